@@ -1,0 +1,24 @@
+import { createHash, createPublicKey, hash, verify } from 'node:crypto';
+import { base64url } from './base64.ts';
+import type { Engine } from './engine.ts';
+
+/** OpenSSL through `node:crypto`: some twenty times faster than arithmetic in JavaScript. */
+export const engine: Engine = {
+  loadPublicKey(publicKey) {
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: base64url.encode(publicKey) };
+    const key = createPublicKey({ key: jwk, format: 'jwk' });
+    return (input, signature) => verify(null, input, key, signature);
+  },
+
+  createSha256() {
+    const sha256 = createHash('sha256');
+    return {
+      update(chunk) {
+        sha256.update(chunk);
+      },
+      hex: () => sha256.digest('hex'),
+    };
+  },
+
+  sha256Hex: (bytes) => hash('sha256', bytes, 'hex'),
+};

@@ -1,0 +1,78 @@
+/** Why a proof, or the request it came with, was refused: the peer's fault, 401 in adapters (413 for the last). */
+export type ProofErrorCode =
+  | 'proof_missing'
+  | 'proof_malformed'
+  | 'proof_version_not_accepted'
+  | 'request_not_coverable'
+  | 'proof_expired'
+  | 'proof_not_yet_valid'
+  | 'key_unknown'
+  | 'signature_invalid'
+  | 'nonce_replayed'
+  | 'nonce_not_issued'
+  | 'proof_before_fence'
+  | 'body_too_large';
+
+/** Why nothing could be judged: the verifier's own side failed, 503 in adapters. */
+export type UnavailableErrorCode =
+  | 'keys_unavailable'
+  | 'replay_store_unavailable'
+  | 'replay_store_unsafe'
+  | 'replay_store_full';
+
+export interface ProofErrorOptions {
+  cause?: unknown;
+  /** Whole seconds after which a newly signed proof can be accepted; with `proof_before_fence` only. */
+  retryAfterSeconds?: number;
+}
+
+/** A proof or its request was refused. The message is for the log: it holds no value taken from the request. */
+export class ProofError extends Error {
+  override readonly name = 'ProofError';
+  readonly code: ProofErrorCode;
+  readonly retryAfterSeconds?: number;
+
+  constructor(code: ProofErrorCode, message: string, options: ProofErrorOptions = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.code = code;
+    if (options.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** The proof was not judged because the keys or the replay store could not be asked. Never "accepted", never "refused". */
+export class UnavailableError extends Error {
+  override readonly name = 'UnavailableError';
+  readonly code: UnavailableErrorCode;
+
+  constructor(code: UnavailableErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Why a key or a key set was not taken. */
+export type KeyErrorCode =
+  | 'key_length'
+  | 'key_not_canonical'
+  | 'key_not_on_curve'
+  | 'key_small_order'
+  | 'key_not_torsion_free'
+  | 'key_encoding'
+  | 'key_id_mismatch'
+  | 'key_interval'
+  | 'key_repeated'
+  | 'key_private_part'
+  | 'key_set_malformed'
+  | 'key_set_too_large'
+  | 'key_pair_mismatch';
+
+/** A key was not admitted, a key set could not be read, or a signing key does not belong to its published half. */
+export class KeyError extends Error {
+  override readonly name = 'KeyError';
+  readonly code: KeyErrorCode;
+
+  constructor(code: KeyErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

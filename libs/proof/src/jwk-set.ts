@@ -1,0 +1,130 @@
+import { base64url } from './base64.ts';
+import { KeyError } from './errors.ts';
+import { admitPublicKey, thumbprint } from './public-key.ts';
+import type { VerificationKey } from './verification-key.ts';
+
+/** Most keys a set may list, of whatever kind. */
+export const JWK_SET_KEYS_MAX = 100;
+
+/** A published Ed25519 verification key (RFC 7517, RFC 8037). */
+export interface PublicJwk {
+  kty: 'OKP';
+  crv: 'Ed25519';
+  use: 'sig';
+  /** RFC 7638 thumbprint. */
+  kid: string;
+  /** 32 bytes, base64url. */
+  x: string;
+  /** Unix seconds: the first proof timestamp for which the key is good. */
+  nbf?: number;
+  /** Unix seconds: the first proof timestamp for which it no longer is. */
+  exp?: number;
+}
+
+export interface JwkSet {
+  keys: PublicJwk[];
+}
+
+/** An Ed25519 signature key that was not taken: its place in the set and why. */
+export interface RefusedKey {
+  readonly index: number;
+  readonly error: KeyError;
+}
+
+/**
+ * The admitted keys of a JWK Set, in its order. Keys for other purposes (another `kty`, `crv`, `use`, `alg`, or `key_ops`
+ * without `verify`) are passed over. An Ed25519 key that cannot be admitted is left out and reported to `onRefused`, so that one
+ * bad key does not take the good ones down; an empty result means that no proof can verify.
+ *
+ * Throws KeyError `key_set_malformed` when `value` is no JWK Set (RFC 7517, section 5), `key_set_too_large` beyond 100 keys.
+ */
+export function parseJwkSet(value: unknown, onRefused?: (refused: RefusedKey) => void): VerificationKey[] {
+  if (!isRecord(value) || !Array.isArray(value.keys)) {
+    throw new KeyError('key_set_malformed', 'a JWK Set is an object with an array of keys');
+  }
+  const entries: unknown[] = value.keys;
+  if (entries.length > JWK_SET_KEYS_MAX)
+    throw new KeyError('key_set_too_large', 'the JWK Set lists more than 100 keys');
+  const admitted = new Map<string, VerificationKey>();
+  for (const [index, entry] of entries.entries()) {
+    if (!isRecord(entry)) throw new KeyError('key_set_malformed', 'a key of the JWK Set is not an object');
+    if (!isEd25519SignatureKey(entry)) continue;
+    try {
+      const key = admitJwk(entry);
+      if (admitted.has(key.kid)) throw new KeyError('key_repeated', 'the key is listed twice');
+      admitted.set(key.kid, key);
+    } catch (error) {
+      if (!(error instanceof KeyError)) throw error;
+      onRefused?.({ index, error });
+    }
+  }
+  return [...admitted.values()];
+}
+
+/** The JWK Set of these keys, as the signer publishes it. Does not admit them. */
+export function renderJwkSet(
+  keys: readonly Pick<VerificationKey, 'publicKey' | 'notBefore' | 'expiresAt'>[],
+): JwkSet {
+  return {
+    keys: keys.map(({ publicKey, notBefore, expiresAt }) => ({
+      kty: 'OKP',
+      crv: 'Ed25519',
+      use: 'sig',
+      kid: thumbprint(publicKey),
+      x: base64url.encode(publicKey),
+      ...(notBefore === undefined ? {} : { nbf: notBefore }),
+      ...(expiresAt === undefined ? {} : { exp: expiresAt }),
+    })),
+  };
+}
+
+/** The members of a set or a key that are looked at, as found. */
+interface JsonObject {
+  keys?: unknown;
+  kty?: unknown;
+  crv?: unknown;
+  use?: unknown;
+  alg?: unknown;
+  key_ops?: unknown;
+  kid?: unknown;
+  x?: unknown;
+  nbf?: unknown;
+  exp?: unknown;
+}
+
+function isEd25519SignatureKey({ kty, crv, use, alg, key_ops: operations }: JsonObject): boolean {
+  return (
+    kty === 'OKP' &&
+    crv === 'Ed25519' &&
+    (use === undefined || use === 'sig') &&
+    (alg === undefined || alg === 'EdDSA' || alg === 'Ed25519') &&
+    (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
+  );
+}
+
+function admitJwk(jwk: JsonObject): VerificationKey {
+  if ('d' in jwk) throw new KeyError('key_private_part', 'a published key carries its private part');
+  const publicKey = typeof jwk.x === 'string' ? base64url.decode(jwk.x, 32) : undefined;
+  if (publicKey === undefined) throw new KeyError('key_encoding', 'x is not 32 bytes of canonical base64url');
+  const notBefore = readNumericDate(jwk.nbf);
+  const expiresAt = readNumericDate(jwk.exp);
+  const key = admitPublicKey(publicKey, {
+    ...(notBefore === undefined ? {} : { notBefore }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  });
+  if (jwk.kid !== undefined && jwk.kid !== key.kid) {
+    throw new KeyError('key_id_mismatch', 'kid is not the thumbprint of the key');
+  }
+  return key;
+}
+
+function readNumericDate(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'number')
+    throw new KeyError('key_interval', 'nbf and exp are numbers of Unix seconds');
+  return value;
+}
+
+function isRecord(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

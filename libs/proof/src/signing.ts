@@ -1,0 +1,55 @@
+import { createPrivateKey, createPublicKey, randomBytes, sign } from 'node:crypto';
+import { base64url } from './base64.ts';
+import { engine as portable } from './engine-portable.ts';
+import { KeyError } from './errors.ts';
+import { thumbprint } from './public-key.ts';
+import { createVerificationKey } from './verification-key.ts';
+
+/** An Ed25519 key that signs. Its seed stays inside `node:crypto` and is not readable from it. */
+export interface SigningKey {
+  /** RFC 7638 thumbprint of the public half. */
+  readonly kid: string;
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array;
+  /** The 64-byte signature over `input` (RFC 8032, section 5.1.6). */
+  sign(input: Uint8Array): Uint8Array;
+}
+
+const SEED_BYTES = 32;
+const NONCE_BYTES = 16;
+/** What comes before the seed in a PrivateKeyInfo for Ed25519, DER (RFC 8410, section 7). */
+const PKCS8_PREFIX = Uint8Array.of(0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20);
+/** Never a signing input: its first netstring names no proof. */
+const SELF_TEST_INPUT = new TextEncoder().encode('13:ori-self-test,');
+
+/** A signing key from its 32-byte seed (RFC 8032, section 5.1.5). The caller may wipe `seed` afterwards. Throws KeyError `key_length`. */
+export function createSigningKey(seed: Uint8Array): SigningKey {
+  if (seed.length !== SEED_BYTES) throw new KeyError('key_length', 'an Ed25519 seed is 32 bytes');
+  const der = Buffer.concat([PKCS8_PREFIX, seed]);
+  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  der.fill(0);
+  const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
+  const publicKey = base64url.decode(x ?? '', 32);
+  if (publicKey === undefined) throw new KeyError('key_encoding', 'the public half could not be derived');
+  return Object.freeze({
+    kid: thumbprint(publicKey),
+    publicKey,
+    sign: (input: Uint8Array): Uint8Array => sign(null, input, privateKey),
+  });
+}
+
+/**
+ * Shows that what `key` signs verifies under the published 32 bytes: signed by OpenSSL, verified by the other engine, so a fault
+ * in either shows before a proof leaves. Run when a key is loaded. Throws KeyError `key_pair_mismatch`, or as admission does.
+ */
+export function selfTest(key: SigningKey, published: Uint8Array): void {
+  const admitted = createVerificationKey(portable, published, {});
+  if (!admitted.verify(SELF_TEST_INPUT, key.sign(SELF_TEST_INPUT))) {
+    throw new KeyError('key_pair_mismatch', 'the published key does not verify what the signing key signs');
+  }
+}
+
+/** 16 random bytes in base64url: 22 characters. */
+export function createNonce(): string {
+  return base64url.encode(randomBytes(NONCE_BYTES));
+}

@@ -1,0 +1,72 @@
+import { requireAdmissible } from './admission.ts';
+import { base64url } from './base64.ts';
+import type { Engine } from './engine.ts';
+import { KeyError } from './errors.ts';
+import { isJudgeable } from './small-order.ts';
+
+/** The proof timestamps, in Unix seconds, for which a key is good: `notBefore <= timestamp < expiresAt`. */
+export interface KeyInterval {
+  notBefore?: number;
+  expiresAt?: number;
+}
+
+/** An admitted public key, prepared for one engine. */
+export interface VerificationKey {
+  /** RFC 7638 thumbprint. */
+  readonly kid: string;
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array;
+  /** Unix seconds, inclusive. */
+  readonly notBefore?: number;
+  /** Unix seconds, exclusive. */
+  readonly expiresAt?: number;
+  /** Whether `signature` is this key's over `input`; any other length than 64 bytes is not. Never throws. */
+  verify(input: Uint8Array, signature: Uint8Array): boolean;
+}
+
+/** Whether a proof of this timestamp (Unix seconds) may be under this key. */
+export function holdsTimestamp(key: KeyInterval, timestamp: number): boolean {
+  return (
+    (key.notBefore === undefined || key.notBefore <= timestamp) &&
+    (key.expiresAt === undefined || timestamp < key.expiresAt)
+  );
+}
+
+/** Admits a key and loads it into `engine`, once. Throws KeyError as `requireAdmissible` does, and `key_interval`. */
+export function createVerificationKey(
+  engine: Engine,
+  bytes: Uint8Array,
+  interval: KeyInterval,
+): VerificationKey {
+  requireAdmissible(bytes);
+  requireInterval(interval);
+  const publicKey = Uint8Array.from(bytes);
+  const verify = engine.loadPublicKey(publicKey);
+  return Object.freeze({
+    kid: thumbprintWith(engine, publicKey),
+    publicKey,
+    ...(interval.notBefore === undefined ? {} : { notBefore: interval.notBefore }),
+    ...(interval.expiresAt === undefined ? {} : { expiresAt: interval.expiresAt }),
+    verify: (input: Uint8Array, signature: Uint8Array) => isJudgeable(signature) && verify(input, signature),
+  });
+}
+
+/** RFC 7638, section 3, with the required members of an OKP key from RFC 8037, section 2. */
+export function thumbprintWith(engine: Engine, publicKey: Uint8Array): string {
+  const members = `{"crv":"Ed25519","kty":"OKP","x":"${base64url.encode(publicKey)}"}`;
+  const hex = engine.sha256Hex(new TextEncoder().encode(members));
+  return base64url.encode(
+    Uint8Array.from({ length: 32 }, (_, index) => Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16)),
+  );
+}
+
+function requireInterval({ notBefore, expiresAt }: KeyInterval): void {
+  for (const bound of [notBefore, expiresAt]) {
+    if (bound !== undefined && !(Number.isFinite(bound) && bound >= 0)) {
+      throw new KeyError('key_interval', 'a bound of the interval is not a time in Unix seconds');
+    }
+  }
+  if (notBefore !== undefined && expiresAt !== undefined && expiresAt <= notBefore) {
+    throw new KeyError('key_interval', 'the interval holds no time');
+  }
+}
