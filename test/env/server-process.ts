@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Account, Farewell, Room } from './room.ts';
+
+/** What a server process is started with. */
+export interface ServerProcessOptions {
+  readonly room: Room;
+  readonly program: string;
+  readonly arguments: readonly string[];
+  /** A line of this shape on either stream means: ready. */
+  readonly ready: RegExp;
+  readonly farewell: Farewell;
+  readonly account?: Account | undefined;
+  readonly environment?: Record<string, string>;
+}
+
+/** A server that is started, stopped, killed and frozen, again and again, with the same arguments. */
+export class ServerProcess {
+  readonly #options: ServerProcessOptions;
+  #child: ChildProcess | undefined;
+
+  constructor(options: ServerProcessOptions) {
+    this.#options = options;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Resolves when the server said that it is ready; rejects with its last words when it exits before. */
+  async start(): Promise<void> {
+    if (this.#child) throw new Error(`${this.#options.program} is running already`);
+    const { room, program, account, environment } = this.#options;
+    const child = spawn(program, this.#options.arguments, {
+      cwd: room.directory,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C', HOME: room.directory, ...environment },
+      ...(account ? { uid: account.uid, gid: account.gid } : {}),
+    });
+    room.admit(child, this.#options.farewell);
+    this.#child = child;
+    child.once('exit', () => {
+      if (this.#child === child) this.#child = undefined;
+    });
+    await readiness(child, program, this.#options.ready);
+    child.unref();
+    unreferenced(child);
+  }
+
+  /** Sends a signal and waits until the process is gone; a frozen one is thawed first. */
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    if (!child) return;
+    const gone = once(child, 'exit');
+    child.ref();
+    if (signal !== 'SIGKILL') this.thaw();
+    child.kill(signal);
+    await gone;
+  }
+
+  /** Stops the process and all its children where they stand; the kernel still accepts connections for them. */
+  freeze(): void {
+    for (const pid of this.#family()) signalTo(pid, 'SIGSTOP');
+    for (const pid of this.#family()) signalTo(pid, 'SIGSTOP');
+  }
+
+  thaw(): void {
+    for (const pid of this.#family()) signalTo(pid, 'SIGCONT');
+  }
+
+  #family(): number[] {
+    const pid = this.#child?.pid;
+    return pid === undefined ? [] : [pid, ...childrenOf(pid)];
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function signalTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function readiness(child: ChildProcess, program: string, ready: RegExp): Promise<void> {
+  const lastWords: string[] = [];
+  return new Promise((resolve, reject) => {
+    const hear = (line: string) => {
+      lastWords.push(line);
+      if (lastWords.length > 20) lastWords.shift();
+      if (ready.test(line)) resolve();
+    };
+    if (child.stdout) createInterface(child.stdout).on('line', hear);
+    if (child.stderr) createInterface(child.stderr).on('line', hear);
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      reject(new Error(`${program} ended (${signal ?? code}) before it was ready:\n${lastWords.join('\n')}`));
+    });
+  });
+}
+
+/** The pipes of a server that runs shall not keep a script alive that has nothing else to do. */
+function unreferenced(child: ChildProcess): void {
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref();
+  }
+}
