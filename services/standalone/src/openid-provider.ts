@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type RequestHandler } from 'express';
+import Provider from 'oidc-provider';
+import {
+  CLIENT_ID,
+  OPAQUE_CLIENT_ID,
+  providerConfiguration,
+  RESOURCE_SCOPES,
+  SIGNER_CLIENT_ID,
+} from './openid/configuration.ts';
+import { keepUserCode } from './openid/device-pages.ts';
+import { interactionRoutes } from './openid/interactions.ts';
+import type { ProviderUser } from './openid/pages.ts';
+
+export type { ProviderUser } from './openid/pages.ts';
+
+export interface OpenIdProviderOptions {
+  /** A loopback address; default `127.0.0.1`. */
+  readonly host?: string;
+  /** Default 0: the system chooses. */
+  readonly port?: number;
+  readonly users: readonly ProviderUser[];
+  /** The one resource (RFC 8707) that access tokens are for, and their audience: the API's base URL. */
+  readonly resource: string;
+  /** The secret of the confidential client `ori-signer`, which may introspect. */
+  readonly signerClientSecret: string;
+  /** Default 600. */
+  readonly accessTokenSeconds?: number;
+  /** Told what went wrong inside the provider; default: nobody is. */
+  readonly onError?: (error: Error) => void;
+}
+
+export interface OpenIdProvider extends AsyncDisposable {
+  readonly issuer: string;
+  /** Public clients: code + PKCE, device flow, rotating refresh tokens. The first gets JWT access tokens, the second opaque ones. */
+  readonly clientId: string;
+  readonly opaqueClientId: string;
+  readonly signerClientId: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a real OpenID provider with demo members and no passwords; what it knows dies with it.
+ *
+ * Who may use which flow stands in `openid/configuration.ts`. Every authorization request asks anew who signs in:
+ * there is no single sign-on, so that one browser can be several members in turn. A refresh token is given for
+ * `offline_access`, which a request must pair with `prompt=consent` (OpenID Connect Core, section 11).
+ *
+ * It does NOT protect anything: whoever reaches its port signs in as whom they like. So it listens on loopback only
+ * (`TypeError` for another host), and refuses a request whose `Host` is not its own.
+ */
+export async function startOpenIdProvider(options: OpenIdProviderOptions): Promise<OpenIdProvider> {
+  const {
+    host = '127.0.0.1',
+    port = 0,
+    users,
+    resource,
+    signerClientSecret,
+    accessTokenSeconds = 600,
+  } = options;
+  if (!['127.0.0.1', '::1', 'localhost'].includes(host))
+    throw new TypeError('the demo provider is for loopback only');
+
+  const server = createServer();
+  server.listen(port, host);
+  await once(server, 'listening');
+  const authority = `${host === '::1' ? '[::1]' : host}:${(server.address() as AddressInfo).port}`;
+  const issuer = `http://${authority}`;
+
+  const provider = new Provider(
+    issuer,
+    providerConfiguration({ users, resource, signerClientSecret, accessTokenSeconds }),
+  );
+  provider.use(keepUserCode);
+  provider.on('server_error', (_ctx, error) => options.onError?.(error));
+
+  const app = express();
+  app.disable('x-powered-by');
+  app.use(requireHost(authority), startAnew);
+  app.use(interactionRoutes({ provider, users, resource, resourceScopes: RESOURCE_SCOPES }));
+  app.use(provider.callback());
+  server.on('request', app);
+
+  const stop = async () => {
+    if (!server.listening) return;
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+  return {
+    issuer,
+    clientId: CLIENT_ID,
+    opaqueClientId: OPAQUE_CLIENT_ID,
+    signerClientId: SIGNER_CLIENT_ID,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function requireHost(authority: string): RequestHandler {
+  return (req, res, next) => {
+    if (req.headers.host === authority) next();
+    else res.status(421).type('text/plain').send(`This provider answers at http://${authority} only.\n`);
+  };
+}
+
+/** A sign-in begins without what the browser remembers of an earlier one. */
+const startAnew: RequestHandler = (req, _res, next) => {
+  if (req.method === 'GET' && (req.path === '/auth' || req.path === '/device')) delete req.headers.cookie;
+  next();
+};

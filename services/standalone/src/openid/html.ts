@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { STYLE } from './style.ts';
+
+/** Markup that is safe to send: only {@link html} makes it, and `html` escapes every value that is not markup. */
+export class Html {
+  readonly markup: string;
+
+  constructor(markup: string) {
+    this.markup = markup;
+  }
+}
+
+type Value = Html | string | number | readonly Html[] | undefined;
+
+/** Template tag: the literal parts are markup, every interpolated string is escaped, `undefined` is nothing. */
+export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
+  return new Html(parts.reduce((text, part, index) => text + render(values[index - 1]) + part));
+}
+
+function render(value: Value): string {
+  if (value === undefined) return '';
+  if (value instanceof Html) return value.markup;
+  if (Array.isArray(value)) return value.map(render).join('');
+  return String(value).replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
+}
+
+/** A whole page: the document around a title and a body. */
+export function renderPage(title: string, body: Html): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · ori standalone</title>
+<style>${new Html(STYLE)}</style>
+</head>
+<body>
+<header><span class="mark" aria-hidden="true">ori</span> standalone <span class="quiet">demo sign-in, this computer only</span></header>
+<main>
+${body}
+</main>
+</body>
+</html>
+`.markup;
+}
+
+const STYLE_HASH = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
+
+/**
+ * The headers of every page: no script, no frame, nothing from elsewhere, nothing kept. A browser applies
+ * `form-action` to the redirects that follow a form too, so the page whose form ends at the client's loopback
+ * redirect names that origin.
+ */
+export function pageHeaders(formTarget?: string): Record<string, string> {
+  const formAction = formTarget === undefined ? "'self'" : `'self' ${new URL(formTarget).origin}`;
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': `default-src 'none'; style-src ${STYLE_HASH}; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+  };
+}

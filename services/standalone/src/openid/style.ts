@@ -1,0 +1,36 @@
+/** The one style sheet of the demo provider's pages; it is inlined, and the content security policy names its hash. */
+export const STYLE = `
+:root { color-scheme: light dark; --ink: #1c2430; --quiet: #5b6675; --paper: #f4f5f7; --card: #fff; --line: #d9dee5; --accent: #1d4ed8; --on-accent: #fff; --bad: #b42318; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf2; --quiet: #a3adba; --paper: #12161c; --card: #1b2129; --line: #323b47; --accent: #8ab4ff; --on-accent: #0b1a38; --bad: #ffa198; } }
+* { box-sizing: border-box; }
+body { margin: 0; padding: 3rem 1rem; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+header, main { max-width: 28rem; margin: 0 auto; }
+header { padding: 0 .25rem 1rem; font-weight: 600; }
+main { padding: 1.75rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: 0 1px 2px rgb(0 0 0 / .06), 0 8px 24px rgb(0 0 0 / .06); }
+.mark { padding: .1rem .5rem; border-radius: .4rem; background: var(--accent); color: var(--on-accent); }
+.quiet { color: var(--quiet); font-weight: 400; font-size: .9rem; }
+header .quiet { margin-left: .35rem; }
+h1 { margin: 0 0 .25rem; font-size: 1.35rem; line-height: 1.25; }
+p { margin: .25rem 0 1.25rem; }
+p:last-child { margin-bottom: 0; }
+ul { margin: 0 0 1.5rem; padding: 0; list-style: none; }
+code { font: .95em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+.members { margin: 0; }
+.members li + li { margin-top: .6rem; }
+.scopes li { padding: .6rem 0; border-top: 1px solid var(--line); }
+.scopes li:last-child { border-bottom: 1px solid var(--line); }
+.scopes .quiet { display: block; }
+.problem { padding: .6rem .8rem; border-left: 3px solid var(--bad); color: var(--bad); }
+button, input { width: 100%; padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); color: inherit; font: inherit; }
+button { cursor: pointer; text-align: left; }
+button:hover { border-color: var(--accent); }
+button:focus-visible, input:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+button strong { display: block; }
+.actions { display: flex; gap: .75rem; }
+.actions button { text-align: center; font-weight: 600; }
+.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
+label { display: block; margin-bottom: .35rem; font-weight: 600; }
+input { margin-bottom: 1rem; }
+.code { display: block; margin: 0 0 1.25rem; padding: .75rem; border: 1px solid var(--line); border-radius: .5rem; text-align: center; letter-spacing: .12em; font: 600 1.6rem/1.3 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+.code-input { letter-spacing: .12em; text-transform: uppercase; font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+`;

@@ -1,0 +1,43 @@
+import * as client from 'openid-client';
+import { walkThrough } from './person.ts';
+
+export interface SignInRequest {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** The API's base URL (RFC 8707 `resource`). */
+  readonly resource: string;
+  /** The demo member, by name. */
+  readonly user: string;
+  /** Space-separated; `offline_access` also brings a refresh token. */
+  readonly scope: string;
+}
+
+export interface SignedIn {
+  readonly accessToken: string;
+  readonly refreshToken: string | undefined;
+}
+
+/** Nobody listens here: the scripted person hands the redirect over instead of following it. */
+const REDIRECT_URI = 'http://127.0.0.1/callback';
+
+/** Signs a demo member in by the real code + PKCE flow over HTTP, with a scripted person at the provider's pages. */
+export async function signIn({ issuer, clientId, resource, user, scope }: SignInRequest): Promise<SignedIn> {
+  const options = { execute: [client.allowInsecureRequests] };
+  const provider = await client.discovery(new URL(issuer), clientId, undefined, client.None(), options);
+  const verifier = client.randomPKCECodeVerifier();
+  const state = client.randomState();
+  const url = client.buildAuthorizationUrl(provider, {
+    redirect_uri: REDIRECT_URI,
+    scope,
+    resource,
+    state,
+    prompt: 'consent',
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  });
+  const callback = await walkThrough(url, { user });
+  if (callback === undefined) throw new Error('the sign-in ended without a redirect');
+  const checks = { pkceCodeVerifier: verifier, expectedState: state };
+  const tokens = await client.authorizationCodeGrant(provider, callback, checks, { resource });
+  return { accessToken: tokens.access_token, refreshToken: tokens.refresh_token };
+}
