@@ -1,0 +1,221 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { createIssuerKey, type IssuerAlgorithm } from './issuer-keys.ts';
+import { mintToken, type TokenOptions } from './issuer-tokens.ts';
+import { freePort } from './ports.ts';
+
+export type { TokenOptions } from './issuer-tokens.ts';
+
+export type IssuerRoute = 'discovery' | 'jwks' | 'introspection' | 'revocation';
+
+/**
+ * How a route answers. `frozen` takes the request and never answers; `redirecting` sends on to a place of the
+ * same origin that has the right answer; `huge` answers rightly after 16 MiB of white space.
+ */
+export type IssuerBehaviour =
+  | 'good'
+  | 'frozen'
+  | 'error'
+  | 'redirecting'
+  | 'huge'
+  | 'malformed'
+  | { slowMs: number };
+
+export interface IssuerOptions {
+  /** Of the honest tokens: the base address of the API. */
+  readonly audience: string;
+  readonly algorithms?: readonly IssuerAlgorithm[];
+  readonly introspectionClient?: { readonly id: string; readonly secret: string };
+}
+
+/** What the introspection says of an opaque token; `undefined` takes a member away. */
+export type OpaqueTokenOptions = Pick<TokenOptions, 'subject' | 'scope' | 'claims' | 'expiresInSeconds'>;
+
+/** An OpenID issuer on loopback that mints real tokens and misbehaves on demand. */
+export interface TestIssuer extends AsyncDisposable {
+  readonly url: string;
+  readonly introspectionClient: { readonly id: string; readonly secret: string };
+  /** Requests that arrived, by route; `elsewhere` counts followed redirects. */
+  readonly counts: Record<IssuerRoute | 'elsewhere' | 'unknown', number>;
+  resetCounts(): void;
+  /** A JWT access token (RFC 9068) under a published key; every part can be made wrong. */
+  token(options?: TokenOptions): Promise<string>;
+  /** An opaque access token that introspection knows. */
+  opaqueToken(options?: OpaqueTokenOptions): string;
+  revoke(token: string): void;
+  /** A further key; unpublished until `publish`. Returns its kid. */
+  addKey(algorithm: IssuerAlgorithm, published?: boolean): Promise<string>;
+  publish(kid: string, published: boolean): void;
+  behave(behaviour: IssuerBehaviour, ...routes: IssuerRoute[]): void;
+  /** Members of the discovery document to replace, or with `undefined` to leave out. */
+  announce(members: Record<string, unknown>): void;
+  /** Nobody listens any more; connections are cut. */
+  stop(): Promise<void>;
+  /** On the same port. */
+  start(): Promise<void>;
+}
+
+const ROUTES: Record<string, IssuerRoute> = {
+  '/.well-known/openid-configuration': 'discovery',
+  '/jwks': 'jwks',
+  '/introspect': 'introspection',
+  '/revoke': 'revocation',
+};
+
+const HUGE_BYTES = 16 * 1024 * 1024;
+
+export async function startIssuer(options: IssuerOptions): Promise<TestIssuer> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const keys = await Promise.all((options.algorithms ?? ['ES256', 'EdDSA', 'RS256']).map(createIssuerKey));
+  const client = options.introspectionClient ?? { id: 'ori-signer', secret: randomBytes(16).toString('hex') };
+  const opaque = new Map<string, Record<string, unknown>>();
+  const behaviours = new Map<IssuerRoute, IssuerBehaviour>();
+  const counts = { discovery: 0, jwks: 0, introspection: 0, revocation: 0, elsewhere: 0, unknown: 0 };
+  let announced: Record<string, unknown> = {};
+
+  const answers: Record<IssuerRoute, (body: URLSearchParams, request: IncomingMessage) => [number, unknown]> =
+    {
+      discovery: () => [200, { ...discoveryDocument(url), ...announced }],
+      jwks: () => [200, { keys: keys.filter((key) => key.published).map((key) => key.publicJwk) }],
+      introspection: (body, request) => {
+        if (!isClient(request, body, client)) return [401, { error: 'invalid_client' }];
+        const token = body.get('token') ?? '';
+        if (token.split('.').length === 3) return [400, { error: 'invalid_request' }];
+        return [200, opaque.get(token) ?? { active: false }];
+      },
+      revocation: (body) => {
+        opaque.delete(body.get('token') ?? '');
+        return [200, {}];
+      },
+    };
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '').split('?')[0] ?? '';
+    const elsewhere = path.startsWith('/elsewhere');
+    const route = ROUTES[elsewhere ? path.slice('/elsewhere'.length) : path];
+    counts[elsewhere ? 'elsewhere' : (route ?? 'unknown')] += 1;
+    const body = new URLSearchParams(await text(request));
+    if (!route) return send(response, 404, { error: 'not_found' });
+    const behaviour = elsewhere ? 'good' : (behaviours.get(route) ?? 'good');
+    if (behaviour === 'frozen') return;
+    if (behaviour === 'error') return send(response, 500, { error: 'server_error' });
+    if (behaviour === 'redirecting') {
+      response.writeHead(307, { location: `/elsewhere${path}` }).end();
+      return;
+    }
+    if (behaviour === 'malformed') {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"keys":[');
+      return;
+    }
+    if (typeof behaviour === 'object') await pause(behaviour.slowMs);
+    const [status, content] = answers[route](body, request);
+    send(response, status, content, behaviour === 'huge' ? ' '.repeat(HUGE_BYTES) : '');
+  }
+
+  const start = async () => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  const stop = async () => {
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  };
+  await start();
+
+  return {
+    url,
+    introspectionClient: client,
+    counts,
+    resetCounts() {
+      for (const route of Object.keys(counts) as (keyof typeof counts)[]) counts[route] = 0;
+    },
+    token: (token = {}) => mintToken({ issuer: url, audience: options.audience, keys }, token),
+    opaqueToken(token = {}) {
+      const value = randomBytes(24).toString('base64url');
+      opaque.set(value, introspection({ issuer: url, audience: options.audience }, token));
+      return value;
+    },
+    revoke: (token) => void opaque.delete(token),
+    async addKey(algorithm, published = false) {
+      const key = await createIssuerKey(algorithm);
+      keys.push({ ...key, published });
+      return key.kid;
+    },
+    publish(kid, published) {
+      for (const [index, key] of keys.entries()) if (key.kid === kid) keys[index] = { ...key, published };
+    },
+    behave(behaviour, ...routes) {
+      for (const route of routes.length ? routes : Object.values(ROUTES)) behaviours.set(route, behaviour);
+    },
+    announce(members) {
+      announced = members;
+    },
+    stop,
+    start,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function discoveryDocument(url: string): Record<string, unknown> {
+  return {
+    issuer: url,
+    authorization_endpoint: `${url}/authorize`,
+    token_endpoint: `${url}/token`,
+    jwks_uri: `${url}/jwks`,
+    introspection_endpoint: `${url}/introspect`,
+    revocation_endpoint: `${url}/revoke`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['ES256', 'EdDSA', 'RS256'],
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  };
+}
+
+function introspection(
+  authority: { issuer: string; audience: string },
+  options: OpaqueTokenOptions,
+): Record<string, unknown> {
+  const now = Math.floor(Date.now() / 1000);
+  return {
+    active: true,
+    iss: authority.issuer,
+    aud: authority.audience,
+    sub: options.subject ?? 'ada',
+    scope: options.scope ?? 'vault:read interns',
+    client_id: 'ori-cli-opaque',
+    token_type: 'Bearer',
+    jti: randomUUID(),
+    iat: now,
+    exp: now + (options.expiresInSeconds ?? 300),
+    ...options.claims,
+  };
+}
+
+function isClient(
+  request: IncomingMessage,
+  body: URLSearchParams,
+  client: { id: string; secret: string },
+): boolean {
+  const basic = Buffer.from(`${client.id}:${client.secret}`).toString('base64');
+  if (request.headers.authorization === `Basic ${basic}`) return true;
+  return body.get('client_id') === client.id && body.get('client_secret') === client.secret;
+}
+
+function send(response: ServerResponse, status: number, content: unknown, padding = ''): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(padding + JSON.stringify(content));
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
