@@ -39,7 +39,7 @@ export async function walkThrough(start: URL, answers: Answers): Promise<URL | u
       if (!response.ok) throw new Error(`${url.pathname} answered ${response.status}: ${sentenceOf(page)}`);
       const action = /<form [^>]*action="([^"]+)"/.exec(page)?.[1];
       if (action === undefined) return undefined;
-      url = new URL(unescape(action), url);
+      url = new URL(decodeEntities(action), url);
       form = fill(page, answers);
     }
   }
@@ -56,7 +56,7 @@ function fill(page: string, { user, decision = 'allow' }: Answers): URLSearchPar
 }
 
 function attribute(tag: string, name: string): string {
-  return unescape(new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? '');
+  return decodeEntities(new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? '');
 }
 
 function keepCookie(cookies: Map<string, string>, line: string): void {
@@ -67,9 +67,9 @@ function keepCookie(cookies: Map<string, string>, line: string): void {
 }
 
 function sentenceOf(page: string): string {
-  return unescape((/role="alert">([^<]*)</.exec(page)?.[1] ?? page).slice(0, 300));
+  return decodeEntities((/role="alert">([^<]*)</.exec(page)?.[1] ?? page).slice(0, 300));
 }
 
-function unescape(text: string): string {
+function decodeEntities(text: string): string {
   return text.replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)));
 }

@@ -10,7 +10,7 @@ main { padding: 1.75rem; background: var(--card); border: 1px solid var(--line);
 .mark { padding: .1rem .5rem; border-radius: .4rem; background: var(--accent); color: var(--on-accent); }
 .quiet { color: var(--quiet); font-weight: 400; font-size: .9rem; }
 header .quiet { margin-left: .35rem; }
-h1 { margin: 0 0 .25rem; font-size: 1.35rem; line-height: 1.25; }
+h1 { margin: 0 0 .6rem; font-size: 1.35rem; line-height: 1.25; }
 p { margin: .25rem 0 1.25rem; }
 p:last-child { margin-bottom: 0; }
 ul { margin: 0 0 1.5rem; padding: 0; list-style: none; }

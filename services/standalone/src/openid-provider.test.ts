@@ -1,0 +1,298 @@
+import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { type OpenIdProvider, startOpenIdProvider } from './openid-provider.ts';
+import { walkThrough } from './person.ts';
+import { type SignedIn, signIn } from './sign-in.ts';
+
+const RESOURCE = 'http://127.0.0.1:8080/v1';
+const SECRET = 'a-secret-of-the-signer';
+const USERS = [
+  { name: 'ada', subject: 'acct_ada', note: 'member <b>' },
+  { name: 'grace', subject: 'acct_grace' },
+];
+const SCOPE = 'openid offline_access vault:read interns';
+
+type Field =
+  | ('access_token' | 'refresh_token' | 'device_code' | 'verification_uri_complete' | 'error')
+  | ('active' | 'auth_time' | 'iat' | 'exp' | 'kid');
+type Fields = Partial<Record<Field, unknown>>;
+
+let provider: OpenIdProvider;
+const printed = vi.spyOn(console, 'info');
+const warned = vi.spyOn(console, 'warn');
+
+beforeEach(async () => {
+  provider = await startOpenIdProvider({ users: USERS, resource: RESOURCE, signerClientSecret: SECRET });
+});
+afterEach(() => provider.stop());
+
+const signInAs = (user: string, clientId = provider.clientId, scope = SCOPE): Promise<SignedIn> =>
+  signIn({ issuer: provider.issuer, clientId, resource: RESOURCE, user, scope });
+
+async function post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}) {
+  const body = new URLSearchParams(fields);
+  const response = await fetch(provider.issuer + path, { method: 'POST', headers, body });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Fields) };
+}
+
+function introspect(token: string, secret = SECRET) {
+  const authorization = `Basic ${Buffer.from(`ori-signer:${secret}`).toString('base64')}`;
+  return post('/token/introspection', { token }, { authorization });
+}
+
+function refresh(refreshToken: string) {
+  const fields = {
+    grant_type: 'refresh_token',
+    refresh_token: refreshToken,
+    client_id: provider.opaqueClientId,
+  };
+  return post('/token', fields);
+}
+
+function decode(part: string | undefined): Fields {
+  return JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
+}
+
+function authorizationUrl(changes: Record<string, string | undefined> = {}): URL {
+  const url = new URL('/auth', provider.issuer);
+  const parameters = {
+    client_id: provider.clientId,
+    response_type: 'code',
+    redirect_uri: 'http://127.0.0.1:49152/callback',
+    scope: SCOPE,
+    resource: RESOURCE,
+    prompt: 'consent',
+    code_challenge: createHash('sha256').update(randomBytes(32)).digest('base64url'),
+    code_challenge_method: 'S256',
+    ...changes,
+  };
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined) url.searchParams.set(name, value);
+  return url;
+}
+
+it('gives ori-cli an at+jwt access token for the resource, signed with a published key, that says when its person signed in', async () => {
+  const { accessToken } = await signInAs('ada');
+  const [header, payload, signature] = accessToken.split('.');
+  const { kid, ...rest } = decode(header);
+  expect(rest).toEqual({ alg: 'ES256', typ: 'at+jwt' });
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  const claims = decode(payload);
+  expect(claims).toMatchObject({
+    iss: provider.issuer,
+    aud: RESOURCE,
+    sub: 'acct_ada',
+    scope: 'vault:read interns',
+  });
+  for (const time of ['iat', 'auth_time'] as const)
+    expect(Math.abs(Number(claims[time]) - nowSeconds)).toBeLessThan(10);
+  expect(Number(claims.exp) - Number(claims.iat)).toBe(600);
+
+  const { keys } = (await (await fetch(`${provider.issuer}/jwks`)).json()) as {
+    keys: (JsonWebKey & { kid: string })[];
+  };
+  expect(keys.every((key) => !('d' in key))).toBe(true);
+  const key = createPublicKey({
+    key: keys.find((candidate) => candidate.kid === kid) ?? {},
+    format: 'jwk',
+  });
+  const signed = Buffer.from(`${header}.${payload}`);
+  const bytes = Buffer.from(signature ?? '', 'base64url');
+  expect(verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, bytes)).toBe(true);
+});
+
+it('gives ori-cli-opaque an opaque access token, and the signer alone learns what it stands for', async () => {
+  const { accessToken, refreshToken } = await signInAs('grace', provider.opaqueClientId);
+  expect(accessToken).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  const { status, body } = await introspect(accessToken);
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    active: true,
+    iss: provider.issuer,
+    aud: RESOURCE,
+    sub: 'acct_grace',
+    scope: 'vault:read interns',
+    token_type: 'Bearer',
+    exp: expect.any(Number),
+    auth_time: expect.any(Number),
+  });
+  expect((await introspect(accessToken, 'not the secret')).status).toBe(401);
+  const asCli = await post('/token/introspection', {
+    token: accessToken,
+    client_id: provider.opaqueClientId,
+  });
+  expect(asCli.body).toEqual({ active: false });
+  expect((await introspect(refreshToken ?? '')).body).toEqual({ active: false });
+  expect((await introspect('never-issued')).body).toEqual({ active: false });
+});
+
+it('gives exactly the scopes that were asked for, and no refresh token without offline_access', async () => {
+  const { accessToken, refreshToken } = await signInAs('ada', provider.clientId, 'openid interns');
+  expect(decode(accessToken.split('.')[1])).toMatchObject({ scope: 'interns' });
+  expect(refreshToken).toBeUndefined();
+});
+
+it('rotates refresh tokens, keeps the time of the sign-in, and ends the grant when a spent one comes back', async () => {
+  const signedIn = await signInAs('ada', provider.opaqueClientId);
+  const before = await introspect(signedIn.accessToken);
+  const { body: refreshed } = await refresh(String(signedIn.refreshToken));
+  expect(refreshed.refresh_token).not.toBe(signedIn.refreshToken);
+  const after = await introspect(String(refreshed.access_token));
+  expect(after.body).toMatchObject({ active: true, aud: RESOURCE, auth_time: before.body.auth_time });
+
+  expect(await refresh(String(signedIn.refreshToken))).toMatchObject({
+    status: 400,
+    body: { error: 'invalid_grant' },
+  });
+  expect(await refresh(String(refreshed.refresh_token))).toMatchObject({ status: 400 });
+  expect((await introspect(String(refreshed.access_token))).body).toEqual({ active: false });
+});
+
+it('revokes an opaque access token, and with a refresh token everything of its grant, for its own client only', async () => {
+  const { accessToken, refreshToken } = await signInAs('ada', provider.opaqueClientId);
+  const token = String(refreshToken);
+  await post('/token/revocation', { token, client_id: provider.clientId });
+  expect((await introspect(accessToken)).body.active).toBe(true);
+  expect((await post('/token/revocation', { token, client_id: provider.opaqueClientId })).status).toBe(200);
+  expect((await introspect(accessToken)).body).toEqual({ active: false });
+  expect((await refresh(token)).status).toBe(400);
+});
+
+it('answers a loopback redirect on any port, with the issuer beside the code', async () => {
+  const callback = await walkThrough(authorizationUrl({ state: 'as sent' }), { user: 'ada' });
+  expect(callback?.origin).toBe('http://127.0.0.1:49152');
+  expect(Object.fromEntries(callback?.searchParams ?? [])).toEqual({
+    code: expect.any(String),
+    state: 'as sent',
+    iss: provider.issuer,
+  });
+});
+
+it('tells the client when the person denies', async () => {
+  const callback = await walkThrough(authorizationUrl(), { user: 'ada', decision: 'deny' });
+  expect(callback?.searchParams.get('error')).toBe('access_denied');
+  expect(callback?.searchParams.has('code')).toBe(false);
+});
+
+it('refuses a request without PKCE, one for another resource, and a plain challenge', async () => {
+  const errorOf = async (changes: Record<string, string | undefined>) =>
+    (await walkThrough(authorizationUrl(changes), { user: 'ada' }))?.searchParams.get('error');
+  expect(await errorOf({ code_challenge: undefined, code_challenge_method: undefined })).toBe(
+    'invalid_request',
+  );
+  expect(await errorOf({ code_challenge_method: 'plain' })).toBe('invalid_request');
+  expect(await errorOf({ resource: 'http://127.0.0.1:9/other' })).toBe('invalid_target');
+});
+
+it('sends nobody to a redirect that is not on loopback', async () => {
+  const response = await fetch(authorizationUrl({ redirect_uri: 'http://evil.example/callback' }), {
+    headers: { accept: 'text/html' },
+    redirect: 'manual',
+  });
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain('invalid_redirect_uri');
+});
+
+it('asks anew who signs in at every authorization request, whatever the browser remembers', async () => {
+  const first = await fetch(authorizationUrl(), { redirect: 'manual' });
+  const cookie = first.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ');
+  const again = await fetch(authorizationUrl(), { headers: { cookie }, redirect: 'manual' });
+  const page = await fetch(new URL(String(again.headers.get('location')), provider.issuer), {
+    headers: {
+      cookie: again.headers
+        .getSetCookie()
+        .map((line) => line.split(';')[0])
+        .join('; '),
+    },
+  });
+  expect(await page.text()).toContain('Who is signing in?');
+});
+
+it('signs a device in when its code is confirmed in a browser', async () => {
+  const fields = { client_id: provider.clientId, scope: SCOPE, resource: RESOURCE };
+  const { body: device } = await post('/device/auth', fields);
+  const poll = () =>
+    post('/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      device_code: String(device.device_code),
+      client_id: provider.clientId,
+    });
+  expect((await poll()).body.error).toBe('authorization_pending');
+  await walkThrough(new URL(String(device.verification_uri_complete)), { user: 'ada' });
+  const { body: tokens } = await poll();
+  expect(decode(String(tokens.access_token).split('.')[1])).toMatchObject({
+    sub: 'acct_ada',
+    aud: RESOURCE,
+    scope: 'vault:read interns',
+    auth_time: expect.any(Number),
+  });
+  expect(tokens.refresh_token).toEqual(expect.any(String));
+});
+
+it('tells a device that its person denied', async () => {
+  const { body: device } = await post('/device/auth', {
+    client_id: provider.clientId,
+    scope: 'openid interns',
+  });
+  const link = new URL(String(device.verification_uri_complete));
+  await walkThrough(link, { user: 'ada', decision: 'deny' }).catch(() => {});
+  const { body } = await post('/token', {
+    grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+    device_code: String(device.device_code),
+    client_id: provider.clientId,
+  });
+  expect(body.error).toBe('access_denied');
+});
+
+it('shows only pages without scripts, frames or outside parts, and escapes what they show', async () => {
+  const response = await fetch(authorizationUrl(), { redirect: 'manual' });
+  const page = await fetch(new URL(String(response.headers.get('location')), provider.issuer), {
+    headers: {
+      cookie: response.headers
+        .getSetCookie()
+        .map((line) => line.split(';')[0])
+        .join('; '),
+    },
+  });
+  const policy = page.headers.get('content-security-policy');
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("form-action 'self' http://127.0.0.1:49152;");
+  expect(policy).not.toContain('script-src');
+  const text = await page.text();
+  expect(text).not.toMatch(/<script|onclick|onfocus|https:/);
+  expect(text).toContain('member &#60;b&#62;');
+  const device = await fetch(`${provider.issuer}/device?user_code=%22%3E%3Cb%3E`);
+  expect(device.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(await device.text()).toContain('value="&#34;&#62;&#60;b&#62;"');
+});
+
+it('answers a sign-in of another browser, or none, with a page that says so', async () => {
+  const { headers } = await fetch(authorizationUrl(), { redirect: 'manual' });
+  const page = await fetch(new URL(String(headers.get('location')), provider.issuer));
+  expect(page.status).toBe(400);
+  expect(await page.text()).toContain('started in another browser');
+});
+
+it('listens on loopback only, and answers its own Host only', async () => {
+  const options = { users: USERS, resource: RESOURCE, signerClientSecret: SECRET };
+  await expect(startOpenIdProvider({ ...options, host: '0.0.0.0' })).rejects.toThrow(TypeError);
+  const { port } = new URL(provider.issuer);
+  expect((await fetch(`http://localhost:${port}/jwks`)).status).toBe(421);
+});
+
+it('starts and works without a warning from oidc-provider', async () => {
+  printed.mockClear();
+  warned.mockClear();
+  await using quiet = await startOpenIdProvider({
+    users: USERS,
+    resource: RESOURCE,
+    signerClientSecret: SECRET,
+  });
+  await signIn({ issuer: quiet.issuer, clientId: 'ori-cli', resource: RESOURCE, user: 'ada', scope: SCOPE });
+  expect(printed).not.toHaveBeenCalled();
+  expect(warned).not.toHaveBeenCalled();
+});
