@@ -1,0 +1,22 @@
+export type { Database, StoreRole } from './database.ts';
+export { STORE_ROLES } from './database.ts';
+export { type EmbeddedDatabase, openPglite, type PgliteOptions } from './pglite/open-pglite.ts';
+export { openPostgres, type PostgresOptions } from './postgres/open-postgres.ts';
+export { excessPrivileges, type Privileges, readPrivileges } from './queries/privileges.ts';
+export {
+  type ApiKeyFacts,
+  type GateFacts,
+  type PublishedKeyRow,
+  type SignerQueries,
+  type SigningKeyRow,
+  signerQueries,
+} from './queries/signer.ts';
+export type {
+  ApiKeyKind,
+  IconMediaType,
+  InternProgress,
+  InternStatus,
+  Schema,
+} from './schema.ts';
+export { INTERN_STATUSES } from './schema.ts';
+export { StoreUnavailable, type StoreUnavailableCode } from './store-unavailable.ts';

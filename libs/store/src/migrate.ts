@@ -1,0 +1,1 @@
+export { MigrationError, type MigrationErrorCode, migrate } from './migrations/migrate.ts';

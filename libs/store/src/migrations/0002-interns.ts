@@ -1,0 +1,75 @@
+import { type Kysely, sql } from 'kysely';
+
+/** Interns, their icons and signing keys, and the API keys that see them. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    create table interns (
+      id text primary key check (id ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$'),
+      organization_id text not null,
+      workspace_id text not null,
+      name text not null,
+      description text,
+      hostname text,
+      model text,
+      status text not null check (status in ('awaiting_slack_install', 'queued', 'provisioning', 'running',
+        'failed', 'stopped', 'destroying', 'destroy_failed')),
+      vault_id text,
+      attached_vault_id text,
+      instructions text,
+      icon_sha256 text check (icon_sha256 ~ '^[0-9a-f]{64}$'),
+      last_failure_message text,
+      progress jsonb,
+      created_by_user_id text references users (id) on delete set null,
+      created_by_key_hash text,
+      created_at timestamptz(3) not null default now(),
+      updated_at timestamptz(3) not null default now(),
+      unique (workspace_id, id),
+      foreign key (organization_id, workspace_id) references workspaces (organization_id, id)
+    )`.execute(db);
+  await sql`create index interns_newest on interns (workspace_id, created_at desc, id desc)`.execute(db);
+
+  await sql`
+    create table intern_icons (
+      intern_id text primary key references interns (id) on delete cascade,
+      sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+      media_type text not null check (media_type in ('image/png', 'image/jpeg', 'image/webp')),
+      bytes bytea not null
+    )`.execute(db);
+
+  // The interval is half-open, in Unix seconds: not_before <= timestamp < expires_at.
+  await sql`
+    create table signing_keys (
+      id text primary key,
+      intern_id text not null references interns (id) on delete cascade,
+      kid text not null unique,
+      public_key bytea not null check (octet_length(public_key) = 32),
+      sealed_seed text not null,
+      not_before bigint not null check (not_before >= 0),
+      expires_at bigint check (expires_at > not_before),
+      created_at timestamptz(3) not null default now(),
+      retired_at timestamptz(3)
+    )`.execute(db);
+  await sql`create index signing_keys_of on signing_keys (intern_id, not_before desc) where retired_at is null`.execute(
+    db,
+  );
+
+  await sql`
+    create table api_keys (
+      hash text primary key check (hash ~ '^[0-9a-f]{64}$'),
+      kind text not null check (kind in ('api', 'management')),
+      name text not null,
+      label text not null,
+      organization_id text not null references organizations (id),
+      workspace_id text,
+      intern_id text,
+      created_by text references users (id) on delete set null,
+      created_at timestamptz(3) not null default now(),
+      disabled_at timestamptz(3),
+      check ((kind = 'api') = (workspace_id is not null)),
+      check (intern_id is null or workspace_id is not null),
+      foreign key (organization_id, workspace_id) references workspaces (organization_id, id),
+      foreign key (workspace_id, intern_id) references interns (workspace_id, id) on delete cascade
+    )`.execute(db);
+  await sql`create index api_keys_organization on api_keys (organization_id)`.execute(db);
+  await sql`create index api_keys_intern on api_keys (intern_id) where intern_id is not null`.execute(db);
+}

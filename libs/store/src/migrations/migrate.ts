@@ -1,0 +1,64 @@
+import { type Kysely, sql } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import type { Database } from '../database.ts';
+import type { Schema } from '../schema.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import { MIGRATIONS } from './all.ts';
+import { MigrationError } from './migration-error.ts';
+import { requireOurs } from './ownership.ts';
+import { ensureRoles, forbidTemporaryTables } from './roles.ts';
+
+export { MigrationError, type MigrationErrorCode } from './migration-error.ts';
+
+export const MIGRATION_TABLE = 'ori_migrations';
+export const MIGRATION_LOCK_TABLE = 'ori_migration_lock';
+
+/** Any constant does, so long as every version of this code takes the same. */
+const LOCK_ID = 7_163_094_502_118_233n;
+
+export interface MigrateOptions {
+  readonly log?: (line: string) => void;
+}
+
+/**
+ * Brings the database to this version: creates the group roles that are missing, runs the migrations that are
+ * missing, takes what PUBLIC may do to the database. One transaction under one advisory lock: it happens whole or
+ * not at all, and of several at once each one waits for the former. Run it as the database's owner, who may create
+ * roles (or has created them before); never as a service's role.
+ *
+ * @throws MigrationError `database_not_ours` when the database holds tables and none of them is ours
+ * @throws MigrationError `database_newer` when it was migrated by a later version than this
+ * @throws MigrationError `role_unsafe` when a role of ours exists with rights that defeat it
+ * @throws MigrationError `migration_failed` when a migration failed; `cause` says why
+ * @throws StoreUnavailable
+ */
+export async function migrate(db: Database, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
+  return await db.kysely.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_ID)})`.execute(tx);
+    await sql`set local search_path = public`.execute(tx);
+    await requireOurs(tx, MIGRATION_TABLE);
+    await ensureRoles(tx);
+    const applied = await runMissing(tx);
+    await forbidTemporaryTables(tx);
+    for (const name of applied) options.log?.(`applied ${name}`);
+    return { applied };
+  });
+}
+
+async function runMissing(tx: Kysely<Schema>): Promise<string[]> {
+  const migrator = new Migrator({
+    db: tx,
+    provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
+    migrationTableName: MIGRATION_TABLE,
+    migrationLockTableName: MIGRATION_LOCK_TABLE,
+  });
+  const { error, results } = await migrator.migrateToLatest();
+  if (error instanceof StoreUnavailable) throw error;
+  if (error !== undefined) {
+    const failed = results?.find((result) => result.status === 'Error')?.migrationName;
+    throw new MigrationError('migration_failed', `migration ${failed ?? 'run'} failed`, { cause: error });
+  }
+  return (results ?? [])
+    .filter((result) => result.status === 'Success')
+    .map((result) => result.migrationName);
+}

@@ -1,0 +1,12 @@
+export type MigrationErrorCode = 'database_not_ours' | 'database_newer' | 'role_unsafe' | 'migration_failed';
+
+/** The database was left as it was; the message is for the operator. */
+export class MigrationError extends Error {
+  readonly code: MigrationErrorCode;
+
+  constructor(code: MigrationErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'MigrationError';
+    this.code = code;
+  }
+}

@@ -1,0 +1,44 @@
+import { type Kysely, sql } from 'kysely';
+import type { Schema } from '../schema.ts';
+import { MIGRATIONS } from './all.ts';
+import { MigrationError } from './migration-error.ts';
+
+/** Tables, views and sequences that somebody made: not the system's, not an extension's. */
+async function foreignRelations(db: Kysely<Schema>): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select n.nspname || '.' || c.relname as name
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+      and n.nspname <> 'information_schema' and n.nspname not like 'pg\\_%'
+      and not exists (select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid
+        and d.deptype = 'e')
+    order by 1 limit 4`.execute(db);
+  return rows.map((row) => row.name);
+}
+
+/**
+ * A database is ours when it holds our table of migrations and knows none that we do not.
+ *
+ * @throws MigrationError `database_not_ours`, `database_newer`
+ */
+export async function requireOurs(db: Kysely<Schema>, migrationTable: string): Promise<void> {
+  const { rows: found } = await sql<{ ours: boolean }>`
+    select to_regclass(${`public.${migrationTable}`}) is not null as ours`.execute(db);
+  if (found[0]?.ours !== true) {
+    const names = await foreignRelations(db);
+    if (names.length === 0) return;
+    const some = names.slice(0, 3).join(', ') + (names.length > 3 ? ', …' : '');
+    throw new MigrationError(
+      'database_not_ours',
+      `the database is not empty and was not made by ori (it holds ${some}); create an empty one for it`,
+    );
+  }
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTable)}`.execute(db);
+  const later = rows.map((row) => row.name).filter((name) => !(name in MIGRATIONS));
+  if (later.length > 0) {
+    throw new MigrationError(
+      'database_newer',
+      `the database was migrated by a later version (${later.join(', ')}); run that version`,
+    );
+  }
+}

@@ -1,0 +1,45 @@
+import { type Kysely, sql } from 'kysely';
+import { STORE_ROLES } from '../database.ts';
+import type { Schema } from '../schema.ts';
+import { MigrationError } from './migration-error.ts';
+
+/**
+ * Creates the group roles (NOLOGIN, no attribute) that do not exist. Roles belong to the whole server, so another
+ * database's migration may create the same one at the same moment: the loser of that race goes on.
+ *
+ * @throws MigrationError `role_unsafe`
+ */
+export async function ensureRoles(db: Kysely<Schema>): Promise<void> {
+  for (const role of STORE_ROLES) {
+    await sql`
+      do $$ begin
+        if not exists (select 1 from pg_roles where rolname = ${sql.lit(role)}) then
+          create role ${sql.id(role)} nologin nosuperuser nocreatedb nocreaterole noreplication nobypassrls;
+        end if;
+      exception when duplicate_object or unique_violation then null;
+      end $$`.execute(db);
+  }
+  const { rows } = await sql<{ name: string }>`
+    select rolname as name from pg_roles
+    where rolname in (${sql.join([...STORE_ROLES])})
+      and (rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication)`.execute(db);
+  if (rows.length > 0) {
+    const names = rows.map((row) => row.name).join(', ');
+    throw new MigrationError(
+      'role_unsafe',
+      `${names}: a service's role must have no attribute such as SUPERUSER`,
+    );
+  }
+}
+
+/**
+ * Everyone may create temporary tables in a new database; no service of ours needs it. Done on every run, because
+ * a copy of a database (`CREATE DATABASE … TEMPLATE`) does not carry rights on the database itself.
+ */
+export async function forbidTemporaryTables(db: Kysely<Schema>): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select current_database() as name
+    where has_database_privilege('ori_signer', current_database(), 'TEMP')`.execute(db);
+  const name = rows[0]?.name;
+  if (name !== undefined) await sql`revoke temporary on database ${sql.id(name)} from public`.execute(db);
+}

@@ -1,0 +1,99 @@
+import { Socket } from 'node:net';
+import type { PostgresPool, PostgresPoolClient } from 'kysely';
+import pg from 'pg';
+import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from '../store-unavailable.ts';
+
+/** A client that knows its own socket, so that a connection to a frozen server can be dropped at once. */
+class SocketClient extends pg.Client {
+  readonly socket: Socket;
+
+  constructor(config?: pg.ClientConfig) {
+    const socket = new Socket();
+    super({ ...config, stream: () => socket });
+    this.socket = socket;
+  }
+}
+
+/** Statements of one checked-out connection; a connection that failed once is never given back to the pool. */
+function guardClient(client: pg.PoolClient): PostgresPoolClient {
+  let broken = false;
+  const onError = (): void => {
+    broken = true; // a checked-out client without this listener would end the process
+  };
+  client.on('error', onError);
+  const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
+    try {
+      return await client.query(text, [...values]);
+    } catch (error) {
+      const unavailable = unavailableFrom(error);
+      if (unavailable === undefined) throw error;
+      // The server itself cancelled a slow statement: the connection is in order. All else is not to be trusted.
+      if (!isServerCancel(error)) broken = true;
+      throw unavailable;
+    }
+  };
+  const release = (discard?: boolean): void => {
+    client.removeListener('error', onError);
+    if (broken && client instanceof SocketClient) client.socket.destroy();
+    client.release(broken || discard === true);
+  };
+  // Kysely uses query, release and processID alone; its types ask for the whole client.
+  return Object.assign(Object.create(client), { query, release });
+}
+
+function isServerCancel(error: unknown): boolean {
+  return error instanceof Error && 'severity' in error && 'code' in error && error.code === '57014';
+}
+
+export interface GuardedPool extends PostgresPool {
+  connect(): Promise<PostgresPoolClient>;
+}
+
+/**
+ * A `pg` pool that keeps its word on time and never breaks the process: a connection is had within
+ * `connectTimeoutMs` or refused, errors of idle connections only drop them, failures become `StoreUnavailable`.
+ */
+export function createGuardedPool(config: pg.PoolConfig, connectTimeoutMs: number): GuardedPool {
+  const pool = new pg.Pool({ ...config, Client: SocketClient });
+  const sockets = new Set<Socket>();
+  pool.on('error', () => {}); // pg has dropped the idle connection already; the next request opens another
+  pool.on('connect', (client) => {
+    if (!(client instanceof SocketClient)) return;
+    sockets.add(client.socket);
+    client.socket.once('close', () => sockets.delete(client.socket));
+  });
+
+  return {
+    options: config,
+    async connect() {
+      const pending = pool.connect();
+      const client = await within(connectTimeoutMs, pending, () => {
+        pending.then((late) => late.release()).catch(() => {});
+      });
+      return guardClient(client);
+    },
+    async end() {
+      const abandon = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, 1000);
+      await pool.end();
+      clearTimeout(abandon);
+    },
+  };
+}
+
+/** pg's own limit starts anew when a waiting request gets a fresh connection; this one does not. */
+async function within<T>(ms: number, work: Promise<T>, abandon: () => void): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(new StoreUnavailable('timed_out', 'No database connection was had in time.'));
+    abandon();
+  }, ms);
+  try {
+    return await Promise.race([work, late]);
+  } catch (error) {
+    throw unavailableAtConnect(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,73 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { type Database, requireStoreRole, type StoreRole } from '../database.ts';
+import type { Schema } from '../schema.ts';
+import { createGuardedPool } from './guarded-pool.ts';
+
+export interface PostgresOptions {
+  /** `postgres://…`; holds a password, so it is never part of a message. */
+  readonly url: string;
+  /** Work as this role (`SET ROLE` at connection). Not needed when the login role inherits it. */
+  readonly role?: StoreRole;
+  readonly poolMax?: number;
+  /** One statement's time; 0 means no limit (migrations). Default 2,000. */
+  readonly statementTimeoutMs?: number;
+  /** Time to have a connection, waiting for a free one included. Default 2,000. */
+  readonly connectTimeoutMs?: number;
+  /** As it shows in `pg_stat_activity`. */
+  readonly applicationName?: string;
+}
+
+const INT8 = 20;
+
+function parseInteger(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+}
+
+/** `int8` as a number, as PGlite has it; everything else as pg does. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser(oid, format) {
+    if (oid === INT8 && format !== 'binary') return parseInteger;
+    return pg.types.getTypeParser(oid, format);
+  },
+};
+
+/**
+ * A pool on a PostgreSQL server. Nothing is connected before the first query. An answer, or `StoreUnavailable`,
+ * comes within `connectTimeoutMs + statementTimeoutMs`, also from a server that accepts and then says nothing.
+ *
+ * The server is told to cancel a slow statement a little earlier than the client gives up, so that only a server
+ * that does not even answer costs the connection.
+ *
+ * @throws TypeError when `role` is not a role of this store, or the URL sets `options` beside a role
+ */
+export function openPostgres(options: PostgresOptions): Database {
+  const { url, role, poolMax = 10, statementTimeoutMs = 2000, connectTimeoutMs = 2000 } = options;
+  if (role !== undefined && /[?&]options=/.test(url)) {
+    throw new TypeError('url: `options` in the address cannot be combined with a role');
+  }
+  const config: pg.PoolConfig = {
+    connectionString: url,
+    application_name: options.applicationName ?? 'ori',
+    max: poolMax,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: 30_000,
+    maxLifetimeSeconds: 1800,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    types,
+    ...(role === undefined ? {} : { options: `-c role=${requireStoreRole(role)}` }),
+    ...(statementTimeoutMs === 0
+      ? {}
+      : {
+          query_timeout: statementTimeoutMs,
+          statement_timeout: Math.max(1, Math.floor(statementTimeoutMs * 0.9)),
+          idle_in_transaction_session_timeout: 10_000,
+        }),
+  };
+  const kysely = new Kysely<Schema>({
+    dialect: new PostgresDialect({ pool: createGuardedPool(config, connectTimeoutMs) }),
+  });
+  return { kysely, close: () => kysely.destroy() };
+}

@@ -1,0 +1,54 @@
+import type { z } from 'zod';
+
+/**
+ * - `invalid_input`: a value is not acceptable; `complaints` names each place.
+ * - `not_found`: a row that the operation names does not exist.
+ * - `conflict`: what is there already forbids it.
+ */
+export type AdminErrorCode = 'invalid_input' | 'not_found' | 'conflict';
+
+/** An operator's request that was judged and not done; nothing was written. */
+export class AdminError extends Error {
+  readonly code: AdminErrorCode;
+  readonly complaints: readonly string[];
+
+  constructor(
+    code: AdminErrorCode,
+    message: string,
+    options: { cause?: unknown; complaints?: readonly string[] } = {},
+  ) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.name = 'AdminError';
+    this.code = code;
+    this.complaints = options.complaints ?? [];
+  }
+}
+
+/** @throws AdminError `invalid_input` with every complaint */
+export function requireInput<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const complaints = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`,
+  );
+  throw new AdminError('invalid_input', complaints.join('; '), { complaints });
+}
+
+const MEANINGS: Readonly<Record<string, { code: AdminErrorCode; message: string }>> = {
+  '23505': { code: 'conflict', message: 'it exists already' },
+  '23503': { code: 'not_found', message: 'a row that it refers to does not exist' },
+  '23514': { code: 'invalid_input', message: 'a value is not acceptable' },
+};
+
+/** Runs a write; a constraint that the database found violated becomes the `AdminError` it means. */
+export async function judged<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const state =
+      error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+    const meaning = MEANINGS[state];
+    if (meaning === undefined || error instanceof AdminError) throw error;
+    throw new AdminError(meaning.code, `${what}: ${meaning.message}`, { cause: error });
+  }
+}

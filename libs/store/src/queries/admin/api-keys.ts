@@ -1,0 +1,102 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { Database } from '../../database.ts';
+import { maskSecret } from '../../mask.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { idSchema, nameSchema } from './ids.ts';
+
+const API_KEY_PREFIX = 'sk-ori-v1-';
+
+/** How a key is stored and named: SHA-256 of the whole key, hex. Its 256 random bits need no slow hash. */
+export function hashApiKey(key: string): string {
+  return createHash('sha256').update(key, 'utf8').digest('hex');
+}
+
+/** An `api` key belongs to a workspace, and with `internId` to that intern alone; a `management` key to an organization. */
+export type NewApiKey =
+  | {
+      readonly kind: 'api';
+      readonly name: string;
+      readonly workspaceId: string;
+      readonly internId?: string;
+      readonly createdBy?: string;
+    }
+  | {
+      readonly kind: 'management';
+      readonly name: string;
+      readonly organizationId: string;
+      readonly createdBy?: string;
+    };
+
+const newApiKey = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('api'),
+    name: nameSchema,
+    workspaceId: idSchema,
+    internId: idSchema.optional(),
+    createdBy: idSchema.optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('management'),
+    name: nameSchema,
+    organizationId: idSchema,
+    createdBy: idSchema.optional(),
+  }),
+]);
+
+export interface CreatedApiKey {
+  /** The key itself: this is the only time it is seen. */
+  readonly key: string;
+  readonly hash: string;
+  readonly label: string;
+}
+
+/** Makes a key of 256 random bits and stores its hash and masked label. */
+export async function createApiKey(db: Database, input: NewApiKey): Promise<CreatedApiKey> {
+  const wanted = requireInput(newApiKey, input);
+  const key = `${API_KEY_PREFIX}${randomBytes(32).toString('hex')}`;
+  const created = { key, hash: hashApiKey(key), label: maskSecret(key) };
+  const place =
+    wanted.kind === 'management'
+      ? { organization_id: wanted.organizationId, workspace_id: null, intern_id: null }
+      : {
+          organization_id: await organizationOf(db, wanted.workspaceId),
+          workspace_id: wanted.workspaceId,
+          intern_id: wanted.internId ?? null,
+        };
+  await judged('API key', () =>
+    db.kysely
+      .insertInto('api_keys')
+      .values({
+        ...place,
+        hash: created.hash,
+        label: created.label,
+        kind: wanted.kind,
+        name: wanted.name,
+        created_by: wanted.createdBy ?? null,
+      })
+      .execute(),
+  );
+  return created;
+}
+
+export async function disableApiKey(db: Database, { hash }: { readonly hash: string }): Promise<void> {
+  const { numUpdatedRows } = await db.kysely
+    .updateTable('api_keys')
+    .set({ disabled_at: new Date() })
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', 'no such API key');
+}
+
+/** @throws AdminError `not_found` when there is no such workspace, or it was deleted */
+export async function organizationOf(db: Database, workspaceId: string): Promise<string> {
+  const row = await db.kysely
+    .selectFrom('workspaces')
+    .select('organization_id')
+    .where('id', '=', workspaceId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  if (row === undefined) throw new AdminError('not_found', `no workspace ${workspaceId}`);
+  return row.organization_id;
+}

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Database } from '../../database.ts';
+import { type IconMediaType, INTERN_STATUSES, type InternProgress, type InternStatus } from '../../schema.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { organizationOf } from './api-keys.ts';
+import { idSchema, nameSchema, newId } from './ids.ts';
+
+/** The fields of an intern as the interface names them; what is left out is null, `status` is `queued`. */
+export interface NewIntern {
+  readonly id?: string;
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly hostname?: string;
+  readonly model?: string;
+  readonly status?: InternStatus;
+  readonly vaultId?: string;
+  readonly attachedVaultId?: string;
+  readonly instructions?: string;
+  readonly lastFailureMessage?: string;
+  readonly progress?: InternProgress;
+  readonly createdByUserId?: string;
+  readonly createdByKeyHash?: string;
+  readonly createdAt?: Date;
+}
+
+const text = z.string().max(65_536, 'expected at most 65536 characters').optional();
+
+const newIntern = z.strictObject({
+  id: idSchema.optional(),
+  workspaceId: idSchema,
+  name: nameSchema,
+  description: text,
+  hostname: z
+    .string()
+    .regex(/^(?=.{1,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+$/, 'expected <intern_name>.<domain>')
+    .optional(),
+  model: z
+    .string()
+    .regex(/^[^/\s]+\/[^\s]+$/, 'expected <provider>/<model>')
+    .optional(),
+  status: z.enum(INTERN_STATUSES).default('queued'),
+  vaultId: idSchema.optional(),
+  attachedVaultId: idSchema.optional(),
+  instructions: text,
+  lastFailureMessage: text,
+  progress: z
+    .strictObject({ step_label: z.string(), step_number: z.int().min(1), total_steps: z.int().min(1) })
+    .optional(),
+  createdByUserId: idSchema.optional(),
+  createdByKeyHash: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'expected 64 characters of 0-9a-f')
+    .optional(),
+  createdAt: z.date().optional(),
+});
+
+export async function createIntern(db: Database, input: NewIntern): Promise<{ id: string }> {
+  const intern = requireInput(newIntern, input);
+  const id = intern.id ?? newId('int');
+  const organizationId = await organizationOf(db, intern.workspaceId);
+  await judged('intern', () =>
+    db.kysely
+      .insertInto('interns')
+      .values({
+        id,
+        organization_id: organizationId,
+        workspace_id: intern.workspaceId,
+        name: intern.name,
+        description: intern.description ?? null,
+        hostname: intern.hostname ?? null,
+        model: intern.model ?? null,
+        status: intern.status,
+        vault_id: intern.vaultId ?? null,
+        attached_vault_id: intern.attachedVaultId ?? null,
+        instructions: intern.instructions ?? null,
+        last_failure_message: intern.lastFailureMessage ?? null,
+        progress: intern.progress === undefined ? null : JSON.stringify(intern.progress),
+        created_by_user_id: intern.createdByUserId ?? null,
+        created_by_key_hash: intern.createdByKeyHash ?? null,
+        ...(intern.createdAt === undefined
+          ? {}
+          : { created_at: intern.createdAt, updated_at: intern.createdAt }),
+      })
+      .execute(),
+  );
+  return { id };
+}
+
+const ICON_BYTES_MAX = 1_048_576;
+
+const newIcon = z.strictObject({
+  internId: idSchema,
+  mediaType: z.enum(['image/png', 'image/jpeg', 'image/webp']),
+  bytes: z
+    .instanceof(Uint8Array)
+    .refine(
+      (bytes) => bytes.length > 0 && bytes.length <= ICON_BYTES_MAX,
+      `expected 1 to ${ICON_BYTES_MAX} bytes`,
+    ),
+});
+
+/** Replaces the intern's icon; `sha256` is the hash that names it from then on. */
+export async function setIcon(
+  db: Database,
+  input: { readonly internId: string; readonly mediaType: IconMediaType; readonly bytes: Uint8Array },
+): Promise<{ sha256: string }> {
+  const { internId, mediaType, bytes } = requireInput(newIcon, input);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const icon = { sha256, media_type: mediaType, bytes };
+  await db.kysely.transaction().execute(async (tx) => {
+    const { numUpdatedRows } = await tx
+      .updateTable('interns')
+      .set({ icon_sha256: sha256, updated_at: new Date() })
+      .where('id', '=', internId)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) throw new AdminError('not_found', `no intern ${internId}`);
+    await tx
+      .insertInto('intern_icons')
+      .values({ intern_id: internId, ...icon })
+      .onConflict((conflict) => conflict.column('intern_id').doUpdateSet(icon))
+      .execute();
+  });
+  return { sha256 };
+}

@@ -1,0 +1,59 @@
+import type { Transaction } from 'kysely';
+import type { Schema } from '../../schema.ts';
+import { PUBLISHED_AFTER_EXPIRY_SECONDS } from '../signing-keys.ts';
+import { AdminError } from './admin-error.ts';
+
+/** A proof names no key, so a verifier tries those whose interval holds its timestamp: at most these many. */
+export const KEYS_GOOD_AT_ONCE_MAX = 3;
+/** Below the limit of the queries that read them, so that no key is ever left out. */
+export const KEYS_PUBLISHED_MAX = 8;
+
+export interface Interval {
+  readonly notBefore: number;
+  /** Exclusive; null is never. */
+  readonly expiresAt: number | null;
+}
+
+function holds({ notBefore, expiresAt }: Interval, at: number): boolean {
+  return notBefore <= at && (expiresAt === null || at < expiresAt);
+}
+
+/** The most intervals that hold one same second: it is reached where one of them begins. */
+export function mostAtOnce(intervals: readonly Interval[]): number {
+  const counts = intervals.map(
+    ({ notBefore }) => intervals.filter((interval) => holds(interval, notBefore)).length,
+  );
+  return Math.max(0, ...counts);
+}
+
+/** @throws AdminError `conflict` when with this key the intern would have more than verifiers try, or publish */
+export async function requireRoomFor(
+  tx: Transaction<Schema>,
+  key: Interval & { readonly internId: string; readonly now: number },
+): Promise<void> {
+  const rows = await tx
+    .selectFrom('signing_keys')
+    .select(['not_before', 'expires_at'])
+    .where('intern_id', '=', key.internId)
+    .where('retired_at', 'is', null)
+    .where((where) =>
+      where.or([
+        where('expires_at', 'is', null),
+        where('expires_at', '>', key.now - PUBLISHED_AFTER_EXPIRY_SECONDS),
+      ]),
+    )
+    .execute();
+  const intervals = [key, ...rows.map((row) => ({ notBefore: row.not_before, expiresAt: row.expires_at }))];
+  if (mostAtOnce(intervals) > KEYS_GOOD_AT_ONCE_MAX) {
+    throw new AdminError(
+      'conflict',
+      `at most ${KEYS_GOOD_AT_ONCE_MAX} keys of an intern may be good at one time`,
+    );
+  }
+  if (intervals.length > KEYS_PUBLISHED_MAX) {
+    throw new AdminError(
+      'conflict',
+      `at most ${KEYS_PUBLISHED_MAX} keys of an intern may be published at one time`,
+    );
+  }
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import type { Database } from '../../database.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { idSchema, secondsSchema } from './ids.ts';
+
+export interface Membership {
+  readonly workspaceId: string;
+  readonly userId: string;
+}
+
+const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });
+
+/** Makes the user a member, again when removed before. Sessions that were revoked stay revoked. */
+export async function addMember(db: Database, input: Membership): Promise<void> {
+  const { workspaceId, userId } = requireInput(membership, input);
+  const { numInsertedOrUpdatedRows } = await judged('member', () =>
+    db.kysely
+      .insertInto('members')
+      .columns(['workspace_id', 'organization_id', 'user_id'])
+      .expression((from) =>
+        from
+          .selectFrom('workspaces')
+          .select((select) => ['id', 'organization_id', select.val(userId).as('user_id')])
+          .where('id', '=', workspaceId)
+          .where('deleted_at', 'is', null),
+      )
+      .onConflict((conflict) =>
+        conflict.columns(['workspace_id', 'user_id']).doUpdateSet({ removed_at: null }),
+      )
+      .executeTakeFirst(),
+  );
+  if (numInsertedOrUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
+}
+
+/** The row stays: a removed member is told so (403), where someone never a member is told nothing (404). */
+export async function removeMember(db: Database, { workspaceId, userId }: Membership): Promise<void> {
+  const { numUpdatedRows } = await db.kysely
+    .updateTable('members')
+    .set({ removed_at: new Date() })
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no member ${userId} of ${workspaceId}`);
+}
+
+const revocation = z.strictObject({
+  userId: idSchema,
+  workspaceId: idSchema.optional(),
+  validFrom: secondsSchema.optional(),
+});
+
+/**
+ * Voids the user's sessions that began before `validFrom` (Unix seconds), in one workspace or in all. The default is
+ * the next whole second: sessions are dated in whole seconds, and one that began in this second is void too.
+ */
+export async function revokeSessions(
+  db: Database,
+  input: { readonly userId: string; readonly workspaceId?: string; readonly validFrom?: number },
+): Promise<{ validFrom: number }> {
+  const {
+    userId,
+    workspaceId,
+    validFrom = Math.floor(Date.now() / 1000) + 1,
+  } = requireInput(revocation, input);
+  let update = db.kysely
+    .updateTable('members')
+    .set({ sessions_valid_from: validFrom })
+    .where('user_id', '=', userId);
+  if (workspaceId !== undefined) update = update.where('workspace_id', '=', workspaceId);
+  const { numUpdatedRows } = await update.executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no membership of ${userId}`);
+  return { validFrom };
+}

@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import { createSigningKey } from '@ori/proof/signing';
+import type { Transaction } from 'kysely';
+import { z } from 'zod';
+import type { Database } from '../../database.ts';
+import type { Schema } from '../../schema.ts';
+import { KekRing } from '../../sealing/kek-ring.ts';
+import { seal } from '../../sealing/seal.ts';
+import { seedContext } from '../../sealing/seed-context.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { idSchema, newId, secondsSchema } from './ids.ts';
+import { requireRoomFor } from './key-intervals.ts';
+
+/** A key stands in the published set this long before it signs, so that no verifier meets it unknown. */
+export const PUBLISHED_BEFORE_USE_SECONDS = 180;
+/** How long the former key stays good after a new one took over. */
+export const ROTATION_OVERLAP_SECONDS = 60;
+
+export interface NewSigningKey {
+  readonly internId: string;
+  /** The ring whose first key seals the seed. */
+  readonly sealer: KekRing;
+  /** The OpenID issuer and the public base address of the signer, exactly as it is configured with them. */
+  readonly issuer: string;
+  readonly baseUrl: string;
+  /** 32 bytes; random when left out. The caller's copy stays the caller's to wipe. */
+  readonly seed?: Uint8Array;
+  /** Unix seconds. Now when the intern has no key in use, else 180 s from now. */
+  readonly notBefore?: number;
+  /** Unix seconds, exclusive; never when left out. */
+  readonly expiresAt?: number;
+}
+
+export interface AddedSigningKey {
+  readonly id: string;
+  readonly kid: string;
+  readonly publicKey: Uint8Array;
+  readonly notBefore: number;
+  readonly expiresAt: number | null;
+}
+
+const address = z.url({ protocol: /^https?$/, error: 'expected an http(s) address' });
+
+const newSigningKey = z
+  .strictObject({
+    internId: idSchema,
+    sealer: z.instanceof(KekRing, { error: 'expected a KEK ring' }),
+    issuer: address,
+    baseUrl: address,
+    seed: z
+      .instanceof(Uint8Array, { error: 'expected bytes' })
+      .refine((seed) => seed.length === 32, 'expected 32 bytes')
+      .optional(),
+    notBefore: secondsSchema.optional(),
+    expiresAt: secondsSchema.optional(),
+  })
+  .refine(
+    ({ notBefore, expiresAt }) => notBefore === undefined || expiresAt === undefined || notBefore < expiresAt,
+    {
+      path: ['expiresAt'],
+      message: 'expected a time after notBefore',
+    },
+  );
+
+type ValidKey = z.output<typeof newSigningKey>;
+
+/**
+ * Gives the intern a signing key: makes or takes the seed, seals it to issuer, base address, intern and row, and
+ * stores it beside its public half.
+ *
+ * @throws AdminError `invalid_input`, `not_found` (no such intern), `conflict` (a key that exists, or more keys good
+ *   at one time than a verifier tries)
+ */
+export async function addSigningKey(db: Database, input: NewSigningKey): Promise<AddedSigningKey> {
+  const key = requireInput(newSigningKey, input);
+  return await db.kysely.transaction().execute(async (tx) => {
+    await lockIntern(tx, key.internId);
+    return await insertKey(tx, key, key.notBefore ?? (await defaultNotBefore(tx, key.internId)));
+  });
+}
+
+/**
+ * Gives the intern a following key and lets the former ones end `overlapSeconds` after it begins. A signer signs with
+ * the newest good key, so the overlap is only for signers that read the rows just before; proofs that the former key
+ * signed are judged by their own timestamps and stay good. Former keys that would only begin later are retired.
+ */
+export async function rotateSigningKey(
+  db: Database,
+  {
+    overlapSeconds = ROTATION_OVERLAP_SECONDS,
+    ...input
+  }: NewSigningKey & { readonly overlapSeconds?: number },
+): Promise<AddedSigningKey> {
+  const key = requireInput(newSigningKey, input);
+  const overlap = requireInput(z.int().min(0).max(86_400), overlapSeconds);
+  return await db.kysely.transaction().execute(async (tx) => {
+    await lockIntern(tx, key.internId);
+    const notBefore = key.notBefore ?? (await defaultNotBefore(tx, key.internId));
+    const end = notBefore + overlap;
+    const former = tx
+      .updateTable('signing_keys')
+      .where('intern_id', '=', key.internId)
+      .where('retired_at', 'is', null);
+    await former.set({ retired_at: new Date() }).where('not_before', '>=', end).execute();
+    await former
+      .set({ expires_at: end })
+      .where('not_before', '<', end)
+      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', end)]))
+      .execute();
+    return await insertKey(tx, key, notBefore);
+  });
+}
+
+/** Takes the key out of use and out of the published set at once: for a key that must not be trusted any more. */
+export async function retireSigningKey(db: Database, { keyId }: { readonly keyId: string }): Promise<void> {
+  const { numUpdatedRows } = await db.kysely
+    .updateTable('signing_keys')
+    .set({ retired_at: new Date() })
+    .where('id', '=', keyId)
+    .where('retired_at', 'is', null)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no signing key ${keyId}`);
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+/** Two keys of one intern are judged one after the other, so that together they cannot break what each respects. */
+async function lockIntern(tx: Transaction<Schema>, internId: string): Promise<void> {
+  const row = await tx
+    .selectFrom('interns')
+    .select('id')
+    .where('id', '=', internId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (row === undefined) throw new AdminError('not_found', `no intern ${internId}`);
+}
+
+async function defaultNotBefore(tx: Transaction<Schema>, internId: string): Promise<number> {
+  const now = nowSeconds();
+  const inUse = await tx
+    .selectFrom('signing_keys')
+    .select('id')
+    .where('intern_id', '=', internId)
+    .where('retired_at', 'is', null)
+    .where('not_before', '<=', now)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .limit(1)
+    .executeTakeFirst();
+  return inUse === undefined ? now : now + PUBLISHED_BEFORE_USE_SECONDS;
+}
+
+async function insertKey(
+  tx: Transaction<Schema>,
+  input: ValidKey,
+  notBefore: number,
+): Promise<AddedSigningKey> {
+  const { internId, sealer, issuer, baseUrl } = input;
+  const expiresAt = input.expiresAt ?? null;
+  await requireRoomFor(tx, { internId, notBefore, expiresAt, now: nowSeconds() });
+  const id = newId('key');
+  const seed = input.seed === undefined ? new Uint8Array(randomBytes(32)) : input.seed.slice();
+  try {
+    const { kid, publicKey } = createSigningKey(seed);
+    const sealedSeed = await seal(sealer, seed, seedContext({ id, internId }, { issuer, baseUrl }));
+    await judged('signing key', () =>
+      tx
+        .insertInto('signing_keys')
+        .values({
+          id,
+          intern_id: internId,
+          kid,
+          public_key: publicKey,
+          sealed_seed: sealedSeed,
+          not_before: notBefore,
+          expires_at: expiresAt,
+        })
+        .execute(),
+    );
+    return { id, kid, publicKey, notBefore, expiresAt };
+  } finally {
+    seed.fill(0);
+  }
+}

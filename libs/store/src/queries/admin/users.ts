@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { Database } from '../../database.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { idSchema, nameSchema, newId } from './ids.ts';
+
+const newUser = z.strictObject({ id: idSchema.optional(), name: nameSchema });
+
+export async function createUser(
+  db: Database,
+  input: { readonly id?: string; readonly name: string },
+): Promise<{ id: string }> {
+  const { id = newId('user'), name } = requireInput(newUser, input);
+  await judged('user', () => db.kysely.insertInto('users').values({ id, name }).execute());
+  return { id };
+}
+
+const subjectInput = z.strictObject({
+  userId: idSchema,
+  issuer: z.url({ protocol: /^https?$/, error: 'expected an http(s) address' }).max(2048),
+  // Any `sub` an issuer may give (OpenID Connect Core 2: at most 255 ASCII characters), controls excluded.
+  subject: z.string().regex(/^[\x20-\x7e]{1,255}$/, 'expected 1 to 255 printable ASCII characters'),
+});
+
+/** Says that tokens of `issuer` (compared as written) with this `sub` speak for the user. */
+export async function addSubject(
+  db: Database,
+  input: { readonly userId: string; readonly issuer: string; readonly subject: string },
+): Promise<void> {
+  const { userId, issuer, subject } = requireInput(subjectInput, input);
+  await judged('subject', () =>
+    db.kysely.insertInto('user_subjects').values({ issuer, subject, user_id: userId }).execute(),
+  );
+}
+
+export async function removeSubject(
+  db: Database,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+): Promise<void> {
+  const { numDeletedRows } = await db.kysely
+    .deleteFrom('user_subjects')
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw new AdminError('not_found', 'no such subject');
+}
+
+/** Every signing request of the user is refused within the second that gate facts are kept. */
+export async function disableUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
+  await setDisabled(db, userId, new Date());
+}
+
+export async function enableUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
+  await setDisabled(db, userId, null);
+}
+
+async function setDisabled(db: Database, userId: string, disabledAt: Date | null): Promise<void> {
+  const { numUpdatedRows } = await db.kysely
+    .updateTable('users')
+    .set({ disabled_at: disabledAt })
+    .where('id', '=', userId)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no user ${userId}`);
+}

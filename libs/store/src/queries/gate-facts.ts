@@ -1,0 +1,82 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+
+/** What the gate judges. Absent and hidden look different here; presenting them alike is the caller's duty. */
+export interface GateFacts {
+  /** The person behind (issuer, subject); null when nobody is. */
+  readonly user: { readonly id: string; readonly disabled: boolean } | null;
+  /** Null when there is no such intern, or its workspace was deleted. */
+  readonly intern: {
+    readonly id: string;
+    readonly workspaceId: string;
+    readonly organizationId: string;
+  } | null;
+  /** Of the intern's workspace. */
+  readonly inProgramme: boolean;
+  /** Of the user in the intern's workspace; null when never a member. */
+  readonly membership: 'active' | 'removed' | null;
+  /** Unix seconds: sessions that began earlier are void. */
+  readonly sessionsValidFrom: number | null;
+  readonly lifecycleWritesEnabled: boolean;
+}
+
+export interface GateQuestion {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly internId: string;
+}
+
+interface Row {
+  user_id: string | null;
+  user_disabled: boolean;
+  intern_id: string | null;
+  workspace_id: string | null;
+  organization_id: string | null;
+  in_programme: boolean | null;
+  member_id: string | null;
+  member_removed: boolean;
+  sessions_valid_from: number | null;
+  lifecycle_writes: boolean | null;
+}
+
+/** One round trip, one row whatever is missing; every join is a look-up in a primary key. */
+export async function gateFacts(
+  db: Database,
+  { issuer, subject, internId }: GateQuestion,
+): Promise<GateFacts> {
+  const { rows } = await sql<Row>`
+    select u.id as user_id, u.disabled_at is not null as user_disabled,
+      w.intern_id, w.workspace_id, w.organization_id, w.in_programme,
+      m.user_id as member_id, m.removed_at is not null as member_removed, m.sessions_valid_from,
+      (select enabled from switches where name = 'lifecycle_writes') as lifecycle_writes
+    from (select 1) as one
+    left join (
+      select i.id as intern_id, w.id as workspace_id, w.organization_id, w.in_programme
+      from interns i join workspaces w on w.id = i.workspace_id
+      where i.id = ${internId} and w.deleted_at is null
+    ) w on true
+    left join (
+      select u.id, u.disabled_at
+      from user_subjects s join users u on u.id = s.user_id
+      where s.issuer = ${issuer} and s.subject = ${subject}
+    ) u on true
+    left join members m on m.workspace_id = w.workspace_id and m.user_id = u.id`.execute(db.kysely);
+  return toGateFacts(rows[0]);
+}
+
+function toGateFacts(row: Row | undefined): GateFacts {
+  if (row === undefined) throw new Error('the gate query answers one row');
+  const { intern_id, workspace_id, organization_id } = row;
+  const intern =
+    intern_id === null || workspace_id === null || organization_id === null
+      ? null
+      : { id: intern_id, workspaceId: workspace_id, organizationId: organization_id };
+  return {
+    user: row.user_id === null ? null : { id: row.user_id, disabled: row.user_disabled },
+    intern,
+    inProgramme: row.in_programme === true,
+    membership: row.member_id === null ? null : row.member_removed ? 'removed' : 'active',
+    sessionsValidFrom: row.sessions_valid_from,
+    lifecycleWritesEnabled: row.lifecycle_writes === true,
+  };
+}

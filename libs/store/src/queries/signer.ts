@@ -1,0 +1,53 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import type { ApiKeyKind } from '../schema.ts';
+import { type GateFacts, type GateQuestion, gateFacts } from './gate-facts.ts';
+import { type Privileges, readPrivileges } from './privileges.ts';
+import { type PublishedKeyRow, publishedKeys, type SigningKeyRow, signingKeys } from './signing-keys.ts';
+
+export type { GateFacts, GateQuestion } from './gate-facts.ts';
+export type { PublishedKeyRow, SigningKeyRow } from './signing-keys.ts';
+
+/** All that tells API keys apart. A disabled key is to be treated as an unknown one. */
+export interface ApiKeyFacts {
+  readonly hash: string;
+  readonly kind: ApiKeyKind;
+  readonly disabled: boolean;
+}
+
+/** Everything the signer asks. Each call is one round trip and throws `StoreUnavailable` when there is no answer. */
+export interface SignerQueries {
+  gateFacts(question: GateQuestion): Promise<GateFacts>;
+  signingKeys(internId: string, options?: { readonly at?: number }): Promise<SigningKeyRow[]>;
+  publishedKeys(internId: string, options: { readonly at: number }): Promise<PublishedKeyRow[]>;
+  /** @param hash SHA-256 of the whole key, hex */
+  apiKey(hash: string): Promise<ApiKeyFacts | undefined>;
+  /** Succeeds when the database answers and was migrated. */
+  ping(): Promise<void>;
+  privileges(): Promise<Privileges>;
+}
+
+/** The signer's questions, answered under the role `ori_signer`. */
+export function signerQueries(db: Database): SignerQueries {
+  return {
+    gateFacts: (question) => gateFacts(db, question),
+    signingKeys: (internId, options) => signingKeys(db, internId, options),
+    publishedKeys: (internId, options) => publishedKeys(db, internId, options),
+    apiKey: (hash) => apiKey(db, hash),
+    ping: async () => {
+      await sql`select enabled from switches where name = 'lifecycle_writes'`.execute(db.kysely);
+    },
+    privileges: () => readPrivileges(db),
+  };
+}
+
+async function apiKey(db: Database, hash: string): Promise<ApiKeyFacts | undefined> {
+  const row = await db.kysely
+    .selectFrom('api_keys')
+    .select(['hash', 'kind', 'disabled_at'])
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  return row === undefined
+    ? undefined
+    : { hash: row.hash, kind: row.kind, disabled: row.disabled_at !== null };
+}

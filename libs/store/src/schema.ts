@@ -1,0 +1,140 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+
+/** An instant that the database sets when the row is written and nobody changes. */
+type CreatedAt = ColumnType<Date, Date | undefined, never>;
+type Instant = ColumnType<Date | null, Date | null | undefined, Date | null>;
+/** Unix seconds: compared with the timestamps of tokens and proofs, which are whole seconds. */
+type UnixSeconds = ColumnType<number | null, number | null | undefined, number | null>;
+
+export interface OrganizationsTable {
+  id: string;
+  name: string;
+  created_at: CreatedAt;
+}
+
+export interface WorkspacesTable {
+  id: string;
+  organization_id: string;
+  name: string;
+  is_default: Generated<boolean>;
+  in_programme: Generated<boolean>;
+  created_at: CreatedAt;
+  deleted_at: Instant;
+}
+
+export interface UsersTable {
+  id: string;
+  name: string;
+  created_at: CreatedAt;
+  disabled_at: Instant;
+}
+
+export interface UserSubjectsTable {
+  issuer: string;
+  subject: string;
+  user_id: string;
+  created_at: CreatedAt;
+}
+
+export interface MembersTable {
+  workspace_id: string;
+  organization_id: string;
+  user_id: string;
+  created_at: CreatedAt;
+  removed_at: Instant;
+  sessions_valid_from: UnixSeconds;
+}
+
+export type ApiKeyKind = 'api' | 'management';
+
+export interface ApiKeysTable {
+  hash: string;
+  kind: ApiKeyKind;
+  name: string;
+  label: string;
+  organization_id: string;
+  workspace_id: string | null;
+  intern_id: string | null;
+  created_by: string | null;
+  created_at: CreatedAt;
+  disabled_at: Instant;
+}
+
+export const INTERN_STATUSES = [
+  'awaiting_slack_install',
+  'queued',
+  'provisioning',
+  'running',
+  'failed',
+  'stopped',
+  'destroying',
+  'destroy_failed',
+] as const;
+export type InternStatus = (typeof INTERN_STATUSES)[number];
+
+export interface InternProgress {
+  step_label: string;
+  step_number: number;
+  total_steps: number;
+}
+
+export interface InternsTable {
+  id: string;
+  organization_id: string;
+  workspace_id: string;
+  name: string;
+  description: string | null;
+  hostname: string | null;
+  model: string | null;
+  status: InternStatus;
+  vault_id: string | null;
+  attached_vault_id: string | null;
+  instructions: string | null;
+  icon_sha256: string | null;
+  last_failure_message: string | null;
+  progress: JSONColumnType<InternProgress> | null;
+  created_by_user_id: string | null;
+  created_by_key_hash: string | null;
+  created_at: CreatedAt;
+  updated_at: ColumnType<Date, Date | undefined, Date>;
+}
+
+export type IconMediaType = 'image/png' | 'image/jpeg' | 'image/webp';
+
+export interface InternIconsTable {
+  intern_id: string;
+  sha256: string;
+  media_type: IconMediaType;
+  bytes: Uint8Array;
+}
+
+export interface SigningKeysTable {
+  id: string;
+  intern_id: string;
+  kid: string;
+  public_key: Uint8Array;
+  sealed_seed: string;
+  not_before: ColumnType<number, number, never>;
+  expires_at: UnixSeconds;
+  created_at: CreatedAt;
+  retired_at: Instant;
+}
+
+export interface SwitchesTable {
+  name: string;
+  enabled: boolean;
+}
+
+/** Every table of the database, as Kysely needs it. BYOK and guardrails come with their own migrations. */
+export interface Schema {
+  organizations: OrganizationsTable;
+  workspaces: WorkspacesTable;
+  users: UsersTable;
+  user_subjects: UserSubjectsTable;
+  members: MembersTable;
+  api_keys: ApiKeysTable;
+  interns: InternsTable;
+  intern_icons: InternIconsTable;
+  signing_keys: SigningKeysTable;
+  switches: SwitchesTable;
+}

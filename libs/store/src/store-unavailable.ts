@@ -1,0 +1,74 @@
+/**
+ * - `unreachable`: no connection, or it broke; the server may be down.
+ * - `timed_out`: the answer did not come in time; whether the statement ran is not known.
+ * - `refused`: the server answered, and would not serve (starting, stopping, full, wrong credentials).
+ */
+export type StoreUnavailableCode = 'unreachable' | 'timed_out' | 'refused';
+
+/**
+ * The database could not be asked. The request may be repeated; the service answers 500 `internal_error`.
+ * A statement that the server judged wrong (syntax, privilege, constraint) is not this: it is thrown as it came.
+ */
+export class StoreUnavailable extends Error {
+  readonly code: StoreUnavailableCode;
+
+  constructor(code: StoreUnavailableCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StoreUnavailable';
+    this.code = code;
+  }
+}
+
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+const TIMED_OUT = /timeout/i;
+const CONNECTION_LOST =
+  /connection (terminated|ended|error)|not queryable|PGlite is (closed|closing)|closed state/i;
+
+function errorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+function fromSqlState(state: string): StoreUnavailableCode | undefined {
+  if (state === '57014') return 'timed_out'; // query_canceled: statement_timeout
+  if (state === '25P03') return 'timed_out'; // idle_in_transaction_session_timeout
+  if (state.startsWith('08')) return 'unreachable'; // connection exceptions
+  if (state.startsWith('57P')) return 'refused'; // shutting down, starting up
+  if (state.startsWith('53') || state.startsWith('58')) return 'refused'; // out of resources, system errors
+  return undefined;
+}
+
+/** The error as `StoreUnavailable` when the database could not be asked; undefined when it answered. */
+export function unavailableFrom(error: unknown): StoreUnavailable | undefined {
+  if (error instanceof StoreUnavailable) return error;
+  if (!(error instanceof Error)) return undefined;
+  const code = errorCode(error);
+  if (code !== undefined && SQLSTATE.test(code) && 'severity' in error) {
+    const verdict = fromSqlState(code);
+    return verdict === undefined ? undefined : unavailable(verdict, error);
+  }
+  if (TIMED_OUT.test(error.message)) return unavailable('timed_out', error);
+  if (CONNECTION_LOST.test(error.message)) return unavailable('unreachable', error);
+  // Socket and name-resolution errors of Node: ECONNREFUSED, ECONNRESET, EPIPE, ENOTFOUND, EAI_AGAIN …
+  if ('syscall' in error || code === 'EPIPE' || code === 'ECONNRESET')
+    return unavailable('unreachable', error);
+  return undefined;
+}
+
+/** A failure while connecting: nothing was asked yet, so whatever the reason, the database cannot be asked. */
+export function unavailableAtConnect(error: unknown): StoreUnavailable {
+  const known = unavailableFrom(error);
+  if (known !== undefined) return known;
+  const answered = error instanceof Error && 'severity' in error;
+  return unavailable(answered ? 'refused' : 'unreachable', error);
+}
+
+const SENTENCES = {
+  unreachable: 'The database cannot be reached.',
+  timed_out: 'The database did not answer in time.',
+  refused: 'The database refused to serve.',
+} satisfies Record<StoreUnavailableCode, string>;
+
+function unavailable(code: StoreUnavailableCode, cause: unknown): StoreUnavailable {
+  return new StoreUnavailable(code, SENTENCES[code], { cause });
+}
