@@ -1,0 +1,16 @@
+import { type Spec, variableName } from './config.ts';
+
+/**
+ * The Markdown table of a service's environment, for its README; a check compares the two, so that neither can
+ * drift from the code.
+ */
+export function renderConfigTable(prefix: string, spec: Spec): string {
+  const rows = Object.entries(spec).map(([key, field]) => {
+    const name = variableName(prefix, key);
+    const names = field.secret ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``;
+    const value = field.required ? 'required' : field.defaultText ? `\`${field.defaultText}\`` : '—';
+    const cells = [names, value, field.unit ?? '—', `${field.doc} (${field.expected})`];
+    return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  });
+  return ['| Name | Default | Unit | Meaning |', '|---|---|---|---|', ...rows, ''].join('\n');
+}

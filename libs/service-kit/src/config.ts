@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import { nearest } from './edit-distance.ts';
+import type { Field } from './fields.ts';
+import { Secret } from './secret.ts';
+
+export { choice, type Field, flag, integer, list, path, text, url } from './fields.ts';
+
+export type Spec = Readonly<Record<string, Field<unknown>>>;
+export type Config<S extends Spec> = { readonly [K in keyof S]: S[K] extends Field<infer T> ? T : never };
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Everything that is wrong with the environment, each complaint one line in the operator's words. */
+export class ConfigError extends Error {
+  readonly complaints: readonly string[];
+
+  constructor(complaints: readonly string[]) {
+    super(`the configuration is not usable:\n${complaints.map((line) => `  ${line}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.complaints = complaints;
+  }
+}
+
+interface SecretOptions {
+  doc: string;
+  optional?: boolean;
+}
+
+/** A credential: its value in `<NAME>`, or the path of a file that holds it in `<NAME>_FILE`; never printed. */
+export function secret(options: SecretOptions & { optional: true }): Field<Secret | undefined>;
+export function secret(options: SecretOptions): Field<Secret>;
+export function secret(options: SecretOptions): Field<Secret> | Field<Secret | undefined> {
+  return {
+    doc: options.doc,
+    expected: 'a secret',
+    secret: true,
+    required: options.optional !== true,
+    fallback: undefined as unknown as Secret,
+    parse: (value: string) => new Secret(value),
+  };
+}
+
+/** `turnsPerUser` under the prefix `SIGNER` is `SIGNER_TURNS_PER_USER`. */
+export function variableName(prefix: string, key: string): string {
+  return `${prefix}_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+/**
+ * Reads a service's whole configuration from the environment given. It reads nothing else except the files that
+ * `<NAME>_FILE` variables name, and it changes nothing. An empty variable counts as not set.
+ *
+ * @throws {ConfigError} with every complaint at once: missing, malformed, set twice, or a name under the prefix
+ * that is not one of the spec's.
+ */
+export function loadConfig<S extends Spec>(prefix: string, spec: S, env: Environment): Config<S> {
+  const complaints: string[] = [];
+  const names = new Set<string>();
+  const values: Record<string, unknown> = {};
+  for (const [key, field] of Object.entries(spec)) {
+    const name = variableName(prefix, key);
+    names.add(name);
+    if (field.secret) names.add(`${name}_FILE`);
+    try {
+      values[key] = readField(name, field, env);
+    } catch (error) {
+      if (!(error instanceof Complaint)) throw error;
+      complaints.push(error.message);
+    }
+  }
+  complaints.push(...unknownNames(prefix, names, env));
+  if (complaints.length > 0) throw new ConfigError(complaints);
+  return values as Config<S>;
+}
+
+/** `… check-config`: says whether the environment is usable, and gives the exit code. */
+export function checkConfig(
+  prefix: string,
+  spec: Spec,
+  env: Environment,
+  say: (line: string) => void,
+): number {
+  try {
+    loadConfig(prefix, spec, env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const complaint of error.complaints) say(complaint);
+    return 1;
+  }
+  say(`the ${prefix}_… configuration is valid`);
+  return 0;
+}
+
+class Complaint extends Error {}
+
+function readField(name: string, field: Field<unknown>, env: Environment): unknown {
+  const given = env[name] === '' ? undefined : env[name];
+  const value = field.secret ? secretText(name, given, env[`${name}_FILE`] || undefined) : given;
+  if (value === undefined) {
+    if (!field.required) return field.fallback;
+    const way = field.secret ? `${name} or ${name}_FILE` : name;
+    throw new Complaint(`${way}: required, expected ${field.expected}`);
+  }
+  const parsed = field.parse(value);
+  if (parsed === undefined)
+    throw new Complaint(`${name}: expected ${field.expected}, got ${quote(value, field)}`);
+  return parsed;
+}
+
+function secretText(name: string, given: string | undefined, file: string | undefined): string | undefined {
+  if (file === undefined) return given;
+  if (given !== undefined) throw new Complaint(`${name} and ${name}_FILE: set one of them, not both`);
+  return readSecretFile(`${name}_FILE`, file);
+}
+
+function readSecretFile(name: string, file: string): string {
+  let content: string;
+  try {
+    content = readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw new Complaint(`${name}: cannot read ${JSON.stringify(file)} (${code})`);
+  }
+  const value = content.replace(/\r?\n$/, '');
+  if (value === '') throw new Complaint(`${name}: ${JSON.stringify(file)} is empty`);
+  return value;
+}
+
+function quote(value: string, field: Field<unknown>): string {
+  // A credential pasted under the wrong name is still a credential.
+  if (field.secret || /:\/\/[^/]*@/.test(value)) return '[redacted]';
+  return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+}
+
+function unknownNames(prefix: string, known: ReadonlySet<string>, env: Environment): string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith(`${prefix}_`) && !known.has(name))
+    .sort()
+    .map((name) => {
+      const meant = nearest(name, known);
+      return `${name}: unknown name${meant === undefined ? '' : `, did you mean ${meant}?`}`;
+    });
+}

@@ -1,0 +1,67 @@
+import { performance } from 'node:perf_hooks';
+import type { Presentation } from './envelope.ts';
+
+/** The route's deadline passed before the request was answered. */
+export class DeadlineError extends Error {
+  readonly code = 'deadline_exceeded';
+  readonly deadlineMs: number;
+
+  constructor(deadlineMs: number) {
+    super(`the ${deadlineMs} ms deadline was exceeded`);
+    this.name = 'DeadlineError';
+    this.deadlineMs = deadlineMs;
+  }
+}
+
+/** The time one request has, from its first byte to its answer. */
+export interface Deadline {
+  readonly ms: number;
+  /** Aborts at the deadline with a {@link DeadlineError} as its reason. */
+  readonly signal: AbortSignal;
+  remainingMs(): number;
+  /** @throws {DeadlineError} once the deadline has passed. */
+  check(): void;
+  /** The promise's outcome, or a {@link DeadlineError} at the deadline; the work itself is not stopped. */
+  race<T>(work: Promise<T>): Promise<T>;
+  /** Stops the clock: the request has been answered. The signal never aborts afterwards. */
+  clear(): void;
+}
+
+/**
+ * Starts a deadline. `startedAt` (`performance.now()`) is the moment the request's first byte came; it defaults to
+ * now. It does not interrupt synchronous work.
+ */
+export function createDeadline(ms: number, startedAt: number = performance.now()): Deadline {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const remainingMs = () => Math.max(0, startedAt + ms - performance.now());
+  const expire = () => controller.abort(new DeadlineError(ms));
+  const timer = setTimeout(expire, Math.ceil(remainingMs()));
+  return {
+    ms,
+    signal,
+    remainingMs,
+    check() {
+      if (signal.aborted || remainingMs() === 0) throw new DeadlineError(ms);
+    },
+    race(work) {
+      return new Promise((resolve, reject) => {
+        const onAbort = () => reject(new DeadlineError(ms));
+        if (signal.aborted) onAbort();
+        signal.addEventListener('abort', onAbort, { once: true });
+        work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+      });
+    },
+    clear: () => clearTimeout(timer),
+  };
+}
+
+/** What the client of a request that ran out of time is told. */
+export function presentDeadline(ms: number): Presentation {
+  return {
+    status: 408,
+    message: `The ${ms} ms deadline of this route was exceeded.`,
+    reason: 'timeout',
+    retryable: true,
+  };
+}

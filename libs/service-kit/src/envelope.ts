@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** What a client is told about a failure. */
+export interface Presentation {
+  readonly status: number;
+  readonly message: string;
+  /** With a reason there is metadata, without one there is none. */
+  readonly reason?: string;
+  /** `false` unless given; only sent together with a reason. */
+  readonly retryable?: boolean;
+  /** Further response headers, such as `WWW-Authenticate`, `Allow` or `Retry-After`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The error envelope: `error.code` is the status; `metadata` is absent, never null, where there is no reason. */
+export function renderEnvelope(presentation: Presentation): string {
+  const { status, message, reason, retryable = false } = presentation;
+  const metadata = reason === undefined ? {} : { metadata: { reason, retryable } };
+  return JSON.stringify({ error: { code: status, message, ...metadata } });
+}
+
+/**
+ * Answers with the error envelope, as `application/json`. Does nothing when an answer has already begun. When the
+ * request's body was not read to its end, the answer closes the connection and the rest of the body is not read.
+ */
+export function sendEnvelope(res: ServerResponse, presentation: Presentation): void {
+  if (res.headersSent || res.writableEnded) return;
+  for (const name of ['etag', 'cache-control', 'content-encoding']) res.removeHeader(name);
+  const body = Buffer.from(renderEnvelope(presentation));
+  if (hasUnreadBody(res.req)) res.shouldKeepAlive = false;
+  res.statusCode = presentation.status;
+  for (const [name, value] of Object.entries(presentation.headers ?? {})) res.setHeader(name, value);
+  res.setHeader('content-type', 'application/json');
+  res.setHeader('cache-control', 'no-store');
+  res.setHeader('content-length', body.length);
+  res.end(body);
+}
+
+/** Whether the request announced a body of which some has not been read yet. */
+export function hasUnreadBody(req: IncomingMessage): boolean {
+  const { 'transfer-encoding': coding, 'content-length': length } = req.headers;
+  return !req.complete && (coding !== undefined || (length !== undefined && Number(length) > 0));
+}

@@ -1,0 +1,38 @@
+import type { ErrorRequestHandler } from 'express';
+import { type Presentation, sendEnvelope } from './envelope.ts';
+import { findExchange } from './exchange.ts';
+
+const INTERNAL_ERROR: Presentation = {
+  status: 500,
+  message: 'The request could not be completed. It may be repeated.',
+  reason: 'internal_error',
+  retryable: true,
+};
+
+/**
+ * The last Express handler: presents every failure as an error envelope and leaves the failure itself to the
+ * request's log line. What `toPresentation` does not know, or fails on, is a 500 `internal_error`. An answer that
+ * had already begun is cut off, so that the client cannot take it for a whole one.
+ */
+export function errorHandler(
+  toPresentation: (error: unknown) => Presentation | undefined,
+): ErrorRequestHandler {
+  return (error, req, res, _next) => {
+    const exchange = findExchange(req);
+    if (exchange !== undefined) exchange.error ??= error;
+    if (res.writableEnded) return;
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    sendEnvelope(res, present(error, toPresentation));
+  };
+}
+
+function present(error: unknown, toPresentation: (error: unknown) => Presentation | undefined): Presentation {
+  try {
+    return toPresentation(error) ?? INTERNAL_ERROR;
+  } catch {
+    return INTERNAL_ERROR;
+  }
+}

@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+import type { Deadline } from './deadline.ts';
+
+/** What a service knows about one request besides its bytes; made by the API server, one per request. */
+export interface Exchange {
+  readonly requestId: string;
+  /** `performance.now()` at the first byte of the request. */
+  readonly receivedAt: number;
+  readonly deadline: Deadline;
+  /** The route's template, set by the router; a request that matched none has no route. */
+  route: string | undefined;
+  /** The failure behind an error answer, for the log. */
+  error: unknown;
+  /** Further facts for the request's log line; never a token, a key, a body or a raw path. */
+  readonly facts: Record<string, string | number | boolean>;
+}
+
+const exchanges = new WeakMap<IncomingMessage, Exchange>();
+
+export function beginExchange(req: IncomingMessage, exchange: Exchange): void {
+  exchanges.set(req, exchange);
+}
+
+/** The exchange of a request, or `undefined` for a request that did not come through the API server. */
+export function findExchange(req: IncomingMessage): Exchange | undefined {
+  return exchanges.get(req);
+}
+
+/** The exchange of a request that came through the API server. @throws {TypeError} for any other request. */
+export function exchangeOf(req: IncomingMessage): Exchange {
+  const exchange = exchanges.get(req);
+  if (exchange === undefined) throw new TypeError('this request did not come through startApiServer');
+  return exchange;
+}

@@ -1,0 +1,47 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+import { scrub, scrubDeep } from './scrub.ts';
+
+export { describeError, type ErrorDescription } from './scrub.ts';
+export type { Logger };
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface LoggerOptions {
+  service: string;
+  level: LogLevel;
+  /** Standard output unless given. */
+  destination?: DestinationStream;
+}
+
+/**
+ * A log of JSON lines. Whatever is handed to it is scrubbed first: by name (authorization, cookies, `x-ori-*`,
+ * tokens, secrets, seeds, bodies), by shape (JWTs, API keys, signatures, user information in URLs), and errors keep
+ * class, code and messages only. Scrubbing is the second line of defence: do not hand it a secret.
+ */
+export function createLogger({ service, level, destination }: LoggerOptions): Logger {
+  const fields = (value: object) => scrubDeep(value) as Record<string, unknown>;
+  return pino(
+    {
+      level,
+      base: { service },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      // Errors are described by the formatter; pino's own way would print their stack and properties.
+      serializers: { err: (described: unknown) => described },
+      formatters: { level: (label) => ({ level: label }), log: fields, bindings: fields },
+      hooks: {
+        logMethod(inputs, method) {
+          method.apply(this, scrubMessages(inputs));
+        },
+      },
+    },
+    destination ?? pino.destination({ fd: 1, sync: true }),
+  );
+}
+
+/** Errors go under `err` here, so that pino does not take an error's own message for the line's. */
+function scrubMessages<T extends unknown[]>(inputs: T): T {
+  const [first, ...rest] = inputs;
+  const lead = first instanceof Error ? { err: first } : typeof first === 'string' ? scrub(first) : first;
+  return [lead, ...rest.map((part) => (typeof part === 'string' ? scrub(part) : part))] as T;
+}

@@ -1,0 +1,75 @@
+import { Gauge, Histogram, Registry } from 'prom-client';
+import { collectProcessMetrics } from './process-metrics.ts';
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export interface HttpObservation {
+  /** The route's template; anything but one of the routes given at the start counts as `other`. */
+  route: string | undefined;
+  method: string;
+  /** The status sent; absent when the client went away before an answer. */
+  status: number | undefined;
+  seconds: number;
+}
+
+export interface Metrics {
+  readonly registry: Registry;
+  requestStarted(): void;
+  requestEnded(observation: HttpObservation): void;
+  /** Stops measuring; the registry keeps its last values. */
+  close(): void;
+}
+
+export interface MetricsOptions {
+  service: string;
+  /** Every route template there is: with the methods and status classes, the whole set of label values. */
+  routes?: readonly string[];
+}
+
+/**
+ * A service's metrics: its requests, its process, and what the service registers itself. No label value comes from
+ * a request, so the number of series is fixed when the service starts.
+ */
+export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const known = new Set(routes);
+  const duration = new Histogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'Time from the first byte of a request to the end of its answer.',
+    labelNames: ['route', 'method', 'status_class'],
+    buckets: BUCKETS_SECONDS,
+    registers: [registry],
+  });
+  const inFlight = new Gauge({
+    name: 'http_server_requests_in_flight',
+    help: 'Requests whose answer has not ended.',
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'ori_service_info',
+    help: 'Which service this is; always 1.',
+    labelNames: ['service'],
+    registers: [registry],
+  }).set({ service }, 1);
+  const processMetrics = collectProcessMetrics(registry);
+  return {
+    registry,
+    requestStarted: () => inFlight.inc(),
+    requestEnded({ route, method, status, seconds }) {
+      inFlight.dec();
+      const labels = {
+        route: route !== undefined && known.has(route) ? route : 'other',
+        method: METHODS.has(method) ? method : 'other',
+        status_class: statusClass(status),
+      };
+      duration.observe(labels, seconds);
+    },
+    close: () => processMetrics.close(),
+  };
+}
+
+function statusClass(status: number | undefined): string {
+  if (status === undefined) return 'aborted';
+  return status >= 100 && status < 600 ? `${Math.floor(status / 100)}xx` : 'other';
+}

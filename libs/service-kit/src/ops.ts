@@ -1,0 +1,108 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import { sendEnvelope } from './envelope.ts';
+import { parseTarget } from './target.ts';
+
+export type ReadinessCheck = () => Promise<void>;
+
+export interface OpsServerOptions {
+  host: string;
+  port: number;
+  registry: Registry;
+  /** One per dependency, under the name that `/readyz` shows; it resolves when the dependency works. */
+  checks: Readonly<Record<string, ReadinessCheck>>;
+  checkTimeoutMs: number;
+}
+
+export interface OpsServer {
+  readonly url: string;
+  readonly port: number;
+  /** From now on `/readyz` is 503, so that no new traffic is sent here. */
+  drain(): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * The operator's port: `/livez` (the process answers), `/readyz` (each dependency by name, never by address, 503
+ * when one is missing) and `/metrics`. It knows no other path and is not meant for the public network.
+ */
+export async function startOpsServer(options: OpsServerOptions): Promise<OpsServer> {
+  let draining = false;
+  const routes: Record<string, (res: ServerResponse) => Promise<void>> = {
+    '/livez': async (res) => sendJson(res, 200, { status: 'alive' }),
+    '/readyz': async (res) => {
+      const verdicts = await runChecks(options.checks, options.checkTimeoutMs);
+      const checks = draining ? { ...verdicts, shutdown: 'draining' } : verdicts;
+      const ready = Object.values(checks).every((verdict) => verdict === 'ok');
+      sendJson(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', checks });
+    },
+    '/metrics': async (res) => {
+      const body = await options.registry.metrics();
+      res.writeHead(200, { 'content-type': options.registry.contentType }).end(body);
+    },
+  };
+  const server = createServer({ requestTimeout: 10_000 }, (req, res) => {
+    const path = parseTarget(req.url)?.path ?? '';
+    const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    if (route === undefined) return sendEnvelope(res, { status: 404, message: 'No such page.' });
+    if (req.method !== 'GET' && req.method !== 'HEAD') {
+      const headers = { allow: 'GET, HEAD' };
+      return sendEnvelope(res, { status: 405, message: 'This page is only read.', headers });
+    }
+    route(res).catch(() => sendEnvelope(res, { status: 500, message: 'The page could not be made.' }));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(options.port, options.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    drain() {
+      draining = true;
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function runChecks(
+  checks: OpsServerOptions['checks'],
+  timeoutMs: number,
+): Promise<Record<string, string>> {
+  const verdicts = Object.entries(checks).map(async ([name, check]) => [name, await judge(check, timeoutMs)]);
+  return Object.fromEntries(await Promise.all(verdicts));
+}
+
+/** Codes and class names only: a message may hold an address. */
+async function judge(check: ReadinessCheck, timeoutMs: number): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<string>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, 'failing: timeout');
+  });
+  const verdict = async () => {
+    try {
+      await check();
+      return 'ok';
+    } catch (error) {
+      return `failing: ${nameFailure(error)}`;
+    }
+  };
+  return Promise.race([verdict(), timeout]).finally(() => clearTimeout(timer));
+}
+
+function nameFailure(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const code = 'code' in error ? String(error.code) : '';
+  return /^[A-Za-z0-9_]{1,64}$/.test(code) ? code : error.name.replace(/\W/g, '').slice(0, 64);
+}
+
+function sendJson(res: ServerResponse, status: number, value: unknown): void {
+  res.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  res.end(JSON.stringify(value));
+}

@@ -1,0 +1,65 @@
+import { readdirSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+const NANOSECONDS = 1e9;
+const RESOLUTION_MS = 10;
+const OPEN_FDS = '/proc/self/fd';
+
+/**
+ * The process's own metrics, under the names Prometheus client libraries share where there is one. prom-client's
+ * default set is not used: `promtool check metrics` rejects some of its names.
+ */
+export function collectProcessMetrics(registry: Registry): { close(): void } {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delay.enable();
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'User and system CPU time spent, in seconds.',
+    registers,
+    collect() {
+      const { user, system } = process.cpuUsage();
+      this.reset();
+      this.inc((user + system) / 1e6);
+    },
+  });
+  const startedAt = Math.round(Date.now() / 1000 - process.uptime());
+  gauge('process_start_time_seconds', 'Start of the process, in Unix seconds.', () => startedAt);
+  gauge('process_resident_memory_bytes', 'Resident memory, in bytes.', () => process.memoryUsage.rss());
+  gauge('process_open_fds', 'Open file descriptors.', countOpenFiles);
+  gauge('nodejs_heap_used_bytes', 'Used part of the JavaScript heap.', () => process.memoryUsage().heapUsed);
+  gauge('nodejs_heap_size_bytes', 'Size of the JavaScript heap.', () => process.memoryUsage().heapTotal);
+  gauge('nodejs_external_memory_bytes', 'Memory outside the heap.', () => process.memoryUsage().external);
+  gauge('nodejs_eventloop_lag_p50_seconds', 'Median delay of the event loop since the last scrape.', () =>
+    seconds(delay.percentile(50)),
+  );
+  gauge('nodejs_eventloop_lag_p99_seconds', '99th percentile of the same delay.', () => {
+    const value = seconds(delay.percentile(99));
+    delay.reset();
+    return value;
+  });
+  return { close: () => delay.disable() };
+}
+
+/** The histogram holds the whole time between two ticks of its timer, so the timer's own interval is taken off. */
+function seconds(nanoseconds: number): number {
+  return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1000) : 0;
+}
+
+function countOpenFiles(): number {
+  try {
+    return readdirSync(OPEN_FDS).length;
+  } catch {
+    return Number.NaN;
+  }
+}

@@ -1,0 +1,59 @@
+import { STATUS_CODES } from 'node:http';
+import { presentDeadline } from './deadline.ts';
+import { type Presentation, renderEnvelope } from './envelope.ts';
+
+/** What a client is told whose bytes never became a request, or stopped being one, by the parser's error code. */
+export function presentProtocolError(
+  code: string | undefined,
+  deadlineMs: number,
+  inBody: boolean,
+): Presentation {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return presentDeadline(deadlineMs);
+    case 'HPE_HEADER_OVERFLOW':
+      return { status: 431, message: 'The request headers are too large.' };
+    default:
+      return inBody
+        ? {
+            status: 400,
+            message: 'The request body is not valid HTTP.',
+            reason: 'invalid_body',
+            retryable: false,
+          }
+        : { status: 400, message: 'The request is not valid HTTP.' };
+  }
+}
+
+export const NOT_ORIGIN_FORM: Presentation = {
+  status: 400,
+  message: 'The request target must be a path that begins with "/".',
+};
+
+export const HOST_NOT_SINGLE: Presentation = {
+  status: 400,
+  message: 'The request must carry one Host header.',
+};
+
+export const EXPECTATION_UNKNOWN: Presentation = {
+  status: 417,
+  message: 'Only "Expect: 100-continue" is known.',
+};
+
+export const CONNECT_REFUSED: Presentation = { status: 404, message: 'This server is not a proxy.' };
+
+/** An error envelope as the bytes of a whole answer, for a connection that has no request to answer. */
+export function renderRawAnswer(presentation: Presentation, requestId: string): string {
+  const body = renderEnvelope(presentation);
+  return [
+    `HTTP/1.1 ${presentation.status} ${STATUS_CODES[presentation.status] ?? ''}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Content-Type: application/json',
+    'Cache-Control: no-store',
+    `X-Request-Id: ${requestId}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}

@@ -1,0 +1,55 @@
+const PATTERNS: readonly [RegExp, string][] = [
+  [/\beyJ[\w-]{4,}\.[\w-]+(\.[\w-]*)*/g, '[redacted]'],
+  [/\bsk-ori-[\w-]+/g, '[redacted]'],
+  [/\b(bearer|basic)\s+[\w.~+/=-]+/gi, '$1 [redacted]'],
+  [/:\/\/[^/\s@]*@/g, '://[redacted]@'],
+  [/\b[A-Za-z0-9+/]{85}[AQgw]==/g, '[redacted]'],
+];
+
+/** A text without what looks like a token, an API key, a signature or a URL's user information; at most 1,000 characters. */
+export function scrub(text: string): string {
+  let result = text.length > 1000 ? `${text.slice(0, 1000)}…` : text;
+  for (const [pattern, replacement] of PATTERNS) result = result.replace(pattern, replacement);
+  return result;
+}
+
+const SECRET_KEY =
+  /^(authorization|proxy-authorization|cookie|set-cookie|x-ori-.*|headers|rawheaders|body|args)$/i;
+const SECRET_WORD = /token|secret|password|passphrase|credential|private|seed|apikey|api_key|signature/i;
+
+/** A copy fit for a log line: secrets by name and by shape are gone, errors are described, bytes are never shown. */
+export function scrubDeep(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return scrub(value);
+  if (value instanceof Error) return describeError(value);
+  if (value instanceof Uint8Array) return `[${value.length} bytes]`;
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === 5) return '[deeper]';
+  if (Array.isArray(value)) return value.slice(0, 50).map((item) => scrubDeep(item, depth + 1));
+  if ('toJSON' in value && typeof value.toJSON === 'function') return scrubDeep(value.toJSON(), depth + 1);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      const hidden = SECRET_KEY.test(key) || (SECRET_WORD.test(key) && typeof item !== 'number');
+      return [key, hidden ? '[redacted]' : scrubDeep(item, depth + 1)];
+    }),
+  );
+}
+
+export interface ErrorDescription {
+  class: string;
+  code?: string;
+  message: string;
+  causes?: string[];
+}
+
+/** An error as the log shows it: class, code, message and the messages of its causes; none of its other properties. */
+export function describeError(error: unknown): ErrorDescription {
+  if (!(error instanceof Error)) return { class: typeof error, message: 'not an Error' };
+  const description: ErrorDescription = { class: error.name, message: scrub(error.message) };
+  if ('code' in error && /^[\w.-]{1,64}$/.test(String(error.code))) description.code = String(error.code);
+  const causes: string[] = [];
+  for (let cause = error.cause; cause instanceof Error && causes.length < 5; cause = cause.cause) {
+    causes.push(scrub(`${cause.name}: ${cause.message}`));
+  }
+  if (causes.length > 0) description.causes = causes;
+  return description;
+}

@@ -1,0 +1,38 @@
+/** The counters one turn is charged to, by key. */
+export interface TurnCharge {
+  readonly user: string;
+  readonly organization: string;
+}
+
+export interface TurnCount {
+  readonly allowed: boolean;
+  /** Turns used in the window, this one included when it was allowed. */
+  readonly used: number;
+  readonly msBeforeReset: number;
+}
+
+export interface TurnCounts {
+  readonly user: TurnCount;
+  readonly organization: TurnCount;
+}
+
+export interface TurnLimits {
+  readonly user: number;
+  readonly organization: number;
+  readonly windowSeconds: number;
+}
+
+export interface TurnStore {
+  /** Charges both or neither. @throws {TurnLimiterUnavailable} */
+  take(charge: TurnCharge): Promise<TurnCounts>;
+}
+
+/** The store of the turn counters did not answer, so nobody can say whether a turn is free. */
+export class TurnLimiterUnavailable extends Error {
+  readonly code = 'turn_limiter_unavailable';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'TurnLimiterUnavailable';
+  }
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import type { RedisClient } from './redis.ts';
+import { createMemoryTurns } from './turns-memory.ts';
+import { createRedisTurns } from './turns-redis.ts';
+import type { TurnCharge, TurnCounts } from './turns-store.ts';
+
+export { TurnLimiterUnavailable } from './turns-store.ts';
+
+export type TurnScope = 'user' | 'organization';
+
+export interface TurnPolicy {
+  readonly scope: TurnScope;
+  readonly limit: number;
+  readonly windowSeconds: number;
+}
+
+/** Whether a turn may be taken; everything else describes the scope that is nearest to its limit. */
+export interface TurnVerdict {
+  readonly allowed: boolean;
+  readonly scope: TurnScope;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Until the scope's window ends; whole seconds, at least 1. */
+  readonly resetSeconds: number;
+  /** On a refusal: after how long a turn may be free again; whole seconds, at least 1. */
+  readonly retryAfterSeconds?: number;
+  readonly policies: readonly TurnPolicy[];
+}
+
+export interface TurnLimiter {
+  /**
+   * Takes one turn of the user and one of the organization, or none of either.
+   *
+   * @throws {TurnLimiterUnavailable} when the store did not answer for both; then no turn may pass.
+   */
+  take(who: { userId: string; organizationId: string }): Promise<TurnVerdict>;
+}
+
+export type TurnLimiterOptions = {
+  turnsPerUser: number;
+  turnsPerOrganization: number;
+  windowSeconds: number;
+} & ({ redis: RedisClient } | { memory: true });
+
+/**
+ * The limit on turns, shared by chat and signing through its key names: fixed windows that begin with their first
+ * turn, in Redis for any number of processes, or in the memory of this one. What is refused is not counted.
+ */
+export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
+  const { turnsPerUser, turnsPerOrganization, windowSeconds } = options;
+  const policies: TurnPolicy[] = [
+    { scope: 'user', limit: turnsPerUser, windowSeconds },
+    { scope: 'organization', limit: turnsPerOrganization, windowSeconds },
+  ];
+  const limits = { user: turnsPerUser, organization: turnsPerOrganization, windowSeconds };
+  const store = 'redis' in options ? createRedisTurns(options.redis, limits) : createMemoryTurns(limits);
+  return {
+    async take({ userId, organizationId }) {
+      const charge = { user: turnKey('user', userId), organization: turnKey('organization', organizationId) };
+      const counts = await store.take(charge satisfies TurnCharge);
+      return verdict(counts, policies);
+    },
+  };
+}
+
+/** The counter's key; the hash is the Cluster hash tag, because an id may hold any character. */
+export function turnKey(scope: TurnScope, id: string): string {
+  return `ori:turns:${scope}:{${createHash('sha256').update(id).digest('hex')}}`;
+}
+
+function verdict(counts: TurnCounts, policies: readonly TurnPolicy[]): TurnVerdict {
+  const states = policies.map((policy) => {
+    const { allowed, used, msBeforeReset } = counts[policy.scope];
+    const resetSeconds = Math.max(1, Math.ceil(msBeforeReset / 1000));
+    return { ...policy, allowed, remaining: Math.max(0, policy.limit - used), resetSeconds };
+  });
+  const refused = states.filter((state) => !state.allowed);
+  // Of two refusals the later one to end, else the one with fewer turns left.
+  const [telling] =
+    refused.length > 0
+      ? refused.sort((a, b) => b.resetSeconds - a.resetSeconds)
+      : states.sort((a, b) => a.remaining - b.remaining);
+  if (telling === undefined) throw new TypeError('there is no policy');
+  const { scope, limit, remaining, resetSeconds } = telling;
+  const told = { scope, limit, resetSeconds, policies };
+  if (refused.length === 0) return { allowed: true, remaining, ...told };
+  return { allowed: false, remaining: 0, retryAfterSeconds: resetSeconds, ...told };
+}
