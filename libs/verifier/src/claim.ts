@@ -1,0 +1,53 @@
+import {
+  PROOF_METHOD,
+  type PresentedProof,
+  ProofError,
+  signingInputV1,
+  signingInputV2,
+  type VerificationKey,
+} from '@ori/proof';
+import { candidatesAt, type KeySet } from './key-set.ts';
+
+/** What the signature must be over, built from the verifier's own values and the few fields only the peer knows. */
+export interface Claim {
+  readonly version: 1 | 2;
+  readonly internId: string;
+  readonly timestamp: number;
+  readonly user: string;
+  readonly bodySha256: string;
+  readonly nonce?: string;
+  readonly signature: Uint8Array;
+  readonly signingInput: Uint8Array;
+}
+
+/** `path` is the target of the request itself, `bodySha256` the digest of the bytes received. */
+export function toClaim(
+  presented: PresentedProof,
+  internId: string,
+  path: string,
+  bodySha256: string,
+): Claim {
+  const { timestamp, user, v1, v2 } = presented;
+  const named = { internId, timestamp, user, bodySha256 };
+  if (v2 === undefined) {
+    return { version: 1, ...named, signature: v1.signature, signingInput: signingInputV1(named) };
+  }
+  const { nonce, signature } = v2;
+  const signingInput = signingInputV2({ ...named, nonce, method: PROOF_METHOD, path });
+  return { version: 2, ...named, nonce, signature, signingInput };
+}
+
+/** Throws ProofError `key_unknown`, `signature_invalid`; UnavailableError `keys_unavailable`. */
+export async function requireSignature(claim: Claim, keySet: KeySet): Promise<void> {
+  const known = await keySet.current();
+  if (isSigned(claim, known)) return;
+  const newer = await keySet.renew?.();
+  if (newer !== undefined && newer !== known && isSigned(claim, newer)) return;
+  throw candidatesAt(newer ?? known, claim.timestamp).length === 0
+    ? new ProofError('key_unknown', 'no published key is good for the time of this proof')
+    : new ProofError('signature_invalid', 'the signature is not over this request by a published key');
+}
+
+function isSigned({ timestamp, signingInput, signature }: Claim, keys: readonly VerificationKey[]): boolean {
+  return candidatesAt(keys, timestamp).some((key) => key.verify(signingInput, signature));
+}

@@ -1,0 +1,43 @@
+import { holdsTimestamp, parseJwkSet, type VerificationKey } from '@ori/proof';
+
+/** An intern's published keys, as far as they are known here. */
+export interface KeySet {
+  /** @throws {UnavailableError} `keys_unavailable`. */
+  current(): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
+  /** Called when no current key verifies a proof. Resolves to the same array when there is nothing newer. */
+  renew?(): Promise<readonly VerificationKey[]>;
+}
+
+/**
+ * A key set that is part of the daemon's configuration: no network, and no rotation without a restart.
+ * Throws TypeError when `jwks` is no JWK Set, or any Ed25519 key in it cannot be admitted.
+ */
+export function createLocalKeySet(jwks: unknown): KeySet {
+  const keys = readKeys(jwks);
+  if (keys.length === 0) throw new TypeError('jwks: holds no Ed25519 signature key');
+  return { current: () => keys };
+}
+
+function readKeys(jwks: unknown): readonly VerificationKey[] {
+  try {
+    return parseJwkSet(jwks, ({ error }) => {
+      throw error;
+    });
+  } catch (cause) {
+    throw new TypeError('jwks: not a set of admissible keys', { cause });
+  }
+}
+
+const CANDIDATES_MAX = 3;
+
+/** The keys that may have signed a proof of this timestamp: at most three, in the order of the set. */
+export function candidatesAt(
+  keys: readonly VerificationKey[],
+  timestamp: number,
+): readonly VerificationKey[] {
+  const candidates: VerificationKey[] = [];
+  for (const key of keys) {
+    if (holdsTimestamp(key, timestamp) && candidates.push(key) === CANDIDATES_MAX) break;
+  }
+  return candidates;
+}

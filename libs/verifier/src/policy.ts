@@ -1,0 +1,78 @@
+import { isInternId } from '@ori/proof';
+import type { KeySet } from './key-set.ts';
+import type { ReplayPolicy, ReplayStore } from './replay-store.ts';
+
+export interface VerifierOptions {
+  /** The intern this daemon is. A proof for any other one does not verify. */
+  internId: string;
+  /** The intern's published keys: `createLocalKeySet` or `createRemoteKeySet`. */
+  keys: KeySet;
+  /** Where spent proofs are remembered: `memoryReplayStore` or `redisReplayStore`. */
+  replay: ReplayStore;
+  /** Oldest proof accepted, 1 to 600 s; 60 by default. */
+  maxAgeSeconds?: number | undefined;
+  /** How far a proof may be ahead of this clock, 0 to 60 s; 2 by default. It is also added to every fence. */
+  clockToleranceSeconds?: number | undefined;
+  /** Also accepts version 1 proofs, which name neither method nor path nor a single use of their own. */
+  acceptV1?: boolean | undefined;
+  /** The one media type accepted; `application/json` by default. A proof does not sign it, so it may not vary. */
+  contentType?: string | undefined;
+  /** Unix time in milliseconds; `Date.now` by default. */
+  now?: (() => number) | undefined;
+}
+
+/** The options with their defaults, checked once. */
+export interface Policy extends ReplayPolicy {
+  readonly keys: KeySet;
+  readonly replay: ReplayStore;
+  readonly contentType: string;
+  readonly now: () => number;
+}
+
+const OPTION_NAMES: ReadonlySet<string> = new Set<keyof VerifierOptions>([
+  'internId',
+  'keys',
+  'replay',
+  'maxAgeSeconds',
+  'clockToleranceSeconds',
+  'acceptV1',
+  'contentType',
+  'now',
+]);
+const MEDIA_TYPE = /^[a-z0-9!#$%&'*+.^_`|~-]+\/[a-z0-9!#$%&'*+.^_`|~-]+$/;
+
+/** Throws TypeError for options that cannot work, unknown names included: a misspelt limit must not be a missing one. */
+export function requirePolicy(options: VerifierOptions): Policy {
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError('createVerifier: expected options');
+  for (const name of Object.keys(options)) {
+    if (!OPTION_NAMES.has(name)) throw new TypeError(`createVerifier: unknown option ${name}`);
+  }
+  const { internId, keys, replay, acceptV1 = false, now = Date.now } = options;
+  const contentType = options.contentType ?? 'application/json';
+  if (typeof internId !== 'string' || !isInternId(internId)) {
+    throw new TypeError('internId: expected 1 to 128 characters of A-Z a-z 0-9 _ -');
+  }
+  if (typeof keys?.current !== 'function') throw new TypeError('keys: expected a key set');
+  if (typeof replay?.spend !== 'function') throw new TypeError('replay: expected a replay store');
+  if (typeof acceptV1 !== 'boolean') throw new TypeError('acceptV1: expected true or false');
+  if (typeof now !== 'function') throw new TypeError('now: expected a function');
+  if (typeof contentType !== 'string' || !MEDIA_TYPE.test(contentType)) {
+    throw new TypeError('contentType: expected a media type in lower case, without parameters');
+  }
+  return Object.freeze({
+    internId,
+    keys,
+    replay,
+    acceptV1,
+    contentType,
+    now,
+    maxAgeSeconds: requireSeconds('maxAgeSeconds', options.maxAgeSeconds ?? 60, 1, 600),
+    clockToleranceSeconds: requireSeconds('clockToleranceSeconds', options.clockToleranceSeconds ?? 2, 0, 60),
+  });
+}
+
+function requireSeconds(name: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new TypeError(`${name}: expected an integer from ${min} to ${max}`);
+}

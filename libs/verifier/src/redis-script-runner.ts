@@ -1,0 +1,117 @@
+import { UnavailableError } from '@ori/proof';
+import { loadRedisScripts, type RedisClient, scriptSha1 } from './redis-client.ts';
+import type { RedisScriptName } from './redis-scripts.ts';
+
+/** What a script said. */
+export interface Answer {
+  readonly verdict: string;
+  /** Unix seconds with six decimals, as text so that it comes back as it went; absent from an unsafe server. */
+  readonly fence?: string;
+  readonly detail?: string;
+  readonly retryAfterSeconds?: number;
+}
+
+export interface ScriptRunner {
+  /** Sends a script once. Without an answer in time it counts as done; an unknown script is loaded for the next one. */
+  once(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
+  /** The same for a script that may run twice: when unknown, it is loaded and sent again. */
+  load(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
+}
+
+type Argument = string | number | Buffer;
+
+/** Runs the scripts, and turns whatever fails into an UnavailableError. `WAIT` follows each where replicas are demanded. */
+export function createScriptRunner(
+  redis: RedisClient,
+  { replicasMin, timeoutMs }: { replicasMin: number; timeoutMs: number },
+): ScriptRunner {
+  const waitMs = Math.max(1, Math.floor(timeoutMs * 0.75));
+  let loading: Promise<void> | undefined;
+
+  const send: ScriptRunner['once'] = async (name, keys, args) => {
+    const command = [scriptSha1(name), keys.length, ...keys, ...args];
+    if (replicasMin === 0) return toAnswer(await within(timeoutMs, redis.call('EVALSHA', ...command)));
+    const pipeline = redis.pipeline([
+      ['evalsha', ...command],
+      ['wait', replicasMin, waitMs],
+    ]);
+    const [answer, wait] = (await within(timeoutMs, pipeline.exec())) ?? [];
+    if (answer?.[0]) throw answer[0];
+    const verdict = toAnswer(answer?.[1]);
+    if (verdict.verdict !== 'spent') return verdict;
+    if (wait?.[0]) throw wait[0];
+    if (!(Number(wait?.[1]) >= replicasMin)) {
+      throw new UnavailableError('replay_store_unsafe', 'too few replicas acknowledged the spend');
+    }
+    return verdict;
+  };
+
+  /** A user that may only call EVALSHA cannot load: the signer does it for him. */
+  const loadScripts = (): Promise<void> => {
+    loading ??= within(timeoutMs, loadRedisScripts(redis))
+      .catch(() => undefined)
+      .finally(() => {
+        loading = undefined;
+      });
+    return loading;
+  };
+
+  return {
+    async once(name, keys, args) {
+      try {
+        return await send(name, keys, args);
+      } catch (error) {
+        if (isUnknownScript(error)) void loadScripts();
+        throw toUnavailable(error);
+      }
+    },
+    async load(name, keys, args) {
+      try {
+        return await send(name, keys, args).catch(async (error: unknown) => {
+          if (!isUnknownScript(error)) throw error;
+          await loadScripts();
+          return send(name, keys, args);
+        });
+      } catch (error) {
+        throw toUnavailable(error);
+      }
+    },
+  };
+}
+
+function toAnswer(reply: unknown): Answer {
+  if (!Array.isArray(reply))
+    throw new UnavailableError('replay_store_unavailable', 'the store gave no verdict');
+  const [verdict, second, pause]: unknown[] = reply;
+  if (verdict === 'unsafe') return { verdict, detail: String(second) };
+  const answer = { verdict: String(verdict), fence: String(second) };
+  return typeof pause === 'number' ? { ...answer, retryAfterSeconds: pause } : answer;
+}
+
+/** Whether or not it happened: without an answer it counts as spent. */
+async function within<T>(timeoutMs: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([answer, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
+
+function toUnavailable(error: unknown): UnavailableError {
+  if (error instanceof UnavailableError) return error;
+  const message = error instanceof Error ? error.message : '';
+  if (message.startsWith('OOM')) {
+    return new UnavailableError('replay_store_full', 'the server is out of memory', { cause: error });
+  }
+  return message.startsWith('READONLY')
+    ? new UnavailableError('replay_store_unsafe', 'the server is not a primary', { cause: error })
+    : new UnavailableError('replay_store_unavailable', 'the store did not answer', { cause: error });
+}

@@ -1,0 +1,111 @@
+/**
+ * Opens every script: judges the server, then brings the fence up to date. KEYS[1] is the intern's sorted set. Spent ids have
+ * their proof's timestamp as score. What is known about the set itself stands below zero, as minus a time in seconds, so that a range
+ * from zero up never meets it: `fence:<replication id>` (proofs up to then may have been spent before), `floor` (ids up to
+ * then were forgotten) and `v1` (version 1 ids are recorded since). All in one key: what loses the ids loses the fence too.
+ */
+const OPEN = `
+local spent = KEYS[1]
+local verifier_now, newest_fence = tonumber(ARGV[1]), tonumber(ARGV[2])
+local retention, tolerance = tonumber(ARGV[3]), tonumber(ARGV[4])
+local replicas_min, policy_check = tonumber(ARGV[5]), ARGV[6]
+
+local function field(info, name) return string.match(info, '\\n' .. name .. ':([^\\r\\n]*)') end
+
+local replication = redis.call('INFO', 'replication')
+if field(replication, 'role') ~= 'master' then return {'unsafe', 'the server is not a primary'} end
+local failover = field(replication, 'master_failover_state')
+if failover and failover ~= 'no-failover' then return {'unsafe', 'a failover is under way'} end
+local fresh = 0
+for state, lag in string.gmatch(replication, '\\nslave%d+:[^\\r\\n]*state=(%a+)[^\\r\\n]*lag=(%d+)') do
+  if state == 'online' and tonumber(lag) <= 2 then fresh = fresh + 1 end
+end
+if fresh < replicas_min then return {'unsafe', 'too few fresh replicas: ' .. fresh} end
+if policy_check == '1' then
+  local policy = field(redis.call('INFO', 'memory'), 'maxmemory_policy')
+  if policy ~= 'noeviction' then return {'unsafe', 'maxmemory-policy is not noeviction'} end
+end
+
+local time = redis.call('TIME')
+local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
+if math.abs(now - verifier_now) > math.max(tolerance, 1) then return {'unsafe', 'the clocks are apart'} end
+local latest = math.max(now, verifier_now)
+
+local function text(seconds) return string.format('%.6f', seconds) end
+local function mark(name)
+  local score = redis.call('ZSCORE', spent, name)
+  return score and -tonumber(score)
+end
+local function set_mark(name, seconds) redis.call('ZADD', spent, text(-seconds), name) end
+
+local fence_name = 'fence:' .. field(replication, 'master_replid')
+local fence = mark(fence_name)
+if not fence or fence < newest_fence then
+  fence = math.max(latest + tolerance, newest_fence + 0.001)
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', spent, '-inf', '(0')) do
+    if string.sub(name, 1, 6) == 'fence:' then
+      fence = math.max(fence, mark(name) + 0.001)
+      redis.call('ZREM', spent, name)
+    end
+  end
+  set_mark(fence_name, fence)
+end
+local function before(event) return {'before_fence', text(fence), math.ceil(math.ceil(event) + 1 - now)} end
+`;
+
+/** Writes the fence without spending anything; ARGV[7] is '1' where version 1 proofs are accepted. */
+const TOUCH = `${OPEN}
+if ARGV[7] == '1' and not mark('v1') then set_mark('v1', latest + tolerance) end
+return {'touched', text(fence)}
+`;
+
+/** Judges the proof's time against the fence, the floor and the server's clock. ARGV[7] is its timestamp. */
+const JUDGE = `
+local timestamp = tonumber(ARGV[7])
+if timestamp > now + tolerance then return {'not_yet_valid', text(fence)} end
+local horizon = math.floor(now - retention)
+if timestamp <= horizon or timestamp <= (mark('floor') or -1) then return {'expired', text(fence)} end
+if timestamp <= math.ceil(fence) then return before(fence) end
+`;
+
+/** Forgets a few ids whose time has passed: the floor first, so that no forgotten id is ever taken for a new one. */
+const FORGET = `
+local forgotten = redis.call('ZRANGEBYSCORE', spent, 0, horizon, 'LIMIT', 0, 64)
+if #forgotten > 0 then
+  if horizon > (mark('floor') or -1) then set_mark('floor', horizon) end
+  redis.call('ZREM', spent, unpack(forgotten))
+end
+`;
+
+/** Version 2: ARGV[8] is the nonce's 16 bytes, ARGV[9] the 32 bytes of its version 1 id. */
+const SPEND_V2 = `
+local v1_id = ARGV[9]
+if mark('v1') and redis.call('ZSCORE', spent, '1' .. v1_id) then return {'replayed', text(fence)} end
+if redis.call('ZADD', spent, 'NX', timestamp, '2' .. ARGV[8]) == 0 then return {'replayed', text(fence)} end
+if mark('v1') then redis.call('ZADD', spent, 'NX', timestamp, 'm' .. v1_id) end
+return {'spent', text(fence)}
+`;
+
+/** Version 1: ARGV[8] is the 32 bytes of its id. The first one starts the recording, and is refused with all before it. */
+const SPEND_V1 = `
+if not mark('v1') then set_mark('v1', latest + tolerance) end
+if timestamp <= math.ceil(mark('v1')) then return before(mark('v1')) end
+if redis.call('ZSCORE', spent, 'm' .. ARGV[8]) then return {'replayed', text(fence)} end
+if redis.call('ZADD', spent, 'NX', timestamp, '1' .. ARGV[8]) == 0 then return {'replayed', text(fence)} end
+return {'spent', text(fence)}
+`;
+
+/** KEYS[2] is the signer's reservation, ARGV[10] the SHA-256 of the signing input that it must hold. */
+const REQUIRE_ISSUED = `
+if redis.call('GET', KEYS[2]) ~= ARGV[10] then return {'not_issued', text(fence)} end
+`;
+
+/** Every script that a Redis store calls, by name: the signer loads them where a daemon may only call EVALSHA. */
+export const REDIS_SCRIPTS = {
+  touch: TOUCH,
+  spendV1: `${OPEN}${JUDGE}${FORGET}${SPEND_V1}`,
+  spendV2: `${OPEN}${JUDGE}${FORGET}${SPEND_V2}`,
+  redeem: `${OPEN}${JUDGE}${REQUIRE_ISSUED}${FORGET}${SPEND_V2}`,
+} as const;
+
+export type RedisScriptName = keyof typeof REDIS_SCRIPTS;

@@ -1,0 +1,54 @@
+import { ProofError, type ProofErrorCode, UnavailableError, type UnavailableErrorCode } from '@ori/proof';
+
+type Code = ProofErrorCode | UnavailableErrorCode;
+
+/** What a peer is told about a proof that was not accepted. */
+export interface Refusal {
+  readonly status: 401 | 413 | 503;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON: `{"error":{"code":…,"message":…}}`. */
+  readonly body: string;
+}
+
+/** The public sentences: they hold nothing from the request, and nothing of the daemon's inside. */
+const SENTENCES = {
+  proof_missing: [401, 'This request carries no proof.'],
+  proof_malformed: [401, 'The proof headers are not well-formed.'],
+  proof_version_not_accepted: [401, 'A version 2 proof is required.'],
+  request_not_coverable: [
+    401,
+    'A proof cannot cover this method, path, query, media type or content coding.',
+  ],
+  proof_expired: [401, 'The proof is too old.'],
+  proof_not_yet_valid: [401, 'The proof is stamped in the future.'],
+  key_unknown: [401, 'No published key is good for the time of this proof.'],
+  signature_invalid: [401, 'The proof is not for this request.'],
+  nonce_replayed: [401, 'The proof was used before.'],
+  nonce_not_issued: [401, 'The proof names a nonce that was not issued.'],
+  proof_before_fence: [
+    401,
+    'The proof is from before the replay store was ready. Sign again after the pause.',
+  ],
+  body_too_large: [413, 'The body is too large.'],
+  keys_unavailable: [503, 'The proof cannot be judged now: no keys.'],
+  replay_store_unavailable: [503, 'The proof cannot be judged now: the replay store does not answer.'],
+  replay_store_unsafe: [503, 'The proof cannot be judged now: the replay store is not in a safe state.'],
+  replay_store_full: [503, 'The proof cannot be judged now: the replay store is full.'],
+} as const satisfies Record<Code, readonly [status: 401 | 413 | 503, sentence: string]>;
+
+/** The answer to a request whose verification threw; undefined for what is neither ProofError nor UnavailableError. */
+export function toRefusal(error: unknown): Refusal | undefined {
+  if (!(error instanceof ProofError || error instanceof UnavailableError)) return undefined;
+  const [status, message] = SENTENCES[error.code];
+  const pause = error instanceof ProofError ? error.retryAfterSeconds : undefined;
+  return {
+    status,
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      ...(status === 401 ? { 'www-authenticate': 'Ori-Proof' } : {}),
+      ...(pause === undefined ? {} : { 'retry-after': String(pause) }),
+    },
+    body: JSON.stringify({ error: { code: error.code, message } }),
+  };
+}

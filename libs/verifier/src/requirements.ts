@@ -1,0 +1,82 @@
+import { isPath, PROOF_METHOD, type PresentedProof, ProofError } from '@ori/proof';
+import type { Policy } from './policy.ts';
+
+/** The request line and headers as they came over the wire. */
+export interface RequestHead {
+  /** `request.method`. */
+  readonly method: string | undefined;
+  /** The raw request-target, undecoded: `request.url` of node:http, `request.originalUrl` of Express. */
+  readonly target: string | undefined;
+  /** The raw header list `[name, value, name, value, …]`: `request.rawHeaders`. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** A request with its whole body, byte for byte as received. */
+export interface SignedRequest extends RequestHead {
+  readonly body: Uint8Array;
+}
+
+/** Throws TypeError when this is not a request head in that shape: the caller's mistake, not the peer's. */
+export function requireHead(request: RequestHead): void {
+  if (typeof request !== 'object' || request === null) throw new TypeError('expected a request');
+  if (!Array.isArray(request.rawHeaders)) {
+    throw new TypeError(
+      "rawHeaders: expected node's flat list [name, value, …]; a Headers object hides duplicates",
+    );
+  }
+  if (typeof request.method !== 'string') throw new TypeError('method: expected a string');
+  if (typeof request.target !== 'string') throw new TypeError('target: expected the raw request-target');
+}
+
+/** Throws TypeError for anything but bytes: a decoded or parsed body is no longer what was signed. */
+export function requireBytes(bytes: Uint8Array, name: string): void {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError(`${name}: expected the raw bytes as a Uint8Array`);
+}
+
+/** Version 2 unless version 1 was opted into. A request with version 2 headers is judged by these alone. */
+export function requireVersion(presented: PresentedProof, { acceptV1 }: Policy): void {
+  if (presented.v2 === undefined && !acceptV1) {
+    throw new ProofError('proof_version_not_accepted', 'a version 1 proof, and version 2 is required');
+  }
+}
+
+/** None of this is signed, so none of it may vary: no query, origin-form, POST, one media type, no content coding. */
+export function requireCoverable({ method, target, rawHeaders }: RequestHead, policy: Policy): void {
+  if (method !== PROOF_METHOD) throw new ProofError('request_not_coverable', 'the method is not POST');
+  if (target === undefined || !isPath(target)) {
+    throw new ProofError('request_not_coverable', 'the request-target is not a path without a query');
+  }
+  let mediaTypes = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === CONTENT_TYPE.length && name.toLowerCase() === CONTENT_TYPE) {
+      mediaTypes += 1;
+      if (mediaTypeOf(rawHeaders[index + 1]) !== policy.contentType) {
+        throw new ProofError('request_not_coverable', `the media type is not ${policy.contentType}`);
+      }
+    } else if (name?.length === CONTENT_ENCODING.length && name.toLowerCase() === CONTENT_ENCODING) {
+      if (rawHeaders[index + 1]?.trim().toLowerCase() !== 'identity') {
+        throw new ProofError('request_not_coverable', 'the body has a content coding');
+      }
+    }
+  }
+  if (mediaTypes !== 1) throw new ProofError('request_not_coverable', 'expected one Content-Type');
+}
+
+/** `now - maxAge <= timestamp <= now + clockTolerance`. */
+export function requireTimely(timestamp: number, nowMs: number, policy: Policy): void {
+  if (!(nowMs / 1000 - policy.maxAgeSeconds <= timestamp)) {
+    throw new ProofError('proof_expired', `the proof is older than ${policy.maxAgeSeconds} s`);
+  }
+  if (!(timestamp <= nowMs / 1000 + policy.clockToleranceSeconds)) {
+    throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of this clock');
+  }
+}
+
+const CONTENT_TYPE = 'content-type';
+const CONTENT_ENCODING = 'content-encoding';
+
+function mediaTypeOf(value = ''): string {
+  const end = value.indexOf(';');
+  return (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
+}

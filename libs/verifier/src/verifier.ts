@@ -1,0 +1,125 @@
+import {
+  createBodyDigest,
+  type PresentedProof,
+  ProofError,
+  parseProofHeaders,
+  bodySha256 as sha256Hex,
+  signingInputV1,
+} from '@ori/proof';
+import { type Claim, requireSignature, toClaim } from './claim.ts';
+import { requirePolicy, type VerifierOptions } from './policy.ts';
+import { STREAM_SECONDS_MAX } from './replay-store.ts';
+import {
+  type RequestHead,
+  requireBytes,
+  requireCoverable,
+  requireHead,
+  requireTimely,
+  requireVersion,
+  type SignedRequest,
+} from './requirements.ts';
+
+/** Who called. The request is theirs, for this intern, and was accepted this once. */
+export interface VerifiedProof {
+  /** The OAuth subject that the signer verified. */
+  readonly user: string;
+  readonly internId: string;
+  readonly version: 1 | 2;
+  readonly issuedAt: Date;
+  /** With version 2. */
+  readonly nonce?: string;
+}
+
+/** A proof whose headers passed and whose body is still arriving. */
+export interface OpenProof {
+  /** The next bytes of the body, exactly as received. */
+  update(chunk: Uint8Array): void;
+  /** Judges signature and replay, as `verify` does; once, and within 30 s of `begin`. Until it resolves nothing is proven. */
+  finish(): Promise<VerifiedProof>;
+}
+
+export interface Verifier {
+  /**
+   * Judges a request and uses its proof up (SPEC.md, section 5). Rejects unless the proof is good; a proof refused by any
+   * check before the replay store is not used up.
+   * @throws {ProofError} the peer's fault; `code` says which.
+   * @throws {UnavailableError} it could not be judged; the proof may be used up.
+   * @throws {TypeError} not a request in this shape; nothing was read.
+   */
+  verify(request: SignedRequest): Promise<VerifiedProof>;
+  /** For bodies larger than memory: judges the headers now, the rest when the body has passed. Throws as `verify`. */
+  begin(request: RequestHead): OpenProof;
+}
+
+/** A verifier for one intern's daemon. Throws TypeError for options that cannot work. */
+export function createVerifier(options: VerifierOptions): Verifier {
+  const policy = requirePolicy(options);
+  const { internId, keys, replay, now } = policy;
+  replay.attach?.(policy);
+
+  function judge(request: RequestHead): Judged {
+    const nowMs = now();
+    const presented = parseProofHeaders(request.rawHeaders);
+    requireVersion(presented, policy);
+    requireCoverable(request, policy);
+    requireTimely(presented.timestamp, nowMs, policy);
+    return { presented, path: request.target ?? '', judgedAtMs: nowMs };
+  }
+
+  async function settle({ presented, path, judgedAtMs }: Judged, digest: string): Promise<VerifiedProof> {
+    const claim = toClaim(presented, internId, path, digest);
+    await requireSignature(claim, keys);
+    const nowMs = now();
+    requirePrompt(judgedAtMs, nowMs);
+    await replay.spend({ ...claim, policy, nowMs, v1Id: () => sha256Hex(signingInputV1(claim)) });
+    return toVerifiedProof(claim);
+  }
+
+  return {
+    async verify(request) {
+      requireHead(request);
+      requireBytes(request.body, 'body');
+      return settle(judge(request), sha256Hex(request.body));
+    },
+
+    begin(request) {
+      requireHead(request);
+      const judged = judge(request);
+      const digest = createBodyDigest();
+      let finished = false;
+      const requireOpen = (): void => {
+        if (finished) throw new TypeError('finish was called already');
+      };
+      return {
+        update(chunk) {
+          requireOpen();
+          requireBytes(chunk, 'chunk');
+          digest.update(chunk);
+        },
+        async finish() {
+          requireOpen();
+          finished = true;
+          return settle(judged, digest.hex());
+        },
+      };
+    },
+  };
+}
+
+interface Judged {
+  readonly presented: PresentedProof;
+  readonly path: string;
+  readonly judgedAtMs: number;
+}
+
+/** Stores remember a proof for this much longer, so nothing may be spent later. */
+function requirePrompt(judgedAtMs: number, nowMs: number): void {
+  if (nowMs - judgedAtMs > STREAM_SECONDS_MAX * 1000) {
+    throw new ProofError('proof_expired', `the body took longer than ${STREAM_SECONDS_MAX} s`);
+  }
+}
+
+function toVerifiedProof({ user, internId, version, timestamp, nonce }: Claim): VerifiedProof {
+  const verified = { user, internId, version, issuedAt: new Date(timestamp * 1000) };
+  return Object.freeze(nonce === undefined ? verified : { ...verified, nonce });
+}
