@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { CliError } from '../core/errors.ts';
+import { CALLBACK_PAGES, type CallbackOutcome, PAGE_HEADERS } from '../text/callback-page.ts';
+
+/** The browser's visit that ends a sign-in: its address, and the page it still waits for. */
+export interface CallbackVisit {
+  readonly url: URL;
+  answer(outcome: CallbackOutcome): Promise<void>;
+}
+
+export interface CallbackServer extends AsyncDisposable {
+  readonly redirectUri: string;
+  /**
+   * The first visit that carries our state. Others are answered and ignored: any page the browser shows could send it
+   * here. Throws CliError `sign_in_timed_out` or `interrupted`.
+   */
+  visited(waitSeconds: number, signal: AbortSignal): Promise<CallbackVisit>;
+}
+
+/** Listens for the issuer's redirect on a free port of 127.0.0.1 (RFC 8252, section 7.3), until disposed of. */
+export async function startCallbackServer(state: string): Promise<CallbackServer> {
+  const visit = Promise.withResolvers<CallbackVisit>();
+  visit.promise.catch(() => {});
+  let origin = '';
+  const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 10_000 }, (request, response) => {
+    if (!isForUs(request, origin)) return send(response, 404, 'unknown');
+    const url = new URL(request.url ?? '/', origin);
+    if (url.searchParams.get('state') !== state) return send(response, 400, 'unknown');
+    visit.resolve({ url, answer: (outcome) => answered(response, outcome) });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('the server has no port');
+  origin = `http://127.0.0.1:${address.port}`;
+  return {
+    redirectUri: `${origin}/callback`,
+    async visited(waitSeconds, signal) {
+      const timer = setTimeout(
+        () => visit.reject(new CliError('sign_in_timed_out', { seconds: waitSeconds })),
+        waitSeconds * 1000,
+      );
+      const interrupt = () => visit.reject(new CliError('interrupted', {}));
+      signal.addEventListener('abort', interrupt, { once: true });
+      if (signal.aborted) interrupt();
+      try {
+        return await visit.promise;
+      } finally {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', interrupt);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+// The host is checked too: a name that resolves to 127.0.0.1 must not read what comes here.
+function isForUs(request: IncomingMessage, origin: string): boolean {
+  const path = request.url?.split('?', 1)[0];
+  return request.method === 'GET' && path === '/callback' && `http://${request.headers.host}` === origin;
+}
+
+async function answered(response: ServerResponse, outcome: CallbackOutcome): Promise<void> {
+  if (response.closed) return;
+  const done = new Promise<void>((resolve) => response.once('close', resolve));
+  send(response, outcome === 'signed in' ? 200 : 400, outcome);
+  await done;
+}
+
+function send(response: ServerResponse, status: number, outcome: CallbackOutcome): void {
+  response.writeHead(status, PAGE_HEADERS);
+  response.end(CALLBACK_PAGES[outcome]);
+}

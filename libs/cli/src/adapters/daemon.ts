@@ -1,0 +1,98 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { ProofHeaderValues } from '@ori/proof';
+import { PROOF_METHOD } from '@ori/proof';
+import { openRequest, type Peer } from './http-request.ts';
+import type { RequestBody } from './request-body.ts';
+import { USER_AGENT } from './user-agent.ts';
+
+const CONNECT_MS = 10_000;
+/** A body larger than this waits for the daemon to want it, so that a refusal costs no upload. */
+const ASK_FIRST_BYTES = 1024 * 1024;
+/** How long to wait for "100 Continue" from a daemon that does not know it (RFC 9110, section 10.1.1). */
+const CONTINUE_MS = 1000;
+
+export interface DaemonCall {
+  readonly origin: URL;
+  /** Sent as it is, byte for byte. */
+  readonly path: string;
+  readonly contentType: string;
+  readonly body: RequestBody;
+  readonly proof: ProofHeaderValues;
+  /** Longest silence of the daemon. */
+  readonly silenceSeconds: number;
+}
+
+/** Whom the call goes to, for messages. */
+export function daemonPeer(origin: URL): Peer {
+  return { what: 'the daemon', address: origin.origin };
+}
+
+/**
+ * Sends exactly the path and the bytes that were hashed, with their proof, and returns the answer's head; its body is
+ * still to be read. Follows no redirect. Throws CliError `body_changed`, `unreachable`, `timed_out` or `interrupted`.
+ */
+export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise<IncomingMessage> {
+  const peer = daemonPeer(call.origin);
+  const limits = { connectMs: CONNECT_MS, idleMs: call.silenceSeconds * 1000, signal };
+  const askFirst = call.body.bytes > ASK_FIRST_BYTES;
+  const headers = {
+    ...call.proof,
+    accept: '*/*',
+    'content-type': call.contentType,
+    'content-length': call.body.bytes,
+    'user-agent': USER_AGENT,
+    connection: 'close',
+    ...(askFirst ? { expect: '100-continue' } : {}),
+  };
+  const opened = await openRequest(
+    call.origin,
+    { method: PROOF_METHOD, path: call.path, headers },
+    limits,
+    peer,
+  );
+  const { request, answer } = opened;
+  if (askFirst) {
+    request.flushHeaders();
+    if (!(await isWanted(request, answer))) return answer;
+  }
+  // Not awaited: the answer may come before the last byte went out, and is the answer then.
+  void sendBody(request, call.body);
+  return answer;
+}
+
+async function sendBody(request: ClientRequest, body: RequestBody): Promise<void> {
+  try {
+    for await (const chunk of body.chunks()) {
+      if (request.destroyed) return;
+      if (!request.write(chunk)) await drained(request);
+    }
+    request.end();
+  } catch (error) {
+    request.destroy(error instanceof Error ? error : new Error('the body cannot be read'));
+  }
+}
+
+function drained(request: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      request.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    request.once('drain', settle).once('close', settle);
+  });
+}
+
+async function isWanted(request: ClientRequest, answer: Promise<IncomingMessage>): Promise<boolean> {
+  const go = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => go.resolve(true), CONTINUE_MS);
+  request.once('continue', () => go.resolve(true));
+  answer.then(
+    () => go.resolve(false),
+    () => go.resolve(false),
+  );
+  try {
+    return await go.promise;
+  } finally {
+    clearTimeout(timer);
+  }
+}

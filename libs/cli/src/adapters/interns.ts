@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { CliError } from '../core/errors.ts';
+import { judgeList, parseJson } from '../core/refusal.ts';
+import { requestApi } from './api.ts';
+import { TokenRefused } from './token-refused.ts';
+
+const PAGE_SIZE = 500;
+const PAGES_MAX = 1000;
+
+// Loose: fields that a later server adds pass through to --json.
+const InternShape = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  status: z.string(),
+  hostname: z.string().nullable(),
+  model: z.string().nullable(),
+});
+const PageShape = z.object({
+  data: z.array(InternShape),
+  has_more: z.boolean(),
+  next_cursor: z.string().optional(),
+});
+
+/** An intern as the list has it; the fields that the CLI itself reads are named. */
+export type Intern = z.infer<typeof InternShape>;
+
+export interface InternFilter {
+  readonly status?: string;
+  readonly workspaceId?: string;
+}
+
+/**
+ * Every intern that the session may see, newest first, page after page. Throws TokenRefused on 401, CliError
+ * `interns_not_listed` when the server does not have the route, else the CliError of the refusal.
+ */
+export async function listInterns(
+  baseUrl: string,
+  accessToken: string,
+  filter: InternFilter,
+  signal: AbortSignal,
+): Promise<Intern[]> {
+  const interns: Intern[] = [];
+  const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
+  if (filter.status !== undefined) query.set('status', filter.status);
+  if (filter.workspaceId !== undefined) query.set('workspace_id', filter.workspaceId);
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const answer = await requestApi(`${baseUrl}/interns?${query}`, { method: 'GET', accessToken }, signal);
+    if (answer.status === 401) throw new TokenRefused();
+    if (answer.status !== 200) throw judgeList(answer, baseUrl);
+    const page = PageShape.safeParse(parseJson(answer.body));
+    if (!page.success) {
+      const why = 'it is not a list of interns';
+      throw new CliError('answer_not_understood', { what: 'the API', address: baseUrl, why });
+    }
+    interns.push(...page.data.data);
+    if (!page.data.has_more || page.data.next_cursor === undefined) break;
+    query.set('starting_after', page.data.next_cursor);
+  }
+  return interns;
+}

@@ -1,0 +1,120 @@
+import type { Configuration, TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client';
+import { isLoopback, requireSafeAddress } from '../core/address.ts';
+import { CliError } from '../core/errors.ts';
+import type { Grant } from '../core/session.ts';
+import { toIssuerFailure } from './issuer-failure.ts';
+import { USER_AGENT } from './user-agent.ts';
+
+/** openid-client loads when an issuer is first spoken to: most commands never do. */
+export type OpenIdClient = typeof import('openid-client');
+
+/** An issuer whose metadata was fetched and whose endpoints may be used. */
+export interface Issuer {
+  readonly client: OpenIdClient;
+  readonly config: Configuration;
+  readonly address: string;
+  readonly clientId: string;
+}
+
+const REQUEST_SECONDS = 10;
+
+/**
+ * Discovers the issuer (OpenID Connect Discovery 1.0; the issuer it names must be the one asked for). Follows no
+ * redirect. Throws CliError `address_not_usable` when it, or an endpoint it names, is on plain http off this machine;
+ * `unreachable`, `timed_out` or `answer_not_understood` when there is no answer or no issuer.
+ */
+export async function openIssuer(address: string, clientId: string, signal: AbortSignal): Promise<Issuer> {
+  const url = requireSafeAddress(address, 'issuer');
+  const client = await import('openid-client');
+  const execute = isLoopback(url) ? [client.allowInsecureRequests] : [];
+  const send: typeof fetch = (input, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set('user-agent', USER_AGENT);
+    return fetch(input, {
+      ...init,
+      headers,
+      signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]),
+    });
+  };
+  try {
+    const config = await client.discovery(url, clientId, undefined, client.None(), {
+      execute,
+      timeout: REQUEST_SECONDS,
+      [client.customFetch]: (input, init) => send(input, init as RequestInit),
+    });
+    requireSafeEndpoints(config);
+    return { client, config, address, clientId };
+  } catch (error) {
+    throw toIssuerFailure(error, address, signal);
+  }
+}
+
+/** True when the issuer's metadata names this endpoint. */
+export function offers(
+  issuer: Issuer,
+  endpoint: 'device_authorization_endpoint' | 'revocation_endpoint',
+): boolean {
+  return issuer.config.serverMetadata()[endpoint] !== undefined;
+}
+
+/**
+ * Trades the refresh token (RFC 6749, section 6). Throws CliError `session_ended` when the issuer refuses it, and when the
+ * answer names another subject (OpenID Connect Core 1.0, section 12.2).
+ */
+export async function refreshGrant(
+  issuer: Issuer,
+  session: { refreshToken: string; resource: string; subject: string },
+  signal: AbortSignal,
+): Promise<Grant> {
+  try {
+    const tokens = await issuer.client.refreshTokenGrant(issuer.config, session.refreshToken, {
+      resource: session.resource,
+    });
+    const subject = tokens.claims()?.sub;
+    if (subject !== undefined && subject !== session.subject) {
+      throw new CliError('session_ended', { why: 'the issuer now names someone else' });
+    }
+    return toGrant(tokens);
+  } catch (error) {
+    throw toIssuerFailure(error, issuer.address, signal);
+  }
+}
+
+/** Has the issuer take a token back (RFC 7009). */
+export async function revokeToken(
+  issuer: Issuer,
+  token: string,
+  kind: 'refresh_token' | 'access_token',
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await issuer.client.tokenRevocation(issuer.config, token, { token_type_hint: kind });
+  } catch (error) {
+    throw toIssuerFailure(error, issuer.address, signal);
+  }
+}
+
+/** A token response without what only this module may know of it. */
+export function toGrant(tokens: TokenEndpointResponse & TokenEndpointResponseHelpers): Grant {
+  const expiresInSeconds = tokens.expiresIn();
+  return {
+    accessToken: tokens.access_token,
+    ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),
+    ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
+    ...(tokens.scope === undefined ? {} : { scope: tokens.scope }),
+  };
+}
+
+// allowInsecureRequests is all or nothing: a loopback issuer must not send tokens elsewhere in the clear.
+function requireSafeEndpoints(config: Configuration): void {
+  const metadata = config.serverMetadata();
+  for (const endpoint of [
+    metadata.authorization_endpoint,
+    metadata.token_endpoint,
+    metadata.device_authorization_endpoint,
+    metadata.revocation_endpoint,
+    metadata.jwks_uri,
+  ]) {
+    if (endpoint !== undefined) requireSafeAddress(endpoint, 'issuer endpoint');
+  }
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { metadataAddress, parseBaseAddress, requireSafeAddress } from '../core/address.ts';
+import { CliError } from '../core/errors.ts';
+import { parseJson } from '../core/refusal.ts';
+import { requestApi } from './api.ts';
+
+const MetadataShape = z.object({
+  resource: z.string(),
+  authorization_servers: z.array(z.string()).min(1),
+  scopes_supported: z.array(z.string()).optional(),
+});
+
+/** What the API says of itself: who signs its users in, and which scopes it has. */
+export interface ProtectedResource {
+  /** Value of the `resource` parameter (RFC 8707). */
+  readonly resource: string;
+  readonly issuer: string;
+  readonly scopes?: readonly string[];
+}
+
+/**
+ * Fetches the protected-resource metadata (RFC 9728) of a base address. Throws CliError `resource_mismatch` when it is
+ * that of another address (section 3.3), `metadata_unusable` when it is none, `address_not_usable` for an issuer on plain http.
+ */
+export async function fetchProtectedResource(
+  baseUrl: string,
+  signal: AbortSignal,
+): Promise<ProtectedResource> {
+  const url = metadataAddress(baseUrl);
+  const answer = await requestApi(url, { method: 'GET' }, signal);
+  if (answer.status !== 200)
+    throw new CliError('metadata_unusable', { url, why: `it answered ${answer.status}` });
+  const metadata = MetadataShape.safeParse(parseJson(answer.body));
+  if (!metadata.success) throw new CliError('metadata_unusable', { url, why: 'it is not RFC 9728 metadata' });
+  const { resource, authorization_servers, scopes_supported } = metadata.data;
+  if (!isSameAddress(resource, baseUrl)) throw new CliError('resource_mismatch', { baseUrl, resource });
+  const issuer = authorization_servers[0] ?? '';
+  requireSafeAddress(issuer, 'issuer');
+  return { resource, issuer, ...(scopes_supported === undefined ? {} : { scopes: scopes_supported }) };
+}
+
+function isSameAddress(resource: string, baseUrl: string): boolean {
+  try {
+    return parseBaseAddress(resource) === baseUrl;
+  } catch {
+    return false;
+  }
+}

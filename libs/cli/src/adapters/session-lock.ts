@@ -1,0 +1,56 @@
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CliError } from '../core/errors.ts';
+import { makePrivateFolder } from './session-file.ts';
+
+const POLL_MS = 25;
+/** Longer than a refresh can take, so that the process in front finishes or fails first. */
+const WAIT_SECONDS_MAX = 40;
+const SQLITE_BUSY = 5;
+
+/**
+ * Runs `work` while no other `ori` of this user does. Two refreshes at once would burn a rotating refresh token, at some
+ * issuers the whole session. The lock is SQLite's on an empty file: the kernel holds it, so one that died holds nothing.
+ * Throws `session_busy` when the lock stays taken, `interrupted` while waiting for it.
+ */
+export async function withSessionLock<T>(
+  file: string,
+  interrupted: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { DatabaseSync } = await import('node:sqlite');
+  await createLockFile(file);
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    const giveUpAt = performance.now() + WAIT_SECONDS_MAX * 1000;
+    while (!taken(lock)) {
+      if (interrupted.aborted) throw new CliError('interrupted', {});
+      if (performance.now() > giveUpAt) throw new CliError('session_busy', { file });
+      await pause(POLL_MS);
+    }
+    return await work();
+  } finally {
+    lock.close();
+  }
+}
+
+function taken(lock: { exec(sql: string): void }): boolean {
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false;
+    throw error;
+  }
+}
+
+async function createLockFile(file: string): Promise<void> {
+  try {
+    await makePrivateFolder(dirname(file));
+    await (await open(file, 'a', 0o600)).close();
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw new CliError('session_file_unusable', { file, why: error.message }, { cause: error });
+  }
+}

@@ -1,0 +1,157 @@
+import type { TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client';
+import { requireSafeAddress } from '../core/address.ts';
+import { CliError, isCliError } from '../core/errors.ts';
+import type { Grant } from '../core/session.ts';
+import { startCallbackServer } from './callback-server.ts';
+import { type Issuer, offers, toGrant } from './issuer.ts';
+import { isPassing, toIssuerFailure } from './issuer-failure.ts';
+
+/** Who signed in, by the validated ID token, and what was granted. */
+export interface SignIn {
+  readonly subject: string;
+  readonly name: string | null;
+  readonly grant: Grant;
+}
+
+export interface SignInRequest {
+  readonly scope: string;
+  readonly resource: string;
+  readonly waitSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** What a person needs for the device flow. */
+export interface DevicePrompt {
+  readonly userCode: string;
+  readonly address: string;
+  /** The same address with the code in it, when the issuer has one. */
+  readonly completeAddress?: string;
+}
+
+/**
+ * Authorization code with PKCE (S256), state, nonce and the issuer check of RFC 9207, on a loopback redirect (RFC 8252,
+ * section 7.3). `show` gets the address to open. The ID token's claims and its signature are checked. Throws CliError `sign_in_denied`,
+ * `sign_in_failed`, `sign_in_timed_out`, `interrupted`, or what `toIssuerFailure` makes of the connection.
+ */
+export async function signInByCode(
+  issuer: Issuer,
+  asked: SignInRequest,
+  show: (url: string) => void,
+): Promise<SignIn> {
+  const { client, config } = issuer;
+  const [verifier, state, nonce] = [
+    client.randomPKCECodeVerifier(),
+    client.randomState(),
+    client.randomNonce(),
+  ];
+  client.enableNonRepudiationChecks(config);
+  await using callback = await startCallbackServer(state);
+  const url = client.buildAuthorizationUrl(config, {
+    redirect_uri: callback.redirectUri,
+    scope: asked.scope,
+    resource: asked.resource,
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    state,
+    nonce,
+    // Without it an issuer may leave out the refresh token (OpenID Connect Core 1.0, section 11).
+    ...(asked.scope.includes('offline_access') ? { prompt: 'consent' } : {}),
+  });
+  show(url.href);
+  const visit = await callback.visited(asked.waitSeconds, asked.signal);
+  try {
+    const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce };
+    const tokens = await client.authorizationCodeGrant(config, visit.url, checks, {
+      resource: asked.resource,
+    });
+    const signIn = toSignIn(tokens);
+    await visit.answer('signed in');
+    return signIn;
+  } catch (error) {
+    const failure = ofSignIn(toIssuerFailure(error, issuer.address, asked.signal));
+    await visit.answer(failure.code === 'sign_in_denied' ? 'denied' : 'failed');
+    throw failure;
+  }
+}
+
+/**
+ * Device authorization (RFC 8628): `show` gets the code and where to type it; polls until someone did, slower when told
+ * to, and through passing failures of the network. Throws as `signInByCode`, and `sign_in_method_missing`.
+ */
+export async function signInByDevice(
+  issuer: Issuer,
+  asked: SignInRequest,
+  show: (prompt: DevicePrompt) => void,
+): Promise<SignIn> {
+  const { client, config } = issuer;
+  if (!offers(issuer, 'device_authorization_endpoint')) {
+    const next = 'Sign in with a browser: ori login --oidc';
+    throw new CliError('sign_in_method_missing', { issuer: issuer.address, method: 'the device flow', next });
+  }
+  try {
+    client.enableNonRepudiationChecks(config);
+    const started = await client.initiateDeviceAuthorization(config, {
+      scope: asked.scope,
+      resource: asked.resource,
+    });
+    requireSafeAddress(started.verification_uri, 'issuer endpoint');
+    const complete = started.verification_uri_complete;
+    if (complete !== undefined) requireSafeAddress(complete, 'issuer endpoint');
+    show({
+      userCode: started.user_code,
+      address: started.verification_uri,
+      ...(complete === undefined ? {} : { completeAddress: complete }),
+    });
+    const seconds = Math.min(started.expires_in, asked.waitSeconds);
+    const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(seconds * 1000)]);
+    return toSignIn(await pollDevice(issuer, started, asked.resource, signal));
+  } catch (error) {
+    if (isExpired(error)) throw new CliError('sign_in_timed_out', { seconds: asked.waitSeconds });
+    throw ofSignIn(toIssuerFailure(error, issuer.address, asked.signal));
+  }
+}
+
+type Started = Awaited<ReturnType<Issuer['client']['initiateDeviceAuthorization']>>;
+type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
+
+async function pollDevice(
+  issuer: Issuer,
+  started: Started,
+  resource: string,
+  signal: AbortSignal,
+): Promise<Tokens> {
+  for (;;) {
+    try {
+      return await issuer.client.pollDeviceAuthorizationGrant(
+        issuer.config,
+        started,
+        { resource },
+        { signal },
+      );
+    } catch (error) {
+      if (signal.aborted || !isPassing(toIssuerFailure(error, issuer.address, signal))) throw error;
+    }
+  }
+}
+
+function toSignIn(tokens: Tokens): SignIn {
+  const claims = tokens.claims();
+  if (claims === undefined) throw new CliError('sign_in_failed', { why: 'it has no ID token' });
+  const { name: fullName, preferred_username: userName, email } = claims;
+  const name = [fullName, userName, email].find((claim) => typeof claim === 'string');
+  return { subject: claims.sub, name: name ?? null, grant: toGrant(tokens) };
+}
+
+// A code that is refused is no session that ended: nobody had one yet.
+function ofSignIn(failure: CliError): CliError {
+  if (!isCliError(failure, 'session_ended')) return failure;
+  return new CliError('sign_in_failed', { why: failure.facts.why ?? 'invalid_grant' }, { cause: failure });
+}
+
+function isExpired(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    ('error' in error && error.error === 'expired_token') ||
+    ('code' in error && error.code === 'OAUTH_TIMEOUT')
+  );
+}

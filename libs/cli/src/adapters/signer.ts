@@ -1,0 +1,28 @@
+import type { ProofHeaderValues } from '@ori/proof';
+import { CliError } from '../core/errors.ts';
+import { type ProofRequest, readProof, signingBody } from '../core/proof-request.ts';
+import { judgeSigning, parseJson } from '../core/refusal.ts';
+import { requestApi } from './api.ts';
+import { TokenRefused } from './token-refused.ts';
+
+/**
+ * Asks the signer for a proof over a digest; the body itself never goes there. Throws TokenRefused on 401, else the
+ * CliError of the refusal, or `answer_not_understood` when the answer is no proof of what was asked.
+ */
+export async function requestProof(
+  baseUrl: string,
+  accessToken: string,
+  request: ProofRequest,
+  signal: AbortSignal,
+): Promise<ProofHeaderValues> {
+  const url = `${baseUrl}/interns/${request.internId}/daemon/sign`;
+  const answer = await requestApi(url, { method: 'POST', accessToken, body: signingBody(request) }, signal);
+  if (answer.status === 401) throw new TokenRefused();
+  if (answer.status !== 200) throw judgeSigning(answer, request.internId);
+  const proof = readProof(parseJson(answer.body), request);
+  if (proof === undefined) {
+    const why = 'it is not a proof of what was asked';
+    throw new CliError('answer_not_understood', { what: 'the API', address: baseUrl, why });
+  }
+  return proof;
+}

@@ -1,0 +1,53 @@
+import { requestProof } from '../adapters/signer.ts';
+import { CliError } from '../core/errors.ts';
+import { requireBodySha256, requireInternId, requirePath } from '../core/proof-request.ts';
+import { requireSession, withAccessToken } from './access.ts';
+import { type BodyOptions, takeBody } from './body-options.ts';
+import type { Context } from './context.ts';
+
+export interface SignOptions extends BodyOptions {
+  readonly path?: string;
+  readonly bodySha256?: string;
+  readonly v1Only?: boolean;
+}
+
+/** Prints a proof's headers, one `name: value` per line, as `curl -H @FILE` takes them. */
+export async function sign(context: Context, internId: string, options: SignOptions): Promise<void> {
+  requireInternId(internId);
+  const route = requireRoute(options);
+  await requireSession(context);
+  const request = { internId, bodySha256: await takeDigest(context, options), ...route };
+  const proof = await withAccessToken(context, (session) => {
+    context.terminal.detail(`POST ${session.base_url}/interns/${internId}/daemon/sign`);
+    return requestProof(session.base_url, session.access_token, request, context.interrupted);
+  });
+  if (context.json) context.terminal.printJson(proof);
+  else context.terminal.print(...Object.entries(proof).map(([name, value]) => `${name}: ${value}`));
+}
+
+function requireRoute({ path, v1Only }: SignOptions): { path?: string } {
+  if (v1Only === true && path !== undefined) {
+    throw new CliError('usage', {
+      detail: '--v1-only makes a proof that covers no path, so --path has no place in it.',
+    });
+  }
+  if (v1Only === true) return {};
+  if (path === undefined) {
+    throw new CliError('usage', {
+      detail: 'Name the path that the proof is for.',
+      next: 'For example: --path /api/invoke (or --v1-only for a proof that covers none)',
+    });
+  }
+  return { path: requirePath(path) };
+}
+
+async function takeDigest(context: Context, options: SignOptions): Promise<string> {
+  if (options.bodySha256 === undefined) {
+    await using body = await takeBody(context, options);
+    return body.sha256;
+  }
+  if (options.data !== undefined || options.file !== undefined) {
+    throw new CliError('usage', { detail: '--body-sha256 stands in for --data and --file.' });
+  }
+  return requireBodySha256(options.bodySha256);
+}

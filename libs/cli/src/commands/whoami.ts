@@ -1,0 +1,53 @@
+import { holdsScope, SIGNING_SCOPE } from '../core/scopes.ts';
+import type { Session } from '../core/session.ts';
+import { freshSession } from './access.ts';
+import type { Context } from './context.ts';
+
+/** Says who is signed in, where and for what. A token that ended is renewed first, so that the answer is true. */
+export async function whoami(context: Context): Promise<void> {
+  const session = await freshSession(context);
+  if (context.json) {
+    context.terminal.printJson(describeSession(session));
+    return;
+  }
+  const { terminal } = context;
+  terminal.print(nameOf(session));
+  terminal.print(`  API     ${session.base_url}`);
+  terminal.print(`  issuer  ${session.issuer}`);
+  terminal.print(`  scope   ${session.scope}${mayNotSign(session) ? ' (cannot sign)' : ''}`);
+  terminal.print(`  token   ${tokenLife(session, context.nowSeconds())}`);
+}
+
+/** The subject, and the name that the ID token gave, when there is one. */
+export function nameOf(session: Session): string {
+  return session.name === null || session.name === session.subject
+    ? session.subject
+    : `${session.subject} (${session.name})`;
+}
+
+/** What `--json` shows of a session: never a token. */
+export function describeSession(session: Session): Record<string, unknown> {
+  return {
+    subject: session.subject,
+    name: session.name,
+    base_url: session.base_url,
+    issuer: session.issuer,
+    client_id: session.client_id,
+    scope: session.scope.split(' '),
+    can_sign: !mayNotSign(session),
+    renewable: session.refresh_token !== null,
+    expires_at: session.expires_at === null ? null : new Date(session.expires_at * 1000).toISOString(),
+    signed_in_at: new Date(session.signed_in_at * 1000).toISOString(),
+  };
+}
+
+function mayNotSign(session: Session): boolean {
+  return !holdsScope(session.scope, SIGNING_SCOPE);
+}
+
+function tokenLife(session: Session, nowSeconds: number): string {
+  const after = session.refresh_token === null ? 'then sign in again' : 'then renewed by itself';
+  if (session.expires_at === null) return `until a server refuses it, ${after}`;
+  const seconds = Math.max(0, session.expires_at - nowSeconds);
+  return `good for ${seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`}, ${after}`;
+}

@@ -1,0 +1,53 @@
+import { type AddressKind, CliError } from './errors.ts';
+
+/** The base address when neither the option, ORI_BASE_URL nor a session names one: the standalone's. */
+export const BASE_URL_DEFAULT = 'http://127.0.0.1:8080/v1';
+
+/** Loopback by its spelling: 127.0.0.0/8, [::1], localhost. No name is resolved to find out. */
+export function isLoopback(url: URL): boolean {
+  return (
+    url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(url.hostname)
+  );
+}
+
+/** Passes https anywhere and plain http on loopback only, without credentials; throws `address_not_usable`. */
+export function requireSafeAddress(address: string, what: AddressKind): URL {
+  if (!URL.canParse(address)) throw new CliError('address_not_usable', { what, address, why: 'not_a_url' });
+  const url = new URL(address);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new CliError('address_not_usable', { what, address, why: 'not_http' });
+  }
+  if (url.username !== '' || url.password !== '') {
+    // The address is not repeated: it holds a password.
+    throw new CliError('address_not_usable', { what, address: url.host, why: 'credentials' });
+  }
+  if (url.protocol === 'http:' && !isLoopback(url)) {
+    throw new CliError('address_not_usable', { what, address, why: 'plain_http' });
+  }
+  return url;
+}
+
+/** The API's base address without a trailing slash, as it appears in the protected-resource metadata. */
+export function parseBaseAddress(address: string): string {
+  const url = requireSafeAddress(address, 'base address');
+  if (url.search !== '' || url.hash !== '' || /[?#]/.test(address)) {
+    throw new CliError('address_not_usable', { what: 'base address', address, why: 'query_or_fragment' });
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+/** Where the protected-resource metadata of a base address stands (RFC 9728, section 3.1: its path comes last). */
+export function metadataAddress(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  const path = url.pathname === '/' ? '' : url.pathname;
+  return `${url.origin}/.well-known/oauth-protected-resource${path}`;
+}
+
+/** A daemon's origin. A path is refused: the proof covers the path argument alone, and nothing may be joined to it. */
+export function parseDaemonAddress(address: string): URL {
+  const url = requireSafeAddress(address, 'daemon address');
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || /[?#]/.test(address)) {
+    throw new CliError('address_not_usable', { what: 'daemon address', address, why: 'not_an_origin' });
+  }
+  return url;
+}

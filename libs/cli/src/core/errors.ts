@@ -1,0 +1,81 @@
+/** Every way `ori` can fail, with the facts its sentence needs (text/sentences.ts holds the sentences). */
+export interface CliErrorFacts {
+  usage: { detail: string; next?: string };
+  address_not_usable: { what: AddressKind; address: string; why: AddressFault };
+  path_not_signable: { path: string };
+  intern_id_malformed: { internId: string };
+  body_missing: Record<never, never>;
+  body_unreadable: { file: string; why: string };
+  body_changed: { file: string };
+  daemon_unknown: Record<never, never>;
+  not_signed_in: Record<never, never>;
+  session_elsewhere: { sessionBaseUrl: string; baseUrl: string };
+  session_file_exposed: { file: string; mode: string };
+  session_file_damaged: { file: string };
+  session_file_unusable: { file: string; why: string };
+  session_busy: { file: string };
+  session_ended: { why?: string };
+  sign_in_denied: { why?: string };
+  sign_in_failed: { why: string };
+  sign_in_timed_out: { seconds: number };
+  sign_in_method_missing: { issuer: string; method: string; next: string };
+  resource_mismatch: { baseUrl: string; resource: string };
+  metadata_unusable: { url: string; why: string };
+  unreachable: { what: string; address: string; why: string };
+  timed_out: { what: string; address: string; seconds: number };
+  answer_not_understood: { what: string; address: string; why: string };
+  scope_missing: { scope: string };
+  access_revoked: ServerSaid;
+  regional_host: ServerSaid;
+  intern_not_found: { internId: string };
+  programme_not_found: ServerSaid;
+  refused: ServerSaid;
+  rate_limited: { retryAfterSeconds?: number };
+  api_failed: ServerSaid;
+  api_misconfigured: ServerSaid;
+  interns_not_listed: { baseUrl: string };
+  daemon_refused: { status: number; code?: string; location?: string };
+  daemon_failed: { status: number; code?: string };
+  answer_broke_off: { what: string; address: string };
+  revocation_failed: { issuer: string; why: string };
+  interrupted: Record<never, never>;
+}
+
+export type AddressKind = 'base address' | 'daemon address' | 'issuer' | 'issuer endpoint';
+export type AddressFault =
+  | 'not_a_url'
+  | 'not_http'
+  | 'plain_http'
+  | 'credentials'
+  | 'query_or_fragment'
+  | 'not_an_origin';
+
+export interface ServerSaid {
+  status: number;
+  message: string;
+  reason?: string;
+  requestId?: string;
+}
+
+export type CliErrorCode = keyof CliErrorFacts;
+
+/**
+ * A failure with a sentence of its own. `facts` may hold text that a server chose: whoever prints it escapes it.
+ * Never holds a token. Anything that is not a CliError is a defect of `ori` and exits with 1.
+ */
+export class CliError<Code extends CliErrorCode = CliErrorCode> extends Error {
+  override readonly name = 'CliError';
+  readonly code: Code;
+  readonly facts: CliErrorFacts[Code];
+
+  constructor(code: Code, facts: CliErrorFacts[Code], options?: ErrorOptions) {
+    super(code, options);
+    this.code = code;
+    this.facts = facts;
+  }
+}
+
+/** True for a failure with this code, whose facts are then known too. */
+export function isCliError<Code extends CliErrorCode>(error: unknown, code: Code): error is CliError<Code> {
+  return error instanceof CliError && error.code === code;
+}

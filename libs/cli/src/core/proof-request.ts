@@ -1,0 +1,64 @@
+import {
+  isBodySha256,
+  isInternId,
+  isPath,
+  PROOF_METHOD,
+  type ProofHeaderValues,
+  parseProofHeaders,
+} from '@ori/proof';
+import { CliError } from './errors.ts';
+
+/** What a proof is asked for. Without `path` it is a version 1 proof, bound to no route. */
+export interface ProofRequest {
+  readonly internId: string;
+  readonly bodySha256: string;
+  readonly path?: string;
+}
+
+/** Throws `intern_id_malformed` for an id that no intern can have: it would only be answered 404. */
+export function requireInternId(internId: string): string {
+  if (!isInternId(internId)) throw new CliError('intern_id_malformed', { internId });
+  return internId;
+}
+
+/** Throws `path_not_signable` for a path that a proof cannot cover. Nothing is encoded or decoded to make it fit. */
+export function requirePath(path: string): string {
+  if (!isPath(path)) throw new CliError('path_not_signable', { path });
+  return path;
+}
+
+/** Throws `usage` for anything but 64 lower-case hex digits. */
+export function requireBodySha256(text: string): string {
+  if (!isBodySha256(text)) {
+    throw new CliError('usage', {
+      detail: '--body-sha256 takes the SHA-256 of the body in 64 lower-case hex digits.',
+      next: 'Get it with: sha256sum FILE',
+    });
+  }
+  return text;
+}
+
+/** The body of the signing request. */
+export function signingBody(request: ProofRequest): string {
+  const { bodySha256, path } = request;
+  return JSON.stringify(
+    path === undefined ? { bodySha256 } : { bodySha256, route: { method: PROOF_METHOD, path } },
+  );
+}
+
+/**
+ * The proof headers from a signing response, name by name. Every value goes into a header of another request, so each
+ * must be in its alphabet, and the version must be the one asked for. Undefined when the answer is anything else.
+ */
+export function readProof(answer: unknown, request: ProofRequest): ProofHeaderValues | undefined {
+  if (typeof answer !== 'object' || answer === null) return undefined;
+  const entries = Object.entries(answer);
+  if (entries.length !== (request.path === undefined ? 3 : 5)) return undefined;
+  try {
+    const presented = parseProofHeaders(entries.flat());
+    if ((presented.v2 === undefined) !== (request.path === undefined)) return undefined;
+  } catch {
+    return undefined;
+  }
+  return answer as ProofHeaderValues;
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { CliError, type ServerSaid } from './errors.ts';
+import { SIGNING_SCOPE } from './scopes.ts';
+
+/** An answer of the API, with what a judgement of it needs. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+const ErrorEnvelope = z.object({
+  error: z.object({
+    message: z.string(),
+    metadata: z.object({ reason: z.string(), retryable: z.boolean() }).optional(),
+  }),
+});
+
+/** The failure that a signing answer other than 200 and 401 means. */
+export function judgeSigning(answer: ApiAnswer, internId: string): CliError {
+  const said = readSaid(answer);
+  if (answer.status === 404) return new CliError('intern_not_found', { internId });
+  return judge(answer, said);
+}
+
+/**
+ * The failure that a list answer other than 200 and 401 means. The list's own 404 carries a reason; a 404 without one
+ * is a server that does not know the route.
+ */
+export function judgeList(answer: ApiAnswer, baseUrl: string): CliError {
+  const said = readSaid(answer);
+  if (answer.status === 404 && said.reason === undefined)
+    return new CliError('interns_not_listed', { baseUrl });
+  if (answer.status === 404) return new CliError('programme_not_found', said);
+  return judge(answer, said);
+}
+
+function judge(answer: ApiAnswer, said: ServerSaid): CliError {
+  if (answer.status === 429) {
+    const seconds = retryAfterSeconds(answer.headers);
+    return new CliError('rate_limited', seconds === undefined ? {} : { retryAfterSeconds: seconds });
+  }
+  if (answer.status === 403 && said.reason === 'insufficient_scope') {
+    return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? SIGNING_SCOPE });
+  }
+  if (said.reason === 'access_revoked') return new CliError('access_revoked', said);
+  if (said.reason === 'regional_host_refused') return new CliError('regional_host', said);
+  if (said.reason === 'configuration_error') return new CliError('api_misconfigured', said);
+  if (answer.status >= 500 || answer.status === 408) return new CliError('api_failed', said);
+  return new CliError('refused', said);
+}
+
+/** `Retry-After` in whole seconds (RFC 9110, section 10.2.3); undefined for the date form, which our servers never send. */
+export function retryAfterSeconds(headers: ApiAnswer['headers']): number | undefined {
+  const value = headers['retry-after'];
+  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+}
+
+/** The scope that a refusal asks for (RFC 6750, section 3). */
+function scopeNamed(headers: ApiAnswer['headers']): string | undefined {
+  const challenge = headers['www-authenticate'];
+  return typeof challenge === 'string' ? /[\s,]scope="([^"]{1,255})"/.exec(challenge)?.[1] : undefined;
+}
+
+function readSaid({ status, headers, body }: ApiAnswer): ServerSaid {
+  const requestId = headers['x-request-id'];
+  const told = typeof requestId === 'string' ? { requestId } : {};
+  const envelope = ErrorEnvelope.safeParse(parseJson(body));
+  if (!envelope.success) return { status, message: 'no explanation that ori understands', ...told };
+  const { message, metadata } = envelope.data.error;
+  return { status, message, ...(metadata === undefined ? {} : { reason: metadata.reason }), ...told };
+}
+
+/** The value of a JSON text, undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

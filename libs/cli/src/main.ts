@@ -1,0 +1,39 @@
+import { enableCompileCache } from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+// Half of what a start costs is compiling. The cache is in the user's own folder: the default one is shared.
+const { HOME, XDG_CACHE_HOME } = process.env;
+enableCompileCache(join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'ori', 'compile-cache'));
+
+const STDOUT_CLOSED = 141;
+const interrupted = new AbortController();
+let ending: number | undefined;
+
+function stop(exit: number): void {
+  // The second time, whatever does not end is left where it is.
+  if (ending !== undefined) process.exit(ending);
+  ending = exit;
+  interrupted.abort();
+}
+
+process.on('SIGINT', () => stop(130));
+process.on('SIGTERM', () => stop(143));
+// `ori … | head`: the reader has what it wanted.
+process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+  stop(error.code === 'EPIPE' ? STDOUT_CLOSED : 1),
+);
+process.stderr.on('error', () => {});
+
+const { run } = await import('./program.ts');
+const exit = await run(process.argv.slice(2), {
+  environment: process.env,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  interrupted: interrupted.signal,
+  nowSeconds: () => Math.floor(Date.now() / 1000),
+});
+process.exitCode = ending ?? exit;
+// Nothing of an interrupted command is waited for.
+if (ending !== undefined) process.exit();

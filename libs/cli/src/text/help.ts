@@ -1,0 +1,47 @@
+import { EXIT_MEANINGS } from '../core/exit-codes.ts';
+
+const EXIT_CODES = [
+  'Exit codes:',
+  ...EXIT_MEANINGS.map(([code, meaning]) => `  ${String(code).padStart(3)}  ${meaning}`),
+];
+
+/** What `ori --help` says below the commands. */
+export const MAIN_HELP = `
+Examples:
+  ori login --oidc
+  ori call int_7Qm2 /api/invoke --data '{"prompt":"hello"}' --daemon https://my-intern.example.com
+  ori sign int_7Qm2 --path /api/invoke --file body.json > headers.txt
+  curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
+
+Environment:
+  ORI_BASE_URL     base address of the API, ending in /v1 (else that of the session, else http://127.0.0.1:8080/v1)
+  ORI_DAEMON_URL   where the daemon is, for ori call
+  ORI_CLIENT_ID    client at the OpenID issuer (else ori-cli)
+  BROWSER          what opens the sign-in page
+  XDG_CONFIG_HOME  where ori/session.json is kept (else ~/.config)
+
+${EXIT_CODES.join('\n')}`;
+
+export const LOGIN_HELP = `
+Examples:
+  ori login --oidc                        in a browser on this machine
+  ori login --oidc --device               with a code to type on any other device
+  ori login --oidc --scope vault:read     no more than signing takes`;
+
+export const SIGN_HELP = `
+The body comes from --data, --file or stdin; it stays here, only its SHA-256 is sent. A proof is good for one request,
+for about a minute.
+
+Examples:
+  ori sign int_7Qm2 --path /api/invoke --file body.json > headers.txt
+  curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
+  ori sign int_7Qm2 --path /api/invoke --body-sha256 "$(sha256sum < body.json | cut -c1-64)" --json`;
+
+export const CALL_HELP = `
+The body comes from --data, --file or stdin. The path is sent as it is, byte for byte: percent-encode it yourself.
+The daemon's answer goes to stdout unchanged; on a screen its control characters are made visible.
+
+Examples:
+  ori call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
+  ori call int_7Qm2 /api/import --file dump.ndjson --content-type application/x-ndjson
+  jq -n '{prompt:"hello"}' | ori call int_7Qm2 /api/invoke --json`;
