@@ -1,0 +1,87 @@
+import { alter, replace } from './change-headers.ts';
+import { scenario, step } from './proof.ts';
+import type { RefusalCode, Scenario } from './scenario.ts';
+
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+const PRINTABLE = Array.from({ length: 94 }, (_, index) => String.fromCharCode(0x21 + index)).join('');
+
+function badTimestamp(how: string, timestamp: string, expect: RefusalCode = 'proof_malformed'): Scenario {
+  return scenario('1', `refuses a timestamp ${how}`, [step(expect, { claim: { timestamp } })]);
+}
+
+function badUser(how: string, user: string): Scenario {
+  return scenario('1', `refuses a user ${how}`, [step('proof_malformed', { claim: { user } })]);
+}
+
+function badNonce(how: string, nonce: string): Scenario {
+  return scenario('1', `refuses a nonce ${how}`, [step('proof_malformed', { claim: { nonce } })]);
+}
+
+function badSignature(how: string, change: (text: string) => string): Scenario {
+  return scenario('2', `refuses a signature ${how}`, [
+    step('proof_malformed', { headers: alter('x-ori-invoke-signature-v2', change) }),
+  ]);
+}
+
+/** The same 64 bytes under `atob` and its like: only bits that are thrown away differ. */
+function spellLastCharacter(text: string, distance: number): string {
+  const index = BASE64.indexOf(text.charAt(85)) + distance;
+  return `${text.slice(0, 85)}${BASE64.charAt(index)}==`;
+}
+
+/** Alphabets and spellings (SPEC.md, sections 1 and 2). Every signature here is over the very text that is sent. */
+export const fieldScenarios: Scenario[] = [
+  badTimestamp('with a leading zero', '01789000000'),
+  badTimestamp('with a plus sign', '+1789000000'),
+  badTimestamp('below zero', '-1'),
+  badTimestamp('with a fraction', '1789000000.0'),
+  badTimestamp('in milliseconds', '1789000000000'),
+  badTimestamp('in hex', '0x6aa21f40'),
+  badTimestamp('with an exponent', '1789e6'),
+  badTimestamp('with a separator', '1_789_000_000'),
+  badTimestamp('spelt NaN', 'NaN'),
+  badTimestamp('in Arabic-Indic digits sent as UTF-8', Buffer.from('١٧٨٩٠٠٠٠٠٠').toString('latin1')),
+  badTimestamp('of zero as expired', '0', 'proof_expired'),
+  badTimestamp('of twelve nines as not yet valid', '999999999999', 'proof_not_yet_valid'),
+  badUser('with a comma', 'user_2abc,user_mallory'),
+  badUser('with a space', 'user 2abc'),
+  badUser('with a tab', 'user\t2abc'),
+  badUser('with a line feed', 'user_2abc\nx-ori-invoke-user: user_mallory'),
+  badUser('with a NUL', 'user_2abc\0'),
+  badUser('with DEL', 'user_2abc\x7f'),
+  badUser('outside ASCII', 'us\xe9r'),
+  badUser('of 256 characters', 'u'.repeat(256)),
+  scenario('1', 'accepts a user of 255 characters', [step('ok', { claim: { user: 'u'.repeat(255) } })]),
+  scenario('1', 'accepts a user of one character', [step('ok', { claim: { user: '0' } })]),
+  scenario('1', 'accepts a user of every character it may have', [
+    step('ok', { claim: { user: PRINTABLE.replace(',', '') } }),
+  ]),
+  badNonce('of 21 characters', 'AAECAwQFBgcICQoLDA0OD'),
+  badNonce('of 23 characters', 'AAECAwQFBgcICQoLDA0ODwA'),
+  badNonce('with padding', 'AAECAwQFBgcICQoLDA0ODw=='),
+  badNonce('in the standard alphabet', '++//AwQFBgcICQoLDA0ODw'),
+  badNonce('whose last character has bits set that no byte has', 'AAECAwQFBgcICQoLDA0ODx'),
+  badNonce('in hex', '000102030405060708090a0b0c0d0e0f'),
+  badSignature('without padding', (text) => text.slice(0, 86)),
+  badSignature('with half the padding', (text) => text.slice(0, 87)),
+  badSignature('with padding to spare', (text) => `${text}=`),
+  badSignature('in the URL-safe alphabet', (text) => `${text.slice(0, 10)}-_${text.slice(12)}`),
+  badSignature('with a space inside', (text) => `${text.slice(0, 44)} ${text.slice(44)}`),
+  badSignature('with a line break inside', (text) => `${text.slice(0, 64)}\r\n${text.slice(64)}`),
+  badSignature('of 63 bytes', (text) => Buffer.from(text, 'base64').subarray(0, 63).toString('base64')),
+  badSignature('of 65 bytes', (text) =>
+    Buffer.concat([Buffer.from(text, 'base64'), Buffer.alloc(1)]).toString('base64'),
+  ),
+  badSignature('in hex', (text) => Buffer.from(text, 'base64').toString('hex')),
+  badSignature('with a character outside ASCII', (text) => `\xe9${text.slice(1)}`),
+  ...Array.from({ length: 15 }, (_, index) =>
+    badSignature(`whose last character is spelt ${index + 1} further`, (text) =>
+      spellLastCharacter(text, index + 1),
+    ),
+  ),
+  scenario('2', 'refuses 64 zero bytes as a signature', [
+    step('signature_invalid', {
+      headers: replace('x-ori-invoke-signature-v2', `${'A'.repeat(86)}==`),
+    }),
+  ]),
+];

@@ -1,0 +1,44 @@
+import { replace } from './change-headers.ts';
+import { NOW, scenario, step, TIMESTAMP } from './proof.ts';
+import type { RefusalCode, Scenario } from './scenario.ts';
+
+function at(
+  title: string,
+  expect: 'ok' | RefusalCode,
+  now: number,
+  verifier: { maxAgeSeconds?: number; clockToleranceSeconds?: number } = {},
+): Scenario {
+  return scenario('5.4', title, [step(expect, { now })], { verifier });
+}
+
+/** The window of time (SPEC.md, section 5.4); both bounds belong to it. */
+export const timeScenarios: Scenario[] = [
+  at('accepts a proof of this very second', 'ok', TIMESTAMP),
+  at('accepts a proof as old as the oldest', 'ok', TIMESTAMP + 60),
+  at('refuses a proof one second too old', 'proof_expired', TIMESTAMP + 61),
+  at('refuses a proof of a day ago', 'proof_expired', TIMESTAMP + 86_400),
+  at('accepts a proof as far ahead as the clock tolerance', 'ok', TIMESTAMP - 2),
+  at('refuses a proof one second further ahead', 'proof_not_yet_valid', TIMESTAMP - 3),
+  at('refuses a proof of tomorrow', 'proof_not_yet_valid', TIMESTAMP - 86_400),
+  at('accepts a proof of the greatest age configured', 'ok', TIMESTAMP + 600, { maxAgeSeconds: 600 }),
+  at('refuses a proof older than the greatest age configured', 'proof_expired', TIMESTAMP + 601, {
+    maxAgeSeconds: 600,
+  }),
+  at('accepts a proof of the least age configured', 'ok', TIMESTAMP + 1, { maxAgeSeconds: 1 }),
+  at('refuses a proof older than the least age configured', 'proof_expired', TIMESTAMP + 2, {
+    maxAgeSeconds: 1,
+  }),
+  at('accepts no second ahead without a tolerance', 'proof_not_yet_valid', TIMESTAMP - 1, {
+    clockToleranceSeconds: 0,
+  }),
+  at('accepts this very second without a tolerance', 'ok', TIMESTAMP, { clockToleranceSeconds: 0 }),
+  at('accepts five seconds ahead under a tolerance of five', 'ok', TIMESTAMP - 5, {
+    clockToleranceSeconds: 5,
+  }),
+  scenario('5.5', 'refuses an old proof under a fresh timestamp', [
+    step('signature_invalid', {
+      claim: { timestamp: String(TIMESTAMP - 3600) },
+      headers: replace('x-ori-invoke-timestamp', String(NOW)),
+    }),
+  ]),
+];
