@@ -1,0 +1,118 @@
+import { close, constants, open, write } from 'node:fs';
+import { promisify } from 'node:util';
+import type { Written } from '../core/record.ts';
+import { DependencyError } from './dependency-error.ts';
+
+const openFile = promisify(open);
+const closeFile = promisify(close);
+const writeFile = promisify(write);
+
+/** Where the audit lines go. */
+export interface AuditLog {
+  /** Resolves once the kernel (or, by configuration, the disk) has the line. @throws DependencyError `audit` */
+  append(line: string): Promise<Written>;
+  /** Opens the path again, after the file was rotated away. A failure keeps the former file. */
+  reopen(): Promise<void>;
+  /** @throws DependencyError `audit` when lines cannot be written now */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `kernel`: a line survives the process; `disk`: it survives the machine (`O_DSYNC`), at the disk's pace. */
+export type AuditSync = 'kernel' | 'disk';
+
+interface Waiting {
+  readonly line: string;
+  readonly resolve: (written: Written) => void;
+  readonly reject: (error: DependencyError) => void;
+}
+
+/** How long a failed write keeps the log from being called ready, in milliseconds. */
+const FAILURE_REMEMBERED_MS = 5000;
+
+/**
+ * Opens an append-only file of JSON lines, created with mode 0600. One write is under way at a time; the lines that come
+ * meanwhile go together in the next, so that a slow disk costs time and not throughput. A line is acknowledged after its
+ * own write alone.
+ */
+export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): Promise<AuditLog> {
+  const flags =
+    constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (sync === 'disk' ? constants.O_DSYNC : 0);
+  let fd = await orUnavailable(openFile(path, flags, 0o600));
+  let successor: number | undefined;
+  let waiting: Waiting[] = [];
+  let work: Promise<void> | undefined;
+  let torn = false;
+  let failedAt = Number.NEGATIVE_INFINITY;
+
+  async function drain(): Promise<void> {
+    while (waiting.length > 0 || successor !== undefined) {
+      if (successor !== undefined) await succeed(successor);
+      const batch = waiting;
+      waiting = [];
+      const lines = batch.map(({ line }) => `${line}\n`).join('');
+      try {
+        // A write that failed half way left an unfinished line behind: the next one does not continue it.
+        await writeAll(Buffer.from(torn ? `\n${lines}` : lines));
+        for (const { line, resolve } of batch) resolve({ line });
+      } catch (cause) {
+        failedAt = performance.now();
+        const error = new DependencyError('audit', 'the audit file cannot be written', { cause });
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    work = undefined;
+  }
+
+  async function writeAll(bytes: Buffer): Promise<void> {
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await writeFile(fd, bytes, done, bytes.length - done, null);
+      done += bytesWritten;
+      torn = done < bytes.length;
+    }
+  }
+
+  async function succeed(next: number): Promise<void> {
+    const former = fd;
+    fd = next;
+    successor = undefined;
+    torn = false;
+    await closeFile(former).catch(() => undefined);
+  }
+
+  const startWork = () => {
+    work ??= Promise.resolve().then(drain);
+    return work;
+  };
+
+  return {
+    append(line) {
+      return new Promise((resolve, reject) => {
+        waiting.push({ line, resolve, reject });
+        void startWork();
+      });
+    },
+    async reopen() {
+      const next = await orUnavailable(openFile(path, flags, 0o600));
+      if (successor !== undefined) await closeFile(successor);
+      successor = next;
+      await startWork();
+    },
+    async check() {
+      if (performance.now() - failedAt < FAILURE_REMEMBERED_MS) {
+        throw new DependencyError('audit', 'the last write failed');
+      }
+      await closeFile(await orUnavailable(openFile(path, constants.O_WRONLY | constants.O_APPEND)));
+    },
+    async close() {
+      await work;
+      await closeFile(fd);
+    },
+  };
+}
+
+function orUnavailable(opened: Promise<number>): Promise<number> {
+  return opened.catch((cause) => {
+    throw new DependencyError('audit', 'the audit file cannot be opened', { cause });
+  });
+}

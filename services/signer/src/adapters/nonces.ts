@@ -1,0 +1,66 @@
+import { createNonce } from '@ori/proof/signing';
+import type { RedisClient } from '@ori/service-kit/redis';
+import { issuedKey, issuedValue, loadRedisScripts } from '@ori/verifier/redis';
+import { Cluster, type Redis } from 'ioredis';
+import type { Reservation } from '../core/reserve-nonce.ts';
+import { DependencyError } from './dependency-error.ts';
+
+/** Where nonces are reserved, so that none is issued twice, whatever the random source does. */
+export interface Nonces {
+  draw(): string;
+  /** @returns false where the nonce was taken. @throws DependencyError `redis` */
+  reserve(reservation: Reservation): Promise<boolean>;
+}
+
+/**
+ * Reserves in Redis, where a daemon that shares it can redeem: one `SET NX PX`, never repeated. Whenever the connection is
+ * made, the scripts that such daemons call are loaded, because their Redis user may not load any.
+ *
+ * @param keptSeconds how long a proof may be accepted after its timestamp, clocks and rounding included
+ */
+export function redisNonces(redis: RedisClient, keptSeconds: number): Nonces {
+  const loadScripts = (node: Redis) => void loadRedisScripts(node).catch(() => undefined);
+  if (redis instanceof Cluster) {
+    redis.on('+node', (node: Redis) => node.on('ready', () => loadScripts(node)));
+  } else {
+    redis.on('ready', () => loadScripts(redis));
+  }
+  return {
+    draw: createNonce,
+    async reserve({ internId, nonce, signingInput }) {
+      try {
+        const key = issuedKey(internId, nonce);
+        return (await redis.set(key, issuedValue(signingInput), 'PX', keptSeconds * 1000, 'NX')) === 'OK';
+      } catch (cause) {
+        throw new DependencyError('redis', 'the nonce could not be reserved', { cause });
+      }
+    },
+  };
+}
+
+/** More nonces than this are not held; a standalone signer on one machine issues far fewer in a minute. */
+const MEMORY_NONCES_MAX = 1_000_000;
+
+/** Reserves in this process alone: for a signer that has no Redis and no sibling. */
+export function memoryNonces(
+  keptSeconds: number,
+  now: () => number = performance.now.bind(performance),
+): Nonces {
+  // In the order of their expiry, because all are kept equally long.
+  const expiries = new Map<string, number>();
+  return {
+    draw: createNonce,
+    async reserve({ internId, nonce }) {
+      const at = now();
+      for (const [key, expiry] of expiries) {
+        if (expiry > at) break;
+        expiries.delete(key);
+      }
+      const key = issuedKey(internId, nonce);
+      if (expiries.has(key)) return false;
+      if (expiries.size >= MEMORY_NONCES_MAX) throw new DependencyError('redis', 'the nonce memory is full');
+      expiries.set(key, at + keptSeconds * 1000);
+      return true;
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { Logger } from '@ori/service-kit/log';
+import { connectRedis, type RedisClient } from '@ori/service-kit/redis';
+import { createTurnLimiter, type TurnLimiter } from '@ori/service-kit/turns';
+import { openPostgres, type SignerQueries, signerQueries } from '@ori/store';
+import type { SignerConfig } from '../config.ts';
+import { type AuditLog, openAuditFile } from './audit-file.ts';
+import { type Nonces, redisNonces } from './nonces.ts';
+
+/** How long the database may take, in milliseconds: to give a connection, and to answer. */
+const CONNECT_TIMEOUT_MS = 400;
+const STATEMENT_TIMEOUT_MS = 400;
+
+/** A proof is accepted up to its age and the clock tolerance after its timestamp; Redis's clock and rounding add to it. */
+const RESERVED_LONGER_SECONDS = 5;
+
+/** The services that the signer stands on; the standalone brings its own. */
+export interface Outside {
+  readonly store: SignerQueries;
+  readonly turns: TurnLimiter;
+  readonly nonces: Nonces;
+  readonly audit: AuditLog;
+}
+
+/** The same, with how to ask after them and how to let go of them. */
+export interface Connected extends Outside {
+  readonly redis: RedisClient | undefined;
+  close(): Promise<void>;
+}
+
+/** Connects whatever was not given. Waits for nobody but the audit file: what is missing shows in `/readyz`. */
+export async function connectOutside(
+  config: SignerConfig,
+  given: Partial<Outside>,
+  log: Logger,
+): Promise<Connected> {
+  const stack = new AsyncDisposableStack();
+  const audit =
+    given.audit ??
+    stack.adopt(await openAuditFile(config.auditFile, config.auditSync), (file) => file.close());
+  const needsRedis = given.turns === undefined || given.nonces === undefined;
+  const redis = needsRedis
+    ? stack.adopt(connectRedis(required(config.redisUrl, 'redisUrl'), { purpose: 'signer', log }), (client) =>
+        client.disconnect(),
+      )
+    : undefined;
+  return {
+    audit,
+    redis,
+    store: given.store ?? openStore(config, stack),
+    turns: given.turns ?? limiterOf(config, required(redis, 'redisUrl')),
+    nonces:
+      given.nonces ??
+      redisNonces(required(redis, 'redisUrl'), config.proofMaxAgeSeconds + RESERVED_LONGER_SECONDS),
+    close: () => stack.disposeAsync(),
+  };
+}
+
+function openStore(config: SignerConfig, stack: AsyncDisposableStack): SignerQueries {
+  const database = openPostgres({
+    url: required(config.databaseUrl, 'databaseUrl').reveal(),
+    poolMax: config.databasePoolMax,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    applicationName: 'ori-signer',
+  });
+  stack.defer(() => database.close());
+  return signerQueries(database);
+}
+
+function limiterOf(config: SignerConfig, redis: RedisClient): TurnLimiter {
+  const { turnsPerUser, turnsPerOrganization, turnWindowSeconds: windowSeconds } = config;
+  return createTurnLimiter({ redis, turnsPerUser, turnsPerOrganization, windowSeconds });
+}
+
+function required<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new TypeError(`startSigner: ${name}, or the parts that stand in for it`);
+  return value;
+}

@@ -1,0 +1,57 @@
+import { createMetrics, type Metrics } from '@ori/service-kit/metrics';
+import { Counter } from 'prom-client';
+import type { Dependency } from './dependency-error.ts';
+
+export type CacheName = 'tokens' | 'gate' | 'keys';
+
+export interface SignerMetrics {
+  readonly http: Metrics;
+  proofIssued(version: 'v1' | 'v2'): void;
+  /** @param reason one of a closed set, never a word of the request */
+  refused(reason: string): void;
+  dependencyFailed(dependency: Dependency): void;
+  lookedUp(cache: CacheName, hit: boolean): void;
+}
+
+/** The signer's own metrics beside those of its HTTP server and process. Every series is there from the start. */
+export function createSignerMetrics(routes: readonly string[], reasons: readonly string[]): SignerMetrics {
+  const http = createMetrics({ service: 'signer', routes });
+  const registers = [http.registry];
+  const proofs = new Counter({
+    name: 'signer_proofs_issued_total',
+    help: 'Proofs handed out, by the newest version they carry.',
+    labelNames: ['version'],
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'signer_refusals_total',
+    help: 'Signing requests that got no proof, by reason.',
+    labelNames: ['reason'],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'signer_dependency_failures_total',
+    help: 'Signing requests that failed because a dependency gave no answer, by dependency.',
+    labelNames: ['dependency'],
+    registers,
+  });
+  const lookups = new Counter({
+    name: 'signer_cache_lookups_total',
+    help: 'Look-ups in the caches of token facts, gate facts and signing keys.',
+    labelNames: ['cache', 'result'],
+    registers,
+  });
+  for (const version of ['v1', 'v2']) proofs.inc({ version }, 0);
+  for (const reason of reasons) refusals.inc({ reason }, 0);
+  for (const dependency of ['redis', 'postgresql', 'issuer', 'audit']) failures.inc({ dependency }, 0);
+  for (const cache of ['tokens', 'gate', 'keys']) {
+    for (const result of ['hit', 'miss']) lookups.inc({ cache, result }, 0);
+  }
+  return {
+    http,
+    proofIssued: (version) => proofs.inc({ version }),
+    refused: (reason) => refusals.inc({ reason }),
+    dependencyFailed: (dependency) => failures.inc({ dependency }),
+    lookedUp: (cache, hit) => lookups.inc({ cache, result: hit ? 'hit' : 'miss' }),
+  };
+}

@@ -1,0 +1,74 @@
+import { createSigningKey, type SigningKey, selfTest } from '@ori/proof/signing';
+import type { SigningKeyRow } from '@ori/store';
+import { type KekRing, open, type SeedHome, seedContext } from '@ori/store/sealing';
+import { LRUCache } from 'lru-cache';
+import { chooseKeys } from '../core/choose-keys.ts';
+import type { UnlockableKey } from '../core/unlock-key.ts';
+
+const OPENED_KEYS_MAX = 20_000;
+
+export interface SigningKeysOptions {
+  readonly rows: (internId: string) => readonly SigningKeyRow[] | Promise<readonly SigningKeyRow[]>;
+  readonly ring: KekRing;
+  /** What the seeds are sealed to, besides intern and row. */
+  readonly home: SeedHome;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Told once per row that does not open or is not what it says, for the log. */
+  readonly onUnusable?: (row: SigningKeyRow, error: unknown) => void;
+}
+
+interface Opened {
+  readonly row: SigningKeyRow;
+  readonly key: UnlockableKey;
+}
+
+/**
+ * Opens the signing keys of interns. Each row is opened once: unsealed for exactly its place, admitted, and shown to sign
+ * what the published half verifies. Which key may sign now is chosen anew each time.
+ */
+export function createSigningKeys(options: SigningKeysOptions): {
+  unlock(internId: string): Promise<UnlockableKey>;
+} {
+  const { rows, ring, home, now, onUnusable } = options;
+  const opened = new LRUCache<string, Opened>({ max: OPENED_KEYS_MAX });
+
+  async function load(row: SigningKeyRow): Promise<SigningKey> {
+    const seed = await open(ring, row.sealedSeed, seedContext(row, home));
+    try {
+      const key = createSigningKey(seed);
+      selfTest(key, row.publicKey);
+      return key;
+    } finally {
+      seed.fill(0);
+    }
+  }
+
+  async function openOnce(row: SigningKeyRow): Promise<UnlockableKey> {
+    const known = opened.get(row.id);
+    if (known !== undefined && isSame(known.row, row)) return known.key;
+    const key = await load(row).catch((error: unknown) => {
+      onUnusable?.(row, error);
+      return undefined;
+    });
+    opened.set(row.id, { row, key });
+    return key;
+  }
+
+  return {
+    async unlock(internId) {
+      for (const row of chooseKeys(await rows(internId), Math.floor(now() / 1000))) {
+        const key = await openOnce(row);
+        if (key !== undefined) return key;
+      }
+      return undefined;
+    },
+  };
+}
+
+function isSame(a: SigningKeyRow, b: SigningKeyRow): boolean {
+  return (
+    a === b ||
+    (a.sealedSeed === b.sealedSeed && a.kid === b.kid && Buffer.compare(a.publicKey, b.publicKey) === 0)
+  );
+}

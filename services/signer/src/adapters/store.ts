@@ -1,0 +1,70 @@
+import type { GateFacts, PublishedKeyRow, SignerQueries, SigningKeyRow } from '@ori/store';
+import type { GateQuestion } from '../sign-proof.ts';
+import { DependencyError } from './dependency-error.ts';
+import type { ApiKeyHolder } from './identities.ts';
+import { shortMemory } from './short-memory.ts';
+
+/** How long an answer of the database stands: what an operator revokes is effective within two seconds. */
+const REMEMBERED_MS = 1000;
+const ENTRIES_MAX = 50_000;
+
+/** Everything the signer asks its database, each answer kept for at most a second. */
+export interface StoreMemory {
+  readonly gate: { facts(question: GateQuestion): Promise<GateFacts | undefined> };
+  apiKey(hash: string): ApiKeyHolder | Promise<ApiKeyHolder>;
+  signingKeys(internId: string): readonly SigningKeyRow[] | Promise<readonly SigningKeyRow[]>;
+  publishedKeys(internId: string): readonly PublishedKeyRow[] | Promise<readonly PublishedKeyRow[]>;
+  /** @throws DependencyError `postgresql` */
+  check(): Promise<void>;
+}
+
+export interface StoreMemoryOptions {
+  readonly store: SignerQueries;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onLookup?: (cache: 'gate' | 'keys', hit: boolean) => void;
+}
+
+export function createStoreMemory({ store, now, onLookup }: StoreMemoryOptions): StoreMemory {
+  const limits = { ttlMs: REMEMBERED_MS, entriesMax: ENTRIES_MAX };
+  const gateFacts = shortMemory({
+    ...limits,
+    ask: (key: string) => {
+      const [issuer, subject, internId] = JSON.parse(key) as [string, string, string];
+      return orUnavailable(store.gateFacts({ issuer, subject, internId }));
+    },
+    onLookup: (hit) => onLookup?.('gate', hit),
+  });
+  const apiKey = shortMemory({
+    ...limits,
+    ask: async (hash: string) => {
+      const facts = await orUnavailable(store.apiKey(hash));
+      return facts === undefined ? {} : { apiKey: facts };
+    },
+  });
+  return {
+    gate: {
+      async facts({ issuer, subject, internId }) {
+        return internId === undefined ? undefined : gateFacts(JSON.stringify([issuer, subject, internId]));
+      },
+    },
+    apiKey,
+    signingKeys: shortMemory({
+      ...limits,
+      ask: (internId: string) => orUnavailable(store.signingKeys(internId)),
+      onLookup: (hit) => onLookup?.('keys', hit),
+    }),
+    publishedKeys: shortMemory({
+      ...limits,
+      ask: (internId: string) =>
+        orUnavailable(store.publishedKeys(internId, { at: Math.floor(now() / 1000) })),
+    }),
+    check: () => orUnavailable(store.ping()),
+  };
+}
+
+function orUnavailable<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((cause) => {
+    throw new DependencyError('postgresql', 'the database gave no answer', { cause });
+  });
+}

@@ -1,0 +1,177 @@
+import {
+  type Config,
+  ConfigError,
+  choice,
+  type Environment,
+  flag,
+  integer,
+  list,
+  loadConfig,
+  path,
+  secret,
+  text,
+  url,
+} from '@ori/service-kit/config';
+import { LOG_LEVELS } from '@ori/service-kit/log';
+import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/service-kit/redis';
+
+/** The environment of the signer: `SIGNER_…`. */
+export const SIGNER_SPEC = {
+  host: text({ default: '127.0.0.1', doc: 'Address the API listens on' }),
+  port: integer({ min: 0, max: 65_535, default: 8081, doc: 'Port of the API; 0 lets the system choose' }),
+  opsHost: text({ default: '127.0.0.1', doc: 'Address of the ops port' }),
+  opsPort: integer({ min: 0, max: 65_535, default: 9081, doc: 'Port of `/livez`, `/readyz` and `/metrics`' }),
+  databaseUrl: secret({
+    doc: 'PostgreSQL address of a role that is a member of `ori_signer` and nothing more',
+  }),
+  redisUrl: secret({ doc: 'Redis address: see below' }),
+  issuer: url({ doc: 'The OpenID issuer, exactly as in `iss` of its tokens' }),
+  audience: text({
+    doc: 'What `aud` of an access token must hold: the public base address, where the issuer permits',
+  }),
+  baseUrl: url({
+    optional: true,
+    doc: 'The public base address, ending in `/v1`; the audience, where that is one',
+  }),
+  kekFile: path({ doc: 'The ring of key-encryption keys that opens the signing seeds: a JWK Set' }),
+  auditFile: path({ doc: 'Where the audit lines are appended; created with mode 0600' }),
+  auditSync: choice(['kernel', 'disk'], {
+    default: 'kernel',
+    doc: 'When a line counts as written: handed to the kernel, or on the disk (`O_DSYNC`)',
+  }),
+  turnsPerUser: integer({
+    min: 1,
+    max: 1_000_000,
+    default: 60,
+    doc: 'Turns of one user in a window',
+    unit: 'turns',
+  }),
+  turnsPerOrganization: integer({
+    min: 1,
+    max: 10_000_000,
+    default: 600,
+    doc: 'Turns of one organization in a window',
+    unit: 'turns',
+  }),
+  turnWindowSeconds: integer({
+    min: 1,
+    max: 86_400,
+    default: 60,
+    doc: 'The window of the turn limiter',
+    unit: 's',
+  }),
+  proofMaxAgeSeconds: integer({
+    min: 1,
+    max: 600,
+    default: 60,
+    doc: 'The longest age of a proof that any daemon accepts; its nonce stays reserved a little longer',
+    unit: 's',
+  }),
+  regionalHosts: list({
+    default: [],
+    doc: 'Host names on which intern operations are refused',
+    item: 'host name in lower case',
+    pattern: /^[a-z0-9.-]+$/,
+  }),
+  introspectionClientId: text({
+    optional: true,
+    doc: 'Client that may introspect opaque tokens; without it they are refused',
+  }),
+  introspectionClientSecret: secret({ optional: true, doc: 'Its secret' }),
+  introspectionAuthMethod: choice(['client_secret_basic', 'client_secret_post'], {
+    default: 'client_secret_basic',
+    doc: 'How it authenticates to the issuer',
+  }),
+  introspectionsInFlightMax: integer({
+    min: 1,
+    max: 1000,
+    default: 64,
+    doc: 'Introspections under way at once; more of them wait',
+    unit: 'calls',
+  }),
+  issuerCoolDownSeconds: integer({
+    min: 1,
+    max: 300,
+    default: 5,
+    doc: 'Shortest time between two fetches of the same document of the issuer, after success and failure alike',
+    unit: 's',
+  }),
+  issuerAllowPlainHttp: flag({
+    default: false,
+    doc: 'Permits an `http:` issuer beyond loopback: whoever sits on that network can then make tokens',
+  }),
+  databasePoolMax: integer({
+    min: 1,
+    max: 200,
+    default: 10,
+    doc: 'Connections to PostgreSQL',
+    unit: 'connections',
+  }),
+  deadlineMs: integer({
+    min: 100,
+    max: 60_000,
+    default: 5000,
+    doc: 'Time for a whole request, from its first byte to the answer',
+    unit: 'ms',
+  }),
+  shutdownGraceMs: integer({
+    min: 0,
+    max: 60_000,
+    default: 10_000,
+    doc: 'How long requests under way may take to end after SIGTERM',
+    unit: 'ms',
+  }),
+  trustGateway: flag({
+    default: false,
+    doc: 'Whether `X-Request-Id` is kept: only behind a gateway that sets it',
+  }),
+  logLevel: choice(LOG_LEVELS, { default: 'info', doc: 'Least severe level that is logged' }),
+} as const;
+
+type Loaded = Config<typeof SIGNER_SPEC>;
+
+/** What the signer is started with. Without an address of a database or of Redis, a part must stand in for it. */
+export type SignerConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl' | 'redisUrl'> &
+  Partial<Pick<Loaded, 'databaseUrl' | 'redisUrl'>> & { readonly baseUrl: string };
+
+/**
+ * Reads and judges the whole configuration.
+ *
+ * @throws ConfigError with every complaint
+ */
+export function loadSignerConfig(env: Environment): SignerConfig {
+  const config = loadConfig('SIGNER', SIGNER_SPEC, env);
+  const baseUrl = config.baseUrl ?? config.audience;
+  const complaints: string[] = [];
+  if (!isBaseUrl(baseUrl)) {
+    const name =
+      config.baseUrl === undefined
+        ? 'SIGNER_BASE_URL: required, because SIGNER_AUDIENCE is none:'
+        : 'SIGNER_BASE_URL:';
+    complaints.push(`${name} expected a URL whose path ends in /v1, without query or fragment`);
+  }
+  if (!config.issuerAllowPlainHttp && !isHttpsOrLoopback(config.issuer)) {
+    complaints.push(
+      'SIGNER_ISSUER: expected https, or http on loopback; SIGNER_ISSUER_ALLOW_PLAIN_HTTP=true permits more',
+    );
+  }
+  if (parseRedisUrl(config.redisUrl.reveal()) === undefined) {
+    complaints.push(`SIGNER_REDIS_URL: expected one of ${REDIS_URL_FORMS}`);
+  }
+  if ((config.introspectionClientId === undefined) !== (config.introspectionClientSecret === undefined)) {
+    complaints.push(
+      'SIGNER_INTROSPECTION_CLIENT_ID and SIGNER_INTROSPECTION_CLIENT_SECRET: set both or neither',
+    );
+  }
+  if (complaints.length > 0) throw new ConfigError(complaints);
+  return { ...config, baseUrl };
+}
+
+function isBaseUrl(value: string): boolean {
+  return URL.canParse(value) && /^https?:\/\/[^?#]*\/v1$/.test(value);
+}
+
+function isHttpsOrLoopback(value: string): boolean {
+  const { protocol, hostname } = new URL(value);
+  return protocol === 'https:' || /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}

@@ -1,0 +1,65 @@
+import type { Order } from './read-request.ts';
+import { SigningError } from './signing-error.ts';
+
+/** What the store knows about a subject and an intern, in one query. */
+export interface GateFacts {
+  readonly user: { readonly id: string; readonly disabled: boolean } | null;
+  readonly intern: {
+    readonly id: string;
+    readonly workspaceId: string;
+    readonly organizationId: string;
+  } | null;
+  readonly inProgramme: boolean;
+  readonly membership: 'active' | 'removed' | null;
+  /** Unix seconds: sessions that began earlier were revoked. */
+  readonly sessionsValidFrom: number | null;
+  readonly lifecycleWritesEnabled: boolean;
+}
+
+class GateEntry {
+  protected readonly stage = 'passGate';
+  readonly order: Order;
+  readonly userId: string;
+  readonly internId: string;
+  readonly workspaceId: string;
+  readonly organizationId: string;
+
+  constructor(order: Order, userId: string, intern: NonNullable<GateFacts['intern']>) {
+    this.order = order;
+    this.userId = userId;
+    this.internId = intern.id;
+    this.workspaceId = intern.workspaceId;
+    this.organizationId = intern.organizationId;
+  }
+}
+
+/** A member, let in to this intern. */
+export type Entry = GateEntry;
+
+/**
+ * Fifth stage, the same gate as chat's. Whatever must not be told apart (unknown subject, unknown or hidden intern, a
+ * workspace outside the programme, lifecycle writes disabled) is one `not_found`; only who was a member learns more.
+ *
+ * @param facts undefined where the id in the path cannot be an intern's
+ * @throws SigningError `not_found` or `access_revoked`, in this order
+ */
+export function passGate(order: Order, facts: GateFacts | undefined): Entry {
+  if (facts === undefined) throw notFound('intern id outside its alphabet');
+  const { user, intern, membership } = facts;
+  if (user === null) throw notFound('unknown subject');
+  if (intern === null) throw notFound('unknown intern');
+  if (membership === null) throw notFound('not a member');
+  if (!facts.inProgramme) throw notFound('workspace outside the programme');
+  if (!facts.lifecycleWritesEnabled) throw notFound('lifecycle writes disabled');
+
+  if (membership === 'removed') throw revoked('member removed');
+  if (user.disabled) throw revoked('user disabled');
+  const authenticatedAt = order.grant.session.authenticatedAt ?? Number.NEGATIVE_INFINITY;
+  if (facts.sessionsValidFrom !== null && authenticatedAt < facts.sessionsValidFrom)
+    throw revoked('session revoked');
+
+  return new GateEntry(order, user.id, intern);
+}
+
+const notFound = (message: string) => new SigningError('not_found', message);
+const revoked = (message: string) => new SigningError('access_revoked', message);

@@ -1,0 +1,57 @@
+import type { ReservedProof } from './reserve-nonce.ts';
+
+class ProofOnRecord {
+  protected readonly stage = 'record';
+  readonly proof: ReservedProof;
+
+  constructor(proof: ReservedProof) {
+    this.proof = proof;
+  }
+}
+
+/** A proof that the audit log knows of: it may be signed. */
+export type RecordedProof = ProofOnRecord;
+
+/** The adapter's word that the kernel has a line. */
+export interface Written {
+  readonly line: string;
+}
+
+/**
+ * The audit line of a proof: who, for which intern, over what. Never a token, never a signature.
+ *
+ * @param at when, in milliseconds since the epoch
+ */
+export function renderAuditLine(proof: ReservedProof, requestId: string, at: number): string {
+  const { draft } = proof;
+  const { entry, signingKey } = draft.turn.key;
+  const { grant, route, bodySha256 } = entry.order;
+  return JSON.stringify({
+    time: new Date(at).toISOString(),
+    event: 'proof_issued',
+    requestId,
+    userId: entry.userId,
+    issuer: grant.session.issuer,
+    subject: grant.session.subject,
+    internId: entry.internId,
+    workspaceId: entry.workspaceId,
+    organizationId: entry.organizationId,
+    versions: draft.v2 === undefined ? [1] : [1, 2],
+    timestamp: draft.timestamp,
+    bodySha256,
+    method: route?.method,
+    path: route?.path,
+    nonce: draft.v2?.nonce,
+    keyId: signingKey.kid,
+  });
+}
+
+/**
+ * Ninth stage: no signature without its line.
+ *
+ * @throws TypeError when the line written is not this proof's: a defect of ours
+ */
+export function record(proof: ReservedProof, line: string, written: Written): RecordedProof {
+  if (written.line !== line) throw new TypeError('the line on record is another one');
+  return new ProofOnRecord(proof);
+}

@@ -1,0 +1,37 @@
+import { isUser } from '@ori/proof';
+import type { SigningKey } from '@ori/proof/signing';
+import type { Entry } from './pass-gate.ts';
+import { SigningError } from './signing-error.ts';
+
+/** The newest key of an intern that opened and may sign now; undefined where there is none. */
+export type UnlockableKey = SigningKey | undefined;
+
+class KeyInHand {
+  protected readonly stage = 'unlockKey';
+  readonly entry: Entry;
+  readonly signingKey: SigningKey;
+
+  constructor(entry: Entry, signingKey: SigningKey) {
+    this.entry = entry;
+    this.signingKey = signingKey;
+  }
+}
+
+/** A member let in, with the intern's opened signing key. */
+export type UnlockedKey = KeyInHand;
+
+/**
+ * Sixth stage. What cannot be signed is known before a turn is charged: a subject that no header can carry, an intern
+ * without a key that opens, is admitted and may sign now.
+ *
+ * @throws SigningError `configuration_error`
+ */
+export function unlockKey(entry: Entry, signingKey: UnlockableKey): UnlockedKey {
+  if (!isUser(entry.order.grant.session.subject)) {
+    throw new SigningError('configuration_error', 'the subject cannot travel in a header');
+  }
+  if (signingKey === undefined) {
+    throw new SigningError('configuration_error', `no usable signing key for intern ${entry.internId}`);
+  }
+  return new KeyInHand(entry, signingKey);
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { renderJwkSet } from '@ori/proof';
+import { sendEnvelope } from '@ori/service-kit/envelope';
+import type { PublishedKeyRow } from '@ori/store';
+import { checkHost } from '../core/check-host.ts';
+import { NOT_FOUND } from './presentations.ts';
+import type { RouteHandler } from './routes.ts';
+import { decodeInternId } from './sign-route.ts';
+
+export interface JwksParts {
+  readonly regionalHosts: ReadonlySet<string>;
+  publishedKeys(internId: string): readonly PublishedKeyRow[] | Promise<readonly PublishedKeyRow[]>;
+}
+
+/**
+ * `GET {base}/interns/{internId}/daemon/jwks.json`: the intern's public keys, for everyone. An id that no intern has
+ * gets the set of no keys, so that the route tells nobody who exists.
+ */
+export function jwksRoute({ regionalHosts, publishedKeys }: JwksParts): RouteHandler {
+  return async (req, res, { internId }) => {
+    checkHost(req.headers.host, regionalHosts);
+    const id = decodeInternId(internId);
+    if (id === undefined) return sendEnvelope(res, NOT_FOUND);
+    const rows = await publishedKeys(id);
+    const body = JSON.stringify(
+      renderJwkSet(
+        rows.map(({ publicKey, notBefore, expiresAt }) => ({
+          publicKey,
+          notBefore,
+          ...(expiresAt === null ? {} : { expiresAt }),
+        })),
+      ),
+    );
+    const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+    const headers = { ETag: etag, 'Cache-Control': 'public, max-age=60' };
+    if (isMatch(req.headers['if-none-match'], etag)) {
+      res.writeHead(304, headers).end();
+      return;
+    }
+    res.writeHead(200, { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length });
+    res.end(req.method === 'HEAD' ? undefined : body);
+  };
+}
+
+/** RFC 9110, 13.1.2: a list, compared weakly. */
+function isMatch(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch
+    .split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''))
+    .some((tag) => tag === '*' || tag === etag);
+}

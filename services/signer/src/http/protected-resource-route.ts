@@ -1,0 +1,23 @@
+import { SIGNING_SCOPE } from '../core/require-scope.ts';
+import type { RouteHandler } from './routes.ts';
+
+/**
+ * `GET /.well-known/oauth-protected-resource/v1` (RFC 9728): from it and the base address a client finds the issuer and
+ * the scopes to ask for.
+ */
+export function protectedResourceRoute(baseUrl: string, issuer: string): RouteHandler {
+  const body = JSON.stringify({
+    resource: baseUrl,
+    authorization_servers: [issuer],
+    scopes_supported: [SIGNING_SCOPE, 'interns'],
+    bearer_methods_supported: ['header'],
+  });
+  return async (req, res) => {
+    res.writeHead(200, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+      'Cache-Control': 'public, max-age=60',
+    });
+    res.end(req.method === 'HEAD' ? undefined : body);
+  };
+}

@@ -1,0 +1,24 @@
+import type { IncomingMessage } from 'node:http';
+import { BodyError, readBody } from '@ori/service-kit/body';
+import { checkBodyHeaders } from '../core/check-body-headers.ts';
+
+/**
+ * Reads a signing request's body, as much as its headers allow. Called once the caller is known: only now is a client
+ * told to continue that asked.
+ *
+ * @throws SigningError `unsupported_media_type` or `payload_too_large`; BodyError `body_aborted`; the signal's reason
+ */
+export async function readSigningBody(req: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
+  const { headers } = req;
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  const { bytesMax, excess } = checkBodyHeaders({
+    contentType: headers['content-type'],
+    contentEncoding: headers['content-encoding'],
+    contentLength: isChunked ? undefined : Number(headers['content-length'] ?? 0),
+  });
+  try {
+    return await readBody(req, { bytesMax, signal });
+  } catch (error) {
+    throw error instanceof BodyError && error.code === 'body_too_large' ? excess : error;
+  }
+}

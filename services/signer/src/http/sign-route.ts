@@ -1,0 +1,76 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isInternId } from '@ori/proof';
+import { BodyError } from '@ori/service-kit/body';
+import { DeadlineError } from '@ori/service-kit/deadline';
+import { exchangeOf } from '@ori/service-kit/exchange';
+import { rateLimitHeaders } from '@ori/service-kit/rate-limit-headers';
+import { DependencyError } from '../adapters/dependency-error.ts';
+import type { SignerMetrics } from '../adapters/signer-metrics.ts';
+import { SigningError } from '../core/signing-error.ts';
+import { type SigningAnswer, type SigningParts, signProof } from '../sign-proof.ts';
+import type { RefusalReason } from './presentations.ts';
+import { readSigningBody } from './read-signing-body.ts';
+import type { RouteHandler } from './routes.ts';
+
+/** `POST {base}/interns/{internId}/daemon/sign`: HTTP around `signProof`. */
+export function signRoute(parts: SigningParts, metrics: SignerMetrics): RouteHandler {
+  return async (req, res, { internId }) => {
+    const { requestId, deadline, facts } = exchangeOf(req);
+    try {
+      const answer = await signProof(
+        {
+          requestId,
+          authority: req.headers.host,
+          authorizations: valuesOf(req, 'authorization'),
+          internId: decodeInternId(internId),
+          readBody: () => readSigningBody(req, deadline.signal),
+          checkDeadline: () => deadline.check(),
+        },
+        parts,
+      );
+      if (!res.headersSent) send(res, answer);
+      metrics.proofIssued('x-ori-invoke-nonce' in answer.proof ? 'v2' : 'v1');
+    } catch (error) {
+      const reason = reasonOf(error);
+      Object.assign(facts, { reason });
+      metrics.refused(reason);
+      if (error instanceof DependencyError) metrics.dependencyFailed(error.dependency);
+      throw error;
+    }
+  };
+}
+
+function send(res: ServerResponse, { proof, turns }: SigningAnswer): void {
+  const body = JSON.stringify(proof);
+  res.writeHead(200, {
+    'Content-Type': 'application/json',
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store',
+    ...rateLimitHeaders(turns),
+  });
+  res.end(body);
+}
+
+/** An id that does not decode, or to none that an intern can have, is nobody's: the gate's matter. */
+export function decodeInternId(segment: string | undefined): string | undefined {
+  try {
+    const id = decodeURIComponent(segment ?? '');
+    return isInternId(id) ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Every value of a header in the raw list: `req.headers` hides repeated ones. */
+function valuesOf(req: IncomingMessage, name: string): string[] {
+  return req.rawHeaders.filter(
+    (_, index, list) => index % 2 === 1 && list[index - 1]?.toLowerCase() === name,
+  );
+}
+
+function reasonOf(error: unknown): RefusalReason {
+  if (error instanceof SigningError) return error.code;
+  if (error instanceof DeadlineError) return 'timeout';
+  if (error instanceof BodyError) return 'client_gone';
+  return 'internal_error';
+}

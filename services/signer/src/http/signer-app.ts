@@ -1,0 +1,46 @@
+import { errorHandler } from '@ori/service-kit/error-handler';
+import express, { type Express } from 'express';
+import type { SignerMetrics } from '../adapters/signer-metrics.ts';
+import type { SigningParts } from '../sign-proof.ts';
+import { type JwksParts, jwksRoute } from './jwks-route.ts';
+import { toPresentation } from './presentations.ts';
+import { protectedResourceRoute } from './protected-resource-route.ts';
+import { routeStrictly } from './routes.ts';
+import { signRoute } from './sign-route.ts';
+
+export interface SignerAppParts extends SigningParts, JwksParts {
+  /** The public base address, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly issuer: string;
+}
+
+/** The templates of the routes under a base address. */
+export function signerRoutes(baseUrl: string): { sign: string; jwks: string; protectedResource: string } {
+  const base = new URL(baseUrl).pathname.replace(/\/$/, '');
+  return {
+    sign: `${base}/interns/{internId}/daemon/sign`,
+    jwks: `${base}/interns/{internId}/daemon/jwks.json`,
+    protectedResource: `/.well-known/oauth-protected-resource${base}`,
+  };
+}
+
+/** The signer's three routes. It runs behind `startApiServer`, which gives each request its id and its deadline. */
+export function createSignerApp(parts: SignerAppParts, metrics: SignerMetrics): Express {
+  const templates = signerRoutes(parts.baseUrl);
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('query parser');
+  app.use(
+    routeStrictly([
+      { template: templates.sign, method: 'POST', handler: signRoute(parts, metrics) },
+      { template: templates.jwks, method: 'GET', handler: jwksRoute(parts) },
+      {
+        template: templates.protectedResource,
+        method: 'GET',
+        handler: protectedResourceRoute(parts.baseUrl, parts.issuer),
+      },
+    ]),
+  );
+  app.use(errorHandler(toPresentation));
+  return app;
+}

@@ -1,0 +1,98 @@
+import type { TurnVerdict } from '@ori/service-kit/turns';
+import { authenticate, type Identity } from './core/authenticate.ts';
+import { checkHost } from './core/check-host.ts';
+import { type GateFacts, passGate } from './core/pass-gate.ts';
+import { type Bearer, readBearer } from './core/read-bearer.ts';
+import { readRequest } from './core/read-request.ts';
+import { record, renderAuditLine, type Written } from './core/record.ts';
+import { requireScope } from './core/require-scope.ts';
+import {
+  draftProof,
+  NONCE_DRAWS_MAX,
+  type Reservation,
+  type ReservedProof,
+  reservationOf,
+  reserveNonce,
+} from './core/reserve-nonce.ts';
+import { type SignedProof, sign } from './core/sign.ts';
+import { SigningError } from './core/signing-error.ts';
+import { type Turn, throttle } from './core/throttle.ts';
+import { type UnlockableKey, unlockKey } from './core/unlock-key.ts';
+
+/** One signing request, as far as HTTP has to do with it. */
+export interface SigningCall {
+  readonly requestId: string;
+  readonly authority: string | undefined;
+  /** Every `Authorization` value of the raw header list. */
+  readonly authorizations: readonly string[];
+  /** Undefined where the path holds none that could be an intern's. */
+  readonly internId: string | undefined;
+  /** Reads the body; called once, and not before the caller is known. */
+  readBody(): Promise<Uint8Array>;
+  /** Throws once the route's deadline has passed. */
+  checkDeadline(): void;
+}
+
+/** Who wants in where. */
+export interface GateQuestion {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly internId: string | undefined;
+}
+
+/** What the signer asks the outside. Each rejects with DependencyError where it gets no answer. */
+export interface SigningParts {
+  readonly regionalHosts: ReadonlySet<string>;
+  readonly identities: { identify(bearer: Bearer): Promise<Identity> };
+  readonly gate: { facts(question: GateQuestion): Promise<GateFacts | undefined> };
+  readonly keys: { unlock(internId: string): Promise<UnlockableKey> };
+  readonly turns: { take(who: { userId: string; organizationId: string }): Promise<TurnVerdict> };
+  readonly nonces: { draw(): string; reserve(reservation: Reservation): Promise<boolean> };
+  readonly audit: { append(line: string): Promise<Written> };
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+/** A proof, and the limiter's verdict about the turn it cost. */
+export interface SigningAnswer {
+  readonly proof: SignedProof;
+  readonly turns: TurnVerdict;
+}
+
+/**
+ * The protocol. Each stage takes what the stage before it alone can make; whatever the outside has to say is asked just
+ * before the stage that judges it.
+ *
+ * @throws SigningError, DependencyError, and whatever `readBody` and `checkDeadline` throw
+ */
+export async function signProof(call: SigningCall, parts: SigningParts): Promise<SigningAnswer> {
+  const { identities, gate, keys, turns, audit, now } = parts;
+
+  checkHost(call.authority, parts.regionalHosts);
+  const bearer = readBearer(call.authorizations);
+  const caller = authenticate(bearer, await identities.identify(bearer), seconds(now()));
+  const grant = requireScope(caller);
+  const order = readRequest(grant, await call.readBody());
+  const { issuer, subject } = grant.session;
+  const entry = passGate(order, await gate.facts({ issuer, subject, internId: call.internId }));
+  const key = unlockKey(entry, await keys.unlock(entry.internId));
+  const turn = throttle(key, await turns.take(entry));
+  const reserved = await reserve(turn, parts);
+  call.checkDeadline();
+  const line = renderAuditLine(reserved, call.requestId, now());
+  const recorded = record(reserved, line, await audit.append(line));
+  return { proof: sign(recorded), turns: turn.verdict };
+}
+
+/** Draws nonces until one is nobody else's: `reserveNonce`, with the store asked in between. */
+async function reserve(turn: Turn, { nonces, now }: SigningParts): Promise<ReservedProof> {
+  for (let draws = 0; draws < NONCE_DRAWS_MAX; draws++) {
+    const draft = draftProof(turn, seconds(now()), nonces.draw());
+    const reservation = reservationOf(draft);
+    const reserved = reserveNonce(draft, reservation !== undefined && (await nonces.reserve(reservation)));
+    if (reserved !== undefined) return reserved;
+  }
+  throw new SigningError('internal_error', 'every nonce drawn was taken');
+}
+
+const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000);

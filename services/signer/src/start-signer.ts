@@ -1,0 +1,145 @@
+import { createLogger, type Logger } from '@ori/service-kit/log';
+import { startOpsServer } from '@ori/service-kit/ops';
+import { startApiServer } from '@ori/service-kit/server';
+import type { KekRing } from '@ori/store/sealing';
+import type { Express } from 'express';
+import { createIdentities } from './adapters/identities.ts';
+import { createIntrospection, type Introspect } from './adapters/introspect.ts';
+import { createIssuer, type Issuer } from './adapters/issuer.ts';
+import { connectOutside, type Outside } from './adapters/outside.ts';
+import { readKekRing } from './adapters/read-kek-ring.ts';
+import { createSignerMetrics } from './adapters/signer-metrics.ts';
+import { createSigningKeys } from './adapters/signing-keys.ts';
+import { createStoreMemory } from './adapters/store.ts';
+import { limiterTurns } from './adapters/turns.ts';
+import type { SignerConfig } from './config.ts';
+import { REFUSAL_REASONS } from './http/presentations.ts';
+import { createSignerApp, signerRoutes } from './http/signer-app.ts';
+
+export { type AuditLog, openAuditFile } from './adapters/audit-file.ts';
+export { memoryNonces, type Nonces } from './adapters/nonces.ts';
+export type { Outside } from './adapters/outside.ts';
+export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
+
+const ISSUER_TIMEOUT_MS = 400;
+const CHECK_TIMEOUT_MS = 1000;
+
+/** What may be brought along instead of being made from the configuration. */
+export interface SignerParts extends Outside {
+  readonly ring: KekRing;
+  readonly log: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export interface RunningSigner {
+  /** Where the API listens. */
+  readonly url: string;
+  readonly opsUrl: string;
+  readonly app: Express;
+  /** Opens the audit file again, after it was rotated away. */
+  reopenAudit(): Promise<void>;
+  /** Stops accepting, lets requests under way end, lets go of everything that was not brought along. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the signer: its API and its ops port. It does not wait for Redis, PostgreSQL or the issuer; `/readyz` says what is
+ * missing, and a request that needs it gets 500 `internal_error`.
+ *
+ * @throws ConfigError for an unusable KEK ring; DependencyError `audit` for an audit file that cannot be opened
+ */
+export async function startSigner(
+  config: SignerConfig,
+  parts: Partial<SignerParts> = {},
+): Promise<RunningSigner> {
+  const log = parts.log ?? createLogger({ service: 'signer', level: config.logLevel });
+  const now = parts.now ?? Date.now;
+  const ring = parts.ring ?? readKekRing(config.kekFile);
+  const { issuer: issuerUrl, audience, baseUrl } = config;
+  const regionalHosts = new Set(config.regionalHosts);
+  const metrics = createSignerMetrics(Object.values(signerRoutes(baseUrl)), REFUSAL_REASONS);
+
+  const outside = await connectOutside(config, parts, log);
+  const memory = createStoreMemory({ store: outside.store, now, onLookup: metrics.lookedUp });
+  const issuer = createIssuer({
+    issuer: issuerUrl,
+    coolDownSeconds: config.issuerCoolDownSeconds,
+    timeoutMs: ISSUER_TIMEOUT_MS,
+    allowPlainHttp: config.issuerAllowPlainHttp,
+  });
+  const identities = createIdentities({
+    expected: { issuer: issuerUrl, audience },
+    issuer,
+    introspect: introspectionOf(config, issuer),
+    apiKey: memory.apiKey,
+    now,
+    onLookup: (hit) => metrics.lookedUp('tokens', hit),
+  });
+  const keys = createSigningKeys({
+    rows: memory.signingKeys,
+    ring,
+    home: { issuer: issuerUrl, baseUrl },
+    now,
+    onUnusable: (row, error) =>
+      log.error({ keyId: row.id, internId: row.internId, err: error }, 'signing key unusable'),
+  });
+  const app = createSignerApp(
+    {
+      baseUrl,
+      issuer: issuerUrl,
+      regionalHosts,
+      identities,
+      gate: memory.gate,
+      keys,
+      turns: limiterTurns(outside.turns),
+      nonces: outside.nonces,
+      audit: outside.audit,
+      publishedKeys: memory.publishedKeys,
+      now,
+    },
+    metrics,
+  );
+
+  const { redis } = outside;
+  const ops = await startOpsServer({
+    host: config.opsHost,
+    port: config.opsPort,
+    registry: metrics.http.registry,
+    checkTimeoutMs: CHECK_TIMEOUT_MS,
+    checks: {
+      ...(redis && { redis: async () => void (await redis.ping()) }),
+      postgresql: memory.check,
+      issuer: issuer.check,
+      audit: outside.audit.check,
+    },
+  });
+  const { host, port, deadlineMs, trustGateway } = config;
+  const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http });
+  log.info({ url: api.url, opsUrl: ops.url }, 'listening');
+
+  return {
+    url: api.url,
+    opsUrl: ops.url,
+    app,
+    reopenAudit: outside.audit.reopen,
+    async stop() {
+      ops.drain();
+      await api.stop({ graceMs: config.shutdownGraceMs });
+      issuer.close();
+      await outside.close();
+      metrics.http.close();
+      await ops.stop();
+    },
+  };
+}
+
+function introspectionOf(config: SignerConfig, issuer: Issuer): Introspect | undefined {
+  const { introspectionClientId: clientId, introspectionClientSecret: clientSecret } = config;
+  if (clientId === undefined || clientSecret === undefined) return undefined;
+  const { introspectionAuthMethod: authMethod, introspectionsInFlightMax: inFlightMax } = config;
+  return createIntrospection(
+    { clientId, clientSecret, authMethod, inFlightMax, timeoutMs: ISSUER_TIMEOUT_MS },
+    issuer,
+  );
+}
