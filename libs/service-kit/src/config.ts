@@ -23,19 +23,23 @@ export class ConfigError extends Error {
 interface SecretOptions {
   doc: string;
   optional?: boolean;
+  /** What the value looks like, for the complaint about one that `accepts` does not accept. */
+  expected?: string;
+  accepts?: (value: string) => boolean;
 }
 
 /** A credential: its value in `<NAME>`, or the path of a file that holds it in `<NAME>_FILE`; never printed. */
 export function secret(options: SecretOptions & { optional: true }): Field<Secret | undefined>;
 export function secret(options: SecretOptions): Field<Secret>;
 export function secret(options: SecretOptions): Field<Secret> | Field<Secret | undefined> {
+  const { expected = 'a secret', accepts = () => true } = options;
   return {
     doc: options.doc,
-    expected: 'a secret',
+    expected,
     secret: true,
     required: options.optional !== true,
     fallback: undefined as unknown as Secret,
-    parse: (value: string) => new Secret(value),
+    parse: (value: string) => (accepts(value) ? new Secret(value) : undefined),
   };
 }
 

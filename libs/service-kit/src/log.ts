@@ -17,7 +17,7 @@ export interface LoggerOptions {
 /**
  * A log of JSON lines. Whatever is handed to it is scrubbed first: by name (authorization, cookies, `x-ori-*`,
  * tokens, secrets, seeds, bodies), by shape (JWTs, API keys, signatures, user information in URLs), and errors keep
- * class, code and messages only. Scrubbing is the second line of defence: do not hand it a secret.
+ * class, code and messages only. The fields of a child logger are scrubbed by shape alone. Scrubbing is the second line of defence: do not hand it a secret.
  */
 export function createLogger({ service, level, destination }: LoggerOptions): Logger {
   const fields = (value: object) => scrubDeep(value) as Record<string, unknown>;
@@ -29,19 +29,12 @@ export function createLogger({ service, level, destination }: LoggerOptions): Lo
       // Errors are described by the formatter; pino's own way would print their stack and properties.
       serializers: { err: (described: unknown) => described },
       formatters: { level: (label) => ({ level: label }), log: fields, bindings: fields },
-      hooks: {
-        logMethod(inputs, method) {
-          method.apply(this, scrubMessages(inputs));
-        },
-      },
     },
-    destination ?? pino.destination({ fd: 1, sync: true }),
+    scrubbed(destination ?? pino.destination({ fd: 1, sync: true })),
   );
 }
 
-/** Errors go under `err` here, so that pino does not take an error's own message for the line's. */
-function scrubMessages<T extends unknown[]>(inputs: T): T {
-  const [first, ...rest] = inputs;
-  const lead = first instanceof Error ? { err: first } : typeof first === 'string' ? scrub(first) : first;
-  return [lead, ...rest.map((part) => (typeof part === 'string' ? scrub(part) : part))] as T;
+/** The whole line by shape: pino takes some of its text (an error's message, a child's fields) past the formatter. */
+function scrubbed(destination: DestinationStream): DestinationStream {
+  return { write: (line) => destination.write(scrub(line)) };
 }

@@ -2,16 +2,18 @@ const PATTERNS: readonly [RegExp, string][] = [
   [/\beyJ[\w-]{4,}\.[\w-]+(\.[\w-]*)*/g, '[redacted]'],
   [/\bsk-ori-[\w-]+/g, '[redacted]'],
   [/\b(bearer|basic)\s+[\w.~+/=-]+/gi, '$1 [redacted]'],
-  [/:\/\/[^/\s@]*@/g, '://[redacted]@'],
+  [/:\/\/[^/\s@"]*@/g, '://[redacted]@'],
   [/\b[A-Za-z0-9+/]{85}[AQgw]==/g, '[redacted]'],
 ];
 
-/** A text without what looks like a token, an API key, a signature or a URL's user information; at most 1,000 characters. */
+/** A text without what looks like a token, an API key, a signature or a URL's user information. JSON stays JSON. */
 export function scrub(text: string): string {
-  let result = text.length > 1000 ? `${text.slice(0, 1000)}…` : text;
+  let result = text;
   for (const [pattern, replacement] of PATTERNS) result = result.replace(pattern, replacement);
   return result;
 }
+
+const TEXT_CHARACTERS_MAX = 1000;
 
 const SECRET_KEY =
   /^(authorization|proxy-authorization|cookie|set-cookie|x-ori-.*|headers|rawheaders|body|args)$/i;
@@ -19,7 +21,7 @@ const SECRET_WORD = /token|secret|password|passphrase|credential|private|seed|ap
 
 /** A copy fit for a log line: secrets by name and by shape are gone, errors are described, bytes are never shown. */
 export function scrubDeep(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return scrub(value);
+  if (typeof value === 'string') return cut(value);
   if (value instanceof Error) return describeError(value);
   if (value instanceof Uint8Array) return `[${value.length} bytes]`;
   if (typeof value !== 'object' || value === null) return value;
@@ -44,12 +46,18 @@ export interface ErrorDescription {
 /** An error as the log shows it: class, code, message and the messages of its causes; none of its other properties. */
 export function describeError(error: unknown): ErrorDescription {
   if (!(error instanceof Error)) return { class: typeof error, message: 'not an Error' };
-  const description: ErrorDescription = { class: error.name, message: scrub(error.message) };
+  const description: ErrorDescription = { class: error.name, message: cut(error.message) };
   if ('code' in error && /^[\w.-]{1,64}$/.test(String(error.code))) description.code = String(error.code);
   const causes: string[] = [];
   for (let cause = error.cause; cause instanceof Error && causes.length < 5; cause = cause.cause) {
-    causes.push(scrub(`${cause.name}: ${cause.message}`));
+    causes.push(cut(`${cause.name}: ${cause.message}`));
   }
   if (causes.length > 0) description.causes = causes;
   return description;
+}
+
+/** Cut after scrubbing, so that half a token is not left over. */
+function cut(text: string): string {
+  const clean = scrub(text.slice(0, 10 * TEXT_CHARACTERS_MAX));
+  return clean.length > TEXT_CHARACTERS_MAX ? `${clean.slice(0, TEXT_CHARACTERS_MAX)}…` : clean;
 }

@@ -165,13 +165,15 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     stop: ({ graceMs }) =>
       new Promise((resolve) => {
         draining = true;
-        const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+        const timer = setTimeout(() => {
+          for (const socket of connections.keys()) socket.destroy();
+        }, graceMs);
         server.close(() => {
           clearTimeout(timer);
           resolve();
         });
-        for (const [socket, { current, firstByteAt }] of connections) {
-          if (current === undefined && firstByteAt === undefined) socket.destroy();
+        for (const [socket, { current, firstByteAt, lingering }] of connections) {
+          if (current === undefined && firstByteAt === undefined && !lingering) socket.destroy();
         }
       }),
   };

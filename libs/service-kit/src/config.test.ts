@@ -1,0 +1,202 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, expectTypeOf, it } from 'vitest';
+import {
+  ConfigError,
+  checkConfig,
+  choice,
+  type Environment,
+  flag,
+  integer,
+  list,
+  loadConfig,
+  path,
+  type Spec,
+  secret,
+  text,
+  url,
+} from './config.ts';
+import type { Secret } from './secret.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'ori-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(content: string): string {
+  const name = join(folder, `${Math.random()}`);
+  writeFileSync(name, content);
+  return name;
+}
+
+function complaints(spec: Spec, env: Environment): readonly string[] {
+  try {
+    loadConfig('SIGNER', spec, env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.complaints;
+    throw error;
+  }
+  return [];
+}
+
+const age = integer({ min: 1, max: 600, default: 60, doc: 'how old a proof may be', unit: 's' });
+
+describe('loadConfig', () => {
+  it('reads each kind of value into its own type', () => {
+    const spec = {
+      host: text({ default: '127.0.0.1', doc: 'd' }),
+      proofMaxAgeSeconds: age,
+      regionalHosts: list({ default: [], doc: 'd' }),
+      kekFile: path({ doc: 'd' }),
+      trustGateway: flag({ default: false, doc: 'd' }),
+      auditSync: choice(['kernel', 'disk'], { default: 'kernel', doc: 'd' }),
+      issuer: url({ doc: 'd' }),
+      audience: text({ optional: true, doc: 'd' }),
+      redisUrl: secret({ doc: 'd' }),
+    };
+    const config = loadConfig('SIGNER', spec, {
+      SIGNER_PROOF_MAX_AGE_SECONDS: '120',
+      SIGNER_REGIONAL_HOSTS: 'eu.example.org, us.example.org',
+      SIGNER_KEK_FILE: '/kek',
+      SIGNER_TRUST_GATEWAY: 'true',
+      SIGNER_AUDIT_SYNC: 'disk',
+      SIGNER_ISSUER: 'https://issuer.example/',
+      SIGNER_REDIS_URL: 'redis://h',
+      PATH: '/bin',
+    });
+    expect({ ...config, redisUrl: config.redisUrl.reveal() }).toEqual({
+      host: '127.0.0.1',
+      proofMaxAgeSeconds: 120,
+      regionalHosts: ['eu.example.org', 'us.example.org'],
+      kekFile: '/kek',
+      trustGateway: true,
+      auditSync: 'disk',
+      issuer: 'https://issuer.example/',
+      audience: undefined,
+      redisUrl: 'redis://h',
+    });
+    expectTypeOf(config.proofMaxAgeSeconds).toEqualTypeOf<number>();
+    expectTypeOf(config.audience).toEqualTypeOf<string | undefined>();
+    expectTypeOf(config.auditSync).toEqualTypeOf<'kernel' | 'disk'>();
+    expectTypeOf(config.regionalHosts).toEqualTypeOf<readonly string[]>();
+    expectTypeOf(config.redisUrl).toEqualTypeOf<Secret>();
+  });
+
+  it('complains in the operator’s words', () => {
+    expect(complaints({ proofMaxAgeSeconds: age }, { SIGNER_PROOF_MAX_AGE_SECONDS: '10m' })).toEqual([
+      'SIGNER_PROOF_MAX_AGE_SECONDS: expected an integer from 1 to 600, got "10m"',
+    ]);
+  });
+
+  it('reports everything that is wrong at once', () => {
+    const spec = {
+      port: integer({ min: 0, max: 65535, doc: 'd' }),
+      issuer: url({ doc: 'd' }),
+      dsn: secret({ doc: 'd' }),
+    };
+    const env = { SIGNER_PORT: '65536', SIGNER_ISSUER: 'nowhere', SIGNER_PROT: '1' };
+    expect(complaints(spec, env)).toEqual([
+      'SIGNER_PORT: expected an integer from 0 to 65535, got "65536"',
+      'SIGNER_ISSUER: expected an absolute URL (https:// or http://) without user information, got "nowhere"',
+      'SIGNER_DSN or SIGNER_DSN_FILE: required, expected a secret',
+      'SIGNER_PROT: unknown name, did you mean SIGNER_PORT?',
+    ]);
+  });
+
+  it.each(['0', '601', '-1', '1.0', '1e2', '0x10', ' 5', '5 ', '+5', '05', '9007199254740993', '١'])(
+    'does not take %j for an integer from 1 to 600',
+    (value) => {
+      expect(complaints({ age }, { SIGNER_AGE: value })).toHaveLength(1);
+    },
+  );
+
+  it.each(['TRUE', '1', 'yes', 'true '])('does not take %j for true or false', (value) => {
+    expect(complaints({ on: flag({ doc: 'd' }) }, { SIGNER_ON: value })).toHaveLength(1);
+  });
+
+  it('does not take a list with an empty or unsuitable item', () => {
+    const hosts = list({ default: [], doc: 'd', item: 'host name', pattern: /^[a-z.]+$/ });
+    for (const value of ['a,,b', 'a,', 'a,B'])
+      expect(complaints({ hosts }, { SIGNER_HOSTS: value })).toHaveLength(1);
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(loadConfig('SIGNER', { age }, { SIGNER_AGE: '' })).toEqual({ age: 60 });
+    expect(complaints({ issuer: url({ doc: 'd' }) }, { SIGNER_ISSUER: '' })).toHaveLength(1);
+  });
+
+  it('calls a name under its prefix unknown, and leaves other names alone', () => {
+    expect(
+      complaints({ age }, { SIGNER_SOMETHING_ELSE: 'x', SIGNERS_AGE: 'x', MANAGEMENT_AGE: 'x' }),
+    ).toEqual(['SIGNER_SOMETHING_ELSE: unknown name']);
+    expect(complaints({ age }, { SIGNER_AGE_FILE: '/x' })).toEqual(['SIGNER_AGE_FILE: unknown name']);
+  });
+
+  it('does not print a credential that was put under a wrong name', () => {
+    const env = { SIGNER_AGE: 'redis://user:canary@host' };
+    expect(complaints({ age }, env)).toEqual([
+      'SIGNER_AGE: expected an integer from 1 to 600, got [redacted]',
+    ]);
+    expect(
+      complaints({ issuer: url({ doc: 'd' }) }, { SIGNER_ISSUER: 'https://a:canary@b' }).join(),
+    ).not.toContain('canary');
+  });
+});
+
+describe('a secret', () => {
+  const spec = { dsn: secret({ doc: 'd' }) };
+
+  it('comes from a file, without the line feed at its end', () => {
+    for (const end of ['', '\n', '\r\n']) {
+      expect(loadConfig('SIGNER', spec, { SIGNER_DSN_FILE: file(`two words ${end}`) }).dsn.reveal()).toBe(
+        'two words ',
+      );
+    }
+  });
+
+  it('set twice is a complaint', () => {
+    expect(complaints(spec, { SIGNER_DSN: 'canary', SIGNER_DSN_FILE: file('canary') })).toEqual([
+      'SIGNER_DSN and SIGNER_DSN_FILE: set one of them, not both',
+    ]);
+  });
+
+  it('in a file that is missing or empty is a complaint', () => {
+    const missing = join(folder, 'missing');
+    const empty = file('\n');
+    expect(complaints(spec, { SIGNER_DSN_FILE: missing })).toEqual([
+      `SIGNER_DSN_FILE: cannot read "${missing}" (ENOENT)`,
+    ]);
+    expect(complaints(spec, { SIGNER_DSN_FILE: empty })).toEqual([`SIGNER_DSN_FILE: "${empty}" is empty`]);
+    expect(complaints(spec, { SIGNER_DSN_FILE: folder })).toEqual([
+      `SIGNER_DSN_FILE: cannot read "${folder}" (EISDIR)`,
+    ]);
+  });
+
+  it('that is not acceptable is a complaint which does not print it', () => {
+    const picky = {
+      dsn: secret({ doc: 'd', expected: 'a Redis URL', accepts: (value) => value.startsWith('redis:') }),
+    };
+    expect(complaints(picky, { SIGNER_DSN: 'canary' })).toEqual([
+      'SIGNER_DSN: expected a Redis URL, got [redacted]',
+    ]);
+    expect(complaints(picky, { SIGNER_DSN: 'redis://h' })).toEqual([]);
+  });
+
+  it('may be left out where it is optional', () => {
+    expect(loadConfig('SIGNER', { dsn: secret({ doc: 'd', optional: true }) }, {})).toEqual({
+      dsn: undefined,
+    });
+  });
+});
+
+describe('check-config', () => {
+  it('says what is wrong and fails, or says that all is well', () => {
+    const said: string[] = [];
+    const say = (line: string) => said.push(line);
+    expect(checkConfig('SIGNER', { age }, { SIGNER_AGE: 'x' }, say)).toBe(1);
+    expect(checkConfig('SIGNER', { age }, {}, say)).toBe(0);
+    expect(said).toEqual([
+      'SIGNER_AGE: expected an integer from 1 to 600, got "x"',
+      'the SIGNER_… configuration is valid',
+    ]);
+  });
+});

@@ -1,0 +1,51 @@
+import { performance } from 'node:perf_hooks';
+import { describe, expect, it } from 'vitest';
+import { createDeadline, DeadlineError, presentDeadline } from './deadline.ts';
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)));
+
+describe('a deadline', () => {
+  it('aborts its signal with the reason', async () => {
+    const deadline = createDeadline(20);
+    expect(await aborted(deadline.signal)).toMatchObject({ code: 'deadline_exceeded', deadlineMs: 20 });
+    expect(() => deadline.check()).toThrow(DeadlineError);
+    expect(deadline.remainingMs()).toBe(0);
+  });
+
+  it('counts the time before it was made', async () => {
+    const deadline = createDeadline(60_000, performance.now() - 60_000);
+    expect(() => deadline.check()).toThrow(DeadlineError);
+    expect(await aborted(deadline.signal)).toBeInstanceOf(DeadlineError);
+  });
+
+  it('never aborts once it is cleared', async () => {
+    const deadline = createDeadline(10);
+    deadline.clear();
+    await aborted(createDeadline(30).signal);
+    expect(deadline.signal.aborted).toBe(false);
+  });
+
+  it('rejects a race at the deadline, and at once afterwards', async () => {
+    const deadline = createDeadline(10);
+    const never = new Promise<never>(() => {});
+    await expect(deadline.race(never)).rejects.toBeInstanceOf(DeadlineError);
+    await expect(deadline.race(never)).rejects.toBeInstanceOf(DeadlineError);
+  });
+
+  it('gives a race the outcome of work that ends in time', async () => {
+    const deadline = createDeadline(60_000);
+    await expect(deadline.race(Promise.resolve(1))).resolves.toBe(1);
+    await expect(deadline.race(Promise.reject(new TypeError('x')))).rejects.toBeInstanceOf(TypeError);
+    deadline.clear();
+  });
+});
+
+it('tells the client the deadline of its route', () => {
+  expect(presentDeadline(5000)).toEqual({
+    status: 408,
+    message: 'The 5000 ms deadline of this route was exceeded.',
+    reason: 'timeout',
+    retryable: true,
+  });
+});

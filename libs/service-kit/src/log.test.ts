@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { scrub } from './scrub.ts';
+import { Secret } from './secret.ts';
+import { capturedLog } from './testing/captured-log.ts';
+
+const jwt = 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJl';
+const apiKey = `sk-ori-v1-${'0a'.repeat(32)}`;
+const signature = 'PrB6phrL9HxAHbXnGkePuzx0EeZwsIX6IfF1BesasFEm7W9JmHk/2aI0IFOkyHDIaCqMOjP34022pQkecmDrDA==';
+
+describe('the log', () => {
+  it('writes one JSON line with service, level, time and message', () => {
+    const { log, lines } = capturedLog();
+    log.info({ answer: 42 }, 'started');
+    expect(lines).toEqual([
+      { level: 'info', time: expect.stringMatching(/Z$/), service: 'test', answer: 42, msg: 'started' },
+    ]);
+  });
+
+  it.each([
+    ['an Authorization header', { authorization: 'canary' }],
+    ['any header', { req: { headers: { 'x-custom': 'canary' } } }],
+    ['a cookie', { nested: { Cookie: 'canary' } }],
+    ['a proof header', { 'X-Ori-Invoke-Signature': 'canary' }],
+    ['a token by name', { deep: { er: { accessToken: 'canary', refresh_token: 'canary' } } }],
+    ['a client secret', { clientSecret: { value: 'canary' } }],
+    ['a seed', { seed: 'canary' }],
+    ['a body', { body: 'canary' }],
+    ['a Secret', { url: new Secret('canary') }],
+    ['bytes', { bytes: Buffer.from('canary'), list: [new Uint8Array([1])] }],
+    [
+      'an error’s other properties',
+      { err: Object.assign(new Error('x'), { command: { args: ['canary'] } }) },
+    ],
+  ])('never shows %s', (_name, fields) => {
+    const { log, text } = capturedLog();
+    log.error(fields, 'said');
+    expect(text()).not.toContain('canary');
+    expect(text()).not.toContain(Buffer.from('canary').toString('hex'));
+    expect(text()).not.toContain(JSON.stringify([...Buffer.from('canary')]).slice(1, -1));
+  });
+
+  it.each([
+    ['a JWT', jwt],
+    ['an API key', apiKey],
+    ['a signature', signature],
+    ['a bearer', 'Bearer abc.def'],
+    ['a password in a URL', 'redis://user:pass@host'],
+  ])('never shows %s in a text, a message or an error', (_name, secret) => {
+    const { log, text } = capturedLog();
+    const error = new Error(`wrong ${secret}`, { cause: new Error(`because of ${secret}`) });
+    log.info({ note: `see ${secret}`, list: [secret] }, `got ${secret}`);
+    log.error(`only ${secret}`);
+    log.error(error);
+    log.error({ err: error }, 'with %s', secret);
+    log.child({ note: secret }).info('child');
+    expect(text()).not.toContain(secret);
+    expect(text()).not.toContain(secret.split(/[. ]|:\/\//).at(-1));
+  });
+
+  it('shows an error by class, code, message and causes', () => {
+    const { log, lines } = capturedLog();
+    const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    log.error({ err: Object.assign(new TypeError('no', { cause }), { code: 'store_down' }) }, 'failed');
+    expect(lines[0]).toMatchObject({
+      msg: 'failed',
+      err: { class: 'TypeError', code: 'store_down', message: 'no', causes: ['Error: connect ECONNREFUSED'] },
+    });
+  });
+
+  it('survives a value that refers to itself', () => {
+    const { log, lines } = capturedLog();
+    const loop: Record<string, unknown> = {};
+    log.info(Object.assign(loop, { loop }), 'round');
+    expect(lines).toHaveLength(1);
+  });
+});
+
+it('leaves ordinary text and JSON as they are', () => {
+  for (const text of ['the intern int_7Qm2 of ws_1 at 10:00', '{"url":"http://h","mail":"a@b"}']) {
+    expect(scrub(text)).toBe(text);
+  }
+});
+
+it('cuts what is endless, and a token as a whole', () => {
+  const { log, lines, text } = capturedLog();
+  log.error({ note: 'a '.repeat(5000), err: new Error(`${'b '.repeat(495)}${jwt}`) }, 'long');
+  expect(text().length).toBeLessThan(3000);
+  expect(text()).not.toContain(jwt.slice(0, 10));
+  expect(lines).toHaveLength(1);
+});

@@ -1,0 +1,97 @@
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createMetrics } from './metrics.ts';
+import { type OpsServer, type OpsServerOptions, startOpsServer } from './ops.ts';
+
+let ops: OpsServer | undefined;
+afterEach(() => ops?.stop());
+
+async function start(options: Partial<OpsServerOptions>): Promise<string> {
+  const registry = new Registry();
+  ops = await startOpsServer({
+    host: '127.0.0.1',
+    port: 0,
+    registry,
+    checks: {},
+    checkTimeoutMs: 50,
+    ...options,
+  });
+  return ops.url;
+}
+
+const fine = async () => {};
+
+describe('/readyz', () => {
+  it('is 200 when every dependency works', async () => {
+    const answer = await fetch(`${await start({ checks: { redis: fine, postgresql: fine } })}/readyz`);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({ status: 'ready', checks: { redis: 'ok', postgresql: 'ok' } });
+  });
+
+  it('is 503 and names what is missing by code, never by address', async () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:6379'), { code: 'ECONNREFUSED' });
+    const checks = {
+      redis: () => Promise.reject(refused),
+      issuer: () => Promise.reject(new TypeError('https://issuer.internal/ is down')),
+      disk: () => {
+        throw new RangeError('/secret/path');
+      },
+      postgresql: () => new Promise<void>(() => {}),
+      rest: fine,
+    };
+    const answer = await fetch(`${await start({ checks })}/readyz`);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toEqual({
+      status: 'not ready',
+      checks: {
+        redis: 'failing: ECONNREFUSED',
+        issuer: 'failing: TypeError',
+        disk: 'failing: RangeError',
+        postgresql: 'failing: timeout',
+        rest: 'ok',
+      },
+    });
+  });
+
+  it('is 503 while the service drains', async () => {
+    const url = await start({ checks: { redis: fine } });
+    ops?.drain();
+    const answer = await fetch(`${url}/readyz`);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toEqual({
+      status: 'not ready',
+      checks: { redis: 'ok', shutdown: 'draining' },
+    });
+  });
+});
+
+describe('the operator’s port', () => {
+  it('says that the process lives although nothing else works', async () => {
+    const answer = await fetch(`${await start({ checks: { redis: () => new Promise(() => {}) } })}/livez`);
+    expect([answer.status, await answer.json()]).toEqual([200, { status: 'alive' }]);
+  });
+
+  it('shows the metrics in the text format', async () => {
+    const metrics = createMetrics({ service: 'test' });
+    const answer = await fetch(`${await start({ registry: metrics.registry })}/metrics`);
+    metrics.close();
+    expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(await answer.text()).toContain('ori_service_info{service="test"} 1');
+  });
+
+  it.each(['/', '/livez/', '/LIVEZ', '/v1/interns', '/toString', '/__proto__'])(
+    'knows no %s',
+    async (path) => {
+      const answer = await fetch(`${await start({})}${path}`);
+      expect([answer.status, await answer.json()]).toEqual([
+        404,
+        { error: { code: 404, message: 'No such page.' } },
+      ]);
+    },
+  );
+
+  it('is only read', async () => {
+    const answer = await fetch(`${await start({})}/metrics`, { method: 'POST' });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+});

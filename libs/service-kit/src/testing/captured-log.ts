@@ -1,0 +1,18 @@
+import { createLogger, type Logger } from '../log.ts';
+
+/** A logger whose lines a test can look at. */
+export function capturedLog(): { log: Logger; lines: Record<string, unknown>[]; text: () => string } {
+  const texts: string[] = [];
+  const lines: Record<string, unknown>[] = [];
+  const destination = {
+    write(line: string) {
+      texts.push(line);
+      lines.push(JSON.parse(line));
+    },
+  };
+  return {
+    log: createLogger({ service: 'test', level: 'trace', destination }),
+    lines,
+    text: () => texts.join(''),
+  };
+}

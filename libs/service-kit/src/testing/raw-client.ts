@@ -1,0 +1,87 @@
+import { connect, type Socket } from 'node:net';
+
+/** An HTTP/1.1 answer as a raw client read it. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** A client that writes exactly the bytes it is given, for what no HTTP client would send. */
+export interface RawClient extends Disposable {
+  readonly socket: Socket;
+  send(bytes: string | Uint8Array): void;
+  /** The next complete answer; rejects when the connection ends before one came. */
+  answer(): Promise<RawAnswer>;
+  /** Resolves when the connection is closed; with the error that closed it, if one did. */
+  closed(): Promise<Error | undefined>;
+  /** Everything received and not yet taken by `answer()`. */
+  received(): string;
+}
+
+export async function rawClient(port: number): Promise<RawClient> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  let buffer = '';
+  let failure: Error | undefined;
+  let wake: () => void = () => {};
+  socket.setEncoding('latin1');
+  socket.on('data', (chunk: string) => {
+    buffer += chunk;
+    wake();
+  });
+  socket.on('error', (error) => {
+    failure = error;
+  });
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  let ended = false;
+  socket.on('end', () => {
+    ended = true;
+    wake();
+  });
+  void closed.then(() => {
+    ended = true;
+    wake();
+  });
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+  return {
+    socket,
+    send: (bytes) => void socket.write(bytes),
+    received: () => buffer,
+    async answer() {
+      for (;;) {
+        const parsed = parseAnswer(buffer);
+        if (parsed !== undefined) {
+          buffer = parsed.rest;
+          return parsed.answer;
+        }
+        if (ended)
+          throw new Error(`the connection ended before an answer; received ${JSON.stringify(buffer)}`);
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+    closed() {
+      if (ended) socket.end();
+      else socket.once('end', () => socket.end());
+      return closed.then(() => failure);
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
+
+function parseAnswer(text: string): { answer: RawAnswer; rest: string } | undefined {
+  const end = text.indexOf('\r\n\r\n');
+  if (end === -1) return undefined;
+  const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n');
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
+  }
+  const status = Number(statusLine.split(' ')[1]);
+  const length = Number(headers.get('content-length') ?? 0);
+  const bodyEnd = end + 4 + length;
+  if (text.length < bodyEnd) return undefined;
+  return { answer: { status, headers, body: text.slice(end + 4, bodyEnd) }, rest: text.slice(bodyEnd) };
+}
