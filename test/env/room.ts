@@ -34,6 +34,7 @@ while read -r word signal pid; do
     leave) rest=; for entry in $pids; do [ "$entry" = "$signal:$pid" ] || rest="$rest $entry"; done; pids=$rest ;;
   esac
 done
+alive() { kill -0 "$1" 2>/dev/null && ! grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
 children() { cat "/proc/$1/task/$1/children" 2>/dev/null; }
 for entry in $pids; do
   pid=\${entry#*:}
@@ -42,7 +43,7 @@ for entry in $pids; do
 done
 for entry in $pids; do
   pid=\${entry#*:} tries=0
-  while kill -0 "$pid" 2>/dev/null && [ $tries -lt 100 ]; do tries=$((tries + 1)); sleep 0.05; done
+  while alive "$pid" && [ $tries -lt 100 ]; do tries=$((tries + 1)); sleep 0.05; done
   kill -KILL "$pid" $(children "$pid") 2>/dev/null
 done
 rm -rf -- "$1"
