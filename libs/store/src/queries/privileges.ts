@@ -34,7 +34,7 @@ export async function readPrivileges(db: Database): Promise<Privileges> {
       (select array_agg(r.relname || '.' || a.attname order by r.relname, a.attname)
         from relations r join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
         where has_column_privilege(r.oid, a.attnum, 'SELECT')) as readable,
-      (select array_agg(r.relname order by r.relname) from relations r
+      (select array_agg(r.relname::text order by r.relname) from relations r
         where has_table_privilege(r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
           or has_any_column_privilege(r.oid, 'INSERT, UPDATE, REFERENCES')) as writable,
       has_schema_privilege('public', 'CREATE') as may_create,
@@ -82,6 +82,12 @@ const SIGNER_READS: ReadonlySet<string> = new Set([
   'workspaces.organization_id',
 ]);
 
+/** Tables that a service may write; the signer writes nothing. */
+const WRITES: Readonly<Record<StoreRole, ReadonlySet<string>>> = {
+  ori_signer: new Set(),
+  ori_management: new Set(),
+};
+
 function mayRead(role: StoreRole, column: string): boolean {
   return role === 'ori_signer' ? SIGNER_READS.has(column) : !column.startsWith('signing_keys.');
 }
@@ -96,7 +102,9 @@ export function excessPrivileges(privileges: Privileges, role: StoreRole): strin
   for (const column of privileges.readable) {
     if (!mayRead(role, column)) excess.push(`${privileges.role} may read ${column}`);
   }
-  for (const table of privileges.writable) excess.push(`${privileges.role} may write ${table}`);
+  for (const table of privileges.writable) {
+    if (!WRITES[role].has(table)) excess.push(`${privileges.role} may write ${table}`);
+  }
   if (privileges.mayCreateTables) excess.push(`${privileges.role} may create tables`);
   if (privileges.mayCreateTemporaryTables) excess.push(`${privileges.role} may create temporary tables`);
   return excess;

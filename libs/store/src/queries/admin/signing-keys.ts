@@ -82,7 +82,10 @@ export async function addSigningKey(db: Database, input: NewSigningKey): Promise
 /**
  * Gives the intern a following key and lets the former ones end `overlapSeconds` after it begins. A signer signs with
  * the newest good key, so the overlap is only for signers that read the rows just before; proofs that the former key
- * signed are judged by their own timestamps and stay good. Former keys that would only begin later are retired.
+ * signed are judged by their own timestamps and stay good.
+ *
+ * @throws AdminError as `addSigningKey` does, and `conflict` while a key stands published that did not begin yet: to
+ *   put it off would leave a time with no good key
  */
 export async function rotateSigningKey(
   db: Database,
@@ -95,6 +98,7 @@ export async function rotateSigningKey(
   const overlap = requireInput(z.int().min(0).max(86_400), overlapSeconds);
   return await db.kysely.transaction().execute(async (tx) => {
     await lockIntern(tx, key.internId);
+    await requireNoneWaiting(tx, key.internId);
     const notBefore = key.notBefore ?? (await defaultNotBefore(tx, key.internId));
     const end = notBefore + overlap;
     const former = tx
@@ -137,6 +141,22 @@ async function lockIntern(tx: Transaction<Schema>, internId: string): Promise<vo
   if (row === undefined) throw new AdminError('not_found', `no intern ${internId}`);
 }
 
+async function requireNoneWaiting(tx: Transaction<Schema>, internId: string): Promise<void> {
+  const waiting = await tx
+    .selectFrom('signing_keys')
+    .select(['id', 'not_before'])
+    .where('intern_id', '=', internId)
+    .where('retired_at', 'is', null)
+    .where('not_before', '>', nowSeconds())
+    .limit(1)
+    .executeTakeFirst();
+  if (waiting === undefined) return;
+  throw new AdminError(
+    'conflict',
+    `key ${waiting.id} takes over at ${waiting.not_before}: rotate again after that`,
+  );
+}
+
 async function defaultNotBefore(tx: Transaction<Schema>, internId: string): Promise<number> {
   const now = nowSeconds();
   const inUse = await tx
@@ -160,7 +180,7 @@ async function insertKey(
   const expiresAt = input.expiresAt ?? null;
   await requireRoomFor(tx, { internId, notBefore, expiresAt, now: nowSeconds() });
   const id = newId('key');
-  const seed = input.seed === undefined ? new Uint8Array(randomBytes(32)) : input.seed.slice();
+  const seed = input.seed === undefined ? new Uint8Array(randomBytes(32)) : Uint8Array.from(input.seed);
   try {
     const { kid, publicKey } = createSigningKey(seed);
     const sealedSeed = await seal(sealer, seed, seedContext({ id, internId }, { issuer, baseUrl }));

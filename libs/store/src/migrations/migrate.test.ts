@@ -1,0 +1,128 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { createDatabase, startPostgres } from '../../../../test/env/postgres.ts';
+import type { Database } from '../database.ts';
+import { openPglite } from '../pglite/open-pglite.ts';
+import { openPostgres } from '../postgres/open-postgres.ts';
+import { readPrivileges } from '../queries/privileges.ts';
+import { DIALECTS, type Dialect } from '../testing/stores.ts';
+import { MIGRATIONS } from './all.ts';
+import { migrate } from './migrate.ts';
+
+const ALL = Object.keys(MIGRATIONS);
+
+/** An empty database, and further ways into it. */
+async function emptyDatabase(dialect: Dialect) {
+  const stack = new AsyncDisposableStack();
+  if (dialect === 'pglite') {
+    const db = stack.adopt(await openPglite(), (opened) => opened.close());
+    return { db, open: (): Database => db, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  }
+  const { url } = stack.use(await createDatabase({ migrated: false }));
+  const open = () =>
+    stack.adopt<Database>(openPostgres({ url, poolMax: 2, statementTimeoutMs: 0 }), (db) => db.close());
+  return { db: open(), open, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+async function relations({ kysely }: Database): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class where relnamespace = 'public'::regnamespace`.execute(kysely);
+  return rows.map((row) => row.name);
+}
+
+describe.each(DIALECTS)('migrate on %s', (dialect) => {
+  it('brings an empty database to this version, says so line by line, and does nothing the second time', async () => {
+    await using empty = await emptyDatabase(dialect);
+    const lines: string[] = [];
+    expect(await migrate(empty.db, { log: (line) => lines.push(line) })).toEqual({ applied: ALL });
+    expect(lines).toEqual(ALL.map((name) => `applied ${name}`));
+    const before = await relations(empty.db);
+    expect(await migrate(empty.db)).toEqual({ applied: [] });
+    expect(await relations(empty.db)).toEqual(before);
+  });
+
+  it('is done once when several begin at the same moment', async () => {
+    await using empty = await emptyDatabase(dialect);
+    const results = await Promise.all([1, 2, 3].map(() => migrate(empty.open())));
+    expect(results.flatMap((result) => result.applied)).toEqual(ALL);
+  });
+
+  it.each([
+    ['a table', 'create table theirs (id int)'],
+    ['a table outside public', 'create schema app; create table app.theirs (id int)'],
+    ['a view', 'create view theirs as select 1'],
+    ["another program's Kysely migrations", 'create table kysely_migration (name text, "timestamp" text)'],
+  ])('refuses a database that holds %s, and leaves it as it was', async (_what, statements) => {
+    await using foreign = await emptyDatabase(dialect);
+    for (const statement of statements.split(';')) await sql.raw(statement).execute(foreign.db.kysely);
+    const before = await relations(foreign.db);
+    await expect(migrate(foreign.db)).rejects.toMatchObject({
+      name: 'MigrationError',
+      code: 'database_not_ours',
+    });
+    expect(await relations(foreign.db)).toEqual(before);
+  });
+
+  it('refuses a database that a later version migrated', async () => {
+    await using ours = await emptyDatabase(dialect);
+    await migrate(ours.db);
+    await sql`insert into ori_migrations (name, timestamp) values ('9999-later', '2030-01-01T00:00:00Z')`.execute(
+      ours.db.kysely,
+    );
+    await expect(migrate(ours.db)).rejects.toMatchObject({ name: 'MigrationError', code: 'database_newer' });
+  });
+
+  it('happens whole or not at all', async () => {
+    await using empty = await emptyDatabase(dialect);
+    // The last statement of the run fails: the right to create temporary tables cannot be taken from nobody.
+    await sql`create function public.fail() returns event_trigger language plpgsql as
+      $$ begin if tg_tag = 'REVOKE' then raise exception 'no'; end if; end $$`.execute(empty.db.kysely);
+    await sql`create event trigger fail on ddl_command_end execute function public.fail()`.execute(
+      empty.db.kysely,
+    );
+    await expect(migrate(empty.db)).rejects.toMatchObject({
+      name: 'MigrationError',
+      code: 'migration_failed',
+    });
+    expect(await relations(empty.db)).toEqual([]);
+  });
+
+  it('takes temporary tables from the signer also in a copy of a migrated database', async () => {
+    await using copy = await emptyDatabase(dialect);
+    await migrate(copy.db);
+    const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(copy.db.kysely);
+    await sql`grant temporary on database ${sql.id(rows[0]?.name ?? '')} to public`.execute(copy.db.kysely);
+    await migrate(copy.db);
+    const asSigner = await copy.db.kysely.transaction().execute(async (tx) => {
+      await sql`set local role ori_signer`.execute(tx);
+      return await readPrivileges({ kysely: tx, close: async () => {} });
+    });
+    expect(asSigner).toMatchObject({ role: 'ori_signer', mayCreateTemporaryTables: false });
+  });
+});
+
+describe('migrate on a server that never saw it', () => {
+  it('creates the roles once although several databases are migrated at the same moment', async () => {
+    await using server = await startPostgres();
+    const databases = await Promise.all([1, 2, 3, 4].map(() => createDatabase({ migrated: false, server })));
+    const opened = databases.map(({ url }) => openPostgres({ url, poolMax: 1, statementTimeoutMs: 0 }));
+    try {
+      const results = await Promise.all(opened.map((db) => migrate(db)));
+      expect(results.map((result) => result.applied)).toEqual([ALL, ALL, ALL, ALL]);
+    } finally {
+      await Promise.all(opened.map((db) => db.close()));
+    }
+  });
+
+  it('refuses a role of its name that has rights of its own', async () => {
+    await using server = await startPostgres();
+    await using database = await createDatabase({ migrated: false, server });
+    const db = openPostgres({ url: database.url, poolMax: 1 });
+    try {
+      await sql`create role ori_signer nologin createrole`.execute(db.kysely);
+      await expect(migrate(db)).rejects.toMatchObject({ name: 'MigrationError', code: 'role_unsafe' });
+    } finally {
+      await db.close();
+    }
+  });
+});

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { KekRing } from '../../sealing/kek-ring.ts';
+import { open } from '../../sealing/seal.ts';
+import { seedContext } from '../../sealing/seed-context.ts';
+import { createRing, createScenario, HOME } from '../../testing/scenario.ts';
+import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
+import { signingKeys } from '../signing-keys.ts';
+import { resealSigningKeys } from './reseal-signing-keys.ts';
+import { addSigningKey, retireSigningKey, rotateSigningKey } from './signing-keys.ts';
+
+const now = () => Math.floor(Date.now() / 1000);
+const SEED = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex');
+
+describe.each(DIALECTS)('the operator on %s', (dialect) => {
+  const sealer = createRing();
+  let store: TestStore;
+  beforeAll(async () => {
+    store = await openTestStore(dialect);
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  const newIntern = async () => {
+    const { internId } = await createScenario(store.owner);
+    return { internId, sealer, ...HOME };
+  };
+
+  it('stores a given seed so that it opens for its row, beside its own public key', async () => {
+    const intern = await newIntern();
+    const added = await addSigningKey(store.owner, { ...intern, seed: SEED });
+    expect(Buffer.from(added.publicKey).toString('base64url')).toBe(
+      '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+    );
+    const [row] = await signingKeys(store.owner, intern.internId);
+    if (row === undefined) throw new Error('no row');
+    expect(Buffer.from(await open(sealer, row.sealedSeed, seedContext(row, HOME)))).toEqual(SEED);
+    expect(row.publicKey).toEqual(added.publicKey);
+    expect(SEED.every((byte) => byte === 0)).toBe(false);
+    const again = await newIntern();
+    const twice = addSigningKey(store.owner, { ...again, seed: SEED });
+    await expect(twice).rejects.toMatchObject({ name: 'AdminError', code: 'conflict' });
+  });
+
+  it('makes another seed each time', async () => {
+    const intern = await newIntern();
+    const first = await addSigningKey(store.owner, intern);
+    const second = await addSigningKey(store.owner, intern);
+    expect(first.kid).not.toBe(second.kid);
+  });
+
+  it('has the first key good at once, and a following one only after it was published for 180 s', async () => {
+    const intern = await newIntern();
+    const before = now();
+    const first = await addSigningKey(store.owner, intern);
+    const second = await addSigningKey(store.owner, intern);
+    const after = now();
+    expect(first.notBefore).toBeGreaterThanOrEqual(before);
+    expect(first.notBefore).toBeLessThanOrEqual(after);
+    expect(second.notBefore).toBeGreaterThanOrEqual(before + 180);
+    expect(second.notBefore).toBeLessThanOrEqual(after + 180);
+  });
+
+  it('has the next key good at once when the only one was retired', async () => {
+    const intern = await newIntern();
+    const { id } = await addSigningKey(store.owner, intern);
+    await retireSigningKey(store.owner, { keyId: id });
+    expect((await addSigningKey(store.owner, intern)).notBefore).toBeLessThanOrEqual(now());
+  });
+
+  it('refuses a fourth key that would be good at the same time, and takes one that is good afterwards', async () => {
+    const intern = await newIntern();
+    const t = 1_789_000_000;
+    const key = (notBefore: number, expiresAt?: number) =>
+      addSigningKey(store.owner, { ...intern, notBefore, ...(expiresAt === undefined ? {} : { expiresAt }) });
+    await key(now(), now() + 100);
+    await key(now(), now() + 100);
+    await key(now(), now() + 100);
+    await expect(key(now() + 50)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(key(t)).rejects.toMatchObject({ code: 'conflict' });
+    await key(now() + 200);
+  });
+
+  it('judges keys added at the same moment together', async () => {
+    const intern = await newIntern();
+    const added = await Promise.allSettled(
+      Array.from({ length: 6 }, () => addSigningKey(store.owner, intern)),
+    );
+    expect(added.filter((result) => result.status === 'fulfilled')).toHaveLength(3);
+  });
+
+  it('lets the former key end shortly after the following one begins', async () => {
+    const intern = await newIntern();
+    const former = await addSigningKey(store.owner, intern);
+    const following = await rotateSigningKey(store.owner, { ...intern, overlapSeconds: 30 });
+    expect(following.notBefore).toBeGreaterThanOrEqual(former.notBefore + 180);
+    const rows = await signingKeys(store.owner, intern.internId);
+    expect(rows.map(({ id, expiresAt }) => [id, expiresAt])).toEqual([
+      [following.id, null],
+      [former.id, following.notBefore + 30],
+    ]);
+  });
+
+  it('never lengthens a key that ends earlier', async () => {
+    const intern = await newIntern();
+    const short = await addSigningKey(store.owner, { ...intern, notBefore: now(), expiresAt: now() + 90 });
+    await rotateSigningKey(store.owner, intern);
+    const rows = await signingKeys(store.owner, intern.internId);
+    expect(rows.find(({ id }) => id === short.id)?.expiresAt).toBe(short.expiresAt);
+  });
+
+  it('refuses to put off a key that did not take over yet', async () => {
+    const intern = await newIntern();
+    await addSigningKey(store.owner, intern);
+    await rotateSigningKey(store.owner, intern);
+    const before = await signingKeys(store.owner, intern.internId);
+    const again = rotateSigningKey(store.owner, intern);
+    await expect(again).rejects.toMatchObject({ name: 'AdminError', code: 'conflict' });
+    expect(await signingKeys(store.owner, intern.internId)).toEqual(before);
+  });
+
+  it('can have a new key take over at once, again and again', async () => {
+    const intern = await newIntern();
+    for (let times = 0; times < 5; times++) {
+      await rotateSigningKey(store.owner, { ...intern, notBefore: now(), overlapSeconds: 0 });
+    }
+    expect(await signingKeys(store.owner, intern.internId, { at: now() })).toHaveLength(1);
+  });
+
+  it('seals every seed anew under the first key of the ring, and says which do not open', async () => {
+    await using own = await openTestStore(dialect);
+    const { internId } = await createScenario(own.owner);
+    const intern = { internId, sealer, ...HOME };
+    const good = await addSigningKey(own.owner, intern);
+    const elsewhere = await addSigningKey(own.owner, { ...intern, issuer: 'https://other.test' });
+    const next = createRing();
+    const both = new KekRing(new Map([next, sealer].map((ring) => [ring.primary.kid, ring.primary.key])));
+    const report = await resealSigningKeys(own.owner, { ring: both, home: HOME });
+    expect(report).toEqual({ resealed: 1, kept: 0, failed: [elsewhere.id] });
+    const row = (await signingKeys(own.owner, internId)).find(({ id }) => id === good.id);
+    if (row === undefined) throw new Error('no row');
+    expect(await open(next, row.sealedSeed, seedContext(row, HOME))).toHaveLength(32);
+    expect(await resealSigningKeys(own.owner, { ring: both, home: HOME })).toMatchObject({
+      resealed: 0,
+      kept: 1,
+    });
+  });
+
+  it.each([
+    ['a seed of 31 bytes', { seed: new Uint8Array(31) }],
+    ['an issuer that is no address', { issuer: 'issuer' }],
+    ['an end before the beginning', { notBefore: 10, expiresAt: 10 }],
+    ['a time with a fraction', { notBefore: 1.5 }],
+    ['a member that is not known', { sead: SEED }],
+  ])('refuses %s, and quotes no seed', async (_what, wrong) => {
+    const intern = await newIntern();
+    const refused = addSigningKey(store.owner, { ...intern, ...wrong });
+    await expect(refused).rejects.toMatchObject({ name: 'AdminError', code: 'invalid_input' });
+  });
+
+  it('refuses a key for an intern that does not exist', async () => {
+    const refused = addSigningKey(store.owner, { internId: 'int_unknown', sealer, ...HOME });
+    await expect(refused).rejects.toMatchObject({ name: 'AdminError', code: 'not_found' });
+  });
+});

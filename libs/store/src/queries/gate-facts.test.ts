@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createScenario } from '../testing/scenario.ts';
+import { DIALECTS, openTestStore, type TestStore } from '../testing/stores.ts';
+import { addMember, removeMember, revokeSessions } from './admin/members.ts';
+import { createWorkspace, deleteWorkspace, setLifecycleWrites, setProgramme } from './admin/organizations.ts';
+import { createUser, disableUser, enableUser, removeSubject } from './admin/users.ts';
+import { type SignerQueries, signerQueries } from './signer.ts';
+
+describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
+  let store: TestStore;
+  let signer: SignerQueries;
+  beforeAll(async () => {
+    store = await openTestStore(dialect);
+    signer = signerQueries(store.as('ori_signer'));
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  it('know a member of a workspace in the programme', async () => {
+    const { organizationId, workspaceId, userId, internId, question } = await createScenario(store.owner);
+    expect(await signer.gateFacts(question)).toEqual({
+      user: { id: userId, disabled: false },
+      intern: { id: internId, workspaceId, organizationId },
+      inProgramme: true,
+      membership: 'active',
+      sessionsValidFrom: null,
+      lifecycleWritesEnabled: true,
+    });
+  });
+
+  it('know nobody behind an unknown subject, and the intern all the same', async () => {
+    const { internId, question } = await createScenario(store.owner);
+    const facts = await signer.gateFacts({ ...question, subject: 'nobody' });
+    expect(facts).toMatchObject({
+      user: null,
+      membership: null,
+      intern: { id: internId },
+      inProgramme: true,
+    });
+  });
+
+  it('know nobody when the subject is of another issuer', async () => {
+    const { question } = await createScenario(store.owner);
+    const facts = await signer.gateFacts({ ...question, issuer: 'https://issuer.test/' });
+    expect(facts.user).toBeNull();
+  });
+
+  it('tell a subject from the same one in capitals', async () => {
+    const { question } = await createScenario(store.owner);
+    const facts = await signer.gateFacts({ ...question, subject: question.subject.toUpperCase() });
+    expect(facts.user).toBeNull();
+  });
+
+  it('know no unknown intern, and the user all the same', async () => {
+    const { userId, question } = await createScenario(store.owner);
+    const facts = await signer.gateFacts({ ...question, internId: 'int_unknown' });
+    expect(facts).toMatchObject({ user: { id: userId }, intern: null, inProgramme: false, membership: null });
+  });
+
+  it('answer one row when neither is known', async () => {
+    const facts = await signer.gateFacts({ issuer: 'x', subject: 'y', internId: 'z' });
+    expect(facts).toMatchObject({ user: null, intern: null, inProgramme: false, membership: null });
+  });
+
+  it('know no membership of someone who is a member elsewhere only', async () => {
+    const { organizationId, question } = await createScenario(store.owner);
+    const stranger = await createScenario(store.owner);
+    const { id: workspaceId } = await createWorkspace(store.owner, { organizationId, name: 'other' });
+    await addMember(store.owner, { workspaceId, userId: stranger.userId });
+    const facts = await signer.gateFacts({ ...question, subject: stranger.question.subject });
+    expect(facts).toMatchObject({ user: { id: stranger.userId }, membership: null });
+  });
+
+  it('know a removed member as removed, and as active when added again', async () => {
+    const { question, ...member } = await createScenario(store.owner);
+    await removeMember(store.owner, member);
+    expect((await signer.gateFacts(question)).membership).toBe('removed');
+    await addMember(store.owner, { workspaceId: member.workspaceId, userId: member.userId });
+    expect((await signer.gateFacts(question)).membership).toBe('active');
+  });
+
+  it('know a disabled user, and the same one enabled again', async () => {
+    const { userId, question } = await createScenario(store.owner);
+    await disableUser(store.owner, { userId });
+    expect((await signer.gateFacts(question)).user).toEqual({ id: userId, disabled: true });
+    await enableUser(store.owner, { userId });
+    expect((await signer.gateFacts(question)).user).toEqual({ id: userId, disabled: false });
+  });
+
+  it('forget a subject that was taken away', async () => {
+    const { question } = await createScenario(store.owner);
+    await removeSubject(store.owner, question);
+    expect((await signer.gateFacts(question)).user).toBeNull();
+  });
+
+  it('know a workspace outside the programme', async () => {
+    const { workspaceId, question } = await createScenario(store.owner);
+    await setProgramme(store.owner, { workspaceId, inProgramme: false });
+    expect(await signer.gateFacts(question)).toMatchObject({ inProgramme: false, membership: 'active' });
+  });
+
+  it('know no intern of a deleted workspace', async () => {
+    const { workspaceId, question } = await createScenario(store.owner);
+    await deleteWorkspace(store.owner, { workspaceId });
+    expect(await signer.gateFacts(question)).toMatchObject({
+      intern: null,
+      inProgramme: false,
+      membership: null,
+    });
+  });
+
+  it('know that lifecycle writes are off', async () => {
+    const { question } = await createScenario(store.owner);
+    await setLifecycleWrites(store.owner, { enabled: false });
+    expect((await signer.gateFacts(question)).lifecycleWritesEnabled).toBe(false);
+    await store.owner.kysely.deleteFrom('switches').execute();
+    expect((await signer.gateFacts(question)).lifecycleWritesEnabled).toBe(false);
+    await setLifecycleWrites(store.owner, { enabled: true });
+    expect((await signer.gateFacts(question)).lifecycleWritesEnabled).toBe(true);
+  });
+
+  it('know from when sessions are valid, in the workspace that was named or in all', async () => {
+    const { userId, workspaceId, organizationId, question } = await createScenario(store.owner);
+    const { id: other } = await createWorkspace(store.owner, { organizationId, name: 'other' });
+    await addMember(store.owner, { workspaceId: other, userId });
+    await revokeSessions(store.owner, { userId, workspaceId: other, validFrom: 1_789_000_000 });
+    expect((await signer.gateFacts(question)).sessionsValidFrom).toBeNull();
+    await revokeSessions(store.owner, { userId, validFrom: 1_789_000_001 });
+    expect((await signer.gateFacts(question)).sessionsValidFrom).toBe(1_789_000_001);
+    await addMember(store.owner, { workspaceId, userId });
+    expect((await signer.gateFacts(question)).sessionsValidFrom).toBe(1_789_000_001);
+  });
+
+  it('void by default a session that began in this very second', async () => {
+    const { userId, question } = await createScenario(store.owner);
+    const before = Math.floor(Date.now() / 1000);
+    await revokeSessions(store.owner, { userId });
+    expect((await signer.gateFacts(question)).sessionsValidFrom).toBeGreaterThan(before);
+  });
+
+  it('follow one subject to one user alone', async () => {
+    const { question } = await createScenario(store.owner);
+    const { id: userId } = await createUser(store.owner, { name: 'Mary' });
+    const stolen = { userId, issuer: question.issuer, subject: question.subject };
+    const { addSubject } = await import('./admin/users.ts');
+    await expect(addSubject(store.owner, stolen)).rejects.toMatchObject({
+      name: 'AdminError',
+      code: 'conflict',
+    });
+  });
+});

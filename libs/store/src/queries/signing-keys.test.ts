@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRing, createScenario, HOME } from '../testing/scenario.ts';
+import { DIALECTS, openTestStore, type TestStore } from '../testing/stores.ts';
+import { addSigningKey, retireSigningKey } from './admin/signing-keys.ts';
+import { type SignerQueries, signerQueries } from './signer.ts';
+
+const T = 1_789_000_000;
+
+describe.each(DIALECTS)('signing keys on %s, read as the signer', (dialect) => {
+  const sealer = createRing();
+  let store: TestStore;
+  let signer: SignerQueries;
+  beforeAll(async () => {
+    store = await openTestStore(dialect);
+    signer = signerQueries(store.as('ori_signer'));
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  const addKey = (internId: string, notBefore: number, expiresAt?: number) =>
+    addSigningKey(store.owner, {
+      ...{ internId, sealer, ...HOME, notBefore },
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    });
+
+  it('are good from notBefore on, and no longer at expiresAt', async () => {
+    const { internId } = await createScenario(store.owner);
+    const { kid } = await addKey(internId, T, T + 10);
+    const goodAt = async (at: number) => (await signer.signingKeys(internId, { at })).map((key) => key.kid);
+    expect(await goodAt(T - 1)).toEqual([]);
+    expect(await goodAt(T)).toEqual([kid]);
+    expect(await goodAt(T + 9)).toEqual([kid]);
+    expect(await goodAt(T + 10)).toEqual([]);
+  });
+
+  it('come newest first, and without a time all that are not retired', async () => {
+    const { internId } = await createScenario(store.owner);
+    const former = await addKey(internId, T, T + 10);
+    const current = await addKey(internId, T + 5);
+    const retired = await addKey(internId, T + 6);
+    await retireSigningKey(store.owner, { keyId: retired.id });
+    const rows = await signer.signingKeys(internId);
+    expect(rows.map((key) => key.id)).toEqual([current.id, former.id]);
+    expect(rows[1]).toEqual({ ...former, internId, sealedSeed: expect.any(String) });
+    expect((await signer.signingKeys(internId, { at: T + 7 })).map((key) => key.id)).toEqual([
+      current.id,
+      former.id,
+    ]);
+  });
+
+  it('are published before they are good, and until their last proofs are too old', async () => {
+    const { internId } = await createScenario(store.owner);
+    const { kid, publicKey } = await addKey(internId, T, T + 1000);
+    const publishedAt = async (at: number) =>
+      (await signer.publishedKeys(internId, { at })).map((key) => key.kid);
+    expect(await publishedAt(T - 100_000)).toEqual([kid]);
+    expect(await publishedAt(T - 180)).toEqual([kid]);
+    expect(await publishedAt(T + 1000 + 599)).toEqual([kid]);
+    expect(await publishedAt(T + 1000 + 600)).toEqual([]);
+    expect(await signer.publishedKeys(internId, { at: T })).toEqual([
+      { kid, publicKey, notBefore: T, expiresAt: T + 1000 },
+    ]);
+  });
+
+  it('are not published any more once retired', async () => {
+    const { internId } = await createScenario(store.owner);
+    const { id } = await addKey(internId, T);
+    await retireSigningKey(store.owner, { keyId: id });
+    expect(await signer.publishedKeys(internId, { at: T })).toEqual([]);
+    expect(await signer.signingKeys(internId)).toEqual([]);
+  });
+
+  it('are those of the intern that was asked for', async () => {
+    const { internId } = await createScenario(store.owner);
+    const other = await createScenario(store.owner);
+    const { kid } = await addKey(internId, T);
+    await addKey(other.internId, T);
+    expect((await signer.publishedKeys(internId, { at: T })).map((key) => key.kid)).toEqual([kid]);
+    expect((await signer.signingKeys(internId)).map((key) => key.kid)).toEqual([kid]);
+  });
+
+  it('are none for an unknown intern', async () => {
+    expect(await signer.publishedKeys('int_unknown', { at: T })).toEqual([]);
+    expect(await signer.signingKeys('int_unknown')).toEqual([]);
+  });
+});

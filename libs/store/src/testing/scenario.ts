@@ -1,0 +1,40 @@
+import type { Database } from '../database.ts';
+import { createIntern } from '../queries/admin/interns.ts';
+import { addMember } from '../queries/admin/members.ts';
+import { createOrganization, createWorkspace } from '../queries/admin/organizations.ts';
+import { addSubject, createUser } from '../queries/admin/users.ts';
+import { generateKekRing, parseKekRing } from '../sealing/kek-ring.ts';
+
+/** An intern in a workspace of the programme, and a member of that workspace. */
+export interface Scenario {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly userId: string;
+  readonly internId: string;
+  readonly question: { readonly issuer: string; readonly subject: string; readonly internId: string };
+}
+
+export const HOME = { issuer: 'https://issuer.test', baseUrl: 'https://api.test/v1' } as const;
+
+export async function createScenario(db: Database): Promise<Scenario> {
+  const { id: organizationId } = await createOrganization(db, { name: 'Analytical' });
+  const { id: workspaceId } = await createWorkspace(db, {
+    organizationId,
+    name: 'engines',
+    inProgramme: true,
+  });
+  const { id: userId } = await createUser(db, { name: 'Ada' });
+  const { id: internId } = await createIntern(db, { workspaceId, name: 'charles' });
+  const subject = `subject|${userId}`;
+  await addSubject(db, { userId, issuer: HOME.issuer, subject });
+  await addMember(db, { workspaceId, userId });
+  return {
+    organizationId,
+    workspaceId,
+    userId,
+    internId,
+    question: { issuer: HOME.issuer, subject, internId },
+  };
+}
+
+export const createRing = (): ReturnType<typeof parseKekRing> => parseKekRing(generateKekRing());

@@ -1,0 +1,42 @@
+import { createDatabase } from '../../../../test/env/postgres.ts';
+import type { Database, StoreRole } from '../database.ts';
+import { migrate } from '../migrations/migrate.ts';
+import { openPglite } from '../pglite/open-pglite.ts';
+import { openPostgres } from '../postgres/open-postgres.ts';
+
+export type Dialect = 'postgres' | 'pglite';
+export const DIALECTS: readonly Dialect[] = ['postgres', 'pglite'];
+
+/** A migrated database of a test's own: its owner, and the ways in that the services have. */
+export interface TestStore extends AsyncDisposable {
+  readonly owner: Database;
+  as(role: StoreRole): Database;
+}
+
+export async function openTestStore(dialect: Dialect): Promise<TestStore> {
+  return dialect === 'pglite' ? await openEmbedded() : await openOnServer();
+}
+
+async function openEmbedded(): Promise<TestStore> {
+  const owner = await openPglite();
+  await migrate(owner);
+  return { owner, as: (role) => owner.as(role), [Symbol.asyncDispose]: () => owner.close() };
+}
+
+/** The signer logs in as an operator's signer does: with a login that is nothing but a member of its role. */
+async function openOnServer(): Promise<TestStore> {
+  await using stack = new AsyncDisposableStack();
+  const database = stack.use(await createDatabase());
+  const own = (db: Database): Database => {
+    stack.defer(() => db.close());
+    return db;
+  };
+  const owner = own(openPostgres({ url: database.url, poolMax: 4 }));
+  await migrate(owner); // rights on the database itself are not copied from the template
+  const views = {
+    ori_signer: own(openPostgres({ url: database.signerUrl, poolMax: 4 })),
+    ori_management: own(openPostgres({ url: database.url, role: 'ori_management', poolMax: 4 })),
+  } satisfies Record<StoreRole, Database>;
+  const kept = stack.move();
+  return { owner, as: (role) => views[role], [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
