@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto';
+import { createHash, createPublicKey, type JsonWebKey, randomBytes, verify } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type OpenIdProvider, startOpenIdProvider } from './openid-provider.ts';
 import { walkThrough } from './person.ts';

@@ -1,0 +1,81 @@
+import { ConfigError } from '@ori/service-kit/config';
+import { expect, it } from 'vitest';
+import { loadStandaloneConfig } from './config.ts';
+
+function complaintsOf(env: Record<string, string>): readonly string[] {
+  try {
+    loadStandaloneConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.complaints;
+    throw error;
+  }
+  return [];
+}
+
+it('needs no environment at all', () => {
+  expect(loadStandaloneConfig({ PATH: '/bin' })).toEqual({
+    host: '127.0.0.1',
+    port: 8080,
+    redisUrl: undefined,
+    databaseUrl: undefined,
+    limits: { turnsPerUser: 60, turnsPerOrganization: 600, turnWindowSeconds: 60, regionalHosts: [] },
+  });
+});
+
+it('takes the limits from the names of the signer', () => {
+  const env = {
+    SIGNER_TURNS_PER_USER: '3',
+    SIGNER_TURN_WINDOW_SECONDS: '5',
+    SIGNER_REGIONAL_HOSTS: 'eu.ori.example',
+  };
+  expect(loadStandaloneConfig(env).limits).toEqual({
+    turnsPerUser: 3,
+    turnsPerOrganization: 600,
+    turnWindowSeconds: 5,
+    regionalHosts: ['eu.ori.example'],
+  });
+});
+
+it.each(['0.0.0.0', '::', '192.168.1.10', 'ori.example', '127.0.0.1.example'])(
+  'refuses to listen on %s',
+  (host) => {
+    expect(complaintsOf({ ORI_HOST: host })).toEqual([
+      expect.stringMatching(/^ORI_HOST: expected a loopback address/),
+    ]);
+  },
+);
+
+it.each(['127.0.0.1', '::1', 'localhost'])('listens on %s', (host) => {
+  expect(loadStandaloneConfig({ ORI_HOST: host }).host).toBe(host);
+});
+
+it('says everything that is wrong at once, also a name of the signer that it would not honour', () => {
+  const complaints = complaintsOf({
+    ORI_HOST: '0.0.0.0',
+    ORI_PROT: '1',
+    SIGNER_TURNS_PER_USER: 'many',
+    SIGNER_PORT: '1',
+  });
+  expect(complaints.map((line) => line.split(':')[0])).toEqual([
+    'ORI_PROT',
+    'SIGNER_TURNS_PER_USER',
+    'SIGNER_PORT',
+  ]);
+});
+
+it('leaves the names of the CLI alone', () => {
+  const env = {
+    ORI_BASE_URL: 'http://127.0.0.1:8080/v1',
+    ORI_CLIENT_ID: 'ori-cli',
+    ORI_DAEMON_URL: 'http://127.0.0.1:1',
+  };
+  expect(complaintsOf(env)).toEqual([]);
+});
+
+it('prints no address that may hold a password', () => {
+  const config = loadStandaloneConfig({
+    ORI_REDIS_URL: 'redis://:hunter2@h',
+    ORI_DATABASE_URL: 'postgres://u:hunter2@h/d',
+  });
+  expect(JSON.stringify(config)).not.toContain('hunter2');
+});

@@ -1,0 +1,65 @@
+import {
+  type Config,
+  ConfigError,
+  type Environment,
+  type Field,
+  integer,
+  loadConfig,
+  secret,
+  text,
+} from '@ori/service-kit/config';
+import { SIGNER_SPEC } from '@ori/signer/config';
+
+const LOOPBACK_HOSTS = ['127.0.0.1', '::1', 'localhost'];
+
+const loopbackHost: Field<string> = {
+  ...text({ default: '127.0.0.1', doc: 'Address of the API' }),
+  expected: `a loopback address (${LOOPBACK_HOSTS.join(', ')}), since the demo sign-in asks for no password`,
+  parse: (value) => LOOPBACK_HOSTS.find((known) => known === value),
+};
+
+/** The standalone's own names, `ORI_…`. */
+export const STANDALONE_SPEC = {
+  host: loopbackHost,
+  port: integer({ default: 8080, min: 0, max: 65_535, doc: 'Port of the API; 0: the system chooses' }),
+  redisUrl: secret({
+    optional: true,
+    doc: 'Redis for turn limits and nonces, shared with the sample daemon; without it they are in memory',
+  }),
+  databaseUrl: secret({
+    optional: true,
+    doc: 'An empty PostgreSQL database, or one of an earlier standalone; without it one is embedded, in memory',
+  }),
+} as const;
+
+const { turnsPerUser, turnsPerOrganization, turnWindowSeconds, regionalHosts } = SIGNER_SPEC;
+
+/** What the standalone takes from the signer's environment, `SIGNER_…`. */
+export const LIMITS_SPEC = { turnsPerUser, turnsPerOrganization, turnWindowSeconds, regionalHosts } as const;
+
+/** Names that belong to the CLI, which may be set in the same shell. */
+const CLI_NAMES = new Set(['ORI_BASE_URL', 'ORI_CLIENT_ID', 'ORI_DAEMON_URL']);
+
+export type StandaloneConfig = Config<typeof STANDALONE_SPEC> & {
+  readonly limits: Config<typeof LIMITS_SPEC>;
+};
+
+/** @throws ConfigError with every complaint at once */
+export function loadStandaloneConfig(env: Environment): StandaloneConfig {
+  const complaints: string[] = [];
+  const gather = <T>(load: () => T): T | undefined => {
+    try {
+      return load();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      complaints.push(...error.complaints);
+      return undefined;
+    }
+  };
+  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !CLI_NAMES.has(name)));
+  const config = gather(() => loadConfig('ORI', STANDALONE_SPEC, own));
+  const limits = gather(() => loadConfig('SIGNER', LIMITS_SPEC, env));
+  if (config === undefined || limits === undefined || complaints.length > 0)
+    throw new ConfigError(complaints);
+  return { ...config, limits };
+}

@@ -1,0 +1,70 @@
+import type { Database } from '@ori/store';
+import { addSigningKey, createIntern, setIcon } from '@ori/store/admin';
+import type { KekRing } from '@ori/store/sealing';
+
+/** Where the interns' seeds are at home: sealed to it, they open nowhere else. */
+export interface SignerHome {
+  readonly issuer: string;
+  readonly baseUrl: string;
+  readonly sealer: KekRing;
+}
+
+/** A running intern with one signing key, good from now on. */
+export async function createSigningIntern(
+  db: Database,
+  home: SignerHome,
+  { workspaceId, name, createdBy }: { workspaceId: string; name: string; createdBy: string },
+): Promise<string> {
+  const { id: internId } = await createIntern(db, {
+    workspaceId,
+    name,
+    description: `The demo intern ${name}.`,
+    hostname: `${name}.interns.example`,
+    model: 'anthropic/claude-sonnet-4.5',
+    status: 'running',
+    vaultId: `vault_${name}`,
+    createdByUserId: createdBy,
+  });
+  await addSigningKey(db, { internId, ...home });
+  return internId;
+}
+
+/** Interns in other states, so that a list has something to show; they have no signing key. */
+export async function createOtherInterns(
+  db: Database,
+  workspaceId: string,
+  createdByUserId: string,
+): Promise<void> {
+  await createIntern(db, {
+    workspaceId,
+    name: 'jacquard',
+    hostname: 'jacquard.interns.example',
+    model: 'openai/gpt-5',
+    status: 'failed',
+    lastFailureMessage: 'The machine did not start: no thread left.',
+    createdByUserId,
+  });
+  await createIntern(db, {
+    workspaceId,
+    name: 'analytical',
+    hostname: 'analytical.interns.example',
+    model: 'anthropic/claude-opus-4.1',
+    status: 'provisioning',
+    instructions: 'Weave algebraical patterns.',
+    progress: { step_label: 'Assembling the mill', step_number: 2, total_steps: 5 },
+    createdByUserId,
+  });
+}
+
+/** A blue ring, 16 by 16. */
+const ICON = Buffer.from(
+  [
+    'iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAMAAAAoLQ9TAAAABlBMVEX///8dTtinztswAAAANklEQVR42mNggABGRgYkwAgF',
+    '6HyYCCMjqggGA1UphEIyDFkBlI0hgKEFq6HY7MfhVFyeQ/E+AEUQAIGKMZvwAAAAAElFTkSuQmCC',
+  ].join(''),
+  'base64',
+);
+
+export async function setDemoIcon(db: Database, internId: string): Promise<void> {
+  await setIcon(db, { internId, mediaType: 'image/png', bytes: ICON });
+}

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+
+export interface FirstProofRequest {
+  readonly baseUrl: string;
+  readonly daemonUrl: string;
+  readonly internId: string;
+  readonly accessToken: string;
+}
+
+export interface FirstProof {
+  /** The subject that the daemon answered with. */
+  readonly user: string;
+  readonly nonce: string;
+}
+
+/** For a computer that is busy while everything on it starts. */
+const RETRIES_MAX = 4;
+const RETRY_MS = 1000;
+
+const PATH = '/api/invoke';
+const BODY = '{"prompt":"hello"}';
+const BODY_SHA256 = createHash('sha256').update(BODY).digest('hex');
+
+/**
+ * One proof from end to end, over HTTP, as a client would: hashes a request, has it signed, sends it to the daemon, and
+ * then sends exactly the same again.
+ *
+ * @throws Error unless the daemon answers the first with 200 and refuses the second as `nonce_replayed`
+ */
+export async function proveOnce(request: FirstProofRequest): Promise<FirstProof> {
+  let proof = await sign(request);
+  let answer = await call(request.daemonUrl, proof);
+  if (answer.code === 'proof_before_fence') {
+    await setTimeout(answer.retryAfterSeconds * 1000);
+    proof = await sign(request);
+    answer = await call(request.daemonUrl, proof);
+  }
+  if (answer.user === undefined)
+    throw new Error(`the daemon answered ${answer.status} ${answer.code}, not 200`);
+  const replayed = await call(request.daemonUrl, proof);
+  if (replayed.code !== 'nonce_replayed')
+    throw new Error(`the daemon answered a replay ${replayed.status} ${replayed.code}`);
+  return { user: answer.user, nonce: proof['x-ori-invoke-nonce'] ?? '' };
+}
+
+async function sign(request: FirstProofRequest, retries = RETRIES_MAX): Promise<Record<string, string>> {
+  const { baseUrl, internId, accessToken } = request;
+  const response = await fetch(`${baseUrl}/interns/${internId}/daemon/sign`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ bodySha256: BODY_SHA256, route: { method: 'POST', path: PATH } }),
+  });
+  if (response.ok) return (await response.json()) as Record<string, string>;
+  const answer = await response.text();
+  if (retries === 0 || !answer.includes('"retryable":true')) {
+    throw new Error(`the signer answered ${response.status} ${answer}`);
+  }
+  await setTimeout(RETRY_MS);
+  return sign(request, retries - 1);
+}
+
+interface DaemonAnswer {
+  readonly status: number;
+  readonly user: string | undefined;
+  readonly code: string | undefined;
+  readonly retryAfterSeconds: number;
+}
+
+async function call(daemonUrl: string, proof: Record<string, string>): Promise<DaemonAnswer> {
+  const headers = { ...proof, 'content-type': 'application/json' };
+  const response = await fetch(daemonUrl + PATH, { method: 'POST', headers, body: BODY });
+  const { user, error } = (await response.json()) as { user?: string; error?: { code: string } };
+  const retryAfterSeconds = Number(response.headers.get('retry-after') ?? 1);
+  return { status: response.status, user, code: error?.code, retryAfterSeconds };
+}

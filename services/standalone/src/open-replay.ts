@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { connectRedis } from '@ori/service-kit/redis';
+import type { Secret } from '@ori/service-kit/secret';
+import { memoryReplayStore, type ReplayStore } from '@ori/verifier';
+import { redisReplayStore } from '@ori/verifier/redis';
+
+const CONNECT_MS = 3000;
+
+/** Where the sample daemon remembers spent proofs. */
+export interface Replay {
+  readonly store: ReplayStore;
+  /** How far the clocks that this store compares may differ; it also lengthens the pause after its fence. */
+  readonly clockToleranceSeconds: number;
+  close(): void;
+}
+
+/** Thrown when nothing answers at `ORI_REDIS_URL`. */
+export class RedisUnreachable extends Error {
+  constructor(options: ErrorOptions) {
+    super(`ORI_REDIS_URL: no Redis answered there within ${CONNECT_MS} ms`, options);
+    this.name = 'RedisUnreachable';
+  }
+}
+
+/**
+ * Opens the daemon's replay store: the signer's Redis when there is one, where the daemon redeems what the signer
+ * reserved, else the memory of this process.
+ *
+ * @throws RedisUnreachable
+ */
+export async function openReplay(redisUrl: Secret | undefined): Promise<Replay> {
+  // In one process, signer and daemon read one clock.
+  if (redisUrl === undefined) return { store: memoryReplayStore(), clockToleranceSeconds: 0, close() {} };
+  const redis = connectRedis(redisUrl, { purpose: 'ori standalone (daemon)' });
+  try {
+    await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_MS) });
+  } catch (cause) {
+    redis.disconnect();
+    throw new RedisUnreachable({ cause });
+  }
+  const store = redisReplayStore(redis, { mode: 'redeem' });
+  return {
+    store,
+    clockToleranceSeconds: 2,
+    close() {
+      store.close();
+      redis.disconnect();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { Secret } from '@ori/service-kit/secret';
+import { type Database, openPglite, openPostgres } from '@ori/store';
+import { migrate } from '@ori/store/migrate';
+
+/** The database, as its owner and as the signer sees it. */
+export interface Store {
+  readonly owner: Database;
+  readonly signer: Database;
+  close(): Promise<void>;
+}
+
+/** A row of `switches` that says: what is in this database, a standalone wrote. */
+const MARK = 'standalone';
+
+/** Thrown for a database that holds somebody's organizations: demo data has no place among them. */
+export class ForeignDatabaseError extends Error {
+  constructor() {
+    super('the database holds organizations that no standalone wrote; give ORI_DATABASE_URL an empty one');
+    this.name = 'ForeignDatabaseError';
+  }
+}
+
+/**
+ * Opens the database and brings it to this version: a PostgreSQL server's when a URL is given, else one embedded in
+ * this process, which is gone at `close`.
+ *
+ * @throws MigrationError for a database that is not empty and not made by ori
+ * @throws ForeignDatabaseError, StoreUnavailable
+ */
+export async function openStore(databaseUrl: Secret | undefined): Promise<Store> {
+  const store = databaseUrl === undefined ? await embedded() : served(databaseUrl);
+  try {
+    await migrate(store.owner);
+    await requireOwn(store.owner);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function embedded(): Promise<Store> {
+  const owner = await openPglite();
+  return { owner, signer: owner.as('ori_signer'), close: () => owner.close() };
+}
+
+function served(databaseUrl: Secret): Store {
+  const url = databaseUrl.reveal();
+  const owner = openPostgres({ url, poolMax: 1, statementTimeoutMs: 0, applicationName: 'ori standalone' });
+  const signer = openPostgres({ url, role: 'ori_signer', applicationName: 'ori standalone (signer)' });
+  return {
+    owner,
+    signer,
+    async close() {
+      await Promise.all([owner.close(), signer.close()]);
+    },
+  };
+}
+
+async function requireOwn({ kysely }: Database): Promise<void> {
+  const marked = await kysely
+    .selectFrom('switches')
+    .select('name')
+    .where('name', '=', MARK)
+    .executeTakeFirst();
+  if (marked !== undefined) return;
+  const organization = await kysely.selectFrom('organizations').select('id').limit(1).executeTakeFirst();
+  if (organization !== undefined) throw new ForeignDatabaseError();
+  await kysely.insertInto('switches').values({ name: MARK, enabled: true }).execute();
+}

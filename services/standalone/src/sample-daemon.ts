@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createRemoteKeySet, createVerifier } from '@ori/verifier';
+import { requireProof } from '@ori/verifier/express';
+import express from 'express';
+import type { Replay } from './open-replay.ts';
+
+const BODY_BYTES_MAX = 1_048_576;
+
+export interface SampleDaemonOptions {
+  readonly internId: string;
+  /** Where the signer publishes the intern's keys. */
+  readonly jwksUrl: string;
+  readonly replay: Replay;
+}
+
+export interface SampleDaemon {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * An intern's daemon as its author would write one: every request must bring a proof, and `POST /api/invoke` answers
+ * who called. Refusals are the verifier's own. A proof for any other path is judged (and used up) all the same; then
+ * the path is answered 404.
+ */
+export async function startSampleDaemon({
+  internId,
+  jwksUrl,
+  replay,
+}: SampleDaemonOptions): Promise<SampleDaemon> {
+  const keys = createRemoteKeySet(jwksUrl);
+  const { store, clockToleranceSeconds } = replay;
+  const verifier = createVerifier({ internId, keys, replay: store, clockToleranceSeconds });
+
+  const app = express();
+  app.disable('x-powered-by');
+  app.use(requireProof(verifier, { bodyBytesMax: BODY_BYTES_MAX }));
+  app.post('/api/invoke', (req, res) => {
+    res.json({ user: req.proof.user });
+  });
+
+  const server = createServer(app);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      keys.close();
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLogger } from '@ori/service-kit/log';
+import { createTurnLimiter } from '@ori/service-kit/turns';
+import { memoryNonces, type RunningSigner, type SignerParts, startSigner } from '@ori/signer';
+import { signerQueries } from '@ori/store';
+import { generateKekRing, parseKekRing } from '@ori/store/sealing';
+import type { StandaloneConfig } from './config.ts';
+import { createDemoData, type DemoData, inventUsers } from './demo-data.ts';
+import { openReplay } from './open-replay.ts';
+import { openStore } from './open-store.ts';
+import { startOpenIdProvider } from './openid-provider.ts';
+import { reservePort } from './reserve-port.ts';
+import { startSampleDaemon } from './sample-daemon.ts';
+import { signerConfig } from './signer-config.ts';
+import { makeStateFolder, type StandaloneState, writeState } from './state-file.ts';
+
+export interface Standalone extends AsyncDisposable {
+  readonly state: StandaloneState;
+  readonly demo: DemoData;
+  /** Stops everything, in the order in which it depends on each other, and removes the state file. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts everything in this process: database, OpenID provider, signer, sample daemon, demo data. All of it listens on
+ * loopback, and everything in memory is gone at `stop`.
+ *
+ * @param home the folder in which `.ori` is made
+ * @throws PortTaken, RedisUnreachable, MigrationError, ForeignDatabaseError, StoreUnavailable; then nothing is left
+ *   running
+ */
+export async function startStandalone(config: StandaloneConfig, home: string): Promise<Standalone> {
+  const stack = new AsyncDisposableStack();
+  try {
+    return await start(config, home, stack);
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+
+async function start(
+  config: StandaloneConfig,
+  home: string,
+  stack: AsyncDisposableStack,
+): Promise<Standalone> {
+  // First of all, because the store in memory refuses what was signed before it existed.
+  const replay = stack.adopt(await openReplay(config.redisUrl), (opened) => opened.close());
+  const port = await reservePort(config.host, config.port);
+  const baseUrl = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}/v1`;
+  const folder = makeStateFolder(home);
+  const members = inventUsers();
+  const signerClientSecret = randomBytes(32).toString('base64url');
+
+  const log = openLog(folder, stack);
+  const onError = (error: Error) => log.error({ err: error }, 'the OpenID provider failed');
+  const provider = stack.use(
+    await startOpenIdProvider({ users: members, resource: baseUrl, signerClientSecret, onError }),
+  );
+  const { issuer } = provider;
+  const store = stack.adopt(await openStore(config.databaseUrl), (opened) => opened.close());
+  const ring = parseKekRing(generateKekRing());
+  const demo = await createDemoData(store.owner, members, { issuer, baseUrl, sealer: ring });
+
+  const place = { port, baseUrl, issuer, signerClientSecret, folder };
+  const parts: Partial<SignerParts> = { ring, log, store: signerQueries(store.signer), ...inMemory(config) };
+  const signer = stack.adopt(await startSigner(signerConfig(config, place), parts), stopSigner);
+  const jwksUrl = `${baseUrl}/interns/${demo.internId}/daemon/jwks.json`;
+  const daemon = stack.adopt(
+    await startSampleDaemon({ internId: demo.internId, jwksUrl, replay }),
+    (started) => started.stop(),
+  );
+
+  const { otherInternIds: _, ...shown } = demo;
+  const state: StandaloneState = {
+    baseUrl,
+    issuer,
+    daemonUrl: daemon.url,
+    jwksUrl,
+    metrics: { signer: `${signer.opsUrl}/metrics`, management: null },
+    ...shown,
+    byokId: null,
+  };
+  stack.defer(writeState(home, state));
+  const stop = () => stack.disposeAsync();
+  return { state, demo, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** What stands in for Redis where none is given. */
+function inMemory({ redisUrl, limits }: StandaloneConfig): Pick<SignerParts, 'turns' | 'nonces'> | undefined {
+  if (redisUrl !== undefined) return undefined;
+  const { turnsPerUser, turnsPerOrganization, turnWindowSeconds: windowSeconds } = limits;
+  const turns = createTurnLimiter({ memory: true, turnsPerUser, turnsPerOrganization, windowSeconds });
+  return { turns, nonces: memoryNonces(NONCE_KEPT_SECONDS) };
+}
+
+/** Longer than any daemon accepts a proof of the standalone's signer. */
+const NONCE_KEPT_SECONDS = 65;
+
+const stopSigner = (signer: RunningSigner) => signer.stop();
+
+/** The signer's log goes to a file: the terminal is for what the standalone says. */
+function openLog(folder: string, stack: AsyncDisposableStack) {
+  const file = openSync(join(folder, 'signer.log'), 'a', 0o600);
+  stack.defer(() => closeSync(file));
+  const destination = { write: (line: string) => void writeSync(file, line) };
+  return createLogger({ service: 'signer', level: 'info', destination });
+}

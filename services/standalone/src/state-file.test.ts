@@ -1,0 +1,53 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { makeStateFolder, readState, type StandaloneState, writeState } from './state-file.ts';
+
+const STATE: StandaloneState = {
+  baseUrl: 'http://127.0.0.1:8080/v1',
+  issuer: 'http://127.0.0.1:1',
+  daemonUrl: 'http://127.0.0.1:2',
+  jwksUrl: 'http://127.0.0.1:8080/v1/interns/int_x/daemon/jwks.json',
+  metrics: { signer: 'http://127.0.0.1:3/metrics', management: null },
+  internId: 'int_x',
+  workspaceId: 'ws_x',
+  users: [{ name: 'ada', subject: 'ada-1', userId: 'user_1' }],
+  apiKey: 'a',
+  apiKeyHash: 'b',
+  internApiKey: 'c',
+  managementKey: 'd',
+  byokId: null,
+};
+
+let home: string;
+let path: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'ori-state-'));
+  path = join(home, '.ori', 'standalone.json');
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+it('is readable by its owner alone, also when an older file was not', () => {
+  makeStateFolder(home);
+  writeFileSync(path, 'old', { mode: 0o644 });
+  writeState(home, STATE);
+  expect((statSync(path).mode & 0o777).toString(8)).toBe('600');
+  expect((statSync(join(home, '.ori')).mode & 0o777).toString(8)).toBe('700');
+  expect(readdirSync(home)).toEqual(['.ori']);
+});
+
+it('gives back what was written, and nothing once it is removed', () => {
+  const remove = writeState(home, STATE);
+  expect(readState(home)).toEqual(STATE);
+  remove();
+  remove();
+  expect(readState(home)).toBeUndefined();
+});
+
+it('leaves the state of a standalone that has started since', () => {
+  const remove = writeState(home, STATE);
+  writeState(home, { ...STATE, internId: 'int_y' });
+  remove();
+  expect(existsSync(path)).toBe(true);
+});
