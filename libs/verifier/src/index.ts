@@ -1,6 +1,10 @@
 export { ProofError, type ProofErrorCode, UnavailableError, type UnavailableErrorCode } from '@ori/proof';
 export { createLocalKeySet, type KeySet } from './key-set.ts';
-export { type MemoryReplayStoreOptions, memoryReplayStore } from './memory-replay-store.ts';
+export {
+  type MemoryReplayStore,
+  type MemoryReplayStoreOptions,
+  memoryReplayStore,
+} from './memory-replay-store.ts';
 export type { VerifierOptions } from './policy.ts';
 export { type Refusal, toRefusal } from './refusal.ts';
 export { createRemoteKeySet, type RemoteKeySet, type RemoteKeySetOptions } from './remote-key-set.ts';

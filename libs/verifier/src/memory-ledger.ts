@@ -2,31 +2,22 @@
 export interface Ledger {
   /** Unix seconds: everything stamped up to then was forgotten, and is refused for ever. */
   readonly floor: number;
+  /** The time from which on version 2 spends record their version 1 id too; undefined while nobody asked for it. */
+  marksFrom: number | undefined;
   /** Forgets every bucket up to `horizon` and returns how many entries that were. */
   forget(horizon: number): number;
-  /** The time from which on version 2 spends record their version 1 id too: that of the first call. */
-  markFrom(seconds: number): number;
-  /** How many entries it took to record this; 0 when it was there already. */
-  addV1(timestamp: number, id: string): number;
-  addV2(timestamp: number, nonce: string, v1Id: () => string): number;
+  has(timestamp: number, ids: readonly string[]): boolean;
+  /** How many of the ids were new. */
+  add(timestamp: number, ids: readonly string[]): number;
 }
 
-/** Ids of the three kinds cannot meet: a nonce has 22 characters, a version 1 id 64, and a mark one more. */
 export function createLedger(): Ledger {
   const buckets = new Map<number, Set<string>>();
   let floor = -1;
-  let marksFrom: number | undefined;
-
-  const bucketAt = (timestamp: number): Set<string> => {
-    let bucket = buckets.get(timestamp);
-    if (bucket === undefined) {
-      bucket = new Set();
-      buckets.set(timestamp, bucket);
-    }
-    return bucket;
-  };
 
   return {
+    marksFrom: undefined,
+
     get floor() {
       return floor;
     },
@@ -43,30 +34,16 @@ export function createLedger(): Ledger {
       return forgotten;
     },
 
-    markFrom(seconds) {
-      marksFrom ??= seconds;
-      return marksFrom;
+    has(timestamp, ids) {
+      const bucket = buckets.get(timestamp);
+      return bucket !== undefined && ids.some((id) => bucket.has(id));
     },
 
-    addV1(timestamp, id) {
-      const bucket = bucketAt(timestamp);
-      if (bucket.has(id) || bucket.has(`m${id}`)) return 0;
-      bucket.add(id);
-      return 1;
-    },
-
-    addV2(timestamp, nonce, v1Id) {
-      const bucket = bucketAt(timestamp);
-      if (bucket.has(nonce)) return 0;
-      if (marksFrom === undefined) {
-        bucket.add(nonce);
-        return 1;
-      }
-      const id = v1Id();
-      if (bucket.has(id)) return 0;
+    add(timestamp, ids) {
+      const bucket = buckets.get(timestamp) ?? new Set();
+      if (bucket.size === 0) buckets.set(timestamp, bucket);
       const before = bucket.size;
-      bucket.add(nonce);
-      bucket.add(`m${id}`);
+      for (const id of ids) bucket.add(id);
       return bucket.size - before;
     },
   };

@@ -1,7 +1,13 @@
 import cluster from 'node:cluster';
 import { ProofError, UnavailableError } from '@ori/proof';
 import { createLedger, type Ledger } from './memory-ledger.ts';
-import { type ReplayStore, retentionSeconds, type Spend } from './replay-store.ts';
+import {
+  RETENTION_SECONDS_MAX,
+  type ReplayPolicy,
+  type ReplayStore,
+  retentionSeconds,
+  type Spend,
+} from './replay-store.ts';
 
 export interface MemoryReplayStoreOptions {
   /** Most proofs remembered at once, over all interns; 100000 by default. Beyond it everything is refused until some expire. */
@@ -10,13 +16,19 @@ export interface MemoryReplayStoreOptions {
   now?: () => number;
 }
 
+/** A replay store that judges at once. */
+export interface MemoryReplayStore extends ReplayStore {
+  attach(policy: ReplayPolicy): void;
+  spend(spend: Spend): void;
+}
+
 /**
  * Remembers spent proofs in this process, and in no other: not for a daemon that runs twice or behind a load balancer.
  * What happened before it was made it cannot know, so it refuses every proof issued up to then (`proof_before_fence`): a daemon
  * that restarts refuses for a few seconds. It never forgets a proof that could still be accepted; when full it refuses.
  * Throws TypeError in a worker of node:cluster, where each worker would accept the same proof once.
  */
-export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): ReplayStore {
+export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
   const { entriesMax = 100_000, now = Date.now } = options;
   if (!(Number.isInteger(entriesMax) && entriesMax > 0))
     throw new TypeError('entriesMax: expected an integer above 0');
@@ -41,23 +53,33 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Repla
   function spend({ policy, timestamp, nonce, v1Id }: Spend): void {
     const seconds = readClock(policy.clockToleranceSeconds);
     requireAfter(createdMs / 1000 + policy.clockToleranceSeconds, timestamp, seconds);
-
     const ledger = ledgerOf(policy.internId);
     entries -= ledger.forget(Math.floor(seconds - retentionSeconds(policy)));
-    if (timestamp <= ledger.floor)
+    if (timestamp <= ledger.floor) {
       throw new ProofError('proof_expired', 'the proof is older than what is remembered');
+    }
     if (timestamp > seconds + policy.clockToleranceSeconds) {
       throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of the clock of the store');
     }
     if (nonce === undefined) {
-      requireAfter(ledger.markFrom(seconds + policy.clockToleranceSeconds), timestamp, seconds);
+      ledger.marksFrom ??= seconds + policy.clockToleranceSeconds;
+      requireAfter(ledger.marksFrom, timestamp, seconds);
     }
-    if (entries + 2 > entriesMax)
-      throw new UnavailableError('replay_store_full', `${entriesMax} proofs are remembered`);
-    const added =
-      nonce === undefined ? ledger.addV1(timestamp, v1Id()) : ledger.addV2(timestamp, nonce, v1Id);
-    if (added === 0) throw new ProofError('nonce_replayed', 'the proof was spent before');
-    entries += added;
+    const isMarking = ledger.marksFrom !== undefined;
+    const { conflicting, recorded } =
+      nonce === undefined ? idsOfV1(v1Id()) : idsOfV2(nonce, isMarking ? v1Id() : undefined);
+    if (ledger.has(timestamp, conflicting))
+      throw new ProofError('nonce_replayed', 'the proof was spent before');
+    requireRoom(recorded.length, Math.floor(seconds - RETENTION_SECONDS_MAX));
+    entries += ledger.add(timestamp, recorded);
+  }
+
+  /** Never by evicting what could still be accepted: only what no verifier accepts any more makes room. */
+  function requireRoom(needed: number, horizon: number): void {
+    if (entries + needed <= entriesMax) return;
+    for (const ledger of ledgers.values()) entries -= ledger.forget(horizon);
+    if (entries + needed <= entriesMax) return;
+    throw new UnavailableError('replay_store_full', `${entriesMax} proofs are remembered`);
   }
 
   function ledgerOf(internId: string): Ledger {
@@ -70,11 +92,27 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Repla
   }
 
   return {
-    attach(policy) {
-      if (policy.acceptV1) ledgerOf(policy.internId).markFrom(latestMs / 1000 + policy.clockToleranceSeconds);
+    attach({ internId, acceptV1, clockToleranceSeconds }) {
+      if (acceptV1) ledgerOf(internId).marksFrom ??= latestMs / 1000 + clockToleranceSeconds;
     },
     spend,
   };
+}
+
+/** What must not be there yet, and what is then recorded. */
+interface Ids {
+  readonly conflicting: readonly string[];
+  readonly recorded: readonly string[];
+}
+
+function idsOfV1(id: string): Ids {
+  return { conflicting: [id, `m${id}`], recorded: [id] };
+}
+
+/** Two version 2 proofs may share a version 1 id, so theirs is recorded as a mark, which only a version 1 proof conflicts with. */
+function idsOfV2(nonce: string, v1Id: string | undefined): Ids {
+  if (v1Id === undefined) return { conflicting: [nonce], recorded: [nonce] };
+  return { conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`] };
 }
 
 /** Refuses what could have been accepted before an event that nothing is remembered from. */

@@ -19,6 +19,8 @@ export interface RedisClient {
   pipeline(commands: unknown[][]): { exec(): Promise<[error: Error | null, result: unknown][] | null> };
   on(event: 'ready', listener: () => void): unknown;
   off(event: 'ready', listener: () => void): unknown;
+  /** Of a cluster. */
+  nodes?(role: 'master'): Pick<RedisClient, 'call'>[];
 }
 
 const SHA1: Readonly<Record<RedisScriptName, string>> = {
@@ -34,11 +36,15 @@ export function scriptSha1(name: RedisScriptName): string {
 }
 
 /**
- * Loads every script that a Redis store calls. The signer does it whenever it connects, so that a daemon's own Redis user needs
- * neither SCRIPT nor EVAL. On a cluster, call it once for each primary.
+ * Loads every script that a Redis store calls, on every primary of a cluster. The signer does it whenever it connects, so that a
+ * daemon's own Redis user needs neither SCRIPT nor EVAL.
  */
-export async function loadRedisScripts(redis: Pick<RedisClient, 'call'>): Promise<void> {
-  await Promise.all(Object.values(REDIS_SCRIPTS).map((source) => redis.call('SCRIPT', 'LOAD', source)));
+export async function loadRedisScripts(redis: Pick<RedisClient, 'call' | 'nodes'>): Promise<void> {
+  const servers = redis.nodes?.('master') ?? [redis];
+  const sources = Object.values(REDIS_SCRIPTS);
+  await Promise.all(
+    servers.flatMap((server) => sources.map((source) => server.call('SCRIPT', 'LOAD', source))),
+  );
 }
 
 /**

@@ -38,6 +38,9 @@ export interface ReplayStore {
 /** A streamed body must end this long after `begin`; stores remember for as much longer. */
 export const STREAM_SECONDS_MAX = 30;
 
+/** The longest any policy has a spent proof remembered: 600 s of age, 60 s of tolerance. */
+export const RETENTION_SECONDS_MAX = 600 + 60 + STREAM_SECONDS_MAX;
+
 /** How long after its timestamp a spent proof is remembered. */
 export function retentionSeconds(policy: ReplayPolicy): number {
   return policy.maxAgeSeconds + policy.clockToleranceSeconds + STREAM_SECONDS_MAX;

@@ -24,6 +24,9 @@ export function requireHead(request: RequestHead): void {
       "rawHeaders: expected node's flat list [name, value, …]; a Headers object hides duplicates",
     );
   }
+  for (const text of request.rawHeaders) {
+    if (typeof text !== 'string') throw new TypeError('rawHeaders: expected nothing but strings');
+  }
   if (typeof request.method !== 'string') throw new TypeError('method: expected a string');
   if (typeof request.target !== 'string') throw new TypeError('target: expected the raw request-target');
 }

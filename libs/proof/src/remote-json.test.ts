@@ -1,0 +1,243 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { createRemoteJson, type RemoteJsonOptions } from './remote-json.ts';
+
+const URL_HTTPS = 'https://keys.example/jwks.json';
+
+/** An address under a test's control: what it answers, how often it was asked, what time it is. */
+function world(options: Partial<RemoteJsonOptions<unknown>> = {}) {
+  const state = {
+    nowMs: 0,
+    asked: 0,
+    answer: async (): Promise<Response> => Response.json({ version: state.asked }),
+  };
+  const fetch = async (): Promise<Response> => {
+    state.asked += 1;
+    return state.answer();
+  };
+  const remote = createRemoteJson<unknown>({
+    url: URL_HTTPS,
+    parse: (value) => value,
+    freshSeconds: 60,
+    staleSeconds: 600,
+    coolDownSeconds: 10,
+    timeoutMs: 1000,
+    bytesMax: 1000,
+    fetch,
+    now: () => state.nowMs,
+    ...options,
+  });
+  return { state, remote };
+}
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+const failing = async (): Promise<Response> => new Response('down', { status: 500 });
+
+test('asks once for all who wait at the same time', async () => {
+  const { state, remote } = world();
+  const documents = await Promise.all(Array.from({ length: 100 }, () => remote.get()));
+  expect(state.asked).toBe(1);
+  expect(new Set(documents).size).toBe(1);
+});
+
+test('does not ask again while the document is fresh', async () => {
+  const { state, remote } = world();
+  await remote.get();
+  state.nowMs = 47_000;
+  expect(await remote.get()).toEqual({ version: 1 });
+  expect(state.asked).toBe(1);
+});
+
+test('renews behind the caller before the document expires', async () => {
+  const { state, remote } = world();
+  await remote.get();
+  state.nowMs = 50_000;
+  expect(await remote.get()).toEqual({ version: 1 });
+  await remote.refresh();
+  expect(state.asked).toBe(2);
+  expect(remote.peek()).toEqual({ version: 2 });
+});
+
+test('serves the last document for a bounded time while its address fails, and no longer', async () => {
+  const { state, remote } = world();
+  await remote.get();
+  state.answer = failing;
+  state.nowMs = 659_000;
+  expect(await remote.get()).toEqual({ version: 1 });
+  state.nowMs = 660_000;
+  await expect(remote.get()).rejects.toMatchObject({ name: 'RemoteJsonError', code: 'bad_status' });
+});
+
+test('does not take a document as young again when its renewal failed', async () => {
+  const { state, remote } = world({ staleSeconds: 0 });
+  await remote.get();
+  state.answer = failing;
+  state.nowMs = 59_000;
+  await remote.refresh();
+  state.nowMs = 60_000;
+  await expect(remote.get()).rejects.toMatchObject({ code: 'bad_status' });
+});
+
+test('asks at most once per cool-down after a failure', async () => {
+  const { state, remote } = world();
+  state.answer = failing;
+  for (let i = 0; i < 1000; i += 1) await remote.get().catch(() => undefined);
+  expect(state.asked).toBe(1);
+  state.nowMs = 10_000;
+  await remote.get().catch(() => undefined);
+  expect(state.asked).toBe(2);
+});
+
+test('asks at most once per cool-down after a success, however often a refresh is demanded', async () => {
+  const { state, remote } = world();
+  const first = await remote.get();
+  for (let i = 0; i < 1000; i += 1) expect(await remote.refresh()).toBe(first);
+  expect(state.asked).toBe(1);
+  state.nowMs = 10_000;
+  expect(await remote.refresh()).toEqual({ version: 2 });
+  expect(state.asked).toBe(2);
+});
+
+test('recovers by itself once the address answers again', async () => {
+  const { state, remote } = world();
+  state.answer = failing;
+  await expect(remote.get()).rejects.toThrow();
+  state.answer = async () => Response.json('back');
+  state.nowMs = 10_000;
+  expect(await remote.get()).toBe('back');
+});
+
+test.each([
+  ['max-age shorter than ours', { 'cache-control': 'public, max-age=20' }, 20],
+  ['max-age longer than ours', { 'cache-control': 'max-age=86400' }, 60],
+  ['Age already spent in caches', { 'cache-control': 'max-age=50', age: '25' }, 25],
+  ['Age beyond max-age: the cool-down at least', { 'cache-control': 'max-age=50', age: '500' }, 10],
+  ['no-store: the cool-down at least', { 'cache-control': 'no-store' }, 10],
+  ['a max-age that is no number', { 'cache-control': 'max-age=soon' }, 60],
+])('keeps the document as long as the answer allows: %s', async (_name, headers, freshSeconds) => {
+  const { state, remote } = world();
+  state.answer = async () => Response.json({}, { headers });
+  await remote.get();
+  state.nowMs = freshSeconds * 1000 - 1;
+  expect(remote.peek()).toBeDefined();
+  state.nowMs = freshSeconds * 1000;
+  expect(remote.peek()).toBeUndefined();
+});
+
+test.each([301, 302, 303, 307, 308])('never follows a redirect: %i', async (status) => {
+  let elsewhere = 0;
+  const target = await serve((_request, response) => {
+    elsewhere += 1;
+    response.end('{}');
+  });
+  const url = await serve((_request, response) => response.writeHead(status, { location: target }).end());
+  const { remote } = world({ url, fetch: globalThis.fetch });
+  await expect(remote.get()).rejects.toMatchObject({ code: 'redirected' });
+  expect(elsewhere).toBe(0);
+});
+
+test('gives up on an address that does not answer in time', async () => {
+  const url = await serve(() => undefined);
+  const { remote } = world({ url, fetch: globalThis.fetch, timeoutMs: 50 });
+  await expect(remote.get()).rejects.toMatchObject({ code: 'timed_out' });
+});
+
+test('gives up on a body that does not end in time', async () => {
+  const url = await serve((_request, response) => response.write('{"keys":'));
+  const { remote } = world({ url, fetch: globalThis.fetch, timeoutMs: 100 });
+  await expect(remote.get()).rejects.toMatchObject({ code: 'timed_out' });
+});
+
+test('says when nobody listens', async () => {
+  const { remote } = world({ url: 'http://127.0.0.1:1/', fetch: globalThis.fetch });
+  await expect(remote.get()).rejects.toMatchObject({ code: 'unreachable' });
+});
+
+test('reads no more than the limit', async () => {
+  const url = await serve((_request, response) => response.end(JSON.stringify('x'.repeat(1000))));
+  const { remote } = world({ url, fetch: globalThis.fetch });
+  await expect(remote.get()).rejects.toMatchObject({ code: 'too_large' });
+});
+
+test.each([
+  ['no JSON', 'keys'],
+  ['no UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
+])('refuses an answer that is %s', async (_name, body) => {
+  const { state, remote } = world();
+  state.answer = async () => new Response(body);
+  await expect(remote.get()).rejects.toMatchObject({ code: 'unreadable' });
+});
+
+test('refuses what its parser refuses, and keeps the document before it', async () => {
+  const { state, remote } = world({
+    parse: (value) => {
+      if (value === 'bad') throw new Error('not a document');
+      return value;
+    },
+  });
+  const first = await remote.get();
+  state.answer = async () => Response.json('bad');
+  state.nowMs = 10_000;
+  expect(await remote.refresh()).toBe(first);
+});
+
+test('is of no use once closed', async () => {
+  const { state, remote } = world();
+  await remote.get();
+  remote.close();
+  await expect(remote.get()).rejects.toMatchObject({ code: 'closed' });
+  await expect(remote.refresh()).rejects.toMatchObject({ code: 'closed' });
+  expect(remote.peek()).toBeUndefined();
+  expect(state.asked).toBe(1);
+});
+
+test('abandons a fetch under way when closed', async () => {
+  const url = await serve(() => undefined);
+  const { remote } = world({ url, fetch: globalThis.fetch, timeoutMs: 60_000 });
+  const waiting = remote.get();
+  remote.close();
+  await expect(waiting).rejects.toMatchObject({ code: 'closed' });
+});
+
+test.each([
+  'http://keys.example/',
+  'http://127.0.0.1.keys.example/',
+  'http://localhost.keys.example/',
+  'ftp://keys.example/',
+  'file:///etc/passwd',
+  'https://user:secret@keys.example/',
+])('refuses the address %s', (url) => {
+  expect(() => world({ url })).toThrow(TypeError);
+});
+
+test.each(['http://localhost:8080/', 'http://127.0.0.1/', 'http://[::1]:1/', 'https://keys.example/'])(
+  'takes the address %s',
+  (url) => {
+    expect(() => world({ url })).not.toThrow();
+  },
+);
+
+test('takes plain http to another host only where that was asked for', () => {
+  expect(() => world({ url: 'http://keys.internal/', allowPlainHttp: true })).not.toThrow();
+});
+
+test.each([
+  { freshSeconds: 0 },
+  { coolDownSeconds: -1 },
+  { timeoutMs: Number.NaN },
+  { bytesMax: Number.POSITIVE_INFINITY },
+  { staleSeconds: -1 },
+])('refuses limits that cannot work: %o', (limits) => {
+  expect(() => world(limits)).toThrow(TypeError);
+});

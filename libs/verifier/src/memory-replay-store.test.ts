@@ -1,0 +1,186 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { memoryReplayStore } from './memory-replay-store.ts';
+import type { ReplayPolicy, Spend } from './replay-store.ts';
+
+const NOW = 1_789_000_000;
+const POLICY: ReplayPolicy = {
+  internId: 'int_1',
+  maxAgeSeconds: 60,
+  clockToleranceSeconds: 2,
+  acceptV1: false,
+};
+
+/** A store made at NOW, and proofs of it that differ in a number. */
+function world(entriesMax = 1000) {
+  const clock = { ms: NOW * 1000 };
+  const store = memoryReplayStore({ entriesMax, now: () => clock.ms });
+  const spend = (id: number | string, timestamp = Math.floor(clock.ms / 1000), change: Partial<Spend> = {}) =>
+    store.spend({
+      policy: POLICY,
+      timestamp,
+      nowMs: clock.ms,
+      nonce: `nonce-${id}`,
+      signingInput: new Uint8Array(),
+      v1Id: () => `v1-${id}`,
+      ...change,
+    });
+  const spendV1 = (id: number | string, timestamp?: number) => {
+    const { nonce: _, ...v1 } = { nonce: '', policy: { ...POLICY, acceptV1: true } };
+    return spend(id, timestamp, { ...v1, nonce: undefined } as never);
+  };
+  const seconds = (after: number): void => {
+    clock.ms = (NOW + after) * 1000;
+  };
+  return { clock, store, spend, spendV1, seconds };
+}
+
+test('spends a nonce once', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  spend(1);
+  expect(() => spend(1)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+  expect(() => spend(2)).not.toThrow();
+});
+
+test('refuses what may have been accepted before it was made, a proof stamped ahead too, and names the pause', () => {
+  const { spend, seconds } = world();
+  for (const timestamp of [NOW - 10, NOW, NOW + 2]) {
+    expect(() => spend(timestamp, timestamp)).toThrow(
+      expect.objectContaining({ code: 'proof_before_fence', retryAfterSeconds: 3 }),
+    );
+  }
+  seconds(3);
+  expect(() => spend(1)).not.toThrow();
+});
+
+test('rounds the time it was made up', () => {
+  const clock = { ms: NOW * 1000 + 1 };
+  const store = memoryReplayStore({ now: () => clock.ms });
+  clock.ms += 5000;
+  const spend = (timestamp: number) =>
+    store.spend({
+      policy: POLICY,
+      timestamp,
+      nowMs: clock.ms,
+      nonce: `${timestamp}`,
+      signingInput: new Uint8Array(),
+      v1Id: () => '',
+    });
+  expect(() => spend(NOW + 3)).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
+  expect(() => spend(NOW + 4)).not.toThrow();
+});
+
+test('remembers as long as any verifier could accept: age, tolerance and 30 s of streaming', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  spend(1, NOW + 10);
+  seconds(10 + 91);
+  expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+  seconds(10 + 92);
+  expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_expired' }));
+});
+
+test('never takes a forgotten proof for a new one when the clock goes back', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  spend(1, NOW + 10);
+  seconds(200);
+  spend(2);
+  seconds(10);
+  expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'replay_store_unsafe' }));
+  seconds(199);
+  expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_expired' }));
+});
+
+test('goes on through a step back within the tolerance', () => {
+  const { spend, seconds } = world();
+  seconds(100);
+  spend(1);
+  seconds(98);
+  expect(() => spend(2)).not.toThrow();
+});
+
+test('refuses a proof stamped ahead of its clock', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  expect(() => spend(1, NOW + 13)).toThrow(expect.objectContaining({ code: 'proof_not_yet_valid' }));
+});
+
+test('refuses when full rather than forget: ten times the cap, and the first is still remembered', () => {
+  const { spend, seconds } = world(100);
+  seconds(10);
+  let refused = 0;
+  for (let id = 0; id < 1000; id += 1) {
+    try {
+      spend(id);
+    } catch (error) {
+      expect(error).toMatchObject({ name: 'UnavailableError', code: 'replay_store_full' });
+      refused += 1;
+    }
+  }
+  expect(refused).toBe(900);
+  expect(() => spend(0)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+  seconds(10 + 92);
+  expect(() => spend(1000)).not.toThrow();
+});
+
+test('makes room from an intern that is no longer called', () => {
+  const { spend, seconds } = world(100);
+  seconds(10);
+  for (let id = 0; id < 100; id += 1) spend(id);
+  const other = { policy: { ...POLICY, internId: 'int_2' } };
+  expect(() => spend('x', undefined, other)).toThrow(expect.objectContaining({ code: 'replay_store_full' }));
+  seconds(10 + 692);
+  expect(() => spend('x', undefined, other)).not.toThrow();
+});
+
+test('keeps the interns apart', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  spend(1);
+  expect(() => spend(1, undefined, { policy: { ...POLICY, internId: 'int_2' } })).not.toThrow();
+});
+
+test('refuses version 1 proofs from before the first one: until then nobody recorded their ids', () => {
+  const { spend, spendV1, seconds } = world();
+  seconds(10);
+  spend('early');
+  seconds(11);
+  expect(() => spendV1('early', NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
+  seconds(14);
+  expect(() => spendV1('late')).not.toThrow();
+  spend('later');
+  expect(() => spendV1('later')).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+});
+
+test('records version 1 ids from the start for a verifier that accepts them', () => {
+  const { store, spend, spendV1, seconds } = world();
+  store.attach({ ...POLICY, acceptV1: true });
+  seconds(10);
+  spend(1);
+  expect(() => spendV1(1)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+  expect(() => spendV1(2)).not.toThrow();
+});
+
+test('does not compute version 1 ids where none is accepted', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  const v1Id = (): string => {
+    throw new Error('not needed');
+  };
+  expect(() => spend(1, undefined, { v1Id })).not.toThrow();
+});
+
+test.each([0, -1, 1.5, Number.NaN, '100'])('refuses a cap of %o', (entriesMax) => {
+  expect(() => memoryReplayStore({ entriesMax: entriesMax as number })).toThrow(TypeError);
+});
+
+test('refuses to work in a worker of node:cluster, where each would accept the same proof', async () => {
+  const program = fileURLToPath(new URL('./testing/cluster-worker.ts', import.meta.url));
+  const child = fork(program, [], { stdio: 'pipe' });
+  const [said] = await once(child, 'message');
+  expect(said).toEqual({ name: 'TypeError' });
+});

@@ -1,0 +1,54 @@
+import { ProofError, type ProofErrorCode, UnavailableError, type UnavailableErrorCode } from '@ori/proof';
+import { expect, test } from 'vitest';
+import { toRefusal } from './refusal.ts';
+
+const UNAUTHORIZED: ProofErrorCode[] = [
+  'proof_missing',
+  'proof_malformed',
+  'proof_version_not_accepted',
+  'request_not_coverable',
+  'proof_expired',
+  'proof_not_yet_valid',
+  'key_unknown',
+  'signature_invalid',
+  'nonce_replayed',
+  'nonce_not_issued',
+  'proof_before_fence',
+];
+const UNAVAILABLE: UnavailableErrorCode[] = [
+  'keys_unavailable',
+  'replay_store_unavailable',
+  'replay_store_unsafe',
+  'replay_store_full',
+];
+
+test.each(UNAUTHORIZED)('answers %s with 401 and a challenge', (code) => {
+  const refusal = toRefusal(new ProofError(code, 'internal'));
+  expect(refusal?.status).toBe(401);
+  expect(refusal?.headers['www-authenticate']).toBe('Ori-Proof');
+  expect(JSON.parse(refusal?.body ?? '')).toEqual({ error: { code, message: expect.any(String) } });
+});
+
+test('answers body_too_large with 413', () => {
+  expect(toRefusal(new ProofError('body_too_large', 'internal'))?.status).toBe(413);
+});
+
+test.each(UNAVAILABLE)('answers %s with 503', (code) => {
+  const refusal = toRefusal(new UnavailableError(code, 'internal'));
+  expect(refusal?.status).toBe(503);
+  expect(JSON.parse(refusal?.body ?? '').error.code).toBe(code);
+});
+
+test('names the pause after which to sign again', () => {
+  const error = new ProofError('proof_before_fence', 'internal', { retryAfterSeconds: 3 });
+  expect(toRefusal(error)?.headers['retry-after']).toBe('3');
+});
+
+test('tells the peer nothing of the inside', () => {
+  const error = new UnavailableError('keys_unavailable', 'secret-host:6379', { cause: new Error('secret') });
+  expect(JSON.stringify(toRefusal(error))).not.toContain('secret');
+});
+
+test.each([new TypeError('x'), new Error('x'), 'x', undefined])('has no answer to %o', (error) => {
+  expect(toRefusal(error)).toBeUndefined();
+});

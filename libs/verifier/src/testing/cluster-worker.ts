@@ -1,0 +1,18 @@
+import cluster from 'node:cluster';
+import { memoryReplayStore } from '../memory-replay-store.ts';
+
+/** Tells the test that forked it what a worker of node:cluster gets. */
+if (cluster.isPrimary) {
+  const worker = cluster.fork();
+  worker.on('message', (said) => {
+    process.send?.(said);
+    worker.kill();
+  });
+} else {
+  try {
+    memoryReplayStore();
+    process.send?.({ name: 'no error' });
+  } catch (error) {
+    process.send?.({ name: error instanceof Error ? error.name : 'no error' });
+  }
+}
