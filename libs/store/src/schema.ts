@@ -1,4 +1,10 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type {
+  ByokCredentialsTable,
+  GuardrailKeyAssignmentsTable,
+  GuardrailMemberAssignmentsTable,
+  GuardrailsTable,
+} from './schema-management.ts';
 
 /** An instant that the database sets when the row is written and nobody changes. */
 type CreatedAt = ColumnType<Date, Date | undefined, never>;
@@ -125,7 +131,7 @@ export interface SwitchesTable {
   enabled: boolean;
 }
 
-/** Every table of the database, as Kysely needs it. BYOK and guardrails come with their own migrations. */
+/** Every table of the database, as Kysely needs it. */
 export interface Schema {
   organizations: OrganizationsTable;
   workspaces: WorkspacesTable;
@@ -137,4 +143,8 @@ export interface Schema {
   intern_icons: InternIconsTable;
   signing_keys: SigningKeysTable;
   switches: SwitchesTable;
+  byok_credentials: ByokCredentialsTable;
+  guardrails: GuardrailsTable;
+  guardrail_key_assignments: GuardrailKeyAssignmentsTable;
+  guardrail_member_assignments: GuardrailMemberAssignmentsTable;
 }

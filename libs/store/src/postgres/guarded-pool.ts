@@ -1,7 +1,11 @@
+import { once } from 'node:events';
 import { Socket } from 'node:net';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from '../store-unavailable.ts';
+
+/** How long a server may take to end a connection that is closed in order. */
+const FAREWELL_MS = 500;
 
 /** A client that knows its own socket, so that a connection to a frozen server can be dropped at once. */
 class SocketClient extends pg.Client {
@@ -73,10 +77,13 @@ export function createGuardedPool(config: pg.PoolConfig, connectTimeoutMs: numbe
       return guardClient(client);
     },
     async end() {
+      await pool.end();
+      // pg does not wait until the server has taken its leave; a server that never does would keep Node alive.
+      const closed = [...sockets].map((socket) => once(socket, 'close'));
       const abandon = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
-      }, 1000);
-      await pool.end();
+      }, FAREWELL_MS);
+      await Promise.allSettled(closed);
       clearTimeout(abandon);
     },
   };

@@ -57,11 +57,16 @@ describe('a PostgreSQL that fails', () => {
     });
   });
 
-  it('that is frozen does not keep the store from being closed', async () => {
+  it('that is frozen does not keep the process alive once the store is closed', async () => {
+    const sockets = () =>
+      process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap').length;
+    const before = sockets();
     await withStore({ poolMax: 2 }, async (db) => {
       await askAll(db, 2);
+      expect(sockets()).toBe(before + 2);
       await server.freeze();
     }).finally(() => server.thaw());
+    expect(sockets()).toBe(before);
   });
 
   it('that cut every idle connection costs nobody an answer', async () => {

@@ -1,0 +1,114 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { generateKekRing, parseKekRing } from './kek-ring.ts';
+import { SealingError } from './sealing-error.ts';
+
+const K = 'c2VjcmV0LWNhbmFyeS1rZXktbWF0ZXJpYWwtMzJieXQ';
+const key = { kty: 'oct', kid: 'kek-1', k: K };
+
+function refusal(text: string): SealingError {
+  try {
+    parseKekRing(text);
+  } catch (error) {
+    if (error instanceof SealingError) return error;
+    throw error;
+  }
+  throw new Error('accepted');
+}
+
+describe('a KEK ring', () => {
+  it('seals with its first key and opens with each', () => {
+    const ring = parseKekRing(
+      JSON.stringify({ keys: [key, { ...key, kid: 'kek-0', k: K.replace('c', 'd') }] }),
+    );
+    expect(ring.primary.kid).toBe('kek-1');
+    expect(ring.kids).toEqual(['kek-1', 'kek-0']);
+    expect(
+      ring
+        .key('kek-0')
+        ?.export()
+        .equals(Buffer.from(K.replace('c', 'd'), 'base64url')),
+    ).toBe(true);
+    expect(ring.key('kek-2')).toBeUndefined();
+  });
+
+  it('is generated with 256 random bits and a kid of its own, each time others', () => {
+    const [one, other] = [parseKekRing(generateKekRing()), parseKekRing(generateKekRing())];
+    expect(one.primary.key.symmetricKeySize).toBe(32);
+    expect(one.primary.kid).not.toBe(other.primary.kid);
+    expect(one.primary.key.equals(other.primary.key)).toBe(false);
+  });
+
+  it('prints no key material, however it is printed', () => {
+    const ring = parseKekRing(JSON.stringify({ keys: [key] }));
+    for (const shown of [
+      inspect(ring, { depth: 10, showHidden: true }),
+      JSON.stringify(ring),
+      String(ring),
+    ]) {
+      expect(shown).not.toContain(K);
+      expect(shown).not.toContain(Buffer.from(K, 'base64url').toString('hex'));
+    }
+    expect(JSON.stringify(ring)).toBe('{"kids":["kek-1"]}');
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ['no key', { keys: [] }, /^keys: expected at least one key$/],
+    ['no array', { keys: { 0: key } }, /^keys: expected an array/],
+    ['no keys at all', {}, /^keys: expected an array/],
+    ['a key of 128 bits', { keys: [{ ...key, k: K.slice(0, 22) }] }, /^keys\[0\]\.k: expected 256 bits/],
+    [
+      'a key of 264 bits',
+      { keys: [{ ...key, k: `${K.slice(0, 43)}A` }] },
+      /^keys\[0\]\.k: expected 256 bits/,
+    ],
+    [
+      'base64 instead of base64url',
+      { keys: [{ ...key, k: K.replace('c', '+') }] },
+      /^keys\[0\]\.k: expected 256/,
+    ],
+    [
+      'a second spelling of the same bytes',
+      { keys: [{ ...key, k: `${K.slice(0, 42)}R` }] },
+      /^keys\[0\]\.k: expected/,
+    ],
+    ['a key of zeros', { keys: [{ ...key, k: 'A'.repeat(43) }] }, /^keys\[0\]\.k: expected random bytes$/],
+    ['a key without kid', { keys: [{ kty: 'oct', k: K }] }, /^keys\[0\]\.kid: expected a string$/],
+    ['two keys of one kid', { keys: [key, key] }, /^keys\[1\]\.kid: expected a kid that no other key has$/],
+    ['a key of another kind', { keys: [{ ...key, kty: 'OKP' }] }, /^keys\[0\]\.kty: expected "oct"$/],
+    [
+      'a key for another algorithm',
+      { keys: [{ ...key, alg: 'A128KW' }] },
+      /^keys\[0\]\.alg: expected "A256GCMKW"/,
+    ],
+    ['a key to sign with', { keys: [{ ...key, use: 'sig' }] }, /^keys\[0\]\.use: expected "enc"/],
+    [
+      'a member that is not known',
+      { keys: [{ ...key, [K]: K }] },
+      /^keys\[0\]: holds a member that is not known$/,
+    ],
+    ['an array', [key], /^ring: /],
+    [
+      'too many keys',
+      { keys: Array.from({ length: 17 }, (_, i) => ({ ...key, kid: `${i}` })) },
+      /^keys: expected at most/,
+    ],
+  ])('is refused with %s, by place and without a quotation', (_what, value, complaint) => {
+    const error = refusal(JSON.stringify(value));
+    expect(error).toMatchObject({ name: 'SealingError', code: 'invalid_kek_ring' });
+    expect(error.complaints).toEqual([expect.stringMatching(complaint)]);
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(K.slice(0, 20));
+  });
+
+  it('is refused with every complaint at once', () => {
+    const error = refusal(JSON.stringify({ keys: [{ kty: 'RSA', kid: '', k: 'x' }], more: 1 }));
+    expect(error.complaints).toHaveLength(4);
+  });
+
+  it('that is not JSON is refused without a quotation', () => {
+    const error = refusal(`${K} is not JSON`);
+    expect(error.complaints).toEqual(['ring: expected JSON']);
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(K.slice(0, 8));
+    expect(error.cause).toBeUndefined();
+  });
+});
