@@ -206,8 +206,13 @@ function isClient(
   body: URLSearchParams,
   client: { id: string; secret: string },
 ): boolean {
-  const basic = Buffer.from(`${client.id}:${client.secret}`).toString('base64');
-  if (request.headers.authorization === `Basic ${basic}`) return true;
+  const [, credentials = ''] = /^Basic ([A-Za-z0-9+/]+=*)$/.exec(request.headers.authorization ?? '') ?? [];
+  // RFC 6749, 2.3.1: both halves are form-encoded.
+  const [id = '', secret = ''] = Buffer.from(credentials, 'base64')
+    .toString()
+    .split(':')
+    .map(decodeURIComponent);
+  if (id === client.id && secret === client.secret) return true;
   return body.get('client_id') === client.id && body.get('client_secret') === client.secret;
 }
 

@@ -13,7 +13,9 @@ export interface ServerProcessOptions {
   readonly ready: RegExp;
   readonly farewell: Farewell;
   readonly account?: Account | undefined;
-  readonly environment?: Record<string, string>;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Told every line that the server writes to either stream. */
+  readonly hear?: (line: string) => void;
 }
 
 /** A server that is started, stopped, killed and frozen, again and again, with the same arguments. */
@@ -45,7 +47,7 @@ export class ServerProcess {
     child.once('exit', () => {
       if (this.#child === child) this.#child = undefined;
     });
-    await readiness(child, program, this.#options.ready);
+    await readiness(child, this.#options);
     child.unref();
     unreferenced(child);
   }
@@ -93,16 +95,17 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-function readiness(child: ChildProcess, program: string, ready: RegExp): Promise<void> {
+function readiness(child: ChildProcess, { program, ready, hear }: ServerProcessOptions): Promise<void> {
   const lastWords: string[] = [];
   return new Promise((resolve, reject) => {
-    const hear = (line: string) => {
+    const listen = (line: string) => {
+      hear?.(line);
       lastWords.push(line);
       if (lastWords.length > 20) lastWords.shift();
       if (ready.test(line)) resolve();
     };
-    if (child.stdout) createInterface(child.stdout).on('line', hear);
-    if (child.stderr) createInterface(child.stderr).on('line', hear);
+    if (child.stdout) createInterface(child.stdout).on('line', listen);
+    if (child.stderr) createInterface(child.stderr).on('line', listen);
     child.once('error', reject);
     child.once('exit', (code, signal) => {
       reject(new Error(`${program} ended (${signal ?? code}) before it was ready:\n${lastWords.join('\n')}`));

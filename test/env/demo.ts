@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from '@ori/store';
+import {
+  addMember,
+  addSigningKey,
+  addSubject,
+  createApiKey,
+  createIntern,
+  createOrganization,
+  createUser,
+  createWorkspace,
+} from '@ori/store/admin';
+import type { KekRing } from '@ori/store/sealing';
+
+/** Where the signing seeds are sealed to. */
+export interface DemoHome {
+  readonly issuer: string;
+  readonly baseUrl: string;
+  readonly sealer: KekRing;
+}
+
+/** One organization with one of everything; `ada`, a subject of the issuer, is the member. */
+export interface Demo {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly userId: string;
+  readonly internId: string;
+  /** Of the intern's signing key: 32 bytes. */
+  readonly publicKey: Uint8Array;
+  readonly seed: Uint8Array;
+  readonly apiKey: string;
+}
+
+export async function createDemo(db: Database, home: DemoHome): Promise<Demo> {
+  const { id: organizationId } = await createOrganization(db, { name: 'Analytical Engines' });
+  const { id: workspaceId } = await createWorkspace(db, {
+    organizationId,
+    name: 'Workshop',
+    inProgramme: true,
+  });
+  const { id: userId } = await createUser(db, { name: 'Ada' });
+  await addSubject(db, { userId, issuer: home.issuer, subject: 'ada' });
+  await addMember(db, { workspaceId, userId });
+  const { id: internId } = await createIntern(db, { workspaceId, name: 'intern' });
+  const seed = randomBytes(32);
+  const { publicKey } = await addSigningKey(db, { internId, seed, ...home });
+  const { key: apiKey } = await createApiKey(db, { kind: 'api', name: 'ordinary', workspaceId });
+  return { organizationId, workspaceId, userId, internId, publicKey, seed, apiKey };
+}

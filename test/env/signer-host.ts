@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import { createLogger } from '@ori/service-kit/log';
+import { loadSignerConfig, type SignerParts, startSigner } from '@ori/signer';
+import type { Room } from './room.ts';
+import { ServerProcess } from './server-process.ts';
+
+/** A signer, wherever it runs. */
+export interface SignerHost extends AsyncDisposable {
+  /** Undefined when it runs in this process. */
+  readonly pid: number | undefined;
+  /** Every line of log it wrote; of a process of its own, all of standard output and standard error. */
+  readonly output: readonly string[];
+  /** A graceful stop, by SIGTERM of a process of its own. */
+  stop(): Promise<void>;
+}
+
+export type SignerEnvironment = Readonly<Record<string, string>>;
+
+/** The signer in this process: parts may be brought along. */
+export async function hostInProcess(
+  environment: SignerEnvironment,
+  parts: Partial<SignerParts>,
+): Promise<SignerHost> {
+  const output: string[] = [];
+  const destination = { write: (line: string) => void output.push(line) };
+  const log = createLogger({ service: 'signer', level: 'debug', destination });
+  const signer = await startSigner(loadSignerConfig(environment), { log, ...parts });
+  let running = true;
+  const stop = async () => {
+    if (running) await signer.stop();
+    running = false;
+  };
+  return { pid: undefined, output, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** The signer as an operator starts it: a process with an environment and nothing else. */
+export async function hostAsProcess(environment: SignerEnvironment, room: Room): Promise<SignerHost> {
+  const output: string[] = [];
+  const server = new ServerProcess({
+    room,
+    program: process.execPath,
+    arguments: [join(import.meta.dirname, '../../services/signer/src/main.ts')],
+    ready: /"msg":"listening"/,
+    farewell: 'KILL',
+    environment,
+    hear: (line) => void output.push(line),
+  });
+  await server.start();
+  return {
+    get pid() {
+      return server.pid;
+    },
+    output,
+    stop: () => server.end('SIGTERM'),
+    [Symbol.asyncDispose]: () => server.end('SIGKILL'),
+  };
+}

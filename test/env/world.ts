@@ -1,0 +1,155 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { SignerParts } from '@ori/signer';
+import { openPostgres, type Database as Store } from '@ori/store';
+import { generateKekRing, parseKekRing } from '@ori/store/sealing';
+import { createDemo, type Demo } from './demo.ts';
+import { createHttpClient, type HttpClient, type Reply } from './http-client.ts';
+import { startIssuer, type TestIssuer } from './issuer.ts';
+import type { TokenOptions } from './issuer-tokens.ts';
+import { freePort } from './ports.ts';
+import { createDatabase, type PostgresServer, startPostgres } from './postgres.ts';
+import { type RedisServer, sharedRedisUrl, startRedis } from './redis.ts';
+import { openRoom, type Room } from './room.ts';
+import { providedBackends } from './run.ts';
+import { hostAsProcess, hostInProcess, type SignerEnvironment, type SignerHost } from './signer-host.ts';
+
+export interface WorldOptions {
+  /** The signer as a process of its own, from its environment only. Default: in this process. */
+  readonly process?: boolean;
+  /** Names without `SIGNER_`; turns are unlimited in practice unless set. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** For a signer in this process. */
+  readonly parts?: Partial<SignerParts>;
+  /** Servers to use, and to leave running. Default: the run's shared ones; in a script, new ones. */
+  readonly redis?: Pick<RedisServer, 'url'>;
+  readonly postgres?: Pick<PostgresServer, 'url'>;
+  readonly introspectionClient?: { readonly id: string; readonly secret: string };
+}
+
+/** A signing request; whatever is left out is right. */
+export interface SignOptions {
+  /** Default: a new token of `ada`. Null: no Authorization header. */
+  readonly bearer?: string | null;
+  readonly internId?: string;
+  readonly body?: string | Uint8Array;
+}
+
+/** Redis, PostgreSQL, an issuer, a signer on free ports of loopback, and one of everything in the database. */
+export interface World extends AsyncDisposable {
+  /** Ends in `/v1`; the audience of the tokens too. */
+  readonly baseUrl: string;
+  readonly opsUrl: string;
+  readonly issuer: TestIssuer;
+  readonly demo: Demo;
+  readonly store: Store;
+  readonly http: HttpClient;
+  readonly signer: SignerHost;
+  /** What a process of this signer is started with. */
+  readonly environment: SignerEnvironment;
+  /** The ring that the signer's KEK file holds, as text. */
+  readonly kekText: string;
+  readonly signPath: string;
+  sign(options?: SignOptions): Promise<Reply>;
+  token(options?: TokenOptions): Promise<string>;
+  audit(): Promise<string>;
+  /** Of the ops port. */
+  page(path: '/livez' | '/readyz' | '/metrics'): Promise<Reply>;
+  /** Resolves once `/readyz` is 200. */
+  ready(): Promise<void>;
+}
+
+export const BODY_SHA256 = '8a44725210b9dcd4fefd9f0eca07b70ae45e69274a3105fb25eb426a2cf8bbf4';
+export const SIGN_BODY = JSON.stringify({
+  bodySha256: BODY_SHA256,
+  route: { method: 'POST', path: '/api/invoke' },
+});
+
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  await using stack = new AsyncDisposableStack();
+  const room = stack.use(await openRoom('ori-world'));
+  const [port, opsPort] = await Promise.all([freePort(), freePort()]);
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const redisUrl = options.redis?.url ?? (await ownOrSharedRedis(stack));
+  const client = options.introspectionClient;
+  const issuer = stack.use(
+    await startIssuer({ audience: baseUrl, ...(client && { introspectionClient: client }) }),
+  );
+  const database = stack.use(await createDatabase(await serverOf(options, stack)));
+  const store = openPostgres({ url: database.url, poolMax: 2 });
+  stack.defer(() => store.close());
+  const kekText = generateKekRing();
+  const demo = await createDemo(store, { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) });
+
+  const files = await writeFiles(room, kekText);
+  const environment = {
+    SIGNER_PORT: String(port),
+    SIGNER_OPS_PORT: String(opsPort),
+    SIGNER_DATABASE_URL: database.signerUrl,
+    SIGNER_REDIS_URL: redisUrl,
+    SIGNER_ISSUER: issuer.url,
+    SIGNER_AUDIENCE: baseUrl,
+    SIGNER_KEK_FILE: files.kek,
+    SIGNER_AUDIT_FILE: files.audit,
+    SIGNER_INTROSPECTION_CLIENT_ID: issuer.introspectionClient.id,
+    SIGNER_INTROSPECTION_CLIENT_SECRET: issuer.introspectionClient.secret,
+    SIGNER_TURNS_PER_USER: '1000000',
+    SIGNER_TURNS_PER_ORGANIZATION: '10000000',
+    ...prefixed(options.environment ?? {}),
+  };
+  const signer = stack.use(
+    await (options.process
+      ? hostAsProcess(environment, room)
+      : hostInProcess(environment, options.parts ?? {})),
+  );
+  const http = stack.use(createHttpClient(baseUrl));
+  const opsUrl = `http://127.0.0.1:${opsPort}`;
+  const ops = stack.use(createHttpClient(opsUrl));
+  const signPath = `/v1/interns/${demo.internId}/daemon/sign`;
+  const page: World['page'] = (path) => ops.ask({ path });
+  const ready = async () => {
+    while ((await page('/readyz')).status !== 200) await pause(20);
+  };
+  await ready();
+  const owned = stack.move();
+
+  return {
+    ...{ baseUrl, opsUrl, issuer, demo, store, http, signer, environment, kekText, signPath, page, ready },
+    async sign({ bearer, internId, body = SIGN_BODY } = {}) {
+      const credential = bearer === undefined ? await issuer.token() : bearer;
+      const path = internId === undefined ? signPath : `/v1/interns/${internId}/daemon/sign`;
+      const authorization = credential === null ? [] : ['Authorization', `Bearer ${credential}`];
+      const headers = [...authorization, 'Content-Type', 'application/json'];
+      return http.ask({ method: 'POST', path, headers, body });
+    },
+    token: issuer.token,
+    audit: () => readFile(files.audit, 'utf8'),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** `metadata.reason` of an error envelope. */
+export function reasonOf(reply: Reply): string | undefined {
+  const { error } = JSON.parse(reply.text) as { error?: { metadata?: { reason?: string } } };
+  return error?.metadata?.reason;
+}
+
+async function ownOrSharedRedis(stack: AsyncDisposableStack): Promise<string> {
+  return providedBackends() ? sharedRedisUrl() : stack.use(await startRedis()).url;
+}
+
+async function serverOf({ postgres }: WorldOptions, stack: AsyncDisposableStack) {
+  if (postgres) return { server: postgres };
+  return providedBackends() ? {} : { server: stack.use(await startPostgres()) };
+}
+
+async function writeFiles(room: Room, kekText: string): Promise<{ kek: string; audit: string }> {
+  const kek = join(room.directory, 'kek.json');
+  await writeFile(kek, kekText, { mode: 0o600 });
+  return { kek, audit: join(room.directory, 'audit.jsonl') };
+}
+
+function prefixed(environment: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [`SIGNER_${name}`, value]));
+}
