@@ -1,6 +1,14 @@
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisClient } from './redis.ts';
-import { type TurnCount, TurnLimiterUnavailable, type TurnLimits, type TurnStore } from './turns-store.ts';
+import { createExhaustedKeys } from './turns-exhausted.ts';
+import {
+  type TurnCharge,
+  type TurnCount,
+  TurnLimiterUnavailable,
+  type TurnLimits,
+  type TurnScope,
+  type TurnStore,
+} from './turns-store.ts';
 
 /**
  * Counts one turn unless the limit is reached: a refused turn changes nothing, so that giving back a charge always
@@ -41,7 +49,9 @@ interface Charged extends TurnCount {
 
 /**
  * Turn counters in Redis, one key each, charged by two commands sent in the same tick (in a Cluster the keys live
- * apart). When only one of them is charged, that one is given back. There is no second store to fall back to.
+ * apart). When one of them refuses, the other is given back. A counter that lately refused is asked alone first, so
+ * that somebody who goes on asking past a limit does not even for a moment take turns from others. There is no second
+ * store to fall back to.
  */
 export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnStore {
   const limiter = (points: number) =>
@@ -52,52 +62,52 @@ export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnSt
       duration: limits.windowSeconds,
       customIncrTtlLuaScript: CHARGE_SCRIPT,
     });
-  const user = limiter(limits.user);
-  const organization = limiter(limits.organization);
+  const limiters = { user: limiter(limits.user), organization: limiter(limits.organization) };
+  const exhausted = createExhaustedKeys();
   redis.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
   const refund = (key: string, { windowEndMs }: Charged) =>
     (redis as RedisClient & RefundCommand).oriTurnRefund(key, windowEndMs);
 
+  function steps(keys: TurnCharge): readonly (readonly TurnScope[])[] {
+    if (exhausted.has(keys.user)) return [['user'], ['organization']];
+    if (exhausted.has(keys.organization)) return [['organization'], ['user']];
+    return [['user', 'organization']];
+  }
+
   return {
-    async take(charge) {
-      const [ofUser, ofOrganization] = await Promise.allSettled([
-        user.charge(charge.user),
-        organization.charge(charge.organization),
-      ]);
-      const counts = { user: outcome(ofUser), organization: outcome(ofOrganization) };
-      const giveBack = async () => {
-        if (chargedAlone(counts.user, counts.organization)) await refund(charge.user, counts.user);
-        if (chargedAlone(counts.organization, counts.user))
-          await refund(charge.organization, counts.organization);
-      };
-      if (counts.user instanceof Error || counts.organization instanceof Error) {
+    async take(keys) {
+      const charged = new Map<TurnScope, Charged>();
+      let failure: unknown;
+      for (const scopes of steps(keys)) {
+        const outcomes = await Promise.allSettled(scopes.map((scope) => limiters[scope].charge(keys[scope])));
+        for (const [index, scope] of scopes.entries()) {
+          const outcome = outcomes[index];
+          if (outcome?.status === 'fulfilled') charged.set(scope, outcome.value);
+          else failure ??= outcome?.reason;
+        }
+        if (failure !== undefined || [...charged.values()].some(({ allowed }) => !allowed)) break;
+      }
+      const refused = [...charged].filter(([, { allowed }]) => !allowed);
+      for (const [scope, { msBeforeReset }] of refused) exhausted.add(keys[scope], msBeforeReset);
+      const giveBack = () =>
+        Promise.all([...charged].map(([scope, count]) => count.allowed && refund(keys[scope], count)));
+      if (failure !== undefined) {
         // Best effort: Redis is in trouble, and the request is refused whatever comes of it.
         giveBack().catch(() => {});
-        const cause = counts.user instanceof Error ? counts.user : counts.organization;
-        throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause });
+        throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause: failure });
       }
-      await giveBack().catch((cause: unknown) => {
-        throw new TurnLimiterUnavailable('a refused turn could not be given back', { cause });
-      });
-      return { user: counts.user, organization: counts.organization };
+      if (refused.length > 0) {
+        await giveBack().catch((cause: unknown) => {
+          throw new TurnLimiterUnavailable('a refused turn could not be given back', { cause });
+        });
+      }
+      return Object.fromEntries(charged);
     },
   };
 }
 
 interface RefundCommand {
   oriTurnRefund(key: string, windowEndMs: number): Promise<number>;
-}
-
-function outcome(settled: PromiseSettledResult<Charged>): Charged | Error {
-  if (settled.status === 'fulfilled') return settled.value;
-  return settled.reason instanceof Error
-    ? settled.reason
-    : new Error('unknown failure', { cause: settled.reason });
-}
-
-function chargedAlone(one: Charged | Error, other: Charged | Error): one is Charged {
-  if (one instanceof Error || !one.allowed) return false;
-  return other instanceof Error || !other.allowed;
 }
 
 class WindowLimiter extends RateLimiterRedis {

@@ -1,8 +1,7 @@
-/** The counters one turn is charged to, by key. */
-export interface TurnCharge {
-  readonly user: string;
-  readonly organization: string;
-}
+export type TurnScope = 'user' | 'organization';
+
+/** The keys of the counters one turn is charged to. */
+export type TurnCharge = Readonly<Record<TurnScope, string>>;
 
 export interface TurnCount {
   readonly allowed: boolean;
@@ -11,10 +10,8 @@ export interface TurnCount {
   readonly msBeforeReset: number;
 }
 
-export interface TurnCounts {
-  readonly user: TurnCount;
-  readonly organization: TurnCount;
-}
+/** A counter that need not be asked, because the other one already refused, is left out. */
+export type TurnCounts = Readonly<Partial<Record<TurnScope, TurnCount>>>;
 
 export interface TurnLimits {
   readonly user: number;
@@ -23,7 +20,7 @@ export interface TurnLimits {
 }
 
 export interface TurnStore {
-  /** Charges both or neither. @throws {TurnLimiterUnavailable} */
+  /** Charges both counters or neither. @throws {TurnLimiterUnavailable} */
   take(charge: TurnCharge): Promise<TurnCounts>;
 }
 

@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import type { RedisClient } from './redis.ts';
 import { createMemoryTurns } from './turns-memory.ts';
 import { createRedisTurns } from './turns-redis.ts';
-import type { TurnCharge, TurnCounts } from './turns-store.ts';
+import type { TurnCounts, TurnScope } from './turns-store.ts';
 
-export { TurnLimiterUnavailable } from './turns-store.ts';
-
-export type TurnScope = 'user' | 'organization';
+export { TurnLimiterUnavailable, type TurnScope } from './turns-store.ts';
 
 export interface TurnPolicy {
   readonly scope: TurnScope;
@@ -56,8 +54,10 @@ export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
   const store = 'redis' in options ? createRedisTurns(options.redis, limits) : createMemoryTurns(limits);
   return {
     async take({ userId, organizationId }) {
-      const charge = { user: turnKey('user', userId), organization: turnKey('organization', organizationId) };
-      const counts = await store.take(charge satisfies TurnCharge);
+      const counts = await store.take({
+        user: turnKey('user', userId),
+        organization: turnKey('organization', organizationId),
+      });
       return verdict(counts, policies);
     },
   };
@@ -69,10 +69,16 @@ export function turnKey(scope: TurnScope, id: string): string {
 }
 
 function verdict(counts: TurnCounts, policies: readonly TurnPolicy[]): TurnVerdict {
-  const states = policies.map((policy) => {
-    const { allowed, used, msBeforeReset } = counts[policy.scope];
-    const resetSeconds = Math.max(1, Math.ceil(msBeforeReset / 1000));
-    return { ...policy, allowed, remaining: Math.max(0, policy.limit - used), resetSeconds };
+  const states = policies.flatMap((policy) => {
+    const count = counts[policy.scope];
+    if (count === undefined) return [];
+    const resetSeconds = Math.max(1, Math.ceil(count.msBeforeReset / 1000));
+    return {
+      ...policy,
+      allowed: count.allowed,
+      remaining: Math.max(0, policy.limit - count.used),
+      resetSeconds,
+    };
   });
   const refused = states.filter((state) => !state.allowed);
   // Of two refusals the later one to end, else the one with fewer turns left.
@@ -80,7 +86,7 @@ function verdict(counts: TurnCounts, policies: readonly TurnPolicy[]): TurnVerdi
     refused.length > 0
       ? refused.sort((a, b) => b.resetSeconds - a.resetSeconds)
       : states.sort((a, b) => a.remaining - b.remaining);
-  if (telling === undefined) throw new TypeError('there is no policy');
+  if (telling === undefined) throw new TypeError('no counter was asked');
   const { scope, limit, remaining, resetSeconds } = telling;
   const told = { scope, limit, resetSeconds, policies };
   if (refused.length === 0) return { allowed: true, remaining, ...told };

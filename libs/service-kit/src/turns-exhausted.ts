@@ -1,0 +1,22 @@
+const KEYS_MAX = 10_000;
+
+/**
+ * Counters that lately had no turn left, until their window ends: a hint about which counter to ask first, never a
+ * verdict. It forgets the oldest when there are too many.
+ */
+export function createExhaustedKeys(now: () => number = Date.now) {
+  const until = new Map<string, number>();
+  return {
+    add(key: string, forMs: number): void {
+      until.delete(key);
+      until.set(key, now() + forMs);
+      const [oldest] = until.keys();
+      if (until.size > KEYS_MAX && oldest !== undefined) until.delete(oldest);
+    },
+    has(key: string): boolean {
+      const end = until.get(key);
+      if (end !== undefined && end <= now()) until.delete(key);
+      return end !== undefined && end > now();
+    },
+  };
+}

@@ -1,0 +1,307 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisServer, sharedRedisUrl, startRedis } from '../../../test/env/redis.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
+import { connectRedis, type RedisClient } from './redis.ts';
+import { Secret } from './secret.ts';
+import { createTurnLimiter, type TurnLimiter, TurnLimiterUnavailable, turnKey } from './turns.ts';
+
+const limits = { turnsPerUser: 3, turnsPerOrganization: 5, windowSeconds: 60 };
+
+let redis: RedisClient;
+beforeAll(async () => {
+  redis = connectRedis(new Secret(sharedRedisUrl()), {
+    purpose: 'turns-test',
+    commandTimeoutMs: 5000,
+    socketTimeoutMs: 5000,
+  });
+  await new Promise((resolve) => redis.once('ready', resolve));
+});
+afterAll(() => redis.disconnect());
+
+const person = (userId: string = randomUUID(), organizationId: string = randomUUID()) => ({
+  userId,
+  organizationId,
+});
+
+async function takeMany(
+  limiter: TurnLimiter,
+  who: ReturnType<typeof person>,
+  times: number,
+): Promise<number> {
+  const verdicts = await Promise.all(Array.from({ length: times }, () => limiter.take(who)));
+  return verdicts.filter(({ allowed }) => allowed).length;
+}
+
+const used = async (scope: 'user' | 'organization', id: string) =>
+  Number((await redis.get(turnKey(scope, id))) ?? 0);
+
+describe.each([
+  ['in memory', () => ({ memory: true as const })],
+  ['on Redis', () => ({ redis })],
+])('turns %s', (_name, store) => {
+  const limiter = (more: Partial<typeof limits> = {}) =>
+    createTurnLimiter({ ...limits, ...more, ...store() });
+
+  it('are taken up to the user’s limit, and tell what is left', async () => {
+    const turns = limiter();
+    const who = person();
+    const verdicts = [
+      await turns.take(who),
+      await turns.take(who),
+      await turns.take(who),
+      await turns.take(who),
+    ];
+    expect(verdicts.map(({ allowed, remaining, scope }) => [allowed, remaining, scope])).toEqual([
+      [true, 2, 'user'],
+      [true, 1, 'user'],
+      [true, 0, 'user'],
+      [false, 0, 'user'],
+    ]);
+    const { retryAfterSeconds, resetSeconds } = verdicts[3] ?? {};
+    expect(retryAfterSeconds).toBe(resetSeconds);
+    expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
+    expect(retryAfterSeconds).toBeLessThanOrEqual(60);
+    expect(Number.isInteger(retryAfterSeconds)).toBe(true);
+    expect(verdicts[0]).not.toHaveProperty('retryAfterSeconds');
+  });
+
+  it('are taken up to the organization’s limit, whoever takes them', async () => {
+    const turns = limiter();
+    const { organizationId } = person();
+    const allowed: boolean[] = [];
+    for (let user = 0; user < 7; user++)
+      allowed.push((await turns.take(person(undefined, organizationId))).allowed);
+    expect(allowed).toEqual([true, true, true, true, true, false, false]);
+    expect((await turns.take(person(undefined, organizationId))).scope).toBe('organization');
+  });
+
+  it('refused for the user cost the organization nothing', async () => {
+    const turns = limiter();
+    const who = person();
+    await takeMany(turns, who, 3);
+    for (let refused = 0; refused < 20; refused++) expect((await turns.take(who)).allowed).toBe(false);
+    const { organizationId } = who;
+    expect(await takeMany(turns, person(undefined, organizationId), 1)).toBe(1);
+    expect(await takeMany(turns, person(undefined, organizationId), 1)).toBe(1);
+    expect(await takeMany(turns, person(undefined, organizationId), 1)).toBe(0);
+  });
+
+  it('refused for the organization cost the user nothing', async () => {
+    const turns = limiter();
+    const full = person().organizationId;
+    for (let user = 0; user < 5; user++) await turns.take(person(undefined, full));
+    const { userId } = person();
+    for (let refused = 0; refused < 20; refused++)
+      expect((await turns.take(person(userId, full))).allowed).toBe(false);
+    const elsewhere = person(userId);
+    for (let turn = 0; turn < 3; turn++) expect((await turns.take(elsewhere)).allowed).toBe(true);
+    expect((await turns.take(elsewhere)).allowed).toBe(false);
+  });
+
+  it('are free again in a new window, and refusals do not prolong the old one', async () => {
+    const turns = limiter({ windowSeconds: 1 });
+    const who = person();
+    expect(await takeMany(turns, who, 10)).toBe(3);
+    for (let wait = 0; wait < 6; wait++) {
+      await sleep(190);
+      await turns.take(who);
+    }
+    expect(await takeMany(turns, who, 10)).toBeGreaterThanOrEqual(2);
+  });
+
+  it('keep users apart whatever their ids hold', async () => {
+    const turns = limiter({ turnsPerUser: 1, turnsPerOrganization: 100 });
+    const { organizationId } = person();
+    const tag = randomUUID();
+    for (const id of [
+      `${tag}`,
+      `${tag}}`,
+      `{${tag}`,
+      `${tag}:`,
+      `${tag} `,
+      `${tag}\u0000`,
+      `${tag.toUpperCase()}`,
+    ]) {
+      expect((await turns.take({ userId: id, organizationId })).allowed).toBe(true);
+    }
+  });
+
+  it('never exceed a limit when everyone takes at once', async () => {
+    const turns = limiter({ turnsPerUser: 50, turnsPerOrganization: 120 });
+    const { organizationId } = person();
+    const users = [randomUUID(), randomUUID(), randomUUID()];
+    const allowed = await Promise.all(
+      users.map((userId) => takeMany(turns, { userId, organizationId }, 100)),
+    );
+    for (const count of allowed) expect(count).toBeLessThanOrEqual(50);
+    expect(allowed.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(120);
+  });
+});
+
+describe('turns on Redis', () => {
+  it('are counted under hashed names, which expire', async () => {
+    const who = person('alice}@example.org');
+    await createTurnLimiter({ ...limits, redis }).take(who);
+    expect(turnKey('user', 'alice}@example.org')).toMatch(/^ori:turns:user:\{[0-9a-f]{64}\}$/);
+    expect(turnKey('organization', 'o')).toMatch(/^ori:turns:organization:\{[0-9a-f]{64}\}$/);
+    for (const key of [turnKey('user', who.userId), turnKey('organization', who.organizationId)]) {
+      const ttl = await redis.pttl(key);
+      expect(ttl).toBeGreaterThan(0);
+      expect(ttl).toBeLessThanOrEqual(60_000);
+      await redis.del(key);
+    }
+  });
+
+  it('are exact over eight limiters at once, and leave both counters exact', async () => {
+    const limiters = Array.from({ length: 8 }, () =>
+      createTurnLimiter({ redis, turnsPerUser: 60, turnsPerOrganization: 1000, windowSeconds: 60 }),
+    );
+    const who = person();
+    const allowed = await Promise.all(limiters.map((limiter) => takeMany(limiter, who, 50)));
+    expect(allowed.reduce((sum, count) => sum + count, 0)).toBe(60);
+    expect(await used('user', who.userId)).toBe(60);
+    expect(await used('organization', who.organizationId)).toBe(60);
+  });
+
+  it('leave exactly the allowed turns in the counters after many refusals for either reason', async () => {
+    const limiter = createTurnLimiter({
+      redis,
+      turnsPerUser: 40,
+      turnsPerOrganization: 100,
+      windowSeconds: 60,
+    });
+    const { organizationId } = person();
+    const users = Array.from({ length: 4 }, () => randomUUID());
+    const allowed = await Promise.all(
+      users.map((userId) => takeMany(limiter, { userId, organizationId }, 100)),
+    );
+    const total = allowed.reduce((sum, count) => sum + count, 0);
+    expect(total).toBeLessThanOrEqual(100);
+    expect(await used('organization', organizationId)).toBe(total);
+    for (const [index, userId] of users.entries()) expect(await used('user', userId)).toBe(allowed[index]);
+  });
+
+  it('are never given back to a later window', async () => {
+    const limiter = createTurnLimiter({ ...limits, redis, turnsPerOrganization: 0 });
+    const who = person();
+    const key = turnKey('user', who.userId);
+    // The refund meets a key whose window ended and began anew after the charge.
+    const refund = Reflect.get(redis, 'oriTurnRefund').bind(redis);
+    Reflect.set(redis, 'oriTurnRefund', async (...args: unknown[]) => {
+      await redis.set(key, 2, 'PX', 30_000);
+      return refund(...args);
+    });
+    try {
+      expect((await limiter.take(who)).allowed).toBe(false);
+    } finally {
+      Reflect.set(redis, 'oriTurnRefund', refund);
+    }
+    expect(await redis.get(key)).toBe('2');
+  });
+
+  it('make no counter out of a refund whose window is over', async () => {
+    const limiter = createTurnLimiter({ ...limits, redis, turnsPerOrganization: 0 });
+    const who = person();
+    const key = turnKey('user', who.userId);
+    const refund = Reflect.get(redis, 'oriTurnRefund').bind(redis);
+    Reflect.set(redis, 'oriTurnRefund', async (...args: unknown[]) => {
+      await redis.del(key);
+      return refund(...args);
+    });
+    try {
+      await limiter.take(who);
+    } finally {
+      Reflect.set(redis, 'oriTurnRefund', refund);
+    }
+    expect(await redis.exists(key)).toBe(0);
+  });
+
+  it('end a window that somebody made endless', async () => {
+    const who = person();
+    const key = turnKey('user', who.userId);
+    await redis.set(key, 1);
+    expect((await createTurnLimiter({ ...limits, redis }).take(who)).remaining).toBe(1);
+    expect(await redis.pttl(key)).toBeGreaterThan(0);
+  });
+
+  it('of somebody who goes on asking past a limit do not touch the other counter', async () => {
+    const turns = createTurnLimiter({ ...limits, redis });
+    const who = person();
+    const key = turnKey('organization', who.organizationId);
+    await takeMany(turns, who, 4);
+    // Touching it would fail from now on.
+    await redis.del(key);
+    await redis.lpush(key, 'not a counter');
+    expect(await turns.take(who)).toMatchObject({ allowed: false, scope: 'user', remaining: 0 });
+    await redis.del(key);
+    // The hint is not a verdict: when there is room after all, the turn is charged to both.
+    await redis.set(turnKey('user', who.userId), 2, 'PX', 30_000);
+    expect(await turns.take(who)).toMatchObject({ allowed: true, scope: 'user', remaining: 0 });
+    expect(await used('organization', who.organizationId)).toBe(1);
+    await redis.del(key);
+  });
+
+  it('are unavailable, and charged to nobody, when one counter cannot be read', async () => {
+    const who = person();
+    const key = turnKey('organization', who.organizationId);
+    await redis.lpush(key, 'not a counter');
+    const limiter = createTurnLimiter({ ...limits, redis });
+    await expect(limiter.take(who)).rejects.toBeInstanceOf(TurnLimiterUnavailable);
+    await expect.poll(() => used('user', who.userId)).toBe(0);
+    await redis.del(key);
+  });
+});
+
+describe('turns without Redis', () => {
+  let server: RedisServer;
+  let client: RedisClient;
+  beforeAll(async () => {
+    server = await startRedis();
+    client = connectRedis(new Secret(server.url), { purpose: 'turns-test' });
+    await new Promise((resolve) => client.once('ready', resolve));
+  });
+  afterAll(async () => {
+    client.disconnect();
+    await server[Symbol.asyncDispose]();
+  });
+
+  it('are never allowed, and are counted again once it is back', async () => {
+    const limiter = createTurnLimiter({ ...limits, redis: client });
+    const who = person();
+    expect((await limiter.take(who)).allowed).toBe(true);
+    await server.freeze();
+    await expect(limiter.take(who)).rejects.toMatchObject({ code: 'turn_limiter_unavailable' });
+    await server.thaw();
+    await server.kill();
+    await expect(limiter.take(who)).rejects.toBeInstanceOf(TurnLimiterUnavailable);
+    await server.start();
+    await expect
+      .poll(() =>
+        limiter.take(person()).then(
+          ({ allowed }) => allowed,
+          () => false,
+        ),
+      )
+      .toBe(true);
+  });
+});
+
+describe('the headers of a verdict', () => {
+  const policies = [
+    { scope: 'user', limit: 60, windowSeconds: 60 },
+    { scope: 'organization', limit: 600, windowSeconds: 60 },
+  ] as const;
+
+  it('tell the policy, what is left and, on a refusal, when to come again', () => {
+    const base = { policies, scope: 'user', limit: 60, resetSeconds: 7 } as const;
+    expect(rateLimitHeaders({ ...base, allowed: true, remaining: 12 })).toEqual({
+      RateLimit: '"user";r=12;t=7',
+      'RateLimit-Policy': '"user";q=60;w=60, "organization";q=600;w=60',
+    });
+    expect(rateLimitHeaders({ ...base, allowed: false, remaining: 0, retryAfterSeconds: 7 })).toMatchObject({
+      'Retry-After': '7',
+    });
+  });
+});
