@@ -6,7 +6,8 @@ export {
   hashApiKey,
   type NewApiKey,
 } from './queries/admin/api-keys.ts';
-export { createIntern, type NewIntern, setIcon } from './queries/admin/interns.ts';
+export { setIcon } from './queries/admin/icons.ts';
+export { createIntern, type NewIntern } from './queries/admin/interns.ts';
 export { addMember, removeMember, revokeSessions } from './queries/admin/members.ts';
 export {
   createOrganization,

@@ -2,10 +2,16 @@ import type { Migration } from 'kysely/migration';
 import * as tenants from './0001-tenants.ts';
 import * as interns from './0002-interns.ts';
 import * as grants from './0003-grants.ts';
+import * as byok from './0004-byok.ts';
+import * as guardrails from './0005-guardrails.ts';
+import * as rowLevelSecurity from './0006-row-level-security.ts';
 
 /** In order. A migration that was released is never changed; what changes the database is a new file here. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-tenants': tenants,
   '0002-interns': interns,
   '0003-grants': grants,
+  '0004-byok': byok,
+  '0005-guardrails': guardrails,
+  '0006-row-level-security': rowLevelSecurity,
 };

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Database } from '../../database.ts';
-import { type IconMediaType, INTERN_STATUSES, type InternProgress, type InternStatus } from '../../schema.ts';
-import { AdminError, judged, requireInput } from './admin-error.ts';
+import { INTERN_STATUSES, type InternProgress, type InternStatus } from '../../schema.ts';
+import { judged, requireInput } from './admin-error.ts';
 import { organizationOf } from './api-keys.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
 
@@ -86,41 +85,4 @@ export async function createIntern(db: Database, input: NewIntern): Promise<{ id
       .execute(),
   );
   return { id };
-}
-
-const ICON_BYTES_MAX = 1_048_576;
-
-const newIcon = z.strictObject({
-  internId: idSchema,
-  mediaType: z.enum(['image/png', 'image/jpeg', 'image/webp']),
-  bytes: z
-    .instanceof(Uint8Array)
-    .refine(
-      (bytes) => bytes.length > 0 && bytes.length <= ICON_BYTES_MAX,
-      `expected 1 to ${ICON_BYTES_MAX} bytes`,
-    ),
-});
-
-/** Replaces the intern's icon; `sha256` is the hash that names it from then on. */
-export async function setIcon(
-  db: Database,
-  input: { readonly internId: string; readonly mediaType: IconMediaType; readonly bytes: Uint8Array },
-): Promise<{ sha256: string }> {
-  const { internId, mediaType, bytes } = requireInput(newIcon, input);
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const icon = { sha256, media_type: mediaType, bytes };
-  await db.kysely.transaction().execute(async (tx) => {
-    const { numUpdatedRows } = await tx
-      .updateTable('interns')
-      .set({ icon_sha256: sha256, updated_at: new Date() })
-      .where('id', '=', internId)
-      .executeTakeFirst();
-    if (numUpdatedRows === 0n) throw new AdminError('not_found', `no intern ${internId}`);
-    await tx
-      .insertInto('intern_icons')
-      .values({ intern_id: internId, ...icon })
-      .onConflict((conflict) => conflict.column('intern_id').doUpdateSet(icon))
-      .execute();
-  });
-  return { sha256 };
 }

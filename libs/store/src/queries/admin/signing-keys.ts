@@ -10,9 +10,8 @@ import { seedContext } from '../../sealing/seed-context.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { idSchema, newId, secondsSchema } from './ids.ts';
 import { requireRoomFor } from './key-intervals.ts';
+import { defaultNotBefore, lockIntern, nowSeconds, requireNoneWaiting } from './key-timing.ts';
 
-/** A key stands in the published set this long before it signs, so that no verifier meets it unknown. */
-export const PUBLISHED_BEFORE_USE_SECONDS = 180;
 /** How long the former key stays good after a new one took over. */
 export const ROTATION_OVERLAP_SECONDS = 60;
 
@@ -124,51 +123,6 @@ export async function retireSigningKey(db: Database, { keyId }: { readonly keyId
     .where('retired_at', 'is', null)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw new AdminError('not_found', `no signing key ${keyId}`);
-}
-
-function nowSeconds(): number {
-  return Math.floor(Date.now() / 1000);
-}
-
-/** Two keys of one intern are judged one after the other, so that together they cannot break what each respects. */
-async function lockIntern(tx: Transaction<Schema>, internId: string): Promise<void> {
-  const row = await tx
-    .selectFrom('interns')
-    .select('id')
-    .where('id', '=', internId)
-    .forUpdate()
-    .executeTakeFirst();
-  if (row === undefined) throw new AdminError('not_found', `no intern ${internId}`);
-}
-
-async function requireNoneWaiting(tx: Transaction<Schema>, internId: string): Promise<void> {
-  const waiting = await tx
-    .selectFrom('signing_keys')
-    .select(['id', 'not_before'])
-    .where('intern_id', '=', internId)
-    .where('retired_at', 'is', null)
-    .where('not_before', '>', nowSeconds())
-    .limit(1)
-    .executeTakeFirst();
-  if (waiting === undefined) return;
-  throw new AdminError(
-    'conflict',
-    `key ${waiting.id} takes over at ${waiting.not_before}: rotate again after that`,
-  );
-}
-
-async function defaultNotBefore(tx: Transaction<Schema>, internId: string): Promise<number> {
-  const now = nowSeconds();
-  const inUse = await tx
-    .selectFrom('signing_keys')
-    .select('id')
-    .where('intern_id', '=', internId)
-    .where('retired_at', 'is', null)
-    .where('not_before', '<=', now)
-    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
-    .limit(1)
-    .executeTakeFirst();
-  return inUse === undefined ? now : now + PUBLISHED_BEFORE_USE_SECONDS;
 }
 
 async function insertKey(

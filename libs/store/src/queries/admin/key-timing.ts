@@ -1,0 +1,51 @@
+import type { Transaction } from 'kysely';
+import type { Schema } from '../../schema.ts';
+import { AdminError } from './admin-error.ts';
+
+/** A key stands in the published set this long before it signs, so that no verifier meets it unknown. */
+export const PUBLISHED_BEFORE_USE_SECONDS = 180;
+
+export function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+/** Two keys of one intern are judged one after the other, so that together they cannot break what each respects. */
+export async function lockIntern(tx: Transaction<Schema>, internId: string): Promise<void> {
+  const row = await tx
+    .selectFrom('interns')
+    .select('id')
+    .where('id', '=', internId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (row === undefined) throw new AdminError('not_found', `no intern ${internId}`);
+}
+
+export async function requireNoneWaiting(tx: Transaction<Schema>, internId: string): Promise<void> {
+  const waiting = await tx
+    .selectFrom('signing_keys')
+    .select(['id', 'not_before'])
+    .where('intern_id', '=', internId)
+    .where('retired_at', 'is', null)
+    .where('not_before', '>', nowSeconds())
+    .limit(1)
+    .executeTakeFirst();
+  if (waiting === undefined) return;
+  throw new AdminError(
+    'conflict',
+    `key ${waiting.id} takes over at ${waiting.not_before}: rotate again after that`,
+  );
+}
+
+export async function defaultNotBefore(tx: Transaction<Schema>, internId: string): Promise<number> {
+  const now = nowSeconds();
+  const inUse = await tx
+    .selectFrom('signing_keys')
+    .select('id')
+    .where('intern_id', '=', internId)
+    .where('retired_at', 'is', null)
+    .where('not_before', '<=', now)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .limit(1)
+    .executeTakeFirst();
+  return inUse === undefined ? now : now + PUBLISHED_BEFORE_USE_SECONDS;
+}

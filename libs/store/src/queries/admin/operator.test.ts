@@ -1,0 +1,168 @@
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createScenario } from '../../testing/scenario.ts';
+import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
+import { signerQueries } from '../signer.ts';
+import { createApiKey, disableApiKey, hashApiKey, type NewApiKey } from './api-keys.ts';
+import { setIcon } from './icons.ts';
+import { createIntern } from './interns.ts';
+import { addMember, removeMember, revokeSessions } from './members.ts';
+import { createOrganization, createWorkspace, deleteWorkspace, setProgramme } from './organizations.ts';
+import { addSubject, createUser, disableUser, removeSubject } from './users.ts';
+
+const refused = (code: string) => ({ name: 'AdminError', code });
+const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0);
+
+describe.each(DIALECTS)('the operator on %s', (dialect) => {
+  let store: TestStore;
+  beforeAll(async () => {
+    store = await openTestStore(dialect);
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  it('makes an API key that is seen once and known by its hash', async () => {
+    const { workspaceId } = await createScenario(store.owner);
+    const { key, hash, label } = await createApiKey(store.owner, { kind: 'api', name: 'ci', workspaceId });
+    expect(key).toMatch(/^sk-ori-v1-[0-9a-f]{64}$/);
+    expect(hash).toBe(hashApiKey(key));
+    expect(label).toBe(`sk-...${key.slice(-4)}`);
+    const signer = signerQueries(store.as('ori_signer'));
+    expect(await signer.apiKey(hash)).toEqual({ hash, kind: 'api', disabled: false });
+    await disableApiKey(store.owner, { hash });
+    expect(await signer.apiKey(hash)).toEqual({ hash, kind: 'api', disabled: true });
+    expect(await signer.apiKey('0'.repeat(64))).toBeUndefined();
+  });
+
+  it("keeps an intern's key to an intern of the same workspace", async () => {
+    const { workspaceId } = await createScenario(store.owner);
+    const other = await createScenario(store.owner);
+    const key = { kind: 'api', name: 'own', workspaceId, internId: other.internId } as const;
+    await expect(createApiKey(store.owner, key)).rejects.toMatchObject(refused('not_found'));
+  });
+
+  it.each<[string, unknown]>([
+    ['an ordinary key without workspace', { kind: 'api', name: 'x' }],
+    [
+      'a management key of a workspace',
+      { kind: 'management', name: 'x', organizationId: 'org_1', workspaceId: 'ws_1' },
+    ],
+    ['a key of another kind', { kind: 'provisioning', name: 'x', workspaceId: 'ws_1' }],
+    ['a key without a name', { kind: 'api', name: '', workspaceId: 'ws_1' }],
+  ])('cannot make %s', async (_what, key) => {
+    await expect(createApiKey(store.owner, key as NewApiKey)).rejects.toMatchObject(refused('invalid_input'));
+  });
+
+  it('makes an intern with every field of the interface, and null where it has none', async () => {
+    const { workspaceId, organizationId, userId } = await createScenario(store.owner);
+    const { id } = await createIntern(store.owner, {
+      ...{ workspaceId, name: 'babbage', description: 'computes', hostname: 'babbage.interns.test' },
+      ...{ model: 'anthropic/claude', status: 'running', vaultId: 'vault_1', instructions: 'compute' },
+      ...{ progress: { step_label: 'wheels', step_number: 1, total_steps: 3 }, createdByUserId: userId },
+    });
+    const find = (intern: string) =>
+      store.owner.kysely.selectFrom('interns').selectAll().where('id', '=', intern).executeTakeFirstOrThrow();
+    expect(id).toMatch(/^int_[0-9A-Za-z]{22}$/);
+    expect(await find(id)).toMatchObject({
+      ...{ organization_id: organizationId, status: 'running', model: 'anthropic/claude', icon_sha256: null },
+      ...{ progress: { step_label: 'wheels', step_number: 1, total_steps: 3 }, created_at: expect.any(Date) },
+    });
+    const bare = await createIntern(store.owner, { workspaceId, name: 'bare' });
+    const { created_at, updated_at, ...rest } = await find(bare.id);
+    expect(updated_at).toEqual(created_at);
+    const filled = Object.entries(rest).filter(([, value]) => value !== null);
+    expect(filled.map(([name]) => name)).toEqual(['id', 'organization_id', 'workspace_id', 'name', 'status']);
+  });
+
+  it.each([
+    ['an id outside the alphabet of proofs', { id: 'int.1' }],
+    ['an id that begins with a dash', { id: '-int' }],
+    ['a status that is none', { status: 'paused' }],
+    ['a host name with a path', { hostname: 'a.test/x' }],
+    ['a model without provider', { model: 'claude' }],
+    ['a member that is not known', { icon: 'x' }],
+  ])('cannot make an intern with %s', async (_what, wrong) => {
+    const { workspaceId } = await createScenario(store.owner);
+    const intern = { workspaceId, name: 'x', ...wrong } as Parameters<typeof createIntern>[1];
+    await expect(createIntern(store.owner, intern)).rejects.toMatchObject(refused('invalid_input'));
+  });
+
+  it('replaces an icon, which is named by its hash', async () => {
+    const { internId } = await createScenario(store.owner);
+    const first = await setIcon(store.owner, { internId, mediaType: 'image/png', bytes: PNG });
+    const second = await setIcon(store.owner, { internId, mediaType: 'image/png', bytes: PNG.slice(0, 9) });
+    expect(first.sha256).not.toBe(second.sha256);
+    const rows = await store.owner.kysely
+      .selectFrom('intern_icons')
+      .selectAll()
+      .where('intern_id', '=', internId)
+      .execute();
+    expect(rows.map(({ sha256, bytes }) => [sha256, bytes.length])).toEqual([[second.sha256, 9]]);
+    const svg = { internId, mediaType: 'image/png', bytes: new TextEncoder().encode('<svg/>') } as const;
+    await expect(setIcon(store.owner, svg)).rejects.toMatchObject(refused('invalid_input'));
+  });
+
+  it('gives an organization one default workspace, also after that one was deleted', async () => {
+    const { id: organizationId } = await createOrganization(store.owner, { name: 'x' });
+    const workspace = { organizationId, name: 'default', isDefault: true };
+    const { id: workspaceId } = await createWorkspace(store.owner, workspace);
+    await deleteWorkspace(store.owner, { workspaceId });
+    await expect(createWorkspace(store.owner, workspace)).rejects.toMatchObject(refused('conflict'));
+  });
+
+  it('takes ids of its own choice once', async () => {
+    await createOrganization(store.owner, { id: 'org_own', name: 'x' });
+    await expect(createOrganization(store.owner, { id: 'org_own', name: 'x' })).rejects.toMatchObject(
+      refused('conflict'),
+    );
+  });
+
+  it('is told what does not exist', async () => {
+    const { workspaceId, userId, question } = await createScenario(store.owner);
+    const db = store.owner;
+    const none = { workspaceId: 'ws_none', userId: 'user_none' };
+    for (const attempt of [
+      () => createWorkspace(db, { organizationId: 'org_none', name: 'x' }),
+      () => setProgramme(db, { ...none, inProgramme: true }),
+      () => deleteWorkspace(db, none),
+      () => addMember(db, { ...none, userId }),
+      () => addMember(db, { ...none, workspaceId }),
+      () => removeMember(db, { ...none, workspaceId }),
+      () => revokeSessions(db, { userId: 'user_none' }),
+      () => addSubject(db, { issuer: question.issuer, subject: 'other', userId: 'user_none' }),
+      () => removeSubject(db, { ...question, subject: 'none' }),
+      () => disableUser(db, none),
+      () => disableApiKey(db, { hash: '0'.repeat(64) }),
+      () => createIntern(db, { workspaceId: 'ws_none', name: 'x' }),
+      () => setIcon(db, { internId: 'int_none', mediaType: 'image/png', bytes: PNG }),
+    ]) {
+      await expect(attempt(), attempt.toString()).rejects.toMatchObject(refused('not_found'));
+    }
+  });
+
+  it('cannot put into a deleted workspace what would be hidden there', async () => {
+    const { workspaceId, userId } = await createScenario(store.owner);
+    await deleteWorkspace(store.owner, { workspaceId });
+    await expect(createIntern(store.owner, { workspaceId, name: 'x' })).rejects.toMatchObject(
+      refused('not_found'),
+    );
+    await expect(addMember(store.owner, { workspaceId, userId })).rejects.toMatchObject(refused('not_found'));
+  });
+
+  it('cannot give a user a subject with a control character or an issuer that is no address', async () => {
+    const { id: userId } = await createUser(store.owner, { name: 'x' });
+    for (const wrong of [{ subject: 'a\nb' }, { subject: '' }, { issuer: 'issuer' }]) {
+      const subject = { userId, issuer: 'https://issuer.test', subject: 's', ...wrong };
+      await expect(addSubject(store.owner, subject)).rejects.toMatchObject(refused('invalid_input'));
+    }
+  });
+
+  it('is told every complaint at once, and no input is quoted', async () => {
+    const error: unknown = await createWorkspace(store.owner, { organizationId: 'ca.na.ry', name: '' }).catch(
+      (e) => e,
+    );
+    expect(error).toMatchObject({
+      complaints: [expect.stringMatching(/^organizationId: /), expect.stringMatching(/^name: /)],
+    });
+    expect(inspect(error)).not.toContain('ca.na.ry');
+  });
+});
