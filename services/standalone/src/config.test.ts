@@ -57,6 +57,7 @@ it('says everything that is wrong at once, also a name of the signer that it wou
     SIGNER_PORT: '1',
   });
   expect(complaints.map((line) => line.split(':')[0])).toEqual([
+    'ORI_HOST',
     'ORI_PROT',
     'SIGNER_TURNS_PER_USER',
     'SIGNER_PORT',

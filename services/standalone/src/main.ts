@@ -25,7 +25,10 @@ async function run(): Promise<void> {
   const standalone = await startStandalone(config, process.cwd());
   stopOnSignal(standalone);
   describe(config, standalone);
-  await proveFirst(standalone);
+  await proveFirst(standalone).catch(async (error) => {
+    await standalone.stop();
+    throw error;
+  });
   console.log(`ready: ${standalone.state.baseUrl}`);
 }
 

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { StandaloneState } from '../../services/standalone/src/state-file.ts';
+
+const sourceOf = (name: string) =>
+  new URL(`../../services/standalone/src/${name}.ts`, import.meta.url).pathname;
+
+export interface Ended {
+  readonly exit: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** A folder of one test's own, in which programs of the standalone run as their own processes. */
+export interface StandaloneHome extends AsyncDisposable {
+  readonly folder: string;
+  readonly stateFile: string;
+  /** Resolves when it says `ready:`; rejects with what it said when it ends before. */
+  start(env?: Environment): Promise<RunningStandalone>;
+  /** For a start that is refused. */
+  startRefused(env: Environment): Promise<Ended>;
+  token(...args: string[]): Promise<Ended>;
+}
+
+export interface RunningStandalone extends AsyncDisposable {
+  readonly state: StandaloneState;
+  /** Everything it said on stdout up to `ready:`, that line included. */
+  readonly lines: readonly string[];
+  readonly startedInMs: number;
+  /** SIGTERM. */
+  stop(): Promise<Ended>;
+}
+
+export async function makeStandaloneHome(): Promise<StandaloneHome> {
+  const folder = await mkdtemp(join(tmpdir(), 'ori-standalone-'));
+  const stateFile = join(folder, '.ori', 'standalone.json');
+  const run = (name: string, args: readonly string[], env: Environment = {}): ChildProcess =>
+    spawn(process.execPath, [sourceOf(name), ...args], {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  return {
+    folder,
+    stateFile,
+    async start(env) {
+      const since = performance.now();
+      const child = run('main', [], { ORI_PORT: '0', ...env });
+      const ended = endOf(child);
+      const lines = await linesUntilReady(child, ended);
+      const state = JSON.parse(await readFile(stateFile, 'utf8'));
+      const stop = () => {
+        child.kill('SIGTERM');
+        return ended;
+      };
+      const startedInMs = performance.now() - since;
+      return { state, lines, startedInMs, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
+    },
+    startRefused: (env) => endOf(run('main', [], { ORI_PORT: '0', ...env })),
+    token: (...args) => endOf(run('token', args)),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+async function linesUntilReady(child: ChildProcess, ended: Promise<Ended>): Promise<string[]> {
+  const lines: string[] = [];
+  const ready = new Promise<string[]>((resolve) => {
+    if (child.stdout === null) return;
+    createInterface(child.stdout).on('line', (line) => {
+      lines.push(line);
+      if (line.startsWith('ready: ')) resolve([...lines]);
+    });
+  });
+  const failed = ended.then(({ exit, stdout, stderr }): never => {
+    throw new Error(`the standalone ended (${exit}) before it was ready:\n${stdout}${stderr}`);
+  });
+  return Promise.race([ready, failed]);
+}
+
+async function endOf(child: ChildProcess): Promise<Ended> {
+  const said = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream]?.setEncoding('utf8').on('data', (text) => {
+      said[stream] += text;
+    });
+  }
+  const [exit] = await once(child, 'close');
+  return { exit, ...said };
+}

@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from './standalone-process.ts';
+
+const BODY = '{"prompt":"hello"}';
+
+let home: StandaloneHome;
+let standalone: RunningStandalone;
+
+beforeAll(async () => {
+  home = await makeStandaloneHome();
+  standalone = await home.start();
+});
+afterAll(async () => {
+  await standalone?.stop();
+  await home?.[Symbol.asyncDispose]();
+});
+
+async function tokenOf(user: string, ...more: string[]): Promise<string> {
+  const { exit, stdout, stderr } = await home.token('--user', user, ...more);
+  expect(stderr).toBe('');
+  expect(exit).toBe(0);
+  expect(stdout).toMatch(/^\S+\n$/);
+  return stdout.trim();
+}
+
+async function sign(bearer: string, path = '/api/invoke', internId = standalone.state.internId) {
+  const bodySha256 = createHash('sha256').update(BODY).digest('hex');
+  const response = await fetch(`${standalone.state.baseUrl}/interns/${internId}/daemon/sign`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ bodySha256, route: { method: 'POST', path } }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, string> };
+}
+
+async function invoke(proof: Record<string, string>, path = '/api/invoke') {
+  const headers = { ...proof, 'content-type': 'application/json' };
+  const response = await fetch(standalone.state.daemonUrl + path, { method: 'POST', headers, body: BODY });
+  return { status: response.status, text: await response.text() };
+}
+
+function subjectOf(name: string): string {
+  return standalone.state.users.find((user) => user.name === name)?.subject ?? '';
+}
+
+describe('npm start', () => {
+  it('proves once from end to end, shows the replay refused, then says that it is ready', () => {
+    const { lines, state } = standalone;
+    expect(lines.join('\n')).toContain(`200 {"user":"${subjectOf('ada')}"}`);
+    expect(lines.join('\n')).toContain('401 nonce_replayed');
+    expect(lines.at(-1)).toBe(`ready: ${state.baseUrl}`);
+    expect(state.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+  });
+
+  it('writes exactly the members that others depend on, for its owner alone', () => {
+    expect((statSync(home.stateFile).mode & 0o777).toString(8)).toBe('600');
+    expect((statSync(join(home.folder, '.ori')).mode & 0o777).toString(8)).toBe('700');
+    const { state } = standalone;
+    const hash = createHash('sha256').update(state.apiKey).digest('hex');
+    const url = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+/);
+    const key = expect.stringMatching(/^sk-ori-v1-[0-9a-f]{64}$/);
+    expect(state).toEqual({
+      baseUrl: url,
+      issuer: url,
+      daemonUrl: url,
+      jwksUrl: `${state.baseUrl}/interns/${state.internId}/daemon/jwks.json`,
+      metrics: { signer: url, management: null },
+      internId: expect.any(String),
+      workspaceId: expect.any(String),
+      users: ['ada', 'grace', 'alan', 'mary'].map((name) => {
+        return { name, subject: expect.any(String), userId: expect.any(String) };
+      }),
+      apiKey: key,
+      apiKeyHash: hash,
+      internApiKey: key,
+      managementKey: key,
+      byokId: null,
+    });
+    expect((Object.keys(state) as string[]).length).toBe(13);
+  });
+
+  it('publishes keys, metadata and metrics at the addresses it names', async () => {
+    const { jwksUrl, metrics, baseUrl, issuer } = standalone.state;
+    const { keys } = (await (await fetch(jwksUrl)).json()) as { keys: unknown[] };
+    expect(keys).toHaveLength(1);
+    expect(await (await fetch(metrics.signer)).text()).toContain('# TYPE');
+    const about = new URL('/.well-known/oauth-protected-resource/v1', baseUrl);
+    expect(await (await fetch(about)).json()).toMatchObject({
+      resource: baseUrl,
+      authorization_servers: [issuer],
+    });
+  });
+
+  it('answers an unknown route with the 404 of the contract', async () => {
+    const response = await fetch(`${standalone.state.baseUrl}/nothing/here`);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ error: { code: 404 } });
+  });
+
+  it('keeps tokens, keys and secrets out of the log and the audit file', async () => {
+    const token = await tokenOf('ada');
+    await sign(token);
+    const written = ['signer.log', 'audit.log']
+      .map((name) => readFileSync(join(home.folder, '.ori', name), 'utf8'))
+      .join('');
+    expect(written).toContain(subjectOf('ada'));
+    expect(written).not.toContain(token);
+    expect(written).not.toContain(standalone.state.apiKey);
+    expect((statSync(join(home.folder, '.ori', 'signer.log')).mode & 0o777).toString(8)).toBe('600');
+  });
+});
+
+describe('the demo members', () => {
+  it('ada gets a proof, which the daemon accepts once', async () => {
+    const { status, body } = await sign(await tokenOf('ada'));
+    expect(status).toBe(200);
+    expect(body['x-ori-invoke-user']).toBe(subjectOf('ada'));
+    expect(await invoke(body)).toEqual({ status: 200, text: JSON.stringify({ user: subjectOf('ada') }) });
+    const again = await invoke(body);
+    expect(again.status).toBe(401);
+    expect(JSON.parse(again.text)).toMatchObject({ error: { code: 'nonce_replayed' } });
+  });
+
+  it('grace of another organization and alan outside the programme get the same 404', async () => {
+    const [grace, alan] = [await sign(await tokenOf('grace')), await sign(await tokenOf('alan'))];
+    expect(grace).toMatchObject({ status: 404, body: { error: { metadata: { reason: 'not_found' } } } });
+    expect(alan).toEqual(grace);
+  });
+
+  it('mary, who was removed, is told so', async () => {
+    const { status, body } = await sign(await tokenOf('mary'));
+    expect(status).toBe(403);
+    expect(body).toMatchObject({ error: { metadata: { reason: 'access_revoked', retryable: false } } });
+  });
+});
+
+describe('the demo keys', () => {
+  it('name no person: API keys are refused at the sign route, the management key is unknown there', async () => {
+    const { apiKey, internApiKey, managementKey } = standalone.state;
+    const personal = { status: 403, body: { error: { metadata: { reason: 'personal_identity_required' } } } };
+    expect(await sign(apiKey)).toMatchObject(personal);
+    expect(await sign(internApiKey)).toMatchObject(personal);
+    expect(await sign(managementKey)).toMatchObject({ status: 401 });
+  });
+});
+
+describe('npm run token', () => {
+  it('gives a JWT, and with --opaque an opaque token that signs as well', async () => {
+    expect((await tokenOf('ada')).split('.')).toHaveLength(3);
+    const opaque = await tokenOf('ada', '--opaque');
+    expect(opaque).not.toContain('.');
+    expect((await sign(opaque)).status).toBe(200);
+  });
+
+  it('asks for the scopes it is given', async () => {
+    const { status, body } = await sign(await tokenOf('ada', '--scope', 'interns'));
+    expect(status).toBe(403);
+    expect(body).toMatchObject({ error: { metadata: { reason: 'insufficient_scope' } } });
+  });
+
+  it('says on stderr who there is when it is given nobody it knows, and prints nothing else', async () => {
+    for (const args of [['--user', 'linus'], [], ['--user', 'ada', '--colour']]) {
+      const { exit, stdout, stderr } = await home.token(...args);
+      expect(exit).toBe(1);
+      expect(stdout).toBe('');
+      expect(stderr).toMatch(/expected one of ada, grace, alan, mary|Unknown option/);
+    }
+  });
+
+  it('says how to start a standalone where none runs', async () => {
+    await using elsewhere = await makeStandaloneHome();
+    const { exit, stdout, stderr } = await elsewhere.token('--user', 'ada');
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    expect(stderr).toContain('npm start');
+  });
+});
+
+describe('the sample daemon', () => {
+  it('refuses a call without a proof', async () => {
+    const { status, text } = await invoke({});
+    expect(status).toBe(401);
+    expect(JSON.parse(text)).toMatchObject({ error: { code: 'proof_missing' } });
+  });
+
+  it('refuses a proof that was made for another path', async () => {
+    const { body } = await sign(await tokenOf('ada'), '/api/other');
+    expect(JSON.parse((await invoke(body)).text)).toMatchObject({ error: { code: 'signature_invalid' } });
+  });
+
+  it('answers nothing but its one path', async () => {
+    const { body } = await sign(await tokenOf('ada'), '/api/other');
+    expect((await invoke(body, '/api/other')).status).toBe(404);
+  });
+});
+
+describe('starting and stopping', () => {
+  it.each(['0.0.0.0', '::', '192.0.2.1'])('refuses to listen on %s, in one sentence', async (host) => {
+    await using elsewhere = await makeStandaloneHome();
+    const { exit, stdout, stderr } = await elsewhere.startRefused({ ORI_HOST: host });
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    expect(stderr).toMatch(/ORI_HOST: expected a loopback address/);
+    expect(stderr).not.toContain('    at ');
+    expect(existsSync(elsewhere.stateFile)).toBe(false);
+  });
+
+  it('says that the port is taken when another one runs there', async () => {
+    await using elsewhere = await makeStandaloneHome();
+    const { port } = new URL(standalone.state.baseUrl);
+    const { exit, stderr } = await elsewhere.startRefused({ ORI_PORT: port });
+    expect(exit).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^port ${port} .*another standalone.*ORI_PORT`));
+  });
+
+  it('stops at a signal with everything it started, and takes its state file along', async () => {
+    await using elsewhere = await makeStandaloneHome();
+    const running = await elsewhere.start();
+    const { baseUrl, issuer, daemonUrl, metrics } = running.state;
+    expect(await running.stop()).toMatchObject({ exit: 0, stderr: '' });
+    expect(existsSync(elsewhere.stateFile)).toBe(false);
+    for (const url of [baseUrl, issuer, daemonUrl, metrics.signer]) expect(await isOpen(url)).toBe(false);
+  });
+});
+
+function isOpen(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
