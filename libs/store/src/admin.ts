@@ -6,6 +6,7 @@ export {
   hashApiKey,
   type NewApiKey,
 } from './queries/admin/api-keys.ts';
+export { createCredential, deleteCredential } from './queries/admin/byok.ts';
 export { setIcon } from './queries/admin/icons.ts';
 export { createIntern, type NewIntern } from './queries/admin/interns.ts';
 export { addMember, removeMember, revokeSessions } from './queries/admin/members.ts';

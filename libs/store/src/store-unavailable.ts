@@ -44,7 +44,8 @@ export function unavailableFrom(error: unknown): StoreUnavailable | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = errorCode(error);
   if (code !== undefined && SQLSTATE.test(code) && 'severity' in error) {
-    const verdict = fromSqlState(code);
+    const stalePlan = 'routine' in error && error.routine === 'RevalidateCachedQuery';
+    const verdict = stalePlan ? 'refused' : fromSqlState(code);
     return verdict === undefined ? undefined : unavailable(verdict, error);
   }
   if (TIMED_OUT.test(error.message)) return unavailable('timed_out', error);

@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from '../store-unavailable.ts';
+import { createStatementNames } from './statement-names.ts';
 
 /** How long a server may take to end a connection that is closed in order. */
 const FAREWELL_MS = 500;
@@ -19,7 +20,10 @@ class SocketClient extends pg.Client {
 }
 
 /** Statements of one checked-out connection; a connection that failed once is never given back to the pool. */
-function guardClient(client: pg.PoolClient): PostgresPoolClient {
+function guardClient(
+  client: pg.PoolClient,
+  nameOf: ReturnType<typeof createStatementNames>,
+): PostgresPoolClient {
   let broken = false;
   const onError = (): void => {
     broken = true; // a checked-out client without this listener would end the process
@@ -27,8 +31,10 @@ function guardClient(client: pg.PoolClient): PostgresPoolClient {
   client.on('error', onError);
   const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
     try {
-      return await client.query(text, [...values]);
+      const name = nameOf(text, values);
+      return await client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
     } catch (error) {
+      if (isStalePlan(error)) broken = true;
       const unavailable = unavailableFrom(error);
       if (unavailable === undefined) throw error;
       // The server itself cancelled a slow statement: the connection is in order. All else is not to be trusted.
@@ -45,6 +51,11 @@ function guardClient(client: pg.PoolClient): PostgresPoolClient {
   return Object.assign(Object.create(client), { query, release });
 }
 
+/** A column's type changed under a named statement; another connection plans it anew. */
+function isStalePlan(error: unknown): boolean {
+  return error instanceof Error && 'routine' in error && error.routine === 'RevalidateCachedQuery';
+}
+
 function isServerCancel(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && 'code' in error && error.code === '57014';
 }
@@ -59,6 +70,7 @@ export interface GuardedPool extends PostgresPool {
  */
 export function createGuardedPool(config: pg.PoolConfig, connectTimeoutMs: number): GuardedPool {
   const pool = new pg.Pool({ ...config, Client: SocketClient });
+  const nameOf = createStatementNames();
   const sockets = new Set<Socket>();
   pool.on('error', () => {}); // pg has dropped the idle connection already; the next request opens another
   pool.on('connect', (client) => {
@@ -74,7 +86,7 @@ export function createGuardedPool(config: pg.PoolConfig, connectTimeoutMs: numbe
       const client = await within(connectTimeoutMs, pending, () => {
         pending.then((late) => late.release()).catch(() => {});
       });
-      return guardClient(client);
+      return guardClient(client, nameOf);
     },
     async end() {
       await pool.end();

@@ -85,7 +85,12 @@ const SIGNER_READS: ReadonlySet<string> = new Set([
 /** Tables that a service may write; the signer writes nothing. */
 const WRITES: Readonly<Record<StoreRole, ReadonlySet<string>>> = {
   ori_signer: new Set(),
-  ori_management: new Set(),
+  ori_management: new Set([
+    'byok_credentials',
+    'guardrail_key_assignments',
+    'guardrail_member_assignments',
+    'guardrails',
+  ]),
 };
 
 function mayRead(role: StoreRole, column: string): boolean {

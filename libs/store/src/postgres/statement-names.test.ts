@@ -1,0 +1,43 @@
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { createDatabase } from '../../../../test/env/postgres.ts';
+import { signerQueries } from '../queries/signer.ts';
+import { openPostgres } from './open-postgres.ts';
+import { createStatementNames } from './statement-names.ts';
+
+const QUESTION = { issuer: 'https://issuer.test', subject: 'nobody', internId: 'int_unknown' };
+
+it('gives one text one name, and none to a write, to a text without parameters, or beyond the hundredth', () => {
+  const nameOf = createStatementNames();
+  expect(nameOf('select $1', [1])).toBe('ori_0');
+  expect(nameOf('with a as (select $1) select 1', [1])).toBe('ori_1');
+  expect(nameOf('select $1', [2])).toBe('ori_0');
+  expect(nameOf('select 1', [])).toBeUndefined();
+  expect(nameOf('insert into selected values ($1)', [1])).toBeUndefined();
+  for (let index = 2; index < 100; index++) expect(nameOf(`select $1, ${index}`, [1])).toBe(`ori_${index}`);
+  expect(nameOf('select $1, 100', [1])).toBeUndefined();
+  expect(nameOf('select $1', [3])).toBe('ori_0');
+});
+
+it('has the server plan the gate query once per connection', async () => {
+  await using database = await createDatabase();
+  const db = openPostgres({ url: database.signerUrl, poolMax: 1 });
+  for (let times = 0; times < 3; times++) await signerQueries(db).gateFacts(QUESTION);
+  const { rows } = await sql<{ runs: number }>`
+    select generic_plans + custom_plans as runs from pg_prepared_statements
+    where statement like '%lifecycle_writes%'`.execute(db.kysely);
+  expect(rows).toEqual([{ runs: 3 }]);
+  await db.close();
+});
+
+it('loses one answer per connection, and no more, when a column changes its type meanwhile', async () => {
+  await using database = await createDatabase();
+  const db = openPostgres({ url: database.signerUrl, poolMax: 1 });
+  const owner = openPostgres({ url: database.url, poolMax: 1 });
+  const ask = () => signerQueries(db).signingKeys('int_unknown');
+  await ask();
+  await sql`alter table signing_keys alter column kid type varchar(100)`.execute(owner.kysely);
+  await expect(ask()).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'refused' });
+  expect(await ask()).toEqual([]);
+  await Promise.all([db.close(), owner.close()]);
+});
