@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { bodySha256, createBodyDigest } from './body-digest.ts';
+import * as portable from './portable.ts';
+
+test('a body has one digest in one piece and in any pieces, by either engine', () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 200 })), (chunks) => {
+      const body = Buffer.concat(chunks);
+      const expected = createHash('sha256').update(body).digest('hex');
+      for (const engine of [{ bodySha256, createBodyDigest }, portable]) {
+        expect(engine.bodySha256(body)).toBe(expected);
+        const digest = engine.createBodyDigest();
+        for (const chunk of chunks) digest.update(chunk);
+        expect(digest.hex()).toBe(expected);
+      }
+    }),
+  );
+});
+
+test('the digest of no bytes is the one SHA-256 gives', () => {
+  expect(createBodyDigest().hex()).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+});
+
+test('a view is digested from where it begins to where it ends', () => {
+  const bytes = new TextEncoder().encode('xxhelloxx');
+  expect(bodySha256(bytes.subarray(2, 7))).toBe(bodySha256(new TextEncoder().encode('hello')));
+});

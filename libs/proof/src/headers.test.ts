@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ProofError, type ProofErrorCode } from './errors.ts';
+import { PROOF_HEADERS, parseProofHeaders, renderProofHeaders } from './headers.ts';
+
+const signature = fc.uint8Array({ minLength: 64, maxLength: 64 });
+const proof = fc.record(
+  {
+    timestamp: fc.integer({ min: 0, max: 999_999_999_999 }),
+    user: fc.stringMatching(/^[!-+\x2d-~]{1,255}$/),
+    signatureV1: signature,
+    v2: fc.record({ signature, nonce: fc.stringMatching(/^[A-Za-z0-9_-]{21}[AQgw]$/) }),
+  },
+  { requiredKeys: ['timestamp', 'user', 'signatureV1'] },
+);
+const EXAMPLE = {
+  timestamp: 1789000000,
+  user: 'user_2abc',
+  signatureV1: new Uint8Array(64).fill(1),
+  v2: { signature: new Uint8Array(64).fill(2), nonce: 'AAECAwQFBgcICQoLDA0ODw' },
+};
+const RAW = Object.entries(renderProofHeaders(EXAMPLE)).flat();
+
+function refusal(rawHeaders: readonly string[]): ProofErrorCode | undefined {
+  try {
+    parseProofHeaders(rawHeaders);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ProofError) return error.code;
+    throw error;
+  }
+}
+
+/** The list without the header of that name. */
+function without(name: string): string[] {
+  const at = RAW.indexOf(name);
+  return RAW.toSpliced(at, 2);
+}
+
+test('what is rendered is what is parsed, among other headers and in any case', () => {
+  const noise = fc.array(fc.tuple(fc.constantFrom('host', 'x_ori_invoke_user', 'accept'), fc.string()));
+  fc.assert(
+    fc.property(proof, noise, fc.infiniteStream(fc.boolean()), (p, others, upper) => {
+      const pairs = Object.entries(renderProofHeaders(p)).map(([name, value]) => [
+        [...name].map((letter) => (upper.next().value ? letter.toUpperCase() : letter)).join(''),
+        value,
+      ]);
+      expect(parseProofHeaders([...others, ...pairs].flat())).toEqual({
+        timestamp: p.timestamp,
+        user: p.user,
+        v1: { signature: p.signatureV1 },
+        ...(p.v2 === undefined ? {} : { v2: p.v2 }),
+      });
+    }),
+  );
+});
+
+test('the response of the signer has three keys, or five with version 2', () => {
+  expect(Object.keys(renderProofHeaders(EXAMPLE)).toSorted()).toEqual(
+    Object.values(PROOF_HEADERS).toSorted(),
+  );
+  const { v2: _, ...v1 } = EXAMPLE;
+  expect(Object.keys(renderProofHeaders(v1))).toHaveLength(3);
+});
+
+test.each([PROOF_HEADERS.signature, PROOF_HEADERS.timestamp, PROOF_HEADERS.user])('%s is missed', (name) => {
+  expect(refusal(without(name))).toBe('proof_missing');
+});
+
+test.each([PROOF_HEADERS.signatureV2, PROOF_HEADERS.nonce])('%s does not come alone', (name) => {
+  expect(refusal(without(name))).toBe('proof_malformed');
+});
+
+test.each(Object.values(PROOF_HEADERS))(
+  '%s is refused twice, empty, joined, padded and with a control character',
+  (name) => {
+    const at = RAW.indexOf(name) + 1;
+    const value = RAW[at] ?? '';
+    expect(refusal([...RAW, name, value])).toBe('proof_malformed');
+    expect(refusal([...RAW, name, ''])).toBe('proof_malformed');
+    for (const bad of [
+      '',
+      `${value},${value}`,
+      `${value}, ${value}`,
+      ` ${value}`,
+      `${value} `,
+      `${value}\n`,
+      `${value}\0`,
+    ]) {
+      expect(refusal(RAW.toSpliced(at, 1, bad)), JSON.stringify(bad)).toBe('proof_malformed');
+    }
+  },
+);
+
+test('no name but the ASCII spelling with hyphens is read', () => {
+  const names = [
+    'x_ori_invoke_user',
+    'x.ori.invoke.user',
+    'x-ori-invoke-user ',
+    'x-ori-invo\u212ae-user',
+    'x-ori-invoke-u\u017fer',
+  ];
+  for (const name of names)
+    expect(refusal(RAW.toSpliced(RAW.indexOf(PROOF_HEADERS.user), 1, name)), name).toBe('proof_missing');
+});
+
+test('a value that is named like a header is not taken for one', () => {
+  expect(parseProofHeaders(['referer', PROOF_HEADERS.user, ...RAW]).user).toBe(EXAMPLE.user);
+});
+
+test('a list that is not pairs is the mistake of the caller', () => {
+  expect(() => parseProofHeaders(['host'])).toThrow(TypeError);
+});
+
+test.each([
+  ['a timestamp with a fraction', { ...EXAMPLE, timestamp: 0.5 }],
+  ['a user with a comma', { ...EXAMPLE, user: 'a,b' }],
+  ['a short signature', { ...EXAMPLE, signatureV1: new Uint8Array(63) }],
+  ['a nonce outside its alphabet', { ...EXAMPLE, v2: { ...EXAMPLE.v2, nonce: 'x' } }],
+])('renders nothing for %s', (_, values) => {
+  expect(() => renderProofHeaders(values)).toThrow(TypeError);
+});

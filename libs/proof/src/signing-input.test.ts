@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type ProofV2, signingInputV1, signingInputV2 } from './signing-input.ts';
+
+const EXAMPLE: ProofV2 = {
+  internId: 'int_7Qm2',
+  timestamp: 1789000000,
+  user: 'user_2abc',
+  bodySha256: 'a'.repeat(64),
+  nonce: 'AAECAwQFBgcICQoLDA0ODw',
+  method: 'POST',
+  path: '/api/invoke',
+};
+
+/** Characters that look like netstring syntax come often: they are what would make two inputs meet. */
+function text(pattern: RegExp): fc.Arbitrary<string> {
+  return fc.stringMatching(pattern);
+}
+const proof: fc.Arbitrary<ProofV2> = fc.record({
+  internId: text(/^[A-Za-z0-9][A-Za-z0-9_-]{0,9}$/),
+  timestamp: fc.integer({ min: 0, max: 999_999_999_999 }),
+  user: fc.oneof(text(/^[0-9:]{1,12}$/), text(/^[!-+\x2d-~]{1,12}$/)),
+  bodySha256: text(/^[0-9a-f]{64}$/),
+  nonce: text(/^[A-Za-z0-9_-]{21}[AQgw]$/),
+  method: fc.constant('POST' as const),
+  path: fc.oneof(text(/^\/[0-9:,]{0,12}$/), text(/^\/[!-"$->@-~]{0,12}$/)),
+});
+
+/** The fields of netstrings, by a reader that shares nothing with the writer. */
+function readNetstrings(bytes: Uint8Array): string[] {
+  const fields: string[] = [];
+  let rest = Buffer.from(bytes).toString('latin1');
+  while (rest !== '') {
+    const [head, digits = ''] = /^([0-9]+):/.exec(rest) ?? [];
+    if (head === undefined) throw new Error('not a netstring');
+    fields.push(rest.slice(head.length, head.length + Number(digits)));
+    if (rest.charAt(head.length + Number(digits)) !== ',') throw new Error('not a netstring');
+    rest = rest.slice(head.length + Number(digits) + 1);
+  }
+  return fields;
+}
+
+test('every field can be read back from the bytes, so that no two proofs share theirs', () => {
+  fc.assert(
+    fc.property(proof, (p) => {
+      const timestamp = String(p.timestamp);
+      expect(readNetstrings(signingInputV1(p))).toEqual([
+        'ori-invoke-v1',
+        p.internId,
+        timestamp,
+        p.user,
+        p.bodySha256,
+      ]);
+      expect(readNetstrings(signingInputV2(p))).toEqual([
+        'ori-invoke-v2',
+        p.internId,
+        timestamp,
+        p.nonce,
+        p.user,
+        p.method,
+        p.path,
+        p.bodySha256,
+      ]);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('two proofs have the same bytes only when they are the same proof', () => {
+  fc.assert(
+    fc.property(proof, proof, (one, other) => {
+      const same = JSON.stringify(one) === JSON.stringify(other);
+      expect(Buffer.from(signingInputV2(one)).equals(signingInputV2(other))).toBe(same);
+      expect(Buffer.from(signingInputV1(one)).equals(signingInputV2(other))).toBe(false);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test.each<[string, Partial<Record<keyof ProofV2, unknown>>]>([
+  ['an empty intern id', { internId: '' }],
+  ['an intern id outside its alphabet', { internId: 'int/7' }],
+  ['a timestamp with a fraction', { timestamp: 1.5 }],
+  ['a timestamp below zero', { timestamp: -1 }],
+  ['a timestamp of thirteen digits', { timestamp: 1e12 }],
+  ['a timestamp that is text', { timestamp: '1789000000' }],
+  ['a user with a comma', { user: 'a,b' }],
+  ['a user outside ASCII', { user: 'é' }],
+  ['a digest in capitals', { bodySha256: 'A'.repeat(64) }],
+])('makes no bytes for %s', (_, change) => {
+  const changed = { ...EXAMPLE, ...change } as ProofV2;
+  expect(() => signingInputV1(changed)).toThrow(TypeError);
+  expect(() => signingInputV2(changed)).toThrow(TypeError);
+});
+
+test.each<[string, Partial<Record<keyof ProofV2, unknown>>]>([
+  ['a nonce outside its alphabet', { nonce: 'AAECAwQFBgcICQoLDA0ODx' }],
+  ['a method other than POST', { method: 'GET' }],
+  ['a path with a query', { path: '/a?b' }],
+])('makes no version 2 bytes for %s', (_, change) => {
+  expect(() => signingInputV2({ ...EXAMPLE, ...change } as ProofV2)).toThrow(TypeError);
+});
