@@ -43,7 +43,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create index guardrail_key_assignments_newest
     on guardrail_key_assignments (organization_id, created_at desc, id)`.execute(db);
-  await sql`create index guardrail_key_assignments_of on guardrail_key_assignments (guardrail_id)`.execute(db);
+  await sql`create index guardrail_key_assignments_of on guardrail_key_assignments (guardrail_id)`.execute(
+    db,
+  );
 
   await sql`
     create table guardrail_member_assignments (
@@ -59,7 +61,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create index guardrail_member_assignments_newest
     on guardrail_member_assignments (organization_id, created_at desc, id)`.execute(db);
-  await sql`create index guardrail_member_assignments_of on guardrail_member_assignments (guardrail_id)`.execute(db);
+  await sql`create index guardrail_member_assignments_of on guardrail_member_assignments (guardrail_id)`.execute(
+    db,
+  );
 
   await sql`
     grant select, insert, update, delete

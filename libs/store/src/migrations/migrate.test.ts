@@ -4,7 +4,7 @@ import { createDatabase, startPostgres } from '../../../../test/env/postgres.ts'
 import type { Database } from '../database.ts';
 import { openPglite } from '../pglite/open-pglite.ts';
 import { openPostgres } from '../postgres/open-postgres.ts';
-import { readPrivileges } from '../queries/privileges.ts';
+import { excessPrivileges, readPrivileges } from '../queries/privileges.ts';
 import { DIALECTS, type Dialect } from '../testing/stores.ts';
 import { MIGRATIONS } from './all.ts';
 import { migrate } from './migrate.ts';
@@ -112,6 +112,22 @@ describe('migrate on a server that never saw it', () => {
     } finally {
       await Promise.all(opened.map((db) => db.close()));
     }
+  });
+
+  it("can be run by the database's owner who is no superuser, and who may then work as the roles", async () => {
+    await using server = await startPostgres();
+    await using database = await createDatabase({ migrated: false, server });
+    const admin = openPostgres({ url: database.url, poolMax: 1 });
+    await sql`create role landlord login createrole password 'x'`.execute(admin.kysely);
+    await sql`alter database ${sql.id(database.name)} owner to landlord`.execute(admin.kysely);
+    const url = new URL(database.url);
+    Object.assign(url, { username: 'landlord', password: 'x' });
+    const owner = openPostgres({ url: url.href, poolMax: 1 });
+    expect(await migrate(owner)).toEqual({ applied: ALL });
+    expect(await migrate(owner)).toEqual({ applied: [] });
+    const signer = openPostgres({ url: url.href, role: 'ori_signer', poolMax: 1 });
+    expect(excessPrivileges(await readPrivileges(signer), 'ori_signer')).toEqual([]);
+    await Promise.all([admin.close(), owner.close(), signer.close()]);
   });
 
   it('refuses a role of its name that has rights of its own', async () => {

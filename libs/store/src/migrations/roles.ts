@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { STORE_ROLES } from '../database.ts';
+import { STORE_ROLES, type StoreRole } from '../database.ts';
 import type { Schema } from '../schema.ts';
 import { MigrationError } from './migration-error.ts';
 
@@ -18,6 +18,7 @@ export async function ensureRoles(db: Kysely<Schema>): Promise<void> {
         end if;
       exception when duplicate_object or unique_violation then null;
       end $$`.execute(db);
+    await letOwnerActAs(db, role);
   }
   const { rows } = await sql<{ name: string }>`
     select rolname as name from pg_roles
@@ -30,6 +31,20 @@ export async function ensureRoles(db: Kysely<Schema>): Promise<void> {
       `${names}: a service's role must have no attribute such as SUPERUSER`,
     );
   }
+}
+
+/**
+ * Lets an owner who is no superuser work as the role too (`openPostgres` with `role`): who created a role may not do
+ * so of itself. An owner who may not give it to himself goes without.
+ */
+async function letOwnerActAs(db: Kysely<Schema>, role: StoreRole): Promise<void> {
+  await sql`
+    do $$ begin
+      if not (select rolsuper from pg_roles where rolname = current_user) then
+        grant ${sql.id(role)} to current_user;
+      end if;
+    exception when insufficient_privilege or invalid_grant_operation or unique_violation then null;
+    end $$`.execute(db);
 }
 
 /**

@@ -1,0 +1,25 @@
+import type { Insertable } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { ByokCredentialsTable } from '../../schema-management.ts';
+import { AdminError, judged } from './admin-error.ts';
+
+/**
+ * Stores a provider credential whose key was sealed to the row's id. The rules of its fields are the management
+ * service's: `applyUpdate` there.
+ */
+export async function createCredential(
+  db: Database,
+  credential: Insertable<ByokCredentialsTable>,
+): Promise<void> {
+  await judged('BYOK credential', () =>
+    db.kysely.insertInto('byok_credentials').values(credential).execute(),
+  );
+}
+
+export async function deleteCredential(db: Database, { id }: { readonly id: string }): Promise<void> {
+  const { numDeletedRows } = await db.kysely
+    .deleteFrom('byok_credentials')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw new AdminError('not_found', `no BYOK credential ${id}`);
+}

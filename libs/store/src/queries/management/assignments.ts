@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { type RawBuilder, sql, type Transaction } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { Schema } from '../../schema.ts';
+import type { Page, PageRequest } from './byok.ts';
+import { failedWith } from './sql-state.ts';
+import { type Account, asTenant, ofAccount } from './tenant.ts';
+
+export interface AssignmentRow {
+  readonly id: string;
+  readonly guardrail_id: string;
+  readonly assigned_by: string | null;
+  readonly created_at: Date;
+}
+export interface KeyAssignmentRow extends AssignmentRow {
+  readonly key_hash: string;
+  readonly key_name: string;
+  readonly key_label: string;
+}
+export interface MemberAssignmentRow extends AssignmentRow {
+  readonly user_id: string;
+  readonly organization_id: string;
+}
+
+/** What guardrails are assigned to: where the assignments stand, and who may be the target of one. */
+export interface Assignable<Row extends AssignmentRow> {
+  readonly table: RawBuilder<unknown>;
+  readonly target: RawBuilder<unknown>;
+  /** Assigning a target again moves it: it has one guardrail in an account. */
+  readonly atMostOne: RawBuilder<unknown>;
+  readonly rows: RawBuilder<Row>;
+  /** The targets of the account, as a query of one column. */
+  readonly targetsOf: (account: Account) => RawBuilder<unknown>;
+}
+
+export const KEYS: Assignable<KeyAssignmentRow> = {
+  table: sql`guardrail_key_assignments`,
+  target: sql`key_hash`,
+  atMostOne: sql`key_hash`,
+  rows: sql`
+    select a.id, a.guardrail_id, a.key_hash, k.name as key_name, k.label as key_label, a.assigned_by, a.created_at
+    from guardrail_key_assignments a join api_keys k on k.hash = a.key_hash`,
+  targetsOf: ({ organizationId }) => sql`select hash from api_keys where organization_id = ${organizationId}`,
+};
+
+export const MEMBERS: Assignable<MemberAssignmentRow> = {
+  table: sql`guardrail_member_assignments`,
+  target: sql`user_id`,
+  atMostOne: sql`organization_id, user_id`,
+  rows: sql`
+    select a.id, a.guardrail_id, a.user_id, a.organization_id, a.assigned_by, a.created_at
+    from guardrail_member_assignments a`,
+  targetsOf: ({ organizationId }) =>
+    sql`select user_id from members where organization_id = ${organizationId} and removed_at is null`,
+};
+
+/** `absent`: the account has no such guardrail. `unknown`: these are not the account's; nothing was assigned. */
+export type AssignOutcome = { readonly count: number } | { readonly unknown: readonly string[] } | 'absent';
+
+async function hasGuardrail(trx: Transaction<Schema>, account: Account, id: string): Promise<boolean> {
+  const row = await trx
+    .selectFrom('guardrails')
+    .select('id')
+    .where(ofAccount(account))
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** A page of the assignments of one guardrail, or of all of them, newest first; undefined when it does not exist. */
+export function listAssignments<Row extends AssignmentRow>(
+  db: Database,
+  kind: Assignable<Row>,
+  account: Account,
+  { guardrailId, offset, limit }: PageRequest & { guardrailId?: string },
+): Promise<Page<Row> | undefined> {
+  return asTenant(db, account, async (trx) => {
+    if (guardrailId !== undefined && !(await hasGuardrail(trx, account, guardrailId))) return undefined;
+    const matching = sql`
+      where a.organization_id = ${account.organizationId}
+        and a.guardrail_id = coalesce(${guardrailId ?? null}::uuid, a.guardrail_id)`;
+    const counted = await sql<{ total: number }>`
+      select count(*)::integer as total from ${kind.table} a ${matching}`.execute(trx);
+    const { rows } = await sql<Row>`
+      ${kind.rows} ${matching}
+      order by a.created_at desc, a.id offset ${offset} limit ${limit}`.execute(trx);
+    return { rows, total: counted.rows[0]?.total ?? 0 };
+  });
+}
+
+/** Assigns all of the targets or none. A target that has the guardrail already counts, and stays as it is. */
+export async function assign<Row extends AssignmentRow>(
+  db: Database,
+  kind: Assignable<Row>,
+  account: Account,
+  {
+    guardrailId,
+    targets,
+    assignedBy,
+  }: { guardrailId: string; targets: readonly string[]; assignedBy: string | null },
+): Promise<AssignOutcome> {
+  // In one order for all, so that two requests never wait for each other's rows.
+  const distinct = [...new Set(targets)].sort();
+  try {
+    return await asTenant(db, account, async (trx) => {
+      if (!(await hasGuardrail(trx, account, guardrailId))) return 'absent';
+      const { rows } = await sql<{ target: string }>`
+        select target from unnest(${distinct}::text[]) as wanted (target)
+        where target not in (${kind.targetsOf(account)})`.execute(trx);
+      if (rows.length > 0) return { unknown: rows.map((row) => row.target) };
+      await sql`
+        insert into ${kind.table} as a (id, organization_id, guardrail_id, assigned_by, ${kind.target})
+        select id::uuid, ${account.organizationId}, ${guardrailId}::uuid, ${assignedBy}, target
+        from unnest(${distinct.map(() => randomUUID())}::text[], ${distinct}::text[]) as wanted (id, target)
+        on conflict (${kind.atMostOne}) do update
+          set guardrail_id = excluded.guardrail_id, assigned_by = excluded.assigned_by, created_at = now()
+          where a.guardrail_id <> excluded.guardrail_id`.execute(trx);
+      return { count: distinct.length };
+    });
+  } catch (error) {
+    if (failedWith(error, 'foreign_key_violation')) return 'absent';
+    throw error;
+  }
+}
+
+/** Takes the guardrail from the targets that have it, and says from how many; `absent` when it does not exist. */
+export function unassign<Row extends AssignmentRow>(
+  db: Database,
+  kind: Assignable<Row>,
+  account: Account,
+  { guardrailId, targets }: { guardrailId: string; targets: readonly string[] },
+): Promise<{ readonly count: number } | 'absent'> {
+  return asTenant(db, account, async (trx) => {
+    if (!(await hasGuardrail(trx, account, guardrailId))) return 'absent';
+    const { rows } = await sql`
+      delete from ${kind.table}
+      where organization_id = ${account.organizationId} and guardrail_id = ${guardrailId}
+        and ${kind.target} = any (${[...targets]}::text[])
+      returning id`.execute(trx);
+    return { count: rows.length };
+  });
+}

@@ -1,0 +1,116 @@
+import type { Database } from '../../database.ts';
+import type { ApiKeyKind } from '../../schema.ts';
+import { asTenant } from './tenant.ts';
+
+/** What an API key says of its caller. A disabled key is to be treated as an unknown one. */
+export interface ApiKeyCaller {
+  readonly hash: string;
+  readonly kind: ApiKeyKind;
+  readonly disabled: boolean;
+  readonly organizationId: string;
+  readonly createdBy: string | null;
+  /** Set on an intern's own key, which sees that intern alone. */
+  readonly internId: string | null;
+  /** Null for a management key. */
+  readonly workspace: {
+    readonly id: string;
+    readonly inProgramme: boolean;
+    readonly deleted: boolean;
+  } | null;
+}
+
+/** One workspace of which somebody is, or was, a member. */
+export interface Membership {
+  readonly workspaceId: string;
+  readonly inProgramme: boolean;
+  readonly removed: boolean;
+  /** Unix seconds: sessions that began earlier are void here. */
+  readonly sessionsValidFrom: number | null;
+}
+
+/** The person behind a subject, with the workspaces that were not deleted. */
+export interface Person {
+  readonly userId: string;
+  readonly disabled: boolean;
+  readonly memberships: readonly Membership[];
+}
+
+/** @param hash SHA-256 of the whole key, hex */
+export function findApiKeyCaller(db: Database, hash: string): Promise<ApiKeyCaller | undefined> {
+  return asTenant(db, { apiKeyHash: hash }, async (trx) => {
+    const row = await trx
+      .selectFrom('api_keys as k')
+      .leftJoin('workspaces as w', 'w.id', 'k.workspace_id')
+      .select([
+        'k.hash',
+        'k.kind',
+        'k.disabled_at',
+        'k.organization_id',
+        'k.created_by',
+        'k.intern_id',
+        'w.id as workspace_id',
+        'w.in_programme',
+        'w.deleted_at',
+      ])
+      .where('k.hash', '=', hash)
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    return {
+      hash: row.hash,
+      kind: row.kind,
+      disabled: row.disabled_at !== null,
+      organizationId: row.organization_id,
+      createdBy: row.created_by,
+      internId: row.intern_id,
+      workspace:
+        row.workspace_id === null
+          ? null
+          : {
+              id: row.workspace_id,
+              inProgramme: row.in_programme === true,
+              deleted: row.deleted_at !== null,
+            },
+    };
+  });
+}
+
+export function findPerson(
+  db: Database,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+): Promise<Person | undefined> {
+  return asTenant(db, { issuer, subject }, async (trx) => {
+    const rows = await trx
+      .selectFrom('user_subjects as s')
+      .innerJoin('users as u', 'u.id', 's.user_id')
+      .leftJoin('members as m', 'm.user_id', 'u.id')
+      .leftJoin('workspaces as w', (join) =>
+        join.onRef('w.id', '=', 'm.workspace_id').on('w.deleted_at', 'is', null),
+      )
+      .select([
+        'u.id',
+        'u.disabled_at',
+        'w.id as workspace_id',
+        'w.in_programme',
+        'm.removed_at',
+        'm.sessions_valid_from',
+      ])
+      .where('s.issuer', '=', issuer)
+      .where('s.subject', '=', subject)
+      .execute();
+    const [first] = rows;
+    if (first === undefined) return undefined;
+    const memberships = rows.flatMap(({ workspace_id, in_programme, removed_at, sessions_valid_from }) =>
+      workspace_id === null
+        ? []
+        : [
+            {
+              workspaceId: workspace_id,
+              inProgramme: in_programme === true,
+              removed: removed_at !== null,
+              sessionsValidFrom: sessions_valid_from,
+            },
+          ],
+    );
+    return { userId: first.id, disabled: first.disabled_at !== null, memberships };
+  });
+}

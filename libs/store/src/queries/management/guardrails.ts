@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { BuiltinFilter, CustomFilter, GuardrailsTable } from '../../schema-management.ts';
+import type { Page, PageRequest } from './byok.ts';
+import { type Account, asTenant, ofAccount } from './tenant.ts';
+import { findWorkspace } from './workspaces.ts';
+
+export type GuardrailRow = Selectable<GuardrailsTable>;
+
+type Settable = Omit<
+  GuardrailRow,
+  | 'id'
+  | 'organization_id'
+  | 'workspace_id'
+  | 'created_at'
+  | 'updated_at'
+  | 'content_filter_builtins'
+  | 'content_filters'
+> & {
+  content_filter_builtins: BuiltinFilter[] | null;
+  content_filters: CustomFilter[] | null;
+};
+
+/** The columns that a request sets; what is undefined stays as it is. */
+export type GuardrailColumns = { readonly [Column in keyof Settable]?: Settable[Column] | undefined };
+
+/** A page of one workspace's guardrails, newest first. Undefined when the account has no such workspace. */
+export function listGuardrails(
+  db: Database,
+  account: Account,
+  { offset, limit, workspaceId }: PageRequest & { workspaceId?: string },
+): Promise<Page<GuardrailRow> | undefined> {
+  return asTenant(db, account, async (trx) => {
+    const workspace = await findWorkspace(trx, account, workspaceId);
+    if (workspace === undefined) return undefined;
+    const matches = trx
+      .selectFrom('guardrails')
+      .where(ofAccount(account))
+      .where('workspace_id', '=', workspace);
+    const { total } = await matches
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .executeTakeFirstOrThrow();
+    const rows = await matches
+      .selectAll()
+      .orderBy('created_at', 'desc')
+      .orderBy('id')
+      .offset(offset)
+      .limit(limit)
+      .execute();
+    return { rows, total: Number(total) };
+  });
+}
+
+/** Undefined when the account has no such workspace. */
+export function createGuardrail(
+  db: Database,
+  account: Account,
+  workspaceId: string | undefined,
+  columns: GuardrailColumns & { readonly name: string },
+): Promise<GuardrailRow | undefined> {
+  return asTenant(db, account, async (trx) => {
+    const workspace = await findWorkspace(trx, account, workspaceId);
+    if (workspace === undefined) return undefined;
+    const values = {
+      ...asStored(columns),
+      name: columns.name,
+      id: randomUUID(),
+      organization_id: account.organizationId,
+      workspace_id: workspace,
+    } as Insertable<GuardrailsTable>;
+    return await trx.insertInto('guardrails').values(values).returningAll().executeTakeFirstOrThrow();
+  });
+}
+
+export function findGuardrail(db: Database, account: Account, id: string): Promise<GuardrailRow | undefined> {
+  return asTenant(db, account, (trx) =>
+    trx
+      .selectFrom('guardrails')
+      .selectAll()
+      .where(ofAccount(account))
+      .where('id', '=', id)
+      .executeTakeFirst(),
+  );
+}
+
+export function changeGuardrail(
+  db: Database,
+  account: Account,
+  id: string,
+  columns: GuardrailColumns,
+): Promise<GuardrailRow | undefined> {
+  return asTenant(db, account, (trx) =>
+    trx
+      .updateTable('guardrails')
+      .set({ ...asStored(columns), updated_at: sql`now()` })
+      .where(ofAccount(account))
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirst(),
+  );
+}
+
+/** Deletes a guardrail with its assignments. Whether there was one. */
+export function deleteGuardrail(db: Database, account: Account, id: string): Promise<boolean> {
+  return asTenant(db, account, async (trx) => {
+    const { numDeletedRows } = await trx
+      .deleteFrom('guardrails')
+      .where(ofAccount(account))
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
+  });
+}
+
+/** Without what is undefined, the filter lists as JSON. */
+function asStored(columns: GuardrailColumns): Updateable<GuardrailsTable> {
+  const { content_filter_builtins: builtins, content_filters: filters, ...rest } = columns;
+  const stored = { ...rest, content_filter_builtins: asJson(builtins), content_filters: asJson(filters) };
+  return Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== undefined));
+}
+
+function asJson(list: readonly unknown[] | null | undefined): string | null | undefined {
+  return list ? JSON.stringify(list) : list;
+}

@@ -1,0 +1,49 @@
+import { type ExpressionBuilder, sql, type Transaction } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { Schema } from '../../schema.ts';
+
+/** For whom a transaction works. The database shows it their rows and no others (row-level security). */
+export interface Tenant {
+  /** The account: whose BYOK credentials, guardrails, keys and members. */
+  readonly organizationId?: string;
+  /** The workspaces whose interns are visible. */
+  readonly workspaceIds?: readonly string[];
+  /** When set, this intern alone is visible. */
+  readonly internId?: string | undefined;
+  /** The credential presented: the only one that can be looked up before its tenant is known. */
+  readonly apiKeyHash?: string;
+  readonly issuer?: string;
+  readonly subject?: string;
+}
+
+/** Runs `work` in one transaction that sees the tenant's rows only. */
+export function asTenant<Result>(
+  db: Database,
+  tenant: Tenant,
+  work: (trx: Transaction<Schema>) => Promise<Result>,
+): Promise<Result> {
+  return db.kysely.transaction().execute(async (trx) => {
+    await sql`
+      select set_config('ori.organization_id', ${tenant.organizationId ?? ''}, true),
+        set_config('ori.workspace_ids', ${(tenant.workspaceIds ?? []).join(',')}, true),
+        set_config('ori.intern_id', ${tenant.internId ?? ''}, true),
+        set_config('ori.api_key_hash', ${tenant.apiKeyHash ?? ''}, true),
+        set_config('ori.issuer', ${tenant.issuer ?? ''}, true),
+        set_config('ori.subject', ${tenant.subject ?? ''}, true)`.execute(trx);
+    return await work(trx);
+  });
+}
+
+/** An account: whoever holds a management key of it works for it as a whole. */
+export interface Account {
+  readonly organizationId: string;
+}
+
+/** The tables whose rows belong to an account. */
+type Owned = 'byok_credentials' | 'guardrails' | 'guardrail_key_assignments' | 'guardrail_member_assignments';
+
+/** The tenant's predicate, for every query of a table that an account owns. */
+export const ofAccount =
+  ({ organizationId }: Account) =>
+  <Table extends Owned>(eb: ExpressionBuilder<Schema, Table>) =>
+    eb(sql.ref<string>('organization_id'), '=', organizationId);

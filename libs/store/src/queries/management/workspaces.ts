@@ -1,0 +1,20 @@
+import type { Transaction } from 'kysely';
+import type { Schema } from '../../schema.ts';
+import type { Account } from './tenant.ts';
+
+/** The account's workspace with this id, or its default one; undefined when there is none (any more). */
+export async function findWorkspace(
+  trx: Transaction<Schema>,
+  { organizationId }: Account,
+  workspaceId: string | undefined,
+): Promise<string | undefined> {
+  const row = await trx
+    .selectFrom('workspaces')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('deleted_at', 'is', null)
+    .$if(workspaceId === undefined, (query) => query.where('is_default', '=', true))
+    .$if(workspaceId !== undefined, (query) => query.where('id', '=', workspaceId ?? ''))
+    .executeTakeFirst();
+  return row?.id;
+}

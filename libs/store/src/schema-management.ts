@@ -1,0 +1,83 @@
+import type { ColumnType, Generated } from 'kysely';
+
+type CreatedAt = ColumnType<Date, Date | undefined, never>;
+
+/** A provider credential. `sealed_key` is a JWE that opens for this row alone; the key itself is nowhere. */
+export interface ByokCredentialsTable {
+  id: string;
+  organization_id: string;
+  /** Null: in every workspace of the account. */
+  workspace_id: string | null;
+  provider: string;
+  name: string | null;
+  label: string;
+  sealed_key: string;
+  /** The region that a structured key names itself. */
+  key_region: string | null;
+  disabled: Generated<boolean>;
+  is_fallback: Generated<boolean>;
+  is_required: Generated<boolean>;
+  is_byok_only: Generated<boolean>;
+  sort_order: Generated<number>;
+  allowed_api_key_hashes: string[] | null;
+  allowed_models: string[] | null;
+  allowed_user_ids: string[] | null;
+  declared_region: string | null;
+  declared_zdr: boolean | null;
+  created_at: CreatedAt;
+}
+
+export interface BuiltinFilter {
+  slug: string;
+  action: string;
+  scan_scope?: string | undefined;
+}
+
+export interface CustomFilter {
+  pattern: string;
+  action: string;
+  label: string | null;
+}
+
+type JsonList<Item> = ColumnType<Item[] | null, string | null | undefined, string | null>;
+
+export interface GuardrailsTable {
+  id: string;
+  organization_id: string;
+  workspace_id: string;
+  name: string;
+  description: string | null;
+  allowed_models: string[] | null;
+  allowed_providers: string[] | null;
+  ignored_models: string[] | null;
+  ignored_providers: string[] | null;
+  enforce_zdr_anthropic: boolean | null;
+  enforce_zdr_google: boolean | null;
+  enforce_zdr_openai: boolean | null;
+  enforce_zdr_other: boolean | null;
+  limit_usd: number | null;
+  reset_interval: string | null;
+  include_byok_in_budgets: Generated<boolean>;
+  content_filter_builtins: JsonList<BuiltinFilter>;
+  content_filters: JsonList<CustomFilter>;
+  created_at: CreatedAt;
+  updated_at: ColumnType<Date, Date | undefined, Date>;
+}
+
+interface AssignmentColumns {
+  id: string;
+  organization_id: string;
+  guardrail_id: string;
+  assigned_by: string | null;
+  created_at: CreatedAt;
+}
+
+/** At most one for each key. */
+export interface GuardrailKeyAssignmentsTable extends AssignmentColumns {
+  key_hash: string;
+}
+
+/** At most one for each user in an account. */
+export interface GuardrailMemberAssignmentsTable extends AssignmentColumns {
+  user_id: string;
+}
