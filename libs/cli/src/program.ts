@@ -3,7 +3,7 @@ import { VERSION } from './adapters/user-agent.ts';
 import type { Context, GlobalOptions, Surroundings } from './commands/context.ts';
 import { CliError, isCliError } from './core/errors.ts';
 import { EXIT } from './core/exit-codes.ts';
-import { printable } from './core/printable.ts';
+import { printable, printableJson, printableLines } from './core/printable.ts';
 import { CALL_HELP, LOGIN_HELP, MAIN_HELP, SIGN_HELP } from './text/help.ts';
 import { tell } from './text/sentences.ts';
 import { createTerminal } from './text/terminal.ts';
@@ -122,11 +122,11 @@ function toFailure(error: unknown): unknown {
 function report(error: unknown, { stderr }: Surroundings, json: boolean): number {
   if (!(error instanceof CliError)) {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    stderr.write(`ori: This is a defect of ori; please report it.\n${message}\n`);
+    stderr.write(`ori: This is a defect of ori; please report it.\n${printableLines(message)}\n`);
     return EXIT.unexpected;
   }
   const { exit, what, next } = tell(error);
-  if (json) stderr.write(`${JSON.stringify({ error: { code: error.code, exit, message: what, next } })}\n`);
+  if (json) stderr.write(`${printableJson({ error: { code: error.code, exit, message: what, next } })}\n`);
   else if (isCliError(error, 'interrupted')) stderr.write('ori: Interrupted.\n');
   else stderr.write(`ori: ${printable(what)}\n     ${printable(next)}\n`);
   return exit;

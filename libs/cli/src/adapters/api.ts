@@ -1,12 +1,12 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { CliError } from '../core/errors.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
-import { openRequest, type Peer, toCliError } from './http-request.ts';
+import { openRequest, type Peer } from './http-request.ts';
 import { USER_AGENT } from './user-agent.ts';
 
-const CONNECT_MS = 10_000;
-/** The signer's own deadline is 5 s; a gateway may add some. */
-const ANSWER_MS = 20_000;
+const CONNECT_SECONDS = 10;
+/** From the first byte to the last. The signer's own deadline is 5 s; a gateway may add some. */
+const ANSWER_SECONDS = 20;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface ApiRequest {
@@ -34,10 +34,10 @@ export async function requestApi(
     headers['content-length'] = Buffer.byteLength(body);
   }
   const path = `${target.pathname}${target.search}`;
-  const limits = { connectMs: CONNECT_MS, idleMs: ANSWER_MS, signal: interrupted };
-  const { request, answer } = await openRequest(target, { method, path, headers }, limits, peer);
-  const tooLate = new CliError('timed_out', { ...peer, seconds: ANSWER_MS / 1000 });
-  const deadline = setTimeout(() => request.destroy(tooLate), CONNECT_MS + ANSWER_MS);
+  const limits = { connectSeconds: CONNECT_SECONDS, silenceSeconds: ANSWER_SECONDS, signal: interrupted };
+  const opened = await openRequest(target, { method, path, headers }, limits, peer);
+  const { request, answer } = opened;
+  const deadline = setTimeout(() => opened.expire(ANSWER_SECONDS), ANSWER_SECONDS * 1000);
   request.end(body);
   try {
     const response = await answer;
@@ -55,7 +55,10 @@ export async function requestApi(
       body: Buffer.concat(chunks).toString('utf8'),
     };
   } catch (error) {
-    throw toCliError(error, interrupted, peer);
+    throw (
+      opened.cause() ??
+      (error instanceof CliError ? error : new CliError('answer_broke_off', peer, { cause: error }))
+    );
   } finally {
     clearTimeout(deadline);
     request.destroy();

@@ -1,11 +1,11 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { ProofHeaderValues } from '@ori/proof';
-import { PROOF_METHOD } from '@ori/proof';
-import { openRequest, type Peer } from './http-request.ts';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { PROOF_METHOD, type ProofHeaderValues } from '@ori/proof';
+import { CliError } from '../core/errors.ts';
+import { type OpenedRequest, openRequest, type Peer } from './http-request.ts';
 import type { RequestBody } from './request-body.ts';
 import { USER_AGENT } from './user-agent.ts';
 
-const CONNECT_MS = 10_000;
+const CONNECT_SECONDS = 10;
 /** A body larger than this waits for the daemon to want it, so that a refusal costs no upload. */
 const ASK_FIRST_BYTES = 1024 * 1024;
 /** How long to wait for "100 Continue" from a daemon that does not know it (RFC 9110, section 10.1.1). */
@@ -22,6 +22,16 @@ export interface DaemonCall {
   readonly silenceSeconds: number;
 }
 
+/** The head of an answer, and its body to be read once. */
+export interface DaemonResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Throws CliError `answer_broke_off`, `timed_out` or `interrupted` when the rest does not come. */
+  readonly body: AsyncIterable<Buffer>;
+  /** Gives up whatever was not read. */
+  end(): void;
+}
+
 /** Whom the call goes to, for messages. */
 export function daemonPeer(origin: URL): Peer {
   return { what: 'the daemon', address: origin.origin };
@@ -31,9 +41,9 @@ export function daemonPeer(origin: URL): Peer {
  * Sends exactly the path and the bytes that were hashed, with their proof, and returns the answer's head; its body is
  * still to be read. Follows no redirect. Throws CliError `body_changed`, `unreachable`, `timed_out` or `interrupted`.
  */
-export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise<IncomingMessage> {
+export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise<DaemonResponse> {
   const peer = daemonPeer(call.origin);
-  const limits = { connectMs: CONNECT_MS, idleMs: call.silenceSeconds * 1000, signal };
+  const limits = { connectSeconds: CONNECT_SECONDS, silenceSeconds: call.silenceSeconds, signal };
   const askFirst = call.body.bytes > ASK_FIRST_BYTES;
   const headers = {
     ...call.proof,
@@ -53,11 +63,32 @@ export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise
   const { request, answer } = opened;
   if (askFirst) {
     request.flushHeaders();
-    if (!(await isWanted(request, answer))) return answer;
+    if (!(await isWanted(request, answer))) return answered(opened, peer);
   }
   // Not awaited: the answer may come before the last byte went out, and is the answer then.
   void sendBody(request, call.body);
-  return answer;
+  return answered(opened, peer);
+}
+
+async function answered({ request, answer, cause }: OpenedRequest, peer: Peer): Promise<DaemonResponse> {
+  const response = await answer;
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body: bodyOf(response, (error) => cause() ?? new CliError('answer_broke_off', peer, { cause: error })),
+    end: () => void request.destroy(),
+  };
+}
+
+async function* bodyOf(
+  response: IncomingMessage,
+  explain: (error: unknown) => CliError,
+): AsyncIterable<Buffer> {
+  try {
+    yield* response;
+  } catch (error) {
+    throw explain(error);
+  }
 }
 
 async function sendBody(request: ClientRequest, body: RequestBody): Promise<void> {

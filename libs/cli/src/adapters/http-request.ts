@@ -10,25 +10,35 @@ export interface Peer {
 
 export interface RequestLimits {
   /** Until the connection, TLS included, stands. */
-  readonly connectMs: number;
+  readonly connectSeconds: number;
   /** Silence in either direction. */
-  readonly idleMs: number;
+  readonly silenceSeconds: number;
   readonly signal: AbortSignal;
+}
+
+/** A request under way. */
+export interface OpenedRequest {
+  readonly request: ClientRequest;
+  /** The head of the answer. Rejects as CliError `unreachable`, `timed_out` or `interrupted`. */
+  readonly answer: Promise<IncomingMessage>;
+  /** Why the request failed, whatever its streams say of it; undefined when nothing here ended it. */
+  cause(): CliError | undefined;
+  /** Ends the request for want of time. */
+  expire(seconds: number): void;
 }
 
 /**
  * Opens a request by node:http or node:https and hands back both of its ends: `fetch` would normalise the path, and its
  * start costs more than all else `ori` does. The path goes out byte for byte as given; redirects come back as answers.
- * Failures on the way reject `answer` as CliError `unreachable`, `timed_out` or `interrupted`.
  */
 export async function openRequest(
   origin: URL,
   options: Pick<RequestOptions, 'method' | 'path' | 'headers'>,
   limits: RequestLimits,
   peer: Peer,
-): Promise<{ request: ClientRequest; answer: Promise<IncomingMessage> }> {
-  const { request: open } =
-    origin.protocol === 'https:' ? await import('node:https') : await import('node:http');
+): Promise<OpenedRequest> {
+  const isTls = origin.protocol === 'https:';
+  const { request: open } = isTls ? await import('node:https') : await import('node:http');
   const request = open({
     hostname: origin.hostname.replace(/^\[|\]$/g, ''),
     port: origin.port,
@@ -37,25 +47,27 @@ export async function openRequest(
     signal: limits.signal,
     ...options,
   });
-  const timedOut = (ms: number) =>
-    request.destroy(new CliError('timed_out', { ...peer, seconds: Math.ceil(ms / 1000) }));
-  const connecting = setTimeout(() => timedOut(limits.connectMs), limits.connectMs);
+  let expired: CliError | undefined;
+  const expire = (seconds: number) => {
+    expired = new CliError('timed_out', { ...peer, seconds });
+    request.destroy(expired);
+  };
+  const cause = () => (limits.signal.aborted ? new CliError('interrupted', {}) : expired);
+  const connecting = setTimeout(() => expire(limits.connectSeconds), limits.connectSeconds * 1000);
   request.once('socket', (socket) => {
-    socket.once(origin.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+    socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
   });
-  request.setTimeout(limits.idleMs, () => timedOut(limits.idleMs));
+  request.once('close', () => clearTimeout(connecting));
+  request.setTimeout(limits.silenceSeconds * 1000, () => expire(limits.silenceSeconds));
   const answer = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve);
-    request.on('error', (error) => reject(toCliError(error, limits.signal, peer)));
-    request.once('close', () => clearTimeout(connecting));
+    request.on('error', (error) => reject(cause() ?? toCliError(error, peer)));
   });
   answer.catch(() => {});
-  return { request, answer };
+  return { request, answer, cause, expire };
 }
 
-/** A failure of the connection in the CLI's own words; one of our own passes unchanged. */
-export function toCliError(error: unknown, signal: AbortSignal, peer: Peer): CliError {
-  if (signal.aborted) return new CliError('interrupted', {});
+function toCliError(error: unknown, peer: Peer): CliError {
   if (error instanceof CliError) return error;
   return new CliError('unreachable', { ...peer, why: explainSystemError(error) }, { cause: error });
 }

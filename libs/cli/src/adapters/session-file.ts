@@ -42,7 +42,7 @@ export async function writeSession(file: string, session: Session): Promise<void
     }
     await rename(temporary, file);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await rm(temporary, { force: true }).catch(() => {});
     throw unusable(file, error);
   }
 }

@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { callDaemon } from '../adapters/daemon.ts';
+import { callDaemon, type DaemonResponse } from '../adapters/daemon.ts';
 import type { RequestBody } from '../adapters/request-body.ts';
 import { requestProof } from '../adapters/signer.ts';
 import { parseDaemonAddress } from '../core/address.ts';
@@ -42,7 +41,7 @@ export async function call(
   const seconds = pauseNamed(answer);
   if (seconds !== undefined) {
     context.terminal.note(`The daemon’s replay store was restarted; signing again in ${seconds} s.`);
-    answer.response.destroy();
+    answer.end();
     await waited(seconds, context.interrupted);
     answer = await readAnswer(await send());
   }
@@ -57,7 +56,7 @@ interface Sending {
   readonly body: RequestBody;
 }
 
-async function signAndSend(context: Context, internId: string, sending: Sending): Promise<IncomingMessage> {
+async function signAndSend(context: Context, internId: string, sending: Sending): Promise<DaemonResponse> {
   const { terminal, interrupted } = context;
   const { origin, path, body } = sending;
   const request = { internId, bodySha256: body.sha256, path };
@@ -67,14 +66,14 @@ async function signAndSend(context: Context, internId: string, sending: Sending)
   });
   terminal.detail(`POST ${origin.origin}${path}, ${body.bytes} bytes, with ${Object.keys(proof).join(', ')}`);
   const response = await callDaemon({ ...sending, proof }, interrupted);
-  terminal.detail(`${response.statusCode}, with ${Object.keys(response.headers).join(', ')}`);
+  terminal.detail(`${response.status}, with ${Object.keys(response.headers).join(', ')}`);
   return response;
 }
 
 // The one refusal that a new proof mends: the daemon judged the old one before it spent anything.
-function pauseNamed({ response, code }: DaemonAnswer): number | undefined {
-  if (response.statusCode !== 401 || code !== 'proof_before_fence') return undefined;
-  const seconds = retryAfterSeconds(response.headers);
+function pauseNamed({ status, headers, code }: DaemonAnswer): number | undefined {
+  if (status !== 401 || code !== 'proof_before_fence') return undefined;
+  const seconds = retryAfterSeconds(headers);
   return seconds !== undefined && seconds <= PAUSE_SECONDS_MAX ? seconds : undefined;
 }
 

@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { daemonPeer } from '../adapters/daemon.ts';
+import { type DaemonResponse, daemonPeer } from '../adapters/daemon.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/refusal.ts';
 import type { Context } from './context.ts';
@@ -12,65 +11,66 @@ const JSON_BYTES_MAX = 64 * 1024 * 1024;
 
 const RefusalShape = z.object({ error: z.object({ code: z.string().regex(/^[a-z0-9_]{1,64}$/) }) });
 
-/** An answer whose beginning may have been read; `code` is the refusal code in it. */
-export interface DaemonAnswer {
-  readonly response: IncomingMessage;
-  readonly beginning: readonly Buffer[];
+/** An answer as far as judging it took. `code` is the refusal code that a daemon with @ori/verifier gives. */
+export interface DaemonAnswer extends DaemonResponse {
   readonly code?: string;
 }
 
-/** Reads as much of an answer as judging it takes: nothing of a good one, the code of a refusal. */
-export async function readAnswer(response: IncomingMessage): Promise<DaemonAnswer> {
-  if (isGood(response)) return { response, beginning: [] };
+/**
+ * Reads as much of an answer as judging it takes: nothing of a good one, and of a refusal the beginning, where its code
+ * is. `body` still has all of it.
+ */
+export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer> {
+  if (isGood(response)) return response;
+  const rest = response.body[Symbol.asyncIterator]();
   const beginning: Buffer[] = [];
   let bytes = 0;
+  let broken: { error: unknown } | undefined;
   try {
-    for await (const chunk of response.iterator({ destroyOnReturn: false })) {
-      beginning.push(chunk);
-      bytes += chunk.length;
-      if (bytes > REFUSAL_BYTES_MAX) break;
+    while (bytes <= REFUSAL_BYTES_MAX) {
+      const next = await rest.next();
+      if (next.done) break;
+      beginning.push(next.value);
+      bytes += next.value.length;
     }
-  } catch {
-    // It broke off. What came is printed and judged; printing the rest reports the break.
+  } catch (error) {
+    broken = { error };
+  }
+  async function* body() {
+    yield* beginning;
+    if (broken !== undefined) throw broken.error;
+    yield* { [Symbol.asyncIterator]: () => rest };
   }
   const code = refusalCode(Buffer.concat(beginning));
-  return { response, beginning, ...(code === undefined ? {} : { code }) };
+  return { ...response, body: body(), ...(code === undefined ? {} : { code }) };
 }
 
 /**
  * Prints the answer's body on stdout. Throws CliError `daemon_refused` or `daemon_failed` for a status other than 2xx,
- * and `answer_broke_off` when the connection ended first.
+ * and what `body` throws when the rest of it does not come.
  */
 export async function presentAnswer(context: Context, answer: DaemonAnswer, origin: URL): Promise<void> {
-  const { response } = answer;
   try {
-    if (context.json) context.terminal.printJson(await wrapUp(answer, context, origin));
-    else await context.terminal.printBody(bodyOfAnswer(answer, context, origin));
+    if (context.json) context.terminal.printJson(await wrapUp(answer, origin));
+    else await context.terminal.printBody(answer.body);
   } finally {
-    response.destroy();
+    answer.end();
   }
-  const status = response.statusCode ?? 0;
-  if (isGood(response)) return;
+  if (isGood(answer)) return;
+  const { status, headers } = answer;
   const code = answer.code === undefined ? {} : { code: answer.code };
   if (status >= 500) throw new CliError('daemon_failed', { status, ...code });
-  const location = response.headers.location;
+  const { location } = headers;
   throw new CliError('daemon_refused', { status, ...code, ...(location === undefined ? {} : { location }) });
 }
 
-async function* bodyOfAnswer(answer: DaemonAnswer, context: Context, origin: URL): AsyncIterable<Buffer> {
-  yield* answer.beginning;
-  try {
-    if (!answer.response.readableEnded) yield* answer.response;
-  } catch (error) {
-    if (context.interrupted.aborted) throw new CliError('interrupted', {});
-    throw new CliError('answer_broke_off', daemonPeer(origin), { cause: error });
-  }
-}
-
-async function wrapUp(answer: DaemonAnswer, context: Context, origin: URL): Promise<Record<string, unknown>> {
+async function wrapUp(
+  { status, headers, body }: DaemonAnswer,
+  origin: URL,
+): Promise<Record<string, unknown>> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of bodyOfAnswer(answer, context, origin)) {
+  for await (const chunk of body) {
     chunks.push(chunk);
     bytes += chunk.length;
     if (bytes > JSON_BYTES_MAX) {
@@ -78,9 +78,7 @@ async function wrapUp(answer: DaemonAnswer, context: Context, origin: URL): Prom
       throw new CliError('answer_not_understood', { ...daemonPeer(origin), why });
     }
   }
-  const body = Buffer.concat(chunks);
-  const { statusCode: status, headers } = answer.response;
-  return { status, media_type: headers['content-type'] ?? null, ...asJson(body) };
+  return { status, media_type: headers['content-type'] ?? null, ...asJson(Buffer.concat(chunks)) };
 }
 
 /** `body` is the value of a JSON body or the text of another; bytes that are no text come as `body_base64`. */
@@ -96,6 +94,6 @@ function refusalCode(body: Buffer): string | undefined {
   return value.success ? value.data.error.code : undefined;
 }
 
-function isGood({ statusCode = 0 }: IncomingMessage): boolean {
-  return statusCode >= 200 && statusCode < 300;
+function isGood({ status }: DaemonResponse): boolean {
+  return status >= 200 && status < 300;
 }

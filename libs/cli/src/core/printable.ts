@@ -14,8 +14,8 @@ export function printableLines(text: string): string {
 }
 
 /** JSON that is safe on a terminal too: what JSON.stringify leaves bare is escaped the JSON way. */
-export function printableJson(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(UNPRINTABLE_BUT_LINES, (character) =>
+export function printableJson(value: unknown, indent = 0): string {
+  return JSON.stringify(value, null, indent).replace(UNPRINTABLE_BUT_LINES, (character) =>
     Array.from({ length: character.length }, (_, i) => `\\u${hex(character.charCodeAt(i), 4)}`).join(''),
   );
 }

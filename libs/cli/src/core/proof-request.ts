@@ -52,10 +52,12 @@ export function signingBody(request: ProofRequest): string {
  */
 export function readProof(answer: unknown, request: ProofRequest): ProofHeaderValues | undefined {
   if (typeof answer !== 'object' || answer === null) return undefined;
-  const entries = Object.entries(answer);
+  const entries: [string, unknown][] = Object.entries(answer);
   if (entries.length !== (request.path === undefined ? 3 : 5)) return undefined;
+  const headers = entries.flat();
+  if (!headers.every((part) => typeof part === 'string')) return undefined;
   try {
-    const presented = parseProofHeaders(entries.flat());
+    const presented = parseProofHeaders(headers);
     if ((presented.v2 === undefined) !== (request.path === undefined)) return undefined;
   } catch {
     return undefined;

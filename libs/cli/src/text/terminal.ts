@@ -31,7 +31,7 @@ export function createTerminal(
 ): Terminal {
   return {
     print: (...lines) => writeLines(stdout, lines),
-    printJson: (value) => void stdout.write(`${printableJson(value)}\n`),
+    printJson: (value) => void stdout.write(`${printableJson(value, 2)}\n`),
     note: (...lines) => writeLines(stderr, lines),
     detail: (line) => {
       if (options.verbose) writeLines(stderr, [line]);

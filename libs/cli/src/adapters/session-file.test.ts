@@ -1,0 +1,97 @@
+import { chmod, lstat, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Session } from '../core/session.ts';
+import { readSession, removeSession, writeSession } from './session-file.ts';
+
+const SESSION: Session = {
+  version: 1,
+  base_url: 'https://api.example.com/v1',
+  resource: 'https://api.example.com/v1',
+  issuer: 'https://issuer.example.com',
+  client_id: 'ori-cli',
+  subject: 'user_2abc',
+  name: 'Ada',
+  scope: 'openid vault:read',
+  access_token: 'canary-access',
+  expires_at: 1_789_000_300,
+  refresh_token: 'canary-refresh',
+  signed_in_at: 1_789_000_000,
+};
+
+let home: string;
+let file: string;
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'ori-session-'));
+  file = join(home, 'config', 'ori', 'session.json');
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+it('reads back what it wrote, from a file and a folder that are the owner’s alone', async () => {
+  expect(await readSession(file)).toBeUndefined();
+  await writeSession(file, SESSION);
+  expect(await readSession(file)).toEqual(SESSION);
+  expect((await lstat(file)).mode & 0o777).toBe(0o600);
+  expect((await lstat(dirname(file))).mode & 0o777).toBe(0o700);
+});
+
+it('replaces the file in one step and leaves nothing beside it', async () => {
+  await writeSession(file, SESSION);
+  const before = (await lstat(file)).ino;
+  await writeSession(file, { ...SESSION, access_token: 'next' });
+  expect((await lstat(file)).ino).not.toBe(before);
+  expect(await readdir(dirname(file))).toEqual(['session.json']);
+});
+
+it('narrows a folder that others could look into', async () => {
+  await mkdir(dirname(file), { recursive: true, mode: 0o755 });
+  await writeSession(file, SESSION);
+  expect((await lstat(dirname(file))).mode & 0o777).toBe(0o700);
+});
+
+it.each([0o640, 0o604, 0o660, 0o602, 0o644])('refuses a session file of mode %o', async (mode) => {
+  await writeSession(file, SESSION);
+  await chmod(file, mode);
+  await expect(readSession(file)).rejects.toMatchObject({ code: 'session_file_exposed' });
+  expect(await readSession(file, { trusting: true })).toEqual(SESSION);
+});
+
+it('refuses a session file in a folder that others can write to', async () => {
+  await writeSession(file, SESSION);
+  await chmod(dirname(file), 0o770);
+  await expect(readSession(file)).rejects.toMatchObject({ code: 'session_file_exposed' });
+});
+
+it('refuses a link in the place of the session file, and writes over the link, not through it', async () => {
+  const elsewhere = join(home, 'elsewhere.json');
+  await writeSession(elsewhere, SESSION);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await symlink(elsewhere, file);
+  await expect(readSession(file)).rejects.toMatchObject({ code: 'session_file_damaged' });
+  await writeSession(file, { ...SESSION, subject: 'user_other' });
+  expect(await readSession(elsewhere)).toMatchObject({ subject: 'user_2abc' });
+});
+
+it.each(['', '{', '[]', '{"version":1}', 'x'.repeat(300_000)])(
+  'refuses a damaged file without quoting it',
+  async (text) => {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(file, text, { mode: 0o600 });
+    const error = await readSession(file).catch((error) => error);
+    expect(error).toMatchObject({ code: 'session_file_damaged' });
+    expect(error.cause).toBeUndefined();
+  },
+);
+
+it('says why a folder cannot be used', async () => {
+  await writeFile(join(home, 'config'), '');
+  await expect(writeSession(file, SESSION)).rejects.toMatchObject({ code: 'session_file_unusable' });
+});
+
+it('removes the file, and says whether there was one', async () => {
+  await writeSession(file, SESSION);
+  expect(await removeSession(file)).toBe(true);
+  expect(await removeSession(file)).toBe(false);
+});

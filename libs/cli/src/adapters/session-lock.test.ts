@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { lstat, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { withSessionLock } from './session-lock.ts';
+
+const { signal } = new AbortController();
+let folder: string;
+let file: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ori-lock-'));
+  file = join(folder, 'ori', 'session.lock');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('lets one at a time do its work, in one process', async () => {
+  let inside = 0;
+  let most = 0;
+  const work = async () => {
+    inside += 1;
+    most = Math.max(most, inside);
+    await new Promise((resolve) => setImmediate(resolve));
+    inside -= 1;
+  };
+  await Promise.all([1, 2, 3].map(() => withSessionLock(file, signal, work)));
+  expect(most).toBe(1);
+});
+
+it('is given back when the work fails', async () => {
+  await expect(withSessionLock(file, signal, () => Promise.reject(new Error('failed')))).rejects.toThrow(
+    'failed',
+  );
+  expect(await withSessionLock(file, signal, () => Promise.resolve('next'))).toBe('next');
+});
+
+it('is held against another process, and falls with it when it is killed', async () => {
+  const holder = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '-e',
+      `import { withSessionLock } from ${JSON.stringify(new URL('./session-lock.ts', import.meta.url).href)};
+       await withSessionLock(${JSON.stringify(file)}, new AbortController().signal, () => {
+         process.stdout.write('held');
+         return new Promise((resolve) => setTimeout(resolve, 60_000));
+       });`,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  await once(holder.stdout, 'data');
+  const waiting = new AbortController();
+  const refused = withSessionLock(file, waiting.signal, () => Promise.resolve('taken'));
+  waiting.abort();
+  await expect(refused).rejects.toMatchObject({ code: 'interrupted' });
+  const next = withSessionLock(file, signal, () => Promise.resolve('taken'));
+  holder.kill('SIGKILL');
+  expect(await next).toBe('taken');
+});
+
+it('leaves an empty file that is the owner’s alone', async () => {
+  await withSessionLock(file, signal, async () => {});
+  const { mode, size } = await lstat(file);
+  expect([mode & 0o777, size]).toEqual([0o600, 0]);
+});

@@ -1,0 +1,56 @@
+import { bodySha256 } from '@ori/proof';
+import { createTestSigner } from '@ori/verifier/testing';
+import { expect, it } from 'vitest';
+import { readProof, requireBodySha256, requireInternId, requirePath, signingBody } from './proof-request.ts';
+
+const BODY = '{"prompt":"hello"}';
+const DIGEST = bodySha256(Buffer.from(BODY));
+const V2 = { internId: 'int_7Qm2', bodySha256: DIGEST, path: '/api/invoke' };
+const V1 = { internId: 'int_7Qm2', bodySha256: DIGEST };
+const signer = createTestSigner({ internId: 'int_7Qm2' });
+const proofV2 = { ...signer.sign({ path: '/api/invoke', body: BODY }) };
+const proofV1 = { ...signer.sign({ path: '/api/invoke', body: BODY, version: 1 }) };
+
+it('names the route only when there is one', () => {
+  expect(JSON.parse(signingBody(V2))).toEqual({
+    bodySha256: DIGEST,
+    route: { method: 'POST', path: '/api/invoke' },
+  });
+  expect(JSON.parse(signingBody(V1))).toEqual({ bodySha256: DIGEST });
+});
+
+it('takes a proof of the version that was asked for', () => {
+  expect(readProof(proofV2, V2)).toEqual(proofV2);
+  expect(readProof(proofV1, V1)).toEqual(proofV1);
+  expect(readProof(proofV1, V2)).toBeUndefined();
+  expect(readProof(proofV2, V1)).toBeUndefined();
+});
+
+it('takes nothing that could become another header', () => {
+  for (const change of [
+    { 'x-ori-invoke-user': 'ada\r\nx-evil: 1' },
+    { 'x-ori-invoke-user': 'a b' },
+    { 'x-ori-invoke-timestamp': '01' },
+    { 'x-ori-invoke-timestamp': 1789000000 },
+    { 'x-ori-invoke-signature': 'AAAA' },
+    { 'x-ori-invoke-nonce': undefined },
+    { 'x-other': 'value' },
+  ]) {
+    expect(readProof({ ...proofV2, ...change }, V2), JSON.stringify(change)).toBeUndefined();
+  }
+  for (const value of [null, [], 'text', 1, {}]) expect(readProof(value, V2)).toBeUndefined();
+});
+
+it('refuses what no proof can cover, before anyone is asked', () => {
+  for (const path of ['', 'api', '/a b', '/a?b', '/a#b', '/ä', '/a\n', `/${'a'.repeat(2048)}`]) {
+    expect(() => requirePath(path), path).toThrow(expect.objectContaining({ code: 'path_not_signable' }));
+  }
+  for (const path of ['/', '/a%20b', '//a/../b;c=d', `/${'a'.repeat(2047)}`])
+    expect(requirePath(path)).toBe(path);
+  for (const id of ['', '../x', 'a/b', 'a%2fb', '-a']) {
+    expect(() => requireInternId(id), id).toThrow(expect.objectContaining({ code: 'intern_id_malformed' }));
+  }
+  for (const hex of ['', DIGEST.toUpperCase(), `${DIGEST} `, DIGEST.slice(1)]) {
+    expect(() => requireBodySha256(hex), hex).toThrow(expect.objectContaining({ code: 'usage' }));
+  }
+});

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { judgeList, judgeSigning, retryAfterSeconds } from './refusal.ts';
+
+function answer(status: number, reason?: string, headers: Record<string, string> = {}) {
+  const metadata = reason === undefined ? {} : { metadata: { reason, retryable: false } };
+  return {
+    status,
+    headers,
+    body: JSON.stringify({ error: { code: status, message: 'Said.', ...metadata } }),
+  };
+}
+
+it.each([
+  [answer(400, 'invalid_body'), 'refused'],
+  [answer(403, 'personal_identity_required'), 'refused'],
+  [answer(403, 'insufficient_scope'), 'scope_missing'],
+  [answer(403, 'access_revoked'), 'access_revoked'],
+  [answer(403, 'regional_host_refused'), 'regional_host'],
+  [answer(404, 'not_found'), 'intern_not_found'],
+  [answer(408, 'timeout'), 'api_failed'],
+  [answer(413, 'payload_too_large'), 'refused'],
+  [answer(415, 'unsupported_media_type'), 'refused'],
+  [answer(429, 'rate_limited'), 'rate_limited'],
+  [answer(500, 'internal_error'), 'api_failed'],
+  [answer(500, 'configuration_error'), 'api_misconfigured'],
+  [answer(502), 'api_failed'],
+  [answer(302), 'refused'],
+])('judges a signing refusal by status and reason: %j', (refused, code) => {
+  expect(judgeSigning(refused, 'int_7Qm2').code).toBe(code);
+});
+
+it('tells a server that has no list from one that does not let you see it', () => {
+  expect(judgeList(answer(404), 'https://a/v1').code).toBe('interns_not_listed');
+  expect(judgeList({ ...answer(404), body: '<html>' }, 'https://a/v1').code).toBe('interns_not_listed');
+  expect(judgeList(answer(404, 'not_found'), 'https://a/v1').code).toBe('programme_not_found');
+});
+
+it('passes on what the server said, and the request to name', () => {
+  expect(judgeSigning(answer(500, 'internal_error', { 'x-request-id': 'r-1' }), 'i').facts).toEqual({
+    status: 500,
+    message: 'Said.',
+    reason: 'internal_error',
+    requestId: 'r-1',
+  });
+  expect(judgeSigning({ status: 502, headers: {}, body: '<html>' }, 'i').facts).toMatchObject({
+    status: 502,
+  });
+});
+
+it('names the scope that the refusal asks for', () => {
+  const challenge = 'Bearer error="insufficient_scope", scope="vault:write"';
+  const refused = answer(403, 'insufficient_scope', { 'www-authenticate': challenge });
+  expect(judgeSigning(refused, 'i').facts).toEqual({ scope: 'vault:write' });
+  expect(judgeSigning(answer(403, 'insufficient_scope'), 'i').facts).toEqual({ scope: 'vault:read' });
+});
+
+it('reads whole seconds of Retry-After and nothing else', () => {
+  expect(retryAfterSeconds({ 'retry-after': '17' })).toBe(17);
+  for (const value of ['', '-1', '1.5', '0x10', 'Fri, 20 Nov 2026 12:00:00 GMT', '9'.repeat(12)]) {
+    expect(retryAfterSeconds({ 'retry-after': value }), value).toBeUndefined();
+  }
+});

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { CliError } from './errors.ts';
+import { chooseScope, holdsScope } from './scopes.ts';
+
+const UNKNOWN = { resource: undefined, issuer: undefined };
+
+it('asks for everything the CLI can use when nobody says what there is', () => {
+  expect(chooseScope(UNKNOWN)).toBe('openid offline_access vault:read interns');
+});
+
+it('asks only for what the API and the issuer offer', () => {
+  expect(chooseScope({ resource: ['interns', 'admin'], issuer: ['openid', 'email'] })).toBe('openid interns');
+  expect(chooseScope({ resource: [], issuer: ['offline_access'] })).toBe('openid offline_access');
+});
+
+it('asks for what the user named, and still for a session', () => {
+  expect(chooseScope(UNKNOWN, 'vault:read')).toBe('openid offline_access vault:read');
+  expect(chooseScope({ resource: ['interns'], issuer: undefined }, ' custom,openid ')).toBe(
+    'openid offline_access custom',
+  );
+});
+
+it('refuses scopes that are none', () => {
+  for (const scope of ['', ' ', 'a"b', 'a\\b', 'ä']) {
+    expect(() => chooseScope(UNKNOWN, scope), scope).toThrow(CliError);
+  }
+});
+
+it('finds a scope whole, not as part of another', () => {
+  expect(holdsScope('openid vault:read', 'vault:read')).toBe(true);
+  expect(holdsScope('openid vault:readwrite', 'vault:read')).toBe(false);
+  expect(holdsScope('', 'vault:read')).toBe(false);
+});

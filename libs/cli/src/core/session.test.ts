@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import {
+  isAlive,
+  isFresh,
+  isJwt,
+  REFRESH_AHEAD_SECONDS,
+  renewSession,
+  type Session,
+  SessionShape,
+} from './session.ts';
+
+const NOW = 1_789_000_000;
+const SESSION: Session = {
+  version: 1,
+  base_url: 'https://api.example.com/v1',
+  resource: 'https://api.example.com/v1',
+  issuer: 'https://issuer.example.com',
+  client_id: 'ori-cli',
+  subject: 'user_2abc',
+  name: null,
+  scope: 'openid vault:read',
+  access_token: 'access-1',
+  expires_at: NOW + 300,
+  refresh_token: 'refresh-1',
+  signed_in_at: NOW,
+};
+
+it('takes a token that lives beyond the margin for fresh, and no other', () => {
+  const end = NOW + 300;
+  expect(isFresh(SESSION, end - REFRESH_AHEAD_SECONDS - 1)).toBe(true);
+  expect(isFresh(SESSION, end - REFRESH_AHEAD_SECONDS)).toBe(false);
+  expect(isAlive(SESSION, end - 1)).toBe(true);
+  expect(isAlive(SESSION, end)).toBe(false);
+});
+
+it('uses a token of unknown life until it is refused', () => {
+  const endless = { ...SESSION, expires_at: null };
+  expect(isFresh(endless, NOW * 2)).toBe(true);
+  expect(isAlive(endless, NOW * 2)).toBe(true);
+});
+
+it('keeps a rotated refresh token, and the old one when none came', () => {
+  const rotated = renewSession(SESSION, { accessToken: 'a2', refreshToken: 'r2', expiresInSeconds: 60 }, NOW);
+  expect(rotated).toMatchObject({ access_token: 'a2', refresh_token: 'r2', expires_at: NOW + 60 });
+  const kept = renewSession(SESSION, { accessToken: 'a2', scope: 'openid' }, NOW);
+  expect(kept).toMatchObject({ refresh_token: 'refresh-1', scope: 'openid', expires_at: null });
+});
+
+it('knows its own file and no other', () => {
+  expect(SessionShape.safeParse(SESSION).success).toBe(true);
+  for (const change of [
+    { version: 2 },
+    { refresh_token: 1 },
+    { expires_at: 1.5 },
+    { extra: '' },
+    { subject: undefined },
+  ]) {
+    expect(SessionShape.safeParse({ ...SESSION, ...change }).success, JSON.stringify(change)).toBe(false);
+  }
+});
+
+it('tells a JWT from an opaque token by its shape', () => {
+  expect(isJwt('eyJh.eyJz.c2ln')).toBe(true);
+  for (const opaque of ['xyz', 'a.b', 'a.b.c.d', 'a b.c.d', 'sk-ori-v1-00'])
+    expect(isJwt(opaque), opaque).toBe(false);
+});

@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const { PATH } = process.env;
+/** The launcher, as npm links it. */
+export const ORI = new URL('../../libs/cli/bin/ori.js', import.meta.url).pathname;
+
+export interface OriResult {
+  readonly exit: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface OriRun {
+  readonly env?: Readonly<Record<string, string>>;
+  /** What to pipe in; without it stdin is empty, with null it stays open. */
+  readonly stdin?: string | Uint8Array | null;
+}
+
+/** A running `ori`, for tests that act while it runs. */
+export interface RunningOri {
+  readonly child: ChildProcess;
+  /** Resolves with the first match in what it wrote to stderr so far or later; rejects when it ends first. */
+  told(pattern: RegExp): Promise<RegExpExecArray>;
+  readonly result: Promise<OriResult>;
+}
+
+/** A user of `ori` with a home folder of their own. */
+export interface OriHome extends AsyncDisposable {
+  readonly folder: string;
+  readonly sessionFile: string;
+  start(args: readonly string[], run?: OriRun): RunningOri;
+  ori(args: readonly string[], run?: OriRun): Promise<OriResult>;
+}
+
+/** Makes an empty home folder and runs `ori` as its own process with nothing but that in its environment. */
+export async function makeOriHome(env: Readonly<Record<string, string>> = {}): Promise<OriHome> {
+  const folder = await mkdtemp(join(tmpdir(), 'ori-home-'));
+  const start = (args: readonly string[], run: OriRun = {}): RunningOri => {
+    const child = spawn(process.execPath, [ORI, ...args], {
+      cwd: folder,
+      env: {
+        PATH,
+        HOME: folder,
+        XDG_CACHE_HOME: join(tmpdir(), 'ori-test-cache'),
+        ...env,
+        ...run.env,
+      },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    // A child that ends without reading its stdin closes the pipe.
+    child.stdin.on('error', () => {});
+    if (run.stdin !== null) child.stdin.end(run.stdin ?? '');
+    return watch(child);
+  };
+  return {
+    folder,
+    sessionFile: join(folder, '.config', 'ori', 'session.json'),
+    start,
+    ori: (args, run) => start(args, run).result,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+function watch(child: ChildProcess): RunningOri {
+  let stdout = '';
+  let stderr = '';
+  let ended = false;
+  const waiting = new Set<() => void>();
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+    for (const look of waiting) look();
+  });
+  const result = once(child, 'close').then(([exit]): OriResult => {
+    ended = true;
+    for (const look of waiting) look();
+    return { exit, stdout, stderr };
+  });
+  const told = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const look = () => {
+        const match = pattern.exec(stderr);
+        if (match !== null) resolve(match);
+        else if (ended) reject(new Error(`ori ended without telling ${pattern}: ${stderr}`));
+        else return;
+        waiting.delete(look);
+      };
+      waiting.add(look);
+      look();
+    });
+  return { child, told, result };
+}

@@ -1,0 +1,173 @@
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { freePort } from '../env/ports.ts';
+import type { OriHome } from './cli-process.ts';
+import { type CliWorld, INTERN_ID, listen, type Scripted, send, startCliWorld } from './cli-world.ts';
+
+const SIGN = ['sign', INTERN_ID, '--path', '/api/invoke', '--data', '{}'];
+const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];
+let world: CliWorld;
+let home: OriHome;
+
+beforeAll(async () => {
+  world = await startCliWorld();
+  home = await world.newHome();
+  await world.signIn(home);
+});
+afterAll(async () => {
+  await home[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  world.scripted.length = 0;
+  world.requests.length = 0;
+});
+
+function refusal(status: number, reason: string, headers: Record<string, string> = {}): Scripted {
+  const error = { code: status, message: `Said \u001b[2J.`, metadata: { reason, retryable: false } };
+  return { status, headers: { 'x-request-id': 'req-7', ...headers }, body: { error } };
+}
+
+it.each([
+  [refusal(400, 'invalid_body'), 4, 'req-7'],
+  [
+    refusal(403, 'insufficient_scope', { 'www-authenticate': 'Bearer scope="vault:read"' }),
+    4,
+    'scope vault:read',
+  ],
+  [refusal(403, 'access_revoked'), 4, 'revoked'],
+  [refusal(403, 'regional_host_refused'), 4, 'ORI_BASE_URL'],
+  [refusal(404, 'not_found'), 4, INTERN_ID],
+  [refusal(408, 'timeout'), 6, 'Try again'],
+  [refusal(413, 'payload_too_large'), 4, '413'],
+  [refusal(429, 'rate_limited', { 'retry-after': '17' }), 5, 'in 17 s'],
+  [refusal(500, 'internal_error'), 6, 'Try again'],
+  [refusal(500, 'configuration_error'), 4, 'will not help'],
+  [{ status: 502, body: 'Bad Gateway' }, 6, '502'],
+  [{ status: 307, headers: { location: 'http://127.0.0.1:9/' } }, 4, '307'],
+  [{ status: 200, body: { 'x-ori-invoke-user': 'ada' } }, 6, 'not a proof'],
+])('tells what the signer answered and exits accordingly: %j', async (answer, exit, word) => {
+  world.scripted.push(answer);
+  const result = await home.ori(SIGN);
+  expect(result).toMatchObject({ exit, stdout: '' });
+  expect(result.stderr).toContain(word);
+  expect(result.stderr).not.toContain('\u001b');
+  expect(world.requests).toHaveLength(1);
+});
+
+it('says the same in JSON for scripts', async () => {
+  world.scripted.push(refusal(429, 'rate_limited', { 'retry-after': '17' }));
+  const { stderr } = await home.ori([...SIGN, '--json']);
+  expect(JSON.parse(stderr)).toEqual({
+    error: { code: 'rate_limited', exit: 5, message: expect.any(String), next: 'Try again in 17 s.' },
+  });
+});
+
+it.each([
+  [{ status: 401, body: { error: { code: 'signature_invalid' } } }, 7, 'signature_invalid'],
+  [{ status: 401, body: { error: { code: 'proof_expired' } } }, 7, 'clocks'],
+  [{ status: 404, body: { error: { code: 404, message: 'No.' } } }, 7, '404'],
+  [{ status: 302, headers: { location: 'http://127.0.0.1:9/' } }, 7, 'does not follow redirects'],
+  [{ status: 503, body: { error: { code: 'keys_unavailable' } } }, 8, 'keys_unavailable'],
+  [{ status: 500 }, 8, '500'],
+])('shows what the daemon answered and exits accordingly: %j', async (answer, exit, word) => {
+  const daemon = await listen((_req, res) => send(res, answer));
+  const result = await home.ori([...CALL, '--daemon', daemon.url]);
+  await daemon.stop();
+  expect(result).toMatchObject({ exit, stdout: JSON.stringify('body' in answer ? answer.body : {}) });
+  expect(result.stderr).toContain(word);
+});
+
+it('signs again once after the pause that the daemon names, with a new proof over the same body', async () => {
+  const calls: { nonce: unknown; body: string }[] = [];
+  const daemon = await listen(async (req, res) => {
+    const body = (await req.setEncoding('utf8').toArray()).join('');
+    calls.push({ nonce: req.headers['x-ori-invoke-nonce'], body });
+    const error = { code: 'proof_before_fence' };
+    send(res, { status: 401, headers: { 'retry-after': '1' }, body: { error } });
+  });
+  const result = await home.ori([...CALL.slice(0, 3), '--daemon', daemon.url], { stdin: '{"a":1}' });
+  await daemon.stop();
+  expect(result).toMatchObject({ exit: 7, stdout: '{"error":{"code":"proof_before_fence"}}' });
+  expect(result.stderr).toContain('signing again in 1 s');
+  expect(calls.map(({ body }) => body)).toEqual(['{"a":1}', '{"a":1}']);
+  expect(new Set(calls.map(({ nonce }) => nonce)).size).toBe(2);
+});
+
+it.each([
+  ['another code', { 'retry-after': '1' }, 'nonce_replayed'],
+  ['no pause', {}, 'proof_before_fence'],
+  ['a pause too long', { 'retry-after': '31' }, 'proof_before_fence'],
+])('does not sign again for %s', async (_what, headers, code) => {
+  let calls = 0;
+  const daemon = await listen((_req, res) => {
+    calls += 1;
+    send(res, { status: 401, headers, body: { error: { code } } });
+  });
+  expect(await home.ori([...CALL, '--daemon', daemon.url])).toMatchObject({ exit: 7 });
+  await daemon.stop();
+  expect(calls).toBe(1);
+});
+
+it('tells an unreachable daemon, a silent one and one that breaks off from an answer', async () => {
+  const nobody = `http://127.0.0.1:${await freePort()}`;
+  const unreachable = await home.ori([...CALL, '--daemon', nobody]);
+  expect(unreachable).toMatchObject({ exit: 6, stdout: '' });
+  expect(unreachable.stderr).toContain('nothing listens there');
+
+  const silent = await listen(() => {});
+  const timedOut = await home.ori([...CALL, '--daemon', silent.url, '--timeout', '1']);
+  await silent.stop();
+  expect(timedOut).toMatchObject({ exit: 6, stdout: '' });
+  expect(timedOut.stderr).toContain('within 1 s');
+
+  const breaking = createServer((socket) => {
+    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart of it'));
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => breaking.listen(port, '127.0.0.1', resolve));
+  const broken = await home.ori([...CALL, '--daemon', `http://127.0.0.1:${port}`]);
+  breaking.close();
+  expect(broken).toMatchObject({ exit: 6, stdout: 'part of it' });
+  expect(broken.stderr).toContain('broke off');
+
+  const stalling = await listen((_req, res) => res.writeHead(200).write('part of it'));
+  const stalled = await home.ori([...CALL, '--daemon', stalling.url, '--timeout', '1']);
+  await stalling.stop();
+  expect(stalled).toMatchObject({ exit: 6, stdout: 'part of it' });
+  expect(stalled.stderr).toContain('within 1 s');
+});
+
+it.each([
+  [['nonsense'], 2],
+  [[], 2],
+  [['sign', INTERN_ID, '--data', ''], 2],
+  [['sign', INTERN_ID, '--path', '/a?b', '--data', ''], 2],
+  [['sign', '../x', '--path', '/a', '--data', ''], 2],
+  [['sign', INTERN_ID, '--path', '/a', '--data', 'x', '--file', 'y'], 2],
+  [['sign', INTERN_ID, '--path', '/a', '--body-sha256', 'AB'], 2],
+  [['sign', INTERN_ID, '--path', '/a', '--v1-only', '--data', ''], 2],
+  [['sign', INTERN_ID, '--path', '/a', '--file', '/nowhere'], 2],
+  [['call', INTERN_ID, '/ä', '--data', ''], 2],
+  [['call', INTERN_ID, '/a', '--data', '', '--daemon', 'http://daemon.example.com'], 2],
+  [['call', INTERN_ID, '/a', '--data', '', '--daemon', 'http://127.0.0.1:9/api'], 2],
+  [['call', INTERN_ID, '/a', '--data', '', '--timeout', '0'], 2],
+  [['login'], 2],
+  [['login', '--oidc', '--scope', '"'], 2],
+  [['--base-url', 'http://api.example.com/v1', 'whoami'], 2],
+  [['--help'], 0],
+  [['call', '--help'], 0],
+  [['--version'], 0],
+])('judges a command line before asking anyone: %j', async (args, exit) => {
+  const result = await home.ori(args);
+  expect(result.exit).toBe(exit);
+  expect(exit === 0 ? result.stderr : result.stdout).toBe('');
+  expect(exit === 0 ? result.stdout : result.stderr).not.toBe('');
+  expect(world.requests).toEqual([]);
+});
+
+it('asks for a daemon when none is named', async () => {
+  const result = await home.ori(CALL, { env: { ORI_DAEMON_URL: '' } });
+  expect(result).toMatchObject({ exit: 2 });
+  expect(result.stderr).toContain('--daemon');
+});

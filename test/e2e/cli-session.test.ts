@@ -1,0 +1,144 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { OriHome } from './cli-process.ts';
+import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+
+const SIGN = ['sign', INTERN_ID, '--path', '/api/invoke', '--data', '{}'];
+let world: CliWorld;
+
+beforeAll(async () => {
+  world = await startCliWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+async function readSession(home: OriHome) {
+  return JSON.parse(await readFile(home.sessionFile, 'utf8'));
+}
+
+async function changeSession(home: OriHome, changes: Record<string, unknown>): Promise<void> {
+  await writeFile(home.sessionFile, JSON.stringify({ ...(await readSession(home)), ...changes }), {
+    mode: 0o600,
+  });
+}
+
+it('refreshes once when several commands find the token ended at the same time', async () => {
+  await using home = await world.newHome({ ORI_CLIENT_ID: 'ori-cli-opaque' });
+  await world.signIn(home);
+  // This issuer rotates refresh tokens and ends the whole grant when a spent one comes back.
+  for (let round = 0; round < 3; round += 1) {
+    await changeSession(home, { expires_at: 1 });
+    const before = await readSession(home);
+    const results = await Promise.all(Array.from({ length: 4 }, () => home.ori([...SIGN, '--verbose'])));
+    expect(results.map(({ exit, stderr }) => [exit, exit === 0 ? '' : stderr])).toEqual(
+      Array(4).fill([0, '']),
+    );
+    expect(results.filter(({ stderr }) => stderr.includes('Refreshing the access token'))).toHaveLength(1);
+    const after = await readSession(home);
+    expect(after.refresh_token).not.toBe(before.refresh_token);
+    expect(after.expires_at).toBeGreaterThan(Date.now() / 1000);
+  }
+});
+
+it('finishes a refresh that Ctrl-C falls into, so that no rotated token is lost', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  await changeSession(home, { expires_at: 1 });
+  const before = await readSession(home);
+  const signing = home.start([...SIGN, '--verbose']);
+  await signing.told(/Refreshing/);
+  signing.child.kill('SIGINT');
+  expect(await signing.result).toMatchObject({ exit: 130, stdout: '' });
+  expect((await readSession(home)).refresh_token).not.toBe(before.refresh_token);
+  expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
+});
+
+it('refreshes once when a server refuses a token before its time', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  world.scripted.push({ status: 401 });
+  expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
+  world.scripted.push({ status: 401 }, { status: 401 });
+  const refused = await home.ori(SIGN);
+  expect(refused).toMatchObject({ exit: 3, stdout: '' });
+  expect(refused.stderr).toContain('Sign in again: ori login --oidc');
+});
+
+it('says to sign in again when the issuer refuses the refresh, or gave nothing to refresh with', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  await changeSession(home, { expires_at: 1, refresh_token: 'no such token' });
+  const refused = await home.ori(['whoami']);
+  expect(refused).toMatchObject({ exit: 3, stdout: '' });
+  expect(refused.stderr).toContain('Sign in again: ori login --oidc');
+  await changeSession(home, { refresh_token: null });
+  expect(await home.ori(['whoami'])).toMatchObject({ exit: 3 });
+});
+
+it('goes on with a token that is about to end when the issuer is down, and not with one that ended', async () => {
+  await using world = await startCliWorld();
+  await using home = await world.newHome();
+  await world.signIn(home);
+  await world.stopIssuer();
+  await changeSession(home, { expires_at: Math.floor(Date.now() / 1000) + 25 });
+  expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
+  await changeSession(home, { expires_at: 1 });
+  const down = await home.ori(SIGN);
+  expect(down).toMatchObject({ exit: 6, stdout: '' });
+  expect(down.stderr).toContain('Cannot reach the issuer');
+});
+
+it('removes the session when signing out while the issuer is down, and says that it may live on', async () => {
+  await using world = await startCliWorld();
+  await using home = await world.newHome();
+  await world.signIn(home);
+  await world.stopIssuer();
+  const out = await home.ori(['logout']);
+  expect(out).toMatchObject({ exit: 6, stdout: '' });
+  expect(out.stderr).toContain('signed out on this machine');
+  await expect(readFile(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+it('does not use a session file that others can read, but ends its session', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  await chmod(home.sessionFile, 0o644);
+  world.requests.length = 0;
+  expect(await home.ori(SIGN)).toMatchObject({ exit: 3, stdout: '' });
+  expect(world.requests).toEqual([]);
+  expect(await home.ori(['logout'])).toMatchObject({ exit: 0 });
+});
+
+it('removes a damaged session file and says that nothing could be revoked', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  await writeFile(home.sessionFile, '{');
+  expect(await home.ori(['whoami'])).toMatchObject({ exit: 3 });
+  expect(await home.ori(['logout'])).toMatchObject({ exit: 6 });
+  await expect(readFile(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
+  await world.signIn(home);
+  expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
+});
+
+it('sends a token to no other address than the one it is for', async () => {
+  await using other = await startCliWorld();
+  await using home = await world.newHome();
+  await world.signIn(home);
+  const elsewhere = await home.ori(['--base-url', other.baseUrl, ...SIGN]);
+  expect(elsewhere).toMatchObject({ exit: 3, stdout: '' });
+  expect(elsewhere.stderr).toContain(other.baseUrl);
+  expect(other.requests).toEqual([]);
+  expect(await home.ori(SIGN, { env: { ORI_BASE_URL: '' } })).toMatchObject({ exit: 0 });
+});
+
+it('finds the standalone when no address was ever named', async () => {
+  await using home = await world.newHome({ ORI_BASE_URL: '' });
+  const { stderr } = await home.ori(['login', '--oidc', '--no-browser', '--timeout', '1']);
+  expect(stderr).toContain('Signing in to http://127.0.0.1:8080/v1');
+});
+
+it('ends without waiting for a stdin that it does not need', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  const who = home.start(['whoami'], { stdin: null });
+  expect(await who.result).toMatchObject({ exit: 0 });
+});

@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { renderJwkSet, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
+import { createNonce, createSigningKey } from '@ori/proof/signing';
+import { createLocalKeySet, createVerifier } from '@ori/verifier';
+import { type ProvenRequest, requireProof } from '@ori/verifier/express';
+import { createTestReplayStore } from '@ori/verifier/testing';
+import { startOpenIdProvider } from '../../services/standalone/src/openid-provider.ts';
+import { walkThrough } from '../../services/standalone/src/person.ts';
+import { makeOriHome, type OriHome, type OriResult, type OriRun } from './cli-process.ts';
+
+export const INTERN_ID = 'int_cli_e2e';
+const SIGNER_SECRET = 'e2e-signer-secret';
+
+/** An answer that the API, or a daemon, gives instead of its own. */
+export interface Scripted {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** A request that reached the API, as far as tests look at it. */
+export interface ApiRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/**
+ * What surrounds the CLI: the standalone's OpenID provider, a daemon behind the verifier, and an API that signs with a
+ * test key for whoever the issuer names, unless a test scripts its next answers.
+ */
+export interface CliWorld extends AsyncDisposable {
+  readonly baseUrl: string;
+  readonly issuer: string;
+  readonly daemonUrl: string;
+  readonly requests: ApiRequest[];
+  /** The next answers of the API, in order; after them it answers by itself again. */
+  readonly scripted: Scripted[];
+  /** Done before each signing answer. */
+  beforeSigning: () => unknown;
+  /** The protected-resource metadata; tests may change it. */
+  metadata: Record<string, unknown>;
+  newHome(env?: Readonly<Record<string, string>>): Promise<OriHome>;
+  /** Signs in with a scripted person at the provider's real pages, who then sees what the CLI's own page says. */
+  signIn(home: OriHome, options?: SignInOptions): Promise<SignedIn>;
+  stopIssuer(): Promise<void>;
+}
+
+export interface SignInOptions extends OriRun {
+  readonly user?: string;
+  readonly decision?: 'allow' | 'deny';
+  readonly args?: readonly string[];
+}
+
+export interface SignedIn extends OriResult {
+  readonly page: Response;
+  readonly pageText: string;
+}
+
+export async function startCliWorld(options: { accessTokenSeconds?: number } = {}): Promise<CliWorld> {
+  const key = createSigningKey(randomBytes(32));
+  const requests: ApiRequest[] = [];
+  const scripted: Scripted[] = [];
+  const api = await listen((req, res) => void serve(req, res));
+  const baseUrl = `${api.url}/v1`;
+  const provider = await startOpenIdProvider({
+    users: [
+      { name: 'ada', subject: 'acct_ada' },
+      { name: 'grace', subject: 'acct_grace' },
+    ],
+    resource: baseUrl,
+    signerClientSecret: SIGNER_SECRET,
+    ...options,
+  });
+  const verifier = createVerifier({
+    internId: INTERN_ID,
+    keys: createLocalKeySet(renderJwkSet([key])),
+    replay: createTestReplayStore(),
+  });
+  const guard = requireProof(verifier, { bodyBytesMax: 1_048_576 });
+  const daemon = await listen((req: ProvenRequest, res) =>
+    guard(req, res, () => send(res, { status: 200, body: { user: req.proof?.user } })),
+  );
+
+  async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { method = '', url = '', headers } = req;
+    const body = await text(req);
+    if (url === '/.well-known/oauth-protected-resource/v1')
+      return send(res, { status: 200, body: world.metadata });
+    requests.push({ method, url, headers, body });
+    const script = scripted.shift();
+    if (script !== undefined) return send(res, script);
+    const user = await subjectOf(provider.issuer, headers.authorization);
+    if (user === undefined) return send(res, { status: 401, body: { error: { code: 401, message: 'No.' } } });
+    if (method !== 'POST' || url !== `/v1/interns/${INTERN_ID}/daemon/sign`) {
+      return send(res, { status: 404, body: { error: { code: 404, message: 'There is no such route.' } } });
+    }
+    await world.beforeSigning();
+    send(res, { status: 200, body: proofOf(body, user) });
+  }
+
+  function proofOf(json: string, user: string) {
+    const { bodySha256, route } = JSON.parse(json);
+    const timestamp = Math.floor(Date.now() / 1000);
+    const signed = { internId: INTERN_ID, timestamp, user, bodySha256 };
+    const signatureV1 = key.sign(signingInputV1(signed));
+    if (route === undefined) return renderProofHeaders({ timestamp, user, signatureV1 });
+    const nonce = createNonce();
+    const signature = key.sign(signingInputV2({ ...signed, ...route, nonce }));
+    return renderProofHeaders({ timestamp, user, signatureV1, v2: { signature, nonce } });
+  }
+
+  const world: CliWorld = {
+    baseUrl,
+    issuer: provider.issuer,
+    daemonUrl: daemon.url,
+    requests,
+    scripted,
+    beforeSigning: () => {},
+    metadata: {
+      resource: baseUrl,
+      authorization_servers: [provider.issuer],
+      scopes_supported: ['vault:read', 'interns'],
+    },
+    newHome: (env) => makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemon.url, ...env }),
+    async signIn(home, { user = 'ada', decision = 'allow', args = [], ...run } = {}) {
+      const running = home.start(['login', '--oidc', '--no-browser', ...args], run);
+      const [, url = ''] = await running.told(/sign in:\n {2}(\S+)\n/);
+      const callback = await walkThrough(new URL(url), { user, decision });
+      if (callback === undefined) throw new Error('the sign-in ended without a redirect');
+      const page = await fetch(callback);
+      return { page, pageText: await page.text(), ...(await running.result) };
+    },
+    stopIssuer: () => provider.stop(),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([api.stop(), daemon.stop(), provider.stop()]);
+    },
+  };
+  return world;
+}
+
+/** Starts a plain HTTP server on a free loopback port. */
+export async function listen(
+  handler: RequestListener,
+): Promise<{ url: string; stop(): Promise<void>; server: Server }> {
+  const server = createServer(handler);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    server,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Answers with JSON. */
+export function send(res: ServerResponse, { status, headers, body }: Scripted): void {
+  res.writeHead(status, { 'content-type': 'application/json', ...headers });
+  res.end(JSON.stringify(body ?? {}));
+}
+
+// A JWT of the test issuer is taken at its word; an opaque token is looked up, so that a revoked one is refused.
+async function subjectOf(issuer: string, authorization = ''): Promise<string | undefined> {
+  const token = authorization.replace(/^Bearer /, '');
+  const [, payload] = token.split('.');
+  if (payload !== undefined) {
+    const { sub, exp } = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    return exp > Date.now() / 1000 ? sub : undefined;
+  }
+  const response = await fetch(`${issuer}/token/introspection`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`ori-signer:${SIGNER_SECRET}`)}` },
+    body: new URLSearchParams({ token }),
+  });
+  return JSON.parse(await response.text()).sub;
+}

@@ -1,0 +1,287 @@
+import { execFile } from 'node:child_process';
+import { lstat, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { walkThrough } from '../../services/standalone/src/person.ts';
+import { ORI, type OriResult } from './cli-process.ts';
+import { type CliWorld, INTERN_ID, listen, send, startCliWorld } from './cli-world.ts';
+
+const run = promisify(execFile);
+let world: CliWorld;
+
+beforeAll(async () => {
+  world = await startCliWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+it('signs in, says who is signed in, calls a daemon, and signs out', async () => {
+  await using home = await world.newHome();
+  const signedIn = await world.signIn(home);
+  expect(signedIn).toMatchObject({ exit: 0, stdout: 'Signed in as acct_ada (ada).\n' });
+  expect(signedIn.page.status).toBe(200);
+  expect(signedIn.pageText).toContain('You are signed in');
+
+  const who = await home.ori(['whoami']);
+  expect(who).toMatchObject({ exit: 0, stderr: '' });
+  expect(who.stdout).toContain('acct_ada (ada)');
+  expect(who.stdout).toContain(world.baseUrl);
+  expect(JSON.parse((await home.ori(['whoami', '--json'])).stdout)).toEqual({
+    subject: 'acct_ada',
+    name: 'ada',
+    base_url: world.baseUrl,
+    issuer: world.issuer,
+    client_id: 'ori-cli',
+    scope: expect.arrayContaining(['vault:read', 'interns']),
+    can_sign: true,
+    renewable: true,
+    expires_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    signed_in_at: expect.stringMatching(/^\d{4}-.*Z$/),
+  });
+
+  const called = await home.ori(['call', INTERN_ID, '/api/invoke', '--data', '{"prompt":"hello"}']);
+  expect(called).toEqual({ exit: 0, stdout: '{"user":"acct_ada"}', stderr: '' });
+  const wrapped = await home.ori(['--json', 'call', INTERN_ID, '/api/invoke'], { stdin: '{}' });
+  expect(JSON.parse(wrapped.stdout)).toEqual({
+    status: 200,
+    media_type: 'application/json',
+    body: { user: 'acct_ada' },
+  });
+
+  expect(await home.ori(['logout'])).toEqual({ exit: 0, stdout: 'Signed out acct_ada (ada).\n', stderr: '' });
+  expect(await home.ori(['whoami'])).toMatchObject({ exit: 3, stdout: '' });
+  expect(await home.ori(['logout'])).toMatchObject({ exit: 0, stdout: 'Nobody was signed in.\n' });
+});
+
+it('keeps the session where only its owner can reach it', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  expect((await lstat(home.sessionFile)).mode & 0o777).toBe(0o600);
+  expect((await lstat(dirname(home.sessionFile))).mode & 0o777).toBe(0o700);
+  const config = join(home.folder, 'xdg');
+  await world.signIn(home, { env: { XDG_CONFIG_HOME: config } });
+  expect((await lstat(join(config, 'ori', 'session.json'))).mode & 0o777).toBe(0o600);
+});
+
+it('prints proof headers that curl sends as they are, and a daemon takes', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  const [body, headers] = [join(home.folder, 'body.json'), join(home.folder, 'headers.txt')];
+  await writeFile(body, '{"prompt":"hello"}\n');
+  const signed = await home.ori(['sign', INTERN_ID, '--path', '/api/invoke', '--file', body]);
+  expect(signed).toMatchObject({ exit: 0, stderr: '' });
+  await writeFile(headers, signed.stdout);
+  const curl = [
+    '-sS',
+    '-H',
+    `@${headers}`,
+    '-H',
+    'content-type: application/json',
+    '--data-binary',
+    `@${body}`,
+  ];
+  const { stdout } = await run('curl', [...curl, `${world.daemonUrl}/api/invoke`]);
+  expect(stdout).toBe('{"user":"acct_ada"}');
+});
+
+it('signs the same digest from a file, from stdin, from text and from its hex', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  await writeFile(join(home.folder, 'body'), 'hello');
+  const digest = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824';
+  world.requests.length = 0;
+  const sign = ['sign', INTERN_ID, '--path', '/api/invoke', '--json'];
+  for (const [args, stdin] of [
+    [['--file', 'body'], ''],
+    [['--file', '-'], 'hello'],
+    [[], 'hello'],
+    [['--data', 'hello'], ''],
+    [['--body-sha256', digest], ''],
+  ] as const) {
+    const signed = await home.ori([...sign, ...args], { stdin });
+    expect(Object.keys(JSON.parse(signed.stdout))).toHaveLength(5);
+  }
+  const v1 = await home.ori(['sign', INTERN_ID, '--v1-only', '--data', 'hello', '--json']);
+  expect(Object.keys(JSON.parse(v1.stdout))).toHaveLength(3);
+  const route = { method: 'POST', path: '/api/invoke' };
+  expect(world.requests.map(({ body }) => JSON.parse(body))).toEqual([
+    ...Array.from({ length: 5 }, () => ({ bodySha256: digest, route })),
+    { bodySha256: digest },
+  ]);
+});
+
+it('stores nothing when the person denies, and the page says so', async () => {
+  await using home = await world.newHome();
+  const denied = await world.signIn(home, { decision: 'deny' });
+  expect(denied).toMatchObject({ exit: 4, stdout: '' });
+  expect(denied.stderr).toContain('denied');
+  expect(denied.pageText).toContain('denied');
+  await expect(lstat(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+it('opens the browser that the user named, and signs in there', async () => {
+  await using home = await world.newHome();
+  const browser = join(home.folder, 'browser');
+  const opened = join(home.folder, 'opened');
+  await writeFile(browser, `#!/bin/sh\nprintf %s "$1" > ${opened}.part && mv ${opened}.part ${opened}\n`, {
+    mode: 0o755,
+  });
+  const login = home.start(['login', '--oidc'], { env: { BROWSER: browser } });
+  const [, shown = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
+  await expect.poll(() => readFile(opened, 'utf8').catch(() => '')).toBe(shown);
+  const callback = await walkThrough(new URL(shown), { user: 'grace' });
+  await fetch(String(callback));
+  expect(await login.result).toMatchObject({ exit: 0, stdout: 'Signed in as acct_grace (grace).\n' });
+});
+
+it('asks for PKCE, state, nonce, the resource and its scopes', async () => {
+  await using home = await world.newHome();
+  const login = home.start(['login', '--oidc', '--no-browser', '--scope', 'interns']);
+  const [, shown = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
+  const { searchParams, origin } = new URL(shown);
+  expect(origin).toBe(world.issuer);
+  expect(Object.fromEntries(searchParams)).toEqual({
+    response_type: 'code',
+    client_id: 'ori-cli',
+    redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
+    scope: 'openid offline_access interns',
+    resource: world.baseUrl,
+    code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+    code_challenge_method: 'S256',
+    state: expect.stringMatching(/^[\w-]{43}$/),
+    nonce: expect.stringMatching(/^[\w-]{43}$/),
+    prompt: 'consent',
+  });
+  await fetch(String(await walkThrough(new URL(shown), { user: 'ada' })));
+  const { stderr } = await login.result;
+  expect(stderr).toContain('cannot sign');
+});
+
+it('closes its listener when interrupted during a sign-in', async () => {
+  await using home = await world.newHome();
+  const login = home.start(['login', '--oidc', '--no-browser']);
+  const [, shown = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
+  login.child.kill('SIGINT');
+  expect(await login.result).toMatchObject({ exit: 130, stdout: '' });
+  await expect(fetch(String(new URL(shown).searchParams.get('redirect_uri')))).rejects.toThrow(TypeError);
+});
+
+it('gives up a sign-in that nobody finishes', async () => {
+  await using home = await world.newHome();
+  const login = await home.ori(['login', '--oidc', '--no-browser', '--timeout', '1']);
+  expect(login).toMatchObject({ exit: 6, stdout: '' });
+  expect(login.stderr).toContain('--device');
+});
+
+it('revokes the refresh token and an opaque access token when signing out', async () => {
+  await using home = await world.newHome({ ORI_CLIENT_ID: 'ori-cli-opaque' });
+  await world.signIn(home);
+  const kept = await readFile(home.sessionFile, 'utf8');
+  expect((await home.ori(['logout', '--json'])).stdout).toBe(
+    '{\n  "signed_out": true,\n  "subject": "acct_ada"\n}\n',
+  );
+  await writeFile(home.sessionFile, kept, { mode: 0o600 });
+  const revoked = await home.ori(['sign', INTERN_ID, '--path', '/', '--data', '']);
+  expect(revoked).toMatchObject({ exit: 3, stdout: '' });
+  expect(revoked.stderr).toContain('ori login --oidc');
+});
+
+it('never prints a token, whatever it is asked to say', async () => {
+  await using home = await world.newHome({ ORI_CLIENT_ID: 'ori-cli-opaque' });
+  const said: OriResult[] = [await world.signIn(home, { args: ['--verbose'] })];
+  const { access_token: access, refresh_token: refresh } = JSON.parse(
+    await readFile(home.sessionFile, 'utf8'),
+  );
+  for (const args of [
+    ['whoami', '--json', '--verbose'],
+    ['call', INTERN_ID, '/api/invoke', '--data', '{}', '--verbose'],
+    ['interns', 'list', '--verbose'],
+    ['logout', '--verbose', '--json'],
+  ]) {
+    said.push(await home.ori(args));
+  }
+  const all = said.map(({ stdout, stderr }) => stdout + stderr).join('');
+  expect(all).not.toContain(access);
+  expect(all).not.toContain(refresh);
+  expect(all).toContain('x-ori-invoke-signature-v2');
+});
+
+it('says plainly that a server does not list interns, and lists them when it does', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  const none = await home.ori(['interns', 'list']);
+  expect(none).toMatchObject({ exit: 4, stdout: '' });
+  expect(none.stderr).toContain('does not list interns');
+  const intern = {
+    id: 'int_1',
+    name: 'Otto',
+    status: 'running',
+    hostname: 'otto.example.com',
+    model: null,
+    extra: 1,
+  };
+  world.scripted.push(
+    { status: 200, body: { data: [intern], has_more: true, next_cursor: 'c&1' } },
+    { status: 200, body: { data: [{ ...intern, id: 'int_2', name: '\u001b[31mRed' }], has_more: false } },
+  );
+  const listed = await home.ori(['interns', 'list', '--status', 'running,failed']);
+  expect(listed.stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+    ['ID', 'NAME', 'STATUS', 'HOSTNAME', 'MODEL'],
+    ['int_1', 'Otto', 'running', 'otto.example.com', '-'],
+    ['int_2', '\\u{1b}[31mRed', 'running', 'otto.example.com', '-'],
+    [''],
+  ]);
+  expect(world.requests.at(-1)?.url).toBe(
+    '/v1/interns?limit=500&status=running%2Cfailed&starting_after=c%261',
+  );
+  world.scripted.push({ status: 200, body: { data: [intern], has_more: false } });
+  expect(JSON.parse((await home.ori(['interns', 'list', '--json'])).stdout)).toEqual([intern]);
+});
+
+it('runs through npx, and on an older Node by handing over to the pinned one', async () => {
+  const workspace = new URL('../..', import.meta.url).pathname;
+  const { stdout } = await run('npx', ['--no-install', 'ori', '--version'], { cwd: workspace });
+  expect(stdout).toBe('0.1.0\n');
+  const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
+  const launcher = join(workspace, 'libs/cli/bin/ori.js');
+  const handedOver = await run(process.execPath, ['--import', old, launcher, '--version']);
+  expect(handedOver).toEqual({ stdout: '0.1.0\n', stderr: '' });
+  await expect(run(process.execPath, ['--import', old, launcher, 'nonsense'])).rejects.toMatchObject({
+    code: 2,
+  });
+});
+
+it('ends quietly when its reader left', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  await using daemon = await listenTo((_req, res) => {
+    res.writeHead(200);
+    const more = () => {
+      while (res.write('x'.repeat(64 * 1024)));
+      res.once('drain', more);
+    };
+    more();
+  });
+  const calling = home.start(['call', INTERN_ID, '/', '--data', '', '--daemon', daemon.url]);
+  calling.child.stdout?.once('data', () => calling.child.stdout?.destroy());
+  expect(await calling.result).toMatchObject({ exit: 141, stderr: '' });
+});
+
+it('lets no daemon steer the terminal of who calls it', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  await using daemon = await listenTo((_req, res) =>
+    send(res, { status: 403, body: '\u001b]0;owned\u0007\u009b2J' }),
+  );
+  const typed = `${process.execPath} ${ORI} call ${INTERN_ID} / --data '' --daemon ${daemon.url}`;
+  const { stdout } = await run('script', ['-qec', typed, '/dev/null'], {
+    env: { PATH: process.env['PATH'], HOME: home.folder },
+  }).catch((error) => error);
+  expect(stdout).toContain('owned');
+  expect(stdout).not.toMatch(/(?![\r\n])\p{Cc}/u);
+});
+
+async function listenTo(handler: Parameters<typeof listen>[0]): Promise<{ url: string } & AsyncDisposable> {
+  const { url, stop } = await listen(handler);
+  return { url, [Symbol.asyncDispose]: stop };
+}
