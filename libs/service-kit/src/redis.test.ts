@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../../../test/env/redis.ts';
-import { connectRedis, type RedisClient } from './redis.ts';
+import { connectRedis, onNodeReady, type RedisClient } from './redis.ts';
 import { Secret } from './secret.ts';
 import { capturedLog } from './testing/captured-log.ts';
 
@@ -139,9 +139,51 @@ describe('connectRedis', () => {
       connections += 1;
     }).listen(0, '127.0.0.1');
     await once(mute, 'listening');
-    const { port } = mute.address() as { port: number };
+    const { port } = mute.address() as AddressInfo;
     open(`redis://127.0.0.1:${port}`).on('error', () => {});
     await expect.poll(() => connections, { timeout: 5000 }).toBeGreaterThan(2);
     mute.close();
   });
+});
+
+describe('a Sentinel address', () => {
+  it('leads to the master that the sentinels name, past one that does not answer', async () => {
+    const asked: string[] = [];
+    const sentinel = createServer((socket) => {
+      socket.setEncoding('latin1').on('data', (chunk: string) => {
+        for (const command of chunk.split(/(?=\*\d+\r\n)/)) {
+          const words = command.split('\r\n').filter((_line, index) => index > 0 && index % 2 === 0);
+          asked.push(words.join(' ').toLowerCase());
+          const reply =
+            words[1] === 'get-master-addr-by-name' ? [server.host, String(server.port)] : undefined;
+          const bulk = reply?.map((word) => `$${word.length}\r\n${word}\r\n`).join('');
+          if (words[0]?.toLowerCase() === 'hello') socket.write('-ERR unknown command HELLO\r\n');
+          else socket.write(bulk === undefined ? '*0\r\n' : `*2\r\n${bulk}`);
+        }
+      });
+    }).listen(0, '127.0.0.1');
+    await once(sentinel, 'listening');
+    const { port } = sentinel.address() as AddressInfo;
+    const client = await ready(
+      open(`redis+sentinel://:canary-password@127.0.0.1:1,127.0.0.1:${port}/main/3`),
+    );
+    expect(await client.client('LIST')).toMatch(/name=ori-test .*db=3/);
+    expect(asked).toContain('sentinel get-master-addr-by-name main');
+    expect(asked.join()).toContain('auth canary-password');
+    sentinel.close();
+  });
+});
+
+it('prepares a single Redis each time it is ready', async () => {
+  const client = open();
+  let prepared = 0;
+  onNodeReady(client, async () => {
+    prepared += 1;
+  });
+  await ready(client);
+  expect(prepared).toBe(1);
+  await server.kill();
+  await server.start();
+  await recoveryMs(client);
+  expect(prepared).toBe(2);
 });

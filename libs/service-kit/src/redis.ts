@@ -54,9 +54,6 @@ function open(address: RedisAddress, options: RedisConnectionOptions): RedisClie
         ...(address.username === undefined ? {} : { sentinelUsername: address.username }),
         ...(address.password === undefined ? {} : { sentinelPassword: address.password }),
         ...(common.tls === undefined ? {} : { sentinelTLS: common.tls, enableTLSForSentinelMode: true }),
-        // Follow a failover as soon as the sentinels tell, not when the old master stops answering.
-        failoverDetector: true,
-        sentinelReconnectStrategy: () => 1000,
       });
     case 'cluster':
       return openCluster(address, common);
@@ -111,6 +108,21 @@ function connectionOptions(address: RedisAddress, options: RedisConnectionOption
     ...(address.password === undefined ? {} : { password: address.password }),
     ...(address.tls ? { tls: {} } : {}),
   };
+}
+
+/**
+ * Calls `prepare` with every node each time a connection to it is ready: for what a server forgets when it restarts
+ * (`SCRIPT LOAD`). In a Cluster that is each node, else the one Redis. Its failures are left to the next time.
+ */
+export function onNodeReady(client: RedisClient, prepare: (node: Redis) => Promise<unknown>): void {
+  const watch = (node: Redis) => {
+    const run = () => void prepare(node).catch(() => {});
+    if (node.status === 'ready') run();
+    node.on('ready', run);
+  };
+  const known = client instanceof Redis ? [client] : client.nodes('all');
+  for (const node of known) watch(node);
+  client.on('+node', watch);
 }
 
 /** One line when the connection is lost and one when it is back; ioredis repeats the error at every attempt. */

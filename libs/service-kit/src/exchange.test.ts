@@ -1,0 +1,17 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { expect, it } from 'vitest';
+import { createDeadline } from './deadline.ts';
+import { beginExchange, exchangeOf, findExchange } from './exchange.ts';
+
+it('belongs to one request, and a request without one is a mistake', () => {
+  const req = new IncomingMessage(new Socket());
+  expect(findExchange(req)).toBeUndefined();
+  expect(() => exchangeOf(req)).toThrow(TypeError);
+  const deadline = createDeadline(1000);
+  deadline.clear();
+  const exchange = { requestId: 'r', receivedAt: 0, deadline, route: undefined, error: undefined, facts: {} };
+  beginExchange(req, exchange);
+  expect(exchangeOf(req)).toBe(exchange);
+  expect(findExchange(new IncomingMessage(new Socket()))).toBeUndefined();
+});
