@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { TestProject } from 'vitest/node';
 import { dropDatabasesOfRun } from './postgres.ts';
 import { startPostgresAnywhere } from './postgres-server.ts';
-import { startRedisAnywhere } from './redis.ts';
+import { startRedisAnywhere } from './redis-server.ts';
 import type { Backends } from './run.ts';
 
 /** Chooses and starts the Redis and the PostgreSQL that all test files share, and says which. */

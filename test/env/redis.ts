@@ -1,42 +1,13 @@
-import { Redis } from 'ioredis';
-import { dockerEngineInSight, startContainer } from './containers.ts';
-import { freePort } from './ports.ts';
-import { findProgram, openRoom } from './room.ts';
+import {
+  type RedisOptions,
+  type RedisServer,
+  startRedisAnywhere,
+  startRedisContainer,
+  startRedisProcess,
+} from './redis-server.ts';
 import { providedBackends } from './run.ts';
-import { ServerProcess } from './server-process.ts';
 
-export const REDIS_IMAGE = 'redis:7-alpine';
-
-/** Where a Redis comes from. */
-export type RedisOrigin = 'url' | 'docker' | 'path';
-
-export interface RedisOptions {
-  /** Further arguments of `redis-server`, as `['--maxmemory-policy', 'allkeys-lru']`. */
-  readonly arguments?: readonly string[];
-  /** Demanded of every client, and part of `url`. */
-  readonly password?: string;
-  readonly port?: number;
-}
-
-/** A Redis server of one test's own, on a port that it keeps when it is started again. */
-export interface RedisServer extends AsyncDisposable {
-  readonly origin: RedisOrigin;
-  readonly url: string;
-  readonly host: string;
-  readonly port: number;
-  /** Undefined in a container, and while it is stopped. */
-  readonly pid: number | undefined;
-  /** An orderly end, as an operator would do it. */
-  stop(): Promise<void>;
-  /** SIGKILL. */
-  kill(): Promise<void>;
-  /** After `stop` or `kill`. Without `--save` or `--appendonly` among the arguments it starts empty. */
-  start(): Promise<void>;
-  restart(): Promise<void>;
-  /** SIGSTOP: connections stay, new ones are still accepted by the kernel, nothing answers. */
-  freeze(): Promise<void>;
-  thaw(): Promise<void>;
-}
+export type { RedisOptions, RedisServer } from './redis-server.ts';
 
 /** The Redis that the whole run shares. Never flush it; keys carry a random intern id. Within vitest only. */
 export function sharedRedisUrl(): string {
@@ -51,116 +22,4 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
   if (origin === 'docker') return startRedisContainer(options);
   if (origin === 'path') return startRedisProcess(options);
   return (await startRedisAnywhere(options)).server;
-}
-
-/** Tries a Docker engine, then the PATH; says why the engine was passed over. Undefined origin: nothing there. */
-export async function startRedisAnywhere(
-  options: RedisOptions = {},
-): Promise<{ server: RedisServer; passedOver: string[] }> {
-  const passedOver: string[] = [];
-  const demanded = process.env['TEST_BACKEND_REDIS'];
-  if (demanded !== 'path' && dockerEngineInSight()) {
-    try {
-      return { server: await startRedisContainer(options), passedOver };
-    } catch (error) {
-      if (demanded === 'docker') throw error;
-      passedOver.push(`the Docker engine could not start ${REDIS_IMAGE}: ${reason(error)}`);
-    }
-  }
-  if (demanded === 'docker') throw new Error('TEST_BACKEND_REDIS=docker, but there is no Docker engine');
-  if (!findProgram('redis-server')) throw new Error(NO_REDIS);
-  return { server: await startRedisProcess(options), passedOver };
-}
-
-const NO_REDIS =
-  'No Redis: set TEST_REDIS_URL, or run `npm run setup`, which installs redis-server by apt on Debian as root and elsewhere says what to install.';
-
-async function startRedisProcess(options: RedisOptions): Promise<RedisServer> {
-  const program = findProgram('redis-server');
-  if (!program) throw new Error(NO_REDIS);
-  const port = options.port ?? (await freePort());
-  const room = await openRoom('ori-redis');
-  const server = new ServerProcess({
-    room,
-    program,
-    arguments: [...serverArguments(port, options), '--bind', '127.0.0.1', '--dir', room.directory],
-    ready: /Ready to accept connections/,
-    farewell: 'KILL',
-  });
-  await server.start().catch(async (error: unknown) => {
-    await room[Symbol.asyncDispose]();
-    throw error;
-  });
-  return {
-    ...addressed('path', '127.0.0.1', port, options.password),
-    get pid() {
-      return server.pid;
-    },
-    stop: () => server.end('SIGTERM'),
-    kill: () => server.end('SIGKILL'),
-    start: () => server.start(),
-    restart: async () => {
-      await server.end('SIGTERM');
-      await server.start();
-    },
-    freeze: async () => server.freeze(),
-    thaw: async () => server.thaw(),
-    [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
-  };
-}
-
-async function startRedisContainer(options: RedisOptions): Promise<RedisServer> {
-  const hostPort = options.port ?? (await freePort());
-  const container = await startContainer({
-    image: REDIS_IMAGE,
-    containerPort: 6379,
-    hostPort,
-    ready: /Ready to accept connections/,
-    command: ['redis-server', ...serverArguments(6379, options)],
-  });
-  const address = addressed('docker', container.host, hostPort, options.password);
-  const start = async () => {
-    await container.start();
-    await answers(address.url);
-  };
-  return {
-    ...address,
-    pid: undefined,
-    stop: () => container.end('SIGTERM'),
-    kill: () => container.end('SIGKILL'),
-    start,
-    restart: async () => {
-      await container.end('SIGTERM');
-      await start();
-    },
-    freeze: () => container.freeze(),
-    thaw: () => container.thaw(),
-    [Symbol.asyncDispose]: () => container.remove(),
-  };
-}
-
-function serverArguments(port: number, options: RedisOptions): string[] {
-  const password = options.password === undefined ? [] : ['--requirepass', options.password];
-  const volatile = ['--save', '', '--appendonly', 'no'];
-  return ['--port', String(port), ...volatile, ...password, ...(options.arguments ?? [])];
-}
-
-function addressed(origin: RedisOrigin, host: string, port: number, password: string | undefined) {
-  const credentials = password === undefined ? '' : `:${encodeURIComponent(password)}@`;
-  return { origin, host, port, url: `redis://${credentials}${host}:${port}` };
-}
-
-/** Resolves as soon as the server answers a PING: after a container's restart no log line says so. */
-async function answers(url: string): Promise<void> {
-  const redis = new Redis(url, { retryStrategy: () => 20 });
-  redis.on('error', () => {});
-  try {
-    await redis.ping();
-  } finally {
-    redis.disconnect();
-  }
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 import type { PostgresOrigin } from './postgres-server.ts';
-import type { RedisOrigin } from './redis.ts';
+import type { RedisOrigin } from './redis-server.ts';
 
 /** What global-setup.ts chose and started, as every test file sees it. */
 export interface Backends {
