@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { bodySha256, PROOF_METHOD, signingInputV2 } from '@ori/proof';
+import { Redis, type RedisOptions } from 'ioredis';
+import { onTestFinished } from 'vitest';
+import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
+import type { VerifierOptions } from '../../libs/verifier/src/policy.ts';
+import { issuedKey, issuedValue, spentKey } from '../../libs/verifier/src/redis-keys.ts';
+import {
+  type RedisReplayStoreOptions,
+  redisReplayStore,
+} from '../../libs/verifier/src/redis-replay-store.ts';
+import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
+import { createTestSigner, type TestProofOptions } from '../../libs/verifier/src/testing.ts';
+import { createVerifier } from '../../libs/verifier/src/verifier.ts';
+import { STRICT } from './strict-client.ts';
+
+/** A client that is ready, and gone after the test. */
+export async function connect(
+  url: string,
+  options: Pick<RedisOptions, 'username' | 'password'> = {},
+): Promise<Redis> {
+  const redis = new Redis(url, { ...STRICT, retryStrategy: () => 20, lazyConnect: true, ...options });
+  redis.on('error', () => undefined);
+  onTestFinished(() => redis.disconnect());
+  await redis.connect();
+  return redis;
+}
+
+/** Writes the fence of this server as of 100 s ago: a store that has been in use, so that a test need not wait for it. */
+export async function plantOldFence(redis: Redis, internId: string): Promise<void> {
+  const id = /master_replid:(\w+)/.exec(await redis.info('replication'))?.[1];
+  await redis.zadd(spentKey(internId), -(Date.now() / 1000 - 100), `fence:${id}`);
+}
+
+/** A daemon of a new intern on this Redis, its signer, and the store behind it. */
+export async function daemonOn(
+  redis: Redis,
+  options: Partial<RedisReplayStoreOptions> & Pick<VerifierOptions, 'acceptV1' | 'now'> = {},
+) {
+  const { acceptV1, now, ...storeOptions } = options;
+  const internId = `int_${randomBytes(8).toString('hex')}`;
+  await plantOldFence(redis, internId);
+  const signer = createTestSigner({ internId });
+  const keys = createLocalKeySet(signer.jwks);
+  const verifierOn = (client: Redis, more: Partial<RedisReplayStoreOptions> = {}) => {
+    const replay = redisReplayStore(client, { mode: 'spend', ...storeOptions, ...more });
+    onTestFinished(() => replay.close());
+    return { replay, verifier: createVerifier({ internId, keys, replay, acceptV1, now }) };
+  };
+  const request = (proof: Partial<TestProofOptions> = {}): SignedRequest =>
+    signer.request({ path: '/api/invoke', body: '{}', ...proof });
+  const world = { internId, key: spentKey(internId), signer, request, verifierOn, ...verifierOn(redis) };
+  await world.replay.touch().catch(() => undefined);
+  return world;
+}
+
+/** The version 2 signing input of a request, as its signer built it. */
+export function signingInputOf(internId: string, request: SignedRequest): Uint8Array {
+  return signingInputV2({
+    internId,
+    timestamp: Number(headerOf(request, 'x-ori-invoke-timestamp')),
+    user: headerOf(request, 'x-ori-invoke-user'),
+    nonce: headerOf(request, 'x-ori-invoke-nonce'),
+    method: PROOF_METHOD,
+    path: request.target ?? '',
+    bodySha256: bodySha256(request.body),
+  });
+}
+
+/** The value of a header of a request. */
+export function headerOf({ rawHeaders }: SignedRequest, name: string): string {
+  return rawHeaders[rawHeaders.indexOf(name) + 1] ?? '';
+}
+
+/** Reserves the nonce of a proof as the signer does. */
+export async function reserve(redis: Redis, internId: string, request: SignedRequest): Promise<void> {
+  const key = issuedKey(internId, headerOf(request, 'x-ori-invoke-nonce'));
+  await redis.set(key, issuedValue(signingInputOf(internId, request)), 'PX', 60_000, 'NX');
+}

@@ -1,0 +1,53 @@
+import { Redis } from 'ioredis';
+import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
+import { redisReplayStore } from '../../libs/verifier/src/redis-replay-store.ts';
+import { createVerifier } from '../../libs/verifier/src/verifier.ts';
+import { STRICT } from './strict-client.ts';
+
+/** What the test that forks this process gives it. */
+export interface SpenderTask {
+  readonly url: string;
+  readonly internId: string;
+  readonly jwks: unknown;
+  readonly mode: 'spend' | 'redeem';
+  readonly target: string;
+  readonly rawHeaders: string[];
+  readonly body: string;
+  readonly copies: number;
+}
+
+/** How often each verdict was given. */
+export type SpenderReport = Record<string, number>;
+
+// Says that it is ready, waits for the word, presents the same proof many times at once, and tells what came of it.
+process.once('message', async (task: SpenderTask) => {
+  const redis = new Redis(task.url, { ...STRICT, lazyConnect: true });
+  await redis.connect();
+  const replay = redisReplayStore(redis, { mode: task.mode, timeoutMs: 5000 });
+  await replay.touch();
+  const keys = createLocalKeySet(task.jwks);
+  const verifier = createVerifier({ internId: task.internId, keys, replay });
+  await replay.touch();
+  const request = {
+    method: 'POST',
+    target: task.target,
+    rawHeaders: task.rawHeaders,
+    body: Buffer.from(task.body),
+  };
+  process.send?.('ready');
+  process.once('message', async () => {
+    const report: SpenderReport = {};
+    const present = async (): Promise<void> => {
+      const verdict = await verifier.verify(request).then(
+        () => 'accepted',
+        (error: { code?: string }) => error.code ?? 'no code',
+      );
+      report[verdict] = (report[verdict] ?? 0) + 1;
+    };
+    await Promise.all(Array.from({ length: task.copies }, present));
+    process.send?.(report);
+    replay.close();
+    redis.disconnect();
+    process.disconnect();
+  });
+});

@@ -1,0 +1,6 @@
+/** What a Redis store demands of its client. */
+export const STRICT = {
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+} as const;
