@@ -11,6 +11,15 @@ import {
 } from '@ori/store/admin';
 import { createOtherInterns, createSigningIntern, type SignerHome, setDemoIcon } from './demo-interns.ts';
 
+const NOTES = {
+  ada: 'member of the workspace of the demo intern',
+  grace: 'member of another organization',
+  alan: 'member of a workspace outside the interns programme',
+  mary: 'removed from the workspace of the demo intern',
+} as const;
+
+type Name = keyof typeof NOTES;
+
 export interface DemoUser {
   readonly name: string;
   /** The `sub` that the demo provider gives them. */
@@ -19,94 +28,76 @@ export interface DemoUser {
   readonly note: string;
 }
 
-const NOTES = {
-  ada: 'member of the workspace of the demo intern',
-  grace: 'member of another organization',
-  alan: 'member of a workspace outside the interns programme',
-  mary: 'removed from the workspace of the demo intern',
-} as const;
+/** What is known before there is a database. New each time, so that a database that is kept never meets one twice. */
+export interface DemoCast {
+  readonly internId: string;
+  readonly users: readonly DemoUser[];
+}
 
-/** The demo members. Their subjects are new each time, so that a database that is kept never meets one twice. */
-export function inventUsers(): DemoUser[] {
-  return Object.entries(NOTES).map(([name, note]) => {
-    return { name, subject: `${name}-${randomBytes(8).toString('hex')}`, note };
-  });
+export function inventCast(): DemoCast {
+  const users = Object.entries(NOTES).map(([name, note]) => ({ name, subject: `${name}-${random()}`, note }));
+  return { internId: `int_${random()}`, users };
+}
+
+function random(): string {
+  return randomBytes(8).toString('hex');
 }
 
 export interface DemoData {
   readonly internId: string;
   readonly workspaceId: string;
-  /** The intern of grace's organization, and the one of alan's workspace. */
-  readonly otherInternIds: { readonly grace: string; readonly alan: string };
-  readonly users: readonly { name: string; subject: string; userId: string }[];
+  readonly users: readonly { readonly name: string; readonly subject: string; readonly userId: string }[];
   readonly apiKey: string;
   readonly apiKeyHash: string;
   readonly internApiKey: string;
   readonly managementKey: string;
 }
 
-/** Writes two organizations with everything that the contract tells apart. Returns the keys that are shown once. */
-export async function createDemoData(
-  db: Database,
-  members: readonly DemoUser[],
-  home: SignerHome,
-): Promise<DemoData> {
-  const userIds: Record<string, string> = {};
-  const users = [];
-  for (const { name, subject } of members) {
+/**
+ * Writes two organizations with everything that the contract tells apart: ada's workspace with the demo intern, alan's
+ * outside the programme, and grace's elsewhere, each with an intern that could sign.
+ */
+export async function createDemoData(db: Database, cast: DemoCast, home: SignerHome): Promise<DemoData> {
+  const { internId } = cast;
+  const users: DemoData['users'][number][] = [];
+  for (const { name, subject } of cast.users) {
     const { id: userId } = await createUser(db, { name });
     await addSubject(db, { userId, issuer: home.issuer, subject });
-    userIds[name] = userId;
     users.push({ name, subject, userId });
   }
-  const idOf = (name: keyof typeof NOTES): string => userIds[name] ?? '';
+  const idOf = (wanted: Name): string => users.find(({ name }) => name === wanted)?.userId ?? '';
+  const createdBy = idOf('ada');
 
   const { id: organizationId } = await createOrganization(db, { name: 'Analytical Engines' });
-  const workspace = { organizationId, name: 'engine room', isDefault: true, inProgramme: true };
-  const { id: workspaceId } = await createWorkspace(db, workspace);
+  const { id: workspaceId } = await createWorkspace(db, {
+    organizationId,
+    name: 'engine room',
+    isDefault: true,
+    inProgramme: true,
+  });
   await addMember(db, { workspaceId, userId: idOf('ada') });
   await addMember(db, { workspaceId, userId: idOf('mary') });
   await removeMember(db, { workspaceId, userId: idOf('mary') });
-  await createOtherInterns(db, workspaceId, idOf('ada'));
-  const internId = await createSigningIntern(db, home, {
-    workspaceId,
-    name: 'difference',
-    createdBy: idOf('ada'),
-  });
+  await createOtherInterns(db, workspaceId, createdBy);
+  await createSigningIntern(db, home, { id: internId, workspaceId, name: 'difference', createdBy });
   await setDemoIcon(db, internId);
 
-  const outside = await createWorkspace(db, { organizationId, name: 'hut eight', inProgramme: false });
+  const outside = await createWorkspace(db, { organizationId, name: 'hut eight' });
   await addMember(db, { workspaceId: outside.id, userId: idOf('alan') });
-  const alan = { workspaceId: outside.id, name: 'bombe', createdBy: idOf('alan') };
+  await createSigningIntern(db, home, { workspaceId: outside.id, name: 'bombe', createdBy: idOf('alan') });
 
   const elsewhere = await createOrganization(db, { name: 'Compiler Works' });
   const theirs = { organizationId: elsewhere.id, name: 'compilers', isDefault: true, inProgramme: true };
   const { id: theirWorkspaceId } = await createWorkspace(db, theirs);
   await addMember(db, { workspaceId: theirWorkspaceId, userId: idOf('grace') });
   const grace = { workspaceId: theirWorkspaceId, name: 'flowmatic', createdBy: idOf('grace') };
+  await createSigningIntern(db, home, grace);
 
-  const createdBy = idOf('ada');
-  const ordinary = await createApiKey(db, { kind: 'api', name: 'demo key', workspaceId, createdBy });
-  const own = await createApiKey(db, {
-    kind: 'api',
-    name: 'key of the intern',
-    workspaceId,
-    internId,
-    createdBy,
-  });
-  const managing = { kind: 'management', name: 'demo management key', organizationId, createdBy } as const;
-  const management = await createApiKey(db, managing);
-  return {
-    internId,
-    workspaceId,
-    otherInternIds: {
-      grace: await createSigningIntern(db, home, grace),
-      alan: await createSigningIntern(db, home, alan),
-    },
-    users,
-    apiKey: ordinary.key,
-    apiKeyHash: ordinary.hash,
-    internApiKey: own.key,
-    managementKey: management.key,
-  };
+  const keyOf = { kind: 'api', workspaceId, createdBy } as const;
+  const ordinary = await createApiKey(db, { ...keyOf, name: 'demo key' });
+  const own = await createApiKey(db, { ...keyOf, name: 'key of the intern', internId });
+  const managing = { kind: 'management', organizationId, createdBy } as const;
+  const management = await createApiKey(db, { ...managing, name: 'demo management key' });
+  const keys = { apiKey: ordinary.key, apiKeyHash: ordinary.hash, internApiKey: own.key };
+  return { internId, workspaceId, users, ...keys, managementKey: management.key };
 }

@@ -13,10 +13,11 @@ export interface SignerHome {
 export async function createSigningIntern(
   db: Database,
   home: SignerHome,
-  { workspaceId, name, createdBy }: { workspaceId: string; name: string; createdBy: string },
-): Promise<string> {
+  intern: { id?: string; workspaceId: string; name: string; createdBy: string },
+): Promise<void> {
+  const { createdBy, name, ...place } = intern;
   const { id: internId } = await createIntern(db, {
-    workspaceId,
+    ...place,
     name,
     description: `The demo intern ${name}.`,
     hostname: `${name}.interns.example`,
@@ -26,7 +27,6 @@ export async function createSigningIntern(
     createdByUserId: createdBy,
   });
   await addSigningKey(db, { internId, ...home });
-  return internId;
 }
 
 /** Interns in other states, so that a list has something to show; they have no signing key. */

@@ -32,11 +32,11 @@ async function run(): Promise<void> {
   console.log(`ready: ${standalone.state.baseUrl}`);
 }
 
-function describe({ databaseUrl, redisUrl }: StandaloneConfig, { state, demo }: Standalone): void {
+function describe({ databaseUrl, redisUrl }: StandaloneConfig, { state }: Standalone): void {
   console.log(`
   database  ${databaseUrl === undefined ? 'PGlite, in memory' : 'PostgreSQL at ORI_DATABASE_URL'}
   nonces    ${redisUrl === undefined ? 'in memory' : 'Redis at ORI_REDIS_URL; the daemon redeems them there'}
-  sign-in   ${state.issuer}  (${demo.users.map(({ name }) => name).join(', ')}; no passwords)
+  sign-in   ${state.issuer}  (${state.users.map(({ name }) => name).join(', ')}; no passwords)
   daemon    ${state.daemonUrl}  (intern ${state.internId})
   files     .ori/standalone.json .ori/audit.log .ori/signer.log
 `);

@@ -3,11 +3,11 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLogger } from '@ori/service-kit/log';
 import { createTurnLimiter } from '@ori/service-kit/turns';
-import { memoryNonces, type RunningSigner, type SignerParts, startSigner } from '@ori/signer';
+import { memoryNonces, type SignerParts, startSigner } from '@ori/signer';
 import { signerQueries } from '@ori/store';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import type { StandaloneConfig } from './config.ts';
-import { createDemoData, type DemoData, inventUsers } from './demo-data.ts';
+import { createDemoData, inventCast } from './demo-data.ts';
 import { openReplay } from './open-replay.ts';
 import { openStore } from './open-store.ts';
 import { startOpenIdProvider } from './openid-provider.ts';
@@ -18,7 +18,6 @@ import { makeStateFolder, type StandaloneState, writeState } from './state-file.
 
 export interface Standalone extends AsyncDisposable {
   readonly state: StandaloneState;
-  readonly demo: DemoData;
   /** Stops everything, in the order in which it depends on each other, and removes the state file. */
   stop(): Promise<void>;
 }
@@ -46,46 +45,42 @@ async function start(
   home: string,
   stack: AsyncDisposableStack,
 ): Promise<Standalone> {
-  // First of all, because the store in memory refuses what was signed before it existed.
-  const replay = stack.adopt(await openReplay(config.redisUrl), (opened) => opened.close());
   const port = await reservePort(config.host, config.port);
   const baseUrl = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}/v1`;
-  const folder = makeStateFolder(home);
-  const members = inventUsers();
-  const signerClientSecret = randomBytes(32).toString('base64url');
+  const cast = inventCast();
+  const { internId } = cast;
+  const jwksUrl = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
 
+  // The daemon first: it refuses what was signed before it could remember, and that time passes meanwhile.
+  const replay = stack.adopt(await openReplay(config.redisUrl), (opened) => opened.close());
+  const daemon = stack.adopt(await startSampleDaemon({ internId, jwksUrl, replay }), stopIt);
+
+  const folder = makeStateFolder(home);
   const log = openLog(folder, stack);
-  const onError = (error: Error) => log.error({ err: error }, 'the OpenID provider failed');
+  const signerClientSecret = randomBytes(32).toString('base64url');
   const provider = stack.use(
-    await startOpenIdProvider({ users: members, resource: baseUrl, signerClientSecret, onError }),
+    await startOpenIdProvider({
+      users: cast.users,
+      resource: baseUrl,
+      signerClientSecret,
+      onError: (error) => log.error({ err: error }, 'the OpenID provider failed'),
+    }),
   );
   const { issuer } = provider;
+
   const store = stack.adopt(await openStore(config.databaseUrl), (opened) => opened.close());
   const ring = parseKekRing(generateKekRing());
-  const demo = await createDemoData(store.owner, members, { issuer, baseUrl, sealer: ring });
+  const demo = await createDemoData(store.owner, cast, { issuer, baseUrl, sealer: ring });
 
   const place = { port, baseUrl, issuer, signerClientSecret, folder };
   const parts: Partial<SignerParts> = { ring, log, store: signerQueries(store.signer), ...inMemory(config) };
-  const signer = stack.adopt(await startSigner(signerConfig(config, place), parts), stopSigner);
-  const jwksUrl = `${baseUrl}/interns/${demo.internId}/daemon/jwks.json`;
-  const daemon = stack.adopt(
-    await startSampleDaemon({ internId: demo.internId, jwksUrl, replay }),
-    (started) => started.stop(),
-  );
+  const signer = stack.adopt(await startSigner(signerConfig(config, place), parts), stopIt);
 
-  const { otherInternIds: _, ...shown } = demo;
-  const state: StandaloneState = {
-    baseUrl,
-    issuer,
-    daemonUrl: daemon.url,
-    jwksUrl,
-    metrics: { signer: `${signer.opsUrl}/metrics`, management: null },
-    ...shown,
-    byokId: null,
-  };
+  const metrics = { signer: `${signer.opsUrl}/metrics`, management: null };
+  const state = { baseUrl, issuer, daemonUrl: daemon.url, jwksUrl, metrics, ...demo, byokId: null };
   stack.defer(writeState(home, state));
   const stop = () => stack.disposeAsync();
-  return { state, demo, stop, [Symbol.asyncDispose]: stop };
+  return { state, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** What stands in for Redis where none is given. */
@@ -99,7 +94,7 @@ function inMemory({ redisUrl, limits }: StandaloneConfig): Pick<SignerParts, 'tu
 /** Longer than any daemon accepts a proof of the standalone's signer. */
 const NONCE_KEPT_SECONDS = 65;
 
-const stopSigner = (signer: RunningSigner) => signer.stop();
+const stopIt = (started: { stop(): Promise<void> }) => started.stop();
 
 /** The signer's log goes to a file: the terminal is for what the standalone says. */
 function openLog(folder: string, stack: AsyncDisposableStack) {

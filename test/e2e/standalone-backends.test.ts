@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDatabase } from '../env/postgres.ts';
+import { sharedRedisUrl, startRedis } from '../env/redis.ts';
+import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from './standalone-process.ts';
+
+const BODY = '{"prompt":"hello"}';
+
+// Each test starts at least one process of everything.
+vi.setConfig({ testTimeout: 60_000 });
+
+let home: StandaloneHome;
+beforeEach(async () => {
+  home = await makeStandaloneHome();
+  return () => home[Symbol.asyncDispose]();
+});
+
+async function sign({ state }: RunningStandalone): Promise<Response> {
+  const { stdout } = await home.token('--user', 'ada');
+  const bodySha256 = createHash('sha256').update(BODY).digest('hex');
+  return fetch(`${state.baseUrl}/interns/${state.internId}/daemon/sign`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ bodySha256, route: { method: 'POST', path: '/api/invoke' } }),
+  });
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('with ORI_REDIS_URL', () => {
+  it('reserves each nonce in that Redis, counts turns there, and the daemon redeems', async () => {
+    const url = sharedRedisUrl();
+    await using database = await createDatabase({ migrated: false });
+    await using standalone = await home.start({ ORI_REDIS_URL: url, ORI_DATABASE_URL: database.url });
+    expect(standalone.lines.join('\n')).toContain('401 nonce_replayed');
+    const redis = new Redis(url);
+    try {
+      const { internId } = standalone.state;
+      const response = await sign(standalone);
+      const proof = (await response.json()) as Record<string, string>;
+      const nonce = String(proof['x-ori-invoke-nonce']);
+      expect(await redis.exists(`ori:{${internId}}:issued:${nonce}`)).toBe(1);
+
+      const user = standalone.state.users.find(({ name }) => name === 'ada');
+      const tag = createHash('sha256').update(String(user?.userId)).digest('hex');
+      expect(await redis.exists(`ori:turns:user:{${tag}}`)).toBe(1);
+
+      const headers = { ...proof, 'content-type': 'application/json' };
+      const call = () =>
+        fetch(`${standalone.state.daemonUrl}/api/invoke`, { method: 'POST', headers, body: BODY });
+      expect((await call()).status).toBe(200);
+      expect(await (await call()).json()).toMatchObject({ error: { code: 'nonce_replayed' } });
+      const other = (await (await sign(standalone)).json()) as Record<string, string>;
+      await redis.del(`ori:{${internId}}:issued:${other['x-ori-invoke-nonce']}`);
+      const unissued = await fetch(`${standalone.state.daemonUrl}/api/invoke`, {
+        method: 'POST',
+        headers: { ...other, 'content-type': 'application/json' },
+        body: BODY,
+      });
+      expect(await unissued.json()).toMatchObject({ error: { code: 'nonce_not_issued' } });
+    } finally {
+      redis.disconnect();
+    }
+  });
+
+  it('says so when no Redis answers there', async () => {
+    await using redis = await startRedis();
+    await redis.stop();
+    const { exit, stderr } = await home.startRefused({ ORI_REDIS_URL: redis.url });
+    expect(exit).toBe(1);
+    expect(stderr).toMatch(/^ORI_REDIS_URL: no Redis answered/);
+  });
+});
+
+describe('with ORI_DATABASE_URL', () => {
+  it('fills an empty database, and starts on its own database again', async () => {
+    await using database = await createDatabase({ migrated: false });
+    const env = { ORI_DATABASE_URL: database.url };
+    const first = await home.start(env);
+    expect((await sign(first)).status).toBe(200);
+    expect(await first.stop()).toMatchObject({ exit: 0 });
+    await using second = await home.start(env);
+    expect(second.state.internId).not.toBe(first.state.internId);
+    expect((await sign(second)).status).toBe(200);
+    const [row] = await query(database.url, 'select count(*)::int as organizations from organizations');
+    expect(row).toEqual({ organizations: 4 });
+  });
+
+  it('refuses a database that holds something else, and writes nothing into it', async () => {
+    await using database = await createDatabase({ migrated: false });
+    await query(database.url, 'create table bookkeeping (entry text)');
+    const { exit, stderr } = await home.startRefused({ ORI_DATABASE_URL: database.url });
+    expect(exit).toBe(1);
+    expect(stderr).toMatch(/not empty/);
+    expect(stderr).not.toContain('    at ');
+    const tables = await query(database.url, "select tablename from pg_tables where schemaname = 'public'");
+    expect(tables).toEqual([{ tablename: 'bookkeeping' }]);
+  });
+
+  it('refuses a database of ori whose organizations are not a standalone’s', async () => {
+    await using database = await createDatabase();
+    await query(database.url, "insert into organizations (id, name) values ('org_real', 'Real')");
+    const { exit, stderr } = await home.startRefused({ ORI_DATABASE_URL: database.url });
+    expect(exit).toBe(1);
+    expect(stderr).toMatch(/^the database holds organizations that no standalone wrote/);
+    const [row] = await query(database.url, 'select count(*)::int as users from users');
+    expect(row).toEqual({ users: 0 });
+  });
+
+  it('says so when no database answers there', async () => {
+    const nobody = 'postgres://u:hunter2@127.0.0.1:1/d';
+    const { exit, stderr } = await home.startRefused({ ORI_DATABASE_URL: nobody });
+    expect(exit).toBe(1);
+    expect(stderr).not.toContain('    at ');
+    expect(stderr).not.toContain('hunter2');
+  });
+});
+
+it('honours the turn limits of the signer', async () => {
+  await using database = await createDatabase({ migrated: false });
+  await using standalone = await home.start({
+    ORI_DATABASE_URL: database.url,
+    SIGNER_TURNS_PER_USER: '2',
+    SIGNER_TURN_WINDOW_SECONDS: '3600',
+  });
+  // The first proof of the start took one turn of ada's.
+  expect((await sign(standalone)).status).toBe(200);
+  const refused = await sign(standalone);
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await refused.json()).toMatchObject({ error: { metadata: { reason: 'rate_limited' } } });
+});
+
+it('honours the regional hosts of the signer', async () => {
+  await using database = await createDatabase({ migrated: false });
+  await using standalone = await home.start({
+    ORI_DATABASE_URL: database.url,
+    SIGNER_REGIONAL_HOSTS: 'localhost',
+  });
+  const { port } = new URL(standalone.state.baseUrl);
+  const { internId } = standalone.state;
+  const response = await fetch(`http://localhost:${port}/v1/interns/${internId}/daemon/sign`, {
+    method: 'POST',
+  });
+  expect(response.status).toBe(403);
+  expect(await response.json()).toMatchObject({ error: { metadata: { reason: 'regional_host_refused' } } });
+});
