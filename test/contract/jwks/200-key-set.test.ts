@@ -1,0 +1,81 @@
+import { parseJwkSet, thumbprint } from '@ori/proof';
+import { addSigningKey, createIntern, retireSigningKey } from '@ori/store/admin';
+import { expect, test } from 'vitest';
+import { freshId, useSignerWorld } from '../signer-world.ts';
+
+const world = await useSignerWorld();
+const { store, tenants } = world;
+const now = () => Math.floor(Date.now() / 1000);
+const pathOf = (internId: string) => `/v1/interns/${internId}/daemon/jwks.json`;
+
+async function keysOf(internId: string) {
+  const answer = await world.request({ path: pathOf(internId) });
+  expect(answer.status).toBe(200);
+  return (answer.json() as { keys: Record<string, unknown>[] }).keys;
+}
+
+test('the set holds the public key of the intern, for everyone', async () => {
+  const answer = await world.request({ path: pathOf(tenants.internId) });
+  expect(answer.status).toBe(200);
+  expect(answer.headers['content-type']).toBe('application/json');
+  expect(answer.headers['cache-control']).toBe('public, max-age=60');
+  expect(answer.headers['etag']).toMatch(/^"[\w-]{43}"$/);
+  expect(answer.json()).toEqual({
+    keys: [
+      {
+        kty: 'OKP',
+        crv: 'Ed25519',
+        use: 'sig',
+        kid: thumbprint(tenants.publicKey),
+        x: Buffer.from(tenants.publicKey).toString('base64url'),
+        nbf: expect.any(Number),
+      },
+    ],
+  });
+  expect(parseJwkSet(answer.json())).toHaveLength(1);
+});
+
+test('a key stands in the set before it signs, and with its bounds', async () => {
+  const { id: internId } = await createIntern(store, { workspaceId: tenants.workspaceId, name: 'rotating' });
+  const first = await addSigningKey(store, { internId, ...tenants.home, expiresAt: now() + 400 });
+  const next = await addSigningKey(store, { internId, ...tenants.home });
+  expect(await keysOf(internId)).toEqual([
+    expect.objectContaining({ kid: next.kid, nbf: next.notBefore }),
+    expect.objectContaining({ kid: first.kid, nbf: first.notBefore, exp: first.expiresAt }),
+  ]);
+  expect(next.notBefore).toBeGreaterThanOrEqual(now() + 170);
+});
+
+test('a retired key leaves the set within two seconds', async () => {
+  const { id: internId } = await createIntern(store, { workspaceId: tenants.workspaceId, name: 'retired' });
+  const { id: keyId } = await addSigningKey(store, { internId, ...tenants.home });
+  expect(await keysOf(internId)).toHaveLength(1);
+  await retireSigningKey(store, { keyId });
+  await expect.poll(() => keysOf(internId), { timeout: 2000 }).toEqual([]);
+});
+
+test('an id that no intern has, or one without keys, has the set of no keys: nobody learns who exists', async () => {
+  const unknown = await world.request({ path: pathOf(freshId('int')) });
+  const keyless = await world.request({ path: pathOf(tenants.keylessInternId) });
+  expect(unknown.text).toBe('{"keys":[]}');
+  expect(keyless.text).toBe(unknown.text);
+  expect(keyless.headers['etag']).toBe(unknown.headers['etag']);
+});
+
+test('an intern outside the programme is published as any other', async () => {
+  expect(await keysOf(tenants.outsideInternId)).toHaveLength(1);
+});
+
+test('HEAD gives the headers alone', async () => {
+  const whole = await world.request({ path: pathOf(tenants.internId) });
+  const head = await world.request({ path: pathOf(tenants.internId), method: 'HEAD' });
+  expect(head).toMatchObject({ status: 200, text: '' });
+  for (const name of ['etag', 'cache-control', 'content-type', 'content-length']) {
+    expect(head.headers[name]).toBe(whole.headers[name]);
+  }
+});
+
+test('nothing about a bearer matters', async () => {
+  const headers = { authorization: 'Bearer nobody' };
+  expect((await world.request({ path: pathOf(tenants.internId), headers })).status).toBe(200);
+});

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { useSignerWorld } from '../signer-world.ts';
+
+const world = await useSignerWorld({ environment: { REGIONAL_HOSTS: 'eu.api.ori.test' } });
+const path = '/.well-known/oauth-protected-resource/v1';
+
+test('the metadata names the resource, its issuer and the scopes', async () => {
+  const answer = await world.request({ path });
+  expect(answer.status).toBe(200);
+  expect(answer.headers['content-type']).toBe('application/json');
+  expect(answer.json()).toEqual({
+    resource: world.baseUrl,
+    authorization_servers: [world.issuer.url],
+    scopes_supported: ['vault:read', 'interns'],
+    bearer_methods_supported: ['header'],
+  });
+});
+
+test('they are no intern operation: a regional host name changes nothing', async () => {
+  expect((await world.request({ path, headers: { host: 'eu.api.ori.test' } })).status).toBe(200);
+});
+
+test('HEAD gives the headers alone', async () => {
+  expect(await world.request({ path, method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
+});

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { expectRefusal } from '../refusal.ts';
+import { useSignerWorld } from '../signer-world.ts';
+
+const world = await useSignerWorld();
+
+test.each(['POST', 'OPTIONS'])('%s is not a method of the route', async (method) => {
+  const answer = await world.request({ path: '/.well-known/oauth-protected-resource/v1', method });
+  expectRefusal(answer, { status: 405 });
+  expect(answer.headers['allow']).toBe('GET, HEAD');
+});

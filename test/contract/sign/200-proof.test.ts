@@ -1,0 +1,208 @@
+import { execFileSync } from 'node:child_process';
+import { createPublicKey, randomUUID, verify } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ProofHeaderValues, signingInputV1, signingInputV2 } from '@ori/proof';
+import { issuedKey, issuedValue, REDIS_SCRIPTS } from '@ori/verifier/redis';
+import { expect, test } from 'vitest';
+import type { Answer } from '../request.ts';
+import { BODY_SHA256, useSignerWorld, V1_BODY } from '../signer-world.ts';
+
+const world = await useSignerWorld();
+const { tenants, issuer, redis } = world;
+const publicKey = createPublicKey({
+  key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(tenants.publicKey).toString('base64url') },
+  format: 'jwk',
+});
+
+function proofOf(answer: Answer): ProofHeaderValues {
+  expect(answer.status, answer.text).toBe(200);
+  return answer.json() as ProofHeaderValues;
+}
+
+/** What the signer must have signed, from what it answered and what was asked for. */
+function inputsOf(proof: ProofHeaderValues, path = '/api/invoke') {
+  const common = {
+    internId: tenants.internId,
+    timestamp: Number(proof['x-ori-invoke-timestamp']),
+    user: proof['x-ori-invoke-user'],
+    bodySha256: BODY_SHA256,
+  };
+  const nonce = proof['x-ori-invoke-nonce'] ?? '';
+  return {
+    v1: signingInputV1(common),
+    v2: () => signingInputV2({ ...common, nonce, method: 'POST', path }),
+  };
+}
+
+function isSigned(input: Uint8Array, signature: string | undefined): boolean {
+  return verify(null, input, publicKey, Buffer.from(signature ?? '', 'base64'));
+}
+
+test('a request without a route gets the three base headers, and their signature verifies', async () => {
+  const proof = proofOf(await world.sign({ body: V1_BODY }));
+  expect(Object.keys(proof).sort()).toEqual([
+    'x-ori-invoke-signature',
+    'x-ori-invoke-timestamp',
+    'x-ori-invoke-user',
+  ]);
+  expect(isSigned(inputsOf(proof).v1, proof['x-ori-invoke-signature'])).toBe(true);
+});
+
+test('a request with a route gets all five headers, and both signatures verify', async () => {
+  const proof = proofOf(await world.sign());
+  expect(Object.keys(proof).sort()).toEqual([
+    'x-ori-invoke-nonce',
+    'x-ori-invoke-signature',
+    'x-ori-invoke-signature-v2',
+    'x-ori-invoke-timestamp',
+    'x-ori-invoke-user',
+  ]);
+  const inputs = inputsOf(proof);
+  expect(isSigned(inputs.v1, proof['x-ori-invoke-signature'])).toBe(true);
+  expect(isSigned(inputs.v2(), proof['x-ori-invoke-signature-v2'])).toBe(true);
+});
+
+test('a proof verifies with the openssl command line', async () => {
+  const proof = proofOf(await world.sign());
+  const folder = mkdtempSync(join(tmpdir(), 'ori-openssl-'));
+  try {
+    writeFileSync(join(folder, 'key.pem'), publicKey.export({ type: 'spki', format: 'pem' }));
+    writeFileSync(join(folder, 'input'), inputsOf(proof).v2());
+    writeFileSync(join(folder, 'signature'), Buffer.from(proof['x-ori-invoke-signature-v2'] ?? '', 'base64'));
+    const verdict = execFileSync(
+      'openssl',
+      'pkeyutl -verify -pubin -inkey key.pem -rawin -in input -sigfile signature'.split(' '),
+      { cwd: folder, encoding: 'utf8' },
+    );
+    expect(verdict).toContain('Signature Verified Successfully');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('the user is the subject of the token and the timestamp is now', async () => {
+  const before = Math.floor(Date.now() / 1000);
+  const proof = proofOf(await world.sign());
+  expect(proof['x-ori-invoke-user']).toBe('ada');
+  expect(Number(proof['x-ori-invoke-timestamp'])).toBeGreaterThanOrEqual(before);
+  expect(Number(proof['x-ori-invoke-timestamp'])).toBeLessThanOrEqual(Date.now() / 1000);
+});
+
+test('the answer is application/json, not stored, and says what is left of the turns', async () => {
+  const { headers } = await world.sign();
+  expect(headers['content-type']).toBe('application/json');
+  expect(headers['cache-control']).toBe('no-store');
+  expect(headers['x-request-id']).toBeTruthy();
+  expect(headers['ratelimit']).toMatch(/^"(user|organization)";r=\d+;t=\d+$/);
+  expect(headers['ratelimit-policy']).toBe('"user";q=1000000;w=60, "organization";q=10000000;w=60');
+});
+
+test.each(['ES256', 'EdDSA', 'RS256'] as const)('a JWT signed by %s is a session', async (signWith) => {
+  proofOf(await world.sign({ bearer: await issuer.token({ signWith }) }));
+});
+
+test('an opaque token that introspection knows is a session', async () => {
+  proofOf(await world.sign({ bearer: issuer.opaqueToken() }));
+});
+
+test.each([
+  ['Authorization: bearer in lower case', { authorization: `bearer ${await issuer.token()}` }],
+  ['Authorization with two spaces', { authorization: `BEARER  ${await issuer.token()}` }],
+  [
+    'typ application/at+jwt',
+    { authorization: `Bearer ${await issuer.token({ header: { typ: 'application/at+jwt' } })}` },
+  ],
+  [
+    'several audiences, one of them ours',
+    {
+      authorization: `Bearer ${await issuer.token({ claims: { aud: ['other', world.baseUrl] } })}`,
+    },
+  ],
+  ['parameters of the media type', { 'content-type': 'Application/JSON; charset=utf-8' }],
+  ['an identity content encoding', { 'content-encoding': 'identity' }],
+  [
+    'HTTP-Referer, X-Ori-Title and X-Ori-Categories',
+    { 'http-referer': 'x', 'x-ori-title': 'y', 'x-ori-categories': 'z' },
+  ],
+  ['proof headers of its own, which change nothing', { 'x-ori-invoke-user': 'mallory' }],
+])('is given with %s', async (_, headers) => {
+  const proof = proofOf(await world.sign({ headers }));
+  expect(proof['x-ori-invoke-user']).toBe('ada');
+});
+
+test('is given for an id with percent-encoded letters', async () => {
+  const encoded = tenants.internId.replace(/^i/, '%69');
+  const proof = proofOf(await world.sign({ internId: encoded }));
+  expect(isSigned(inputsOf(proof).v1, proof['x-ori-invoke-signature'])).toBe(true);
+});
+
+test('is given for a body of exactly 1048576 bytes, announced or chunked', async () => {
+  const body = V1_BODY.padEnd(1_048_576);
+  proofOf(await world.sign({ body }));
+  const path = `/v1/interns/${tenants.internId}/daemon/sign`;
+  const headers = { authorization: `Bearer ${await issuer.token()}`, 'content-type': 'application/json' };
+  proofOf(await world.request({ method: 'POST', path, headers, body: [body.slice(0, 9), body.slice(9)] }));
+});
+
+test('is given for the longest path', async () => {
+  const path = `/${'x'.repeat(2047)}`;
+  const body = JSON.stringify({ bodySha256: BODY_SHA256, route: { method: 'POST', path } });
+  const proof = proofOf(await world.sign({ body }));
+  expect(isSigned(inputsOf(proof, path).v2(), proof['x-ori-invoke-signature-v2'])).toBe(true);
+});
+
+test('the nonce is reserved for a redeeming daemon for longer than the proof may live', async () => {
+  const proof = proofOf(await world.sign());
+  const key = issuedKey(tenants.internId, proof['x-ori-invoke-nonce'] ?? '');
+  expect(await redis.getBuffer(key)).toEqual(issuedValue(inputsOf(proof).v2()));
+  const ttlMs = await redis.pttl(key);
+  expect(ttlMs).toBeGreaterThan(62_000);
+  expect(ttlMs).toBeLessThanOrEqual(65_000);
+});
+
+test('the scripts of redeeming daemons are loaded by the signer', async () => {
+  proofOf(await world.sign());
+  const sources = Object.values(REDIS_SCRIPTS);
+  const { createHash } = await import('node:crypto');
+  const digests = sources.map((source) => createHash('sha1').update(source).digest('hex'));
+  expect(await redis.script('EXISTS', ...digests)).toEqual(sources.map(() => 1));
+});
+
+test('each proof has one audit line, which says who, for which intern, over what, and no more', async () => {
+  const requestId = randomUUID();
+  const bearer = await issuer.token();
+  const answer = await world.sign({ bearer, headers: { 'x-request-id': requestId } });
+  const proof = proofOf(answer);
+  const lines = await world.auditLines();
+  const nonce = proof['x-ori-invoke-nonce'];
+  expect(lines.filter((line) => line['nonce'] === nonce)).toEqual([
+    {
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      event: 'proof_issued',
+      requestId: answer.headers['x-request-id'],
+      userId: tenants.userId,
+      issuer: issuer.url,
+      subject: 'ada',
+      internId: tenants.internId,
+      workspaceId: tenants.workspaceId,
+      organizationId: tenants.organizationId,
+      versions: [1, 2],
+      timestamp: Number(proof['x-ori-invoke-timestamp']),
+      bodySha256: BODY_SHA256,
+      method: 'POST',
+      path: '/api/invoke',
+      nonce,
+      keyId: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+    },
+  ]);
+  expect(answer.headers['x-request-id']).not.toBe(requestId);
+});
+
+test('a v1 proof costs one turn of the user and of the organization, as a v2 proof does', async () => {
+  const before = await world.turnsUsed();
+  proofOf(await world.sign({ body: V1_BODY }));
+  proofOf(await world.sign());
+  expect(await world.turnsUsed()).toEqual({ user: before.user + 2, organization: before.organization + 2 });
+});

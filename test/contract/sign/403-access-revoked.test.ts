@@ -1,0 +1,44 @@
+import { addMember, disableUser, enableUser, removeMember, revokeSessions } from '@ori/store/admin';
+import { expect, test } from 'vitest';
+import { expectRefusal } from '../refusal.ts';
+import { startSignerWorld, useSignerWorld } from '../signer-world.ts';
+
+const world = await useSignerWorld();
+const { issuer, store, tenants } = world;
+const membership = { workspaceId: tenants.workspaceId, userId: tenants.userId };
+const revoked = { status: 403, reason: 'access_revoked' };
+
+test('a removed member is told so', async () => {
+  expectRefusal(await world.sign({ bearer: await issuer.token({ subject: 'mary' }) }), revoked);
+});
+
+test('a member whose user was disabled is told so', async () => {
+  await disableUser(store, { userId: tenants.userId });
+  await expect.poll(async () => (await world.sign()).status, { timeout: 2000 }).toBe(403);
+  expectRefusal(await world.sign(), revoked);
+  await enableUser(store, { userId: tenants.userId });
+  await expect.poll(async () => (await world.sign()).status, { timeout: 2000 }).toBe(200);
+});
+
+test('a removal is effective within two seconds for a token that was let in before', async () => {
+  const bearer = await issuer.token();
+  expect((await world.sign({ bearer })).status).toBe(200);
+  await removeMember(store, membership);
+  await expect.poll(async () => (await world.sign({ bearer })).status, { timeout: 2000 }).toBe(403);
+  expectRefusal(await world.sign({ bearer }), revoked);
+  await addMember(store, membership);
+  await expect.poll(async () => (await world.sign({ bearer })).status, { timeout: 2000 }).toBe(200);
+});
+
+test('a session that began before the revocation is refused, a later one is not', async () => {
+  await using other = await startSignerWorld();
+  const before = Math.floor(Date.now() / 1000) - 100;
+  const validFrom = before + 50;
+  await revokeSessions(other.store, { userId: other.tenants.userId, validFrom });
+  const token = (claims: object) => other.issuer.token({ claims: { iat: before, ...claims } });
+  expectRefusal(await other.sign({ bearer: await token({}) }), revoked);
+  expectRefusal(await other.sign({ bearer: await token({ iat: validFrom, auth_time: before }) }), revoked);
+  expectRefusal(await other.sign({ bearer: await token({ iat: undefined }) }), revoked);
+  expect((await other.sign({ bearer: await token({ iat: validFrom }) })).status).toBe(200);
+  expect((await other.sign({ bearer: await token({ auth_time: validFrom }) })).status).toBe(200);
+});

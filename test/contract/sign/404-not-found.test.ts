@@ -1,0 +1,81 @@
+import { setLifecycleWrites } from '@ori/store/admin';
+import { expect, test } from 'vitest';
+import { expectRefusal } from '../refusal.ts';
+import type { Answer } from '../request.ts';
+import { freshId, startSignerWorld, useSignerWorld } from '../signer-world.ts';
+
+const world = await useSignerWorld();
+const { issuer, tenants } = world;
+
+/** Everything a caller can see of an answer, but for what differs from request to request anyway. */
+function visible({ status, headers, text }: Answer): unknown {
+  const { date, 'x-request-id': _, ...rest } = headers;
+  return { status, headers: rest, text };
+}
+
+const causes: Record<string, () => Promise<Answer>> = {
+  'an unknown intern': () => world.sign({ internId: freshId('int') }),
+  'an intern of a workspace outside the programme': () => world.sign({ internId: tenants.outsideInternId }),
+  'a subject that nobody has': async () => world.sign({ bearer: await issuer.token({ subject: 'hal' }) }),
+  'a user who was never a member': async () =>
+    world.sign({ bearer: await issuer.token({ subject: 'grace' }) }),
+  'a subject beyond ASCII': async () => world.sign({ bearer: await issuer.token({ subject: '\u00e4da' }) }),
+  'an id outside the alphabet': () => world.sign({ internId: 'int.7' }),
+  'an id of 129 characters': () => world.sign({ internId: 'x'.repeat(129) }),
+  'an id with an encoded slash': () => world.sign({ internId: `${tenants.internId}%2F` }),
+  'an id that does not decode': () => world.sign({ internId: '%ff' }),
+  'an id with half an escape': () => world.sign({ internId: '%6' }),
+  'an id with an encoded NUL': () => world.sign({ internId: `${tenants.internId}%00` }),
+  'an id in other letters': () => world.sign({ internId: tenants.internId.toUpperCase() }),
+};
+
+const [reference] = await Promise.all([world.sign({ internId: freshId('int') })]);
+
+test.each(Object.entries(causes))('%s is not found, byte for byte as any other', async (_, ask) => {
+  const answer = await ask();
+  expectRefusal(answer, { status: 404, reason: 'not_found' });
+  expect(visible(answer)).toEqual(visible(reference));
+});
+
+test('nothing is found while lifecycle writes are disabled', async () => {
+  await using other = await startSignerWorld();
+  await setLifecycleWrites(other.store, { enabled: false });
+  expect(visible(await other.sign())).toEqual(visible(reference));
+});
+
+test('a removed member of a workspace outside the programme learns nothing', async () => {
+  const answer = await world.sign({
+    internId: tenants.outsideInternId,
+    bearer: await issuer.token({ subject: 'mary' }),
+  });
+  expect(visible(answer)).toEqual(visible(reference));
+});
+
+test.each([null, 'sk-ori-v1-00'])('an id that cannot be one is judged after the bearer', async (bearer) => {
+  expectRefusal(await world.sign({ bearer, internId: '%ff' }), { status: 401 });
+});
+
+const sign = `/v1/interns/${tenants.internId}/daemon/sign`;
+
+test.each([
+  ['a slash at the end', `${sign}/`],
+  ['a slash twice', sign.replace('/daemon', '//daemon')],
+  ['no id', '/v1/interns//daemon/sign'],
+  ['a dot segment', sign.replace('/daemon', '/./daemon')],
+  ['a parent segment', sign.replace('/daemon', '/x/../daemon')],
+  ['an encoded letter in a fixed segment', sign.replace('daemon', '%64aemon')],
+  ['other letters', sign.replace('daemon', 'Daemon')],
+  ['another version', sign.replace('/v1', '/v2')],
+  ['no version', sign.replace('/v1', '')],
+  ['a path parameter', `${sign};x=1`],
+  ['a backslash', sign.replace('/daemon/', '/daemon\\')],
+  ['one segment more', `${sign}/more`],
+  ['the root', '/'],
+  ['a member of Object.prototype', '/__proto__'],
+])('a path with %s is no route', async (_, path) => {
+  expectRefusal(await world.sign({ path }), { status: 404, reason: 'not_found' });
+});
+
+test('a query changes nothing', async () => {
+  expect((await world.sign({ path: `${sign}?user=mallory` })).status).toBe(200);
+});

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { head, openConnection } from '../raw-connection.ts';
+import { expectRefusal } from '../refusal.ts';
+import { startSignerWorld, useSignerWorld, V2_BODY } from '../signer-world.ts';
+
+const world = await useSignerWorld({ environment: { DEADLINE_MS: '300' } });
+const path = `/v1/interns/${world.tenants.internId}/daemon/sign`;
+const bearer = `Authorization: Bearer ${await world.issuer.token()}`;
+const json = 'Content-Type: application/json';
+const ENVELOPE =
+  '{"error":{"code":408,"message":"The 300 ms deadline of this route was exceeded.","metadata":{"reason":"timeout","retryable":true}}}';
+
+test.each([
+  ['in the body', head(path, bearer, json, 'Content-Length: 100') + V2_BODY.slice(0, 50)],
+  ['before the body', head(path, bearer, json, 'Content-Length: 100')],
+  ['in a chunked body', `${head(path, bearer, json, 'Transfer-Encoding: chunked')}5\r\n{"bod`],
+  ['in the headers', head(path, bearer, json).slice(0, -2)],
+  ['in the request line', 'POST /v1/in'],
+])(
+  'a client that stops sending %s is answered at the deadline, and the connection closed',
+  async (_, bytes) => {
+    const before = await world.turnsUsed();
+    await using connection = await openConnection(world.url);
+    const startedAt = performance.now();
+    connection.write(bytes);
+    const answer = await connection.untilClosed();
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(answer).toMatch(/^x-request-id: /im);
+    expect(answer.slice(answer.indexOf('\r\n\r\n') + 4)).toBe(ENVELOPE);
+    // Not a bound on speed: an answer before the deadline would be another refusal.
+    expect(performance.now() - startedAt).toBeGreaterThan(290);
+    expect(await world.turnsUsed()).toEqual(before);
+  },
+);
+
+test('a client that sends one byte at a time does not get more time', async () => {
+  await using connection = await openConnection(world.url);
+  connection.write(head(path, bearer, json, 'Content-Length: 100000'));
+  const drip = setInterval(() => connection.write(' '), 20);
+  const answer = await connection.untilClosed();
+  clearInterval(drip);
+  expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+});
+
+test('the deadline holds while a dependency hangs, and no proof is recorded after it', async () => {
+  const never = new Promise<never>(() => {});
+  const hanging = { draw: () => 'AAECAwQFBgcICQoLDA0ODw', reserve: () => never };
+  await using other = await startSignerWorld({
+    environment: { DEADLINE_MS: '200' },
+    parts: { nonces: hanging },
+  });
+  expectRefusal(await other.sign(), { status: 408, reason: 'timeout', retryable: true });
+  expect(await other.auditLines()).toEqual([]);
+});
+
+test('a nonce that is reserved after the deadline makes no proof', async () => {
+  const reserving = Promise.withResolvers<boolean>();
+  const late = { draw: () => 'AAECAwQFBgcICQoLDA0ODw', reserve: () => reserving.promise };
+  await using other = await startSignerWorld({
+    environment: { DEADLINE_MS: '200' },
+    parts: { nonces: late },
+  });
+  expectRefusal(await other.sign(), { status: 408, reason: 'timeout', retryable: true });
+  reserving.resolve(true);
+  await expect
+    .poll(async () => (await other.page('/metrics')).text)
+    .toContain('signer_refusals_total{reason="timeout"} 1');
+  expect(await other.auditLines()).toEqual([]);
+});

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { expectRefusal } from '../refusal.ts';
+import { useSignerWorld, V1_BODY } from '../signer-world.ts';
+
+const world = await useSignerWorld();
+const refused = { status: 415, reason: 'unsupported_media_type' };
+
+test.each([
+  ['no Content-Type', undefined],
+  ['text/plain', 'text/plain'],
+  ['a form', 'application/x-www-form-urlencoded'],
+  ['a +json type', 'application/ld+json'],
+  ['a prefix', 'application/jso'],
+  ['more after it', 'application/jsonx'],
+  ['two types', 'application/json, text/plain'],
+  ['an empty type', ''],
+])('%s is not application/json', async (_, contentType) => {
+  const headers = {
+    authorization: `Bearer ${await world.issuer.token()}`,
+    ...(contentType === undefined ? {} : { 'content-type': contentType }),
+  };
+  const path = `/v1/interns/${world.tenants.internId}/daemon/sign`;
+  expectRefusal(await world.request({ method: 'POST', path, headers, body: V1_BODY }), refused);
+  expectRefusal(await world.request({ method: 'POST', path, headers, body: [V1_BODY] }), refused);
+});
+
+test.each(['gzip', 'br', 'deflate', 'identity, gzip', 'x', ''])(
+  'a content encoding of "%s" is refused',
+  async (encoding) => {
+    expectRefusal(await world.sign({ headers: { 'content-encoding': encoding } }), refused);
+  },
+);
+
+test('the media type is judged before the size', async () => {
+  const answer = await world.sign({ headers: { 'content-type': 'text/plain' }, body: 'x'.repeat(1_048_577) });
+  expectRefusal(answer, refused);
+  expect(answer.headers['connection']).toBe('close');
+});

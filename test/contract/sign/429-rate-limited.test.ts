@@ -1,0 +1,44 @@
+import { turnKey } from '@ori/service-kit/turns';
+import { expect, test } from 'vitest';
+import { expectRefusal } from '../refusal.ts';
+import { startSignerWorld } from '../signer-world.ts';
+
+const limited = { status: 429, reason: 'rate_limited', retryable: true };
+
+test('a user has as many turns as configured, then none until the window ends', async () => {
+  await using world = await startSignerWorld({
+    environment: { TURNS_PER_USER: '2', TURN_WINDOW_SECONDS: '30' },
+  });
+  expect((await world.sign()).headers['ratelimit']).toMatch(/^"user";r=1;t=30$/);
+  expect((await world.sign()).headers['ratelimit']).toMatch(/^"user";r=0;t=\d+$/);
+  const answer = await world.sign();
+  expectRefusal(answer, limited);
+  const { 'retry-after': retryAfter, ratelimit } = answer.headers;
+  expect(retryAfter).toMatch(/^([1-9]|[12]\d|30)$/);
+  expect(ratelimit).toBe(`"user";r=0;t=${retryAfter}`);
+  expect(answer.headers['ratelimit-policy']).toBe('"user";q=2;w=30, "organization";q=10000000;w=30');
+});
+
+test('a turn that the organization has not costs the user none', async () => {
+  await using world = await startSignerWorld({ environment: { TURNS_PER_ORGANIZATION: '1' } });
+  expect((await world.sign()).status).toBe(200);
+  const answer = await world.sign();
+  expectRefusal(answer, limited);
+  expect(answer.headers['ratelimit']).toMatch(/^"organization";r=0;t=\d+$/);
+  expect(await world.turnsUsed()).toEqual({ user: 1, organization: 1 });
+});
+
+test('a refused turn leaves no nonce and no audit line behind', async () => {
+  await using world = await startSignerWorld({ environment: { TURNS_PER_USER: '1' } });
+  expect((await world.sign()).status).toBe(200);
+  expectRefusal(await world.sign(), limited);
+  expect(await world.auditLines()).toHaveLength(1);
+  expect(await world.redis.keys(`ori:{${world.tenants.internId}}:issued:*`)).toHaveLength(1);
+});
+
+test('the counters are those that chat shares', async () => {
+  await using world = await startSignerWorld({ environment: { TURNS_PER_USER: '5' } });
+  const key = turnKey('user', world.tenants.userId);
+  await world.redis.set(key, 5, 'EX', 60);
+  expectRefusal(await world.sign(), limited);
+});

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import { turnKey } from '@ori/service-kit/turns';
+import { Redis } from 'ioredis';
+import { afterAll } from 'vitest';
+import { BODY_SHA256, SIGN_BODY, startWorld, type World, type WorldOptions } from '../env/world.ts';
+import { type Answer, type Question, request } from './request.ts';
+import { createTenants, type Tenants } from './tenants.ts';
+
+export { BODY_SHA256, SIGN_BODY as V2_BODY };
+export const V1_BODY = JSON.stringify({ bodySha256: BODY_SHA256 });
+
+/** One signing request: a good one, but for what is said. */
+export interface SignOptions extends Omit<Question, 'path' | 'body'> {
+  /** The bearer credential; null for no Authorization header. A fresh token of the member by default. */
+  readonly bearer?: string | null;
+  readonly internId?: string;
+  readonly path?: string;
+  readonly body?: string | Uint8Array;
+}
+
+/** A world with one of everything that a signing request can meet, each request on a connection of its own. */
+export interface SignerWorld extends Omit<World, 'sign'> {
+  readonly tenants: Tenants;
+  readonly redis: Redis;
+  /** Where the signer listens. */
+  readonly url: string;
+  sign(options?: SignOptions): Promise<Answer>;
+  request(question: Question): Promise<Answer>;
+  /** Turns that the limiter counts for the member and its organization. */
+  turnsUsed(): Promise<{ user: number; organization: number }>;
+  auditLines(): Promise<Record<string, unknown>[]>;
+}
+
+export async function startSignerWorld(options: WorldOptions = {}): Promise<SignerWorld> {
+  await using stack = new AsyncDisposableStack();
+  const world = stack.use(await startWorld(options));
+  const redisUrl = world.environment['SIGNER_REDIS_URL'] ?? '';
+  const redis = stack.adopt(new Redis(redisUrl, { lazyConnect: true }), (client) => client.disconnect());
+  const tenants = await createTenants(world);
+  const url = new URL(world.baseUrl).origin;
+  const owned = stack.move();
+  return {
+    ...world,
+    tenants,
+    redis,
+    url,
+    request: (question) => request(url, question),
+    async sign({ bearer, internId = tenants.internId, path, headers = {}, ...question } = {}) {
+      const token = bearer === undefined ? await world.token() : bearer;
+      return request(url, {
+        method: 'POST',
+        body: SIGN_BODY,
+        ...question,
+        path: path ?? `/v1/interns/${internId}/daemon/sign`,
+        headers: {
+          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+          'content-type': 'application/json',
+          ...headers,
+        },
+      });
+    },
+    async turnsUsed() {
+      const used = async (key: string) => Number((await redis.get(key)) ?? 0);
+      return {
+        user: await used(turnKey('user', tenants.userId)),
+        organization: await used(turnKey('organization', tenants.organizationId)),
+      };
+    },
+    async auditLines() {
+      const lines = (await world.audit()).split('\n').filter((line) => line !== '');
+      return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** A world for all tests of a file. */
+export async function useSignerWorld(options?: WorldOptions): Promise<SignerWorld> {
+  const world = await startSignerWorld(options);
+  afterAll(() => world[Symbol.asyncDispose]());
+  return world;
+}
+
+/** An id that exists nowhere else. */
+export function freshId(prefix: string): string {
+  return `${prefix}_${randomBytes(8).toString('hex')}`;
+}

@@ -1,0 +1,66 @@
+import {
+  addMember,
+  addSigningKey,
+  addSubject,
+  createApiKey,
+  createIntern,
+  createUser,
+  createWorkspace,
+  disableApiKey,
+  removeMember,
+} from '@ori/store/admin';
+import { type KekRing, parseKekRing } from '@ori/store/sealing';
+import type { Demo } from '../env/demo.ts';
+import type { World } from '../env/world.ts';
+
+/** The demo's one of everything, and whatever a signing request can meet besides. */
+export interface Tenants extends Demo {
+  /** In the workspace of the demo, without a signing key. */
+  readonly keylessInternId: string;
+  /** In a workspace outside the programme, of which `ada` is a member too. */
+  readonly outsideInternId: string;
+  readonly internApiKey: string;
+  readonly managementKey: string;
+  readonly disabledApiKey: string;
+  /** What signing seeds are sealed to here. */
+  readonly home: { readonly issuer: string; readonly baseUrl: string; readonly sealer: KekRing };
+}
+
+/** Adds `mary`, who was removed from the workspace, and `grace`, who never was its member; nobody is `hal`. */
+export async function createTenants({ store: db, demo, issuer, baseUrl, kekText }: World): Promise<Tenants> {
+  const { organizationId, workspaceId, internId, userId } = demo;
+  const home = { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) };
+  const { id: outsideWorkspaceId } = await createWorkspace(db, {
+    organizationId,
+    name: 'Outside',
+    inProgramme: false,
+  });
+  const { id: keylessInternId } = await createIntern(db, { workspaceId, name: 'keyless' });
+  const { id: outsideInternId } = await createIntern(db, {
+    workspaceId: outsideWorkspaceId,
+    name: 'outside',
+  });
+  await addSigningKey(db, { internId: outsideInternId, ...home });
+  await addMember(db, { workspaceId: outsideWorkspaceId, userId });
+
+  const { id: maryId } = await createUser(db, { name: 'Mary' });
+  await addSubject(db, { userId: maryId, issuer: issuer.url, subject: 'mary' });
+  await addMember(db, { workspaceId, userId: maryId });
+  await removeMember(db, { workspaceId, userId: maryId });
+  const { id: graceId } = await createUser(db, { name: 'Grace' });
+  await addSubject(db, { userId: graceId, issuer: issuer.url, subject: 'grace' });
+
+  const internApiKey = await createApiKey(db, { kind: 'api', name: 'of the intern', workspaceId, internId });
+  const managementKey = await createApiKey(db, { kind: 'management', name: 'management', organizationId });
+  const disabled = await createApiKey(db, { kind: 'api', name: 'disabled', workspaceId });
+  await disableApiKey(db, disabled);
+  return {
+    ...demo,
+    keylessInternId,
+    outsideInternId,
+    internApiKey: internApiKey.key,
+    managementKey: managementKey.key,
+    disabledApiKey: disabled.key,
+    home,
+  };
+}
