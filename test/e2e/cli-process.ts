@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +19,8 @@ export interface OriRun {
   readonly env?: Readonly<Record<string, string>>;
   /** What to pipe in; without it stdin is empty, with null it stays open. */
   readonly stdin?: string | Uint8Array | null;
+  /** A file to be stdin itself. */
+  readonly stdinFile?: string;
 }
 
 /** A running `ori`, for tests that act while it runs. */
@@ -40,6 +43,7 @@ export interface OriHome extends AsyncDisposable {
 export async function makeOriHome(env: Readonly<Record<string, string>> = {}): Promise<OriHome> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-home-'));
   const start = (args: readonly string[], run: OriRun = {}): RunningOri => {
+    const file = run.stdinFile === undefined ? undefined : openSync(run.stdinFile, 'r');
     const child = spawn(process.execPath, [ORI, ...args], {
       cwd: folder,
       env: {
@@ -49,11 +53,12 @@ export async function makeOriHome(env: Readonly<Record<string, string>> = {}): P
         ...env,
         ...run.env,
       },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: [file ?? 'pipe', 'pipe', 'pipe'],
     });
     // A child that ends without reading its stdin closes the pipe.
-    child.stdin.on('error', () => {});
-    if (run.stdin !== null) child.stdin.end(run.stdin ?? '');
+    child.stdin?.on('error', () => {});
+    if (run.stdin !== null) child.stdin?.end(run.stdin ?? '');
+    if (file !== undefined) closeSync(file);
     return watch(child);
   };
   return {

@@ -1,0 +1,231 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { OriHome } from './cli-process.ts';
+import { type CliWorld, INTERN_ID, listen, send, startCliWorld } from './cli-world.ts';
+
+const MIB = 1024 * 1024;
+let world: CliWorld;
+let home: OriHome;
+
+beforeAll(async () => {
+  world = await startCliWorld();
+  home = await world.newHome();
+  await world.signIn(home);
+});
+afterAll(async () => {
+  await home[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+interface RawDaemon extends AsyncDisposable {
+  readonly url: string;
+  /** Everything that one connection brought, as soon as the body is whole. */
+  next(): Promise<string>;
+}
+
+/** A daemon below HTTP: it keeps the bytes as they came. */
+async function startRawDaemon(): Promise<RawDaemon> {
+  const requests: string[] = [];
+  const waiting: ((request: string) => void)[] = [];
+  const server = createServer((socket: Socket) => {
+    let bytes = '';
+    socket.setEncoding('latin1').on('data', (chunk) => {
+      bytes += chunk;
+      const [head = '', body] = bytes.split('\r\n\r\n');
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      if (body === undefined || body.length < length) return;
+      const taker = waiting.shift();
+      if (taker === undefined) requests.push(bytes);
+      else taker(bytes);
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    next: () => {
+      const request = requests.shift();
+      return request === undefined
+        ? new Promise((resolve) => waiting.push(resolve))
+        : Promise.resolve(request);
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+it.each([
+  '/api/invoke',
+  '/',
+  '//api//invoke',
+  '/a/../b/./c',
+  '/%2e%2e/%2F%2f/%41',
+  '/a%20b%zz%',
+  '/back\\slash',
+  '/"<>^`{|}',
+  "/semi;colon,comma'quote!$&()*+=:@[]",
+  '/trailing/',
+  '/http://evil.example/',
+  `/${'x'.repeat(2047)}`,
+])('sends the path byte for byte as it was signed: %s', async (path) => {
+  await using daemon = await startRawDaemon();
+  world.requests.length = 0;
+  const calling = home.ori(['call', INTERN_ID, path, '--data', 'b', '--daemon', daemon.url]);
+  const request = await daemon.next();
+  expect(await calling).toEqual({ exit: 0, stdout: 'ok', stderr: '' });
+  expect(request.slice(0, request.indexOf('\r\n'))).toBe(`POST ${path} HTTP/1.1`);
+  expect(JSON.parse(world.requests[0]?.body ?? '').route).toEqual({ method: 'POST', path });
+});
+
+it('sends the proof, the media type, the length and the body, and no credentials', async () => {
+  await using daemon = await startRawDaemon();
+  const calling = home.ori(['call', INTERN_ID, '/api/invoke', '--daemon', daemon.url], {
+    stdin: '{"prompt":"grüß"}',
+  });
+  const [head = '', body = ''] = (await daemon.next()).split('\r\n\r\n');
+  await calling;
+  expect(Buffer.from(body, 'latin1').toString()).toBe('{"prompt":"grüß"}');
+  const headers = head
+    .split('\r\n')
+    .slice(1)
+    .map((line) => line.split(': ')[0]?.toLowerCase());
+  expect(headers.toSorted()).toEqual([
+    'accept',
+    'connection',
+    'content-length',
+    'content-type',
+    'host',
+    'user-agent',
+    'x-ori-invoke-nonce',
+    'x-ori-invoke-signature',
+    'x-ori-invoke-signature-v2',
+    'x-ori-invoke-timestamp',
+    'x-ori-invoke-user',
+  ]);
+  expect(head).toContain('content-type: application/json\r\n');
+  const { access_token: token } = JSON.parse(await readFile(home.sessionFile, 'utf8'));
+  expect(head).not.toContain(token);
+});
+
+it.each([
+  ['grew', (file: string) => appendFile(file, 'x')],
+  ['shrank', (file: string) => truncate(file, MIB)],
+  ['got other bytes', (file: string) => writeFile(file, Buffer.alloc(3 * MIB, 'b'))],
+])(
+  'breaks the call off when the file %s after it was signed; the daemon gets no whole request',
+  async (_how, change) => {
+    const file = join(home.folder, 'changing');
+    await writeFile(file, Buffer.alloc(3 * MIB, 'a'));
+    let whole = 0;
+    const daemon = await listen(async (req, res) => {
+      req.on('end', () => (whole += req.complete ? 1 : 0)).on('error', () => {});
+      req.resume();
+      res.on('error', () => {});
+    });
+    world.beforeSigning = () => change(file);
+    const result = await home.ori(['call', INTERN_ID, '/', '--file', file, '--daemon', daemon.url]);
+    world.beforeSigning = () => {};
+    await daemon.stop();
+    expect(result).toMatchObject({ exit: 1, stdout: '' });
+    expect(result.stderr).toContain('changed between hashing and sending');
+    expect(whole).toBe(0);
+  },
+);
+
+it.each(['file', 'stdin'])('streams a %s of 300 MiB through little memory', async (source) => {
+  const file = join(home.folder, 'large');
+  await writeFile(file, '');
+  await truncate(file, 300 * MIB);
+  await appendFile(file, 'not only zeros');
+  const digest = createHash('sha256');
+  let pid = 0;
+  let peakKib = 0;
+  const daemon = await listen(async (req, res) => {
+    for await (const chunk of req) digest.update(chunk);
+    peakKib = Number(/VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]);
+    send(res, { status: 200, body: digest.digest('hex') });
+  });
+  const args = ['call', INTERN_ID, '/', '--daemon', daemon.url];
+  const running =
+    source === 'file'
+      ? home.start([...args, '--file', file])
+      : home.start(args, { stdinFile: file, env: { TMPDIR: home.folder } });
+  pid = running.child.pid ?? 0;
+  const { exit, stdout } = await running.result;
+  await daemon.stop();
+  expect(exit).toBe(0);
+  expect(JSON.parse(world.requests.at(-1)?.body ?? '').bodySha256).toBe(JSON.parse(stdout));
+  expect(peakKib).toBeGreaterThan(0);
+  expect(peakKib).toBeLessThan(200 * 1024);
+});
+
+it('uploads nothing of a large body that the daemon refuses by its head', async () => {
+  const file = join(home.folder, 'unwanted');
+  await writeFile(file, Buffer.alloc(8 * MIB));
+  let received = 0;
+  const daemon = await listen(() => {});
+  daemon.server.on('checkContinue', (req, res) => {
+    req.on('data', (chunk: Buffer) => (received += chunk.length));
+    send(res, { status: 413, headers: { connection: 'close' }, body: { error: { code: 'body_too_large' } } });
+  });
+  const result = await home.ori(['call', INTERN_ID, '/', '--file', file, '--daemon', daemon.url]);
+  await daemon.stop();
+  expect(result).toMatchObject({ exit: 7, stdout: '{"error":{"code":"body_too_large"}}' });
+  expect(received).toBe(0);
+});
+
+it('sends a large body to a daemon that never says to go on', async () => {
+  const file = join(home.folder, 'wanted');
+  await writeFile(file, Buffer.alloc(2 * MIB, 'x'));
+  const daemon = await listen(() => {});
+  let received = 0;
+  daemon.server.on('checkContinue', async (req, res) => {
+    for await (const chunk of req) received += chunk.length;
+    send(res, { status: 200 });
+  });
+  expect(await home.ori(['call', INTERN_ID, '/', '--file', file, '--daemon', daemon.url])).toMatchObject({
+    exit: 0,
+  });
+  await daemon.stop();
+  expect(received).toBe(2 * MIB);
+});
+
+it('streams the answer as it comes', async () => {
+  let finish = () => {};
+  const daemon = await listen((_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: first\n\n');
+    finish = () => res.end('data: last\n\n');
+  });
+  const running = home.start(['call', INTERN_ID, '/', '--data', '', '--daemon', daemon.url]);
+  const [first] = await once(running.child.stdout ?? process.stdin, 'data');
+  expect(first).toBe('data: first\n\n');
+  finish();
+  expect(await running.result).toMatchObject({ exit: 0, stdout: 'data: first\n\ndata: last\n\n' });
+  await daemon.stop();
+});
+
+it('takes another media type by its option', async () => {
+  await using daemon = await startRawDaemon();
+  const args = [
+    'call',
+    INTERN_ID,
+    '/',
+    '--data',
+    'a',
+    '--content-type',
+    'text/plain',
+    '--daemon',
+    daemon.url,
+  ];
+  const calling = home.ori(args);
+  expect(await daemon.next()).toContain('content-type: text/plain\r\n');
+  expect(await calling).toMatchObject({ exit: 0 });
+});

@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { walkThrough } from '../../services/standalone/src/person.ts';
+import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+
+let world: CliWorld;
+
+beforeAll(async () => {
+  world = await startCliWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+it('signs in with a code that is confirmed on another device, and may sign then', async () => {
+  await using home = await world.newHome();
+  const login = home.start(['login', '--oidc', '--device', '--json']);
+  const [, page = ''] = await login.told(/or open\n {2}(\S+)\n/);
+  await walkThrough(new URL(page), { user: 'ada' });
+  const { exit, stdout } = await login.result;
+  expect(exit).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ subject: 'acct_ada', can_sign: true, renewable: true });
+  expect(await home.ori(['call', INTERN_ID, '/api/invoke', '--data', '{}'])).toMatchObject({
+    exit: 0,
+    stdout: '{"user":"acct_ada"}',
+  });
+});
+
+it('tells the terminal when the person denies on the other device', async () => {
+  await using home = await world.newHome();
+  const login = home.start(['login', '--oidc', '--device']);
+  const [, page = ''] = await login.told(/or open\n {2}(\S+)\n/);
+  await walkThrough(new URL(page), { user: 'ada', decision: 'deny' }).catch(() => {});
+  const { exit, stderr } = await login.result;
+  expect(exit).toBe(4);
+  expect(stderr).toContain('denied');
+});

@@ -1,0 +1,195 @@
+import { lstat, readFile, writeFile } from 'node:fs/promises';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { makeOriHome, type OriHome, type OriResult } from './cli-process.ts';
+import { type IdTokenBend, type ScriptedIssuer, startScriptedIssuer } from './cli-scripted-issuer.ts';
+import { listen, send } from './cli-world.ts';
+
+let api: Awaited<ReturnType<typeof listen>>;
+let issuer: ScriptedIssuer;
+let home: OriHome;
+let metadata: Record<string, unknown>;
+
+beforeEach(async () => {
+  issuer = await startScriptedIssuer();
+  api = await listen((_req, res) => send(res, { status: 200, body: metadata }));
+  const baseUrl = `${api.url}/v1`;
+  metadata = { resource: baseUrl, authorization_servers: [issuer.url], scopes_supported: ['vault:read'] };
+  home = await makeOriHome({ ORI_BASE_URL: baseUrl });
+});
+afterEach(async () => {
+  await home[Symbol.asyncDispose]();
+  await api.stop();
+  await issuer[Symbol.asyncDispose]();
+});
+
+async function signIn(
+  changes: Record<string, string | undefined> = {},
+): Promise<OriResult & { page: string }> {
+  const login = home.start(['login', '--oidc', '--no-browser']);
+  const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
+  const page = await (await fetch(issuer.redirectOf(url, changes))).text();
+  return { page, ...(await login.result) };
+}
+
+async function expectNothingStored(): Promise<void> {
+  await expect(lstat(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
+}
+
+it('signs in at an issuer that answers rightly, and sends the verifier and the resource with the code', async () => {
+  expect(await signIn()).toMatchObject({ exit: 0, stdout: 'Signed in as user_2abc.\n' });
+  const form = Object.fromEntries(issuer.tokenRequests[0]?.form ?? []);
+  expect(form).toMatchObject({
+    grant_type: 'authorization_code',
+    code: 'the-code',
+    client_id: 'ori-cli',
+    resource: `${api.url}/v1`,
+    code_verifier: expect.stringMatching(/^[\w-]{43}$/),
+  });
+  const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
+  expect(session).toMatchObject({
+    refresh_token: 'opaque-refresh',
+    scope: 'openid offline_access vault:read',
+  });
+});
+
+it.each<[string, IdTokenBend]>([
+  ['another nonce', { claims: { nonce: 'other' } }],
+  ['no nonce', { claims: { nonce: undefined } }],
+  ['another audience', { claims: { aud: 'someone-else' } }],
+  ['another issuer', { claims: { iss: 'https://issuer.example.com' } }],
+  ['an end in the past', { claims: { exp: 1_000_000_000 } }],
+  ['no subject', { claims: { sub: undefined } }],
+  ['the signature of another key', { foreignKey: true }],
+  ['no signature', { left: 'unsigned', header: { alg: 'none' } }],
+  ['an algorithm that is not allowed', { header: { alg: 'HS256' } }],
+  ['nothing at all', { left: 'out' }],
+])('refuses a sign-in whose ID token has %s', async (_what, bend) => {
+  issuer.idToken = bend;
+  const { exit, stdout, page } = await signIn();
+  expect([exit, stdout]).toEqual([4, '']);
+  expect(page).toContain('not signed in');
+  await expectNothingStored();
+});
+
+it.each([
+  ['of another issuer', { iss: 'https://issuer.example.com' }],
+  ['of no issuer, from one that always says', { iss: undefined }],
+])('takes no code to the issuer from a redirect %s', async (_what, changes) => {
+  const { exit, stdout } = await signIn(changes);
+  expect([exit, stdout]).toEqual([4, '']);
+  expect(issuer.tokenRequests).toEqual([]);
+  await expectNothingStored();
+});
+
+it('says what the issuer said when it refuses the code', async () => {
+  issuer.tokenAnswers.push({
+    status: 400,
+    body: { error: 'invalid_grant', error_description: 'used \u001b[2J twice' },
+  });
+  const { exit, stderr } = await signIn();
+  expect(exit).toBe(4);
+  expect(stderr).toContain('invalid_grant');
+  expect(stderr).not.toContain('\u001b');
+});
+
+it.each([
+  ['is that of another address', { resource: 'https://api.example.com/v1' }, 4],
+  ['is that of a prefix', { resource: 'ORIGIN' }, 4],
+  ['names an issuer on plain http', { authorization_servers: ['http://issuer.example.com'] }, 2],
+  ['names no issuer', { authorization_servers: [] }, 6],
+  ['is something else', { resource: 7 }, 6],
+])('asks no issuer when the metadata %s', async (_what, changes, exit) => {
+  metadata = JSON.parse(JSON.stringify({ ...metadata, ...changes }).replace('ORIGIN', api.url));
+  const login = await home.ori(['login', '--oidc', '--no-browser']);
+  expect(login).toMatchObject({ exit, stdout: '' });
+  expect(login.stderr).not.toContain('Open this page');
+});
+
+it.each([
+  ['calls itself otherwise', { issuer: 'https://issuer.example.com' }],
+  ['takes codes on plain http elsewhere', { token_endpoint: 'http://issuer.example.com/token' }],
+  [
+    'shows its page on plain http elsewhere',
+    { authorization_endpoint: 'http://issuer.example.com/authorize' },
+  ],
+  ['shows its page at no web address', { authorization_endpoint: 'javascript:alert(1)' }],
+  ['keeps its keys on plain http elsewhere', { jwks_uri: 'http://issuer.example.com/jwks' }],
+])('opens no page of an issuer that %s', async (_what, changes) => {
+  issuer.metadata = changes;
+  const login = await home.ori(['login', '--oidc', '--no-browser']);
+  expect(login.exit).not.toBe(0);
+  expect(login.stdout).toBe('');
+  expect(login.stderr).not.toContain('Open this page');
+});
+
+it('does not follow the metadata to another place', async () => {
+  const elsewhere = await listen((_req, res) => send(res, { status: 200, body: metadata }));
+  const moved = await listen((req, res) =>
+    send(res, { status: 302, headers: { location: `${elsewhere.url}${req.url}` } }),
+  );
+  const login = await home.ori(['--base-url', `${moved.url}/v1`, 'login', '--oidc', '--no-browser']);
+  await Promise.all([elsewhere.stop(), moved.stop()]);
+  expect(login).toMatchObject({ exit: 6, stdout: '' });
+  expect(login.stderr).toContain('302');
+});
+
+it('signs a device in through "not yet", "slow down" and a connection that was cut', async () => {
+  const pending = { status: 400, body: { error: 'authorization_pending' } };
+  const slowDown = { status: 400, body: { error: 'slow_down' } };
+  issuer.tokenAnswers.push(pending, 'cut', slowDown);
+  const login = home.start(['login', '--oidc', '--device']);
+  await login.told(/enter the code\n {2}BCDF-GHJK\n/);
+  expect(await login.result).toMatchObject({ exit: 0, stdout: 'Signed in as user_2abc.\n' });
+  const [, , third, fourth] = issuer.tokenRequests.map(({ at }) => at);
+  expect((fourth ?? 0) - (third ?? 0)).toBeGreaterThan(5900);
+});
+
+it.each([
+  ['denied', { status: 400, body: { error: 'access_denied' } }, 4, 'denied'],
+  ['that ran out', { status: 400, body: { error: 'expired_token' } }, 6, 'Nobody finished'],
+  ['of a client that may not', { status: 401, body: { error: 'invalid_client' } }, 4, 'invalid_client'],
+])('stores nothing of a device sign-in %s', async (_what, answer, exit, word) => {
+  issuer.tokenAnswers.push(answer);
+  const login = await home.ori(['login', '--oidc', '--device']);
+  expect(login).toMatchObject({ exit, stdout: '' });
+  expect(login.stderr).toContain(word);
+  await expectNothingStored();
+});
+
+it('shows no device code for a page that is not safe to open, and none that steers the terminal', async () => {
+  const good = issuer.deviceAnswer;
+  for (const verification_uri of ['http://issuer.example.com/activate', 'javascript:alert(1)']) {
+    issuer.deviceAnswer = { ...good, verification_uri };
+    const login = await home.ori(['login', '--oidc', '--device']);
+    expect(login).toMatchObject({ exit: 2, stdout: '' });
+    expect(login.stderr).not.toContain('BCDF-GHJK');
+  }
+  issuer.deviceAnswer = { ...good, user_code: '\u001b[2JABCD' };
+  const login = await home.ori(['login', '--oidc', '--device']);
+  expect(login.stderr).toContain('\\u{1b}[2JABCD');
+});
+
+it('says so when the issuer has no device flow', async () => {
+  issuer.metadata = { device_authorization_endpoint: undefined };
+  const login = await home.ori(['login', '--oidc', '--device']);
+  expect(login).toMatchObject({ exit: 4, stdout: '' });
+  expect(login.stderr).toContain('does not offer the device flow');
+});
+
+it('stops waiting for a device when interrupted', async () => {
+  issuer.tokenAnswers.push(...Array(60).fill({ status: 400, body: { error: 'authorization_pending' } }));
+  const login = home.start(['login', '--oidc', '--device']);
+  await login.told(/Waiting/);
+  login.child.kill('SIGINT');
+  expect(await login.result).toMatchObject({ exit: 130, stdout: '' });
+});
+
+it('ends a session whose refresh names someone else', async () => {
+  await signIn();
+  const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
+  await writeFile(home.sessionFile, JSON.stringify({ ...session, expires_at: 1 }), { mode: 0o600 });
+  issuer.idToken = { claims: { sub: 'user_other' } };
+  const who = await home.ori(['whoami']);
+  expect(who).toMatchObject({ exit: 3, stdout: '' });
+  expect(who.stderr).toContain('someone else');
+});
