@@ -25,18 +25,14 @@ test('base64url spells bytes as Buffer does and reads them back', () => {
 });
 
 test('no text but the canonical one is read', () => {
+  const letters = fc.constantFrom(...'ABQgwz/+-_=', ' ', '\n', '\xe9', '\u2126');
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 12 }), fc.nat(8), (text, byteLength) => {
-      const read = base64.decode(text, byteLength);
-      if (read !== undefined) expect(base64.encode(read)).toBe(text);
-      expect(base64.decode(text, byteLength + 1)).toEqual(
-        Buffer.from(text, 'base64').length === byteLength + 1 &&
-          Buffer.from(text, 'base64').toString('base64') === text
-          ? new Uint8Array(Buffer.from(text, 'base64'))
-          : undefined,
-      );
+    fc.property(fc.string({ unit: letters, maxLength: 8 }), fc.nat(6), (text, byteLength) => {
+      const bytes = Buffer.from(text, 'base64');
+      const isCanonical = bytes.length === byteLength && bytes.toString('base64') === text;
+      expect(base64.decode(text, byteLength)).toEqual(isCanonical ? new Uint8Array(bytes) : undefined);
     }),
-    { numRuns: 1000 },
+    { numRuns: 2000 },
   );
 });
 

@@ -12,12 +12,29 @@ const CORPUS = engineCorpus();
 
 type Verdict = 'accepted' | 'refused' | `not admitted: ${string}`;
 
-function verdict(admit: typeof admitOpenssl, { publicKey, input, signature }: EngineCase): Verdict {
+type Judge = (edge: EngineCase) => Verdict;
+
+const byOpenssl = judgeBy(admitOpenssl);
+const byPortable = judgeBy(admitPortable);
+
+/** Admits each key once, as a key set does. */
+function judgeBy(admit: typeof admitOpenssl): Judge {
+  const judges = new Map<string, Judge>();
+  return (edge) => {
+    const id = Buffer.from(edge.publicKey).toString('hex');
+    const judge = judges.get(id) ?? judgeUnder(edge.publicKey, admit);
+    judges.set(id, judge);
+    return judge(edge);
+  };
+}
+
+function judgeUnder(publicKey: Uint8Array, admit: typeof admitOpenssl): Judge {
   try {
-    return admit(publicKey).verify(input, signature) ? 'accepted' : 'refused';
+    const key = admit(publicKey);
+    return ({ input, signature }) => (key.verify(input, signature) ? 'accepted' : 'refused');
   } catch (error) {
-    if (error instanceof KeyError) return `not admitted: ${error.code}`;
-    throw error;
+    if (!(error instanceof KeyError)) throw error;
+    return () => `not admitted: ${error.code}`;
   }
 }
 
@@ -36,8 +53,8 @@ test('both engines give the same verdict on more than a thousand edge cases, and
   expect(CORPUS.length).toBeGreaterThanOrEqual(1000);
   const verdicts = CORPUS.map((edge) => ({
     title: edge.title,
-    openssl: verdict(admitOpenssl, edge),
-    portable: verdict(admitPortable, edge),
+    openssl: byOpenssl(edge),
+    portable: byPortable(edge),
     honest: edge.honest,
   }));
   expect(verdicts.filter(({ openssl, portable }) => openssl !== portable)).toEqual([]);
@@ -47,15 +64,16 @@ test('both engines give the same verdict on more than a thousand edge cases, and
 });
 
 test('the corpus tells engines apart where these rules are left out', () => {
-  const strict = CORPUS.filter((edge) => bareOpenssl(edge) !== bareNoble(edge, false));
-  const lax = CORPUS.filter((edge) => bareOpenssl(edge) !== bareNoble(edge, true));
+  const edges = CORPUS.filter(({ title }) => !title.startsWith('bit '));
+  const strict = edges.filter((edge) => bareOpenssl(edge) !== bareNoble(edge, false));
+  const lax = edges.filter((edge) => bareOpenssl(edge) !== bareNoble(edge, true));
   expect(strict.length).toBeGreaterThan(20);
   expect(lax.length).toBeGreaterThan(100);
 });
 
 test('none of the published edge cases is accepted', () => {
   const published = CORPUS.filter(({ title }) => title.startsWith('published'));
-  expect(published.map((edge) => verdict(admitOpenssl, edge))).toEqual([
+  expect(published.map(byOpenssl)).toEqual([
     'not admitted: key_small_order',
     'not admitted: key_small_order',
     'not admitted: key_not_torsion_free',

@@ -43,7 +43,6 @@ const NAME_LENGTHS = lengthTable(Object.values(PROOF_HEADERS));
  * occurs twice or is outside its alphabet, or only one of the version 2 headers is there; TypeError when the list is not pairs.
  */
 export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof {
-  if (rawHeaders.length % 2 !== 0) throw new TypeError('rawHeaders is not a list of pairs');
   let signature: string | undefined;
   let timestamp: string | undefined;
   let user: string | undefined;

@@ -41,7 +41,7 @@ function keyNotAdmitted(title: string, key: EdgeKey): Scenario {
   });
 }
 
-/** Where Ed25519 implementations differ (SPEC.md, section 4). Each of these passes some engine in use. */
+/** Where Ed25519 implementations differ (SPEC.md, section 4). Most of these pass some engine in use. */
 export const curveScenarios: Scenario[] = [
   signature('accepts any R that the signer may choose', HONEST, 'ok'),
   ...SMALL_ORDER_SPELLINGS.map((encoded, index) =>
