@@ -8,9 +8,13 @@ import {
   tokenIntrospection,
 } from 'openid-client';
 import { checkIntrospection, type TokenExpectation, type TokenFacts } from '../core/access-token.ts';
+import { boundedFetch } from './bounded-fetch.ts';
+import { boundedFetch } from './bounded-fetch.ts';
 import { DependencyError } from './dependency-error.ts';
 import type { Issuer, IssuerMetadata } from './issuer.ts';
 import { createPlaces } from './places.ts';
+
+const ANSWER_BYTES_MAX = 65_536;
 
 export interface IntrospectionOptions {
   readonly clientId: string;
@@ -20,6 +24,9 @@ export interface IntrospectionOptions {
   /** For one token: waiting for a place, and the call. */
   readonly timeoutMs: number;
 }
+
+/** An introspection answer is a handful of claims. */
+const fetchBounded = boundedFetch(65_536);
 
 /** Asks the issuer about one opaque token. @throws SigningError `bearer_refused`; DependencyError `issuer` */
 export type Introspect = (token: string, expected: TokenExpectation, now: number) => Promise<TokenFacts>;
@@ -63,7 +70,7 @@ function configure(options: IntrospectionOptions, metadata: IssuerMetadata): Con
     authenticate(clientSecret.reveal()),
   );
   configuration.timeout = timeoutMs / 1000;
-  configuration[customFetch] = (url, init) => fetch(url, { ...init, redirect: 'manual' } as RequestInit);
+  configuration[customFetch] = (url, init) => fetchBounded(url, init as RequestInit);
   // Whether plain http is permitted was judged with the issuer's own address.
   if (introspection_endpoint?.startsWith('http:')) allowInsecureRequests(configuration);
   return configuration;

@@ -1,0 +1,32 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { boundedFetch } from './bounded-fetch.ts';
+
+const get = boundedFetch(100);
+let server: Server;
+let url: string;
+
+beforeAll(async () => {
+  server = createServer((req, res) => {
+    if (req.url === '/moved') res.writeHead(302, { location: '/100' }).end();
+    else res.end('x'.repeat(Number(req.url?.slice(1))));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => void server.close());
+
+test('passes an answer of the greatest size', async () => {
+  expect(await (await get(`${url}/100`, {})).text()).toHaveLength(100);
+});
+
+test('fails on one byte more', async () => {
+  await expect((await get(`${url}/101`, {})).text()).rejects.toThrow();
+});
+
+test('follows no redirect', async () => {
+  expect((await get(`${url}/moved`, {})).status).toBe(302);
+});

@@ -1,0 +1,18 @@
+/**
+ * `fetch` for answers of a known size: no redirect is followed, and a body that grows beyond the limit ends in an error.
+ */
+export function boundedFetch(bytesMax: number): (url: string, init: RequestInit) => Promise<Response> {
+  return async (url, init) => {
+    const response = await fetch(url, { ...init, redirect: 'manual' });
+    if (response.body === null) return response;
+    let bytes = 0;
+    const limit = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        bytes += chunk.length;
+        if (bytes > bytesMax) controller.error(new Error(`the answer is larger than ${bytesMax} bytes`));
+        else controller.enqueue(chunk);
+      },
+    });
+    return new Response(response.body.pipeThrough(limit), response);
+  };
+}
