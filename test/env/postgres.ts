@@ -109,7 +109,7 @@ async function migrateTemplate(client: pg.Client, serverUrl: string, template: s
 }
 
 async function administer<T>(serverUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: serverUrl });
+  const client = new pg.Client({ connectionString: serverUrl, connectionTimeoutMillis: 10_000 });
   client.on('error', () => {});
   await client.connect();
   try {

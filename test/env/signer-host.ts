@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createLogger } from '@ori/service-kit/log';
-import { loadSignerConfig, type SignerParts, startSigner } from '@ori/signer';
+import { loadSignerConfig, type RunningSigner, type SignerParts, startSigner } from '@ori/signer';
 import type { Room } from './room.ts';
 import { ServerProcess } from './server-process.ts';
 
@@ -12,6 +12,8 @@ export interface SignerHost extends AsyncDisposable {
   readonly output: readonly string[];
   /** A graceful stop, by SIGTERM of a process of its own. */
   stop(): Promise<void>;
+  /** After `stop`, on the same ports. */
+  start(): Promise<void>;
 }
 
 export type SignerEnvironment = Readonly<Record<string, string>>;
@@ -24,13 +26,16 @@ export async function hostInProcess(
   const output: string[] = [];
   const destination = { write: (line: string) => void output.push(line) };
   const log = createLogger({ service: 'signer', level: 'debug', destination });
-  const signer = await startSigner(loadSignerConfig(environment), { log, ...parts });
-  let running = true;
-  const stop = async () => {
-    if (running) await signer.stop();
-    running = false;
+  let running: RunningSigner | undefined;
+  const start = async () => {
+    running = await startSigner(loadSignerConfig(environment), { log, ...parts });
   };
-  return { pid: undefined, output, stop, [Symbol.asyncDispose]: stop };
+  const stop = async () => {
+    await running?.stop();
+    running = undefined;
+  };
+  await start();
+  return { pid: undefined, output, start, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** The signer as an operator starts it: a process with an environment and nothing else. */
@@ -52,6 +57,7 @@ export async function hostAsProcess(environment: SignerEnvironment, room: Room):
     },
     output,
     stop: () => server.end('SIGTERM'),
+    start: () => server.start(),
     [Symbol.asyncDispose]: () => server.end('SIGKILL'),
   };
 }
