@@ -94,6 +94,8 @@ function connectionOptions(address: RedisAddress, options: RedisConnectionOption
   const { purpose, commandTimeoutMs = 200, socketTimeoutMs = 300 } = options;
   return {
     connectionName: `ori-${purpose}`,
+    // Would need a right of its own (CLIENT SETINFO), and tells the operator nothing.
+    disableClientInfo: true,
     db: address.db,
     commandTimeout: commandTimeoutMs,
     socketTimeout: socketTimeoutMs,
