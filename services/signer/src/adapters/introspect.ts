@@ -9,12 +9,9 @@ import {
 } from 'openid-client';
 import { checkIntrospection, type TokenExpectation, type TokenFacts } from '../core/access-token.ts';
 import { boundedFetch } from './bounded-fetch.ts';
-import { boundedFetch } from './bounded-fetch.ts';
 import { DependencyError } from './dependency-error.ts';
 import type { Issuer, IssuerMetadata } from './issuer.ts';
 import { createPlaces } from './places.ts';
-
-const ANSWER_BYTES_MAX = 65_536;
 
 export interface IntrospectionOptions {
   readonly clientId: string;
