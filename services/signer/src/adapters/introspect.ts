@@ -22,6 +22,9 @@ export interface IntrospectionOptions {
   readonly timeoutMs: number;
 }
 
+/** An introspection answer is a handful of claims. */
+const fetchBounded = boundedFetch(65_536);
+
 /** Asks the issuer about one opaque token. @throws SigningError `bearer_refused`; DependencyError `issuer` */
 export type Introspect = (token: string, expected: TokenExpectation, now: number) => Promise<TokenFacts>;
 
