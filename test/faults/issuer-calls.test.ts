@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { inLanes } from '../env/in-lanes.ts';
+import type { IssuerBehaviour } from '../env/issuer.ts';
+import { startWorld, type World } from '../env/world.ts';
+
+const REQUESTS = 10_000;
+const LANES = 32;
+const COOL_DOWN_SECONDS = 2;
+
+let world: World;
+
+beforeAll(async () => {
+  const environment = { ISSUER_COOL_DOWN_SECONDS: String(COOL_DOWN_SECONDS) };
+  world = await startWorld({ process: true, environment });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+test('10,000 junk bearers reach the issuer 0 times', async () => {
+  const kinds = Object.values(await junk(world));
+  expect((await world.sign()).status).toBe(200);
+  world.issuer.resetCounts();
+  const statuses = await inLanes(REQUESTS, LANES, async (index) => {
+    const make = kinds[index % kinds.length];
+    return (await world.sign({ bearer: make?.() ?? '' })).status;
+  });
+  console.log(
+    `${REQUESTS} junk bearers of ${kinds.length} kinds, answers ${JSON.stringify(tally(statuses))}`,
+  );
+  expect(tally(statuses)).toEqual({ 401: REQUESTS });
+  expect(Object.values(world.issuer.counts).reduce((sum, count) => sum + count)).toBe(0);
+}, 120_000);
+
+const STORMS: readonly (readonly [string, IssuerBehaviour, number])[] = [
+  ['answers', 'good', 401],
+  ['answers 500', 'error', 500],
+];
+
+test.each(STORMS)(
+  '10,000 random kids ask an issuer that %s at most once per cool-down',
+  async (name, behaviour, status) => {
+    const token = await world.token({ forge: 'garbage' });
+    const [, payload, signature] = token.split('.');
+    const good = await world.token();
+    world.issuer.resetCounts();
+    world.issuer.behave(behaviour);
+    const start = performance.now();
+    const statuses = await inLanes(REQUESTS, LANES, async (index) => {
+      // A member's own requests go on in the middle of the storm.
+      if (index % 100 === 0) expect((await world.sign({ bearer: good })).status).toBe(200);
+      const header = encoded({ alg: 'ES256', typ: 'at+jwt', kid: randomBytes(8).toString('hex') });
+      return (await world.sign({ bearer: `${header}.${payload}.${signature}` })).status;
+    });
+    const seconds = (performance.now() - start) / 1000;
+    world.issuer.behave('good');
+    const { jwks, ...others } = world.issuer.counts;
+    console.log(
+      `${REQUESTS} random kids in ${seconds.toFixed(1)} s, issuer ${name}: ${jwks} fetches of its keys, answers ${JSON.stringify(tally(statuses))}`,
+    );
+    expect(Object.keys(tally(statuses)).every((one) => one === '401' || one === String(status))).toBe(true);
+    expect(jwks).toBeGreaterThan(0);
+    expect(jwks).toBeLessThanOrEqual(Math.floor(seconds / COOL_DOWN_SECONDS) + 1);
+    expect(Object.values(others).every((count) => count === 0)).toBe(true);
+  },
+  120_000,
+);
+
+/** Makers of credentials whose shape, header or claims already say that no issuer needs to be asked. */
+async function junk({ issuer }: World): Promise<Record<string, () => string>> {
+  const [signed, unsigned, hmac, idToken, stranger] = await Promise.all([
+    issuer.token(),
+    issuer.token({ forge: 'none' }),
+    issuer.token({ forge: 'hmac' }),
+    issuer.token({ header: { typ: 'JWT' } }),
+    issuer.token({ claims: { iss: 'https://issuer.example' } }),
+  ]);
+  const others = await Promise.all([
+    issuer.token({ claims: { aud: 'https://api.example/v1' } }),
+    issuer.token({ claims: { exp: 1 } }),
+    issuer.token({ claims: { sub: undefined } }),
+    issuer.token({ claims: { cnf: { jkt: 'x' } } }),
+  ]);
+  const [header, payload, signature] = signed.split('.');
+  const random = (bytes: number) => randomBytes(bytes).toString('base64url');
+  return {
+    short: () => random(15),
+    long: () => random(6200),
+    alphabet: () => `${random(12)}§${random(12)}`,
+    spaced: () => `${random(12)} ${random(12)}`,
+    key: () => `sk-${random(32)}`,
+    keyOfNobody: () => `sk-ori-v1-${randomBytes(32).toString('hex')}`,
+    keyUpperCase: () => `sk-ori-v1-${randomBytes(32).toString('hex').toUpperCase()}x`,
+    encrypted: () => `eyJ${random(8)}.${random(8)}.${random(8)}.${random(8)}.${random(8)}`,
+    dots: () => `${random(20)}.${random(20)}.${random(20)}`,
+    emptyParts: () => '..',
+    noPayload: () => `${header}..${signature}`,
+    header: () => `${random(20)}.${payload}.${signature}`,
+    unsigned: () => unsigned,
+    hmac: () => hmac,
+    idToken: () => idToken,
+    stranger: () => stranger,
+    ...Object.fromEntries(others.map((token, index) => [`claims${index}`, () => token])),
+  };
+}
+
+function encoded(header: Record<string, unknown>): string {
+  return Buffer.from(JSON.stringify(header)).toString('base64url');
+}
+
+function tally(statuses: readonly number[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const status of statuses) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
