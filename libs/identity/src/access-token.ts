@@ -1,0 +1,123 @@
+import { IdentityError } from './identity-error.ts';
+
+/** How far the issuer's clock may differ from ours, in seconds. */
+export const TOKEN_CLOCK_TOLERANCE_SECONDS = 2;
+
+/** The signature algorithms an access token may name: asymmetric ones only. */
+export const TOKEN_ALGORITHMS: readonly string[] = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+
+/** What an access token must be for us. */
+export interface TokenExpectation {
+  readonly issuer: string;
+  readonly audience: string;
+}
+
+/** What a valid access token says. Times in Unix seconds. */
+export interface TokenFacts {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: number;
+  /** `auth_time`, else `iat`: when this session began, as far as the token says. */
+  readonly authenticatedAt?: number;
+}
+
+/** The members that are looked at, of a token's claims or an introspection answer. */
+interface Claims {
+  readonly iss?: unknown;
+  readonly aud?: unknown;
+  readonly sub?: unknown;
+  readonly exp?: unknown;
+  readonly nbf?: unknown;
+  readonly iat?: unknown;
+  readonly auth_time?: unknown;
+  readonly scope?: unknown;
+  readonly cnf?: unknown;
+  readonly active?: unknown;
+  readonly token_type?: unknown;
+}
+
+/**
+ * Judges the protected header of a JWT: RFC 9068, 2.1 and 4. `jwk`, `jku`, `x5u` and `x5c` are not looked at, here or later.
+ *
+ * @throws IdentityError `bearer_refused`
+ */
+export function checkTokenHeader(header: { alg?: unknown; typ?: unknown; crit?: unknown }): void {
+  const { alg, typ, crit } = header;
+  if (typeof alg !== 'string' || !TOKEN_ALGORITHMS.includes(alg)) throw refused('alg');
+  if (typeof typ !== 'string' || !/^(application\/)?at\+jwt$/i.test(typ)) throw refused('typ');
+  if (crit !== undefined) throw refused('crit');
+}
+
+/**
+ * Judges the claims of a JWT access token: RFC 9068, 4. The signature is judged elsewhere, before or after.
+ *
+ * @param now Unix seconds
+ * @throws IdentityError `bearer_refused`
+ */
+export function checkTokenClaims(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {
+  if (claims.iss !== expected.issuer) throw refused('iss');
+  return checkCommonClaims(claims, expected, now);
+}
+
+/**
+ * Judges the answer of an introspection endpoint: RFC 7662, 2.2. A refresh token is active at some issuers: it has no
+ * audience and is refused for that.
+ *
+ * @throws IdentityError `bearer_refused`
+ */
+export function checkIntrospection(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {
+  if (claims.active !== true) throw refused('active');
+  if (claims.iss !== undefined && claims.iss !== expected.issuer) throw refused('iss');
+  const type = claims.token_type;
+  if (type !== undefined && (typeof type !== 'string' || type.toLowerCase() !== 'bearer'))
+    throw refused('token_type');
+  return checkCommonClaims(claims, expected, now);
+}
+
+function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {
+  const { aud, sub, exp, nbf, iat, auth_time, scope, cnf } = claims;
+  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
+  if (!audiences.every(isString) || !audiences.includes(expected.audience)) throw refused('aud');
+  if (!isString(sub) || sub === '' || sub.includes('\0') || !sub.isWellFormed()) throw refused('sub');
+  if (!isTime(exp) || exp <= now - TOKEN_CLOCK_TOLERANCE_SECONDS) throw refused('exp');
+  if (!isTimeOrAbsent(nbf) || (nbf ?? 0) > now + TOKEN_CLOCK_TOLERANCE_SECONDS) throw refused('nbf');
+  if (!isTimeOrAbsent(iat)) throw refused('iat');
+  if (!isTimeOrAbsent(auth_time)) throw refused('auth_time');
+  if (scope !== undefined && !isString(scope)) throw refused('scope');
+  if (cnf !== undefined) throw refused('cnf');
+  const authenticatedAt = auth_time ?? iat;
+  return {
+    issuer: expected.issuer,
+    subject: sub,
+    scopes: scope?.split(' ').filter((word) => word !== '') ?? [],
+    expiresAt: exp,
+    ...(authenticatedAt === undefined ? {} : { authenticatedAt }),
+  };
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+function isTimeOrAbsent(value: unknown): value is number | undefined {
+  return value === undefined || isTime(value);
+}
+
+const refused = (what: string) => new IdentityError('bearer_refused', `access token refused for its ${what}`);

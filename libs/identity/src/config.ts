@@ -1,0 +1,82 @@
+import { type Config, choice, flag, integer, secret, text, url } from '@ori/service-kit/config';
+
+/** The part of a service's environment that says whose tokens it accepts. */
+export const IDENTITY_SPEC = {
+  issuer: url({ doc: 'The OpenID issuer, exactly as in `iss` of its tokens' }),
+  audience: text({
+    doc: 'What `aud` of an access token must hold: the public base address, where the issuer permits',
+  }),
+  baseUrl: url({
+    optional: true,
+    doc: 'The public base address, ending in `/v1`; the audience, where that is one',
+  }),
+  introspectionClientId: text({
+    optional: true,
+    doc: 'Client that may introspect opaque tokens; without it they are refused',
+  }),
+  introspectionClientSecret: secret({ optional: true, doc: 'Its secret' }),
+  introspectionAuthMethod: choice(['client_secret_basic', 'client_secret_post'], {
+    default: 'client_secret_basic',
+    doc: 'How it authenticates to the issuer',
+  }),
+  introspectionsInFlightMax: integer({
+    min: 1,
+    max: 1000,
+    default: 64,
+    doc: 'Introspections under way at once; more of them wait',
+    unit: 'calls',
+  }),
+  issuerCoolDownSeconds: integer({
+    min: 1,
+    max: 300,
+    default: 5,
+    doc: 'Shortest time between two fetches of the same document of the issuer, after success and failure alike',
+    unit: 's',
+  }),
+  issuerAllowPlainHttp: flag({
+    default: false,
+    doc: 'Permits an `http:` issuer beyond loopback: whoever sits on that network can then make tokens',
+  }),
+} as const;
+
+type Loaded = Config<typeof IDENTITY_SPEC>;
+
+/** Whose tokens a service accepts, and the address it is known by. */
+export type IdentityConfig = Omit<Loaded, 'baseUrl'> & { readonly baseUrl: string };
+
+/** The public base address: as given, else the audience. Judged by {@link complaintsOfIdentity}. */
+export function baseUrlOf({ baseUrl, audience }: Pick<Loaded, 'baseUrl' | 'audience'>): string {
+  return baseUrl ?? audience;
+}
+
+/** What is wrong between the values, each of them right in itself, in the operator's words. */
+export function complaintsOfIdentity(prefix: string, config: Loaded): string[] {
+  const complaints: string[] = [];
+  if (!isBaseUrl(baseUrlOf(config))) {
+    const name =
+      config.baseUrl === undefined
+        ? `${prefix}_BASE_URL: required, because ${prefix}_AUDIENCE is none:`
+        : `${prefix}_BASE_URL:`;
+    complaints.push(`${name} expected a URL whose path ends in /v1, without query or fragment`);
+  }
+  if (!config.issuerAllowPlainHttp && !isHttpsOrLoopback(config.issuer)) {
+    complaints.push(
+      `${prefix}_ISSUER: expected https, or http on loopback; ${prefix}_ISSUER_ALLOW_PLAIN_HTTP=true permits more`,
+    );
+  }
+  if ((config.introspectionClientId === undefined) !== (config.introspectionClientSecret === undefined)) {
+    complaints.push(
+      `${prefix}_INTROSPECTION_CLIENT_ID and ${prefix}_INTROSPECTION_CLIENT_SECRET: set both or neither`,
+    );
+  }
+  return complaints;
+}
+
+function isBaseUrl(value: string): boolean {
+  return URL.canParse(value) && /^https?:\/\/[^?#]*\/v1$/.test(value);
+}
+
+function isHttpsOrLoopback(value: string): boolean {
+  const { protocol, hostname } = new URL(value);
+  return protocol === 'https:' || /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}

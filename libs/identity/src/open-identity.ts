@@ -1,0 +1,43 @@
+import type { IdentityConfig } from './config.ts';
+import { createIdentities, type Identities, type IdentitiesOptions } from './identities.ts';
+import { createIntrospection, type Introspect } from './introspect.ts';
+import { createIssuer, type Issuer } from './issuer.ts';
+
+/** For one exchange with the issuer. Below the second in which every request is answered. */
+const ISSUER_TIMEOUT_MS = 400;
+
+export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
+  /** @throws IdentityError `issuer_unavailable` when tokens cannot be verified now */
+  check(): Promise<void>;
+  close(): void;
+}
+
+/** Everything that tells who sent a request, as configured. Asks nobody before the first request. */
+export function openIdentity<ApiKey>(
+  config: IdentityConfig,
+  options: Pick<IdentitiesOptions<ApiKey>, 'apiKey' | 'now' | 'onLookup'>,
+): OpenIdentity<ApiKey> {
+  const issuer = createIssuer({
+    issuer: config.issuer,
+    coolDownSeconds: config.issuerCoolDownSeconds,
+    timeoutMs: ISSUER_TIMEOUT_MS,
+    allowPlainHttp: config.issuerAllowPlainHttp,
+  });
+  const { identify } = createIdentities({
+    ...options,
+    expected: { issuer: config.issuer, audience: config.audience },
+    issuer,
+    introspect: introspectionOf(config, issuer),
+  });
+  return { identify, check: issuer.check, close: issuer.close };
+}
+
+function introspectionOf(config: IdentityConfig, issuer: Issuer): Introspect | undefined {
+  const { introspectionClientId: clientId, introspectionClientSecret: clientSecret } = config;
+  if (clientId === undefined || clientSecret === undefined) return undefined;
+  const { introspectionAuthMethod: authMethod, introspectionsInFlightMax: inFlightMax } = config;
+  return createIntrospection(
+    { clientId, clientSecret, authMethod, inFlightMax, timeoutMs: ISSUER_TIMEOUT_MS },
+    issuer,
+  );
+}

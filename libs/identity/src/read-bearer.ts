@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { IdentityError } from './identity-error.ts';
+
+/** The longest credential that is looked at, in characters. */
+export const BEARER_CHARACTERS_MAX = 8192;
+
+/** RFC 6749, 10.10: guessing a token succeeds with at most 2^-128, which takes 22 characters of this alphabet. */
+export const OPAQUE_CHARACTERS_MIN = 22;
+
+const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+const API_KEY = /^sk-ori-v1-[0-9a-f]{64}$/;
+const JWS_COMPACT = /^[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*$/;
+
+class BearerCredential {
+  protected readonly stage = 'readBearer';
+  readonly kind: 'api-key' | 'jwt' | 'opaque';
+  readonly token: string;
+
+  constructor(kind: BearerCredential['kind'], token: string) {
+    this.kind = kind;
+    this.token = token;
+  }
+
+  /** SHA-256 of the whole credential: the name under which it is remembered and looked up. */
+  digestHex(): string {
+    return createHash('sha256').update(this.token, 'latin1').digest('hex');
+  }
+}
+
+/** A well-formed bearer credential whose kind is known. Says nothing yet about whom it names. */
+export type Bearer = BearerCredential;
+
+/**
+ * First stage. Takes the bearer credential out of the request and tells by its shape alone which kind it is, so that
+ * nobody is asked about a credential that cannot be one: RFC 6750, 2.1; a query or form parameter is never looked at.
+ *
+ * @param authorizations every `Authorization` value of the raw header list
+ * @throws IdentityError `bearer_refused`
+ */
+export function readBearer(authorizations: readonly string[]): Bearer {
+  const [authorization, second] = authorizations;
+  if (authorization === undefined) throw refused('no Authorization header');
+  if (second !== undefined) throw refused('more than one Authorization header');
+  const token = /^bearer +([^ ].*)$/i.exec(authorization)?.[1];
+  if (token === undefined) throw refused('the scheme is not Bearer');
+  if (token.length > BEARER_CHARACTERS_MAX) throw refused('credential too long');
+  if (!B64TOKEN.test(token)) throw refused('credential outside its alphabet');
+  return new BearerCredential(kindOf(token), token);
+}
+
+function kindOf(token: string): Bearer['kind'] {
+  if (token.startsWith('sk-')) {
+    if (!API_KEY.test(token)) throw refused('not an API key of ours');
+    return 'api-key';
+  }
+  if (JWS_COMPACT.test(token)) return 'jwt';
+  if (token.startsWith('eyJ')) throw refused('a JOSE object that is not a signed JWT');
+  if (token.length < OPAQUE_CHARACTERS_MIN) throw refused('too short to be a token');
+  return 'opaque';
+}
+
+const refused = (message: string) => new IdentityError('bearer_refused', message);

@@ -1,0 +1,74 @@
+import { ConfigError, type Environment } from './config.ts';
+
+/** Exit codes of a service; 0 after a graceful stop. */
+const EXIT = { failed: 1, configuration: 2, usage: 64 } as const;
+
+export interface RunnableService<Config> {
+  /** Upper case, as its environment names begin. */
+  readonly prefix: string;
+  /** Reads and judges the whole configuration, files included. @throws ConfigError */
+  load(env: Environment): Config;
+  start(config: Config): Promise<RunningService>;
+}
+
+export interface RunningService {
+  stop(): Promise<void>;
+  /** Called on SIGHUP: files that are rotated away are opened again. */
+  reopen?(): Promise<void>;
+}
+
+/** The part of `process` that a service's main program uses. */
+export type Program = Pick<NodeJS.Process, 'argv' | 'env' | 'on' | 'exit'> & {
+  readonly stdout: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown };
+};
+
+/**
+ * The main program of a service: `check-config` judges the configuration and exits; otherwise the service runs until
+ * SIGTERM or SIGINT, stops gracefully, and at a second signal at once.
+ */
+export async function runService<Config>(program: Program, service: RunnableService<Config>): Promise<void> {
+  const fail = (code: number, error: unknown): never => {
+    program.stderr.write(`${messageOf(error)}\n`);
+    return program.exit(code);
+  };
+  const [command, ...rest] = program.argv.slice(2);
+  if (rest.length > 0 || (command !== undefined && command !== 'check-config')) {
+    return fail(EXIT.usage, new Error(`usage: ${program.argv[1]} [check-config]`));
+  }
+  try {
+    const config = service.load(program.env);
+    if (command === 'check-config') {
+      program.stdout.write(`the ${service.prefix}_… configuration is valid\n`);
+      return;
+    }
+    attend(program, await service.start(config), fail);
+  } catch (error) {
+    fail(error instanceof ConfigError ? EXIT.configuration : EXIT.failed, error);
+  }
+}
+
+function attend(
+  program: Program,
+  running: RunningService,
+  fail: (code: number, error: unknown) => never,
+): void {
+  let stopping = false;
+  const stop = () => {
+    if (stopping) program.exit(EXIT.failed);
+    stopping = true;
+    running.stop().then(
+      () => program.exit(0),
+      (error: unknown) => fail(EXIT.failed, error),
+    );
+  };
+  program.on('SIGTERM', stop);
+  program.on('SIGINT', stop);
+  program.on('SIGHUP', () => {
+    running.reopen?.().catch((error: unknown) => program.stderr.write(`${messageOf(error)}\n`));
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown failure';
+}

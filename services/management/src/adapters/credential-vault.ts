@@ -1,0 +1,18 @@
+import { type KekRing, seal } from '@ori/store/sealing';
+
+/** Seals provider keys, each to the row it belongs to: moved to another row it does not open. */
+export interface CredentialVault {
+  seal(credential: { readonly id: string; readonly organization_id: string }, key: string): Promise<string>;
+}
+
+export function createCredentialVault(ring: KekRing): CredentialVault {
+  return {
+    seal: (credential, key) =>
+      seal(ring, new TextEncoder().encode(key), {
+        table: 'byok_credentials',
+        column: 'sealed_key',
+        row: credential.id,
+        organizationId: credential.organization_id,
+      }),
+  };
+}

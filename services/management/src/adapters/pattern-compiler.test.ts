@@ -1,0 +1,34 @@
+import { afterAll, expect, it } from 'vitest';
+import { createPatternCompiler } from './pattern-compiler.ts';
+
+const patterns = createPatternCompiler();
+afterAll(() => patterns.close());
+
+const filters = (...list: string[]) =>
+  list.map((pattern) => ({ pattern, action: 'redact' as const, label: null }));
+const refusedAt = (index: number) =>
+  expect.objectContaining({
+    code: 'invalid_parameters',
+    message: expect.stringContaining(`content_filters.${index}`),
+  });
+
+it('accepts patterns that a linear-time engine compiles', async () => {
+  await expect(
+    patterns.requireLinear(filters('\\b(sk-[a-zA-Z0-9]{48})\\b', '(a+)+$')),
+  ).resolves.toBeUndefined();
+});
+
+it.each(['(a)\\1', '(?=a)b', '(?<!a)b', '(', 'a{1000}{1000}', '[z-a]', 'a**'])(
+  'refuses %s and names its place',
+  async (pattern) => {
+    await expect(patterns.requireLinear(filters('ok', pattern))).rejects.toEqual(refusedAt(1));
+  },
+);
+
+it('gives up on patterns that take too long, and goes on to compile the next', async () => {
+  const hurried = createPatternCompiler({ timeoutMs: 1 });
+  const large = filters(...Array.from({ length: 50 }, () => 'a{2,1000}'.repeat(100)));
+  await expect(hurried.requireLinear(large)).rejects.toMatchObject({ code: 'invalid_parameters' });
+  await hurried.close();
+  await expect(patterns.requireLinear(filters('fine'))).resolves.toBeUndefined();
+});

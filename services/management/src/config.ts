@@ -1,0 +1,78 @@
+import { baseUrlOf, complaintsOfIdentity, IDENTITY_SPEC } from '@ori/identity';
+import {
+  type Config,
+  ConfigError,
+  choice,
+  type Environment,
+  flag,
+  integer,
+  list,
+  loadConfig,
+  path,
+  secret,
+  text,
+} from '@ori/service-kit/config';
+import { LOG_LEVELS } from '@ori/service-kit/log';
+
+/** The environment of the management service: `MANAGEMENT_…`. */
+export const MANAGEMENT_SPEC = {
+  host: text({ default: '127.0.0.1', doc: 'Address the API listens on' }),
+  port: integer({ min: 0, max: 65_535, default: 8082, doc: 'Port of the API; 0 lets the system choose' }),
+  opsHost: text({ default: '127.0.0.1', doc: 'Address of the ops port' }),
+  opsPort: integer({ min: 0, max: 65_535, default: 9082, doc: 'Port of `/livez`, `/readyz` and `/metrics`' }),
+  databaseUrl: secret({
+    doc: 'PostgreSQL address of a role that is a member of `ori_management` and nothing more',
+  }),
+  ...IDENTITY_SPEC,
+  kekFile: path({ doc: 'The ring of key-encryption keys that seals the provider keys: a JWK Set' }),
+  regionalHosts: list({
+    default: [],
+    doc: 'Host names on which intern operations are refused',
+    item: 'host name in lower case',
+    pattern: /^[a-z0-9.-]+$/,
+  }),
+  databasePoolMax: integer({
+    min: 1,
+    max: 200,
+    default: 10,
+    doc: 'Connections to PostgreSQL',
+    unit: 'connections',
+  }),
+  deadlineMs: integer({
+    min: 100,
+    max: 60_000,
+    default: 5000,
+    doc: 'Time for a whole request, from its first byte to the answer',
+    unit: 'ms',
+  }),
+  shutdownGraceMs: integer({
+    min: 0,
+    max: 60_000,
+    default: 10_000,
+    doc: 'How long requests under way may take to end after SIGTERM',
+    unit: 'ms',
+  }),
+  trustGateway: flag({
+    default: false,
+    doc: 'Whether `X-Request-Id` is kept: only behind a gateway that sets it',
+  }),
+  logLevel: choice(LOG_LEVELS, { default: 'info', doc: 'Least severe level that is logged' }),
+} as const;
+
+type Loaded = Config<typeof MANAGEMENT_SPEC>;
+
+/** What the service is started with. Without an address of a database, a store must stand in for it. */
+export type ManagementConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl'> &
+  Partial<Pick<Loaded, 'databaseUrl'>> & { readonly baseUrl: string };
+
+/**
+ * Reads and judges the whole configuration.
+ *
+ * @throws ConfigError with every complaint
+ */
+export function loadManagementConfig(env: Environment): ManagementConfig {
+  const config = loadConfig('MANAGEMENT', MANAGEMENT_SPEC, env);
+  const complaints = complaintsOfIdentity('MANAGEMENT', config);
+  if (complaints.length > 0) throw new ConfigError(complaints);
+  return { ...config, baseUrl: baseUrlOf(config) };
+}

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { readCursor, renderCursor } from './cursor.ts';
+
+const position = { createdAt: '2026-11-20T12:00:00.123Z', id: 'int_7Qm2' };
+
+it('reads back the position it rendered', () => {
+  expect(readCursor(renderCursor(position))).toEqual(position);
+});
+
+it.each([
+  '',
+  'x',
+  '!!!!',
+  `${renderCursor(position)}=`,
+  ` ${renderCursor(position)}`,
+  renderCursor({ ...position, id: "' or 1=1" }),
+  renderCursor({ ...position, createdAt: '2026-13-45T99:00:00.000Z' }),
+])('refuses the cursor %j, which it did not render', (cursor) => {
+  expect(() => readCursor(cursor)).toThrow(expect.objectContaining({ code: 'invalid_parameters' }));
+});

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { type InternReader, notFound, requireInternReader } from '../core/caller.ts';
+import { readCursor, renderCursor } from '../core/interns/cursor.ts';
+import { renderIntern } from '../core/interns/render-intern.ts';
+import { InternListQuery, InternPage } from '../core/shapes/intern.ts';
+import { type FileAnswer, fileOperation, jsonOperation, type Operation } from './operation.ts';
+
+const INTERN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+
+const list = jsonOperation({
+  operationId: 'listInterns',
+  family: 'Interns',
+  method: 'GET',
+  path: '/interns',
+  summary: 'List the interns visible to the caller, newest first',
+  permit: requireInternReader,
+  query: InternListQuery,
+  status: 200,
+  result: InternPage,
+  refusals: [400, 401, 403, 404],
+  async run({ principal, query }, { store }) {
+    const after = query.starting_after === undefined ? undefined : readCursor(query.starting_after);
+    const scope = collectionOf(principal, query.workspace_id);
+    const rows = await store.listInterns(scope, {
+      limit: query.limit + 1,
+      ...(query.status && { statuses: query.status }),
+      ...(after && { after }),
+    });
+    const page = rows.slice(0, query.limit);
+    const last = page.at(-1);
+    const more = rows.length > page.length && last !== undefined;
+    return {
+      data: page.map((row) => renderIntern(row, principal)),
+      has_more: more,
+      ...(more && { next_cursor: renderCursor({ createdAt: last.created_at.toISOString(), id: last.id }) }),
+    };
+  },
+});
+
+const icon = fileOperation({
+  operationId: 'getInternIcon',
+  family: 'Interns',
+  method: 'GET',
+  path: '/interns/{internId}/icon',
+  summary: "Fetch an intern's icon",
+  permit: requireInternReader,
+  query: z.object({
+    v: z
+      .string()
+      .optional()
+      .meta({ description: 'The `icon_sha256` expected; the answer may then be kept for good.' }),
+  }),
+  status: 200,
+  mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
+  refusals: [401, 403, 404],
+  async send({ principal, path, query, ifNoneMatch }, { store }): Promise<FileAnswer> {
+    const internId = path['internId'] ?? '';
+    if (!INTERN_ID.test(internId)) throw notFound();
+    const found = await store.icon(principal, internId);
+    if (found === undefined || (query.v !== undefined && query.v !== found.sha256)) throw notFound();
+    const etag = `"${found.sha256}"`;
+    const headers = {
+      'content-type': found.mediaType,
+      'x-content-type-options': 'nosniff',
+      etag,
+      'cache-control': query.v === undefined ? 'private, no-cache' : 'private, max-age=31536000, immutable',
+    };
+    const known = ifNoneMatch !== undefined && matches(ifNoneMatch, etag);
+    return { status: known ? 304 : 200, headers, bytes: known ? new Uint8Array() : found.bytes };
+  },
+});
+
+export const INTERN_OPERATIONS: readonly Operation[] = [list, icon];
+
+/** The interns to list: an intern's own key has no collection, another workspace is as good as none. */
+function collectionOf(
+  reader: InternReader,
+  workspaceId: string | undefined,
+): { workspaceIds: readonly string[] } {
+  if (reader.internId !== undefined) throw notFound();
+  if (workspaceId === undefined) return { workspaceIds: reader.workspaceIds };
+  if (!reader.workspaceIds.includes(workspaceId)) throw notFound();
+  return { workspaceIds: [workspaceId] };
+}
+
+/** If-None-Match (RFC 9110, section 13.1.2): weak comparison with each entity tag, or `*`. */
+function matches(ifNoneMatch: string, etag: string): boolean {
+  return ifNoneMatch.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+}

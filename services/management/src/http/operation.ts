@@ -1,0 +1,87 @@
+import type { Deadline } from '@ori/service-kit/deadline';
+import type { z } from 'zod';
+import type { Caller } from '../core/caller.ts';
+import type { Services } from './services.ts';
+
+/** The families of the interface; their errors differ in what they carry. */
+export type Family = 'Interns' | 'BYOK' | 'Guardrails';
+
+/** What an operation is given: everything that came from outside has passed its schema. */
+export interface Call<Principal, Query, Body> {
+  readonly principal: Principal;
+  /** Parameters of the path, decoded; nothing else is known of them. */
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  readonly deadline: Deadline;
+}
+
+/** Bytes that are not JSON, with the headers that belong to them. */
+export interface FileAnswer {
+  readonly status: 200 | 304;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+}
+
+interface Description<Principal, Query extends z.ZodType, Body extends z.ZodType> {
+  readonly operationId: string;
+  readonly family: Family;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the base address, with `{name}` for a parameter. */
+  readonly path: string;
+  readonly summary: string;
+  /** Who may call; throws a Refusal for anybody else. Comes before anything is read. */
+  readonly permit: (caller: Caller) => Principal;
+  readonly query?: Query;
+  readonly body?: Body;
+  readonly status: 200 | 201;
+  /** The statuses besides success, 405 and those of a broken body; what is forbidden and not listed is a 401. */
+  readonly refusals: readonly (400 | 401 | 403 | 404 | 409)[];
+}
+
+export interface JsonOperation extends Description<unknown, z.ZodType, z.ZodType> {
+  readonly result: z.ZodType;
+  readonly run: (call: Call<unknown, unknown, unknown>, services: Services) => Promise<unknown>;
+}
+
+export interface FileOperation extends Description<unknown, z.ZodType, z.ZodType> {
+  readonly mediaTypes: readonly string[];
+  readonly send: (
+    call: Call<unknown, unknown, unknown> & { readonly ifNoneMatch: string | undefined },
+    services: Services,
+  ) => Promise<FileAnswer>;
+}
+
+/** One operation of the interface: the router, the validation and the OpenAPI document all come from it. */
+export type Operation = JsonOperation | FileOperation;
+
+/** Declares an operation that answers with JSON; the types of its call follow from its schemas. */
+export function jsonOperation<
+  Principal,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Result extends z.ZodType,
+>(
+  operation: Description<Principal, Query, Body> & {
+    readonly result: Result;
+    readonly run: (
+      call: Call<Principal, z.output<Query>, z.output<Body>>,
+      services: Services,
+    ) => Promise<z.output<Result>>;
+  },
+): JsonOperation {
+  return operation as unknown as JsonOperation;
+}
+
+/** Declares an operation that answers with a file. */
+export function fileOperation<Principal, Query extends z.ZodType, Body extends z.ZodType>(
+  operation: Description<Principal, Query, Body> & {
+    readonly mediaTypes: readonly string[];
+    readonly send: (
+      call: Call<Principal, z.output<Query>, z.output<Body>> & { readonly ifNoneMatch: string | undefined },
+      services: Services,
+    ) => Promise<FileAnswer>;
+  },
+): FileOperation {
+  return operation as unknown as FileOperation;
+}

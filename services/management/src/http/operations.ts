@@ -1,0 +1,13 @@
+import { ASSIGNMENT_OPERATIONS } from './assignments.ts';
+import { BYOK_OPERATIONS } from './byok.ts';
+import { GUARDRAIL_OPERATIONS } from './guardrails.ts';
+import { INTERN_OPERATIONS } from './interns.ts';
+import type { Operation } from './operation.ts';
+
+/** Every operation of the interface but signing. */
+export const OPERATIONS: readonly Operation[] = [
+  ...INTERN_OPERATIONS,
+  ...BYOK_OPERATIONS,
+  ...GUARDRAIL_OPERATIONS,
+  ...ASSIGNMENT_OPERATIONS,
+];

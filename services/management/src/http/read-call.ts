@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http';
+import { readBody } from '@ori/service-kit/body';
+import { exchangeOf } from '@ori/service-kit/exchange';
+import type { z } from 'zod';
+import { Refusal } from '../core/refusal.ts';
+import { MalformedRequest } from './presentation.ts';
+
+const BODY_BYTES_MAX = 1_048_576;
+const JSON_MEDIA_TYPE = /^application\/json *(;.*)?$/i;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Reads a query by its schema. A parameter given twice is refused; one that is not known changes nothing. */
+export function readQuery<Schema extends z.ZodType>(
+  schema: Schema,
+  query: string | undefined,
+): z.output<Schema> {
+  const given = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (given.has(name)) throw new Refusal('invalid_parameters', `${name}: given more than once.`);
+    given.set(name, value);
+  }
+  return requireShape(schema, Object.fromEntries(given));
+}
+
+/** Reads a JSON body by its schema: RFC 8259, UTF-8, at most 1 MiB. */
+export async function readJson<Schema extends z.ZodType>(
+  schema: Schema,
+  req: IncomingMessage,
+): Promise<z.output<Schema>> {
+  const mediaType = req.headers['content-type'];
+  const empty =
+    req.headers['transfer-encoding'] === undefined && Number(req.headers['content-length'] ?? 0) === 0;
+  if (!empty && (mediaType === undefined || !JSON_MEDIA_TYPE.test(mediaType))) {
+    throw new MalformedRequest({ status: 415, message: 'The body must be sent as application/json.' });
+  }
+  const bytes = await readBody(req, { bytesMax: BODY_BYTES_MAX, signal: exchangeOf(req).deadline.signal });
+  return requireShape(schema, parseJson(bytes));
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch (cause) {
+    throw new Refusal('invalid_parameters', 'The body is not JSON in UTF-8.', { cause });
+  }
+}
+
+function requireShape<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  if (!isStorable(value))
+    throw new Refusal('invalid_parameters', 'Text must not contain U+0000 or lone surrogates.');
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const place = issue?.path.join('.') ?? '';
+  throw new Refusal(
+    'invalid_parameters',
+    `${place === '' ? '' : `${place}: `}${issue?.message ?? 'invalid'}.`,
+  );
+}
+
+/** Whether every text in a JSON value is one that PostgreSQL can keep. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member));
+}

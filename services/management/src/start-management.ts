@@ -1,0 +1,119 @@
+import type { RequestListener } from 'node:http';
+import { openIdentity } from '@ori/identity';
+import { createLogger, type Logger } from '@ori/service-kit/log';
+import { createMetrics } from '@ori/service-kit/metrics';
+import { startOpsServer } from '@ori/service-kit/ops';
+import { startApiServer } from '@ori/service-kit/server';
+import { type ManagementQueries, managementQueries, openPostgres } from '@ori/store';
+import type { KekRing } from '@ori/store/sealing';
+import { createCallers } from './adapters/callers.ts';
+import { createCredentialVault } from './adapters/credential-vault.ts';
+import { createPatternCompiler } from './adapters/pattern-compiler.ts';
+import { readKekRing } from './adapters/read-kek-ring.ts';
+import type { ManagementConfig } from './config.ts';
+import type { KeyFacts } from './core/caller.ts';
+import { createApp } from './http/app.ts';
+import { OPERATIONS } from './http/operations.ts';
+
+export { loadManagementConfig, MANAGEMENT_SPEC, type ManagementConfig } from './config.ts';
+
+const CHECK_TIMEOUT_MS = 1000;
+/** How long the database may take, in milliseconds: to give a connection, and to answer. */
+const CONNECT_TIMEOUT_MS = 400;
+const STATEMENT_TIMEOUT_MS = 2000;
+
+/** What may be brought along instead of being made from the configuration. */
+export interface ManagementParts {
+  readonly store: ManagementQueries;
+  readonly ring: KekRing;
+  readonly log: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export interface RunningManagement {
+  /** Where the API listens. */
+  readonly url: string;
+  readonly opsUrl: string;
+  readonly app: RequestListener;
+  /** Stops accepting, lets requests under way end, lets go of everything that was not brought along. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the management service: its API and its ops port. It does not wait for PostgreSQL or the issuer; `/readyz`
+ * says what is missing.
+ *
+ * @throws ConfigError for an unusable KEK ring
+ */
+export async function startManagement(
+  config: ManagementConfig,
+  parts: Partial<ManagementParts> = {},
+): Promise<RunningManagement> {
+  const log = parts.log ?? createLogger({ service: 'management', level: config.logLevel });
+  const now = parts.now ?? Date.now;
+  const basePath = new URL(config.baseUrl).pathname;
+  const metrics = createMetrics({
+    service: 'management',
+    routes: [...new Set(OPERATIONS.map(({ path }) => basePath + path))],
+  });
+
+  const stack = new AsyncDisposableStack();
+  const vault = createCredentialVault(parts.ring ?? readKekRing(config.kekFile));
+  const store = parts.store ?? openStore(config, stack);
+  const patterns = stack.adopt(createPatternCompiler(), (compiler) => compiler.close());
+  const identity = stack.adopt(
+    openIdentity<KeyFacts>(config, {
+      async apiKey(hash) {
+        const apiKey = await store.apiKeyCaller(hash);
+        return apiKey === undefined ? {} : { apiKey };
+      },
+      now,
+    }),
+    (open) => open.close(),
+  );
+  const app = createApp({
+    basePath,
+    operations: OPERATIONS,
+    regionalHosts: new Set(config.regionalHosts),
+    callers: createCallers(identity, store),
+    services: { store, vault, patterns },
+  });
+
+  const ops = await startOpsServer({
+    host: config.opsHost,
+    port: config.opsPort,
+    registry: metrics.registry,
+    checkTimeoutMs: CHECK_TIMEOUT_MS,
+    checks: { postgresql: store.ping, issuer: identity.check },
+  });
+  const { host, port, deadlineMs, trustGateway } = config;
+  const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics });
+  log.info({ url: api.url, opsUrl: ops.url }, 'listening');
+
+  return {
+    url: api.url,
+    opsUrl: ops.url,
+    app,
+    async stop() {
+      ops.drain();
+      await api.stop({ graceMs: config.shutdownGraceMs });
+      await stack.disposeAsync();
+      metrics.close();
+      await ops.stop();
+    },
+  };
+}
+
+function openStore(config: ManagementConfig, stack: AsyncDisposableStack): ManagementQueries {
+  if (config.databaseUrl === undefined) throw new TypeError('startManagement: databaseUrl, or a store');
+  const database = openPostgres({
+    url: config.databaseUrl.reveal(),
+    poolMax: config.databasePoolMax,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    applicationName: 'ori-management',
+  });
+  stack.defer(() => database.close());
+  return managementQueries(database);
+}

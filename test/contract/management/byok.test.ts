@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { createWorkspace, deleteWorkspace } from '@ori/store/admin';
+import { open } from '@ori/store/sealing';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createTestCredential, type ManagementWorld, startManagementWorld } from './world.ts';
+
+let world: ManagementWorld;
+beforeAll(async () => {
+  world = await startManagementWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** Neither status carries metadata outside the intern operations. */
+const envelope = (code: number) => ({ error: { code, message: expect.any(String) } });
+
+describe('GET /byok', () => {
+  const list = (query = '') => world.call({ path: `/byok${query}` });
+
+  it('lists the credentials of the default workspace and the global ones, in their order', async () => {
+    const { id: elsewhere } = await createWorkspace(world.store, {
+      organizationId: world.ours.organizationId,
+      name: 'elsewhere',
+    });
+    const second = await createTestCredential(world.store, world.ours, { sort_order: 2 });
+    const first = await createTestCredential(world.store, world.ours, { sort_order: 1, workspace_id: null });
+    await createTestCredential(world.store, world.ours, { workspace_id: elsewhere });
+    await createTestCredential(world.store, world.theirs);
+    const { status, json } = await list();
+    expect(status).toBe(200);
+    expect(json.total_count).toBe(2);
+    expect(json.data.map(({ id }: { id: string }) => id)).toEqual([first, second]);
+    expect(json.data[0]).toEqual({
+      id: first,
+      workspace_id: null,
+      provider: 'openai',
+      name: null,
+      label: 'sk-...wxyz',
+      disabled: false,
+      is_fallback: false,
+      is_required: false,
+      is_byok_only: false,
+      sort_order: 1,
+      allowed_api_key_hashes: null,
+      allowed_models: null,
+      allowed_user_ids: null,
+      declared_region: null,
+      declared_zdr: null,
+      created_at: expect.stringMatching(/\.\d{3}Z$/),
+    });
+  });
+
+  it('counts all matches whatever the page, and filters by provider and workspace', async () => {
+    const { json } = await list('?limit=1&offset=1');
+    expect(json).toMatchObject({ total_count: 2, data: [{ sort_order: 2 }] });
+    expect((await list('?provider=anthropic')).json).toEqual({ data: [], total_count: 0 });
+    expect((await list(`?workspace_id=${world.ours.workspaceId}`)).json.total_count).toBe(2);
+  });
+
+  it.each([
+    '?limit=0',
+    '?limit=101',
+    '?offset=-1',
+    '?offset=1e3',
+    '?provider=nobody',
+    '?workspace_id=ws_unknown',
+    '?limit=2&limit=3',
+  ])('400: refuses %s', async (query) => {
+    const { status, json } = await list(query);
+    expect(status).toBe(400);
+    expect(json).toEqual(envelope(400));
+  });
+
+  it('400: asks for a workspace where the default one was deleted', async () => {
+    await using bereft = await startManagementWorld();
+    await deleteWorkspace(bereft.store, { workspaceId: bereft.ours.workspaceId });
+    const { status, json } = await bereft.call({ path: '/byok' });
+    expect(status).toBe(400);
+    expect(json.error.message).toContain('workspace_id');
+  });
+
+  it('401: refuses every credential that is not a management key', async () => {
+    const session = await world.issuer.token({ subject: world.ours.subject });
+    for (const bearer of [null, world.ours.apiKey, world.ours.internKey, session, 'sk-ori-v1-x']) {
+      const { status, json } = await world.call({ path: '/byok', bearer });
+      expect(status).toBe(401);
+      expect(json).toEqual(envelope(401));
+    }
+  });
+});
+
+describe('PATCH /byok/{id}', () => {
+  let id: string;
+  beforeEach(async () => {
+    id = await createTestCredential(world.store, world.ours);
+  });
+  const update = (json: unknown, of = id) => world.call({ method: 'PATCH', path: `/byok/${of}`, json });
+  const stored = async () => {
+    const { rows } = await sql<{ sealed_key: string; label: string }>`
+      select sealed_key, label from byok_credentials where id = ${id}`.execute(world.store.kysely);
+    return rows[0];
+  };
+
+  it('changes what is given and leaves the rest', async () => {
+    const { status, json } = await update({
+      name: 'production',
+      disabled: true,
+      allowed_models: ['openai/gpt-5.2'],
+      allowed_api_key_hashes: [world.ours.apiKeyHash],
+      allowed_user_ids: [],
+      declared_zdr: false,
+    });
+    expect(status).toBe(200);
+    expect(json.data).toMatchObject({
+      id,
+      name: 'production',
+      disabled: true,
+      is_fallback: false,
+      label: 'sk-...wxyz',
+      allowed_models: ['openai/gpt-5.2'],
+      allowed_api_key_hashes: [world.ours.apiKeyHash],
+      allowed_user_ids: [],
+      declared_zdr: false,
+    });
+    const cleared = await update({
+      name: null,
+      allowed_models: null,
+      allowed_api_key_hashes: null,
+      declared_zdr: null,
+    });
+    expect(cleared.json.data).toMatchObject({
+      name: null,
+      allowed_models: null,
+      disabled: true,
+      declared_zdr: null,
+    });
+  });
+
+  it('answers the record to an empty change', async () => {
+    expect((await update({})).json.data.id).toBe(id);
+  });
+
+  it('rotates the key in place: sealed to its row, labelled anew, never shown', async () => {
+    const key = 'sk-proj-0123456789abcdefghijklmn';
+    const { text, json } = await update({ key });
+    expect(json.data.label).toBe('sk-...klmn');
+    expect(text).not.toContain(key);
+    const row = await stored();
+    const opened = await open(world.ring, row?.sealed_key ?? '', {
+      table: 'byok_credentials',
+      column: 'sealed_key',
+      row: id,
+      organizationId: world.ours.organizationId,
+    });
+    expect(new TextDecoder().decode(opened)).toBe(key);
+  });
+
+  it('derives the region of a structured key, and holds the declaration to it', async () => {
+    const key = JSON.stringify({ api_key: 'sk-0123456789', region: 'europe' });
+    expect((await update({ key })).json.data.declared_region).toBe('europe');
+    expect((await update({ declared_region: 'us' })).status).toBe(400);
+    expect((await update({ declared_region: null })).json.data.declared_region).toBeNull();
+    expect((await update({ key: 'sk-plain' })).json.data.declared_region).toBeNull();
+  });
+
+  it.each([
+    ['an unknown field', { colour: 'red' }],
+    ['an empty key', { key: '' }],
+    ['a long name', { name: 'x'.repeat(256) }],
+    ['a text for a flag', { disabled: 'yes' }],
+    ['null for a flag', { is_fallback: null }],
+    ['flags that exclude each other', { is_fallback: true, is_byok_only: true }],
+    ['a required fallback', { is_fallback: true, is_required: true }],
+    ['no hash', { allowed_api_key_hashes: [] }],
+    ['a hash in capitals', { allowed_api_key_hashes: ['A'.repeat(64)] }],
+    ["a hash that is not the account's", { allowed_api_key_hashes: ['0'.repeat(64)] }],
+    ['101 hashes', { allowed_api_key_hashes: Array(101).fill('0'.repeat(64)) }],
+    ['101 models', { allowed_models: Array(101).fill('openai/gpt-5.2') }],
+    ['101 users', { allowed_user_ids: Array(101).fill('user_1') }],
+    ['an unknown region', { declared_region: 'mars' }],
+    ['a region that the provider has not', { declared_region: 'europe' }],
+    ['a text that PostgreSQL cannot keep', { name: 'nul\0' }],
+    ['a list', []],
+    ['null', null],
+  ])('400: refuses %s and changes nothing', async (_what, json) => {
+    const before = await stored();
+    const reply = await update(json);
+    expect(reply.status).toBe(400);
+    expect(reply.json).toEqual(envelope(400));
+    expect(await stored()).toEqual(before);
+  });
+
+  it.each([
+    ['', 'application/json', 400],
+    ['{', 'application/json', 400],
+    ['{}', 'text/plain', 415],
+    [Buffer.from([0x7b, 0xff, 0x7d]), 'application/json', 400],
+    ['x'.repeat(1_048_577), 'application/json', 413],
+  ])('refuses the body %#', async (body, type, expected) => {
+    const reply = await world.call({
+      method: 'PATCH',
+      path: `/byok/${id}`,
+      body,
+      headers: ['Content-Type', type],
+    });
+    expect(reply.status).toBe(expected);
+    expect(reply.json).toEqual(envelope(expected));
+  });
+
+  it('401, 403: refuses whom it does not know, and whom it knows without the right', async () => {
+    const session = await world.issuer.token({ subject: world.ours.subject });
+    const attempt = (bearer: string | null) =>
+      world.call({ method: 'PATCH', path: `/byok/${id}`, json: {}, bearer });
+    expect((await attempt(null)).status).toBe(401);
+    for (const bearer of [world.ours.apiKey, world.ours.internKey, session]) {
+      const { status, json } = await attempt(bearer);
+      expect(status).toBe(403);
+      expect(json).toEqual(envelope(403));
+    }
+  });
+
+  it("404: one answer to an id that is unknown, none at all, or another account's", async () => {
+    const replies = [
+      await update({}, randomUUID()),
+      await update({}, 'not-a-uuid'),
+      await update({}, await createTestCredential(world.store, world.theirs)),
+    ];
+    for (const { status, text } of replies) {
+      expect(status).toBe(404);
+      expect(text).toBe(replies[0]?.text);
+    }
+  });
+
+  it('409: refuses a change while another is under way, and says to try again', async () => {
+    await world.store.kysely.transaction().execute(async (trx) => {
+      await sql`select 1 from byok_credentials where id = ${id} for update`.execute(trx);
+      const { status, json } = await update({ disabled: true });
+      expect(status).toBe(409);
+      expect(json).toEqual(envelope(409));
+    });
+    expect((await update({ disabled: true })).status).toBe(200);
+  });
+
+  it('405: says which methods the path takes', async () => {
+    const { status, headers } = await world.call({ method: 'PUT', path: `/byok/${id}`, json: {} });
+    expect(status).toBe(405);
+    expect(headers.allow).toBe('PATCH');
+  });
+});

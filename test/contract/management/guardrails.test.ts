@@ -1,0 +1,280 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ManagementWorld, startManagementWorld } from './world.ts';
+
+let world: ManagementWorld;
+beforeAll(async () => {
+  world = await startManagementWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const create = (json: unknown, bearer?: string) =>
+  world.call({ method: 'POST', path: '/guardrails', json, ...(bearer !== undefined && { bearer }) });
+const created = async (json: object = {}, bearer?: string): Promise<{ id: string }> =>
+  (await create({ name: 'policy', ...json }, bearer)).json.data;
+const update = (id: string, json: unknown) =>
+  world.call({ method: 'PATCH', path: `/guardrails/${id}`, json });
+const envelope = (code: number) => ({ error: { code, message: expect.any(String) } });
+
+describe('POST /guardrails', () => {
+  it('201: stores a name alone, everything else unset', async () => {
+    const { status, json } = await create({ name: 'policy' });
+    expect(status).toBe(201);
+    expect(json.data).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      name: 'policy',
+      workspace_id: world.ours.workspaceId,
+      description: null,
+      allowed_models: null,
+      allowed_providers: null,
+      ignored_models: null,
+      ignored_providers: null,
+      enforce_zdr: null,
+      enforce_zdr_anthropic: null,
+      enforce_zdr_google: null,
+      enforce_zdr_openai: null,
+      enforce_zdr_other: null,
+      limit_usd: null,
+      reset_interval: null,
+      include_byok_in_budgets: false,
+      content_filter_builtins: null,
+      content_filters: null,
+      created_at: expect.stringMatching(/\.\d{3}Z$/),
+      updated_at: expect.stringMatching(/\.\d{3}Z$/),
+    });
+  });
+
+  it('stores everything that it accepts, and shows what each builtin filter puts in place', async () => {
+    const policy = {
+      description: 'for production',
+      allowed_models: ['openai/gpt-5.2'],
+      allowed_providers: ['openai'],
+      ignored_models: ['meta/llama'],
+      ignored_providers: ['groq'],
+      limit_usd: 12.5,
+      reset_interval: 'monthly',
+      include_byok_in_budgets: true,
+      content_filters: [{ pattern: '\\bsk-[a-z0-9]{8}\\b', action: 'redact', label: '[KEY]' }],
+    };
+    const content_filter_builtins = [
+      { slug: 'email', action: 'redact' },
+      { slug: 'regex-prompt-injection', action: 'flag', scan_scope: 'user_only' },
+    ];
+    const { json } = await create({ name: 'full', ...policy, content_filter_builtins });
+    expect(json.data).toMatchObject({
+      ...policy,
+      content_filter_builtins: [
+        { slug: 'email', action: 'redact', label: '[EMAIL]' },
+        {
+          slug: 'regex-prompt-injection',
+          action: 'flag',
+          scan_scope: 'user_only',
+          label: expect.any(String),
+        },
+      ],
+    });
+    const again = await update(json.data.id, { content_filter_builtins: json.data.content_filter_builtins });
+    expect(again.json.data.content_filter_builtins).toEqual(json.data.content_filter_builtins);
+  });
+
+  it('copies the deprecated enforce_zdr into each flag that is not given', async () => {
+    const { json } = await create({ name: 'zdr', enforce_zdr: true, enforce_zdr_google: false });
+    expect(json.data).toMatchObject({
+      enforce_zdr: null,
+      enforce_zdr_anthropic: true,
+      enforce_zdr_google: false,
+      enforce_zdr_openai: true,
+      enforce_zdr_other: true,
+    });
+  });
+
+  it.each([
+    ['no name', {}],
+    ['an empty name', { name: '' }],
+    ['a long name', { name: 'x'.repeat(201) }],
+    ['a long description', { name: 'x', description: 'x'.repeat(1001) }],
+    ['an empty list', { name: 'x', allowed_models: [] }],
+    ['an empty word', { name: 'x', ignored_providers: [''] }],
+    ['a limit of nothing', { name: 'x', limit_usd: 0 }],
+    ['a negative limit', { name: 'x', limit_usd: -1 }],
+    ['an unknown interval', { name: 'x', reset_interval: 'hourly' }],
+    ['an unknown slug', { name: 'x', content_filter_builtins: [{ slug: 'iban', action: 'block' }] }],
+    [
+      'flag for anything but prompt injection',
+      { name: 'x', content_filter_builtins: [{ slug: 'email', action: 'flag' }] },
+    ],
+    [
+      'flag for a custom filter',
+      { name: 'x', content_filters: [{ pattern: 'a', action: 'flag', label: null }] },
+    ],
+    ['an empty pattern', { name: 'x', content_filters: [{ pattern: '', action: 'block', label: null }] }],
+    [
+      'a back-reference',
+      { name: 'x', content_filters: [{ pattern: '(a)\\1', action: 'block', label: null }] },
+    ],
+    [
+      '51 filters',
+      { name: 'x', content_filters: Array(51).fill({ pattern: 'a', action: 'block', label: null }) },
+    ],
+    ['an unknown field', { name: 'x', colour: 'red' }],
+    ['an unknown workspace', { name: 'x', workspace_id: 'ws_unknown' }],
+  ])('400: refuses %s', async (_what, json) => {
+    const reply = await create(json);
+    expect(reply.status).toBe(400);
+    expect(reply.json).toEqual(envelope(400));
+  });
+
+  it("400: refuses another account's workspace like one that does not exist", async () => {
+    const [theirs, unknown] = [
+      await create({ name: 'x', workspace_id: world.theirs.workspaceId }),
+      await create({ name: 'x', workspace_id: 'ws_unknown' }),
+    ];
+    expect(theirs.text).toBe(unknown.text);
+  });
+
+  it('401, 403: refuses whom it does not know, and whom it knows without the right', async () => {
+    expect((await world.call({ method: 'POST', path: '/guardrails', json: {}, bearer: null })).status).toBe(
+      401,
+    );
+    expect((await create({ name: 'x' }, world.ours.apiKey)).status).toBe(403);
+  });
+});
+
+describe('GET /guardrails', () => {
+  it('pages newest first, with the total of all matches', async () => {
+    const ids = [(await created()).id, (await created()).id];
+    const { status, json } = await world.call({ path: '/guardrails?limit=1' });
+    expect(status).toBe(200);
+    expect(json.data[0].id).toBe(ids[1]);
+    expect(json.total_count).toBeGreaterThanOrEqual(2);
+    expect((await world.call({ path: '/guardrails?limit=1&offset=1' })).json.data[0].id).toBe(ids[0]);
+  });
+
+  it('401: refuses an ordinary key', async () => {
+    expect((await world.call({ path: '/guardrails', bearer: world.ours.apiKey })).status).toBe(401);
+  });
+});
+
+describe('GET, PATCH, DELETE /guardrails/{id}', () => {
+  it('changes what is given, clears what is null, replaces lists as a whole', async () => {
+    const { id } = await created({ description: 'before', allowed_models: ['a/b', 'c/d'], limit_usd: 5 });
+    const { status, json } = await update(id, { description: null, allowed_models: ['e/f'] });
+    expect(status).toBe(200);
+    expect(json.data).toMatchObject({
+      id,
+      description: null,
+      allowed_models: ['e/f'],
+      limit_usd: 5,
+      name: 'policy',
+    });
+    expect(Date.parse(json.data.updated_at)).toBeGreaterThanOrEqual(Date.parse(json.data.created_at));
+    expect((await world.call({ path: `/guardrails/${id}` })).json).toEqual(json);
+  });
+
+  it('400: does not move a guardrail to another workspace', async () => {
+    const { id } = await created();
+    expect((await update(id, { workspace_id: world.ours.workspaceId })).status).toBe(400);
+  });
+
+  it('deletes a guardrail with its assignments', async () => {
+    const { id } = await created();
+    const body = { key_hashes: [world.ours.apiKeyHash] };
+    await world.call({ method: 'POST', path: `/guardrails/${id}/assignments/keys`, json: body });
+    const gone = await world.call({ method: 'DELETE', path: `/guardrails/${id}` });
+    expect(gone).toMatchObject({ status: 200, json: { deleted: true } });
+    const { json } = await world.call({ path: '/guardrails/assignments/keys' });
+    expect(json.data.filter((row: { guardrail_id: string }) => row.guardrail_id === id)).toEqual([]);
+    expect((await world.call({ method: 'DELETE', path: `/guardrails/${id}` })).status).toBe(404);
+  });
+
+  it("404: one answer to an id that is unknown, none at all, or another account's", async () => {
+    const { id: theirs } = await created({}, world.theirs.managementKey);
+    const texts = new Set<string>();
+    for (const id of [theirs, randomUUID(), 'not-a-uuid', '%zz']) {
+      for (const [method, path, json] of [
+        ['GET', `/guardrails/${id}`, undefined],
+        ['PATCH', `/guardrails/${id}`, {}],
+        ['DELETE', `/guardrails/${id}`, undefined],
+        ['GET', `/guardrails/${id}/assignments/keys`, undefined],
+        ['GET', `/guardrails/${id}/assignments/members`, undefined],
+        ['POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [world.ours.apiKeyHash] }],
+        ['POST', `/guardrails/${id}/assignments/members/remove`, { member_user_ids: [world.ours.userId] }],
+      ] as const) {
+        const reply = await world.call({ method, path, json });
+        expect([method, path, reply.status]).toEqual([method, path, 404]);
+        texts.add(reply.text);
+      }
+    }
+    expect([...texts]).toHaveLength(1);
+  });
+});
+
+describe.each([
+  ['keys', () => ({ key_hashes: [world.ours.apiKeyHash] }), () => ({ key_hashes: ['0'.repeat(64)] })],
+  ['members', () => ({ member_user_ids: [world.ours.userId] }), () => ({ member_user_ids: ['user_nobody'] })],
+] as const)('assignments to %s', (segment, ours, unknown) => {
+  const at = (id: string, rest = '') => `/guardrails/${id}/assignments/${segment}${rest}`;
+  const assign = (id: string, json: unknown) => world.call({ method: 'POST', path: at(id), json });
+  const unassign = (id: string, json: unknown) =>
+    world.call({ method: 'POST', path: at(id, '/remove'), json });
+  const twice = (body: object) =>
+    Object.fromEntries(Object.entries(body).map(([name, list]) => [name, [...list, ...list]]));
+
+  it('assigns, counting repeats once and what is assigned already', async () => {
+    const { id } = await created();
+    expect(await assign(id, twice(ours()))).toMatchObject({ status: 200, json: { assigned_count: 1 } });
+    expect((await assign(id, ours())).json).toEqual({ assigned_count: 1 });
+    const { json } = await world.call({ path: at(id) });
+    expect(json.total_count).toBe(1);
+    expect(json.data[0]).toMatchObject({
+      guardrail_id: id,
+      assigned_by: world.ours.userId,
+      created_at: expect.stringMatching(/\.\d{3}Z$/),
+      ...(segment === 'keys'
+        ? { key_hash: world.ours.apiKeyHash, key_name: 'ordinary', key_label: expect.any(String) }
+        : { user_id: world.ours.userId, organization_id: world.ours.organizationId }),
+    });
+  });
+
+  it('moves what had another guardrail, and unassigns only from the one named', async () => {
+    const [{ id: first }, { id: second }] = [await created(), await created()];
+    await assign(first, ours());
+    await assign(second, ours());
+    expect((await world.call({ path: at(first) })).json.total_count).toBe(0);
+    const all = await world.call({ path: `/guardrails/assignments/${segment}` });
+    expect(all.json).toMatchObject({ total_count: 1, data: [{ guardrail_id: second }] });
+    expect((await unassign(first, ours())).json).toEqual({ unassigned_count: 0 });
+    expect((await unassign(second, ours())).json).toEqual({ unassigned_count: 1 });
+  });
+
+  it('400: assigns nothing when one of them is not of the account', async () => {
+    const { id } = await created();
+    const strangers: string[] = Object.values(unknown()).flat();
+    const mixed = Object.fromEntries(
+      Object.entries(ours()).map(([name, list]) => [name, [...list, ...strangers]]),
+    );
+    const reply = await assign(id, mixed);
+    expect(reply.status).toBe(400);
+    expect(reply.json).toEqual(envelope(400));
+    expect((await world.call({ path: at(id) })).json.total_count).toBe(0);
+  });
+
+  it.each([[{}], [{ key_hashes: [], member_user_ids: [] }], [{ key_hashes: 'x' }]])(
+    '400: refuses the selection %j',
+    async (json) => {
+      const { id } = await created();
+      expect((await assign(id, json)).status).toBe(400);
+      expect((await unassign(id, json)).status).toBe(400);
+    },
+  );
+
+  it("keeps the account's assignments from another's list", async () => {
+    const { id } = await created();
+    await assign(id, ours());
+    const { json } = await world.call({
+      path: `/guardrails/assignments/${segment}`,
+      bearer: world.theirs.managementKey,
+    });
+    expect(json).toEqual({ data: [], total_count: 0 });
+  });
+});

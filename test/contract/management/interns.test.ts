@@ -1,0 +1,259 @@
+import {
+  createApiKey,
+  createIntern,
+  createWorkspace,
+  removeMember,
+  setIcon,
+  setProgramme,
+} from '@ori/store/admin';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ManagementWorld, startManagementWorld } from './world.ts';
+
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+let world: ManagementWorld;
+beforeAll(async () => {
+  world = await startManagementWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const list = (query = '', bearer = world.ours.apiKey) => world.call({ path: `/interns${query}`, bearer });
+
+describe('GET /interns', () => {
+  it('lists what the key sees, every field of the interface, none besides', async () => {
+    const { status, json, headers } = await list();
+    expect(status).toBe(200);
+    expect(headers['cache-control']).toBe('no-store');
+    expect(json).toEqual({
+      data: [
+        {
+          id: world.ours.internId,
+          name: 'charles',
+          description: null,
+          hostname: null,
+          model: null,
+          status: 'queued',
+          workspace_id: world.ours.workspaceId,
+          vault_id: null,
+          attached_vault_id: null,
+          instructions: null,
+          icon_sha256: null,
+          last_failure_message: null,
+          progress: null,
+          created_by_you: false,
+          created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+          updated_at: expect.stringMatching(/\.\d{3}Z$/),
+        },
+      ],
+      has_more: false,
+    });
+  });
+
+  it('says which interns the calling key created', async () => {
+    const { workspaceId } = world.theirs;
+    const { id } = await createIntern(world.store, {
+      workspaceId,
+      name: 'mine',
+      createdByKeyHash: world.theirs.apiKeyHash,
+    });
+    const { json } = await list('', world.theirs.apiKey);
+    const mine = json.data.filter((intern: { created_by_you: boolean }) => intern.created_by_you);
+    expect(mine).toMatchObject([{ id }]);
+  });
+
+  it('pages through all interns, newest first, none twice, by its cursor', async () => {
+    const { id: workspaceId } = await createWorkspace(world.store, {
+      organizationId: world.ours.organizationId,
+      name: 'paged',
+      inProgramme: true,
+    });
+    const { key } = await createApiKey(world.store, { kind: 'api', name: 'paged', workspaceId });
+    const created: string[] = [];
+    for (let index = 0; index < 7; index += 1) {
+      const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(index / 3)));
+      created.push((await createIntern(world.store, { workspaceId, name: `i${index}`, createdAt })).id);
+    }
+    const seen: { id: string; created_at: string }[] = [];
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const { json } = await list(`?limit=2${cursor && `&starting_after=${cursor}`}`, key);
+      seen.push(...json.data);
+      expect(json.has_more).toBe(json.next_cursor !== undefined);
+      cursor = json.next_cursor;
+    }
+    expect(seen.map(({ id }) => id).sort()).toEqual(created.sort());
+    const keys = seen.map(({ created_at, id }) => `${created_at} ${id}`);
+    expect(keys).toEqual([...keys].sort().reverse());
+  });
+
+  it('filters by status, repeats counting once', async () => {
+    const { id } = await createIntern(world.store, {
+      workspaceId: world.ours.workspaceId,
+      name: 'running',
+      status: 'running',
+    });
+    const { json } = await list('?status=running,running,failed');
+    expect(json.data.map((intern: { id: string }) => intern.id)).toEqual([id]);
+  });
+
+  it('lists for a session the workspaces its subject is a member of', async () => {
+    const bearer = await world.issuer.token({ subject: world.ours.subject, scope: 'interns' });
+    const { status, json } = await list(`?workspace_id=${world.ours.workspaceId}`, bearer);
+    expect(status).toBe(200);
+    expect(json.data.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    '?limit=0',
+    '?limit=501',
+    '?limit=1.0',
+    '?limit=ten',
+    '?limit=1&limit=2',
+    '?status=',
+    '?status=asleep',
+    '?starting_after=x',
+    '?workspace_id=',
+  ])('400: refuses %s', async (query) => {
+    const { status, json } = await list(query);
+    expect(status).toBe(400);
+    expect(json.error).toMatchObject({ code: 400, metadata: { reason: 'invalid_body', retryable: false } });
+  });
+
+  it('401: refuses whom it does not know, without metadata', async () => {
+    const strangers = [
+      null,
+      `sk-ori-v1-${'0'.repeat(64)}`,
+      world.ours.managementKey,
+      'sk-other',
+      'x'.repeat(9000),
+    ];
+    for (const bearer of strangers) {
+      const { status, json, headers } = await world.call({ path: '/interns', bearer });
+      expect(status).toBe(401);
+      expect(json.error.metadata).toBeUndefined();
+      expect(headers['www-authenticate']).toBe('Bearer');
+    }
+  });
+
+  it('403: refuses a session without the interns scope, without metadata', async () => {
+    const { status, json, headers } = await list(
+      '',
+      await world.issuer.token({ subject: world.ours.subject, scope: 'vault:read' }),
+    );
+    expect(status).toBe(403);
+    expect(json.error.metadata).toBeUndefined();
+    expect(headers['www-authenticate']).toBe('Bearer error="insufficient_scope", scope="interns"');
+  });
+
+  it('404: one answer to every caller who has no collection', async () => {
+    const { id: outside } = await createWorkspace(world.store, {
+      organizationId: world.ours.organizationId,
+      name: 'outside the programme',
+    });
+    const { key } = await createApiKey(world.store, { kind: 'api', name: 'outside', workspaceId: outside });
+    const replies = [
+      await list('', key),
+      await list('', world.ours.internKey),
+      await list(`?workspace_id=${world.theirs.workspaceId}`),
+      await list('', await world.issuer.token({ subject: 'nobody', scope: 'interns' })),
+    ];
+    for (const { status, text } of replies) {
+      expect(status).toBe(404);
+      expect(text).toBe(replies[0]?.text);
+    }
+    expect(JSON.parse(replies[0]?.text ?? '').error.metadata).toEqual({
+      reason: 'not_found',
+      retryable: false,
+    });
+  });
+});
+
+describe('GET /interns/{internId}/icon', () => {
+  const icon = (rest = '', headers: string[] = [], bearer = world.ours.apiKey) =>
+    world.call({ path: `/interns/${world.ours.internId}/icon${rest}`, headers, bearer });
+  let sha256: string;
+  beforeAll(async () => {
+    ({ sha256 } = await setIcon(world.store, {
+      internId: world.ours.internId,
+      mediaType: 'image/png',
+      bytes: PNG,
+    }));
+  });
+
+  it('sends the bytes as what they are, to be asked about again', async () => {
+    const { status, headers } = await icon();
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'image/png',
+      'x-content-type-options': 'nosniff',
+      etag: `"${sha256}"`,
+      'cache-control': 'private, no-cache',
+      'content-length': String(PNG.length),
+    });
+  });
+
+  it('lets the icon that was asked for by its hash be kept for good', async () => {
+    const { status, headers } = await icon(`?v=${sha256}`);
+    expect(status).toBe(200);
+    expect(headers['cache-control']).toBe('private, max-age=31536000, immutable');
+  });
+
+  it.each([`"%"`, `W/"%"`, `"other", "%"`, '*'])(
+    '304: sends nothing to whom has it: If-None-Match %s',
+    async (tag) => {
+      const { status, text, headers } = await icon('', ['If-None-Match', tag.replace('%', sha256)]);
+      expect(status).toBe(304);
+      expect(text).toBe('');
+      expect(headers.etag).toBe(`"${sha256}"`);
+    },
+  );
+
+  it("sends an intern's icon to the intern's own key", async () => {
+    expect((await icon('', [], world.ours.internKey)).status).toBe(200);
+  });
+
+  it('404: one answer to what is absent, hidden or no longer the icon', async () => {
+    const { id: other } = await createIntern(world.store, {
+      workspaceId: world.ours.workspaceId,
+      name: 'bare',
+    });
+    const replies = [
+      await icon(`?v=${'0'.repeat(64)}`),
+      await icon('', [], world.theirs.apiKey),
+      await world.call({ path: `/interns/${other}/icon`, bearer: world.ours.apiKey }),
+      await world.call({ path: `/interns/${other}/icon`, bearer: world.ours.internKey }),
+      await world.call({ path: '/interns/%zz/icon', bearer: world.ours.apiKey }),
+      await world.call({ path: '/interns/a%2Fb/icon', bearer: world.ours.apiKey }),
+    ];
+    for (const { status, text } of replies) {
+      expect(status).toBe(404);
+      expect(text).toBe(replies[0]?.text);
+    }
+  });
+
+  it('401 before 404: judges the bearer first', async () => {
+    expect((await world.call({ path: '/interns/%zz/icon', bearer: null })).status).toBe(401);
+  });
+});
+
+it('403: refuses intern operations on a regional host name, before anything else', async () => {
+  await using regional = await startManagementWorld({ environment: { REGIONAL_HOSTS: 'eu.ori.example' } });
+  for (const path of ['/interns', '/interns/x/icon']) {
+    const { status, json } = await regional.call({
+      path,
+      bearer: null,
+      headers: ['Host', 'EU.ori.example:443'],
+    });
+    expect(status).toBe(403);
+    expect(json.error.metadata).toBeUndefined();
+  }
+  expect((await regional.call({ path: '/byok', headers: ['Host', 'eu.ori.example'] })).status).toBe(200);
+});
+
+it('403: tells a member who was removed, not just anybody', async () => {
+  const { subject, userId, workspaceId } = world.theirs;
+  await removeMember(world.store, { userId, workspaceId });
+  const bearer = await world.issuer.token({ subject, scope: 'interns' });
+  expect((await list('', bearer)).status).toBe(403);
+  await setProgramme(world.store, { workspaceId, inProgramme: false });
+  expect((await list('', bearer)).status).toBe(404);
+});

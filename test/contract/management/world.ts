@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { loadManagementConfig, type ManagementParts, startManagement } from '@ori/management';
+import { createLogger } from '@ori/service-kit/log';
+import { type Database, managementQueries, openPostgres } from '@ori/store';
+import {
+  addMember,
+  addSubject,
+  createApiKey,
+  createCredential,
+  createIntern,
+  createOrganization,
+  createUser,
+  createWorkspace,
+} from '@ori/store/admin';
+import { generateKekRing, type KekRing, parseKekRing } from '@ori/store/sealing';
+import { createHttpClient, type Reply } from '../../env/http-client.ts';
+import { startIssuer, type TestIssuer } from '../../env/issuer.ts';
+import { freePort } from '../../env/ports.ts';
+import { createDatabase } from '../../env/postgres.ts';
+
+/** A request of the API; `bearer` null sends no Authorization header. */
+export interface ApiCall {
+  readonly method?: string;
+  /** Below the base address. */
+  readonly path: string;
+  readonly bearer?: string | null;
+  readonly json?: unknown;
+  readonly headers?: readonly string[];
+  readonly body?: string | Uint8Array;
+}
+
+export interface ApiReply extends Reply {
+  // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
+  readonly json: any;
+}
+
+/** An organization with a default workspace in the programme, a member, and a key of each kind. */
+export interface Tenant {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly userId: string;
+  readonly subject: string;
+  readonly internId: string;
+  readonly apiKey: string;
+  readonly apiKeyHash: string;
+  readonly internKey: string;
+  readonly managementKey: string;
+}
+
+export interface ManagementWorld extends AsyncDisposable {
+  readonly baseUrl: string;
+  readonly opsUrl: string;
+  readonly issuer: TestIssuer;
+  /** As the owner of the database. */
+  readonly store: Database;
+  readonly ring: KekRing;
+  readonly ours: Tenant;
+  readonly theirs: Tenant;
+  /** By default with our management key. */
+  call(call: ApiCall): Promise<ApiReply>;
+}
+
+export interface ManagementWorldOptions {
+  /** Names without `MANAGEMENT_`. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Stands between the service and its database. */
+  readonly wrap?: (database: Database) => Database;
+  readonly parts?: Partial<ManagementParts>;
+}
+
+export async function startManagementWorld(options: ManagementWorldOptions = {}): Promise<ManagementWorld> {
+  await using stack = new AsyncDisposableStack();
+  const [port, opsPort] = await Promise.all([freePort(), freePort()]);
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const issuer = stack.use(await startIssuer({ audience: baseUrl }));
+  const { url } = stack.use(await createDatabase());
+  const open = (role?: 'ori_management') =>
+    stack.adopt(openPostgres({ url, poolMax: 5, ...(role && { role }) }), (database) => database.close());
+  const store = open();
+  const ring = parseKekRing(generateKekRing());
+  const environment = {
+    MANAGEMENT_PORT: String(port),
+    MANAGEMENT_OPS_PORT: String(opsPort),
+    MANAGEMENT_DATABASE_URL: url,
+    MANAGEMENT_ISSUER: issuer.url,
+    MANAGEMENT_AUDIENCE: baseUrl,
+    MANAGEMENT_KEK_FILE: '/dev/null',
+    MANAGEMENT_INTROSPECTION_CLIENT_ID: issuer.introspectionClient.id,
+    MANAGEMENT_INTROSPECTION_CLIENT_SECRET: issuer.introspectionClient.secret,
+    ...Object.fromEntries(
+      Object.entries(options.environment ?? {}).map(([name, value]) => [`MANAGEMENT_${name}`, value]),
+    ),
+  };
+  const database = open('ori_management');
+  const service = await startManagement(loadManagementConfig(environment), {
+    store: managementQueries(options.wrap?.(database) ?? database),
+    ring,
+    log: createLogger({ service: 'management', level: 'silent' }),
+    ...options.parts,
+  });
+  stack.defer(() => service.stop());
+  const http = stack.use(createHttpClient(baseUrl));
+  const ours = await createTenant(store, issuer.url);
+  const theirs = await createTenant(store, issuer.url);
+  const owned = stack.move();
+  return {
+    ...{ baseUrl, opsUrl: service.opsUrl, issuer, store, ring, ours, theirs },
+    async call({ method = 'GET', path, bearer = ours.managementKey, json, headers = [], body }) {
+      const all = [
+        ...(bearer === null ? [] : ['Authorization', `Bearer ${bearer}`]),
+        ...(json === undefined ? [] : ['Content-Type', 'application/json']),
+        ...headers,
+      ];
+      const sent = json === undefined ? body : JSON.stringify(json);
+      const reply = await http.ask({
+        method,
+        path: `/v1${path}`,
+        headers: all,
+        ...(sent !== undefined && { body: sent }),
+      });
+      const isJson = reply.headers['content-type'] === 'application/json';
+      return { ...reply, json: isJson ? JSON.parse(reply.text) : undefined };
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+export async function createTenant(store: Database, issuer: string): Promise<Tenant> {
+  const { id: organizationId } = await createOrganization(store, { name: 'Analytical Engines' });
+  const { id: workspaceId } = await createWorkspace(store, {
+    organizationId,
+    name: 'Workshop',
+    inProgramme: true,
+    isDefault: true,
+  });
+  const { id: userId } = await createUser(store, { name: 'Ada' });
+  const subject = `ada-${userId}`;
+  await addSubject(store, { userId, issuer, subject });
+  await addMember(store, { workspaceId, userId });
+  const { id: internId } = await createIntern(store, { workspaceId, name: 'charles' });
+  const ordinary = await createApiKey(store, { kind: 'api', name: 'ordinary', workspaceId });
+  const { key: internKey } = await createApiKey(store, { kind: 'api', name: 'own', workspaceId, internId });
+  const management = await createApiKey(store, {
+    kind: 'management',
+    name: 'management',
+    organizationId,
+    createdBy: userId,
+  });
+  return {
+    ...{ organizationId, workspaceId, userId, subject, internId, internKey },
+    apiKey: ordinary.key,
+    apiKeyHash: ordinary.hash,
+    managementKey: management.key,
+  };
+}
+
+/** A stored credential, as the operator would have left it. */
+export async function createTestCredential(
+  store: Database,
+  { organizationId, workspaceId }: Tenant,
+  columns: Partial<Parameters<typeof createCredential>[1]> = {},
+): Promise<string> {
+  const id = randomUUID();
+  await createCredential(store, {
+    id,
+    organization_id: organizationId,
+    workspace_id: workspaceId,
+    provider: 'openai',
+    label: 'sk-...wxyz',
+    sealed_key: 'never opened in this test',
+    ...columns,
+  });
+  return id;
+}
