@@ -21,7 +21,8 @@ export { memoryNonces, type Nonces } from './adapters/nonces.ts';
 export type { Outside } from './adapters/outside.ts';
 export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
 
-const ISSUER_TIMEOUT_MS = 400;
+const DOCUMENT_TIMEOUT_MS = 400;
+const INTROSPECTION_TIMEOUT_MS = 700;
 const CHECK_TIMEOUT_MS = 1000;
 
 /** What may be brought along instead of being made from the configuration. */
@@ -65,7 +66,7 @@ export async function startSigner(
   const issuer = createIssuer({
     issuer: issuerUrl,
     coolDownSeconds: config.issuerCoolDownSeconds,
-    timeoutMs: ISSUER_TIMEOUT_MS,
+    timeoutMs: DOCUMENT_TIMEOUT_MS,
     allowPlainHttp: config.issuerAllowPlainHttp,
   });
   const identities = createIdentities({
@@ -139,7 +140,7 @@ function introspectionOf(config: SignerConfig, issuer: Issuer): Introspect | und
   if (clientId === undefined || clientSecret === undefined) return undefined;
   const { introspectionAuthMethod: authMethod, introspectionsInFlightMax: inFlightMax } = config;
   return createIntrospection(
-    { clientId, clientSecret, authMethod, inFlightMax, timeoutMs: ISSUER_TIMEOUT_MS },
+    { clientId, clientSecret, authMethod, inFlightMax, timeoutMs: INTROSPECTION_TIMEOUT_MS },
     issuer,
   );
 }

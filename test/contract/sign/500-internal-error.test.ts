@@ -1,0 +1,69 @@
+import { memoryNonces } from '@ori/signer';
+import { expect, test } from 'vitest';
+import { startPostgres } from '../../env/postgres.ts';
+import { startRedis } from '../../env/redis.ts';
+import { expectRefusal } from '../refusal.ts';
+import { type SignerWorld, startSignerWorld } from '../signer-world.ts';
+
+// What each credential gets while each dependency fails, how fast, and how it recovers: test/faults.
+
+const unavailable = { status: 500, reason: 'internal_error', retryable: true };
+
+async function expectFailure(world: SignerWorld, dependency: string, bearer?: string): Promise<void> {
+  expectRefusal(await world.sign(bearer === undefined ? {} : { bearer }), unavailable);
+  expect((await world.page('/metrics')).text).toMatch(
+    new RegExp(`^signer_dependency_failures_total\\{dependency="${dependency}"\\} [1-9]`, 'm'),
+  );
+}
+
+async function expectUnready(world: SignerWorld, dependency: string): Promise<void> {
+  const page = await world.page('/readyz');
+  expect(page.status).toBe(503);
+  const { checks } = JSON.parse(page.text) as { checks: Record<string, string> };
+  const failing = Object.keys(checks).filter((name) => checks[name] !== 'ok');
+  expect(failing).toEqual([dependency]);
+}
+
+test('without Redis there is no proof', async () => {
+  await using redis = await startRedis();
+  await using world = await startSignerWorld({ redis });
+  await redis.stop();
+  await expectFailure(world, 'redis');
+  await expectUnready(world, 'redis');
+  expect(await world.auditLines()).toEqual([]);
+});
+
+test('without PostgreSQL there is no proof', async () => {
+  await using postgres = await startPostgres();
+  await using world = await startSignerWorld({ postgres });
+  await postgres.stop();
+  await expectFailure(world, 'postgresql');
+  await expectUnready(world, 'postgresql');
+  expectRefusal(await world.sign({ bearer: world.tenants.apiKey }), unavailable);
+  await postgres.start();
+});
+
+test('without the issuer there is no proof for an opaque token that was not seen', async () => {
+  await using world = await startSignerWorld();
+  await world.issuer.stop();
+  await expectFailure(world, 'issuer', world.issuer.opaqueToken());
+});
+
+test('an introspection that is no answer by RFC 7662 is none', async () => {
+  await using world = await startSignerWorld();
+  await expectFailure(world, 'issuer', world.issuer.opaqueToken({ claims: { active: 'true' } }));
+});
+
+test('without an audit file that can be written there is no proof', async () => {
+  await using world = await startSignerWorld({ environment: { AUDIT_FILE: '/dev/full' } });
+  await expectFailure(world, 'audit');
+  await expectUnready(world, 'audit');
+});
+
+test('a random source that repeats itself makes no second proof with its nonce', async () => {
+  const nonces = { ...memoryNonces(65), draw: () => 'AAECAwQFBgcICQoLDA0ODw' };
+  await using world = await startSignerWorld({ parts: { nonces } });
+  expect((await world.sign()).status).toBe(200);
+  expectRefusal(await world.sign(), unavailable);
+  expect(await world.auditLines()).toHaveLength(1);
+});
