@@ -1,0 +1,73 @@
+import { readFile } from 'node:fs/promises';
+import { Readable, Writable } from 'node:stream';
+import { expect, it } from 'vitest';
+import { EXIT, EXIT_MEANINGS } from './core/exit-codes.ts';
+import { run } from './program.ts';
+import type { OutputStream } from './text/terminal.ts';
+
+function sink(): { stream: OutputStream; text: () => string } {
+  let text = '';
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  return { stream, text: () => text };
+}
+
+async function ori(...args: string[]) {
+  const [stdout, stderr] = [sink(), sink()];
+  const exit = await run(args, {
+    environment: { HOME: '/nonexistent' },
+    stdin: Readable.from([]),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    interrupted: new AbortController().signal,
+    nowSeconds: () => 1_789_000_000,
+  });
+  return { exit, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+it('documents every exit code, in the help and in the README alike', async () => {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+  const documented = [...readme.matchAll(/^\| (\d+) +\| (.*?) +\|$/gm)].map(([, code, meaning]) => [
+    Number(code),
+    meaning,
+  ]);
+  expect(documented).toEqual(EXIT_MEANINGS);
+  expect(EXIT_MEANINGS.map(([code]) => code)).toEqual(Object.values(EXIT));
+  const { stdout } = await ori('--help');
+  for (const [code, meaning] of EXIT_MEANINGS)
+    expect(stdout).toMatch(new RegExp(`${code}  ${meaning.replace(/[().]/g, '.')}`));
+});
+
+it('has help with examples for every command that takes options', async () => {
+  for (const command of ['login', 'sign', 'call']) {
+    const { exit, stdout } = await ori(command, '--help');
+    expect(exit).toBe(EXIT.ok);
+    expect(stdout).toContain('Examples:');
+    expect(stdout).toContain('--json');
+  }
+});
+
+it('mentions every command and variable of the README in its help', async () => {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+  const { stdout } = await ori('--help');
+  for (const [, name = ''] of readme.matchAll(/`(ORI_[A-Z_]+)`/g)) expect(stdout, name).toContain(name);
+  for (const [, command = ''] of readme.matchAll(/^\| `ori (\w+)/gm))
+    expect(stdout, command).toContain(command);
+});
+
+it('takes the common options before and after the command', async () => {
+  const before = await ori('--json', 'whoami');
+  const after = await ori('whoami', '--json');
+  expect(JSON.parse(before.stderr)).toMatchObject({ error: { code: 'not_signed_in', exit: 3 } });
+  expect(after).toEqual(before);
+});
+
+it('suggests what was meant', async () => {
+  const { exit, stderr } = await ori('sign', 'int_1', '--pth', '/');
+  expect(exit).toBe(EXIT.usage);
+  expect(stderr).toContain('--path');
+});
