@@ -158,6 +158,19 @@ describe('a PostgreSQL that fails', () => {
     });
   });
 
+  it.each([
+    '',
+    'canary',
+    'mysql://u:canary@127.0.0.1/db',
+    'postgres://u:canary password@127.0.0.1:99999/db',
+    'postgres://u:canary@127.0.0.1/db?sslrootcert=/nowhere/canary',
+  ])('is not looked for at %j, which is refused at once and not quoted', (url) => {
+    const open = () => openPostgres({ url });
+    expect(open).toThrow(TypeError);
+    expect(open).toThrow(/^url: expected postgres:/);
+    expect(open).not.toThrow('canary');
+  });
+
   it('shows the service by name, and works under the role that was asked for', async () => {
     const options = { url: database.url, role: 'ori_signer', applicationName: 'ori-test' } as const;
     const db = openPostgres(options);

@@ -33,6 +33,19 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
+/** Has pg read the address now, so that a wrong one ends the start and not the first request. */
+function requireAddress(url: string): void {
+  try {
+    if (!/^postgres(ql)?:\/\//.test(url)) throw new TypeError();
+    new pg.Client({ connectionString: url });
+  } catch {
+    // Without a cause: the address holds a password, and what a parser says about it may quote it.
+    throw new TypeError(
+      'url: expected postgres://user:password@host:port/database, with what it names readable',
+    );
+  }
+}
+
 /**
  * A pool on a PostgreSQL server. Nothing is connected before the first query. An answer, or `StoreUnavailable`,
  * comes within `connectTimeoutMs + statementTimeoutMs`, also from a server that accepts and then says nothing.
@@ -40,10 +53,11 @@ const types: pg.CustomTypesConfig = {
  * The server is told to cancel a slow statement a little earlier than the client gives up, so that only a server
  * that does not even answer costs the connection.
  *
- * @throws TypeError when `role` is not a role of this store, or the URL sets `options` beside a role
+ * @throws TypeError when the URL is not one of PostgreSQL, `role` is not a role of this store, or the URL sets `options` beside a role
  */
 export function openPostgres(options: PostgresOptions): Database {
   const { url, role, poolMax = 10, statementTimeoutMs = 2000, connectTimeoutMs = 2000 } = options;
+  requireAddress(url);
   if (role !== undefined && /[?&]options=/.test(url)) {
     throw new TypeError('url: `options` in the address cannot be combined with a role');
   }

@@ -38,6 +38,17 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     });
   });
 
+  it.each(['\0', 'a\0b', '\ud800', '\u{10ffff}', "' or true --", '%', '\\'])(
+    'know nobody behind the subject %j',
+    async (subject) => {
+      const { question } = await createScenario(store.owner);
+      expect(await signer.gateFacts({ ...question, subject })).toMatchObject({
+        user: null,
+        membership: null,
+      });
+    },
+  );
+
   it('know nobody when the subject is of another issuer', async () => {
     const { question } = await createScenario(store.owner);
     const facts = await signer.gateFacts({ ...question, issuer: 'https://issuer.test/' });
@@ -126,8 +137,15 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     expect((await signer.gateFacts(question)).sessionsValidFrom).toBeNull();
     await revokeSessions(store.owner, { userId, validFrom: 1_789_000_001 });
     expect((await signer.gateFacts(question)).sessionsValidFrom).toBe(1_789_000_001);
+    await revokeSessions(store.owner, { userId, validFrom: 1_788_000_000 });
     await addMember(store.owner, { workspaceId, userId });
     expect((await signer.gateFacts(question)).sessionsValidFrom).toBe(1_789_000_001);
+  });
+
+  it('never void sessions that begin long after now', async () => {
+    const { userId } = await createScenario(store.owner);
+    const mistaken = revokeSessions(store.owner, { userId, validFrom: Math.floor(Date.now() / 1000) + 3600 });
+    await expect(mistaken).rejects.toMatchObject({ name: 'AdminError', code: 'invalid_input' });
   });
 
   it('void by default a session that began in this very second', async () => {

@@ -39,6 +39,11 @@ interface Row {
   lifecycle_writes: boolean | null;
 }
 
+/** No row holds a NUL, and PostgreSQL answers a question with one by an error: a token may have one in its `sub`. */
+function storable(text: string): string {
+  return text.includes('\0') ? '' : text;
+}
+
 /** One round trip, one row whatever is missing; every join is a look-up in a primary key. */
 export async function gateFacts(
   db: Database,
@@ -53,12 +58,12 @@ export async function gateFacts(
     left join (
       select i.id as intern_id, w.id as workspace_id, w.organization_id, w.in_programme
       from interns i join workspaces w on w.id = i.workspace_id
-      where i.id = ${internId} and w.deleted_at is null
+      where i.id = ${storable(internId)} and w.deleted_at is null
     ) w on true
     left join (
       select u.id, u.disabled_at
       from user_subjects s join users u on u.id = s.user_id
-      where s.issuer = ${issuer} and s.subject = ${subject}
+      where s.issuer = ${storable(issuer)} and s.subject = ${storable(subject)}
     ) u on true
     left join members m on m.workspace_id = w.workspace_id and m.user_id = u.id`.execute(db.kysely);
   return toGateFacts(rows[0]);

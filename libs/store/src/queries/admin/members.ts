@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database } from '../../database.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
@@ -43,15 +44,23 @@ export async function removeMember(db: Database, { workspaceId, userId }: Member
   if (numUpdatedRows === 0n) throw new AdminError('not_found', `no member ${userId} of ${workspaceId}`);
 }
 
+/** A later time would keep out people who sign in anew, and nothing takes it back. */
+const AHEAD_SECONDS_MAX = 60;
+
+const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+
 const revocation = z.strictObject({
   userId: idSchema,
   workspaceId: idSchema.optional(),
-  validFrom: secondsSchema.optional(),
+  validFrom: secondsSchema
+    .refine((at) => at <= nowSeconds() + AHEAD_SECONDS_MAX, 'expected Unix seconds, at most 60 from now')
+    .optional(),
 });
 
 /**
  * Voids the user's sessions that began before `validFrom` (Unix seconds), in one workspace or in all. The default is
- * the next whole second: sessions are dated in whole seconds, and one that began in this second is void too.
+ * the next whole second: sessions are dated in whole seconds, and one that began in this second is void too. What
+ * was void stays void: an earlier time than before changes nothing.
  */
 export async function revokeSessions(
   db: Database,
@@ -64,7 +73,7 @@ export async function revokeSessions(
   } = requireInput(revocation, input);
   let update = db.kysely
     .updateTable('members')
-    .set({ sessions_valid_from: validFrom })
+    .set({ sessions_valid_from: sql<number>`greatest(sessions_valid_from, ${validFrom})` })
     .where('user_id', '=', userId);
   if (workspaceId !== undefined) update = update.where('workspace_id', '=', workspaceId);
   const { numUpdatedRows } = await update.executeTakeFirst();
