@@ -1,18 +1,19 @@
-/** The spent proofs of one intern, in one bucket per second of their timestamps. */
+/** The spent proofs of one intern: every id once, whatever its timestamp, and a list per second for forgetting them. */
 export interface Ledger {
   /** Unix seconds: everything stamped up to then was forgotten, and is refused for ever. */
   readonly floor: number;
   /** The time from which on version 2 spends record their version 1 id too; undefined while nobody asked for it. */
   marksFrom: number | undefined;
-  /** Forgets every bucket up to `horizon` and returns how many entries that were. */
+  /** Forgets everything stamped up to `horizon` and returns how many entries that were. */
   forget(horizon: number): number;
-  has(timestamp: number, ids: readonly string[]): boolean;
+  has(ids: readonly string[]): boolean;
   /** How many of the ids were new. */
   add(timestamp: number, ids: readonly string[]): number;
 }
 
 export function createLedger(): Ledger {
-  const buckets = new Map<number, Set<string>>();
+  const spent = new Set<string>();
+  const stamped = new Map<number, string[]>();
   let floor = -1;
 
   return {
@@ -25,26 +26,27 @@ export function createLedger(): Ledger {
     forget(horizon) {
       if (horizon <= floor) return 0;
       floor = horizon;
-      let forgotten = 0;
-      for (const [timestamp, bucket] of buckets) {
+      const before = spent.size;
+      for (const [timestamp, ids] of stamped) {
         if (timestamp > horizon) continue;
-        forgotten += bucket.size;
-        buckets.delete(timestamp);
+        for (const id of ids) spent.delete(id);
+        stamped.delete(timestamp);
       }
-      return forgotten;
+      return before - spent.size;
     },
 
-    has(timestamp, ids) {
-      const bucket = buckets.get(timestamp);
-      return bucket !== undefined && ids.some((id) => bucket.has(id));
-    },
+    has: (ids) => ids.some((id) => spent.has(id)),
 
     add(timestamp, ids) {
-      const bucket = buckets.get(timestamp) ?? new Set();
-      if (bucket.size === 0) buckets.set(timestamp, bucket);
-      const before = bucket.size;
-      for (const id of ids) bucket.add(id);
-      return bucket.size - before;
+      const second = stamped.get(timestamp) ?? [];
+      if (second.length === 0) stamped.set(timestamp, second);
+      const before = spent.size;
+      for (const id of ids) {
+        if (spent.has(id)) continue;
+        spent.add(id);
+        second.push(id);
+      }
+      return spent.size - before;
     },
   };
 }

@@ -45,6 +45,13 @@ test('spends a nonce once', () => {
   expect(() => spend(2)).not.toThrow();
 });
 
+test('spends a nonce once whatever the timestamp it comes with', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  spend(1, NOW + 10);
+  expect(() => spend(1, NOW + 9)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+});
+
 test('refuses what may have been accepted before it was made, a proof stamped ahead too, and names the pause', () => {
   const { spend, seconds } = world();
   for (const timestamp of [NOW - 10, NOW, NOW + 2]) {

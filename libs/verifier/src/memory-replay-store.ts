@@ -68,8 +68,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     const isMarking = ledger.marksFrom !== undefined;
     const { conflicting, recorded } =
       nonce === undefined ? idsOfV1(v1Id()) : idsOfV2(nonce, isMarking ? v1Id() : undefined);
-    if (ledger.has(timestamp, conflicting))
-      throw new ProofError('nonce_replayed', 'the proof was spent before');
+    if (ledger.has(conflicting)) throw new ProofError('nonce_replayed', 'the proof was spent before');
     requireRoom(recorded.length, Math.floor(seconds - RETENTION_SECONDS_MAX));
     entries += ledger.add(timestamp, recorded);
   }

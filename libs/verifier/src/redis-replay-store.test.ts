@@ -30,6 +30,17 @@ describe('spend', () => {
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
   });
 
+  test('accepts a nonce once whatever the proof it comes with', async () => {
+    const { verifier, request } = await daemonOn(redis);
+    const signed = request();
+    await verifier.verify(signed);
+    const nonce = headerOf(signed, 'x-ori-invoke-nonce');
+    const timestamp = Number(headerOf(signed, 'x-ori-invoke-timestamp')) - 1;
+    await expect(verifier.verify(request({ nonce, timestamp, user: 'user_other' }))).rejects.toMatchObject({
+      code: 'nonce_replayed',
+    });
+  });
+
   test('accepts it once among verifiers on several connections', async () => {
     const { verifierOn, request } = await daemonOn(redis);
     const clients = await Promise.all([connect(sharedRedisUrl()), connect(sharedRedisUrl())]);

@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
+import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
+import { createTestReplayStore, createTestSigner } from '../../libs/verifier/src/testing.ts';
+import { createVerifier } from '../../libs/verifier/src/verifier.ts';
+import { type Mutation, mutationsV1, mutationsV2 } from './mutations.ts';
+
+const RUNS = 20_000;
+const V1_RUNS = 4_000;
+
+const bodies = fc.uint8Array({ maxLength: 200 });
+const paths = fc.constantFrom('/', '/api/invoke', '/api/%7Euser', '/a//b', '/a;b=1', `/${'x'.repeat(2047)}`);
+const users = fc.constantFrom('user_2abc', 'a', 'auth0|65a', 'https://issuer.example/u/1', 'x'.repeat(255));
+
+function isSame(a: SignedRequest, b: SignedRequest): boolean {
+  const text = ({ method, target, rawHeaders, body }: SignedRequest) =>
+    JSON.stringify([method, target, rawHeaders, Buffer.from(body).toString('latin1')]);
+  return text(a) === text(b);
+}
+
+/** Presents a mutant of a fresh proof, then the untouched proof; counts what the mutants were told. */
+async function attack(version: 1 | 2, mutations: fc.Arbitrary<Mutation>, runs: number) {
+  const signer = createTestSigner({ internId: 'int_7Qm2' });
+  const verifier = createVerifier({
+    internId: 'int_7Qm2',
+    keys: createLocalKeySet(signer.jwks),
+    replay: createTestReplayStore(),
+    acceptV1: version === 1,
+  });
+  const told = new Map<string, number>();
+  const targets = new Map<string, number>();
+  let counter = 0;
+
+  const property = fc.asyncProperty(mutations, bodies, paths, users, async (mutation, bytes, path, user) => {
+    // A version 1 proof is told from another by its body alone.
+    counter += 1;
+    const body = version === 1 ? Buffer.concat([bytes, Buffer.from(String(counter))]) : bytes;
+    const request = signer.request({ path, body, user, version });
+    const mutant = mutation.apply(request);
+    fc.pre(!isSame(request, mutant));
+    const verdict = await verifier.verify(mutant).then(
+      () => 'accepted',
+      (error: { code?: string; name?: string }) => error.code ?? `${error.name}`,
+    );
+    told.set(verdict, (told.get(verdict) ?? 0) + 1);
+    targets.set(mutation.target, (targets.get(mutation.target) ?? 0) + 1);
+    expect(verdict, mutation.target).toMatch(
+      /^(?:proof_(?!before)\w+|request_not_coverable|signature_invalid|key_unknown)$/,
+    );
+    await expect(verifier.verify(request), `untouched after ${mutation.target}`).resolves.toMatchObject({
+      user,
+    });
+  });
+  await fc.assert(property, { numRuns: runs, endOnFailure: true, maxSkipsPerRun: 100 });
+
+  const share = (counts: Map<string, number>) =>
+    [...counts]
+      .sort((a, b) => b[1] - a[1])
+      .map(([name, count]) => `  ${((100 * count) / runs).toFixed(1).padStart(5)} %  ${name}`);
+  console.log(
+    [
+      `${runs} mutated version ${version} proofs were told:`,
+      ...share(told),
+      'what was changed:',
+      ...share(targets),
+    ].join('\n'),
+  );
+  return told;
+}
+
+test('none of 20,000 mutated proofs is accepted or taken for a replay, and each untouched twin is accepted after', async () => {
+  const told = await attack(2, mutationsV2, RUNS);
+  expect([...told.values()].reduce((sum, count) => sum + count, 0)).toBe(RUNS);
+  // A generator that only ever broke the form would show nothing.
+  for (const code of ['proof_malformed', 'proof_missing', 'request_not_coverable', 'signature_invalid']) {
+    expect(told.get(code) ?? 0, code).toBeGreaterThan(RUNS / 100);
+  }
+}, 120_000);
+
+test('the same holds for version 1 proofs where they are accepted', async () => {
+  const told = await attack(1, mutationsV1, V1_RUNS);
+  expect(told.get('signature_invalid') ?? 0).toBeGreaterThan(V1_RUNS / 100);
+}, 120_000);
