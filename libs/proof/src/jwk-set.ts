@@ -118,11 +118,9 @@ function admitJwk(jwk: JsonObject): VerificationKey {
   return key;
 }
 
+/** What is no number becomes one that no interval takes. */
 function readNumericDate(value: unknown): number | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value !== 'number')
-    throw new KeyError('key_interval', 'nbf and exp are numbers of Unix seconds');
-  return value;
+  return value === undefined || typeof value === 'number' ? value : Number.NaN;
 }
 
 function isRecord(value: unknown): value is JsonObject {
