@@ -104,7 +104,12 @@ export async function startCliWorld(options: { accessTokenSeconds?: number } = {
     const user = await subjectOf(provider.issuer, headers.authorization);
     if (user === undefined) return send(res, { status: 401, body: { error: { code: 401, message: 'No.' } } });
     if (method !== 'POST' || url !== `/v1/interns/${INTERN_ID}/daemon/sign`) {
-      return send(res, { status: 404, body: { error: { code: 404, message: 'There is no such route.' } } });
+      return send(res, {
+        status: 404,
+        body: {
+          error: { code: 404, message: 'Not found.', metadata: { reason: 'not_found', retryable: false } },
+        },
+      });
     }
     await world.beforeSigning();
     send(res, { status: 200, body: proofOf(body, user) });

@@ -206,12 +206,17 @@ it('never prints a token, whatever it is asked to say', async () => {
   expect(all).toContain('x-ori-invoke-signature-v2');
 });
 
-it('says plainly that a server does not list interns, and lists them when it does', async () => {
+it('says plainly that a server does not list interns, tells it from one that hides them, and lists them', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   const none = await home.ori(['interns', 'list']);
   expect(none).toMatchObject({ exit: 4, stdout: '' });
   expect(none.stderr).toContain('does not list interns');
+  const hidden = {
+    error: { code: 404, message: 'Not found.', metadata: { reason: 'not_found', retryable: false } },
+  };
+  world.scripted.push({ status: 404, body: hidden }, { status: 405, headers: { allow: 'GET' } });
+  expect((await home.ori(['interns', 'list'])).stderr).toContain('takes part in the programme');
   const intern = {
     id: 'int_1',
     name: 'Otto',

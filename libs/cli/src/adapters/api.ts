@@ -10,7 +10,7 @@ const ANSWER_SECONDS = 20;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'OPTIONS';
   readonly accessToken?: string;
   /** JSON text. */
   readonly body?: string;

@@ -46,7 +46,10 @@ export async function listInterns(
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const answer = await requestApi(`${baseUrl}/interns?${query}`, { method: 'GET', accessToken }, signal);
     if (answer.status === 401) throw new TokenRefused();
-    if (answer.status !== 200) throw judgeList(answer, baseUrl);
+    if (answer.status === 404 && !(await hasList(baseUrl, accessToken, signal))) {
+      throw new CliError('interns_not_listed', { baseUrl });
+    }
+    if (answer.status !== 200) throw judgeList(answer);
     const page = PageShape.safeParse(parseJson(answer.body));
     if (!page.success) {
       const why = 'it is not a list of interns';
@@ -57,4 +60,10 @@ export async function listInterns(
     query.set('starting_after', page.data.next_cursor);
   }
   return interns;
+}
+
+// A server answers alike for a list that it hides and a list that it does not have; to another method, 405 and 404.
+async function hasList(baseUrl: string, accessToken: string, signal: AbortSignal): Promise<boolean> {
+  const { status } = await requestApi(`${baseUrl}/interns`, { method: 'OPTIONS', accessToken }, signal);
+  return status !== 404;
 }

@@ -29,10 +29,9 @@ it.each([
   expect(judgeSigning(refused, 'int_7Qm2').code).toBe(code);
 });
 
-it('tells a server that has no list from one that does not let you see it', () => {
-  expect(judgeList(answer(404), 'https://a/v1').code).toBe('interns_not_listed');
-  expect(judgeList({ ...answer(404), body: '<html>' }, 'https://a/v1').code).toBe('interns_not_listed');
-  expect(judgeList(answer(404, 'not_found'), 'https://a/v1').code).toBe('programme_not_found');
+it('takes a 404 of the list for one that does not let you see it', () => {
+  expect(judgeList(answer(404, 'not_found')).code).toBe('programme_not_found');
+  expect(judgeList(answer(403)).code).toBe('refused');
 });
 
 it('passes on what the server said, and the request to name', () => {

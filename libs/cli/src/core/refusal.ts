@@ -23,16 +23,10 @@ export function judgeSigning(answer: ApiAnswer, internId: string): CliError {
   return judge(answer, said);
 }
 
-/**
- * The failure that a list answer other than 200 and 401 means. The list's own 404 carries a reason; a 404 without one
- * is a server that does not know the route.
- */
-export function judgeList(answer: ApiAnswer, baseUrl: string): CliError {
+/** The failure that a list answer other than 200 and 401 means. */
+export function judgeList(answer: ApiAnswer): CliError {
   const said = readSaid(answer);
-  if (answer.status === 404 && said.reason === undefined)
-    return new CliError('interns_not_listed', { baseUrl });
-  if (answer.status === 404) return new CliError('programme_not_found', said);
-  return judge(answer, said);
+  return answer.status === 404 ? new CliError('programme_not_found', said) : judge(answer, said);
 }
 
 function judge(answer: ApiAnswer, said: ServerSaid): CliError {
