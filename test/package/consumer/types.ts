@@ -1,0 +1,65 @@
+// Compiled, not run: what a daemon's author writes against the installed declarations.
+import { createServer } from 'node:http';
+import {
+  createLocalKeySet,
+  createRemoteKeySet,
+  createVerifier,
+  memoryReplayStore,
+  ProofError,
+  type ProofErrorCode,
+  type VerifiedProof,
+} from '@ori/verifier';
+import { requireProof } from '@ori/verifier/express';
+import { requireProof as requireFetchProof } from '@ori/verifier/fetch';
+import { redisReplayStore } from '@ori/verifier/redis';
+import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
+import express from 'express';
+import { Cluster, Redis } from 'ioredis';
+
+const keys = createRemoteKeySet('https://ori.example/v1/interns/int_7Qm2/daemon/jwks.json', {
+  freshSeconds: 30,
+});
+const verifier = createVerifier({ internId: 'int_7Qm2', keys, replay: memoryReplayStore() });
+
+express().post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_000_000 }), (req, res) => {
+  res.json({ user: req.proof.user });
+});
+
+const guard = requireProof(verifier, { bodyBytesMax: 1_000_000 });
+createServer((req, res) => guard(req, res, () => res.end()));
+createServer(async (req) => {
+  const { method, url: target, rawHeaders } = req;
+  const open = verifier.begin({ method, target, rawHeaders });
+  for await (const chunk of req) open.update(chunk);
+  const proof: VerifiedProof = await open.finish();
+  return proof.issuedAt.toISOString() + (proof.nonce ?? '');
+});
+
+export const handle: (request: Request) => Promise<Response> = requireFetchProof(
+  verifier,
+  { bodyBytesMax: 1_000_000 },
+  (_request, { proof, body }) => Response.json({ user: proof.user, bytes: body.byteLength }),
+);
+
+export const stores = [
+  redisReplayStore(new Redis({ lazyConnect: true }), { mode: 'spend', replicas: 2 }),
+  redisReplayStore(new Cluster([]), { mode: 'redeem' }),
+];
+
+const signer = createTestSigner({ internId: 'int_test' });
+export const tested = createVerifier({
+  internId: 'int_test',
+  keys: createLocalKeySet(signer.jwks),
+  replay: createTestReplayStore(),
+});
+
+export function codeOf(error: unknown): ProofErrorCode | undefined {
+  return error instanceof ProofError ? error.code : undefined;
+}
+
+// @ts-expect-error a text body is not what was signed
+void verifier.verify({ method: 'POST', target: '/', rawHeaders: [], body: '{}' });
+// @ts-expect-error joined headers hide duplicates
+void verifier.verify({ method: 'POST', target: '/', rawHeaders: { host: 'a' }, body: new Uint8Array() });
+// @ts-expect-error the mode must be chosen
+redisReplayStore(new Redis(), {});

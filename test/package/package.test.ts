@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { packLibraries } from './pack.ts';
+
+const run = promisify(execFile);
+const MODULES = fileURLToPath(new URL('../../node_modules/', import.meta.url));
+const CONSUMER = fileURLToPath(new URL('./consumer/', import.meta.url));
+const SYSTEM_NODE = '/usr/bin/node';
+
+let project: string;
+let tarballs: string[];
+
+// An empty project that installs nothing but the two tarballs and what they depend on.
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'ori-package-'));
+  tarballs = await packLibraries(join(project, 'tarballs'));
+  await writeFile(join(project, 'package.json'), '{"name":"daemon","private":true,"type":"module"}');
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
+  await run('npm', ['install', ...flags, ...tarballs], { cwd: project });
+  await cp(CONSUMER, project, { recursive: true });
+}, 120_000);
+
+afterAll(() => rm(project, { recursive: true, force: true }));
+
+async function systemNodeMajor(): Promise<string | undefined> {
+  const { stdout } = await run(SYSTEM_NODE, ['--version']).catch(() => ({ stdout: '' }));
+  return /^v(\d+)\./.exec(stdout)?.[1];
+}
+
+test('the installed packages hold the code, the declarations and the documents, and nothing else', async () => {
+  for (const tarball of tarballs) {
+    const { stdout } = await run('tar', ['-tzf', tarball]);
+    for (const file of stdout.trim().split('\n')) {
+      expect(file).toMatch(
+        /^package\/(?:[a-z0-9-]+\.(?:js|d\.ts)|package\.json|LICENSE|README\.md|SPEC\.md)$/,
+      );
+      expect(file).not.toMatch(/\.test\./);
+    }
+  }
+});
+
+test('the verifier depends on @ori/proof alone', async () => {
+  const manifest = JSON.parse(
+    await readFile(join(project, 'node_modules/@ori/verifier/package.json'), 'utf8'),
+  );
+  expect(Object.keys(manifest.dependencies)).toEqual(['@ori/proof']);
+  expect(Object.keys(manifest)).not.toContain('peerDependencies');
+});
+
+test('every documented entry point resolves, and nothing behind them does', async () => {
+  const entries = ['', '/express', '/fetch', '/redis', '/testing'].map((entry) => `@ori/verifier${entry}`);
+  const script = `for (const entry of ${JSON.stringify(entries)}) await import(entry);
+    await import('@ori/verifier/verifier.js').then(() => process.exit(1), (error) => console.log(error.code));`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: project });
+  expect(stdout.trim()).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED');
+});
+
+test('verify a proof and refuse its replay on the Node that this project pins', async () => {
+  const { stdout } = await run(process.execPath, ['use.mjs'], { cwd: project });
+  expect(stdout).toBe(`verified and refused on Node ${process.versions.node.split('.')[0]}\n`);
+});
+
+test('verify a proof and refuse its replay on Node 20', async ({ skip }) => {
+  const major = await systemNodeMajor();
+  skip(major !== '20', `${SYSTEM_NODE} is Node ${major ?? '(none)'}, not 20: only the pinned Node was tried`);
+  const { stdout } = await run(SYSTEM_NODE, ['use.mjs'], { cwd: project });
+  expect(stdout).toBe('verified and refused on Node 20\n');
+});
+
+test('compile in a strict project, with Express and ioredis', async () => {
+  // Their declarations come from the workspace: the project itself installed neither.
+  await mkdir(join(project, 'node_modules/@types'), { recursive: true });
+  for (const name of [
+    'node',
+    'express',
+    'express-serve-static-core',
+    'serve-static',
+    'body-parser',
+    'connect',
+    'send',
+    'qs',
+    'range-parser',
+    'http-errors',
+  ]) {
+    await symlink(join(MODULES, '@types', name), join(project, 'node_modules/@types', name));
+  }
+  await symlink(join(MODULES, 'ioredis'), join(project, 'node_modules/ioredis'));
+  const { stdout } = await run(join(MODULES, '.bin/tsc'), ['-p', '.'], { cwd: project }).catch(
+    (error) => error,
+  );
+  expect(stdout).toBe('');
+});
+
+test('compile without any other package but the types of Node', async () => {
+  const alone = `import { createVerifier } from '@ori/verifier'; import { requireProof } from '@ori/verifier/express';
+    import { requireProof as forFetch } from '@ori/verifier/fetch'; import { redisReplayStore } from '@ori/verifier/redis';
+    export const all = [createVerifier, requireProof, forFetch, redisReplayStore];`;
+  const folder = await mkdtemp(join(project, 'alone-'));
+  await writeFile(join(folder, 'alone.ts'), alone);
+  const tsconfig = JSON.parse(await readFile(join(project, 'tsconfig.json'), 'utf8'));
+  tsconfig.compilerOptions.typeRoots = [join(MODULES, '@types')];
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ ...tsconfig, files: ['alone.ts'] }));
+  const { stdout } = await run(join(MODULES, '.bin/tsc'), ['-p', folder], { cwd: project }).catch(
+    (error) => error,
+  );
+  expect(stdout).toBe('');
+});
