@@ -8,6 +8,7 @@ import {
   tokenIntrospection,
 } from 'openid-client';
 import { checkIntrospection, type TokenExpectation, type TokenFacts } from './access-token.ts';
+import { boundedFetch } from './bounded-fetch.ts';
 import { IdentityError } from './identity-error.ts';
 import type { Issuer, IssuerMetadata } from './issuer.ts';
 import { createPlaces } from './places.ts';
@@ -20,6 +21,9 @@ export interface IntrospectionOptions {
   /** For one token: waiting for a place, and the call. */
   readonly timeoutMs: number;
 }
+
+/** An introspection answer is a handful of claims. */
+const fetchBounded = boundedFetch(65_536);
 
 /** Asks the issuer about one opaque token. @throws IdentityError `bearer_refused`, `issuer_unavailable` */
 export type Introspect = (token: string, expected: TokenExpectation, now: number) => Promise<TokenFacts>;
@@ -63,7 +67,7 @@ function configure(options: IntrospectionOptions, metadata: IssuerMetadata): Con
     authenticate(clientSecret.reveal()),
   );
   configuration.timeout = timeoutMs / 1000;
-  configuration[customFetch] = (url, init) => fetch(url, { ...init, redirect: 'manual' } as RequestInit);
+  configuration[customFetch] = (url, init) => fetchBounded(url, init as RequestInit);
   // Whether plain http is permitted was judged with the issuer's own address.
   if (introspection_endpoint?.startsWith('http:')) allowInsecureRequests(configuration);
   return configuration;

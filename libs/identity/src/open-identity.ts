@@ -3,8 +3,9 @@ import { createIdentities, type Identities, type IdentitiesOptions } from './ide
 import { createIntrospection, type Introspect } from './introspect.ts';
 import { createIssuer, type Issuer } from './issuer.ts';
 
-/** For one exchange with the issuer. Below the second in which every request is answered. */
-const ISSUER_TIMEOUT_MS = 400;
+/** For one document of the issuer, and for one introspection with its wait: together within the second of an answer. */
+const DOCUMENT_TIMEOUT_MS = 400;
+const INTROSPECTION_TIMEOUT_MS = 700;
 
 export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
   /** @throws IdentityError `issuer_unavailable` when tokens cannot be verified now */
@@ -20,7 +21,7 @@ export function openIdentity<ApiKey>(
   const issuer = createIssuer({
     issuer: config.issuer,
     coolDownSeconds: config.issuerCoolDownSeconds,
-    timeoutMs: ISSUER_TIMEOUT_MS,
+    timeoutMs: DOCUMENT_TIMEOUT_MS,
     allowPlainHttp: config.issuerAllowPlainHttp,
   });
   const { identify } = createIdentities({
@@ -37,7 +38,7 @@ function introspectionOf(config: IdentityConfig, issuer: Issuer): Introspect | u
   if (clientId === undefined || clientSecret === undefined) return undefined;
   const { introspectionAuthMethod: authMethod, introspectionsInFlightMax: inFlightMax } = config;
   return createIntrospection(
-    { clientId, clientSecret, authMethod, inFlightMax, timeoutMs: ISSUER_TIMEOUT_MS },
+    { clientId, clientSecret, authMethod, inFlightMax, timeoutMs: INTROSPECTION_TIMEOUT_MS },
     issuer,
   );
 }

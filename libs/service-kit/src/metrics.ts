@@ -1,4 +1,4 @@
-import { Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { collectProcessMetrics } from './process-metrics.ts';
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -17,6 +17,8 @@ export interface Metrics {
   readonly registry: Registry;
   requestStarted(): void;
   requestEnded(observation: HttpObservation): void;
+  /** Bytes that never became a request were answered with one of the few statuses there are for that. */
+  connectionRefused(status: number): void;
   /** Stops measuring; the registry keeps its last values. */
   close(): void;
 }
@@ -46,6 +48,12 @@ export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics
     help: 'Requests whose answer has not ended.',
     registers: [registry],
   });
+  const refused = new Counter({
+    name: 'http_server_connections_refused_total',
+    help: 'Connections closed because their bytes never became a request.',
+    labelNames: ['status'],
+    registers: [registry],
+  });
   new Gauge({
     name: 'ori_service_info',
     help: 'Which service this is; always 1.',
@@ -65,6 +73,7 @@ export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics
       };
       duration.observe(labels, seconds);
     },
+    connectionRefused: (status) => refused.inc({ status }),
     close: () => processMetrics.close(),
   };
 }

@@ -5,6 +5,7 @@ import { readBody } from './body.ts';
 import { presentDeadline } from './deadline.ts';
 import { sendEnvelope } from './envelope.ts';
 import { exchangeOf } from './exchange.ts';
+import { createMetrics } from './metrics.ts';
 import { type ApiServer, type ApiServerOptions, startApiServer } from './server.ts';
 import { capturedLog } from './testing/captured-log.ts';
 import { type RawAnswer, type RawClient, rawClient } from './testing/raw-client.ts';
@@ -111,6 +112,11 @@ describe('the deadline', () => {
     }
     for (const ms of remaining) expect(ms).toBeGreaterThan(0);
   });
+});
+
+it('takes an Upgrade header for nothing', async () => {
+  const request = GET.replace('Host: x', 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket');
+  expect(await exchange(await serve(hello), request)).toMatchObject({ status: 200, body: 'hello' });
 });
 
 describe('a body that is not read', () => {
@@ -237,6 +243,7 @@ describe('what is not a request', () => {
     ['an absolute-form target', 'GET http://x/a HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['CONNECT', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n', 404],
+    ['HTTP/2 without being asked', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
     ['headers over 16 KiB', `GET /a HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(17_000)}\r\n\r\n`, 431],
   ])('is answered with an envelope and never reaches the application: %s', async (_name, bytes, code) => {
     let reached = 0;
@@ -254,6 +261,13 @@ describe('what is not a request', () => {
     const metadata = { reason: 'invalid_body', retryable: false };
     expect(envelope(await exchange(server, bytes))).toMatchObject({ code: 400, metadata });
   });
+});
+
+it('counts what never became a request', async () => {
+  const metrics = createMetrics({ service: 'test' });
+  await exchange(await serve(hello, { metrics }), 'HELLO\r\n\r\n');
+  expect(await metrics.registry.metrics()).toContain('http_server_connections_refused_total{status="400"} 1');
+  metrics.close();
 });
 
 describe('the request id', () => {
@@ -343,6 +357,20 @@ describe('stop', () => {
     await used.closed();
     await unused.closed();
     await expect(rawClient(server.port)).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('answers a request that comes on an idle connection within the idle grace', async () => {
+    const server = await serve(hello);
+    const client = await clientOf(server);
+    const unused = await clientOf(server);
+    client.send(GET);
+    await client.answer();
+    const stopped = server.stop({ graceMs: 60_000, idleGraceMs: 500 });
+    client.send(GET);
+    expect((await client.answer()).headers.get('connection')).toBe('close');
+    await client.closed();
+    await unused.closed();
+    await stopped;
   });
 
   it('cuts what is left when the grace is over', async () => {

@@ -6,7 +6,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { holdContinue } from './body.ts';
 import { type Connection, watchConnection } from './connection.ts';
@@ -51,10 +51,11 @@ export interface ApiServer {
   readonly port: number;
   readonly server: Server;
   /**
-   * Accepts nothing more, closes idle connections, lets requests under way end (their answers say
-   * `Connection: close`), and cuts what is left after `graceMs`.
+   * Accepts nothing more, lets requests under way end (their answers say `Connection: close`), closes idle
+   * connections, and cuts what is left after `graceMs`. A gateway may have sent a request on an idle connection
+   * before it learns of its end: with `idleGraceMs` idle connections stay that long, and such a request is answered.
    */
-  stop(options: { graceMs: number }): Promise<void>;
+  stop(options: { graceMs: number; idleGraceMs?: number }): Promise<void>;
 }
 
 /**
@@ -124,6 +125,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     if (!socket.writable) return void socket.destroy();
     socket.write(renderRawAnswer(presentation, randomUUID()));
     connections.get(socket)?.close();
+    options.metrics?.connectionRefused(presentation.status);
     options.log?.info({ status: presentation.status }, 'connection refused');
   }
 
@@ -162,20 +164,22 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     url: `http://${host}:${port}`,
     port,
     server,
-    stop: ({ graceMs }) =>
-      new Promise((resolve) => {
-        draining = true;
-        const timer = setTimeout(() => {
-          for (const socket of connections.keys()) socket.destroy();
-        }, graceMs);
-        server.close(() => {
-          clearTimeout(timer);
-          resolve();
-        });
+    async stop({ graceMs, idleGraceMs = 0 }) {
+      draining = true;
+      const cut = setTimeout(() => {
+        for (const socket of connections.keys()) socket.destroy();
+      }, graceMs);
+      const closeIdle = setTimeout(() => {
         for (const [socket, { current, firstByteAt, lingering }] of connections) {
           if (current === undefined && firstByteAt === undefined && !lingering) socket.destroy();
         }
-      }),
+      }, idleGraceMs);
+      // Not the HTTP server's own close: it would close idle connections at once.
+      await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
+      clearTimeout(cut);
+      clearTimeout(closeIdle);
+      server.close();
+    },
   };
 }
 

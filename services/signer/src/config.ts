@@ -1,3 +1,4 @@
+import { baseUrlOf, complaintsOfIdentity, IDENTITY_SPEC } from '@ori/identity';
 import {
   type Config,
   ConfigError,
@@ -10,7 +11,6 @@ import {
   path,
   secret,
   text,
-  url,
 } from '@ori/service-kit/config';
 import { LOG_LEVELS } from '@ori/service-kit/log';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/service-kit/redis';
@@ -25,14 +25,7 @@ export const SIGNER_SPEC = {
     doc: 'PostgreSQL address of a role that is a member of `ori_signer` and nothing more',
   }),
   redisUrl: secret({ doc: 'Redis address: see below' }),
-  issuer: url({ doc: 'The OpenID issuer, exactly as in `iss` of its tokens' }),
-  audience: text({
-    doc: 'What `aud` of an access token must hold: the public base address, where the issuer permits',
-  }),
-  baseUrl: url({
-    optional: true,
-    doc: 'The public base address, ending in `/v1`; the audience, where that is one',
-  }),
+  ...IDENTITY_SPEC,
   kekFile: path({ doc: 'The ring of key-encryption keys that opens the signing seeds: a JWK Set' }),
   auditFile: path({ doc: 'Where the audit lines are appended; created with mode 0600' }),
   auditSync: choice(['kernel', 'disk'], {
@@ -72,33 +65,6 @@ export const SIGNER_SPEC = {
     doc: 'Host names on which intern operations are refused',
     item: 'host name in lower case',
     pattern: /^[a-z0-9.-]+$/,
-  }),
-  introspectionClientId: text({
-    optional: true,
-    doc: 'Client that may introspect opaque tokens; without it they are refused',
-  }),
-  introspectionClientSecret: secret({ optional: true, doc: 'Its secret' }),
-  introspectionAuthMethod: choice(['client_secret_basic', 'client_secret_post'], {
-    default: 'client_secret_basic',
-    doc: 'How it authenticates to the issuer',
-  }),
-  introspectionsInFlightMax: integer({
-    min: 1,
-    max: 1000,
-    default: 64,
-    doc: 'Introspections under way at once; more of them wait',
-    unit: 'calls',
-  }),
-  issuerCoolDownSeconds: integer({
-    min: 1,
-    max: 300,
-    default: 5,
-    doc: 'Shortest time between two fetches of the same document of the issuer, after success and failure alike',
-    unit: 's',
-  }),
-  issuerAllowPlainHttp: flag({
-    default: false,
-    doc: 'Permits an `http:` issuer beyond loopback: whoever sits on that network can then make tokens',
   }),
   databasePoolMax: integer({
     min: 1,
@@ -141,37 +107,10 @@ export type SignerConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl' | 'redisUrl'> 
  */
 export function loadSignerConfig(env: Environment): SignerConfig {
   const config = loadConfig('SIGNER', SIGNER_SPEC, env);
-  const baseUrl = config.baseUrl ?? config.audience;
-  const complaints: string[] = [];
-  if (!isBaseUrl(baseUrl)) {
-    const name =
-      config.baseUrl === undefined
-        ? 'SIGNER_BASE_URL: required, because SIGNER_AUDIENCE is none:'
-        : 'SIGNER_BASE_URL:';
-    complaints.push(`${name} expected a URL whose path ends in /v1, without query or fragment`);
-  }
-  if (!config.issuerAllowPlainHttp && !isHttpsOrLoopback(config.issuer)) {
-    complaints.push(
-      'SIGNER_ISSUER: expected https, or http on loopback; SIGNER_ISSUER_ALLOW_PLAIN_HTTP=true permits more',
-    );
-  }
+  const complaints = complaintsOfIdentity('SIGNER', config);
   if (parseRedisUrl(config.redisUrl.reveal()) === undefined) {
     complaints.push(`SIGNER_REDIS_URL: expected one of ${REDIS_URL_FORMS}`);
   }
-  if ((config.introspectionClientId === undefined) !== (config.introspectionClientSecret === undefined)) {
-    complaints.push(
-      'SIGNER_INTROSPECTION_CLIENT_ID and SIGNER_INTROSPECTION_CLIENT_SECRET: set both or neither',
-    );
-  }
   if (complaints.length > 0) throw new ConfigError(complaints);
-  return { ...config, baseUrl };
-}
-
-function isBaseUrl(value: string): boolean {
-  return URL.canParse(value) && /^https?:\/\/[^?#]*\/v1$/.test(value);
-}
-
-function isHttpsOrLoopback(value: string): boolean {
-  const { protocol, hostname } = new URL(value);
-  return protocol === 'https:' || /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+  return { ...config, baseUrl: baseUrlOf(config) };
 }

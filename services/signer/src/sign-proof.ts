@@ -1,8 +1,8 @@
+import { type Bearer, readBearer } from '@ori/identity/bearer';
 import type { TurnVerdict } from '@ori/service-kit/turns';
 import { authenticate, type Identity } from './core/authenticate.ts';
 import { checkHost } from './core/check-host.ts';
 import { type GateFacts, passGate } from './core/pass-gate.ts';
-import { type Bearer, readBearer } from './core/read-bearer.ts';
 import { readRequest } from './core/read-request.ts';
 import { record, renderAuditLine, type Written } from './core/record.ts';
 import { requireScope } from './core/require-scope.ts';
@@ -63,7 +63,7 @@ export interface SigningAnswer {
  * The protocol. Each stage takes what the stage before it alone can make; whatever the outside has to say is asked just
  * before the stage that judges it.
  *
- * @throws SigningError, DependencyError, and whatever `readBody` and `checkDeadline` throw
+ * @throws SigningError, IdentityError, DependencyError, and whatever `readBody` and `checkDeadline` throw
  */
 export async function signProof(call: SigningCall, parts: SigningParts): Promise<SigningAnswer> {
   const { identities, gate, keys, turns, audit, now } = parts;

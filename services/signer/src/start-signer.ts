@@ -1,11 +1,10 @@
+import { openIdentity } from '@ori/identity';
 import { createLogger, type Logger } from '@ori/service-kit/log';
 import { startOpsServer } from '@ori/service-kit/ops';
 import { startApiServer } from '@ori/service-kit/server';
 import type { KekRing } from '@ori/store/sealing';
 import type { Express } from 'express';
 import { createIdentities } from './adapters/identities.ts';
-import { createIntrospection, type Introspect } from './adapters/introspect.ts';
-import { createIssuer, type Issuer } from './adapters/issuer.ts';
 import { connectOutside, type Outside } from './adapters/outside.ts';
 import { readKekRing } from './adapters/read-kek-ring.ts';
 import { createSignerMetrics } from './adapters/signer-metrics.ts';
@@ -21,8 +20,6 @@ export { memoryNonces, type Nonces } from './adapters/nonces.ts';
 export type { Outside } from './adapters/outside.ts';
 export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
 
-const DOCUMENT_TIMEOUT_MS = 400;
-const INTROSPECTION_TIMEOUT_MS = 700;
 const CHECK_TIMEOUT_MS = 1000;
 
 /** What may be brought along instead of being made from the configuration. */
@@ -57,30 +54,22 @@ export async function startSigner(
   const log = parts.log ?? createLogger({ service: 'signer', level: config.logLevel });
   const now = parts.now ?? Date.now;
   const ring = parts.ring ?? readKekRing(config.kekFile);
-  const { issuer: issuerUrl, audience, baseUrl } = config;
+  const { issuer, baseUrl } = config;
   const regionalHosts = new Set(config.regionalHosts);
   const metrics = createSignerMetrics(Object.values(signerRoutes(baseUrl)), REFUSAL_REASONS);
 
   const outside = await connectOutside(config, parts, log);
   const memory = createStoreMemory({ store: outside.store, now, onLookup: metrics.lookedUp });
-  const issuer = createIssuer({
-    issuer: issuerUrl,
-    coolDownSeconds: config.issuerCoolDownSeconds,
-    timeoutMs: DOCUMENT_TIMEOUT_MS,
-    allowPlainHttp: config.issuerAllowPlainHttp,
-  });
-  const identities = createIdentities({
-    expected: { issuer: issuerUrl, audience },
-    issuer,
-    introspect: introspectionOf(config, issuer),
+  const identity = openIdentity(config, {
     apiKey: memory.apiKey,
     now,
     onLookup: (hit) => metrics.lookedUp('tokens', hit),
   });
+  const identities = createIdentities(identity);
   const keys = createSigningKeys({
     rows: memory.signingKeys,
     ring,
-    home: { issuer: issuerUrl, baseUrl },
+    home: { issuer, baseUrl },
     now,
     onUnusable: (row, error) =>
       log.error({ keyId: row.id, internId: row.internId, err: error }, 'signing key unusable'),
@@ -88,7 +77,7 @@ export async function startSigner(
   const app = createSignerApp(
     {
       baseUrl,
-      issuer: issuerUrl,
+      issuer,
       regionalHosts,
       identities,
       gate: memory.gate,
@@ -111,7 +100,7 @@ export async function startSigner(
     checks: {
       ...(redis && { redis: async () => void (await redis.ping()) }),
       postgresql: memory.check,
-      issuer: issuer.check,
+      issuer: identities.check,
       audit: outside.audit.check,
     },
   });
@@ -127,20 +116,10 @@ export async function startSigner(
     async stop() {
       ops.drain();
       await api.stop({ graceMs: config.shutdownGraceMs });
-      issuer.close();
+      identity.close();
       await outside.close();
       metrics.http.close();
       await ops.stop();
     },
   };
-}
-
-function introspectionOf(config: SignerConfig, issuer: Issuer): Introspect | undefined {
-  const { introspectionClientId: clientId, introspectionClientSecret: clientSecret } = config;
-  if (clientId === undefined || clientSecret === undefined) return undefined;
-  const { introspectionAuthMethod: authMethod, introspectionsInFlightMax: inFlightMax } = config;
-  return createIntrospection(
-    { clientId, clientSecret, authMethod, inFlightMax, timeoutMs: INTROSPECTION_TIMEOUT_MS },
-    issuer,
-  );
 }

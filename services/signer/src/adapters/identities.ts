@@ -1,82 +1,26 @@
-import { LRUCache } from 'lru-cache';
-import type { TokenExpectation, TokenFacts } from '../core/access-token.ts';
+import { IdentityError, type OpenIdentity } from '@ori/identity';
+import type { Bearer } from '@ori/identity/bearer';
 import type { ApiKeyFacts, Identity } from '../core/authenticate.ts';
-import type { Bearer } from '../core/read-bearer.ts';
-import { SigningError } from '../core/signing-error.ts';
-import type { Introspect } from './introspect.ts';
-import type { Issuer } from './issuer.ts';
-import { verifyJwt } from './verify-jwt.ts';
+import { DependencyError } from './dependency-error.ts';
 
-/** How long the facts of a token are remembered at most, whatever its own expiry. */
-const REMEMBERED_MS = { jwt: 60_000, opaque: 5000 } as const;
-const TOKENS_MAX = 100_000;
-const REFUSED_TOKENS_MAX = 10_000;
-
-export interface IdentitiesOptions {
-  readonly expected: TokenExpectation;
-  readonly issuer: Issuer;
-  /** Absent where no introspection client is configured: opaque tokens are then unknown. */
-  readonly introspect?: Introspect | undefined;
-  readonly apiKey: (hash: string) => ApiKeyHolder | Promise<ApiKeyHolder>;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly onLookup?: ((hit: boolean) => void) | undefined;
-}
-
-/** What is known of an API key's hash; empty when nothing is. */
-export interface ApiKeyHolder {
-  readonly apiKey?: ApiKeyFacts;
-}
-
-/**
- * Finds out whom a bearer names. Tokens are remembered by the SHA-256 of the whole token; whether the scope suffices and
- * the gate opens is not remembered here, nor anywhere. One token is asked about once at a time.
- */
-export function createIdentities(options: IdentitiesOptions): {
+/** Whom a bearer names, as far as can be found out: the issuer is one more dependency that may give no answer. */
+export interface Identities {
+  /** @throws IdentityError `bearer_refused`; DependencyError */
   identify(bearer: Bearer): Promise<Identity>;
-} {
-  const { expected, issuer, introspect, apiKey, now, onLookup } = options;
-  const known = new LRUCache<string, TokenFacts>({ max: TOKENS_MAX });
-  const refused = new LRUCache<string, SigningError>({ max: REFUSED_TOKENS_MAX, ttl: REMEMBERED_MS.opaque });
-  const underWay = new Map<string, Promise<TokenFacts>>();
+  /** @throws DependencyError `issuer` when tokens cannot be verified now */
+  check(): Promise<void>;
+}
 
-  async function find({ kind, token }: Bearer, digest: string): Promise<TokenFacts> {
-    const start = performance.now();
-    const seconds = Math.floor(now() / 1000);
-    try {
-      const facts = await (kind === 'opaque' && introspect !== undefined
-        ? introspect(token, expected, seconds)
-        : verifyJwt(token, expected, issuer, seconds));
-      const ttl = Math.min(
-        kind === 'opaque' ? REMEMBERED_MS.opaque : REMEMBERED_MS.jwt,
-        facts.expiresAt * 1000 - now(),
-      );
-      if (ttl > 0) known.set(digest, facts, { start, ttl });
-      return facts;
-    } catch (error) {
-      if (kind === 'opaque' && error instanceof SigningError) refused.set(digest, error);
-      throw error;
-    } finally {
-      underWay.delete(digest);
-    }
-  }
-
+export function createIdentities(open: OpenIdentity<ApiKeyFacts>): Identities {
   return {
-    async identify(bearer) {
-      const digest = bearer.digestHex();
-      if (bearer.kind === 'api-key') {
-        const { apiKey: facts } = await apiKey(digest);
-        return facts && { apiKey: facts };
-      }
-      if (bearer.kind === 'opaque' && introspect === undefined) return undefined;
-      const remembered = known.get(digest);
-      onLookup?.(remembered !== undefined);
-      if (remembered !== undefined) return { token: remembered };
-      const refusal = refused.get(digest);
-      if (refusal !== undefined) throw new SigningError(refusal.code, refusal.message);
-      const asked = underWay.get(digest) ?? find(bearer, digest);
-      underWay.set(digest, asked);
-      return { token: await asked };
-    },
+    identify: (bearer) => orUnavailable(open.identify(bearer)),
+    check: () => orUnavailable(open.check()),
   };
+}
+
+function orUnavailable<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((error) => {
+    if (!(error instanceof IdentityError) || error.code === 'bearer_refused') throw error;
+    throw new DependencyError('issuer', error.message, { cause: error });
+  });
 }

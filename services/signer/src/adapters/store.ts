@@ -1,8 +1,9 @@
+import type { ApiKeyHolder } from '@ori/identity';
+import { shortMemory } from '@ori/service-kit/short-memory';
 import type { GateFacts, PublishedKeyRow, SignerQueries, SigningKeyRow } from '@ori/store';
+import type { ApiKeyFacts } from '../core/authenticate.ts';
 import type { GateQuestion } from '../sign-proof.ts';
 import { DependencyError } from './dependency-error.ts';
-import type { ApiKeyHolder } from './identities.ts';
-import { shortMemory } from './short-memory.ts';
 
 /** How long an answer of the database stands: what an operator revokes is effective within two seconds. */
 const REMEMBERED_MS = 1000;
@@ -11,7 +12,7 @@ const ENTRIES_MAX = 50_000;
 /** Everything the signer asks its database, each answer kept for at most a second. */
 export interface StoreMemory {
   readonly gate: { facts(question: GateQuestion): Promise<GateFacts | undefined> };
-  apiKey(hash: string): ApiKeyHolder | Promise<ApiKeyHolder>;
+  apiKey(hash: string): ApiKeyHolder<ApiKeyFacts> | Promise<ApiKeyHolder<ApiKeyFacts>>;
   signingKeys(internId: string): readonly SigningKeyRow[] | Promise<readonly SigningKeyRow[]>;
   publishedKeys(internId: string): readonly PublishedKeyRow[] | Promise<readonly PublishedKeyRow[]>;
   /** @throws DependencyError `postgresql` */

@@ -1,5 +1,5 @@
-import { TOKEN_CLOCK_TOLERANCE_SECONDS, type TokenFacts } from './access-token.ts';
-import type { Bearer } from './read-bearer.ts';
+import { TOKEN_CLOCK_TOLERANCE_SECONDS, type TokenFacts } from '@ori/identity/access-token';
+import type { Bearer } from '@ori/identity/bearer';
 import { SigningError } from './signing-error.ts';
 
 /** What the store knows about an API key. */

@@ -1,4 +1,4 @@
-import type { TokenFacts } from './access-token.ts';
+import type { TokenFacts } from '@ori/identity/access-token';
 import type { Caller } from './authenticate.ts';
 import { SigningError } from './signing-error.ts';
 

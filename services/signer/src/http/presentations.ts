@@ -1,3 +1,4 @@
+import { IdentityError } from '@ori/identity';
 import { DeadlineError, presentDeadline } from '@ori/service-kit/deadline';
 import type { Presentation } from '@ori/service-kit/envelope';
 import { rateLimitHeaders } from '@ori/service-kit/rate-limit-headers';
@@ -74,6 +75,7 @@ export const NOT_FOUND: Presentation = PRESENTATIONS.not_found;
 export function toPresentation(error: unknown): Presentation | undefined {
   if (error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
   if (error instanceof DependencyError) return PRESENTATIONS.internal_error;
+  if (error instanceof IdentityError && error.code === 'bearer_refused') return PRESENTATIONS.bearer_refused;
   if (!(error instanceof SigningError)) return undefined;
   const presentation: Presentation = PRESENTATIONS[error.code];
   if (error.turns === undefined) return presentation;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { IdentityError } from '@ori/identity';
 import { isInternId } from '@ori/proof';
 import { BodyError } from '@ori/service-kit/body';
 import { DeadlineError } from '@ori/service-kit/deadline';
@@ -70,6 +71,7 @@ function valuesOf(req: IncomingMessage, name: string): string[] {
 
 function reasonOf(error: unknown): RefusalReason {
   if (error instanceof SigningError) return error.code;
+  if (error instanceof IdentityError && error.code === 'bearer_refused') return error.code;
   if (error instanceof DeadlineError) return 'timeout';
   if (error instanceof BodyError) return 'client_gone';
   return 'internal_error';

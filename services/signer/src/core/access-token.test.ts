@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { checkIntrospection, checkTokenClaims, checkTokenHeader, TOKEN_ALGORITHMS } from './access-token.ts';
+import { codeOf, NOW } from './stages.fixture.ts';
+
+const expected = { issuer: 'https://issuer.test', audience: 'https://api.test/v1' };
+const claims = {
+  iss: expected.issuer,
+  aud: expected.audience,
+  sub: 'ada',
+  exp: NOW + 300,
+  iat: NOW,
+  scope: 'vault:read interns',
+};
+const introspected = { ...claims, active: true, token_type: 'Bearer' };
+
+test('reads what the signer needs of a good token', () => {
+  const facts = {
+    issuer: claims.iss,
+    subject: 'ada',
+    scopes: ['vault:read', 'interns'],
+    expiresAt: claims.exp,
+  };
+  expect(checkTokenClaims(claims, expected, NOW)).toEqual({ ...facts, authenticatedAt: NOW });
+  expect(checkTokenClaims({ ...claims, auth_time: 5 }, expected, NOW)).toEqual({
+    ...facts,
+    authenticatedAt: 5,
+  });
+  expect(checkIntrospection(introspected, expected, NOW)).toEqual({ ...facts, authenticatedAt: NOW });
+  const { scope: _, iat: __, ...least } = claims;
+  expect(checkTokenClaims(least, expected, NOW)).toEqual({ ...facts, scopes: [] });
+});
+
+test.each(['at+jwt', 'AT+JWT', 'application/at+jwt'])('takes typ %s', (typ) => {
+  for (const alg of TOKEN_ALGORITHMS) expect(() => checkTokenHeader({ alg, typ })).not.toThrow();
+});
+
+test('allows no symmetric algorithm and not none', () => {
+  expect(TOKEN_ALGORITHMS.filter((alg) => /^(HS|none)/i.test(alg))).toEqual([]);
+});
+
+test('takes an introspection that leaves out iss and token_type', () => {
+  const { iss: _, token_type: __, ...rest } = introspected;
+  expect(checkIntrospection(rest, expected, NOW).issuer).toBe(expected.issuer);
+});
+
+/** For each member: wrong types, arrays and other values; undefined is the member missing. */
+const wrong: Record<string, unknown[]> = {
+  iss: [undefined, null, 1, [expected.issuer], 'https://issuer.test/', 'https://ISSUER.test'],
+  aud: [
+    undefined,
+    null,
+    1,
+    [],
+    [1],
+    [expected.audience, 1],
+    [[expected.audience]],
+    'https://api.test/v10',
+    { 0: expected.audience },
+  ],
+  sub: [undefined, null, 1, '', ['ada'], 'ada\0', '\ud800'],
+  exp: [
+    undefined,
+    null,
+    String(NOW + 300),
+    [NOW + 300],
+    NOW - 2,
+    0,
+    -1,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+  ],
+  nbf: [null, '0', [0], NOW + 3, -1],
+  iat: [null, '0', [0], {}],
+  auth_time: [null, '0', [0]],
+  scope: [null, 1, ['vault:read'], {}],
+  cnf: [null, {}, '', { jkt: 'x' }],
+};
+const cases = Object.entries(wrong).flatMap(([name, values]) =>
+  values.map((value) => [name, value] as const),
+);
+
+test.each(cases)('refuses a token whose %s is %j', (name, value) => {
+  expect(codeOf(() => checkTokenClaims({ ...claims, [name]: value }, expected, NOW))).toBe('bearer_refused');
+});
+
+test.each(cases.filter(([name, value]) => !(name === 'iss' && value === undefined)))(
+  'refuses an introspection whose %s is %j',
+  (name, value) => {
+    expect(codeOf(() => checkIntrospection({ ...introspected, [name]: value }, expected, NOW))).toBe(
+      'bearer_refused',
+    );
+  },
+);
+
+test.each([
+  ['active', undefined],
+  ['active', false],
+  ['active', 'true'],
+  ['active', 1],
+  ['active', [true]],
+  ['token_type', 'DPoP'],
+  ['token_type', null],
+  ['token_type', ['Bearer']],
+])('refuses an introspection whose %s is %j', (name, value) => {
+  expect(codeOf(() => checkIntrospection({ ...introspected, [name]: value }, expected, NOW))).toBe(
+    'bearer_refused',
+  );
+});
+
+test.each([
+  { alg: 'ES256' },
+  { alg: 'ES256', typ: 'JWT' },
+  { alg: 'ES256', typ: 'at+jwtx' },
+  { alg: 'ES256', typ: ['at+jwt'] },
+  { alg: 'ES256', typ: null },
+  { typ: 'at+jwt' },
+  { alg: 'none', typ: 'at+jwt' },
+  { alg: 'HS256', typ: 'at+jwt' },
+  { alg: ['ES256'], typ: 'at+jwt' },
+  { alg: 'es256', typ: 'at+jwt' },
+  { alg: 'ES256', typ: 'at+jwt', crit: [] },
+])('refuses the header %j', (header) => {
+  expect(codeOf(() => checkTokenHeader(header))).toBe('bearer_refused');
+});
+
+test('forgives the issuer two seconds of its clock', () => {
+  expect(checkTokenClaims({ ...claims, exp: NOW - 1 }, expected, NOW).expiresAt).toBe(NOW - 1);
+  expect(checkTokenClaims({ ...claims, nbf: NOW + 2 }, expected, NOW).subject).toBe('ada');
+});

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { authenticate } from './authenticate.ts';
+import { type GateFacts, passGate } from './pass-gate.ts';
+import { requireScope } from './require-scope.ts';
+import { bearer, codeOf, GATE, NOW, orderOf, TOKEN } from './stages.fixture.ts';
+
+const order = orderOf();
+const gate = (facts: Partial<GateFacts>, judged = order) =>
+  codeOf(() => passGate(judged, { ...GATE, ...facts }));
+const disabled = { id: 'user_1', disabled: true };
+
+const hidden: [string, Partial<GateFacts>][] = [
+  ['an unknown subject', { user: null }],
+  ['an unknown intern', { intern: null }],
+  ['who is no member', { membership: null }],
+  ['a workspace outside the programme', { inProgramme: false }],
+  ['lifecycle writes disabled', { lifecycleWritesEnabled: false }],
+];
+const revoked: [string, Partial<GateFacts>][] = [
+  ['a removed member', { membership: 'removed' }],
+  ['a disabled user', { user: disabled }],
+  ['a session from before the revocation', { sessionsValidFrom: NOW }],
+];
+
+test('lets a member in, with who and where', () => {
+  expect(passGate(order, GATE)).toMatchObject({
+    userId: 'user_1',
+    internId: 'int_7Qm2',
+    workspaceId: 'ws_1',
+    organizationId: 'org_1',
+  });
+});
+
+test.each(hidden)('shows nothing to %s', (_, facts) => {
+  expect(gate(facts)).toBe('not_found');
+});
+
+test('shows nothing where the id is none', () => {
+  expect(codeOf(() => passGate(order, undefined))).toBe('not_found');
+});
+
+test.each(revoked)('tells %s so', (_, facts) => {
+  expect(gate(facts)).toBe('access_revoked');
+});
+
+test.each(hidden.flatMap(([a, one]) => revoked.map(([b, other]) => [a, b, { ...other, ...one }] as const)))(
+  'shows nothing to %s, also to %s',
+  (_, __, facts) => {
+    expect(gate(facts)).toBe('not_found');
+  },
+);
+
+test('counts a session from when it began: at the revocation it is good, of unknown age it is not', () => {
+  expect(passGate(order, { ...GATE, sessionsValidFrom: NOW - 10 }).userId).toBe('user_1');
+  expect(gate({ sessionsValidFrom: NOW - 9 })).toBe('access_revoked');
+  const { authenticatedAt: _, ...undated } = TOKEN;
+  const grant = requireScope(authenticate(bearer, { token: undated }, NOW));
+  expect(gate({ sessionsValidFrom: 0 }, orderOf(undefined, grant))).toBe('access_revoked');
+});

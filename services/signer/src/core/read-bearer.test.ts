@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { BEARER_CHARACTERS_MAX, OPAQUE_CHARACTERS_MIN, readBearer } from './read-bearer.ts';
+import { codeOf } from './stages.fixture.ts';
+
+const key = `sk-ori-v1-${'0a'.repeat(32)}`;
+const opaque = 'x'.repeat(OPAQUE_CHARACTERS_MIN);
+
+test.each([
+  ['api-key', key],
+  ['jwt', 'eyJh.eyJh.c2ln'],
+  ['jwt', '..'],
+  ['opaque', opaque],
+  ['opaque', 'x'.repeat(BEARER_CHARACTERS_MAX)],
+  ['opaque', `${'A0-._~+/'.repeat(3)}==`],
+  ['opaque', 'ory_at_0123456789.0123456789'],
+])('tells by its shape that this is a credential of kind %s', (kind, token) => {
+  expect(readBearer([`Bearer ${token}`])).toMatchObject({ kind, token });
+});
+
+test.each(['Bearer', 'bearer', 'BEARER', 'Bearer  '])('knows the scheme as "%s"', (scheme) => {
+  expect(readBearer([`${scheme} ${opaque}`]).token).toBe(opaque);
+});
+
+test.each([
+  ['nothing', []],
+  ['two headers', [`Bearer ${opaque}`, `Bearer ${opaque}`]],
+  ['another scheme', [`Basic ${opaque}`]],
+  ['no token', ['Bearer ']],
+  ['a tab after the scheme', [`Bearer\t${opaque}`]],
+  ['a token with a space', [`Bearer ${opaque} x`]],
+  ['a token with padding inside', [`Bearer ${opaque}=x`]],
+  ['a token with a character beyond ASCII', [`Bearer ${opaque}\u00e4`]],
+  ['a token that is too long', [`Bearer ${'x'.repeat(BEARER_CHARACTERS_MAX + 1)}`]],
+  ['an opaque token that could be guessed', [`Bearer ${opaque.slice(1)}`]],
+  ['an API key of another version', [`Bearer ${key.replace('v1', 'v2')}`]],
+  ['an API key a digit short', [`Bearer ${key.slice(0, -1)}`]],
+  ['an API key a digit long', [`Bearer ${key}0`]],
+  ['a JWE', ['Bearer eyJh.a.b.c.d']],
+  ['a JOSE header alone', ['Bearer eyJhbGciOiJFUzI1NiJ9eyJhbGciOiJFUzI1NiJ9']],
+])('refuses %s', (_, authorizations) => {
+  expect(codeOf(() => readBearer(authorizations))).toBe('bearer_refused');
+});
+
+test('names a credential by the SHA-256 of all of it', () => {
+  expect(readBearer([`Bearer ${key}`]).digestHex()).toBe(createHash('sha256').update(key).digest('hex'));
+});

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { passGate } from './pass-gate.ts';
+import { readRequest } from './read-request.ts';
+import { record } from './record.ts';
+import { requireScope } from './require-scope.ts';
+import { draftProof, reserveNonce } from './reserve-nonce.ts';
+import { sign } from './sign.ts';
+import {
+  bearer,
+  codeOf,
+  entryOf,
+  GATE,
+  grantOf,
+  keyOf,
+  NONCE,
+  NOW,
+  orderOf,
+  reservedOf,
+  SIGNING_KEY,
+  TOKEN,
+  turnOf,
+  VERDICT,
+} from './stages.fixture.ts';
+import { throttle } from './throttle.ts';
+import { unlockKey } from './unlock-key.ts';
+
+/** Never called: it is the compiler that judges it, in `npm run check`. */
+export function skipped(): unknown[] {
+  const look = { session: TOKEN, stage: 'authenticate' as const };
+  return [
+    // @ts-expect-error a bearer is no caller
+    requireScope(bearer),
+    // @ts-expect-error nor is what only looks like one
+    requireScope(look),
+    // @ts-expect-error a caller without its scope judged is no grant
+    readRequest(look, new Uint8Array()),
+    // @ts-expect-error a grant is no order: the body was not read
+    passGate(grantOf(), GATE),
+    // @ts-expect-error an order did not pass the gate
+    unlockKey(orderOf(), SIGNING_KEY),
+    // @ts-expect-error an entry has no key in hand
+    throttle(entryOf(), VERDICT),
+    // @ts-expect-error a key in hand was charged no turn
+    draftProof(keyOf(), NOW, NONCE),
+    // @ts-expect-error a turn is no draft
+    reserveNonce(turnOf(), true),
+    // @ts-expect-error a draft's nonce is not reserved
+    record(draftProof(turnOf(), NOW, NONCE), '', { line: '' }),
+    // @ts-expect-error a reserved proof is not on record
+    sign(reservedOf()),
+  ];
+}
+
+test('what was skipped for the compiler fails when it runs, too', () => {
+  expect(skipped).toThrow();
+  expect(codeOf(() => unlockKey(entryOf(), undefined))).toBe('configuration_error');
+});
