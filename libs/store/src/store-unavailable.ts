@@ -44,6 +44,7 @@ export function unavailableFrom(error: unknown): StoreUnavailable | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = errorCode(error);
   if (code !== undefined && SQLSTATE.test(code) && 'severity' in error) {
+    // A column changed its type under a prepared statement: another connection plans it anew.
     const stalePlan = 'routine' in error && error.routine === 'RevalidateCachedQuery';
     const verdict = stalePlan ? 'refused' : fromSqlState(code);
     return verdict === undefined ? undefined : unavailable(verdict, error);

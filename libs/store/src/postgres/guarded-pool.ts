@@ -34,7 +34,6 @@ function guardClient(
       const name = nameOf(text, values);
       return await client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
     } catch (error) {
-      if (isStalePlan(error)) broken = true;
       const unavailable = unavailableFrom(error);
       if (unavailable === undefined) throw error;
       // The server itself cancelled a slow statement: the connection is in order. All else is not to be trusted.
@@ -49,11 +48,6 @@ function guardClient(
   };
   // Kysely uses query, release and processID alone; its types ask for the whole client.
   return Object.assign(Object.create(client), { query, release });
-}
-
-/** A column's type changed under a named statement; another connection plans it anew. */
-function isStalePlan(error: unknown): boolean {
-  return error instanceof Error && 'routine' in error && error.routine === 'RevalidateCachedQuery';
 }
 
 function isServerCancel(error: unknown): boolean {
