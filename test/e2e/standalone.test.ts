@@ -2,8 +2,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from './standalone-process.ts';
+
+// Some tests start a process of everything.
+vi.setConfig({ testTimeout: 60_000 });
 
 const BODY = '{"prompt":"hello"}';
 

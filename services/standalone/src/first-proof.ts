@@ -29,13 +29,8 @@ const BODY_SHA256 = createHash('sha256').update(BODY).digest('hex');
  * @throws Error unless the daemon answers the first with 200 and refuses the second as `nonce_replayed`
  */
 export async function proveOnce(request: FirstProofRequest): Promise<FirstProof> {
-  let proof = await sign(request);
-  let answer = await call(request.daemonUrl, proof);
-  if (answer.code === 'proof_before_fence') {
-    await setTimeout(answer.retryAfterSeconds * 1000);
-    proof = await sign(request);
-    answer = await call(request.daemonUrl, proof);
-  }
+  const proof = await sign(request);
+  const answer = await call(request.daemonUrl, proof);
   if (answer.user === undefined)
     throw new Error(`the daemon answered ${answer.status} ${answer.code}, not 200`);
   const replayed = await call(request.daemonUrl, proof);
@@ -64,13 +59,11 @@ interface DaemonAnswer {
   readonly status: number;
   readonly user: string | undefined;
   readonly code: string | undefined;
-  readonly retryAfterSeconds: number;
 }
 
 async function call(daemonUrl: string, proof: Record<string, string>): Promise<DaemonAnswer> {
   const headers = { ...proof, 'content-type': 'application/json' };
   const response = await fetch(daemonUrl + PATH, { method: 'POST', headers, body: BODY });
   const { user, error } = (await response.json()) as { user?: string; error?: { code: string } };
-  const retryAfterSeconds = Number(response.headers.get('retry-after') ?? 1);
-  return { status: response.status, user, code: error?.code, retryAfterSeconds };
+  return { status: response.status, user, code: error?.code };
 }

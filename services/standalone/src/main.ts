@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { ConfigError } from '@ori/service-kit/config';
 import { StoreUnavailable } from '@ori/store';
 import { MigrationError } from '@ori/store/migrate';
@@ -42,7 +43,7 @@ function describe({ databaseUrl, redisUrl }: StandaloneConfig, { state }: Standa
 `);
 }
 
-async function proveFirst({ state }: Standalone): Promise<void> {
+async function proveFirst({ state, acceptsFromMs }: Standalone): Promise<void> {
   const { baseUrl, issuer, daemonUrl, internId } = state;
   const scope = 'openid vault:read';
   const { accessToken } = await signIn({
@@ -53,6 +54,7 @@ async function proveFirst({ state }: Standalone): Promise<void> {
     scope,
   });
   console.log('ada signed in: code + PKCE, scope vault:read.');
+  await setTimeout(Math.max(0, acceptsFromMs - Date.now()));
   const { user, nonce } = await proveOnce({ baseUrl, daemonUrl, internId, accessToken });
   console.log(`The signer signed POST /api/invoke for ${user}, nonce ${nonce}.`);
   console.log(`The daemon verified it: 200 {"user":"${user}"}.`);

@@ -11,6 +11,8 @@ export interface Replay {
   readonly store: ReplayStore;
   /** How far the clocks that this store compares may differ; it also lengthens the pause after its fence. */
   readonly clockToleranceSeconds: number;
+  /** Resolves when the daemon's fence stands: what is signed a moment later is accepted. */
+  fence(): Promise<void>;
   close(): void;
 }
 
@@ -30,7 +32,8 @@ export class RedisUnreachable extends Error {
  */
 export async function openReplay(redisUrl: Secret | undefined): Promise<Replay> {
   // In one process, signer and daemon read one clock.
-  if (redisUrl === undefined) return { store: memoryReplayStore(), clockToleranceSeconds: 0, close() {} };
+  if (redisUrl === undefined)
+    return { store: memoryReplayStore(), clockToleranceSeconds: 0, async fence() {}, close() {} };
   const redis = connectRedis(redisUrl, { purpose: 'ori standalone (daemon)' });
   try {
     await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_MS) });
@@ -42,6 +45,7 @@ export async function openReplay(redisUrl: Secret | undefined): Promise<Replay> 
   return {
     store,
     clockToleranceSeconds: 2,
+    fence: () => store.touch(),
     close() {
       store.close();
       redis.disconnect();

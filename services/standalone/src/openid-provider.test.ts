@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type JsonWebKey, randomBytes, verify } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type OpenIdProvider, startOpenIdProvider } from './openid-provider.ts';
-import { walkThrough } from './person.ts';
+import { renderCookies, walkThrough } from './person.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
 const RESOURCE = 'http://127.0.0.1:8080/v1';
@@ -70,6 +70,13 @@ function authorizationUrl(changes: Record<string, string | undefined> = {}): URL
   for (const [name, value] of Object.entries(parameters))
     if (value !== undefined) url.searchParams.set(name, value);
   return url;
+}
+
+/** The page that a redirect leads the same browser to. */
+function followedBy(response: Response): Promise<Response> {
+  const cookies = response.headers.getSetCookie().map((line) => line.split(';')[0]);
+  const url = new URL(String(response.headers.get('location')), provider.issuer);
+  return fetch(url, { headers: { cookie: cookies.join('; ') } });
 }
 
 it('gives ori-cli an at+jwt access token for the resource, signed with a published key, that says when its person signed in', async () => {
@@ -195,21 +202,12 @@ it('sends nobody to a redirect that is not on loopback', async () => {
 });
 
 it('asks anew who signs in at every authorization request, whatever the browser remembers', async () => {
-  const first = await fetch(authorizationUrl(), { redirect: 'manual' });
-  const cookie = first.headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0])
-    .join('; ');
-  const again = await fetch(authorizationUrl(), { headers: { cookie }, redirect: 'manual' });
-  const page = await fetch(new URL(String(again.headers.get('location')), provider.issuer), {
-    headers: {
-      cookie: again.headers
-        .getSetCookie()
-        .map((line) => line.split(';')[0])
-        .join('; '),
-    },
-  });
-  expect(await page.text()).toContain('Who is signing in?');
+  const cookies = new Map<string, string>();
+  await walkThrough(authorizationUrl(), { user: 'ada' }, cookies);
+  expect([...cookies.keys()]).toContain('_session');
+  const headers = { cookie: renderCookies(cookies) };
+  const again = await fetch(authorizationUrl(), { headers, redirect: 'manual' });
+  expect(await (await followedBy(again)).text()).toContain('Who is signing in?');
 });
 
 it('signs a device in when its code is confirmed in a browser', async () => {
@@ -250,14 +248,7 @@ it('tells a device that its person denied', async () => {
 
 it('shows only pages without scripts, frames or outside parts, and escapes what they show', async () => {
   const response = await fetch(authorizationUrl(), { redirect: 'manual' });
-  const page = await fetch(new URL(String(response.headers.get('location')), provider.issuer), {
-    headers: {
-      cookie: response.headers
-        .getSetCookie()
-        .map((line) => line.split(';')[0])
-        .join('; '),
-    },
-  });
+  const page = await followedBy(response);
   const policy = page.headers.get('content-security-policy');
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("form-action 'self' http://127.0.0.1:49152;");

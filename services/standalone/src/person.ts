@@ -13,18 +13,22 @@ const STEPS_MAX = 12;
  * each page's form with the answer it asks for. It works for an authorization request's URL and for the device
  * flow's `verification_uri_complete`.
  *
+ * @param cookies what the browser remembers, by name; a later walk with the same ones is the same browser
  * @returns the client's redirect URL with its answer (not fetched: the caller is, or knows, the client), or
  *   `undefined` where the walk ends on a page without a form, as the device flow does.
  * @throws Error when a page is not as expected; its message holds the page's own sentence.
  */
-export async function walkThrough(start: URL, answers: Answers): Promise<URL | undefined> {
-  const cookies = new Map<string, string>();
+export async function walkThrough(
+  start: URL,
+  answers: Answers,
+  cookies = new Map<string, string>(),
+): Promise<URL | undefined> {
   let url = start;
   let form: URLSearchParams | undefined;
   for (let step = 0; step < STEPS_MAX; step++) {
     const response = await fetch(url, {
       method: form === undefined ? 'GET' : 'POST',
-      headers: { cookie: [...cookies].map((pair) => pair.join('=')).join('; ') },
+      headers: { cookie: renderCookies(cookies) },
       redirect: 'manual',
       ...(form !== undefined && { body: form }),
     });
@@ -57,6 +61,10 @@ function fill(page: string, { user, decision = 'allow' }: Answers): URLSearchPar
 
 function attribute(tag: string, name: string): string {
   return decodeEntities(new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? '');
+}
+
+export function renderCookies(cookies: ReadonlyMap<string, string>): string {
+  return [...cookies].map((pair) => pair.join('=')).join('; ');
 }
 
 function keepCookie(cookies: Map<string, string>, line: string): void {

@@ -17,6 +17,8 @@ export interface SampleDaemonOptions {
 
 export interface SampleDaemon {
   readonly url: string;
+  /** Unix milliseconds: what is signed from then on lies behind the fence of the replay store. */
+  readonly acceptsFromMs: number;
   stop(): Promise<void>;
 }
 
@@ -34,6 +36,9 @@ export async function startSampleDaemon({
   const { store, clockToleranceSeconds } = replay;
   const verifier = createVerifier({ internId, keys, replay: store, clockToleranceSeconds });
 
+  await replay.fence();
+  const acceptsFromMs = (Math.ceil(Date.now() / 1000 + clockToleranceSeconds) + 1) * 1000;
+
   const app = express();
   app.disable('x-powered-by');
   app.use(requireProof(verifier, { bodyBytesMax: BODY_BYTES_MAX }));
@@ -46,6 +51,7 @@ export async function startSampleDaemon({
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    acceptsFromMs,
     async stop() {
       keys.close();
       server.close();

@@ -18,6 +18,8 @@ import { makeStateFolder, type StandaloneState, writeState } from './state-file.
 
 export interface Standalone extends AsyncDisposable {
   readonly state: StandaloneState;
+  /** Unix milliseconds: the daemon accepts what is signed from then on. */
+  readonly acceptsFromMs: number;
   /** Stops everything, in the order in which it depends on each other, and removes the state file. */
   stop(): Promise<void>;
 }
@@ -80,7 +82,7 @@ async function start(
   const state = { baseUrl, issuer, daemonUrl: daemon.url, jwksUrl, metrics, ...demo, byokId: null };
   stack.defer(writeState(home, state));
   const stop = () => stack.disposeAsync();
-  return { state, stop, [Symbol.asyncDispose]: stop };
+  return { state, acceptsFromMs: daemon.acceptsFromMs, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** What stands in for Redis where none is given. */
