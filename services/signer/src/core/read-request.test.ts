@@ -44,7 +44,7 @@ test('refuses a member that is given twice, wherever it stands and however it is
     top: [`"bodySha256":"${BODY_SHA256}"`, `"route":${JSON.stringify(ROUTE)}`],
     route: ['"method":"POST"', '"path":"/api/invoke"'],
   };
-  const escape = (member: string, at: number) =>
+  const spellAnew = (member: string, at: number) =>
     member.replace(/^"(\w+)"/, (_, name: string) => {
       const index = at % name.length;
       return `"${name.slice(0, index)}\\u00${name.charCodeAt(index).toString(16)}${name.slice(index + 1)}"`;
@@ -58,7 +58,7 @@ test('refuses a member that is given twice, wherever it stands and however it is
       (place, which, position, at) => {
         const list = [...members[place]];
         const again = list[which] ?? '';
-        list.splice(position, 0, at > 10 ? again : escape(again, at));
+        list.splice(position, 0, at > 10 ? again : spellAnew(again, at));
         const text =
           place === 'top' ? `{${list.join()}}` : `{"bodySha256":"${BODY_SHA256}","route":{${list.join()}}}`;
         expect(() => JSON.parse(text)).not.toThrow();

@@ -1,9 +1,9 @@
+import type { TokenFacts } from '@ori/identity/access-token';
+import { readBearer } from '@ori/identity/bearer';
 import { createSigningKey } from '@ori/proof/signing';
 import type { TurnVerdict } from '@ori/service-kit/turns';
-import type { TokenFacts } from './access-token.ts';
 import { authenticate } from './authenticate.ts';
 import { type Entry, type GateFacts, passGate } from './pass-gate.ts';
-import { readBearer } from './read-bearer.ts';
 import { type Order, readRequest } from './read-request.ts';
 import { type Grant, requireScope } from './require-scope.ts';
 import { draftProof, type ReservedProof, reserveNonce } from './reserve-nonce.ts';

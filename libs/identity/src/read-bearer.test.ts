@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { IdentityError } from './identity-error.ts';
 import { BEARER_CHARACTERS_MAX, OPAQUE_CHARACTERS_MIN, readBearer } from './read-bearer.ts';
-import { codeOf } from './stages.fixture.ts';
 
 const key = `sk-ori-v1-${'0a'.repeat(32)}`;
 const opaque = 'x'.repeat(OPAQUE_CHARACTERS_MIN);
@@ -45,3 +45,13 @@ test.each([
 test('names a credential by the SHA-256 of all of it', () => {
   expect(readBearer([`Bearer ${key}`]).digestHex()).toBe(createHash('sha256').update(key).digest('hex'));
 });
+
+function codeOf(judge: () => unknown): string {
+  try {
+    judge();
+  } catch (error) {
+    if (error instanceof IdentityError) return error.code;
+    throw error;
+  }
+  throw new TypeError('nothing was refused');
+}

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { checkIntrospection, checkTokenClaims, checkTokenHeader, TOKEN_ALGORITHMS } from './access-token.ts';
-import { codeOf, NOW } from './stages.fixture.ts';
+import { IdentityError } from './identity-error.ts';
 
+const NOW = 1_789_000_000;
 const expected = { issuer: 'https://issuer.test', audience: 'https://api.test/v1' };
 const claims = {
   iss: expected.issuer,
@@ -127,3 +128,13 @@ test('forgives the issuer two seconds of its clock', () => {
   expect(checkTokenClaims({ ...claims, exp: NOW - 1 }, expected, NOW).expiresAt).toBe(NOW - 1);
   expect(checkTokenClaims({ ...claims, nbf: NOW + 2 }, expected, NOW).subject).toBe('ada');
 });
+
+function codeOf(judge: () => unknown): string {
+  try {
+    judge();
+  } catch (error) {
+    if (error instanceof IdentityError) return error.code;
+    throw error;
+  }
+  throw new TypeError('nothing was refused');
+}

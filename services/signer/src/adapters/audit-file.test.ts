@@ -1,0 +1,95 @@
+import { chmod, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openAuditFile } from './audit-file.ts';
+import { DependencyError } from './dependency-error.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ori-audit-'));
+  path = join(folder, 'audit.jsonl');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const content = () => readFile(path, 'utf8');
+const lines = (count: number, length = 10) =>
+  Array.from({ length: count }, (_, index) => `${index}`.padEnd(length, 'x'));
+
+test.each(['kernel', 'disk'] as const)(
+  'a line is in the file when its append resolves (%s)',
+  async (sync) => {
+    const log = await openAuditFile(path, sync);
+    for (const line of lines(3)) {
+      expect(await log.append(line)).toEqual({ line });
+      expect((await content()).endsWith(`${line}\n`)).toBe(true);
+    }
+    await log.close();
+  },
+);
+
+test('many lines at once are each written once, in order', async () => {
+  const log = await openAuditFile(path);
+  const all = lines(5000, 500);
+  await Promise.all(all.map((line) => log.append(line)));
+  expect(await content()).toBe(`${all.join('\n')}\n`);
+  await log.close();
+});
+
+test('the file is created for its owner alone, and what stands in it stays', async () => {
+  const first = await openAuditFile(path);
+  await first.append('one');
+  await first.close();
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  await chmod(path, 0o640);
+  const second = await openAuditFile(path);
+  await second.append('two');
+  await second.close();
+  expect(await content()).toBe('one\ntwo\n');
+  expect((await stat(path)).mode & 0o777).toBe(0o640);
+});
+
+test('after a rotation the lines go to the new file, and none is lost or torn between the two', async () => {
+  const log = await openAuditFile(path);
+  const all = lines(2000, 200);
+  const written = all.slice(0, 1000).map((line) => log.append(line));
+  await rename(path, `${path}.1`);
+  const reopened = log.reopen();
+  written.push(...all.slice(1000).map((line) => log.append(line)));
+  await Promise.all([...written, reopened]);
+  await log.append('last');
+  const [former, current] = [await readFile(`${path}.1`, 'utf8'), await content()];
+  expect(former + current).toBe(`${[...all, 'last'].join('\n')}\n`);
+  expect(current).toContain('last\n');
+  await log.close();
+});
+
+test('a rotation that fails keeps the former file', async () => {
+  const log = await openAuditFile(path);
+  await log.append('one');
+  await rename(folder, `${folder}.away`);
+  await expect(log.reopen()).rejects.toMatchObject({ dependency: 'audit' });
+  await expect(log.check()).rejects.toBeInstanceOf(DependencyError);
+  await log.append('two');
+  await rename(`${folder}.away`, folder);
+  expect(await content()).toBe('one\ntwo\n');
+  await log.check();
+  await log.close();
+});
+
+test('a file that cannot be opened is no audit log', async () => {
+  await expect(openAuditFile(join(folder, 'missing', 'audit.jsonl'))).rejects.toMatchObject({
+    dependency: 'audit',
+  });
+});
+
+test('lines that cannot be written are not acknowledged, and readiness says so', async () => {
+  const log = await openAuditFile('/dev/full');
+  const outcomes = await Promise.allSettled(lines(3).map((line) => log.append(line)));
+  for (const outcome of outcomes)
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { dependency: 'audit' } });
+  await expect(log.check()).rejects.toBeInstanceOf(DependencyError);
+  await log.close();
+});

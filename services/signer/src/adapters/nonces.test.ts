@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { isNonce } from '@ori/proof';
+import { connectRedis } from '@ori/service-kit/redis';
+import { Secret } from '@ori/service-kit/secret';
+import { issuedKey, issuedValue } from '@ori/verifier/redis';
+import { afterAll, expect, test } from 'vitest';
+import { sharedRedisUrl } from '../../../../test/env/redis.ts';
+import { DependencyError } from './dependency-error.ts';
+import { memoryNonces, type Nonces, redisNonces } from './nonces.ts';
+
+const redis = connectRedis(new Secret(sharedRedisUrl()), { purpose: 'test' });
+await once(redis, 'ready');
+afterAll(() => redis.disconnect());
+
+const internId = `int_${randomBytes(8).toString('hex')}`;
+const signingInput = Buffer.from('input');
+
+const stores: [string, Nonces][] = [
+  ['Redis', redisNonces(redis, 65)],
+  ['memory', memoryNonces(65)],
+];
+
+test.each(stores)('in %s, a nonce is reserved once, for each intern', async (_, nonces) => {
+  const nonce = nonces.draw();
+  expect(isNonce(nonce)).toBe(true);
+  expect(await nonces.reserve({ internId, nonce, signingInput })).toBe(true);
+  expect(await nonces.reserve({ internId, nonce, signingInput })).toBe(false);
+  expect(await nonces.reserve({ internId, nonce, signingInput: Buffer.from('other') })).toBe(false);
+  expect(await nonces.reserve({ internId: `${internId}x`, nonce, signingInput })).toBe(true);
+});
+
+test('of two at once, one has the nonce', async () => {
+  for (const [, nonces] of stores) {
+    const nonce = nonces.draw();
+    const reserved = await Promise.all([1, 2].map(() => nonces.reserve({ internId, nonce, signingInput })));
+    expect(reserved.sort()).toEqual([false, true]);
+  }
+});
+
+test('Redis holds the digest of what is signed, as long as the proof may live', async () => {
+  const nonces = redisNonces(redis, 65);
+  const nonce = nonces.draw();
+  await nonces.reserve({ internId, nonce, signingInput });
+  const key = issuedKey(internId, nonce);
+  expect(await redis.getBuffer(key)).toEqual(issuedValue(signingInput));
+  expect(await redis.pttl(key)).toBeGreaterThan(60_000);
+});
+
+test('memory forgets a nonce only when its time is over', async () => {
+  let now = 0;
+  const nonces = memoryNonces(65, () => now);
+  const reservation = { internId, nonce: nonces.draw(), signingInput };
+  expect(await nonces.reserve(reservation)).toBe(true);
+  now = 64_999;
+  expect(await nonces.reserve(reservation)).toBe(false);
+  now = 65_000;
+  expect(await nonces.reserve(reservation)).toBe(true);
+});
+
+test('a Redis that is not there reserves nothing', async () => {
+  const nowhere = connectRedis(new Secret('redis://127.0.0.1:1'), { purpose: 'test' });
+  const nonces = redisNonces(nowhere, 65);
+  const reserving = nonces.reserve({ internId, nonce: nonces.draw(), signingInput });
+  await expect(reserving).rejects.toBeInstanceOf(DependencyError);
+  await expect(reserving).rejects.toMatchObject({ dependency: 'redis' });
+  nowhere.disconnect();
+});

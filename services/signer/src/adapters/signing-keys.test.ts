@@ -1,0 +1,87 @@
+import { createSigningKey } from '@ori/proof/signing';
+import type { SigningKeyRow } from '@ori/store';
+import { generateKekRing, parseKekRing, seal, seedContext } from '@ori/store/sealing';
+import { expect, test } from 'vitest';
+import { createSigningKeys } from './signing-keys.ts';
+
+const ring = parseKekRing(generateKekRing());
+const home = { issuer: 'https://issuer.test', baseUrl: 'https://api.test/v1' };
+const NOW = 1_789_000_000;
+
+async function rowOf(id: string, fill: number, times: Partial<SigningKeyRow> = {}): Promise<SigningKeyRow> {
+  const seed = new Uint8Array(32).fill(fill);
+  const { kid, publicKey } = createSigningKey(seed);
+  const sealedSeed = await seal(ring, seed, seedContext({ id, internId: 'int_1' }, home));
+  return {
+    id,
+    internId: 'int_1',
+    kid,
+    publicKey,
+    sealedSeed,
+    notBefore: NOW - 100,
+    expiresAt: null,
+    ...times,
+  };
+}
+
+function keysOf(rows: readonly SigningKeyRow[], seconds = { now: NOW }) {
+  const unusable: string[] = [];
+  const keys = createSigningKeys({
+    rows: () => rows,
+    ring,
+    home,
+    now: () => seconds.now * 1000,
+    onUnusable: (row) => unusable.push(row.id),
+  });
+  return { unlock: async () => (await keys.unlock('int_1'))?.kid, unusable };
+}
+
+test('opens the newest key of those that may sign now, chosen anew each time', async () => {
+  const rows = [
+    await rowOf('new', 2, { notBefore: NOW + 10 }),
+    await rowOf('old', 1, { expiresAt: NOW + 20 }),
+  ];
+  const seconds = { now: NOW };
+  const { unlock } = keysOf(rows, seconds);
+  expect(await unlock()).toBe(rows[1]?.kid);
+  seconds.now = NOW + 10;
+  expect(await unlock()).toBe(rows[0]?.kid);
+});
+
+test('passes over a key that does not open, and says so once', async () => {
+  const good = await rowOf('good', 1);
+  const other = await rowOf('other', 2);
+  const misplaced = { ...other, id: 'misplaced', notBefore: NOW };
+  const { unlock, unusable } = keysOf([misplaced, good]);
+  expect(await unlock()).toBe(good.kid);
+  expect(await unlock()).toBe(good.kid);
+  expect(unusable).toEqual(['misplaced']);
+});
+
+test.each([
+  [
+    'published as another',
+    async () => ({ ...(await rowOf('a', 1)), publicKey: (await rowOf('b', 2)).publicKey }),
+  ],
+  [
+    'published as a point of small order',
+    async () => ({ ...(await rowOf('a', 1)), publicKey: new Uint8Array(32) }),
+  ],
+  [
+    'sealed for another row',
+    async () => ({ ...(await rowOf('a', 1)), sealedSeed: (await rowOf('b', 1)).sealedSeed }),
+  ],
+  ['sealed for another intern', async () => ({ ...(await rowOf('a', 1)), internId: 'int_2' })],
+  ['not sealed at all', async () => ({ ...(await rowOf('a', 1)), sealedSeed: 'x' })],
+])('does not sign with a key %s', async (_, row) => {
+  expect(await keysOf([await row()]).unlock()).toBeUndefined();
+});
+
+test('looks at a row again when it has changed', async () => {
+  const row = await rowOf('a', 1);
+  const rows = [{ ...row, sealedSeed: 'x' }];
+  const { unlock } = keysOf(rows);
+  expect(await unlock()).toBeUndefined();
+  rows[0] = row;
+  expect(await unlock()).toBe(row.kid);
+});

@@ -1,0 +1,49 @@
+import type { SignerQueries } from '@ori/store';
+import { expect, test } from 'vitest';
+import { DependencyError } from './dependency-error.ts';
+import { createStoreMemory } from './store.ts';
+
+const question = { issuer: 'https://issuer.test', subject: 'ada', internId: 'int_1' };
+
+function memoryOf(store: Partial<Record<keyof SignerQueries, (...args: never[]) => unknown>>) {
+  return createStoreMemory({ store: store as unknown as SignerQueries, now: Date.now });
+}
+
+test('does not ask about an id that cannot be one', async () => {
+  expect(await memoryOf({}).gate.facts({ ...question, internId: undefined })).toBeUndefined();
+});
+
+test('keeps apart questions whose parts look alike when joined', async () => {
+  const memory = memoryOf({ gateFacts: async (asked) => asked });
+  const asked = [
+    question,
+    { ...question, subject: 'ada","int_1', internId: 'x' },
+    { ...question, subject: 'a', internId: 'da' },
+  ];
+  for (const one of asked) expect(await memory.gate.facts(one)).toEqual(one);
+});
+
+test('turns every failure into one of PostgreSQL', async () => {
+  const fail = async () => {
+    throw new Error('permission denied');
+  };
+  const memory = memoryOf({
+    gateFacts: fail,
+    apiKey: fail,
+    signingKeys: fail,
+    publishedKeys: fail,
+    ping: fail,
+  });
+  const calls = [
+    () => memory.gate.facts(question),
+    () => memory.apiKey('hash'),
+    () => memory.signingKeys('int_1'),
+    () => memory.publishedKeys('int_1'),
+    () => memory.check(),
+  ];
+  for (const call of calls) {
+    const outcome = await Promise.resolve(call()).catch((error: unknown) => error);
+    expect(outcome).toBeInstanceOf(DependencyError);
+    expect(outcome).toMatchObject({ dependency: 'postgresql' });
+  }
+});

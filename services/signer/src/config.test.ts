@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { ConfigError } from '@ori/service-kit/config';
+import { renderConfigTable } from '@ori/service-kit/config-table';
+import { expect, test } from 'vitest';
+import { loadSignerConfig, SIGNER_SPEC } from './config.ts';
+
+const least = {
+  SIGNER_DATABASE_URL: 'postgres://signer@db.test/ori',
+  SIGNER_REDIS_URL: 'redis://redis.test',
+  SIGNER_ISSUER: 'https://issuer.test',
+  SIGNER_AUDIENCE: 'https://api.test/v1',
+  SIGNER_KEK_FILE: '/run/secrets/kek.json',
+  SIGNER_AUDIT_FILE: '/var/log/audit.jsonl',
+};
+
+function complaints(env: Record<string, string>): readonly string[] {
+  try {
+    loadSignerConfig({ ...least, ...env });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.complaints;
+    throw error;
+  }
+  return [];
+}
+
+test('needs six names and has a default for every other one', () => {
+  expect(loadSignerConfig(least)).toMatchObject({
+    baseUrl: 'https://api.test/v1',
+    turnsPerUser: 60,
+    turnsPerOrganization: 600,
+    turnWindowSeconds: 60,
+    deadlineMs: 5000,
+    trustGateway: false,
+  });
+  for (const name of Object.keys(least)) expect(complaints({ [name]: '' }).join()).toContain(name);
+});
+
+test.each([
+  ['SIGNER_BASE_URL', { SIGNER_AUDIENCE: 'ori-api' }],
+  ['SIGNER_BASE_URL', { SIGNER_BASE_URL: 'https://api.test/v1/' }],
+  ['SIGNER_BASE_URL', { SIGNER_BASE_URL: 'https://api.test/v2' }],
+  ['SIGNER_ISSUER', { SIGNER_ISSUER: 'http://issuer.test' }],
+  ['SIGNER_REDIS_URL', { SIGNER_REDIS_URL: 'http://redis.test' }],
+  ['SIGNER_INTROSPECTION_CLIENT_SECRET', { SIGNER_INTROSPECTION_CLIENT_ID: 'ori-signer' }],
+  ['SIGNER_PROOF_MAX_AGE_SECONDS', { SIGNER_PROOF_MAX_AGE_SECONDS: '10m' }],
+  ['SIGNER_PROOF_MAX_AGE_SECONDS', { SIGNER_PROOF_MAX_AGE_SECONDS: '601' }],
+  ['SIGNER_TURNS_PER_USERS', { SIGNER_TURNS_PER_USERS: '60' }],
+  ['SIGNER_REGIONAL_HOSTS', { SIGNER_REGIONAL_HOSTS: 'EU.api.test' }],
+])('complains about %s when given %j', (name, env) => {
+  expect(complaints(env)).toEqual([expect.stringContaining(name)]);
+});
+
+test('complains about everything at once, and quotes no secret', () => {
+  const all = complaints({
+    SIGNER_PORT: 'x',
+    SIGNER_TURNS_PER_USER: '0',
+    SIGNER_REDIS_URLS: 'redis://:hidden@x',
+  });
+  expect(all).toHaveLength(3);
+  expect(all.join()).not.toContain('hidden');
+});
+
+test('an http issuer beyond loopback takes a name that shows it', () => {
+  const env = { SIGNER_ISSUER: 'http://issuer.test', SIGNER_ISSUER_ALLOW_PLAIN_HTTP: 'true' };
+  expect(complaints(env)).toEqual([]);
+  expect(complaints({ SIGNER_ISSUER: 'http://127.0.0.1:9000' })).toEqual([]);
+});
+
+test('the README holds the table of the environment as the code has it', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+  expect(readme).toContain(renderConfigTable('SIGNER', SIGNER_SPEC));
+});
