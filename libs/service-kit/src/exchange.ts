@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Deadline } from './deadline.ts';
+import type { Presentation } from './envelope.ts';
 
 /** What a service knows about one request besides its bytes; made by the API server, one per request. */
 export interface Exchange {
@@ -9,6 +10,8 @@ export interface Exchange {
   readonly deadline: Deadline;
   /** The route's template, set by the router; a request that matched none has no route. */
   route: string | undefined;
+  /** What the client is told at the deadline where the route does not answer 408; set by the router. */
+  deadlineAnswer?: Presentation;
   /** The failure behind an error answer, for the log. */
   error: unknown;
   /** Further facts for the request's log line; never a token, a key, a body or a raw path. */

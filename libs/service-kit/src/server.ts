@@ -103,7 +103,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     deadline.signal.addEventListener('abort', () => {
       if (res.headersSent) return;
       exchange.error ??= new DeadlineError(deadlineMs);
-      sendEnvelope(res, presentDeadline(deadlineMs));
+      sendEnvelope(res, exchange.deadlineAnswer ?? presentDeadline(deadlineMs));
     });
     options.metrics?.requestStarted();
     res.once('close', () => {

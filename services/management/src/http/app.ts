@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { DeadlineError } from '@ori/service-kit/deadline';
 import { type Presentation, sendEnvelope } from '@ori/service-kit/envelope';
 import { exchangeOf } from '@ori/service-kit/exchange';
 import { matchPath, parseTarget } from '@ori/service-kit/target';
@@ -43,9 +44,15 @@ export function createApp({
         matched.map(({ operation }) => operation),
       );
     const { operation, parameters } = found;
-    exchangeOf(req).route = basePath + operation.path;
+    const exchange = exchangeOf(req);
+    exchange.route = basePath + operation.path;
+    exchange.deadlineAnswer = present(
+      new DeadlineError(exchange.deadline.ms),
+      operation.family,
+      operation.refusals,
+    );
     serve(operation, parameters, req, res).catch((error: unknown) => {
-      exchangeOf(req).error ??= error;
+      exchange.error ??= error;
       if (res.headersSent) res.destroy();
       else sendEnvelope(res, present(error, operation.family, operation.refusals));
     });
