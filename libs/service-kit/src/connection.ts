@@ -39,8 +39,7 @@ export function watchConnection(socket: Socket): Connection {
       linger(socket);
     },
   };
-  // Before the HTTP parser's own listener, which may hand over the request in the same turn.
-  socket.prependListener('data', () => {
+  socket.on('data', () => {
     if (connection.current === undefined) connection.firstByteAt ??= performance.now();
   });
   // What node:http calls after the last answer of a connection.
