@@ -1,5 +1,9 @@
-import { mkdir, open, readFile, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+/** Locks that this process holds: in a container its id may be the one of the process that crashed before it. */
+const held = new Set<string>();
 
 function isAlive(pid: number): boolean {
   try {
@@ -10,15 +14,18 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** A file that is there at all holds its owner: `link` is atomic, where creating and then writing is not. */
 async function tryCreate(path: string): Promise<boolean> {
+  const draft = `${path}.${process.pid}.${randomUUID()}`;
+  await writeFile(draft, String(process.pid), { mode: 0o600 });
   try {
-    const file = await open(path, 'wx', 0o600);
-    await file.writeFile(String(process.pid));
-    await file.close();
+    await link(draft, path);
     return true;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
     throw error;
+  } finally {
+    await rm(draft, { force: true });
   }
 }
 
@@ -29,15 +36,25 @@ async function tryCreate(path: string): Promise<boolean> {
  * @throws Error when a living process holds it
  */
 export async function lockDataDir(dataDir: string): Promise<() => Promise<void>> {
-  const path = `${dataDir.replace(/\/+$/, '')}.lock`;
+  const path = `${resolve(dataDir)}.lock`;
   await mkdir(dirname(path), { recursive: true });
   for (let attempt = 0; attempt < 3; attempt++) {
-    if (await tryCreate(path)) return () => rm(path, { force: true });
+    if (await tryCreate(path)) {
+      held.add(path);
+      return () => release(path);
+    }
     const owner = Number(await readFile(path, 'utf8').catch(() => ''));
-    if (Number.isInteger(owner) && owner > 0 && isAlive(owner)) {
+    const inUse =
+      owner === process.pid ? held.has(path) : Number.isInteger(owner) && owner > 0 && isAlive(owner);
+    if (inUse) {
       throw new Error(`${dataDir} is in use by process ${owner}; stop it, or choose another folder`);
     }
     await rm(path, { force: true });
   }
   throw new Error(`${path} could not be taken`);
+}
+
+async function release(path: string): Promise<void> {
+  if (!held.delete(path)) return;
+  await rm(path, { force: true });
 }

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { createOrganization } from '../queries/admin/organizations.ts';
+import { lockDataDir } from './data-dir-lock.ts';
 import { type EmbeddedDatabase, openPglite } from './open-pglite.ts';
 
 const roleOf = async ({ kysely }: Pick<Database, 'kysely'>) =>
@@ -112,5 +113,16 @@ describe('a data folder', () => {
     const after = await openPglite({ dataDir });
     expect(await readFile(`${dataDir}.lock`, 'utf8')).toBe(String(process.pid));
     await after.close();
+  });
+
+  it('is free when its last user crashed, also one that had the id of this process', async () => {
+    const dataDir = join(folder, 'crashed');
+    for (const owner of [String(process.pid), '', 'x', '-1']) {
+      await writeFile(`${dataDir}.lock`, owner);
+      const release = await lockDataDir(dataDir);
+      await expect(lockDataDir(dataDir)).rejects.toThrow('in use');
+      await release();
+      await release();
+    }
   });
 });

@@ -78,10 +78,9 @@ describe.each(DIALECTS)('the roles on %s', (dialect) => {
     ['create schema', 'create schema own'],
     ['drop', 'drop table switches'],
     ['grant', 'grant select on users to public'],
-    ['become management', 'set role ori_management'],
-  ])('refuse the signer to %s', async (_what, statement) => {
     // Behind SET ROLE everyone can go back: on PGlite the view is a guard rail, not a wall.
-    if (dialect === 'pglite' && statement.startsWith('set role')) return;
+    ...(dialect === 'postgres' ? [['become management', 'set role ori_management'] as [string, string]] : []),
+  ])('refuse the signer to %s', async (_what, statement) => {
     const attempt = store.as('ori_signer').kysely.transaction();
     await expect(attempt.execute((tx) => sql.raw(statement).execute(tx))).rejects.toMatchObject(DENIED);
   });

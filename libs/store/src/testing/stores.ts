@@ -31,7 +31,7 @@ async function openOnServer(): Promise<TestStore> {
     stack.defer(() => db.close());
     return db;
   };
-  const owner = own(openPostgres({ url: database.url, poolMax: 4 }));
+  const owner = own(openPostgres({ url: database.url, poolMax: 8 }));
   await migrate(owner); // rights on the database itself are not copied from the template
   const views = {
     ori_signer: own(openPostgres({ url: database.signerUrl, poolMax: 4 })),

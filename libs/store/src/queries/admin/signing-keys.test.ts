@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KekRing } from '../../sealing/kek-ring.ts';
 import { open } from '../../sealing/seal.ts';
@@ -79,13 +80,36 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     await key(now() + 200);
   });
 
-  it('judges keys added at the same moment together', async () => {
+  it('refuses a ninth key to publish, however short each is good', async () => {
     const intern = await newIntern();
-    const added = await Promise.allSettled(
-      Array.from({ length: 6 }, () => addSigningKey(store.owner, intern)),
-    );
-    expect(added.filter((result) => result.status === 'fulfilled')).toHaveLength(3);
+    const key = (n: number) =>
+      addSigningKey(store.owner, { ...intern, notBefore: now() + n * 10, expiresAt: now() + n * 10 + 5 });
+    for (let n = 0; n < 8; n++) await key(n);
+    await expect(key(8)).rejects.toMatchObject({ code: 'conflict' });
   });
+
+  // PGlite has one connection: nothing is at the same moment there.
+  if (dialect === 'postgres') {
+    it('judges keys added at the same moment together', async () => {
+      const intern = await newIntern();
+      const waiting = async () => {
+        const { rows } = await sql<{ count: number }>`
+        select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+          store.owner.kysely,
+        );
+        return rows[0]?.count;
+      };
+      const added = await store.owner.kysely.transaction().execute(async (tx) => {
+        await sql`select from interns where id = ${intern.internId} for update`.execute(tx);
+        const all = Array.from({ length: 4 }, () => addSigningKey(store.owner, intern));
+        const settled = Promise.allSettled(all);
+        await expect.poll(waiting, { timeout: 20_000 }).toBe(4);
+        return { settled };
+      });
+      const results = await added.settled;
+      expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(3);
+    });
+  }
 
   it('lets the former key end shortly after the following one begins', async () => {
     const intern = await newIntern();
