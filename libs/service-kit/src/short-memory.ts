@@ -25,7 +25,8 @@ export function shortMemory<K extends string, V extends object>(
   async function find(key: K): Promise<V> {
     const start = performance.now();
     try {
-      const answer = await ask(key);
+      // Deferred, so that also a question that throws at once is noted before it is forgotten.
+      const answer = await Promise.resolve(key).then(ask);
       known.set(key, answer, { start });
       return answer;
     } finally {

@@ -1,7 +1,6 @@
 import { createNonce } from '@ori/proof/signing';
-import type { RedisClient } from '@ori/service-kit/redis';
+import { onNodeReady, type RedisClient } from '@ori/service-kit/redis';
 import { issuedKey, issuedValue, loadRedisScripts } from '@ori/verifier/redis';
-import { Cluster, type Redis } from 'ioredis';
 import type { Reservation } from '../core/reserve-nonce.ts';
 import { DependencyError } from './dependency-error.ts';
 
@@ -19,12 +18,7 @@ export interface Nonces {
  * @param keptSeconds how long a proof may be accepted after its timestamp, clocks and rounding included
  */
 export function redisNonces(redis: RedisClient, keptSeconds: number): Nonces {
-  const loadScripts = (node: Redis) => void loadRedisScripts(node).catch(() => undefined);
-  if (redis instanceof Cluster) {
-    redis.on('+node', (node: Redis) => node.on('ready', () => loadScripts(node)));
-  } else {
-    redis.on('ready', () => loadScripts(redis));
-  }
+  onNodeReady(redis, loadRedisScripts);
   return {
     draw: createNonce,
     async reserve({ internId, nonce, signingInput }) {

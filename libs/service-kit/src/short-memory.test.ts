@@ -1,0 +1,53 @@
+import { expect, test, vi } from 'vitest';
+import { shortMemory } from './short-memory.ts';
+
+function asking(answer: (key: string) => Promise<object>, ttlMs = 60_000) {
+  const ask = vi.fn(answer);
+  const lookups: boolean[] = [];
+  const find = shortMemory({ ttlMs, entriesMax: 10, ask, onLookup: (hit) => lookups.push(hit) });
+  return { ask, find: async (key: string) => find(key), lookups };
+}
+
+test('an answer stands for the next question, for each key', async () => {
+  const { ask, find, lookups } = asking(async (key) => ({ key }));
+  expect(await find('a')).toBe(await find('a'));
+  expect(await find('b')).toEqual({ key: 'b' });
+  expect(ask.mock.calls).toEqual([['a'], ['b']]);
+  expect(lookups).toEqual([false, true, false]);
+});
+
+test('an answer stands no longer than its time, counted from the question', async () => {
+  const asked = Promise.withResolvers<object>();
+  const { ask, find } = asking(() => asked.promise, 50);
+  const first = find('a');
+  const start = performance.now();
+  await vi.waitFor(() => expect(performance.now() - start).toBeGreaterThan(60), { interval: 5 });
+  asked.resolve({});
+  await first;
+  await find('a');
+  expect(ask).toHaveBeenCalledTimes(2);
+});
+
+test('many who ask at once share one question and its failure, which is not kept', async () => {
+  let down = true;
+  const { ask, find } = asking(async () => {
+    if (down) throw new Error('down');
+    return {};
+  });
+  const outcomes = await Promise.allSettled([find('a'), find('a'), find('a')]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  expect(ask).toHaveBeenCalledTimes(1);
+  down = false;
+  expect(await find('a')).toEqual({});
+});
+
+test('a question that throws before it waits is a failure like another', async () => {
+  let down = true;
+  const { find } = asking(() => {
+    if (down) throw new Error('down');
+    return Promise.resolve({});
+  });
+  await expect(find('a')).rejects.toThrow('down');
+  down = false;
+  expect(await find('a')).toEqual({});
+});
