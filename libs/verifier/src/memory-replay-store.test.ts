@@ -110,6 +110,16 @@ test('goes on through a step back within the tolerance', () => {
   expect(() => spend(2)).not.toThrow();
 });
 
+test('refuses a clock that goes back in small steps', () => {
+  const { spend, seconds } = world();
+  seconds(100);
+  spend(1);
+  seconds(98);
+  spend(2);
+  seconds(97);
+  expect(() => spend(3)).toThrow(expect.objectContaining({ code: 'replay_store_unsafe' }));
+});
+
 test('refuses a proof stamped ahead of its clock', () => {
   const { spend, seconds } = world();
   seconds(10);

@@ -40,10 +40,12 @@ test('passes a flood of proofs under unknown keys on at most once per cool-down'
   const { state, verify } = world();
   await verify();
   const stranger = createTestSigner({ internId: 'int_1' });
-  const flood = () => Promise.allSettled(Array.from({ length: 200 }, () => verify(stranger)));
-  for (const verdict of await flood()) {
-    expect(verdict).toMatchObject({ status: 'rejected', reason: { code: 'signature_invalid' } });
-  }
+  const flood = async (): Promise<void> => {
+    for (const verdict of await Promise.allSettled(Array.from({ length: 200 }, () => verify(stranger)))) {
+      expect(verdict).toMatchObject({ status: 'rejected', reason: { code: 'signature_invalid' } });
+    }
+  };
+  await flood();
   expect(state.fetches).toBe(1);
   state.nowMs = 10_000;
   await flood();

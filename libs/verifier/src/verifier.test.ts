@@ -266,6 +266,13 @@ describe('order of judgement', () => {
     },
   );
 
+  test.each([NOW - 61, NOW + 3])('the store does not hear of a proof stamped %i', async (timestamp) => {
+    const replay = spyStore();
+    const { verifier, request } = world({ replay });
+    await expect(verifier.verify(request({ timestamp }))).rejects.toThrow(ProofError);
+    expect(replay.spends).toBe(0);
+  });
+
   test('the store is asked last, about nothing but what the signer signed', async () => {
     const replay = spyStore();
     const { verifier, request } = world({ replay });
@@ -345,6 +352,7 @@ describe("the caller's mistakes are TypeErrors, before any input is read", () =>
     ['a Headers object', { rawHeaders: new Headers() }],
     ["node's joined headers", { rawHeaders: { host: 'a' } }],
     ['a list of pairs', { rawHeaders: [['host', 'a']] }],
+    ['lists of values', { rawHeaders: ['host', ['a']] }],
     ['half a pair', { rawHeaders: ['host'] }],
     ['no method', { method: undefined }],
     ['no target', { target: undefined }],

@@ -9,7 +9,7 @@ import {
   type ProofErrorCode,
   type VerifiedProof,
 } from '@ori/verifier';
-import { requireProof } from '@ori/verifier/express';
+import { type ProvenRequest, requireProof } from '@ori/verifier/express';
 import { requireProof as requireFetchProof } from '@ori/verifier/fetch';
 import { redisReplayStore } from '@ori/verifier/redis';
 import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
@@ -26,7 +26,7 @@ express().post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_000_000 }
 });
 
 const guard = requireProof(verifier, { bodyBytesMax: 1_000_000 });
-createServer((req, res) => guard(req, res, () => res.end()));
+createServer((req: ProvenRequest, res) => guard(req, res, () => res.end(req.proof?.user)));
 createServer(async (req) => {
   const { method, url: target, rawHeaders } = req;
   const open = verifier.begin({ method, target, rawHeaders });

@@ -1,0 +1,21 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { requireProof } from '../../libs/verifier/src/express.ts';
+import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
+import { memoryReplayStore } from '../../libs/verifier/src/memory-replay-store.ts';
+import { createVerifier } from '../../libs/verifier/src/verifier.ts';
+
+/** What the test that forks this daemon gives it. */
+export interface DaemonTask {
+  readonly internId: string;
+  readonly jwks: unknown;
+}
+
+// A daemon with a memory store, in a process of its own so that it can be killed. Tells its port.
+process.once('message', ({ internId, jwks }: DaemonTask) => {
+  const keys = createLocalKeySet(jwks);
+  const verifier = createVerifier({ internId, keys, replay: memoryReplayStore(), clockToleranceSeconds: 0 });
+  const guard = requireProof(verifier, { bodyBytesMax: 1000 });
+  const server = createServer((request, response) => guard(request, response, () => response.end('{}')));
+  server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+});
