@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '@ori/store';
+import { managementQueries } from '@ori/store';
+import {
+  addMember,
+  addSubject,
+  createApiKey,
+  createIntern,
+  createOrganization,
+  createUser,
+  createWorkspace,
+  disableApiKey,
+  setIcon,
+} from '@ori/store/admin';
+import type { TestIssuer } from '../../../env/issuer.ts';
+import { createTestCredential } from '../world.ts';
+
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+export interface Workspace {
+  readonly id: string;
+  readonly organization: string;
+  readonly isDefault: boolean;
+  readonly inProgramme: boolean;
+}
+
+/** Something that belongs to somebody; `workspace` null: to every workspace of its organization. */
+export interface Owned {
+  readonly id: string;
+  readonly organization: string;
+  readonly workspace: string | null;
+}
+
+/** Who asks, and what the rules of the interface look at. Nothing here is asked of the code under test. */
+export interface Principal {
+  readonly name: string;
+  readonly bearer: string | null;
+  readonly kind: 'nobody' | 'api' | 'intern' | 'management' | 'session';
+  readonly organization?: string;
+  /** The workspaces whose interns it may see. */
+  readonly workspaces: readonly string[];
+  readonly intern?: string;
+  readonly scopes?: readonly string[];
+}
+
+export interface Cast {
+  readonly workspaces: readonly Workspace[];
+  readonly interns: readonly Owned[];
+  readonly credentials: readonly Owned[];
+  readonly guardrails: readonly Owned[];
+  readonly keyHashes: readonly Owned[];
+  readonly members: readonly Owned[];
+  readonly principals: readonly Principal[];
+}
+
+type Grown = { -readonly [Name in keyof Cast]: Cast[Name][number][] };
+
+/** Two organizations with two workspaces each, one of them outside the programme, and everything in each. */
+export async function createCast(store: Database, management: Database, issuer: TestIssuer): Promise<Cast> {
+  const cast: Grown = {
+    workspaces: [],
+    interns: [],
+    credentials: [],
+    guardrails: [],
+    keyHashes: [],
+    members: [],
+    principals: [
+      { name: 'no bearer', bearer: null, kind: 'nobody', workspaces: [] },
+      { name: 'an unknown key', bearer: `sk-ori-v1-${'0'.repeat(64)}`, kind: 'nobody', workspaces: [] },
+      {
+        name: 'a session of nobody',
+        bearer: await issuer.token({ subject: 'nobody', scope: 'interns' }),
+        kind: 'session',
+        workspaces: [],
+        scopes: ['interns'],
+      },
+    ],
+  };
+  for (const name of ['A', 'B']) await addOrganization(cast, name, store, management, issuer);
+  return cast;
+}
+
+async function addOrganization(
+  cast: Grown,
+  name: string,
+  store: Database,
+  management: Database,
+  issuer: TestIssuer,
+): Promise<void> {
+  const { id: organization } = await createOrganization(store, { name });
+  const { id: userId } = await createUser(store, { name });
+  const subject = `subject-${userId}`;
+  await addSubject(store, { userId, issuer: issuer.url, subject });
+  cast.members.push({ id: userId, organization, workspace: null });
+  const visible: string[] = [];
+
+  for (const [index, inProgramme] of [true, true, false].entries()) {
+    const isDefault = index === 0;
+    const { id: workspace } = await createWorkspace(store, {
+      organizationId: organization,
+      name,
+      inProgramme,
+      isDefault,
+    });
+    cast.workspaces.push({ id: workspace, organization, isDefault, inProgramme });
+    if (index < 2) await addMember(store, { workspaceId: workspace, userId });
+    if (index < 2 && inProgramme) visible.push(workspace);
+    await furnish(
+      cast,
+      { organization, workspace, inProgramme, label: `${name}${index}` },
+      store,
+      management,
+    );
+  }
+  cast.credentials.push({
+    id: await createTestCredential(store, { organizationId: organization } as never, { workspace_id: null }),
+    organization,
+    workspace: null,
+  });
+  for (const scope of ['interns', 'vault:read', 'interns vault:read']) {
+    cast.principals.push({
+      name: `a session of ${name} (${scope})`,
+      bearer: await issuer.token({ subject, scope }),
+      kind: 'session',
+      workspaces: visible,
+      scopes: scope.split(' '),
+    });
+  }
+  const managing = await createApiKey(store, { kind: 'management', name, organizationId: organization });
+  cast.principals.push({
+    name: `management key of ${name}`,
+    bearer: managing.key,
+    kind: 'management',
+    organization,
+    workspaces: [],
+  });
+  const disabled = await createApiKey(store, { kind: 'management', name, organizationId: organization });
+  await disableApiKey(store, { hash: disabled.hash });
+  cast.principals.push({
+    name: `disabled management key of ${name}`,
+    bearer: disabled.key,
+    kind: 'nobody',
+    workspaces: [],
+  });
+}
+
+async function furnish(
+  cast: Grown,
+  {
+    organization,
+    workspace,
+    inProgramme,
+    label,
+  }: { organization: string; workspace: string; inProgramme: boolean; label: string },
+  store: Database,
+  management: Database,
+): Promise<void> {
+  const owner = { organization, workspace };
+  const { id: intern } = await createIntern(store, { workspaceId: workspace, name: label });
+  await setIcon(store, { internId: intern, mediaType: 'image/png', bytes: PNG });
+  cast.interns.push({ id: intern, ...owner });
+  cast.credentials.push({
+    id: await createTestCredential(store, { organizationId: organization, workspaceId: workspace } as never),
+    ...owner,
+  });
+  const guardrail = await managementQueries(management).createGuardrail(
+    { organizationId: organization },
+    workspace,
+    { name: label },
+  );
+  cast.guardrails.push({ id: guardrail?.id ?? randomUUID(), ...owner });
+
+  const workspaces = inProgramme ? [workspace] : [];
+  const ordinary = await createApiKey(store, { kind: 'api', name: label, workspaceId: workspace });
+  cast.keyHashes.push({ id: ordinary.hash, ...owner });
+  cast.principals.push({
+    name: `key of ${label}`,
+    bearer: ordinary.key,
+    kind: 'api',
+    organization,
+    workspaces,
+  });
+  const own = await createApiKey(store, {
+    kind: 'api',
+    name: label,
+    workspaceId: workspace,
+    internId: intern,
+  });
+  cast.principals.push({
+    name: `intern's key of ${label}`,
+    bearer: own.key,
+    kind: 'intern',
+    organization,
+    workspaces,
+    intern,
+  });
+  const disabled = await createApiKey(store, { kind: 'api', name: label, workspaceId: workspace });
+  await disableApiKey(store, { hash: disabled.hash });
+  cast.principals.push({
+    name: `disabled key of ${label}`,
+    bearer: disabled.key,
+    kind: 'nobody',
+    workspaces: [],
+  });
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { type ManagementWorld, startManagementWorld } from '../world.ts';
+import { type Cast, createCast } from './cast.ts';
+import { DropTenantPredicate } from './drop-tenant-predicate.ts';
+import { type Trial, trialsOf, type Verdict } from './oracle.ts';
+
+interface Cell {
+  readonly principal: string;
+  readonly trial: string;
+  readonly expected: Verdict;
+  readonly actual: Verdict;
+  readonly text: string;
+}
+
+/** Every principal tries every operation on every resource. */
+async function runMatrix(
+  world: ManagementWorld,
+  cast: Cast,
+  trials: readonly Trial[],
+): Promise<readonly Cell[]> {
+  const cells: Cell[] = [];
+  for (const principal of cast.principals) {
+    const mine = trials.map((trial) => ({ trial, expected: trial.expect(principal) }));
+    for (const { trial, expected } of mine) {
+      if (expected.status === 0) continue; // its owner would really delete it
+      const { status, json, text } = await world.call({ ...trial.call, bearer: principal.bearer });
+      const ids = expected.ids && json?.data?.map((row: { id: string }) => row.id).sort();
+      cells.push({
+        principal: principal.name,
+        trial: trial.name,
+        expected,
+        actual: ids === undefined ? { status } : { status, ids },
+        text,
+      });
+    }
+  }
+  return cells;
+}
+
+const wrong = (cells: readonly Cell[]) =>
+  cells.filter(({ expected, actual }) => JSON.stringify(expected) !== JSON.stringify(actual));
+
+describe('principal x resource x operation', () => {
+  it('gives each what the interface says, and no row of a neighbour', { timeout: 240_000 }, async () => {
+    await using world = await startManagementWorld();
+    const cast = await createCast(world.store, world.store, world.issuer);
+    const cells = await runMatrix(world, cast, trialsOf(cast));
+    console.log(`matrix: ${cells.length} cells of ${cast.principals.length} principals`);
+    expect(cells.length).toBeGreaterThanOrEqual(2000);
+    expect(wrong(cells)).toEqual([]);
+  });
+
+  it('shows no row of a neighbour to a query layer that forgot the tenant', {
+    timeout: 240_000,
+  }, async () => {
+    const forgetful = new DropTenantPredicate();
+    await using world = await startManagementWorld({
+      wrap: (database) => ({ ...database, kysely: database.kysely.withPlugin(forgetful) }),
+    });
+    const cast = await createCast(world.store, world.store, world.issuer);
+    const cells = await runMatrix(world, cast, trialsOf(cast));
+    expect(forgetful.dropped).toBeGreaterThan(500);
+    const leaks = cells.filter(({ principal, text }) => {
+      const who = cast.principals.find(({ name }) => name === principal);
+      const foreign = [
+        ...cast.interns,
+        ...cast.credentials,
+        ...cast.guardrails,
+        ...cast.keyHashes,
+        ...cast.members,
+      ].filter(
+        (owned) =>
+          owned.organization !== who?.organization && !who?.workspaces.includes(owned.workspace ?? ''),
+      );
+      // A refusal may repeat an id that the request itself named.
+      return /^\{"data"/.test(text) && foreign.some(({ id }) => text.includes(id));
+    });
+    expect(leaks).toEqual([]);
+    expect(cells.filter(({ actual }) => actual.status >= 500)).toEqual([]);
+  });
+});

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import type { ApiCall } from '../world.ts';
+import type { Cast, Owned, Principal } from './cast.ts';
+
+/** What the rules of the interface say of one cell: a status, and for a list the ids that it holds, in no order. */
+export interface Verdict {
+  readonly status: number;
+  readonly ids?: readonly string[];
+}
+
+/** One operation on one resource, and what it should come to for a principal. */
+export interface Trial {
+  readonly name: string;
+  readonly call: Omit<ApiCall, 'bearer'>;
+  readonly expect: (principal: Principal) => Verdict;
+}
+
+/** Who is let in to an operation at all, from the tables of the interface; undefined: come in. */
+function refusedReader(principal: Principal): number | undefined {
+  if (principal.kind === 'nobody' || principal.kind === 'management') return 401;
+  if (principal.kind === 'session' && !principal.scopes?.includes('interns')) return 403;
+  return principal.workspaces.length === 0 ? 404 : undefined;
+}
+const refusedManager = (principal: Principal, lists403: boolean): number | undefined => {
+  if (principal.kind === 'management') return undefined;
+  return principal.kind === 'nobody' || !lists403 ? 401 : 403;
+};
+
+/** Every operation of the interface on every resource of the cast, and on some that do not exist. */
+export function trialsOf(cast: Cast): readonly Trial[] {
+  const nowhere: Owned = { id: 'ws_nowhere', organization: 'none', workspace: null };
+  const unknown: Owned = { id: randomUUID(), organization: 'none', workspace: 'none' };
+  const places = [undefined, ...cast.workspaces, { ...nowhere, isDefault: false, inProgramme: false }];
+  const trials: Trial[] = [];
+  const query = (place: { id: string } | undefined) =>
+    place === undefined ? '' : `?workspace_id=${place.id}`;
+
+  for (const place of places) {
+    trials.push({
+      name: `list interns ${place?.id ?? ''}`,
+      call: { path: `/interns${query(place)}` },
+      expect: (principal) => {
+        const refused = refusedReader(principal);
+        if (refused !== undefined) return { status: refused };
+        if (principal.kind === 'intern') return { status: 404 };
+        if (place !== undefined && !principal.workspaces.includes(place.id)) return { status: 404 };
+        const wanted = place === undefined ? principal.workspaces : [place.id];
+        return {
+          status: 200,
+          ids: idsOf(cast.interns.filter(({ workspace }) => wanted.includes(workspace ?? ''))),
+        };
+      },
+    });
+    const inPlace = (principal: Principal, all: readonly Owned[]): Verdict => {
+      const chosen = cast.workspaces.find(
+        ({ id, organization, isDefault }) =>
+          organization === principal.organization && (place === undefined ? isDefault : id === place.id),
+      );
+      if (chosen === undefined) return { status: 400 };
+      const mine = all.filter(({ organization }) => organization === principal.organization);
+      return {
+        status: 200,
+        ids: idsOf(mine.filter(({ workspace }) => workspace === null || workspace === chosen.id)),
+      };
+    };
+    for (const [path, all] of [
+      ['/byok', cast.credentials],
+      ['/guardrails', cast.guardrails],
+    ] as const) {
+      trials.push({
+        name: `list ${path} ${place?.id ?? ''}`,
+        call: { path: `${path}${query(place)}` },
+        expect: (principal) => {
+          const refused = refusedManager(principal, false);
+          return refused === undefined ? inPlace(principal, all) : { status: refused };
+        },
+      });
+    }
+  }
+
+  for (const intern of [...cast.interns, { ...unknown, id: 'int_unknown' }]) {
+    trials.push({
+      name: `icon of ${intern.id}`,
+      call: { path: `/interns/${intern.id}/icon` },
+      expect: (principal) => {
+        const refused = refusedReader(principal);
+        if (refused !== undefined) return { status: refused };
+        const seen = principal.workspaces.includes(intern.workspace ?? '');
+        return { status: seen && (principal.intern ?? intern.id) === intern.id ? 200 : 404 };
+      },
+    });
+  }
+
+  const onOwn =
+    (owned: Owned, lists403: boolean, found: number) =>
+    (principal: Principal): Verdict => {
+      const refused = refusedManager(principal, lists403);
+      if (refused !== undefined) return { status: refused };
+      return { status: owned.organization === principal.organization ? found : 404 };
+    };
+  for (const credential of [...cast.credentials, unknown]) {
+    const call = { method: 'PATCH', path: `/byok/${credential.id}`, json: { name: 'renamed' } };
+    trials.push({ name: `change credential ${credential.id}`, call, expect: onOwn(credential, true, 200) });
+  }
+
+  for (const guardrail of [...cast.guardrails, unknown]) {
+    const path = `/guardrails/${guardrail.id}`;
+    const plain = onOwn(guardrail, false, 200);
+    trials.push({ name: `get ${path}`, call: { path }, expect: plain });
+    trials.push({
+      name: `change ${path}`,
+      call: { method: 'PATCH', path, json: { name: 'renamed' } },
+      expect: plain,
+    });
+    for (const [segment, member, targets] of [
+      ['keys', 'key_hashes', cast.keyHashes],
+      ['members', 'member_user_ids', cast.members],
+    ] as const) {
+      const at = `${path}/assignments/${segment}`;
+      trials.push({ name: `list ${at}`, call: { path: at }, expect: plain });
+      for (const target of targets) {
+        const json = { [member]: [target.id] };
+        trials.push({
+          name: `assign ${at} to ${target.id}`,
+          call: { method: 'POST', path: at, json },
+          expect: (principal) => {
+            const verdict = plain(principal);
+            if (verdict.status !== 200) return verdict;
+            return { status: target.organization === principal.organization ? 200 : 400 };
+          },
+        });
+        trials.push({
+          name: `unassign ${at} from ${target.id}`,
+          call: { method: 'POST', path: `${at}/remove`, json },
+          expect: plain,
+        });
+      }
+    }
+    const kept = onOwn(guardrail, false, 0);
+    trials.push({
+      name: `delete ${path}, but for its owner`,
+      call: { method: 'DELETE', path },
+      expect: kept,
+    });
+  }
+  return trials;
+}
+
+function idsOf(all: readonly Owned[]): string[] {
+  return all.map(({ id }) => id).sort();
+}
