@@ -17,10 +17,13 @@ beforeEach(async () => {
   return () => home[Symbol.asyncDispose]();
 });
 
-async function sign({ state }: RunningStandalone): Promise<Response> {
-  const { stdout } = await home.token('--user', 'ada');
+async function sign(
+  { state }: RunningStandalone,
+  { user = 'ada', internId = state.internId } = {},
+): Promise<Response> {
+  const { stdout } = await home.token('--user', user);
   const bodySha256 = createHash('sha256').update(BODY).digest('hex');
-  return fetch(`${state.baseUrl}/interns/${state.internId}/daemon/sign`, {
+  return fetch(`${state.baseUrl}/interns/${internId}/daemon/sign`, {
     method: 'POST',
     headers: { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' },
     body: JSON.stringify({ bodySha256, route: { method: 'POST', path: '/api/invoke' } }),
@@ -94,6 +97,24 @@ describe('with ORI_DATABASE_URL', () => {
     expect((await sign(second)).status).toBe(200);
     const [row] = await query(database.url, 'select count(*)::int as organizations from organizations');
     expect(row).toEqual({ organizations: 4 });
+  });
+
+  it('lets grace sign for the intern of her organization, and alan for none: his workspace is outside', async () => {
+    await using database = await createDatabase({ migrated: false });
+    await using standalone = await home.start({ ORI_DATABASE_URL: database.url });
+    const interns = await query(database.url, 'select id, name from interns');
+    const idOf = (name: string) => String(interns.find((intern) => intern['name'] === name)?.['id']);
+    expect((await sign(standalone, { user: 'grace', internId: idOf('flowmatic') })).status).toBe(200);
+    const refused = await sign(standalone, { user: 'alan', internId: idOf('bombe') });
+    expect(refused.status).toBe(404);
+    await query(database.url, 'update workspaces set in_programme = true');
+    await vi.waitFor(
+      async () => {
+        const allowed = await sign(standalone, { user: 'alan', internId: idOf('bombe') });
+        expect(allowed.status).toBe(200);
+      },
+      { timeout: 10_000, interval: 200 },
+    );
   });
 
   it('refuses a database that holds something else, and writes nothing into it', async () => {

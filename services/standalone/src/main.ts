@@ -10,6 +10,9 @@ import { PortTaken } from './reserve-port.ts';
 import { signIn } from './sign-in.ts';
 import { type Standalone, startStandalone } from './standalone.ts';
 
+/** The CLI's own default. */
+const DEFAULT_BASE_URL = 'http://127.0.0.1:8080/v1';
+
 /** Failures that say what to do; anything else is a defect, and is shown with its stack. */
 const EXPECTED = [
   ConfigError,
@@ -30,6 +33,7 @@ async function run(): Promise<void> {
     await standalone.stop();
     throw error;
   });
+  invite(standalone);
   console.log(`ready: ${standalone.state.baseUrl}`);
 }
 
@@ -61,6 +65,16 @@ async function proveFirst({ state, acceptsFromMs }: Standalone): Promise<void> {
   console.log('The same request again: 401 nonce_replayed.\n');
 }
 
+/** What to type next, in another terminal. */
+function invite({ state: { baseUrl, daemonUrl, internId } }: Standalone): void {
+  const address = baseUrl === DEFAULT_BASE_URL ? '' : `  export ORI_BASE_URL=${baseUrl}\n`;
+  console.log(`Now you, in another terminal:
+
+${address}  npx ori login --oidc
+  npx ori call ${internId} /api/invoke --daemon ${daemonUrl} --data '{"prompt":"hello"}'
+`);
+}
+
 function stopOnSignal(standalone: Standalone): void {
   let stopping = false;
   const stop = () => {
@@ -69,8 +83,7 @@ function stopOnSignal(standalone: Standalone): void {
     stopping = true;
     standalone.stop().then(() => process.exit(0), fail);
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
 }
 
 function fail(error: unknown): never {

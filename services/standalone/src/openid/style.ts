@@ -3,7 +3,7 @@ export const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2430; --quiet: #5b6675; --paper: #f4f5f7; --card: #fff; --line: #d9dee5; --accent: #1d4ed8; --on-accent: #fff; --bad: #b42318; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8ecf2; --quiet: #a3adba; --paper: #12161c; --card: #1b2129; --line: #323b47; --accent: #8ab4ff; --on-accent: #0b1a38; --bad: #ffa198; } }
 * { box-sizing: border-box; }
-body { margin: 0; padding: 3rem 1rem; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+body { margin: 0; padding: 2rem 1rem; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 header, main { max-width: 28rem; margin: 0 auto; }
 header { padding: 0 .25rem 1rem; font-weight: 600; }
 main { padding: 1.75rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: 0 1px 2px rgb(0 0 0 / .06), 0 8px 24px rgb(0 0 0 / .06); }
@@ -17,7 +17,7 @@ ul { margin: 0 0 1.5rem; padding: 0; list-style: none; }
 code { font: .95em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 .members { margin: 0; }
 .members li + li { margin-top: .6rem; }
-.scopes li { padding: .6rem 0; border-top: 1px solid var(--line); }
+.scopes li { padding: .5rem 0; border-top: 1px solid var(--line); }
 .scopes li:last-child { border-bottom: 1px solid var(--line); }
 .scopes .quiet { display: block; }
 .problem { padding: .6rem .8rem; border-left: 3px solid var(--bad); color: var(--bad); }

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Secret } from '@ori/service-kit/secret';
+import { StoreUnavailable } from '@ori/store';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { loadStandaloneConfig } from './config.ts';
+import { RedisUnreachable } from './open-replay.ts';
+import { PortTaken, reservePort } from './reserve-port.ts';
+import { startStandalone } from './standalone.ts';
+import { readState } from './state-file.ts';
+
+const CONFIG = loadStandaloneConfig({ ORI_PORT: '0' });
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'ori-standalone-'));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+/** Node forgets a closed listener a moment after it closed. */
+function expectListeners(count: number): Promise<void> {
+  return vi.waitFor(() => {
+    const resources = process.getActiveResourcesInfo();
+    expect(resources.filter((kind) => kind === 'TCPServerWrap')).toHaveLength(count);
+  });
+}
+
+it('leaves nothing running and no state file when the database is not there', async () => {
+  const databaseUrl = new Secret('postgres://127.0.0.1:1/nowhere');
+  await expect(startStandalone({ ...CONFIG, databaseUrl }, home)).rejects.toThrow(StoreUnavailable);
+  await expectListeners(0);
+  expect(readState(home)).toBeUndefined();
+});
+
+it('gives up in time when Redis is not there', async () => {
+  const redisUrl = new Secret('redis://127.0.0.1:1');
+  await expect(startStandalone({ ...CONFIG, redisUrl }, home)).rejects.toThrow(RedisUnreachable);
+  await expectListeners(0);
+});
+
+it('finds out that the port is taken before anything is started', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  try {
+    await new Promise((resolve) => other.once('listening', resolve));
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    await expect(startStandalone({ ...CONFIG, port }, home)).rejects.toThrow(PortTaken);
+    await expectListeners(1);
+  } finally {
+    other.close();
+  }
+});
+
+it('reserves the port that is asked for, and a free one for 0', async () => {
+  const chosen = await reservePort('127.0.0.1', 0);
+  expect(chosen).toBeGreaterThan(0);
+  expect(await reservePort('127.0.0.1', chosen)).toBe(chosen);
+});
