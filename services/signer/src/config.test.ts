@@ -68,5 +68,7 @@ test('an http issuer beyond loopback takes a name that shows it', () => {
 
 test('the README holds the table of the environment as the code has it', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  expect(readme).toContain(renderConfigTable('SIGNER', SIGNER_SPEC));
+  // The formatter aligns the columns.
+  const unaligned = (text: string) => text.replace(/[ -]+/g, '');
+  expect(unaligned(readme)).toContain(unaligned(renderConfigTable('SIGNER', SIGNER_SPEC)));
 });

@@ -3,15 +3,27 @@ import { z } from 'zod';
 import type { Grant } from './require-scope.ts';
 import { SigningError } from './signing-error.ts';
 
-const signingRequest = z.strictObject({
-  bodySha256: z.string().refine(isBodySha256),
-  route: z
-    .strictObject({
-      method: z.literal(PROOF_METHOD),
-      path: z.string().refine(isPath),
-    })
-    .optional(),
-});
+/** The body of a signing request. The patterns are for its description: what judges is `refine`. */
+export const signingRequest = z
+  .strictObject({
+    bodySha256: z.string().refine(isBodySha256).meta({
+      pattern: '^[0-9a-f]{64}$',
+      description: 'SHA-256 of the exact bytes that will be sent to the daemon, in lower-case hex.',
+      example: '8a44725210b9dcd4fefd9f0eca07b70ae45e69274a3105fb25eb426a2cf8bbf4',
+    }),
+    route: z
+      .strictObject({
+        method: z.literal(PROOF_METHOD),
+        path: z.string().refine(isPath).meta({
+          pattern: '^/[!"$->@-~]{0,2047}$',
+          description: 'Percent-encoded path as it will be sent, without origin or query.',
+          example: '/api/invoke',
+        }),
+      })
+      .optional()
+      .meta({ description: 'The daemon request that the proof is for; with it comes a v2 proof.' }),
+  })
+  .meta({ id: 'SigningRequest' });
 
 type SigningRequestBody = z.infer<typeof signingRequest>;
 
@@ -39,7 +51,7 @@ export type Order = SigningOrder;
 export function readRequest(grant: Grant, body: Uint8Array): Order {
   const text = decode(body);
   const parsed = signingRequest.safeParse(parse(text));
-  if (!parsed.success) throw invalid('not of the shape of a signing request', parsed.error);
+  if (!parsed.success) throw invalid('not of the shape of a signing request');
   const membersRead = parsed.data.route === undefined ? 1 : 4;
   if (countMembers(text) !== membersRead) throw invalid('a member is given twice');
   return new SigningOrder(grant, parsed.data);
@@ -48,16 +60,16 @@ export function readRequest(grant: Grant, body: Uint8Array): Order {
 function decode(body: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-  } catch (cause) {
-    throw invalid('not UTF-8', cause);
+  } catch {
+    throw invalid('not UTF-8');
   }
 }
 
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw invalid('not JSON', cause);
+  } catch {
+    throw invalid('not JSON');
   }
 }
 
@@ -69,4 +81,5 @@ function countMembers(json: string): number {
   return json.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
 }
 
-const invalid = (message: string, cause?: unknown) => new SigningError('invalid_body', message, { cause });
+/** Without the parser's own error as its cause: that one quotes the body, and causes are logged. */
+const invalid = (message: string) => new SigningError('invalid_body', message);

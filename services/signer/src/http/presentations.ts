@@ -7,7 +7,7 @@ import { SIGNING_SCOPE } from '../core/require-scope.ts';
 import { SigningError, type SigningErrorCode } from '../core/signing-error.ts';
 
 /** What the caller is told: the interface's signing error table. */
-const PRESENTATIONS = {
+export const PRESENTATIONS = {
   regional_host_refused: {
     status: 403,
     message: 'Requests addressed to a regional hostname are refused for intern operations.',

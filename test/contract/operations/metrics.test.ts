@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { inLanes } from '../../env/in-lanes.ts';
+import { useSignerWorld, V1_BODY } from '../signer-world.ts';
+
+const world = await useSignerWorld({ environment: { TURNS_PER_USER: '3' } });
+const readme = readFileSync(new URL('../../../services/signer/README.md', import.meta.url), 'utf8');
+
+async function samples(): Promise<Map<string, number>> {
+  const { text } = await world.page('/metrics');
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [
+      line.slice(0, line.lastIndexOf(' ')),
+      Number(line.slice(line.lastIndexOf(' ') + 1)),
+    ]),
+  );
+}
+
+test('what happens is counted: proofs by version, refusals by reason', async () => {
+  await world.sign();
+  await world.sign({ body: V1_BODY });
+  await world.sign({ bearer: null });
+  await world.sign({ bearer: world.tenants.apiKey });
+  await world.sign({ body: '{}' });
+  await world.sign({ internId: 'nobody' });
+  await world.sign();
+  await world.sign();
+  const counted = await samples();
+  expect(counted.get('signer_proofs_issued_total{version="v2"}')).toBe(2);
+  expect(counted.get('signer_proofs_issued_total{version="v1"}')).toBe(1);
+  for (const reason of [
+    'bearer_refused',
+    'personal_identity_required',
+    'invalid_body',
+    'not_found',
+    'rate_limited',
+  ]) {
+    expect(counted.get(`signer_refusals_total{reason="${reason}"}`), reason).toBe(1);
+  }
+});
+
+test('the series stay as they are, whatever is asked for', async () => {
+  const before = [...(await samples()).keys()].filter((name) => name.startsWith('signer_'));
+  await inLanes(500, 16, async () => {
+    const random = randomBytes(6).toString('hex');
+    await world.http
+      .ask({ method: random.replace(/\d/g, '').toUpperCase().slice(0, 3) || 'GET', path: `/${random}` })
+      .catch(() => undefined);
+    await world.http.ask({
+      method: 'POST',
+      path: `/v1/interns/${random}/daemon/sign`,
+      headers: ['Authorization', `Bearer ${random}`],
+    });
+  });
+  const after = await samples();
+  expect([...after.keys()].filter((name) => name.startsWith('signer_'))).toEqual(before);
+  const routes = new Set([...after.keys()].flatMap((name) => /route="([^"]*)"/.exec(name)?.[1] ?? []));
+  expect([...routes].sort()).toEqual(['/v1/interns/{internId}/daemon/sign', 'other']);
+});
+
+test('the README documents every metric and every reason, and no other', async () => {
+  const names = [...(await samples()).keys()]
+    .map((name) => name.replace(/\{.*/, ''))
+    .filter((name) => name.startsWith('signer_'));
+  const documented = [...readme.matchAll(/^\| `(signer_\w+)` +\|/gm)].map((match) => match[1]);
+  expect(documented.sort()).toEqual([...new Set(names)].sort());
+  const reasons = [...(await samples()).keys()].flatMap(
+    (name) => /^signer_refusals_total\{reason="(\w+)"\}/.exec(name)?.[1] ?? [],
+  );
+  const listed = [...(/^Reasons: (.*)\.$/m.exec(readme)?.[1] ?? '').matchAll(/`(\w+)`/g)].map(
+    (match) => match[1],
+  );
+  expect(listed.sort()).toEqual(reasons.sort());
+});

@@ -1,0 +1,137 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, rename } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { head, openConnection } from '../raw-connection.ts';
+import { startSignerWorld, V2_BODY } from '../signer-world.ts';
+
+const main = join(import.meta.dirname, '../../../services/signer/src/main.ts');
+
+const environment = {
+  SIGNER_DATABASE_URL: 'postgres://signer:hidden@127.0.0.1:1/ori',
+  SIGNER_REDIS_URL: 'redis://:hidden@127.0.0.1:1',
+  SIGNER_ISSUER: 'http://127.0.0.1:1',
+  SIGNER_AUDIENCE: 'https://api.ori.test/v1',
+  SIGNER_KEK_FILE: '/nonexistent/kek.json',
+  SIGNER_AUDIT_FILE: '/nonexistent/audit.jsonl',
+  SIGNER_PORT: '0',
+  SIGNER_OPS_PORT: '0',
+};
+
+/** Runs the signer's main program to its end. */
+async function run(args: string[], env: Record<string, string>) {
+  const outcome = await promisify(execFile)(process.execPath, [main, ...args], {
+    env: { PATH: process.env['PATH'], ...env },
+  }).catch((error: { code: number; stdout: string; stderr: string }) => error);
+  return { code: 'code' in outcome ? outcome.code : 0, stdout: outcome.stdout, stderr: outcome.stderr };
+}
+
+test('check-config names everything that is wrong at once and exits with 2', async () => {
+  const outcome = await run(['check-config'], { ...environment, SIGNER_PORT: 'x', SIGNER_PROT: '1' });
+  expect(outcome).toMatchObject({ code: 2, stdout: '' });
+  expect(outcome.stderr).toMatch(/SIGNER_PORT: .*got "x"/);
+  expect(outcome.stderr).toMatch(/SIGNER_PROT: unknown name, did you mean SIGNER_PORT\?/);
+  expect(outcome.stderr).not.toContain('hidden');
+});
+
+test('check-config reads the key-encryption keys too', async () => {
+  const outcome = await run(['check-config'], environment);
+  expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('SIGNER_KEK_FILE: cannot read') });
+});
+
+test('check-config is content with a usable environment, and starts nothing', async () => {
+  await using world = await startSignerWorld();
+  expect(await run(['check-config'], world.environment)).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('an unknown command exits with 64, an audit file that cannot be opened with 1', async () => {
+  expect(await run(['migrate'], environment)).toMatchObject({ code: 64 });
+  await using world = await startSignerWorld();
+  const env = {
+    ...world.environment,
+    SIGNER_PORT: '0',
+    SIGNER_OPS_PORT: '0',
+    SIGNER_AUDIT_FILE: '/nonexistent/x',
+  };
+  expect(await run([], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('audit') });
+});
+
+test('SIGTERM ends requests under way, accepts no more, and exits with 0', async () => {
+  await using world = await startSignerWorld();
+  const env = { ...world.environment, SIGNER_PORT: '0', SIGNER_OPS_PORT: '0' };
+  const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], ...env } });
+  const exited = once(child, 'exit');
+  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+  const { url, opsUrl } = JSON.parse(line) as { url: string; opsUrl: string };
+  await using connection = await openConnection(url);
+  await using idle = await openConnection(url);
+  const path = `/v1/interns/${world.tenants.internId}/daemon/sign`;
+  const token = await world.token();
+  connection.write(
+    head(
+      path,
+      `Authorization: Bearer ${token}`,
+      'Content-Type: application/json',
+      `Content-Length: ${V2_BODY.length}`,
+      'Expect: 100-continue',
+    ),
+  );
+  await connection.received(/100 Continue\r\n\r\n/);
+  child.kill('SIGTERM');
+  await idle.untilClosed();
+  const { hostname, port } = new URL(url);
+  const refused = createConnection({ host: hostname, port: Number(port) });
+  const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException];
+  expect(error.code).toBe('ECONNREFUSED');
+  expect((await fetch(`${opsUrl}/readyz`)).status).toBe(503);
+  connection.write(V2_BODY);
+  const answer = await connection.untilClosed();
+  expect(answer).toMatch(/HTTP\/1\.1 200 /);
+  expect(answer).toMatch(/^connection: close/im);
+  expect(await exited).toEqual([0, null]);
+});
+
+test('SIGHUP opens the audit file again after it was rotated away', async () => {
+  await using world = await startSignerWorld({ process: true });
+  const path = world.environment['SIGNER_AUDIT_FILE'] ?? '';
+  expect((await world.sign()).status).toBe(200);
+  await rename(path, `${path}.1`);
+  process.kill(world.signer.pid ?? 0, 'SIGHUP');
+  const current = () => readFile(path, 'utf8').catch(() => 'missing');
+  await expect.poll(current).toBe('');
+  expect((await world.sign()).status).toBe(200);
+  expect((await current()).trim().split('\n')).toHaveLength(1);
+  expect((await readFile(`${path}.1`, 'utf8')).trim().split('\n')).toHaveLength(1);
+});
+
+test('without any of its dependencies it starts, is alive, and says what is missing', async () => {
+  await using world = await startSignerWorld();
+  const env = {
+    ...world.environment,
+    ...environment,
+    SIGNER_KEK_FILE: world.environment['SIGNER_KEK_FILE'] ?? '',
+    SIGNER_AUDIT_FILE: world.environment['SIGNER_AUDIT_FILE'] ?? '',
+  };
+  const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], ...env } });
+  try {
+    const [lines] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+    const listening = lines.split('\n').find((line) => line.includes('"listening"')) ?? '{}';
+    const { opsUrl } = JSON.parse(listening) as { opsUrl: string };
+    expect((await fetch(`${opsUrl}/livez`)).status).toBe(200);
+    const ready = await fetch(`${opsUrl}/readyz`);
+    expect(ready.status).toBe(503);
+    const { checks } = (await ready.json()) as { checks: Record<string, string> };
+    expect(Object.keys(checks).filter((name) => checks[name] !== 'ok')).toEqual([
+      'redis',
+      'postgresql',
+      'issuer',
+    ]);
+    expect(JSON.stringify(checks)).not.toMatch(/hidden|127\.0\.0\.1/);
+  } finally {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+});
