@@ -137,6 +137,7 @@ describe('the fence', () => {
 describe('version 1', () => {
   test('is refused until its ids are recorded, which the verifier that accepts it sees to at start', async () => {
     const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
+    expect(await redis.zscore(key, 'v1')).not.toBeNull();
     const signed = request({ version: 1 });
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
     await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
