@@ -5,6 +5,7 @@ import * as grants from './0003-grants.ts';
 import * as byok from './0004-byok.ts';
 import * as guardrails from './0005-guardrails.ts';
 import * as rowLevelSecurity from './0006-row-level-security.ts';
+import * as internsByStatus from './0007-interns-by-status.ts';
 
 /** In order. A migration that was released is never changed; what changes the database is a new file here. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -14,4 +15,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-byok': byok,
   '0005-guardrails': guardrails,
   '0006-row-level-security': rowLevelSecurity,
+  '0007-interns-by-status': internsByStatus,
 };

@@ -43,7 +43,6 @@ function guardClient(
   };
   const release = (discard?: boolean): void => {
     client.removeListener('error', onError);
-    if (broken && client instanceof SocketClient) client.socket.destroy();
     client.release(broken || discard === true);
   };
   // Kysely uses query, release and processID alone; its types ask for the whole client.

@@ -33,6 +33,9 @@ describe('a PostgreSQL that fails', () => {
     }
   }
 
+  const sockets = () =>
+    process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap').length;
+
   /** As many questions at once as there are connections, so that each connection is used. */
   const askAll = (db: Database, times: number) =>
     Promise.allSettled(Array.from({ length: times }, () => signerQueries(db).gateFacts(QUESTION)));
@@ -43,6 +46,7 @@ describe('a PostgreSQL that fails', () => {
   };
 
   it('that is frozen is given up in time on every connection, new or old, and works again once thawed', async () => {
+    const before = sockets();
     await withStore({ poolMax: 3 }, async (db) => {
       await askAll(db, 3);
       await server.freeze();
@@ -50,6 +54,7 @@ describe('a PostgreSQL that fails', () => {
         expectAllTimedOut(await askAll(db, 3)); // on the connections there are
         expectAllTimedOut(await askAll(db, 3)); // on new ones
         expectAllTimedOut(await askAll(db, 9)); // more than there may be
+        await expect.poll(sockets).toBe(before); // none is left half open
       } finally {
         await server.thaw();
       }
@@ -58,8 +63,6 @@ describe('a PostgreSQL that fails', () => {
   });
 
   it('that is frozen does not keep the process alive once the store is closed', async () => {
-    const sockets = () =>
-      process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap').length;
     const before = sockets();
     await withStore({ poolMax: 2 }, async (db) => {
       await askAll(db, 2);
