@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { IconMediaType, InternProgress, InternStatus, InternsTable } from '../../schema.ts';
 import { asTenant } from './tenant.ts';
@@ -20,35 +20,38 @@ export interface InternListing {
   readonly after?: { readonly createdAt: string; readonly id: string };
 }
 
-/**
- * The newest interns after a position. Every workspace (and status, where asked for) is walked along its own
- * index from that position, so a page costs the same wherever it lies.
- */
+/** The newest interns after a position. */
 export function listInterns(db: Database, scope: InternScope, listing: InternListing): Promise<InternRow[]> {
-  const { limit, statuses, after } = listing;
+  return asTenant(db, scope, async (trx) => (await newestInterns(scope, listing).execute(trx)).rows);
+}
+
+/**
+ * The query behind `listInterns`. Every workspace (and status, where asked for) is walked along its own index from
+ * the position on, so a page reads as many rows wherever it lies.
+ */
+export function newestInterns(
+  scope: InternScope,
+  { limit, statuses, after }: InternListing,
+): RawBuilder<InternRow> {
   const older =
     after === undefined
       ? sql`true`
       : sql`(i.created_at, i.id) < (${after.createdAt}::timestamptz, ${after.id})`;
-  const streams =
+  const workspaces = sql`unnest(${scope.workspaceIds}::text[]) as stream (workspace_id)`;
+  const [streams, ofStream] =
     statuses === undefined
-      ? sql`unnest(${scope.workspaceIds}::text[]) as stream (workspace_id)`
-      : sql`unnest(${scope.workspaceIds}::text[]) as stream (workspace_id),
-          unnest(${statuses}::text[]) as wanted (status)`;
-  const ofStream =
-    statuses === undefined
-      ? sql`i.workspace_id = stream.workspace_id`
-      : sql`i.workspace_id = stream.workspace_id and i.status = wanted.status`;
-  return asTenant(db, scope, async (trx) => {
-    const { rows } = await sql<InternRow>`
-      select newest.* from ${streams},
-        lateral (
-          select i.* from interns i where ${ofStream} and ${older}
-          order by i.created_at desc, i.id desc limit ${limit}
-        ) newest
-      order by created_at desc, id desc limit ${limit}`.execute(trx);
-    return rows;
-  });
+      ? [workspaces, sql`i.workspace_id = stream.workspace_id`]
+      : [
+          sql`${workspaces}, unnest(${statuses}::text[]) as wanted (status)`,
+          sql`i.workspace_id = stream.workspace_id and i.status = wanted.status`,
+        ];
+  return sql<InternRow>`
+    select newest.* from ${streams},
+      lateral (
+        select i.* from interns i where ${ofStream} and ${older}
+        order by i.created_at desc, i.id desc limit ${limit}
+      ) newest
+    order by created_at desc, id desc limit ${limit}`;
 }
 
 export interface IconRow {

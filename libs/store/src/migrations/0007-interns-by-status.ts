@@ -1,0 +1,8 @@
+import { type Kysely, sql } from 'kysely';
+
+/** The order of the intern list within one status, so that a filtered page reads no intern of another. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql`create index interns_newest_by_status on interns (workspace_id, status, created_at desc, id desc)`.execute(
+    db,
+  );
+}
