@@ -81,3 +81,13 @@ it('shows the process under standard names', async () => {
     expect(names).toContain(name);
   }
 });
+
+it('names its metrics as `promtool check metrics` wants them', async () => {
+  metrics = createMetrics({ service: 'test' });
+  for (const { name, help, type } of await metrics.registry.getMetricsAsJSON()) {
+    expect(name).toMatch(/^[a-z][a-z0-9_]*$/);
+    expect(help).toMatch(/\S/);
+    expect([name, name.endsWith('_total')]).toEqual([name, String(type) === 'counter']);
+    expect(name).not.toMatch(/_(count|sum|bucket|milliseconds|ms|kilobytes|minutes)$/);
+  }
+});

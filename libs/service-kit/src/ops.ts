@@ -44,7 +44,7 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
   };
   const server = createServer({ requestTimeout: 10_000 }, (req, res) => {
     const path = parseTarget(req.url)?.path ?? '';
-    const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    const route = routes[path];
     if (route === undefined) return sendEnvelope(res, { status: 404, message: 'No such page.' });
     if (req.method !== 'GET' && req.method !== 'HEAD') {
       const headers = { allow: 'GET, HEAD' };

@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type RedisServer, startRedis } from '../../../test/env/redis.ts';
 import { connectRedis, onNodeReady, type RedisClient } from './redis.ts';
@@ -76,4 +77,15 @@ it('a Cluster fails at once what it cannot send, and is used again once it is ba
   expect(performance.now() - begun).toBeLessThan(400);
   await cluster.thaw();
   await expect.poll(() => client.get('n').catch(() => undefined)).toMatch(/^[12]$/);
+});
+
+it('a Cluster fails a command at once before its first connection, and one whose slot nobody serves', async () => {
+  await expect(open(url()).get('n')).rejects.toThrow("isn't ready");
+  const client = await ready(open(url()));
+  await expect.poll(() => client.set('n', '1').catch(() => undefined)).toBe('OK');
+  const slot = await client.cluster('KEYSLOT', 'n');
+  const [node] = client instanceof Cluster ? client.nodes('master') : [];
+  await node?.call('CLUSTER', 'DELSLOTS', slot);
+  await expect(client.incr('n')).rejects.toThrow('CLUSTERDOWN');
+  await node?.call('CLUSTER', 'ADDSLOTS', slot);
 });

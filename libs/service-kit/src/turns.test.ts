@@ -99,6 +99,15 @@ describe.each([
     expect((await turns.take(elsewhere)).allowed).toBe(false);
   });
 
+  it('tell about the counter that has less left', async () => {
+    expect(await limiter({ turnsPerOrganization: 2 }).take(person())).toMatchObject({
+      scope: 'organization',
+      limit: 2,
+      remaining: 1,
+    });
+    expect(await limiter().take(person())).toMatchObject({ scope: 'user', limit: 3, remaining: 2 });
+  });
+
   it('are free again in a new window, and refusals do not prolong the old one', async () => {
     const turns = limiter({ windowSeconds: 1 });
     const who = person();
@@ -179,6 +188,19 @@ describe('turns on Redis', () => {
     expect(total).toBeLessThanOrEqual(100);
     expect(await used('organization', organizationId)).toBe(total);
     for (const [index, userId] of users.entries()) expect(await used('user', userId)).toBe(allowed[index]);
+  });
+
+  it('refused for both are worth asking for when the later window ends', async () => {
+    for (const [userMs, organizationMs] of [
+      [9_500, 30_500],
+      [30_500, 9_500],
+    ] as const) {
+      const who = person();
+      await redis.set(turnKey('user', who.userId), 3, 'PX', userMs);
+      await redis.set(turnKey('organization', who.organizationId), 5, 'PX', organizationMs);
+      const { retryAfterSeconds } = await createTurnLimiter({ ...limits, redis }).take(who);
+      expect(retryAfterSeconds).toBeGreaterThan(20);
+    }
   });
 
   it('are never given back to a later window', async () => {
