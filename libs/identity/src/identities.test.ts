@@ -1,0 +1,101 @@
+import { expect, test, vi } from 'vitest';
+import type { TokenFacts } from './access-token.ts';
+import { createIdentities } from './identities.ts';
+import { IdentityError } from './identity-error.ts';
+import type { Issuer } from './issuer.ts';
+import { readBearer } from './read-bearer.ts';
+
+const START = 1_789_000_000_000;
+const expected = { issuer: 'https://issuer.test', audience: 'https://api.test/v1' };
+const opaque = (letter: string) => readBearer([`Bearer ${letter.repeat(22)}`]);
+const factsFor = (lifeSeconds = 300): TokenFacts => ({
+  issuer: expected.issuer,
+  subject: 'ada',
+  scopes: [],
+  expiresAt: START / 1000 + lifeSeconds,
+});
+
+function identitiesWith(
+  answer: (token: string) => Promise<TokenFacts>,
+  apiKeys: Record<string, object> = {},
+) {
+  const introspect = vi.fn(answer);
+  const apiKey = vi.fn(async (hash: string) =>
+    apiKeys[hash] === undefined ? {} : { apiKey: apiKeys[hash] },
+  );
+  const lookups: boolean[] = [];
+  const { identify } = createIdentities({
+    expected,
+    issuer: {} as Issuer,
+    introspect,
+    apiKey,
+    now: () => START,
+    onLookup: (hit) => lookups.push(hit),
+  });
+  return { identify, introspect, apiKey, lookups };
+}
+
+test('a token is asked about once for those who carry it at the same time, and remembered for the next', async () => {
+  const { identify, introspect, lookups } = identitiesWith(async () => factsFor());
+  const together = await Promise.all([identify(opaque('a')), identify(opaque('a'))]);
+  expect(together).toEqual([{ token: factsFor() }, { token: factsFor() }]);
+  await identify(opaque('a'));
+  expect(introspect).toHaveBeenCalledTimes(1);
+  expect(lookups).toEqual([false, false, true]);
+  await identify(opaque('b'));
+  expect(introspect).toHaveBeenCalledTimes(2);
+});
+
+test('a token is remembered by all of it: one that shares a beginning is another', async () => {
+  const { identify, introspect } = identitiesWith(async (token) => ({
+    ...factsFor(),
+    subject: token.slice(-1),
+  }));
+  const long = 'x'.repeat(8000);
+  for (const end of ['1', '2']) {
+    expect(await identify(readBearer([`Bearer ${long}${end}`]))).toMatchObject({ token: { subject: end } });
+  }
+  expect(introspect).toHaveBeenCalledTimes(2);
+});
+
+test('a refused token is not asked about again for a moment; a failure to ask is not kept', async () => {
+  const answers = [
+    new IdentityError('issuer_unavailable', 'down'),
+    new IdentityError('bearer_refused', 'inactive'),
+  ];
+  const { identify, introspect } = identitiesWith(async () => {
+    throw answers.shift() ?? new Error('asked too often');
+  });
+  await expect(identify(opaque('a'))).rejects.toMatchObject({ code: 'issuer_unavailable' });
+  await expect(identify(opaque('a'))).rejects.toMatchObject({ code: 'bearer_refused' });
+  await expect(identify(opaque('a'))).rejects.toMatchObject({ code: 'bearer_refused' });
+  expect(introspect).toHaveBeenCalledTimes(2);
+});
+
+test('a token that ends now is not remembered', async () => {
+  const { identify, introspect } = identitiesWith(async () => factsFor(0));
+  await identify(opaque('a'));
+  await identify(opaque('a'));
+  expect(introspect).toHaveBeenCalledTimes(2);
+});
+
+test('an API key is looked up by its digest, and nobody else is asked about it', async () => {
+  const key = readBearer([`Bearer sk-ori-v1-${'0a'.repeat(32)}`]);
+  const { identify, introspect, apiKey } = identitiesWith(async () => factsFor(), {
+    [key.digestHex()]: { kind: 'api' },
+  });
+  expect(await identify(key)).toEqual({ apiKey: { kind: 'api' } });
+  expect(await identify(readBearer([`Bearer sk-ori-v1-${'0b'.repeat(32)}`]))).toBeUndefined();
+  expect(apiKey.mock.calls[0]).toEqual([key.digestHex()]);
+  expect(introspect).not.toHaveBeenCalled();
+});
+
+test('without an introspection client an opaque token is unknown', async () => {
+  const { identify } = createIdentities({
+    expected,
+    issuer: {} as Issuer,
+    apiKey: () => ({}),
+    now: Date.now,
+  });
+  expect(await identify(opaque('a'))).toBeUndefined();
+});

@@ -1,0 +1,82 @@
+import { type CryptoKey, decodeProtectedHeader, importJWK, type JWSHeaderParameters } from 'jose';
+import { expect, test, vi } from 'vitest';
+import { createIssuerKey } from '../../../test/env/issuer-keys.ts';
+import { mintToken, type TokenOptions } from '../../../test/env/issuer-tokens.ts';
+import { IdentityError } from './identity-error.ts';
+import { verifyJwt } from './verify-jwt.ts';
+
+const expected = { issuer: 'https://issuer.test', audience: 'https://api.test/v1' };
+const key = await createIssuerKey('ES256');
+const other = await createIssuerKey('ES256');
+const mint = (options: TokenOptions = {}) => mintToken({ ...expected, keys: [key, other] }, options);
+const now = () => Math.floor(Date.now() / 1000);
+
+function issuerWith(jwk = key.publicJwk) {
+  const keyFor = vi.fn(async (_: JWSHeaderParameters) => (await importJWK(jwk, 'ES256')) as CryptoKey);
+  return { keyFor };
+}
+
+test('a good token gives its facts, and only alg and kid of its header choose the key', async () => {
+  const issuer = issuerWith();
+  const token = await mint({
+    header: { jwk: other.publicJwk, jku: 'https://elsewhere.test', x5u: 'https://elsewhere.test' },
+  });
+  expect(await verifyJwt(token, expected, issuer, now())).toMatchObject({ subject: 'ada' });
+  expect(issuer.keyFor.mock.calls).toEqual([[{ alg: 'ES256', kid: key.kid }]]);
+});
+
+test.each<[string, TokenOptions]>([
+  ['another typ', { header: { typ: 'JWT' } }],
+  ['another audience', { claims: { aud: 'https://other.test' } }],
+  ['a past exp', { claims: { exp: now() - 100 } }],
+  ['alg none', { forge: 'none' }],
+  ['alg HS256', { forge: 'hmac' }],
+])('a token with %s is refused before a key is asked for', async (_, options) => {
+  const issuer = issuerWith();
+  await expect(verifyJwt(await mint(options), expected, issuer, now())).rejects.toMatchObject({
+    code: 'bearer_refused',
+  });
+  expect(issuer.keyFor).not.toHaveBeenCalled();
+});
+
+test('a token that another key signed is refused', async () => {
+  const token = await mint({ signWith: { kid: other.kid }, header: { kid: key.kid } });
+  expect(decodeProtectedHeader(token).kid).toBe(key.kid);
+  await expect(verifyJwt(token, expected, issuerWith(), now())).rejects.toMatchObject({
+    code: 'bearer_refused',
+  });
+});
+
+test('a token whose signature is none is refused', async () => {
+  for (const token of [await mint({ forge: 'garbage' }), (await mint()).replace(/[^.]*$/, '')]) {
+    await expect(verifyJwt(token, expected, issuerWith(), now())).rejects.toMatchObject({
+      code: 'bearer_refused',
+    });
+  }
+});
+
+test('a token under a key that nobody has is refused', async () => {
+  const nobody = { keyFor: async () => undefined };
+  await expect(verifyJwt(await mint(), expected, nobody, now())).rejects.toMatchObject({
+    code: 'bearer_refused',
+  });
+});
+
+test.each(['..', 'a.b.c', 'e30.e30.', 'W10.e30.x', 'bnVsbA.e30.x', `${'é'}.e30.x`])(
+  '%s is no JWT',
+  async (token) => {
+    const outcome = await verifyJwt(token, expected, issuerWith(), now()).catch((error: unknown) => error);
+    expect(outcome).toBeInstanceOf(IdentityError);
+  },
+);
+
+test('an issuer that cannot be asked is not the token’s fault', async () => {
+  const down = {
+    keyFor: async () => {
+      throw new IdentityError('issuer_unavailable', 'down');
+    },
+  };
+  await expect(verifyJwt(await mint(), expected, down, now())).rejects.toMatchObject({
+    code: 'issuer_unavailable',
+  });
+});
