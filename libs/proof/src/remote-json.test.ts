@@ -64,6 +64,7 @@ test('renews behind the caller before the document expires', async () => {
   await remote.get();
   state.nowMs = 50_000;
   expect(await remote.get()).toEqual({ version: 1 });
+  expect(state.asked).toBe(2);
   await remote.refresh();
   expect(state.asked).toBe(2);
   expect(remote.peek()).toEqual({ version: 2 });

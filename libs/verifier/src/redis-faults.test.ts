@@ -98,7 +98,7 @@ test('refuses when the server is out of memory, and forgets nothing', async () =
 test('does not wait for a frozen server; a spend without an answer counts as spent', async () => {
   const own = await server();
   const redis = await connect(own.url);
-  const { verifier, request } = await daemonOn(redis);
+  const { verifier, request } = await daemonOn(redis, { timeoutMs: 200 });
   const signed = request();
   await own.freeze();
   await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'replay_store_unavailable' });
@@ -168,7 +168,7 @@ test('demands as many fresh replicas as half of those configured', async () => {
   const { redis, replica } = await pair();
   const { verifierOn, request } = await daemonOn(redis, { replicas: 1 });
   const one = verifierOn(redis).verifier;
-  const three = verifierOn(redis, { replicas: 3 }).verifier;
+  const three = verifierOn(redis, { replicas: 3, timeoutMs: 300 }).verifier;
   await expect(one.verify(request())).resolves.toBeDefined();
   await expect(three.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
   await replica.kill();
@@ -178,7 +178,7 @@ test('demands as many fresh replicas as half of those configured', async () => {
 
 test('refuses a spend that no replica acknowledged, and the proof stays spent', async () => {
   const { redis, replica } = await pair();
-  const { verifier, request } = await daemonOn(redis, { replicas: 1 });
+  const { verifier, request } = await daemonOn(redis, { replicas: 1, timeoutMs: 500 });
   const signed = request();
   await replica.freeze();
   await expect(verifier.verify(signed)).rejects.toMatchObject({

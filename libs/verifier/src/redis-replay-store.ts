@@ -68,7 +68,7 @@ export function redisReplayStore(redis: RedisClient, options: RedisReplayStoreOp
 
   async function touchOne({ policy }: Attached): Promise<void> {
     const args = [...common(policy, now(), true), policy.acceptV1 ? '1' : '0'];
-    const answer = await run.load('touch', [spentKey(policy.internId)], args);
+    const answer = await run.touch('touch', [spentKey(policy.internId)], args);
     learn(policy.internId, answer);
     requireSafe(answer);
   }
@@ -90,12 +90,12 @@ export function redisReplayStore(redis: RedisClient, options: RedisReplayStoreOp
     const id = Buffer.from(v1Id(), 'hex');
     let answer: Answer;
     if (nonce === undefined) {
-      answer = await run.once('spendV1', keys, [...args, id]);
+      answer = await run.spend('spendV1', keys, [...args, id]);
     } else if (mode === 'spend') {
-      answer = await run.once('spendV2', keys, [...args, Buffer.from(nonce, 'base64url'), id]);
+      answer = await run.spend('spendV2', keys, [...args, Buffer.from(nonce, 'base64url'), id]);
     } else {
       const issued = [...args, Buffer.from(nonce, 'base64url'), id, issuedValue(signingInput)];
-      answer = await run.once('redeem', [...keys, issuedKey(policy.internId, nonce)], issued);
+      answer = await run.spend('redeem', [...keys, issuedKey(policy.internId, nonce)], issued);
     }
     learn(policy.internId, answer);
     requireSpent(answer);

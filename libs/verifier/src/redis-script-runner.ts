@@ -13,14 +13,14 @@ export interface Answer {
 
 export interface ScriptRunner {
   /** Sends a script once. Without an answer in time it counts as done; an unknown script is loaded for the next one. */
-  once(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
+  spend(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
   /** The same for a script that may run twice: when unknown, it is loaded and sent again. */
-  load(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
+  touch(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
 }
 
 type Argument = string | number | Buffer;
 
-/** Runs the scripts, and turns whatever fails into an UnavailableError. `WAIT` follows each where replicas are demanded. */
+/** Runs the scripts, and turns whatever fails into an UnavailableError. `WAIT` follows each spend where replicas are demanded. */
 export function createScriptRunner(
   redis: RedisClient,
   { replicasMin, timeoutMs }: { replicasMin: number; timeoutMs: number },
@@ -28,11 +28,13 @@ export function createScriptRunner(
   const waitMs = Math.max(1, Math.floor(timeoutMs * 0.75));
   let loading: Promise<void> | undefined;
 
-  const send: ScriptRunner['once'] = async (name, keys, args) => {
-    const command = [scriptSha1(name), keys.length, ...keys, ...args];
-    if (replicasMin === 0) return toAnswer(await within(timeoutMs, redis.call('EVALSHA', ...command)));
+  const call: ScriptRunner['touch'] = async (name, keys, args) =>
+    toAnswer(await within(timeoutMs, redis.call('EVALSHA', scriptSha1(name), keys.length, ...keys, ...args)));
+
+  /** One pipeline, because `WAIT` counts for the connection that wrote. */
+  const callAndWait: ScriptRunner['spend'] = async (name, keys, args) => {
     const pipeline = redis.pipeline([
-      ['evalsha', ...command],
+      ['evalsha', scriptSha1(name), keys.length, ...keys, ...args],
       ['wait', replicasMin, waitMs],
     ]);
     const [answer, wait] = (await within(timeoutMs, pipeline.exec())) ?? [];
@@ -45,6 +47,7 @@ export function createScriptRunner(
     }
     return verdict;
   };
+  const callOnce = replicasMin === 0 ? call : callAndWait;
 
   /** A user that may only call EVALSHA cannot load: the signer does it for him. */
   const loadScripts = (): Promise<void> => {
@@ -57,20 +60,20 @@ export function createScriptRunner(
   };
 
   return {
-    async once(name, keys, args) {
+    async spend(name, keys, args) {
       try {
-        return await send(name, keys, args);
+        return await callOnce(name, keys, args);
       } catch (error) {
         if (isUnknownScript(error)) void loadScripts();
         throw toUnavailable(error);
       }
     },
-    async load(name, keys, args) {
+    async touch(name, keys, args) {
       try {
-        return await send(name, keys, args).catch(async (error: unknown) => {
+        return await call(name, keys, args).catch(async (error: unknown) => {
           if (!isUnknownScript(error)) throw error;
           await loadScripts();
-          return send(name, keys, args);
+          return call(name, keys, args);
         });
       } catch (error) {
         throw toUnavailable(error);
