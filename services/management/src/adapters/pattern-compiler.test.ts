@@ -25,9 +25,15 @@ it.each(['(a)\\1', '(?=a)b', '(?<!a)b', '(', 'a{1000}{1000}', '[z-a]', 'a**'])(
   },
 );
 
+it('refuses a pattern whose repetitions written out are too large, before anything is compiled', async () => {
+  const hurried = createPatternCompiler({ timeoutMs: 0 });
+  await expect(hurried.requireLinear(filters('a{1000}'.repeat(6)))).rejects.toEqual(refusedAt(0));
+  await hurried.close();
+});
+
 it('gives up on patterns that take too long, and goes on to compile the next', async () => {
   const hurried = createPatternCompiler({ timeoutMs: 1 });
-  const large = filters(...Array.from({ length: 50 }, () => 'a{2,1000}'.repeat(100)));
+  const large = filters(...Array.from({ length: 50 }, () => 'a{2,1000}'.repeat(5)));
   await expect(hurried.requireLinear(large)).rejects.toMatchObject({ code: 'invalid_parameters' });
   await hurried.close();
   await expect(patterns.requireLinear(filters('fine'))).resolves.toBeUndefined();

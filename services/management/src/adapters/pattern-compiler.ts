@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { PATTERN_SIZE_MAX, patternSize } from '../core/guardrail/pattern-size.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { CustomFilter } from '../core/shapes/guardrail.ts';
 import type { CompilerAnswer } from './pattern-compiler-worker.ts';
@@ -20,6 +21,10 @@ export function createPatternCompiler({ timeoutMs = 1000 } = {}): PatternCompile
   let turn: Promise<unknown> = Promise.resolve();
 
   async function compile(filters: readonly CustomFilter[]): Promise<void> {
+    const large = filters.findIndex(({ pattern }) => patternSize(pattern) > PATTERN_SIZE_MAX);
+    if (large !== -1) {
+      throw refused(`content_filters.${large}.pattern: too large with its repetitions written out.`);
+    }
     worker ??= startWorker();
     const abandoned = AbortSignal.timeout(timeoutMs);
     worker.postMessage(filters.map((filter) => filter.pattern));

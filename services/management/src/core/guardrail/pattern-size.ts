@@ -1,0 +1,28 @@
+/** How large a pattern may become when its counted repetitions are written out, in characters to be matched. */
+export const PATTERN_SIZE_MAX = 5000;
+
+const TOKEN =
+  /\\Q[\s\S]*?(?:\\E|$)|\\(?:[pPx]\{[^}]*\}|[\s\S])|\[\^?\]?(?:\\[\s\S]|\[:\w+:\]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/g;
+
+/**
+ * The size of a regular expression with its counted repetitions written out: what compiling it in a linear-time
+ * engine costs, near enough. It judges no syntax; what is no pattern at all has some size too.
+ */
+export function patternSize(pattern: string): number {
+  const groups = [{ before: 0, atom: 0 }];
+  const top = () => groups[groups.length - 1] ?? { before: 0, atom: 0 };
+  const add = (size: number) => {
+    const group = top();
+    group.before += group.atom;
+    group.atom = size;
+  };
+  for (const [token, least, most] of pattern.matchAll(TOKEN)) {
+    if (token === '(') groups.push({ before: 0, atom: 0 });
+    else if (token === ')' && groups.length > 1) {
+      const { before, atom } = groups.pop() ?? { before: 0, atom: 0 };
+      add(before + atom + 1);
+    } else if (least !== undefined) top().atom *= Math.max(Number(least), Number(most ?? 0), 1);
+    else add(token.startsWith('\\Q') ? token.length : 1);
+  }
+  return groups.reduce((sum, { before, atom }) => sum + before + atom, 0);
+}

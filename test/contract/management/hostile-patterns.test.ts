@@ -1,0 +1,56 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { expect, it } from 'vitest';
+import { startManagementWorld } from './world.ts';
+
+/** Nested quantifiers, long alternations, huge repeats, deep groups, wide classes: 200 of them, always the same. */
+function hostilePatterns(): string[] {
+  const patterns: string[] = [];
+  for (let n = 1; n <= 40; n += 1) {
+    const word = 'a'.repeat(n);
+    patterns.push(`(${word}+)+$`, `(${word}|${word}?)*${'b'.repeat(n)}`);
+    patterns.push(`(?:${'x?'.repeat(n * 4)}){${n * 20}}`.slice(0, 1000));
+    patterns.push(
+      Array.from({ length: n * 5 }, (_, i) => `w${i}`)
+        .join('|')
+        .slice(0, 999),
+    );
+    patterns.push(`${'('.repeat(n * 10)}a${')'.repeat(n * 10)}{1,${n * 25}}`);
+  }
+  return patterns;
+}
+
+it('200 hostile patterns are refused or accepted, and never make the service stand still', {
+  timeout: 120_000,
+}, async () => {
+  await using world = await startManagementWorld();
+  const patterns = hostilePatterns();
+  expect(patterns).toHaveLength(200);
+  const loop = monitorEventLoopDelay({ resolution: 1 });
+  const statuses: Record<number, number> = {};
+  for (const pattern of patterns) {
+    loop.enable();
+    const { status } = await world.call({
+      method: 'POST',
+      path: '/guardrails',
+      json: { name: 'hostile', content_filters: [{ pattern, action: 'block', label: null }] },
+    });
+    loop.disable();
+    statuses[status] = (statuses[status] ?? 0) + 1;
+  }
+  console.log('hostile patterns:', statuses, `longest stand-still ${(loop.max / 1e6).toFixed(1)} ms`);
+  expect(Object.keys(statuses).every((status) => ['201', '400'].includes(status))).toBe(true);
+});
+
+it('fifty of the largest in one request are refused for their size, while others are answered', async () => {
+  await using world = await startManagementWorld();
+  const pattern = 'a{2,1000}'.repeat(100);
+  const filters = Array.from({ length: 50 }, () => ({ pattern, action: 'block', label: null }));
+  const heavy = world.call({
+    method: 'POST',
+    path: '/guardrails',
+    json: { name: 'heavy', content_filters: filters },
+  });
+  const meanwhile = await world.call({ path: '/guardrails' });
+  expect(meanwhile.status).toBe(200);
+  expect((await heavy).status).toBe(400);
+});
