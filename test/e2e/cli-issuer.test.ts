@@ -95,7 +95,7 @@ it('says what the issuer said when it refuses the code', async () => {
 it.each([
   ['is that of another address', { resource: 'https://api.example.com/v1' }, 4],
   ['is that of a prefix', { resource: 'ORIGIN' }, 4],
-  ['names an issuer on plain http', { authorization_servers: ['http://issuer.example.com'] }, 2],
+  ['names an issuer on plain http', { authorization_servers: ['http://issuer.example.com'] }, 4],
   ['names no issuer', { authorization_servers: [] }, 6],
   ['is something else', { resource: 7 }, 6],
 ])('asks no issuer when the metadata %s', async (_what, changes, exit) => {
@@ -156,12 +156,18 @@ it.each([
   await expectNothingStored();
 });
 
+it('refuses a device sign-in whose ID token has the signature of another key', async () => {
+  issuer.idToken = { foreignKey: true };
+  expect(await home.ori(['login', '--oidc', '--device'])).toMatchObject({ exit: 4, stdout: '' });
+  await expectNothingStored();
+});
+
 it('shows no device code for a page that is not safe to open, and none that steers the terminal', async () => {
   const good = issuer.deviceAnswer;
   for (const verification_uri of ['http://issuer.example.com/activate', 'javascript:alert(1)']) {
     issuer.deviceAnswer = { ...good, verification_uri };
     const login = await home.ori(['login', '--oidc', '--device']);
-    expect(login).toMatchObject({ exit: 2, stdout: '' });
+    expect(login).toMatchObject({ exit: 4, stdout: '' });
     expect(login.stderr).not.toContain('BCDF-GHJK');
   }
   issuer.deviceAnswer = { ...good, user_code: '\u001b[2JABCD' };

@@ -55,6 +55,18 @@ it.each([
   expect(world.requests).toHaveLength(1);
 });
 
+it('takes no answer without end: not of the signer, not of a list, not of a daemon wrapped into JSON', async () => {
+  world.scripted.push({ status: 200, body: 'x'.repeat(9 * 1024 * 1024) });
+  expect((await home.ori(SIGN)).stderr).toContain('too long');
+  const page = { status: 200, body: { data: [], has_more: true, next_cursor: 'again' } };
+  world.scripted.push(...Array(200).fill(page));
+  expect((await home.ori(['interns', 'list'])).stderr).toContain('does not end');
+  const daemon = await listen((_req, res) => res.end(Buffer.alloc(65 * 1024 * 1024)));
+  const wrapped = await home.ori([...CALL, '--json', '--daemon', daemon.url]);
+  await daemon.stop();
+  expect(wrapped).toMatchObject({ exit: 6, stdout: '' });
+});
+
 it('says the same in JSON for scripts', async () => {
   world.scripted.push(refusal(429, 'rate_limited', { 'retry-after': '17' }));
   const { stderr } = await home.ori([...SIGN, '--json']);
@@ -136,6 +148,16 @@ it('tells an unreachable daemon, a silent one and one that breaks off from an an
   await stalling.stop();
   expect(stalled).toMatchObject({ exit: 6, stdout: 'part of it' });
   expect(stalled.stderr).toContain('within 1 s');
+});
+
+it('stops waiting for a daemon when interrupted', async () => {
+  const called = Promise.withResolvers<void>();
+  const silent = await listen(() => called.resolve());
+  const calling = home.start([...CALL, '--daemon', silent.url]);
+  await called.promise;
+  calling.child.kill('SIGTERM');
+  expect(await calling.result).toMatchObject({ exit: 143, stdout: '' });
+  await silent.stop();
 });
 
 it.each([

@@ -7,6 +7,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { renderJwkSet, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
@@ -57,6 +58,17 @@ export interface CliWorld extends AsyncDisposable {
   stopIssuer(): Promise<void>;
 }
 
+export interface CliWorldOptions {
+  readonly accessTokenSeconds?: number;
+  /** Puts API and daemon on https, as `localhost`. */
+  readonly tls?: Tls;
+}
+
+export interface Tls {
+  readonly key: string;
+  readonly cert: string;
+}
+
 export interface SignInOptions extends OriRun {
   readonly user?: string;
   readonly decision?: 'allow' | 'deny';
@@ -68,11 +80,11 @@ export interface SignedIn extends OriResult {
   readonly pageText: string;
 }
 
-export async function startCliWorld(options: { accessTokenSeconds?: number } = {}): Promise<CliWorld> {
+export async function startCliWorld({ tls, ...options }: CliWorldOptions = {}): Promise<CliWorld> {
   const key = createSigningKey(randomBytes(32));
   const requests: ApiRequest[] = [];
   const scripted: Scripted[] = [];
-  const api = await listen((req, res) => void serve(req, res));
+  const api = await listen((req, res) => void serve(req, res), tls);
   const baseUrl = `${api.url}/v1`;
   const provider = await startOpenIdProvider({
     users: [
@@ -89,8 +101,10 @@ export async function startCliWorld(options: { accessTokenSeconds?: number } = {
     replay: createTestReplayStore(),
   });
   const guard = requireProof(verifier, { bodyBytesMax: 1_048_576 });
-  const daemon = await listen((req: ProvenRequest, res) =>
-    guard(req, res, () => send(res, { status: 200, body: { user: req.proof?.user } })),
+  const daemon = await listen(
+    (req: ProvenRequest, res) =>
+      guard(req, res, () => send(res, { status: 200, body: { user: req.proof?.user } })),
+    tls,
   );
 
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -155,16 +169,17 @@ export async function startCliWorld(options: { accessTokenSeconds?: number } = {
   return world;
 }
 
-/** Starts a plain HTTP server on a free loopback port. */
+/** Starts a server on a free loopback port: plain HTTP, or TLS as `localhost`. */
 export async function listen(
   handler: RequestListener,
+  tls?: Tls,
 ): Promise<{ url: string; stop(): Promise<void>; server: Server }> {
-  const server = createServer(handler);
+  const server = tls === undefined ? createServer(handler) : createTlsServer(tls, handler);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`,
     server,
     async stop() {
       server.close();

@@ -71,5 +71,6 @@ it('does not wait for a browser that left', async () => {
   const visit = await visited;
   leave.abort();
   await expect(page).rejects.toThrow();
+  await fetch(server.redirectUri);
   await visit.answer('failed');
 });

@@ -5,7 +5,8 @@ import { requestApi } from './api.ts';
 import { TokenRefused } from './token-refused.ts';
 
 const PAGE_SIZE = 500;
-const PAGES_MAX = 1000;
+/** A list that goes on for longer does not end. */
+const PAGES_MAX = 200;
 
 // Loose: fields that a later server adds pass through to --json.
 const InternShape = z.looseObject({
@@ -51,15 +52,16 @@ export async function listInterns(
     }
     if (answer.status !== 200) throw judgeList(answer);
     const page = PageShape.safeParse(parseJson(answer.body));
-    if (!page.success) {
-      const why = 'it is not a list of interns';
-      throw new CliError('answer_not_understood', { what: 'the API', address: baseUrl, why });
-    }
+    if (!page.success) throw notUnderstood(baseUrl, 'it is not a list of interns');
     interns.push(...page.data.data);
-    if (!page.data.has_more || page.data.next_cursor === undefined) break;
+    if (!page.data.has_more || page.data.next_cursor === undefined) return interns;
     query.set('starting_after', page.data.next_cursor);
   }
-  return interns;
+  throw notUnderstood(baseUrl, 'its list of interns does not end');
+}
+
+function notUnderstood(address: string, why: string): CliError {
+  return new CliError('answer_not_understood', { what: 'the API', address, why });
 }
 
 // A server answers alike for a list that it hides and a list that it does not have; to another method, 405 and 404.

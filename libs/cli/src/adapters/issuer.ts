@@ -20,7 +20,7 @@ const REQUEST_SECONDS = 10;
 
 /**
  * Discovers the issuer (OpenID Connect Discovery 1.0; the issuer it names must be the one asked for). Follows no
- * redirect. Throws CliError `address_not_usable` when it, or an endpoint it names, is on plain http off this machine;
+ * redirect. Throws CliError `issuer_not_usable` when it, or an endpoint it names, is on plain http off this machine;
  * `unreachable`, `timed_out` or `answer_not_understood` when there is no answer or no issuer.
  */
 export async function openIssuer(address: string, clientId: string, signal: AbortSignal): Promise<Issuer> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { metadataAddress, parseBaseAddress, requireSafeAddress } from '../core/address.ts';
+import { metadataAddress, parseBaseAddress } from '../core/address.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/refusal.ts';
 import { requestApi } from './api.ts';
@@ -20,7 +20,7 @@ export interface ProtectedResource {
 
 /**
  * Fetches the protected-resource metadata (RFC 9728) of a base address. Throws CliError `resource_mismatch` when it is
- * that of another address (section 3.3), `metadata_unusable` when it is none, `address_not_usable` for an issuer on plain http.
+ * that of another address (section 3.3), `metadata_unusable` when it is none. The issuer it names is judged when it is opened.
  */
 export async function fetchProtectedResource(
   baseUrl: string,
@@ -35,7 +35,6 @@ export async function fetchProtectedResource(
   const { resource, authorization_servers, scopes_supported } = metadata.data;
   if (!isSameAddress(resource, baseUrl)) throw new CliError('resource_mismatch', { baseUrl, resource });
   const issuer = authorization_servers[0] ?? '';
-  requireSafeAddress(issuer, 'issuer');
   return { resource, issuer, ...(scopes_supported === undefined ? {} : { scopes: scopes_supported }) };
 }
 

@@ -1,4 +1,4 @@
-import { type AddressKind, CliError } from './errors.ts';
+import { type AddressFault, type AddressKind, CliError } from './errors.ts';
 
 /** The base address when neither the option, ORI_BASE_URL nor a session names one: the standalone's. */
 export const BASE_URL_DEFAULT = 'http://127.0.0.1:8080/v1';
@@ -10,28 +10,30 @@ export function isLoopback(url: URL): boolean {
   );
 }
 
-/** Passes https anywhere and plain http on loopback only, without credentials; throws `address_not_usable`. */
+/**
+ * Passes https anywhere and plain http on loopback only, without credentials. Throws CliError `address_not_usable`, for an issuer and
+ * its endpoints, which the user did not choose, `issuer_not_usable`.
+ */
 export function requireSafeAddress(address: string, what: AddressKind): URL {
-  if (!URL.canParse(address)) throw new CliError('address_not_usable', { what, address, why: 'not_a_url' });
+  if (!URL.canParse(address)) throw notUsable(what, address, 'not_a_url');
   const url = new URL(address);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new CliError('address_not_usable', { what, address, why: 'not_http' });
-  }
-  if (url.username !== '' || url.password !== '') {
-    // The address is not repeated: it holds a password.
-    throw new CliError('address_not_usable', { what, address: url.host, why: 'credentials' });
-  }
-  if (url.protocol === 'http:' && !isLoopback(url)) {
-    throw new CliError('address_not_usable', { what, address, why: 'plain_http' });
-  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw notUsable(what, address, 'not_http');
+  // The address is not repeated: it holds a password.
+  if (url.username !== '' || url.password !== '') throw notUsable(what, url.host, 'credentials');
+  if (url.protocol === 'http:' && !isLoopback(url)) throw notUsable(what, address, 'plain_http');
   return url;
+}
+
+function notUsable(what: AddressKind, address: string, why: AddressFault): CliError {
+  const isChosen = what === 'base address' || what === 'daemon address';
+  return new CliError(isChosen ? 'address_not_usable' : 'issuer_not_usable', { what, address, why });
 }
 
 /** The API's base address without a trailing slash, as it appears in the protected-resource metadata. */
 export function parseBaseAddress(address: string): string {
   const url = requireSafeAddress(address, 'base address');
   if (url.search !== '' || url.hash !== '' || /[?#]/.test(address)) {
-    throw new CliError('address_not_usable', { what: 'base address', address, why: 'query_or_fragment' });
+    throw notUsable('base address', address, 'query_or_fragment');
   }
   return url.href.replace(/\/+$/, '');
 }
@@ -47,7 +49,7 @@ export function metadataAddress(baseUrl: string): string {
 export function parseDaemonAddress(address: string): URL {
   const url = requireSafeAddress(address, 'daemon address');
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || /[?#]/.test(address)) {
-    throw new CliError('address_not_usable', { what: 'daemon address', address, why: 'not_an_origin' });
+    throw notUsable('daemon address', address, 'not_an_origin');
   }
   return url;
 }

@@ -2,6 +2,7 @@
 export interface CliErrorFacts {
   usage: { detail: string; next?: string };
   address_not_usable: { what: AddressKind; address: string; why: AddressFault };
+  issuer_not_usable: { what: AddressKind; address: string; why: AddressFault };
   path_not_signable: { path: string };
   intern_id_malformed: { internId: string };
   body_missing: Record<never, never>;

@@ -40,6 +40,12 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
     what: ({ what, address, why }) => `The ${what} ${address} ${ADDRESS_FAULTS[why][0]}.`,
     next: ({ why }) => ADDRESS_FAULTS[why][1],
   },
+  issuer_not_usable: {
+    exit: EXIT.refused,
+    what: ({ what, address, why }) =>
+      `The ${what} ${address}, named by the server, ${ADDRESS_FAULTS[why][0]}.`,
+    next: () => 'Tell whoever runs the API or the issuer: ori sends nothing there.',
+  },
   path_not_signable: {
     exit: EXIT.usage,
     what: ({ path }) => `A proof cannot cover the path ${shortened(path)}`,
