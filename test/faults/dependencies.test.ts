@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type PostgresServer, startPostgres } from '../env/postgres.ts';
 import { type RedisServer, startRedis } from '../env/redis.ts';
+import { renderTable } from '../env/text-table.ts';
 import { startWorld, type World } from '../env/world.ts';
-import { renderTable } from './text-table.ts';
 import {
   ALL_WELL,
   type Asked,

@@ -1,0 +1,162 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type PostgresServer, startPostgres } from '../env/postgres.ts';
+import { type RedisServer, startRedis } from '../env/redis.ts';
+import { startWorld, type World } from '../env/world.ts';
+import { createScanner, type Leak } from './scanner.ts';
+import { credentialRequests, type Evidence, oddRequests, plantCredentials, sendAll } from './traffic.ts';
+
+/** How long the signer remembers what the database said: only after it a fault is felt. */
+const GATE_MEMORY_MS = 1000;
+
+const stack = new AsyncDisposableStack();
+const evidence: Evidence = { canaries: {}, refusals: [], statuses: new Set() };
+const places: Record<string, string> = {};
+let redis: RedisServer;
+let postgres: PostgresServer;
+let world: World;
+
+beforeAll(async () => {
+  const password = randomBytes(18).toString('base64url');
+  const introspectionClient = { id: 'ori-signer', secret: randomBytes(24).toString('base64url') };
+  [redis, postgres] = await Promise.all([startRedis({ password }), startPostgres()]);
+  stack.use(redis);
+  stack.use(postgres);
+  const environment = { LOG_LEVEL: 'trace', ISSUER_COOL_DOWN_SECONDS: '1' };
+  world = stack.use(await startWorld({ process: true, redis, postgres, introspectionClient, environment }));
+  Object.assign(evidence.canaries, {
+    redisPassword: password,
+    databasePassword: new URL(world.environment['SIGNER_DATABASE_URL'] ?? '').password,
+    introspectionSecret: introspectionClient.secret,
+    seed: world.demo.seed,
+    kek: Buffer.from(kekOf(world), 'base64url'),
+    kekAsText: kekOf(world),
+  });
+}, 60_000);
+afterAll(() => stack.disposeAsync());
+
+test('good and bad traffic is answered as it should be', async () => {
+  const bearers = await plantCredentials(world, evidence);
+  await sendAll(world, credentialRequests(world, bearers), evidence);
+  await sendAll(world, oddRequests(world, await world.token(), evidence), evidence);
+  const expected = [200, 400, 401, 403, 404, 405, 415, 417, 431];
+  expect([...evidence.statuses]).toEqual(expect.arrayContaining(expected));
+}, 60_000);
+
+test.each([
+  ['Redis frozen', () => redis.freeze(), () => redis.thaw()],
+  ['Redis stopped', () => redis.kill(), () => redis.start()],
+  ['PostgreSQL frozen', () => postgres.freeze(), () => postgres.thaw()],
+  ['PostgreSQL stopped', () => postgres.stop(), () => postgres.start()],
+  ['issuer stopped', () => world.issuer.stop(), () => world.issuer.start()],
+  ['issuer malformed', async () => world.issuer.behave('malformed'), async () => world.issuer.behave('good')],
+])(
+  '%s: what is said while it lasts is kept',
+  async (name, cause, lift) => {
+    await cause();
+    try {
+      await pause(GATE_MEMORY_MS);
+      const bearers = await plantCredentials(world, evidence);
+      await sendAll(world, credentialRequests(world, bearers), evidence);
+      places[`/readyz, ${name}`] = (await world.page('/readyz')).text;
+    } finally {
+      await lift();
+    }
+    await world.ready();
+  },
+  60_000,
+);
+
+test('a start that fails names what is wrong, not what it holds', async () => {
+  const broken = {
+    SIGNER_REDIS_URL: `redis:/:${plant('redisUrl')}@h`,
+    SIGNER_DATABASE_URL: '',
+    SIGNER_INTROSPECTION_CLIENT_SECRET: plant('secret'),
+    SIGNER_INTROSPECTION_CLIENT_ID: '',
+    SIGNER_PROOF_MAX_AGE_SECONDS: '10m',
+    SIGNER_REDIS_PASSWORD: plant('unknownName'),
+  };
+  places['start, broken environment'] = await startOnce({ ...world.environment, ...broken });
+  const kek = join(dirname(world.environment['SIGNER_KEK_FILE'] ?? ''), 'broken.json');
+  await writeFile(kek, `{"keys":[{"kty":"oct","k":"${plant('kekText')}"`);
+  places['start, broken KEK file'] = await startOnce({ ...world.environment, SIGNER_KEK_FILE: kek });
+  places['start, occupied port'] = await startOnce(world.environment);
+  for (const output of Object.entries(places).filter(([place]) => place.startsWith('start'))) {
+    expect(output[1].length, output[0]).toBeGreaterThan(20);
+  }
+}, 60_000);
+
+test('no canary is in a log, a metric, an error, an audit line, a page, a key of Redis or the process list', async () => {
+  const client = new Redis(redis.url);
+  Object.assign(places, {
+    log: world.signer.output.join('\n'),
+    audit: await world.audit(),
+    metrics: (await world.page('/metrics')).text,
+    refusals: evidence.refusals.join('\n'),
+    'Redis keys': (await client.keys('*')).join('\n'),
+    'process list': await processList(world.signer.pid),
+  });
+  client.disconnect();
+  expect(places['log']?.length).toBeGreaterThan(10_000);
+  expect(places['audit']?.split('\n').length).toBeGreaterThan(2);
+  expect(places['metrics']).toContain('signer_proofs_issued_total');
+  const total = Object.values(places).reduce((sum, text) => sum + text.length, 0);
+  console.log(
+    `${Object.keys(evidence.canaries).length} canaries looked for in ${total} characters of ${Object.keys(places).length} places`,
+  );
+  expect(leaks()).toEqual([]);
+});
+
+test('a planted leak of any canary turns that red', () => {
+  const log = places['log'] ?? '';
+  for (const [name, secret] of Object.entries(evidence.canaries)) {
+    for (const encoding of ['latin1', 'hex', 'base64', 'base64url'] as const) {
+      places['log'] = `${log}\n{"msg":"${Buffer.from(secret).toString(encoding)}"}`;
+      expect(leaks(['log']).map(({ canary }) => canary)).toContain(name);
+    }
+  }
+  places['log'] = log;
+}, 60_000);
+
+function leaks(of = Object.keys(places)): Leak[] {
+  const scanner = createScanner(evidence.canaries);
+  const found = of.flatMap((place) => scanner.scan(place, places[place] ?? ''));
+  return [...new Map(found.map((leak) => [`${leak.canary} in ${leak.place}`, leak])).values()];
+}
+
+function plant(name: string): string {
+  const canary = `${name}-${randomBytes(18).toString('base64url')}`;
+  evidence.canaries[name] = canary;
+  return canary;
+}
+
+function kekOf({ kekText }: World): string {
+  const { keys } = JSON.parse(kekText) as { keys: { k: string }[] };
+  return keys[0]?.k ?? '';
+}
+
+/** Everything that a signer says which cannot start. */
+function startOnce(environment: Readonly<Record<string, string>>): Promise<string> {
+  const main = join(import.meta.dirname, '../../services/signer/src/main.ts');
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [main],
+      { env: { ...environment }, timeout: 20_000 },
+      (_error, stdout, stderr) => resolve(stdout + stderr),
+    );
+  });
+}
+
+function processList(pid: number | undefined): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile('ps', ['-ww', '-o', 'args=', '-p', String(pid)], (error, stdout) =>
+      error ? reject(error) : resolve(stdout),
+    );
+  });
+}

@@ -1,0 +1,79 @@
+/** A secret that was planted, and where it was found. */
+export interface Leak {
+  readonly canary: string;
+  readonly form: string;
+  readonly place: string;
+  /** The line, cut around the finding. */
+  readonly line: string;
+}
+
+/** Piece of a secret that is looked for: long enough to be nobody else's, short enough that half a secret shows. */
+const PIECE_BYTES = 12;
+
+interface Needle {
+  readonly canary: string;
+  readonly form: string;
+  readonly text: string;
+}
+
+/**
+ * Looks for secrets in text: as they are, and in every form that a careless program writes them in, at any offset
+ * within something longer. A third of a secret is a finding too: its first, middle and last bytes are looked for.
+ */
+export function createScanner(canaries: Readonly<Record<string, string | Uint8Array>>) {
+  const needles = Object.entries(canaries).flatMap(([canary, secret]) => {
+    const bytes = Buffer.from(secret);
+    if (bytes.length < PIECE_BYTES)
+      throw new Error(`the canary ${canary} is too short to be told from chance`);
+    return piecesOf(bytes).flatMap((piece) => formsOf(piece).map(([form, text]) => ({ canary, form, text })));
+  });
+  const exact = needles.filter(({ form }) => !form.startsWith('hex'));
+  const lowered = needles.filter(({ form }) => form.startsWith('hex'));
+  return {
+    scan(place: string, text: string): Leak[] {
+      return [...find(exact, place, text, text), ...find(lowered, place, text, text.toLowerCase())];
+    },
+  };
+}
+
+function find(needles: readonly Needle[], place: string, text: string, searched: string): Leak[] {
+  return needles.flatMap(({ canary, form, text: needle }) => {
+    const at = searched.indexOf(needle);
+    if (at === -1) return [];
+    return [{ canary, form, place, line: text.slice(Math.max(0, at - 80), at + needle.length + 80) }];
+  });
+}
+
+function piecesOf(bytes: Buffer): Buffer[] {
+  const last = bytes.length - PIECE_BYTES;
+  const starts = [...new Set([0, Math.floor(last / 2), last])];
+  return starts.map((start) => bytes.subarray(start, start + PIECE_BYTES));
+}
+
+/** The forms of a piece, each by name. */
+export function formsOf(piece: Buffer): [string, string][] {
+  const hex = piece.toString('hex');
+  const alignments = [0, 1, 2].flatMap((offset): [string, string][] => [
+    [`base64 at ${offset}`, alignedBase64(piece, offset)],
+    [`base64url at ${offset}`, alignedBase64(piece, offset).replaceAll('+', '-').replaceAll('/', '_')],
+  ]);
+  return [
+    ['text', piece.toString('latin1')],
+    ['percent', encodeURIComponent(piece.toString('latin1'))],
+    ['json', JSON.stringify(piece.toString('latin1')).slice(1, -1)],
+    ['hex', hex],
+    ['hex, spaced', hex.replace(/..(?=.)/g, '$& ')],
+    ['numbers', [...piece].join(',')],
+    ['numbers, spaced', [...piece].join(', ')],
+    ...alignments,
+  ];
+}
+
+/** What of the piece's base64 stays the same whatever stands before and after it, `offset` bytes into a group. */
+function alignedBase64(piece: Buffer, offset: number): string {
+  const text = Buffer.concat([Buffer.alloc(offset), piece])
+    .toString('base64')
+    .replace(/=+$/, '');
+  const whole = Math.floor(((offset + piece.length) * 8) / 6);
+  return text.slice(Math.ceil((offset * 8) / 6), whole);
+}

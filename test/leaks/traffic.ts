@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import type { Ask, Reply } from '../env/http-client.ts';
+import { SIGN_BODY, type World } from '../env/world.ts';
+
+/** Secrets that were sent or received, by name, and every word of the server that no client may learn them from. */
+export interface Evidence {
+  readonly canaries: Record<string, string | Uint8Array>;
+  /** Bodies and headers of all refusals. */
+  readonly refusals: string[];
+  readonly statuses: Set<number>;
+}
+
+const canary = (name: string) => `${name}-${randomBytes(18).toString('base64url')}`;
+
+/** Credentials of every kind, good and bad, each a canary. */
+export async function plantCredentials({ issuer, demo }: World, { canaries }: Evidence): Promise<string[]> {
+  const planted = {
+    jwt: await issuer.token(),
+    jwtOfNobody: await issuer.token({ subject: 'nobody' }),
+    jwtWithoutScope: await issuer.token({ scope: 'interns' }),
+    jwtWrongAudience: await issuer.token({ claims: { aud: 'https://other.example' } }),
+    jwtExpired: await issuer.token({ claims: { exp: 1 } }),
+    jwtUnknownKid: await issuer.token({ header: { kid: canary('kid') } }),
+    jwtForged: await issuer.token({ forge: 'garbage' }),
+    jwtUnsigned: await issuer.token({ forge: 'none' }),
+    jwtStrangeSubject: await issuer.token({ subject: `grace hopper,${canary('subject')}` }),
+    opaque: issuer.opaqueToken(),
+    opaqueWithoutScope: issuer.opaqueToken({ scope: 'interns' }),
+    opaqueUnknown: randomBytes(24).toString('base64url'),
+    apiKey: demo.apiKey,
+    apiKeyOfNobody: `sk-ori-v1-${randomBytes(32).toString('hex')}`,
+    apiKeyMalformed: `sk-${randomBytes(24).toString('base64url')}`,
+    junk: `${canary('junk')}§`,
+    long: randomBytes(6500).toString('base64url'),
+  };
+  for (const [name, token] of Object.entries(planted)) {
+    // A JWT's header is no secret; its claims and its signature are.
+    const [whole = '', claims, signature] = token.split('.');
+    const round = Object.keys(canaries).length;
+    if (claims === undefined) canaries[`${name} ${round}`] = whole;
+    else canaries[`${name}, claims ${round}`] = claims;
+    if (signature) canaries[`${name}, signature ${round}`] = signature;
+  }
+  return Object.values(planted);
+}
+
+/** Requests with a canary wherever a client can put one. */
+export function oddRequests(world: World, bearer: string, { canaries }: Evidence): Ask[] {
+  const plant = (name: string) => {
+    canaries[name] = canary(name);
+    return canaries[name];
+  };
+  const headers = ['Authorization', `Bearer ${bearer}`, 'Content-Type', 'application/json'];
+  const good = { method: 'POST', path: world.signPath, headers, body: SIGN_BODY };
+  const more = (name: string, value: string) => ({ ...good, headers: [...headers, name, value] });
+  return [
+    { ...good, body: `{"bodySha256":"${plant('bodyValue')}"}` },
+    { ...good, body: SIGN_BODY.replace('{', `{"${plant('bodyKey')}":1,`) },
+    { ...good, body: `${SIGN_BODY} ${plant('bodyTail')}` },
+    { ...good, body: SIGN_BODY.replace('/api/invoke', `/api/#${plant('bodyPath')}`) },
+    { ...good, body: randomBytes(64) },
+    { ...good, path: `${world.signPath}?access_token=${plant('query')}` },
+    { ...good, method: 'PUT', body: plant('putBody') },
+    { ...good, path: `/v1/${plant('path')}` },
+    { ...good, path: `/v1/interns/${plant('intern')}/daemon/sign` },
+    { ...good, method: 'GET', path: `/.well-known/${plant('wellKnown')}` },
+    { ...good, headers: ['Authorization', `Basic ${plant('basic')}`] },
+    { ...good, headers: ['Authorization', `Bearer ${bearer}`, 'Content-Type', `text/${plant('mediaType')}`] },
+    more('Content-Encoding', plant('coding')),
+    more('Cookie', `session=${plant('cookie')}`),
+    more('X-Ori-Invoke-Signature', plant('oriHeader')),
+    more('X-Request-Id', plant('requestId')),
+    more('Expect', plant('expect')),
+    more('Host', plant('host')),
+    more('HTTP-Referer', plant('referer')),
+    more('Authorization', `Bearer ${plant('second')}`),
+    more('X-Long', `${plant('oversize')}${'x'.repeat(20_000)}`),
+  ].map((ask) => ({ ...ask, headers: [...ask.headers, 'Connection', 'close'] }));
+}
+
+/** Sends, and keeps what was said: of a proof its signatures as canaries, of a refusal every word. */
+export async function sendAll(world: World, asks: readonly Ask[], evidence: Evidence): Promise<void> {
+  for (const ask of asks) keep(await world.http.ask(ask), evidence);
+}
+
+function keep(reply: Reply, { canaries, refusals, statuses }: Evidence): void {
+  statuses.add(reply.status);
+  if (reply.status !== 200) {
+    refusals.push(`${reply.text} ${JSON.stringify(reply.headers)}`);
+    return;
+  }
+  const proof = JSON.parse(reply.text) as Record<string, string>;
+  for (const name of ['x-ori-invoke-signature', 'x-ori-invoke-signature-v2']) {
+    const signature = proof[name];
+    const key = `signature ${Object.keys(canaries).length}`;
+    if (signature) canaries[key] = Buffer.from(signature, 'base64');
+    if (signature) canaries[`${key}, as text`] = signature;
+  }
+}
+
+export function credentialRequests(world: World, bearers: readonly string[]): Ask[] {
+  return bearers.map((bearer) => ({
+    method: 'POST',
+    path: world.signPath,
+    headers: ['Authorization', `Bearer ${bearer}`, 'Content-Type', 'application/json'],
+    body: SIGN_BODY,
+  }));
+}
