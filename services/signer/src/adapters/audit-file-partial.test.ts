@@ -1,0 +1,47 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { openAuditFile } from './audit-file.ts';
+
+/** What each coming write does: so many bytes at most, or none and a failure. Nothing planned: a whole write. */
+const plan: (number | 'fails')[] = [];
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>();
+  const write = promisify(fs.write);
+  const planned = async (fd: number, bytes: Buffer, offset: number, length: number) => {
+    const step = plan.shift();
+    if (step === 'fails') throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    return write(fd, bytes, offset, Math.min(length, step ?? length), null);
+  };
+  return { ...fs, write: Object.assign(() => {}, { [promisify.custom]: planned }) };
+});
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ori-audit-'));
+  path = join(folder, 'audit.jsonl');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+test('a line that the kernel takes in parts is written to its end before it is acknowledged', async () => {
+  const log = await openAuditFile(path);
+  plan.push(3, 1, 2);
+  await log.append('0123456789');
+  expect(await readFile(path, 'utf8')).toBe('0123456789\n');
+  await log.close();
+});
+
+test('a line that was torn is not acknowledged, and the next one does not continue it', async () => {
+  const log = await openAuditFile(path);
+  plan.push(4, 'fails');
+  await expect(log.append('0123456789')).rejects.toMatchObject({ dependency: 'audit' });
+  await log.append('next');
+  await log.append('one more');
+  expect(await readFile(path, 'utf8')).toBe('0123\nnext\none more\n');
+  await log.close();
+});
