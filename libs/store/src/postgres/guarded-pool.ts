@@ -8,7 +8,7 @@ import { createStatementNames } from './statement-names.ts';
 /** How long a server may take to end a connection that is closed in order. */
 const FAREWELL_MS = 500;
 
-/** A client that knows its own socket, so that a connection to a frozen server can be dropped at once. */
+/** A client that knows its own socket, so that one which a frozen server holds can be ended. */
 class SocketClient extends pg.Client {
   readonly socket: Socket;
 

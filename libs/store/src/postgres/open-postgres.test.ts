@@ -1,149 +1,25 @@
-import { inspect } from 'node:util';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase, type PostgresServer, startPostgres } from '../../../../test/env/postgres.ts';
+import { createDatabase } from '../../../../test/env/postgres.ts';
 import type { Database } from '../database.ts';
-import { signerQueries } from '../queries/signer.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { openPostgres } from './open-postgres.ts';
 
-const unavailable = (code: string) => ({ name: 'StoreUnavailable', code });
-const QUESTION = { issuer: 'https://issuer.test', subject: 'nobody', internId: 'int_unknown' };
-
-describe('a PostgreSQL that fails', () => {
-  let server: PostgresServer;
+describe('a PostgreSQL', () => {
   let database: Awaited<ReturnType<typeof createDatabase>>;
   beforeAll(async () => {
-    server = await startPostgres();
-    database = await createDatabase({ server });
+    database = await createDatabase();
   });
-  afterAll(() => server[Symbol.asyncDispose]());
+  afterAll(() => database[Symbol.asyncDispose]());
 
   async function withStore(limits: object, work: (db: Database) => Promise<void>): Promise<void> {
-    const db = openPostgres({
-      url: database.signerUrl,
-      statementTimeoutMs: 500,
-      connectTimeoutMs: 500,
-      ...limits,
-    });
+    const db = openPostgres({ url: database.signerUrl, ...limits });
     try {
       await work(db);
     } finally {
       await db.close();
     }
   }
-
-  const sockets = () =>
-    process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap').length;
-
-  /** As many questions at once as there are connections, so that each connection is used. */
-  const askAll = (db: Database, times: number) =>
-    Promise.allSettled(Array.from({ length: times }, () => signerQueries(db).gateFacts(QUESTION)));
-  const expectAllTimedOut = (results: PromiseSettledResult<unknown>[]) => {
-    for (const result of results) {
-      expect(result).toMatchObject({ status: 'rejected', reason: unavailable('timed_out') });
-    }
-  };
-
-  it('that is frozen is given up in time on every connection, new or old, and works again once thawed', async () => {
-    const before = sockets();
-    await withStore({ poolMax: 3 }, async (db) => {
-      await askAll(db, 3);
-      await server.freeze();
-      try {
-        expectAllTimedOut(await askAll(db, 3)); // on the connections there are
-        expectAllTimedOut(await askAll(db, 3)); // on new ones
-        expectAllTimedOut(await askAll(db, 9)); // more than there may be
-        await expect.poll(sockets).toBe(before); // none is left half open
-      } finally {
-        await server.thaw();
-      }
-      for (const result of await askAll(db, 3)) expect(result).toMatchObject({ status: 'fulfilled' });
-    });
-  });
-
-  it('that is frozen does not keep the process alive once the store is closed', async () => {
-    const before = sockets();
-    await withStore({ poolMax: 2 }, async (db) => {
-      await askAll(db, 2);
-      expect(sockets()).toBe(before + 2);
-      await server.freeze();
-    }).finally(() => server.thaw());
-    expect(sockets()).toBe(before);
-  });
-
-  it('that cut every idle connection costs nobody an answer', async () => {
-    await withStore({ poolMax: 2 }, async (db) => {
-      await askAll(db, 2);
-      await server.restart();
-      for (const result of await askAll(db, 2)) expect(result).toMatchObject({ status: 'fulfilled' });
-    });
-  });
-
-  it('that is stopped is unreachable, and works again once started', async () => {
-    await withStore({}, async (db) => {
-      await askAll(db, 1);
-      await server.stop();
-      try {
-        await expect(signerQueries(db).ping()).rejects.toMatchObject(unavailable('unreachable'));
-      } finally {
-        await server.start();
-      }
-      await signerQueries(db).ping();
-    });
-  });
-
-  it('that cuts a connection in the middle of a transaction ends the transaction alone', async () => {
-    await withStore({ poolMax: 1 }, async (db) => {
-      const cut = db.kysely.transaction().execute(async (tx) => {
-        await sql`select 1`.execute(tx);
-        await server.restart();
-        await sql`select 1`.execute(tx);
-      });
-      await expect(cut).rejects.toBeInstanceOf(StoreUnavailable);
-      await signerQueries(db).ping();
-    });
-  });
-
-  it('that is slow with one statement is told to cancel it, and keeps the connection', async () => {
-    await withStore({ poolMax: 1 }, async (db) => {
-      const backend = async () =>
-        (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db.kysely)).rows[0]?.pid;
-      const before = await backend();
-      await expect(sql`select pg_sleep(30)`.execute(db.kysely)).rejects.toMatchObject(
-        unavailable('timed_out'),
-      );
-      expect(await backend()).toBe(before);
-    });
-  });
-
-  it('that has no connection free refuses, and so does one that does not know us', async () => {
-    const wrong = new URL(database.signerUrl);
-    wrong.password = 'canary-password';
-    const db = openPostgres({ url: wrong.href });
-    const refusal: unknown = await signerQueries(db)
-      .ping()
-      .catch((error: unknown) => error);
-    expect(refusal).toMatchObject(unavailable('refused'));
-    expect(inspect(refusal, { depth: 10, showHidden: true })).not.toContain('canary-password');
-    await db.close();
-    const owner = openPostgres({ url: database.url });
-    await sql`alter role ${sql.id(database.name)} connection limit 0`.execute(owner.kysely);
-    await withStore({}, async (full) => {
-      await expect(signerQueries(full).ping()).rejects.toMatchObject(unavailable('refused'));
-    });
-    await sql`alter role ${sql.id(database.name)} connection limit -1`.execute(owner.kysely);
-    await owner.close();
-  });
-
-  it('waits for a free connection no longer than it was told', async () => {
-    await withStore({ poolMax: 1, connectTimeoutMs: 100, statementTimeoutMs: 30_000 }, async (db) => {
-      await db.kysely.connection().execute(async () => {
-        await expect(signerQueries(db).ping()).rejects.toMatchObject(unavailable('timed_out'));
-      });
-      await signerQueries(db).ping();
-    });
-  });
 
   it("gives back the server's own judgement of a wrong statement, and keeps the connection", async () => {
     await withStore({ poolMax: 1 }, async (db) => {

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database } from '../../database.ts';
 import { maskSecret } from '../../mask.ts';
@@ -83,7 +84,7 @@ export async function createApiKey(db: Database, input: NewApiKey): Promise<Crea
 export async function disableApiKey(db: Database, { hash }: { readonly hash: string }): Promise<void> {
   const { numUpdatedRows } = await db.kysely
     .updateTable('api_keys')
-    .set({ disabled_at: new Date() })
+    .set({ disabled_at: sql<Date>`coalesce(disabled_at, now())` })
     .where('hash', '=', hash)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw new AdminError('not_found', 'no such API key');

@@ -33,11 +33,11 @@ export async function addMember(db: Database, input: Membership): Promise<void> 
   if (numInsertedOrUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
 }
 
-/** The row stays: a removed member is told so (403), where someone never a member is told nothing (404). */
+/** The row stays: a removed member is told so (403), where someone never a member is told nothing (404). It keeps its first time. */
 export async function removeMember(db: Database, { workspaceId, userId }: Membership): Promise<void> {
   const { numUpdatedRows } = await db.kysely
     .updateTable('members')
-    .set({ removed_at: new Date() })
+    .set({ removed_at: sql<Date>`coalesce(removed_at, now())` })
     .where('workspace_id', '=', workspaceId)
     .where('user_id', '=', userId)
     .executeTakeFirst();

@@ -1,12 +1,10 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KekRing } from '../../sealing/kek-ring.ts';
 import { open } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
 import { createRing, createScenario, HOME } from '../../testing/scenario.ts';
 import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
 import { signingKeys } from '../signing-keys.ts';
-import { resealSigningKeys } from './reseal-signing-keys.ts';
 import { addSigningKey, retireSigningKey, rotateSigningKey } from './signing-keys.ts';
 
 const now = () => Math.floor(Date.now() / 1000);
@@ -147,25 +145,6 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
       await rotateSigningKey(store.owner, { ...intern, notBefore: now(), overlapSeconds: 0 });
     }
     expect(await signingKeys(store.owner, intern.internId, { at: now() })).toHaveLength(1);
-  });
-
-  it('seals every seed anew under the first key of the ring, and says which do not open', async () => {
-    await using own = await openTestStore(dialect);
-    const { internId } = await createScenario(own.owner);
-    const intern = { internId, sealer, ...HOME };
-    const good = await addSigningKey(own.owner, intern);
-    const elsewhere = await addSigningKey(own.owner, { ...intern, issuer: 'https://other.test' });
-    const next = createRing();
-    const both = new KekRing(new Map([next, sealer].map((ring) => [ring.primary.kid, ring.primary.key])));
-    const report = await resealSigningKeys(own.owner, { ring: both, home: HOME });
-    expect(report).toEqual({ resealed: 1, kept: 0, failed: [elsewhere.id] });
-    const row = (await signingKeys(own.owner, internId)).find(({ id }) => id === good.id);
-    if (row === undefined) throw new Error('no row');
-    expect(await open(next, row.sealedSeed, seedContext(row, HOME))).toHaveLength(32);
-    expect(await resealSigningKeys(own.owner, { ring: both, home: HOME })).toMatchObject({
-      resealed: 0,
-      kept: 1,
-    });
   });
 
   it.each([

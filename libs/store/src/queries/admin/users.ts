@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Database } from '../../database.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
@@ -46,14 +47,14 @@ export async function removeSubject(
 
 /** Every signing request of the user is refused within the second that gate facts are kept. */
 export async function disableUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
-  await setDisabled(db, userId, new Date());
+  await setDisabled(db, userId, sql<Date>`coalesce(disabled_at, now())`);
 }
 
 export async function enableUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
   await setDisabled(db, userId, null);
 }
 
-async function setDisabled(db: Database, userId: string, disabledAt: Date | null): Promise<void> {
+async function setDisabled(db: Database, userId: string, disabledAt: RawBuilder<Date> | null): Promise<void> {
   const { numUpdatedRows } = await db.kysely
     .updateTable('users')
     .set({ disabled_at: disabledAt })

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { KekRing } from '../../sealing/kek-ring.ts';
+import { open } from '../../sealing/seal.ts';
+import { seedContext } from '../../sealing/seed-context.ts';
+import { createRing, createScenario, HOME } from '../../testing/scenario.ts';
+import { DIALECTS, openTestStore } from '../../testing/stores.ts';
+import { signingKeys } from '../signing-keys.ts';
+import { resealSigningKeys } from './reseal-signing-keys.ts';
+import { addSigningKey } from './signing-keys.ts';
+
+describe.each(DIALECTS)('the operator on %s', (dialect) => {
+  it('seals every seed anew under the first key of the ring, and says which do not open', async () => {
+    await using own = await openTestStore(dialect);
+    const sealer = createRing();
+    const { internId } = await createScenario(own.owner);
+    const intern = { internId, sealer, ...HOME };
+    const good = await addSigningKey(own.owner, intern);
+    const elsewhere = await addSigningKey(own.owner, { ...intern, issuer: 'https://other.test' });
+    const next = createRing();
+    const both = new KekRing(new Map([next, sealer].map((ring) => [ring.primary.kid, ring.primary.key])));
+    const report = await resealSigningKeys(own.owner, { ring: both, home: HOME });
+    expect(report).toEqual({ resealed: 1, kept: 0, failed: [elsewhere.id] });
+    const row = (await signingKeys(own.owner, internId)).find(({ id }) => id === good.id);
+    if (row === undefined) throw new Error('no row');
+    expect(await open(next, row.sealedSeed, seedContext(row, HOME))).toHaveLength(32);
+    expect(await resealSigningKeys(own.owner, { ring: both, home: HOME })).toMatchObject({
+      resealed: 0,
+      kept: 1,
+    });
+  });
+});
