@@ -66,7 +66,7 @@ async function prove(verifier: Verifier, request: ProvenRequest, bodyBytesMax: n
   if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge(bodyBytesMax);
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.byteLength;
     if (length > bodyBytesMax) throw tooLarge(bodyBytesMax);
     open.update(chunk);

@@ -94,6 +94,10 @@ test('rejects a request whose body was read already', async () => {
   await read.text();
   await expect(guarded(read)).rejects.toThrow(TypeError);
   expect(handler).not.toHaveBeenCalled();
+  const begin = vi.fn();
+  const reading = requireProof({ begin } as never, { bodyBytesMax: 1000 }, handler);
+  await expect(reading(read)).rejects.toThrow(TypeError);
+  expect(begin).not.toHaveBeenCalled();
 });
 
 test("leaves the handler's own errors alone", async () => {

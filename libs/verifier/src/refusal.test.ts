@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { ProofError, type ProofErrorCode, UnavailableError, type UnavailableErrorCode } from '@ori/proof';
 import { expect, test } from 'vitest';
 import { toRefusal } from './refusal.ts';
@@ -37,6 +38,19 @@ test.each(UNAVAILABLE)('answers %s with 503', (code) => {
   const refusal = toRefusal(new UnavailableError(code, 'internal'));
   expect(refusal?.status).toBe(503);
   expect(JSON.parse(refusal?.body ?? '').error.code).toBe(code);
+});
+
+test('the README documents every code with its status, and no other', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+  const rows = [...readme.matchAll(/^\| `(\w+)` +\| (\d{3}) +\|/gm)].map(([, code, status]) => [
+    code,
+    Number(status),
+  ]);
+  expect(Object.fromEntries(rows)).toEqual({
+    ...Object.fromEntries(UNAUTHORIZED.map((code) => [code, 401])),
+    body_too_large: 413,
+    ...Object.fromEntries(UNAVAILABLE.map((code) => [code, 503])),
+  });
 });
 
 test('names the pause after which to sign again', () => {
