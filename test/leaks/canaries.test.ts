@@ -112,16 +112,18 @@ test('no canary is in a log, a metric, an error, an audit line, a page, a key of
   expect(leaks()).toEqual([]);
 });
 
-test('a planted leak of any canary turns that red', () => {
-  const log = places['log'] ?? '';
-  for (const [name, secret] of Object.entries(evidence.canaries)) {
-    for (const encoding of ['latin1', 'hex', 'base64', 'base64url'] as const) {
-      places['log'] = `${log}\n{"msg":"${Buffer.from(secret).toString(encoding)}"}`;
-      expect(leaks(['log']).map(({ canary }) => canary)).toContain(name);
-    }
-  }
-  places['log'] = log;
-}, 60_000);
+test.each(['latin1', 'hex', 'base64', 'base64url'] as const)(
+  'a planted leak of any canary, in %s, turns that red',
+  (encoding) => {
+    const log = places['log'] ?? '';
+    const planted = Object.values(evidence.canaries).map((secret) => Buffer.from(secret).toString(encoding));
+    places['log'] = `${log}\n${planted.map((leak) => JSON.stringify({ msg: leak })).join('\n')}`;
+    expect(new Set(leaks(['log']).map(({ canary }) => canary))).toEqual(
+      new Set(Object.keys(evidence.canaries)),
+    );
+    places['log'] = log;
+  },
+);
 
 function leaks(of = Object.keys(places)): Leak[] {
   const scanner = createScanner(evidence.canaries);
