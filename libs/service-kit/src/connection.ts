@@ -51,6 +51,15 @@ export function watchConnection(socket: Socket): Connection {
   return connection;
 }
 
+/** Lets an answer close its connection when `last` says so at the moment it begins, in whatever way it begins. */
+export function closeAfter(res: ServerResponse, last: () => boolean): void {
+  const writeHead = res.writeHead.bind(res) as (...args: unknown[]) => ServerResponse;
+  res.writeHead = ((...args: unknown[]) => {
+    if (last()) res.shouldKeepAlive = false;
+    return writeHead(...args);
+  }) as ServerResponse['writeHead'];
+}
+
 function linger(socket: Socket): void {
   let left = LINGER_BYTES_MAX;
   socket.removeAllListeners('data');

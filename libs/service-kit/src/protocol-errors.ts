@@ -1,6 +1,7 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { presentDeadline } from './deadline.ts';
 import { type Presentation, renderEnvelope } from './envelope.ts';
+import { parseTarget } from './target.ts';
 
 /** What a client is told whose bytes never became a request, or stopped being one, by the parser's error code. */
 export function presentProtocolError(
@@ -25,15 +26,19 @@ export function presentProtocolError(
   }
 }
 
-export const NOT_ORIGIN_FORM: Presentation = {
+const NOT_ORIGIN_FORM: Presentation = {
   status: 400,
   message: 'The request target must be a path that begins with "/".',
 };
 
-export const HOST_NOT_SINGLE: Presentation = {
-  status: 400,
-  message: 'The request must carry one Host header.',
-};
+const HOST_NOT_SINGLE: Presentation = { status: 400, message: 'The request must carry one Host header.' };
+
+/** What a request is refused for before any application sees it, or `undefined`. */
+export function judgeHead(req: IncomingMessage): Presentation | undefined {
+  const names = req.rawHeaders.filter((_text, index) => index % 2 === 0);
+  if (names.filter((name) => name.toLowerCase() === 'host').length !== 1) return HOST_NOT_SINGLE;
+  return parseTarget(req.url) === undefined ? NOT_ORIGIN_FORM : undefined;
+}
 
 export const EXPECTATION_UNKNOWN: Presentation = {
   status: 417,

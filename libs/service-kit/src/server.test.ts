@@ -364,13 +364,32 @@ describe('stop', () => {
     await expect(rawClient(server.port)).rejects.toThrow('ECONNREFUSED');
   });
 
+  it('closes a connection whose answer had begun before', async () => {
+    const begun = Promise.withResolvers<() => void>();
+    const server = await serve((_req, res) => {
+      res.setHeader('content-length', 5).write('beg');
+      begun.resolve(() => res.end('un'));
+    });
+    const client = await clientOf(server);
+    client.send(GET);
+    const finish = await begun.promise;
+    const stopped = server.stop({ graceMs: 60_000 });
+    // Later than the moment at which idle connections are closed.
+    await sleep(50);
+    finish();
+    expect((await client.answer()).body).toBe('begun');
+    await client.closed();
+    await stopped;
+  });
+
   it('answers a request that comes on an idle connection within the idle grace', async () => {
     const server = await serve(hello);
     const client = await clientOf(server);
     const unused = await clientOf(server);
     client.send(GET);
     await client.answer();
-    const stopped = server.stop({ graceMs: 60_000, idleGraceMs: 500 });
+    const stopped = server.stop({ graceMs: 60_000, idleGraceMs: 1000 });
+    await sleep(100);
     client.send(GET);
     expect((await client.answer()).headers.get('connection')).toBe('close');
     await client.closed();

@@ -6,26 +6,25 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { holdContinue } from './body.ts';
-import { type Connection, watchConnection } from './connection.ts';
+import { type Connection, closeAfter, watchConnection } from './connection.ts';
 import { createDeadline, DeadlineError, presentDeadline } from './deadline.ts';
 import { hasUnreadBody, type Presentation, sendEnvelope } from './envelope.ts';
 import { beginExchange, type Exchange } from './exchange.ts';
+import { type GracefulStop, stopGracefully } from './graceful-stop.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import {
   CONNECT_REFUSED,
   EXPECTATION_UNKNOWN,
-  HOST_NOT_SINGLE,
-  NOT_ORIGIN_FORM,
+  judgeHead,
   presentProtocolError,
   renderRawAnswer,
 } from './protocol-errors.ts';
 import { requestIdOf } from './request-id.ts';
 import { observe } from './request-line.ts';
-import { parseTarget } from './target.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const CHECK_INTERVAL_MS = 100;
@@ -55,7 +54,7 @@ export interface ApiServer {
    * connections, and cuts what is left after `graceMs`. A gateway may have sent a request on an idle connection
    * before it learns of its end: with `idleGraceMs` idle connections stay that long, and such a request is answered.
    */
-  stop(options: { graceMs: number; idleGraceMs?: number }): Promise<void>;
+  stop(grace: GracefulStop): Promise<void>;
 }
 
 /**
@@ -99,7 +98,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       connection.current = res;
     }
     res.setHeader('X-Request-Id', requestId);
-    closeWhenNeeded(res, () => draining);
+    closeAfter(res, () => draining || hasUnreadBody(req));
     deadline.signal.addEventListener('abort', () => {
       if (res.headersSent) return;
       exchange.error ??= new DeadlineError(deadlineMs);
@@ -108,7 +107,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     options.metrics?.requestStarted();
     res.once('close', () => {
       deadline.clear();
-      if (connection?.current === res && !connection.lingering) connection.current = undefined;
+      if (connection?.current === res && !connection.lingering) {
+        connection.current = undefined;
+        // Its head may have been sent before the stop began.
+        if (draining) req.socket.destroySoon();
+      }
       observe(req, res, exchange, options);
     });
     return exchange;
@@ -116,9 +119,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
     accept(req, res);
-    if (countHosts(req) !== 1) sendEnvelope(res, HOST_NOT_SINGLE);
-    else if (parseTarget(req.url) === undefined) sendEnvelope(res, NOT_ORIGIN_FORM);
-    else app(req, res);
+    const refusal = judgeHead(req);
+    if (refusal === undefined) app(req, res);
+    else sendEnvelope(res, refusal);
   }
 
   function answerRaw(socket: Socket, presentation: Presentation): void {
@@ -164,34 +167,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     url: `http://${host}:${port}`,
     port,
     server,
-    async stop({ graceMs, idleGraceMs = 0 }) {
+    stop(grace) {
       draining = true;
-      const cut = setTimeout(() => {
-        for (const socket of connections.keys()) socket.destroy();
-      }, graceMs);
-      const closeIdle = setTimeout(() => {
-        for (const [socket, { current, firstByteAt, lingering }] of connections) {
-          if (current === undefined && firstByteAt === undefined && !lingering) socket.destroy();
-        }
-      }, idleGraceMs);
-      // Not the HTTP server's own close: it would close idle connections at once.
-      await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
-      clearTimeout(cut);
-      clearTimeout(closeIdle);
-      server.close();
+      return stopGracefully(server, connections, grace);
     },
   };
-}
-
-/** Whatever way the answer begins, it closes the connection where it must. */
-function closeWhenNeeded(res: ServerResponse, draining: () => boolean): void {
-  const writeHead = res.writeHead.bind(res) as (...args: unknown[]) => ServerResponse;
-  res.writeHead = ((...args: unknown[]) => {
-    if (draining() || hasUnreadBody(res.req)) res.shouldKeepAlive = false;
-    return writeHead(...args);
-  }) as ServerResponse['writeHead'];
-}
-
-function countHosts(req: IncomingMessage): number {
-  return req.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
 }
