@@ -58,13 +58,18 @@ export async function startSigner(
   const regionalHosts = new Set(config.regionalHosts);
   const metrics = createSignerMetrics(Object.values(signerRoutes(baseUrl)), REFUSAL_REASONS);
 
+  // Let go of in reverse order: at the stop, and when the start fails half way.
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => metrics.http.close());
   const outside = await connectOutside(config, parts, log);
+  stack.defer(outside.close);
   const memory = createStoreMemory({ store: outside.store, now, onLookup: metrics.lookedUp });
   const identity = openIdentity(config, {
     apiKey: memory.apiKey,
     now,
     onLookup: (hit) => metrics.lookedUp('tokens', hit),
   });
+  stack.defer(identity.close);
   const identities = createIdentities(identity);
   const keys = createSigningKeys({
     rows: memory.signingKeys,
@@ -104,9 +109,11 @@ export async function startSigner(
       audit: outside.audit.check,
     },
   });
+  stack.defer(ops.stop);
   const { host, port, deadlineMs, trustGateway } = config;
   const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http });
   log.info({ url: api.url, opsUrl: ops.url }, 'listening');
+  const owned = stack.move();
 
   return {
     url: api.url,
@@ -116,10 +123,7 @@ export async function startSigner(
     async stop() {
       ops.drain();
       await api.stop({ graceMs: config.shutdownGraceMs });
-      identity.close();
-      await outside.close();
-      metrics.http.close();
-      await ops.stop();
+      await owned.disposeAsync();
     },
   };
 }

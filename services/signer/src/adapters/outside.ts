@@ -33,7 +33,7 @@ export async function connectOutside(
   given: Partial<Outside>,
   log: Logger,
 ): Promise<Connected> {
-  const stack = new AsyncDisposableStack();
+  await using stack = new AsyncDisposableStack();
   const audit =
     given.audit ??
     stack.adopt(await openAuditFile(config.auditFile, config.auditSync), (file) => file.close());
@@ -43,16 +43,12 @@ export async function connectOutside(
         client.disconnect(),
       )
     : undefined;
-  return {
-    audit,
-    redis,
-    store: given.store ?? openStore(config, stack),
-    turns: given.turns ?? limiterOf(config, required(redis, 'redisUrl')),
-    nonces:
-      given.nonces ??
-      redisNonces(required(redis, 'redisUrl'), config.proofMaxAgeSeconds + RESERVED_LONGER_SECONDS),
-    close: () => stack.disposeAsync(),
-  };
+  const store = given.store ?? openStore(config, stack);
+  const turns = given.turns ?? limiterOf(config, required(redis, 'redisUrl'));
+  const keptSeconds = config.proofMaxAgeSeconds + RESERVED_LONGER_SECONDS;
+  const nonces = given.nonces ?? redisNonces(required(redis, 'redisUrl'), keptSeconds);
+  const owned = stack.move();
+  return { audit, redis, store, turns, nonces, close: () => owned.disposeAsync() };
 }
 
 function openStore(config: SignerConfig, stack: AsyncDisposableStack): SignerQueries {
