@@ -72,6 +72,17 @@ it.each<[string, IdTokenBend]>([
 });
 
 it.each([
+  ['of a type that needs a key', { token_type: 'DPoP' }],
+  ['that would not fit into a header', { access_token: 'a\r\nx-evil: 1' }],
+])('refuses a sign-in with an access token %s', async (_what, members) => {
+  issuer.tokenMembers = members;
+  const { exit, stdout, stderr } = await signIn();
+  expect([exit, stdout]).toEqual([4, '']);
+  expect(stderr).not.toContain('x-evil');
+  await expectNothingStored();
+});
+
+it.each([
   ['of another issuer', { iss: 'https://issuer.example.com' }],
   ['of no issuer, from one that always says', { iss: undefined }],
 ])('takes no code to the issuer from a redirect %s', async (_what, changes) => {

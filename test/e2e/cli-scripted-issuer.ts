@@ -8,6 +8,8 @@ export interface ScriptedIssuer extends AsyncDisposable {
   readonly url: string;
   /** Members of its metadata to replace. */
   metadata: Record<string, unknown>;
+  /** Members of its token responses to replace. */
+  tokenMembers: Record<string, unknown>;
   /** Bends the ID token of every token response. */
   idToken: IdTokenBend;
   /** The next answers of the token endpoint; `cut` closes the connection instead. */
@@ -75,6 +77,7 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
       expires_in: 600,
       refresh_token: 'opaque-refresh',
     };
+    Object.assign(unsigned, issuer.tokenMembers);
     if (left === 'out') return unsigned;
     const jwt = signJwt({ alg: 'ES256', ...header }, payload, (foreignKey ? foreign : own).privateKey);
     return { ...unsigned, id_token: left === 'unsigned' ? jwt.replace(/[^.]*$/, '') : jwt };
@@ -84,6 +87,7 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
   const issuer: ScriptedIssuer = {
     url: server.url,
     metadata: {},
+    tokenMembers: {},
     idToken: {},
     tokenAnswers: [],
     tokenRequests: [],

@@ -19,9 +19,9 @@ function stop(exit: number): void {
 
 process.on('SIGINT', () => stop(130));
 process.on('SIGTERM', () => stop(143));
-// `ori … | head`: the reader has what it wanted.
+// `ori … | head`: the reader has what it wanted, and nobody is left to tell anything.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
-  stop(error.code === 'EPIPE' ? STDOUT_CLOSED : 1),
+  process.exit(error.code === 'EPIPE' ? STDOUT_CLOSED : 1),
 );
 process.stderr.on('error', () => {});
 

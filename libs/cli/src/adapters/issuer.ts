@@ -17,6 +17,8 @@ export interface Issuer {
 }
 
 const REQUEST_SECONDS = 10;
+/** b64token of RFC 6750, section 2.1: all that can stand in the header. */
+const BEARER = /^[A-Za-z0-9._~+/-]+=*$/;
 
 /**
  * Discovers the issuer (OpenID Connect Discovery 1.0; the issuer it names must be the one asked for). Follows no
@@ -96,6 +98,9 @@ export async function revokeToken(
 
 /** A token response without what only this module may know of it. */
 export function toGrant(tokens: TokenEndpointResponse & TokenEndpointResponseHelpers): Grant {
+  if (tokens.token_type !== 'bearer' || !BEARER.test(tokens.access_token)) {
+    throw new CliError('sign_in_failed', { why: 'its access token is no bearer token' });
+  }
   const expiresInSeconds = tokens.expiresIn();
   return {
     accessToken: tokens.access_token,
