@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+import { type CliWorld, INTERN_ID, listen, startCliWorld } from './cli-world.ts';
 
 let folder: string;
 let certificate: string;
@@ -31,6 +32,30 @@ it('signs in, signs and calls over TLS', async () => {
   expect(await world.signIn(home)).toMatchObject({ exit: 0 });
   const called = await home.ori(['call', INTERN_ID, '/api/invoke', '--data', '{}']);
   expect(called).toEqual({ exit: 0, stdout: '{"user":"acct_ada"}', stderr: '' });
+});
+
+it('goes through the proxy of the environment, as a tunnel', async () => {
+  const tunnels: (string | undefined)[] = [];
+  const proxy = await listen((_req, res) => res.writeHead(502).end());
+  proxy.server.on('connect', (req, client) => {
+    tunnels.push(req.url);
+    const { hostname, port } = new URL(`https://${req.url}`);
+    const server = connect(Number(port), hostname, () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
+    server.pipe(client).pipe(server);
+    server.on('error', () => {}).on('close', () => client.destroy());
+    client.on('error', () => {}).on('close', () => server.destroy());
+  });
+  await using home = await world.newHome({
+    NODE_EXTRA_CA_CERTS: certificate,
+    NODE_USE_ENV_PROXY: '1',
+    HTTPS_PROXY: proxy.url,
+  });
+  await world.signIn(home);
+  const called = await home.ori(['call', INTERN_ID, '/api/invoke', '--data', '{}']);
+  await proxy.stop();
+  expect(called).toEqual({ exit: 0, stdout: '{"user":"acct_ada"}', stderr: '' });
+  const [api, daemon] = [new URL(world.baseUrl).host, new URL(world.daemonUrl).host];
+  expect(tunnels).toEqual([api, api, daemon]);
 });
 
 it('sends nothing to a server whose certificate it cannot trust', async () => {

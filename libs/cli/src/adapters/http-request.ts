@@ -42,7 +42,8 @@ export async function openRequest(
   const request = open({
     hostname: origin.hostname.replace(/^\[|\]$/g, ''),
     port: origin.port,
-    agent: false,
+    // The default agent knows the proxies of the environment. What is plain goes past them: it must not leave this machine.
+    ...(isTls ? {} : { agent: false }),
     maxHeaderSize: 64 * 1024,
     signal: limits.signal,
     ...options,
@@ -55,7 +56,9 @@ export async function openRequest(
   const cause = () => (limits.signal.aborted ? new CliError('interrupted', {}) : expired);
   const connecting = setTimeout(() => expire(limits.connectSeconds), limits.connectSeconds * 1000);
   request.once('socket', (socket) => {
-    socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+    // Through a proxy it comes with its handshake done.
+    if (isTls && !socket.connecting) clearTimeout(connecting);
+    else socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
   });
   request.once('close', () => clearTimeout(connecting));
   request.setTimeout(limits.silenceSeconds * 1000, () => expire(limits.silenceSeconds));
