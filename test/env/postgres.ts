@@ -13,13 +13,16 @@ export interface DatabaseOptions {
   readonly server?: { readonly url: string };
 }
 
+const SERVICES = ['signer', 'management'] as const;
+
 /** One database of one test's own, dropped when it is disposed of. */
 export interface Database extends AsyncDisposable {
   readonly name: string;
   /** The owner's address. */
   readonly url: string;
-  /** The address of a login that is nothing but a member of `ori_signer`; absent in an empty database. */
+  /** The addresses of logins that are nothing but members of `ori_signer` and of `ori_management`; no use in an empty database. */
   readonly signerUrl: string;
+  readonly managementUrl: string;
 }
 
 /** Starts a cluster of its own, never `TEST_DATABASE_URL`'s: from the run's Docker engine, the PATH or npm. */
@@ -39,16 +42,26 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   await administer(server.url, async (client) => {
     const template = migrated ? await requireTemplate(client, server.url) : 'template1';
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
-    if (migrated) await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}' IN ROLE ori_signer`);
+    if (!migrated) return;
+    // A copy of a database does not carry rights on the database itself.
+    await client.query(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`);
+    for (const service of SERVICES) {
+      await client.query(
+        `CREATE ROLE ${name}_${service} LOGIN PASSWORD '${password}' IN ROLE ori_${service}`,
+      );
+    }
   });
+  const urlOf = (service: (typeof SERVICES)[number]) =>
+    addressed(server.url, { database: name, user: `${name}_${service}`, password });
   return {
     name,
     url: addressed(server.url, { database: name }),
-    signerUrl: addressed(server.url, { database: name, user: name, password }),
+    signerUrl: urlOf('signer'),
+    managementUrl: urlOf('management'),
     async [Symbol.asyncDispose]() {
       await administer(server.url, async (client) => {
         await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-        await client.query(`DROP ROLE IF EXISTS ${name}`);
+        for (const service of SERVICES) await client.query(`DROP ROLE IF EXISTS ${name}_${service}`);
       });
     },
   };

@@ -17,6 +17,7 @@ import { createHttpClient, type Reply } from '../../env/http-client.ts';
 import { startIssuer, type TestIssuer } from '../../env/issuer.ts';
 import { freePort } from '../../env/ports.ts';
 import { createDatabase } from '../../env/postgres.ts';
+import { requireDocumented } from '../openapi-check.ts';
 
 /** A request of the API; `bearer` null sends no Authorization header. */
 export interface ApiCall {
@@ -56,7 +57,7 @@ export interface ManagementWorld extends AsyncDisposable {
   readonly ring: KekRing;
   readonly ours: Tenant;
   readonly theirs: Tenant;
-  /** By default with our management key. */
+  /** By default with our management key. Every answer is held to the OpenAPI document. */
   call(call: ApiCall): Promise<ApiReply>;
 }
 
@@ -73,15 +74,15 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
   const [port, opsPort] = await Promise.all([freePort(), freePort()]);
   const baseUrl = `http://127.0.0.1:${port}/v1`;
   const issuer = stack.use(await startIssuer({ audience: baseUrl }));
-  const { url } = stack.use(await createDatabase());
-  const open = (role?: 'ori_management') =>
-    stack.adopt(openPostgres({ url, poolMax: 5, ...(role && { role }) }), (database) => database.close());
-  const store = open();
+  const { url, managementUrl } = stack.use(await createDatabase());
+  const open = (url: string) =>
+    stack.adopt(openPostgres({ url, poolMax: 5 }), (database) => database.close());
+  const store = open(url);
   const ring = parseKekRing(generateKekRing());
   const environment = {
     MANAGEMENT_PORT: String(port),
     MANAGEMENT_OPS_PORT: String(opsPort),
-    MANAGEMENT_DATABASE_URL: url,
+    MANAGEMENT_DATABASE_URL: managementUrl,
     MANAGEMENT_ISSUER: issuer.url,
     MANAGEMENT_AUDIENCE: baseUrl,
     MANAGEMENT_KEK_FILE: '/dev/null',
@@ -91,7 +92,7 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
       Object.entries(options.environment ?? {}).map(([name, value]) => [`MANAGEMENT_${name}`, value]),
     ),
   };
-  const database = open('ori_management');
+  const database = open(managementUrl);
   const service = await startManagement(loadManagementConfig(environment), {
     store: managementQueries(options.wrap?.(database) ?? database),
     ring,
@@ -112,12 +113,14 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
         ...headers,
       ];
       const sent = json === undefined ? body : JSON.stringify(json);
+      const target = `/v1${path}`;
       const reply = await http.ask({
         method,
-        path: `/v1${path}`,
+        path: target,
         headers: all,
         ...(sent !== undefined && { body: sent }),
       });
+      requireDocumented({ ...reply, method, path: target });
       const isJson = reply.headers['content-type'] === 'application/json';
       return { ...reply, json: isJson ? JSON.parse(reply.text) : undefined };
     },
