@@ -14,7 +14,7 @@ export interface BodyHeaders {
 /** How much of a body may be read, and what a byte more is called. */
 export interface BodyAllowance {
   readonly bytesMax: number;
-  readonly excess: SigningError;
+  readonly excess: 'payload_too_large' | 'unsupported_media_type';
 }
 
 /**
@@ -29,8 +29,10 @@ export function checkBodyHeaders(headers: BodyHeaders): BodyAllowance {
   const mediaType = headers.contentType?.split(';', 1)[0]?.trim().toLowerCase();
   const allowance: BodyAllowance =
     mediaType === 'application/json'
-      ? { bytesMax: BODY_BYTES_MAX, excess: new SigningError('payload_too_large', 'the body is too large') }
-      : { bytesMax: 0, excess: new SigningError('unsupported_media_type', 'not application/json') };
-  if ((headers.contentLength ?? 0) > allowance.bytesMax) throw allowance.excess;
+      ? { bytesMax: BODY_BYTES_MAX, excess: 'payload_too_large' }
+      : { bytesMax: 0, excess: 'unsupported_media_type' };
+  if ((headers.contentLength ?? 0) > allowance.bytesMax) {
+    throw new SigningError(allowance.excess, `more than ${allowance.bytesMax} bytes announced`);
+  }
   return allowance;
 }

@@ -94,3 +94,14 @@ test.each([
 ])('refuses %s', (_, body) => {
   expect(codeOf(() => readRequest(grant, body))).toBe('invalid_body');
 });
+
+test('refuses a body with a byte in it that is not UTF-8, wherever it stands', () => {
+  const whole = Buffer.from(JSON.stringify({ bodySha256: BODY_SHA256, route: ROUTE }));
+  for (let at = 0; at <= whole.length; at++) {
+    const body = Buffer.concat([whole.subarray(0, at), Buffer.of(0xff), whole.subarray(at)]);
+    expect(
+      codeOf(() => readRequest(grant, body)),
+      `at ${at}`,
+    ).toBe('invalid_body');
+  }
+});

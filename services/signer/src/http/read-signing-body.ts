@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BodyError, readBody } from '@ori/service-kit/body';
 import { checkBodyHeaders } from '../core/check-body-headers.ts';
+import { SigningError } from '../core/signing-error.ts';
 
 /**
  * Reads a signing request's body, as much as its headers allow. Called once the caller is known: only now is a client
@@ -11,14 +12,17 @@ import { checkBodyHeaders } from '../core/check-body-headers.ts';
 export async function readSigningBody(req: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
   const { headers } = req;
   const isChunked = headers['transfer-encoding'] !== undefined;
-  const { bytesMax, excess } = checkBodyHeaders({
+  const allowance = checkBodyHeaders({
     contentType: headers['content-type'],
     contentEncoding: headers['content-encoding'],
     contentLength: isChunked ? undefined : Number(headers['content-length'] ?? 0),
   });
   try {
-    return await readBody(req, { bytesMax, signal });
+    return await readBody(req, { bytesMax: allowance.bytesMax, signal });
   } catch (error) {
-    throw error instanceof BodyError && error.code === 'body_too_large' ? excess : error;
+    if (error instanceof BodyError && error.code === 'body_too_large') {
+      throw new SigningError(allowance.excess, error.message, { cause: error });
+    }
+    throw error;
   }
 }
