@@ -33,10 +33,18 @@ const NOT_ORIGIN_FORM: Presentation = {
 
 const HOST_NOT_SINGLE: Presentation = { status: 400, message: 'The request must carry one Host header.' };
 
+/** Node decodes the chunks and leaves any other coding beneath them in place, so the body would be read undecoded. */
+const CODING_NOT_CHUNKED: Presentation = {
+  status: 400,
+  message: 'The only transfer coding is "chunked".',
+};
+
 /** What a request is refused for before any application sees it, or `undefined`. */
 export function judgeHead(req: IncomingMessage): Presentation | undefined {
   const names = req.rawHeaders.filter((_text, index) => index % 2 === 0);
   if (names.filter((name) => name.toLowerCase() === 'host').length !== 1) return HOST_NOT_SINGLE;
+  const coding = req.headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return CODING_NOT_CHUNKED;
   return parseTarget(req.url) === undefined ? NOT_ORIGIN_FORM : undefined;
 }
 

@@ -240,6 +240,11 @@ describe('what is not a request', () => {
       'POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n',
       400,
     ],
+    [
+      'an unknown transfer coding beneath the chunks',
+      'POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+      400,
+    ],
     ['a bare line feed', 'GET /a HTTP/1.1\nHost: x\n\n', 400],
     ['a folded header', 'GET /a HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', 400],
     ['a space before the colon', 'GET /a HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n', 400],
