@@ -185,7 +185,7 @@ const shape = rewritten('depth and size', (text) =>
   fc.tuple(fc.integer({ min: 1, max: 20_000 }), fc.nat({ max: 3 })).map(([size, form]) => {
     const member = [
       `${'['.repeat(size)}${']'.repeat(size)}`,
-      '{"a":'.repeat(size) + '1' + '}'.repeat(size),
+      `${'{"a":'.repeat(size)}1${'}'.repeat(size)}`,
       `[${'0,'.repeat(size)}0]`,
       `"${'a'.repeat(size)}"`,
     ][form];

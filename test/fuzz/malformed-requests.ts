@@ -120,6 +120,8 @@ const framing = sent(
   fc.constantFrom<(good: Ask) => Ask>(
     (good) => doubledHeader('Authorization', good.headers?.[1] ?? '')(good),
     (good) => doubledHeader('Transfer-Encoding', 'chunked')(withHeader('Content-Length', '5')(good)),
+    doubledHeader('Transfer-Encoding', 'gzip, chunked'),
+    doubledHeader('Transfer-Encoding', 'identity, chunked'),
     (good) => doubledHeader('Host', 'b')({ ...good, headers: ['Host', 'a', ...(good.headers ?? [])] }),
     doubledHeader('Expect', '200-maybe'),
     doubledHeader('Content-Length', '-1'),
