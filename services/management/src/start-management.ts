@@ -14,6 +14,7 @@ import type { ManagementConfig } from './config.ts';
 import type { KeyFacts } from './core/caller.ts';
 import { createApp } from './http/app.ts';
 import { OPERATIONS } from './http/operations.ts';
+import { createReferenceFiles } from './http/reference/page.ts';
 
 export { loadManagementConfig, MANAGEMENT_SPEC, type ManagementConfig } from './config.ts';
 
@@ -53,9 +54,10 @@ export async function startManagement(
   const log = parts.log ?? createLogger({ service: 'management', level: config.logLevel });
   const now = parts.now ?? Date.now;
   const basePath = new URL(config.baseUrl).pathname;
+  const files = createReferenceFiles(config.baseUrl);
   const metrics = createMetrics({
     service: 'management',
-    routes: [...new Set(OPERATIONS.map(({ path }) => basePath + path))],
+    routes: [...new Set([...OPERATIONS, ...files].map(({ path }) => basePath + path))],
   });
 
   const stack = new AsyncDisposableStack();
@@ -75,6 +77,7 @@ export async function startManagement(
   const app = createApp({
     basePath,
     operations: OPERATIONS,
+    files,
     regionalHosts: new Set(config.regionalHosts),
     callers: createCallers(identity, store),
     services: { store, vault, patterns },

@@ -7,6 +7,7 @@ import type { Callers } from '../adapters/callers.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { Operation } from './operation.ts';
 import { present } from './presentation.ts';
+import { type PublishedFile, sendPublishedFile } from './published-file.ts';
 import { readJson, readQuery } from './read-call.ts';
 import type { Services } from './services.ts';
 
@@ -14,6 +15,8 @@ export interface AppOptions {
   /** The path of the base address, such as `/v1`. */
   readonly basePath: string;
   readonly operations: readonly Operation[];
+  /** What is the same for everyone: the description of the API, and the page that shows it. */
+  readonly files: readonly PublishedFile[];
   /** Host names, lower case, on which intern operations are refused. */
   readonly regionalHosts: ReadonlySet<string>;
   readonly callers: Callers;
@@ -27,12 +30,21 @@ export interface AppOptions {
 export function createApp({
   basePath,
   operations,
+  files,
   regionalHosts,
   callers,
   services,
 }: AppOptions): RequestListener {
+  const published = new Map(files.map((file) => [basePath + file.path, file]));
   return (req, res) => {
     const path = parseTarget(req.url)?.path ?? '';
+    const file = published.get(path);
+    if (file !== undefined) {
+      exchangeOf(req).route = path;
+      if (req.method !== 'GET' && req.method !== 'HEAD') sendOtherMethod(res, 'GET, HEAD');
+      else sendPublishedFile(req, res, file);
+      return;
+    }
     const matched = operations.flatMap((operation) => {
       const parameters = matchPath(basePath + operation.path, path);
       return parameters === undefined ? [] : [{ operation, parameters }];
@@ -115,12 +127,12 @@ const NOT_FOUND: Presentation = { status: 404, message: 'Not found.' };
 /** What a path is told that has no operation, or none of the method. */
 function sendNoOperation(res: ServerResponse, ofOtherMethods: readonly Operation[]): void {
   const allow = ofOtherMethods.map(({ method }) => method).join(', ');
-  sendEnvelope(
-    res,
-    allow === ''
-      ? NOT_FOUND
-      : { status: 405, message: `This path only takes ${allow}.`, headers: { Allow: allow } },
-  );
+  if (allow === '') sendEnvelope(res, NOT_FOUND);
+  else sendOtherMethod(res, allow);
+}
+
+function sendOtherMethod(res: ServerResponse, allow: string): void {
+  sendEnvelope(res, { status: 405, message: `This path only takes ${allow}.`, headers: { Allow: allow } });
 }
 
 /** Every value of a header in the raw list: `req.headers` hides repeated ones. */

@@ -13,6 +13,9 @@ const list = jsonOperation({
   method: 'GET',
   path: '/byok',
   summary: 'List provider credentials',
+  description:
+    'The credentials of one workspace, and the global ones. Without `workspace_id`: of the default workspace; where that was deleted, 400. Ordered by `sort_order`.',
+  returns: 'A page of credentials. The raw keys are in none.',
   permit: requireManager,
   query: ByokListQuery,
   status: 200,
@@ -36,6 +39,9 @@ const update = jsonOperation({
   method: 'PATCH',
   path: '/byok/{id}',
   summary: 'Change a provider credential, or rotate its key in place',
+  description:
+    'Every field is optional: what is omitted stays, `null` clears, a list replaces the whole list.\n\n- `key` rotates in place: the former key is overwritten and `label` made anew.\n- `is_byok_only` and `is_required` each exclude `is_fallback`, judged on the resulting record.\n- `declared_region`: for `openai` and `fireworks` it must be that of the key, which may be JSON `{"api_key","region"}`; `azure` takes `europe` and `us`, `anthropic` `us` alone, the others `global` alone. `null` always clears it.',
+  returns: 'The credential as it is now.',
   permit: requireManager,
   body: ByokUpdate,
   status: 200,

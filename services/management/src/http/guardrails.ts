@@ -25,6 +25,8 @@ const list = jsonOperation({
   method: 'GET',
   path: '/guardrails',
   summary: 'List guardrails',
+  description: 'Without `workspace_id`: those of the default workspace. Newest first.',
+  returns: 'A page of guardrails.',
   query: GuardrailListQuery,
   status: 200,
   result: GuardrailPage,
@@ -48,6 +50,9 @@ const create = jsonOperation({
   method: 'POST',
   path: '/guardrails',
   summary: 'Create a guardrail',
+  description:
+    'Without `workspace_id` it belongs to the default workspace. Patterns of `content_filters` are RE2: what a linear-time engine does not compile is refused with 400.',
+  returns: 'The guardrail.',
   body: GuardrailCreate,
   status: 201,
   result: dataOf(Guardrail),
@@ -66,6 +71,8 @@ const get = jsonOperation({
   operationId: 'getGuardrail',
   method: 'GET',
   summary: 'Get a guardrail',
+  description: 'A guardrail by its id.',
+  returns: 'The guardrail.',
   result: dataOf(Guardrail),
   refusals: [401, 404],
   async run({ principal, path }, { store }) {
@@ -80,6 +87,9 @@ const update = jsonOperation({
   operationId: 'updateGuardrail',
   method: 'PATCH',
   summary: 'Change a guardrail',
+  description:
+    'What is omitted stays, `null` clears, a list replaces the whole list. The workspace stays what it was.',
+  returns: 'The guardrail as it is now.',
   body: GuardrailUpdate,
   result: dataOf(Guardrail),
   refusals: [400, 401, 404],
@@ -97,6 +107,8 @@ const remove = jsonOperation({
   operationId: 'deleteGuardrail',
   method: 'DELETE',
   summary: 'Delete a guardrail and its assignments',
+  description: 'Its assignments go with it.',
+  returns: 'The guardrail is gone.',
   result: Deleted,
   refusals: [401, 404],
   async run({ principal, path }, { store }) {

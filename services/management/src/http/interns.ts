@@ -3,6 +3,7 @@ import { type InternReader, notFound, requireInternReader } from '../core/caller
 import { readCursor, renderCursor } from '../core/interns/cursor.ts';
 import { renderIntern } from '../core/interns/render-intern.ts';
 import { InternListQuery, InternPage } from '../core/shapes/intern.ts';
+import { isMatch } from './if-none-match.ts';
 import { type FileAnswer, fileOperation, jsonOperation, type Operation } from './operation.ts';
 
 const INTERN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
@@ -13,6 +14,9 @@ const list = jsonOperation({
   method: 'GET',
   path: '/interns',
   summary: 'List the interns visible to the caller, newest first',
+  description:
+    "`status` takes several lifecycle statuses, separated by commas. A `workspace_id` other than one the caller may see is answered 404. A session lists the interns of every workspace of which the person is a member; an intern's own key has no list and is answered 404.",
+  returns: 'A page of interns.',
   permit: requireInternReader,
   query: InternListQuery,
   status: 200,
@@ -43,6 +47,9 @@ const icon = fileOperation({
   method: 'GET',
   path: '/interns/{internId}/icon',
   summary: "Fetch an intern's icon",
+  description:
+    'With `v`, the `icon_sha256` that is expected, the answer may be kept for good; another `v` than the current hash is answered 404.',
+  returns: 'The icon, byte for byte as it was stored.',
   permit: requireInternReader,
   query: z.object({
     v: z
@@ -65,7 +72,7 @@ const icon = fileOperation({
       etag,
       'cache-control': query.v === undefined ? 'private, no-cache' : 'private, max-age=31536000, immutable',
     };
-    const known = ifNoneMatch !== undefined && matches(ifNoneMatch, etag);
+    const known = isMatch(ifNoneMatch, etag);
     return { status: known ? 304 : 200, headers, bytes: known ? new Uint8Array() : found.bytes };
   },
 });
@@ -81,9 +88,4 @@ function collectionOf(
   if (workspaceId === undefined) return { workspaceIds: reader.workspaceIds };
   if (!reader.workspaceIds.includes(workspaceId)) throw notFound();
   return { workspaceIds: [workspaceId] };
-}
-
-/** If-None-Match (RFC 9110, section 13.1.2): weak comparison with each entity tag, or `*`. */
-function matches(ifNoneMatch: string, etag: string): boolean {
-  return ifNoneMatch.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
 }

@@ -30,6 +30,10 @@ interface Description<Principal, Query extends z.ZodType, Body extends z.ZodType
   /** Below the base address, with `{name}` for a parameter. */
   readonly path: string;
   readonly summary: string;
+  /** What a caller should know beyond the shapes, in Markdown. */
+  readonly description: string;
+  /** What the answer of a success is. */
+  readonly returns: string;
   /** Who may call; throws a Refusal for anybody else. Comes before anything is read. */
   readonly permit: (caller: Caller) => Principal;
   readonly query?: Query;

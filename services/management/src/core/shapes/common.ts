@@ -1,9 +1,11 @@
 import { z } from 'zod';
 
 /** A point in time: ISO 8601, UTC, with milliseconds. */
-export const Timestamp = z.iso
-  .datetime({ precision: 3 })
-  .meta({ description: 'ISO 8601 UTC time with milliseconds.', example: '2026-11-20T12:00:00.000Z' });
+export const Timestamp = z.iso.datetime({ precision: 3 }).meta({
+  description: 'ISO 8601 UTC time with milliseconds.',
+  example: '2026-11-20T12:00:00.000Z',
+  override: { pattern: '\\.[0-9]{3}Z$' },
+});
 
 /** SHA-256 of a whole API key, in lower-case hex: how keys are named without being told. */
 export const ApiKeyHash = z
@@ -26,7 +28,10 @@ export const integerParameter = (from: number, to: number, fallback: number, des
     .default(fallback)
     .meta({
       description,
-      override: { type: 'integer', minimum: from, maximum: to, default: fallback },
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.pattern;
+        Object.assign(jsonSchema, { type: 'integer', minimum: from, maximum: to, default: fallback });
+      },
     });
 
 /** How the offset lists are paged. */

@@ -1,0 +1,116 @@
+import { type Presentation, renderEnvelope } from '@ori/service-kit/envelope';
+import { z } from 'zod';
+import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
+
+const error = {
+  code: z.union([z.int(), z.string()]).meta({ description: 'The HTTP status, an integer.', example: 404 }),
+  message: z.string().meta({ description: 'A sentence for people.', example: 'Not found.' }),
+};
+
+/** The error envelope of BYOK, guardrails, and of 401 and 403 where the interface has no metadata. */
+const PlainError = z
+  .strictObject({ error: z.strictObject(error) })
+  .meta({ id: 'Error', description: 'Why a request failed.' });
+
+/** The error envelope of intern operations. */
+const ReasonedError = z
+  .strictObject({
+    error: z.strictObject({
+      ...error,
+      metadata: z.strictObject({
+        reason: z.string().meta({ description: 'Why, for programs.', example: 'not_found' }),
+        retryable: z.boolean().meta({ description: 'Whether the same request may succeed later.' }),
+      }),
+    }),
+  })
+  .meta({ id: 'ReasonedError', description: 'Why a request failed, with a reason for programs.' });
+
+const AnyError = z.union([PlainError, ReasonedError]).meta({ id: 'AnyError' });
+
+const RequestId = z.string().meta({
+  description: 'Names this request in our logs.',
+  example: '0b9f6a3e-6f0e-4f0c-9d0b-1a51a1cbb1d5',
+  header: { id: 'X-Request-Id' },
+});
+
+/** What each refusal's header is for. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'WWW-Authenticate': 'The challenge of RFC 6750.',
+  'Retry-After': 'Whole seconds after which to try again, at least 1.',
+  RateLimit: 'What is left of the turns that ran out (IETF draft).',
+  'RateLimit-Policy': 'How many turns there are, and for how many seconds (IETF draft).',
+};
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'A parameter or the body is not acceptable; the message says which.',
+  401: 'The credential is missing, unknown, disabled, or of a kind that is not accepted here.',
+  403: 'The credential is known and does not suffice.',
+  404: 'There is no such thing, or not for this caller.',
+  408: "The route's deadline was exceeded; the message quotes it.",
+  409: 'Another request is changing the same record. Try again later.',
+  413: 'The body is larger than 1048576 bytes.',
+  415: 'The body is not `application/json`, or has a content encoding.',
+  429: 'Too many turns for the user or the organization.',
+  500: 'The request could not be completed.',
+};
+
+/** An answer as it is described; every answer carries its request id. */
+export function answer(
+  description: string,
+  content?: ZodOpenApiResponseObject['content'],
+  headers: z.ZodRawShape = {},
+): ZodOpenApiResponseObject {
+  return {
+    description,
+    ...(content && { content }),
+    headers: z.object({ ...headers, 'X-Request-Id': RequestId }),
+  };
+}
+
+/** The refusals by status, each with its example; `default` stands for what a gateway may add. */
+export function describeRefusals(refusals: readonly Presentation[]): ZodOpenApiResponsesObject {
+  const byStatus = Object.groupBy(refusals, ({ status }) => status);
+  const described = Object.entries(byStatus).map(([status, ofStatus = []]) => [
+    status,
+    refusal(Number(status), ofStatus),
+  ]);
+  return {
+    ...Object.fromEntries(described),
+    default: answer("Any other failure, a gateway's too.", {
+      'application/json': { schema: AnyError },
+    }),
+  };
+}
+
+function refusal(status: number, refusals: readonly Presentation[]): ZodOpenApiResponseObject {
+  const reasoned = refusals.every(({ reason }) => reason !== undefined);
+  const examples = refusals.map((presentation, index) => {
+    const name = presentation.reason ?? `example_${index + 1}`;
+    return [name, { summary: presentation.message, value: JSON.parse(renderEnvelope(presentation)) }];
+  });
+  return answer(
+    TITLES[status] ?? '',
+    {
+      'application/json': {
+        schema: reasoned ? ReasonedError : PlainError,
+        examples: Object.fromEntries(examples),
+      },
+    },
+    headersOf(refusals),
+  );
+}
+
+/** The headers that some refusal of a status carries; those that all carry are required. */
+function headersOf(refusals: readonly Presentation[]): z.ZodRawShape {
+  const names = new Set(refusals.flatMap(({ headers }) => Object.keys(headers ?? {})));
+  return Object.fromEntries(
+    [...names].map((name) => {
+      const values = refusals.map(({ headers }) => headers?.[name]);
+      const schema = z.string().meta({
+        description: HEADERS[name] ?? '',
+        example: values.find((value) => value !== undefined),
+      });
+      return [name, values.includes(undefined) ? schema.optional() : schema];
+    }),
+  );
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import type { Described } from './describe.ts';
+import { IfNoneMatch } from './parameters.ts';
+
+/** Below the base address. */
+export const DOCUMENT_PATH = '/openapi.json';
+export const DOCUMENT_CACHE_CONTROL = 'public, max-age=60';
+
+const headers = z.object({
+  ETag: z.string().meta({ description: 'Strong entity tag of the document.' }),
+  'Cache-Control': z.literal(DOCUMENT_CACHE_CONTROL),
+});
+
+/** How the document tells of itself. */
+export const DESCRIPTION_OPERATION: Described = {
+  operationId: 'getApiDescription',
+  tag: 'Discovery',
+  method: 'GET',
+  path: DOCUMENT_PATH,
+  summary: 'Get this description',
+  description: 'Public. The OpenAPI 3.1 document from which the reference is made.',
+  scopes: null,
+  headers: IfNoneMatch,
+  answers: {
+    200: {
+      description: 'An OpenAPI 3.1 document.',
+      body: z.looseObject({ openapi: z.string().meta({ example: '3.1.1' }) }),
+      headers,
+    },
+    304: { description: 'What was kept is still right.', headers },
+  },
+  refusals: [],
+};

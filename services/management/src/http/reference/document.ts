@@ -1,0 +1,72 @@
+import { SIGNER_OPERATIONS } from '@ori/signer/operations';
+import {
+  createDocument,
+  type ZodOpenApiObject,
+  type ZodOpenApiOverrideContext,
+  type ZodOpenApiPathsObject,
+} from 'zod-openapi';
+import { OPERATIONS } from '../operations.ts';
+import { type Described, describeManagement, describeSigner, renderOperation } from './describe.ts';
+import { DESCRIPTION_OPERATION } from './description-operation.ts';
+import { INTRODUCTION, TAGS } from './prose.ts';
+
+type Schema = ZodOpenApiOverrideContext['jsonSchema'];
+
+export type ApiDocument = ReturnType<typeof createDocument>;
+
+/**
+ * The OpenAPI 3.1 document of the whole API, signer and management together, made from the tables that route and
+ * validate.
+ *
+ * @param baseUrl the public base address, without a trailing slash
+ */
+export function createApiDocument(baseUrl: string): ApiDocument {
+  const described = [
+    ...SIGNER_OPERATIONS.map((operation) => describeSigner(operation, baseUrl)),
+    ...OPERATIONS.map(describeManagement),
+    DESCRIPTION_OPERATION,
+  ];
+  const document: ZodOpenApiObject = {
+    openapi: '3.1.1',
+    info: {
+      title: 'ori API',
+      version: '1.0.0',
+      description: INTRODUCTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: baseUrl }],
+    tags: TAGS,
+    security: [{ bearer: [] }],
+    paths: pathsOf(described),
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key, a management key, or the access token of a session.',
+        },
+      },
+    },
+  };
+  return createDocument(document, { override: ({ jsonSchema }) => simplify(jsonSchema) });
+}
+
+/** Says the same in fewer words: a type or null is one schema of both types, and a UUID needs no pattern. */
+function simplify(schema: Schema): void {
+  if (schema.format === 'uuid') delete schema.pattern;
+  const [plain, nothing, ...others] = schema.anyOf ?? [];
+  if (plain === undefined || others.length > 0 || nothing?.type !== 'null') return;
+  if (typeof plain.type !== 'string' || plain.$ref !== undefined) return;
+  delete schema.anyOf;
+  Object.assign(schema, { ...plain, type: [plain.type, 'null'] }, { ...schema });
+  if (schema.enum !== undefined) schema.enum = [...schema.enum, null];
+}
+
+function pathsOf(described: readonly Described[]): ZodOpenApiPathsObject {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const operation of described) {
+    const { path, method } = operation;
+    paths[path] = { ...paths[path], [method.toLowerCase()]: renderOperation(operation) };
+  }
+  return paths;
+}

@@ -1,0 +1,53 @@
+/** What the reference says before its operations, in Markdown. */
+export const INTRODUCTION = `Interns are named, model-backed agents that live in a workspace. This API lists them, signs calls to their daemons, keeps provider credentials (BYOK) and manages guardrails.
+
+## Credentials
+
+Every operation takes \`Authorization: Bearer …\`, except those marked public.
+
+| Credential | What it is for |
+|---|---|
+| API key | The interns of its workspace; an intern's own key: that intern alone |
+| Management key | BYOK and guardrails of its account |
+| Session of \`ori login --oidc\` | Signing, with the scope \`vault:read\`; interns of the person's workspaces, with the scope \`interns\` |
+
+An API key names no person, so it cannot sign. A management key opens no intern.
+
+## Errors
+
+Every failure is \`application/json\` of one shape, those of a gateway too:
+
+\`\`\`json
+{ "error": { "code": 404, "message": "Not found.", "metadata": { "reason": "not_found", "retryable": false } } }
+\`\`\`
+
+\`code\` is the HTTP status. \`metadata\` comes with intern operations only: \`reason\` is for programs, \`retryable\` says whether the same request may succeed later. What is absent, hidden and somebody else's get the same 404.
+
+An unknown path is 404, a known one with another method 405 with \`Allow\`. Bytes that are no valid HTTP/1.1 request are refused with 400, 408, 417 or 431 before any operation is chosen.
+
+## Lists
+
+Interns are paged by cursor: pass \`next_cursor\` as \`starting_after\`. All other lists are paged by \`offset\` and \`limit\`, and \`total_count\` counts every match. A query parameter may be given once; one that is not known changes nothing.
+
+## Every answer
+
+carries \`X-Request-Id\`. Quote it when you ask for help.`;
+
+export const TAGS = [
+  {
+    name: 'Interns',
+    description:
+      'Interns as an API key or a session sees them, and the proofs that their daemons ask for. Requests on a regional host name are refused, and callers outside the interns programme are answered 404.',
+  },
+  {
+    name: 'BYOK',
+    description:
+      'Provider credentials of the account (bring your own key). The raw provider key is encrypted at rest and never returned. Takes a management key.',
+  },
+  {
+    name: 'Guardrails',
+    description:
+      'Named policies (allowed and ignored models and providers, zero data retention, content filters, a spending limit), and the API keys and members they are assigned to. A key or member has at most one guardrail. Takes a management key.',
+  },
+  { name: 'Discovery', description: 'What programs need to find their way. Public.' },
+];

@@ -1,0 +1,65 @@
+import { AssertionError } from 'node:assert';
+import { expect, test } from 'vitest';
+import { type Exchanged, requireDocumented } from './openapi-check.ts';
+
+const GUARDRAIL = '/v1/guardrails/8f6b0c52-3c1e-4a8f-9d57-2f1f6f6f0a11';
+const json = { 'content-type': 'application/json', 'cache-control': 'no-store', 'x-request-id': 'r1' };
+
+/** The answer to a deletion, but for what is said. */
+const exchanged = (changes: Partial<Exchanged> = {}): Exchanged => ({
+  method: 'DELETE',
+  path: GUARDRAIL,
+  status: 200,
+  headers: json,
+  text: '{"deleted":true}',
+  ...changes,
+});
+const envelope = (code: number, metadata?: object) =>
+  JSON.stringify({ error: { code, message: 'No.', ...(metadata && { metadata }) } });
+const hidden = { reason: 'not_found', retryable: false };
+
+test.each<[string, Partial<Exchanged>]>([
+  ['a success', {}],
+  ['a refusal', { status: 404, text: envelope(404) }],
+  [
+    'a refusal with its reason',
+    { method: 'GET', path: '/v1/interns?limit=1', status: 404, text: envelope(404, hidden) },
+  ],
+  [
+    'a method that the path has not',
+    { method: 'PUT', status: 405, headers: { ...json, allow: 'GET, PATCH, DELETE' }, text: envelope(405) },
+  ],
+  ['a path that there is not', { path: '/v1/guardrails/', status: 404, text: envelope(404) }],
+])('lets %s pass', (_, changes) => {
+  expect(() => requireDocumented(exchanged(changes))).not.toThrow();
+});
+
+test.each<[string, Partial<Exchanged>]>([
+  ['a status that is not listed', { status: 409, text: envelope(409) }],
+  ['a status that only `default` would cover', { status: 502, text: envelope(502) }],
+  ['another media type', { headers: { ...json, 'content-type': 'text/html' } }],
+  ['a property that is not described', { text: '{"deleted":true,"id":1}' }],
+  ['a value that is not described', { text: '{"deleted":false}' }],
+  ['a missing header', { headers: { ...json, 'cache-control': undefined } }],
+  ['a missing request id', { headers: { ...json, 'x-request-id': undefined } }],
+  ['another value of a header', { headers: { ...json, 'cache-control': 'public' } }],
+  ['a 401 without its challenge', { status: 401, text: envelope(401) }],
+  ['metadata where there is none', { status: 404, text: envelope(404, hidden) }],
+  [
+    'no metadata where there is some',
+    { method: 'GET', path: '/v1/interns', status: 404, text: envelope(404) },
+  ],
+  [
+    'another reason',
+    { method: 'GET', path: '/v1/interns', status: 404, text: envelope(404, { ...hidden, reason: 'gone' }) },
+  ],
+  ['a code that is not the status', { status: 404, text: envelope(400) }],
+  ['a method that is not listed', { method: 'PUT', status: 200 }],
+  [
+    'a 405 that allows something else',
+    { method: 'PUT', status: 405, headers: { ...json, allow: 'GET' }, text: envelope(405) },
+  ],
+  ['a success of a path that there is not', { path: '/v1/nothing' }],
+])('refuses %s', (_, changes) => {
+  expect(() => requireDocumented(exchanged(changes))).toThrow(AssertionError);
+});

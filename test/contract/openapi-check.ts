@@ -1,0 +1,151 @@
+import { strict as assert } from 'node:assert';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createApiDocument } from '@ori/management/api-document';
+import { matchPath } from '@ori/service-kit/target';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+
+/** A request and its answer, as far as the document speaks of them. */
+export interface Exchanged {
+  readonly method: string;
+  /** The raw request-target. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+interface ResponseObject {
+  readonly headers?: Readonly<Record<string, { readonly $ref?: string; readonly required?: boolean }>>;
+  readonly content?: Readonly<Record<string, { readonly examples?: Readonly<Record<string, Example>> }>>;
+}
+
+interface Example {
+  readonly value?: { readonly error: { readonly metadata?: { readonly reason: string } } };
+}
+
+interface DocumentedOperation {
+  readonly method: string;
+  readonly template: string;
+  readonly pointer: string;
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+}
+
+const BASE_PATH = '/v1';
+const document = createApiDocument(`http://127.0.0.1${BASE_PATH}`);
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+formats.default(ajv);
+ajv.addSchema(document, 'api');
+const validators = new Map<string, ValidateFunction>();
+
+/** Every operation of the document, with its whole path. */
+export const DOCUMENTED: readonly DocumentedOperation[] = Object.entries(document.paths ?? {}).flatMap(
+  ([path, item]) =>
+    Object.entries(
+      item as Record<string, { responses: Record<string, ResponseObject>; servers?: unknown }>,
+    ).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      template: operation.servers === undefined ? BASE_PATH + path : path,
+      pointer: `#/paths/${encodeSegment(path)}/${method}`,
+      responses: operation.responses,
+    })),
+);
+
+/**
+ * Requires that the document tells of this very answer: its status for this method and path, the headers it promises, its
+ * media type and its body, and for a refusal the reason. `default` tells of nothing here: it is for gateways.
+ *
+ * @throws AssertionError
+ */
+export function requireDocumented(exchanged: Exchanged): void {
+  const { method, path, status } = exchanged;
+  const what = `${method} ${path} ${status}`;
+  const [target = ''] = path.split('?', 1);
+  if (target === `${BASE_PATH}/docs` || target.startsWith(`${BASE_PATH}/docs/`)) return;
+  const ofPath = DOCUMENTED.filter(({ template }) => matchPath(template, target) !== undefined);
+  const operation = ofPath.find((one) => one.method === (method === 'HEAD' ? 'GET' : method));
+  if (ofPath.length === 0) requireNoPath(exchanged, what);
+  else if (operation === undefined || (method === 'HEAD' && status === 405)) {
+    requireNoMethod(exchanged, ofPath, what);
+  } else requireAnswer(exchanged, operation, what);
+}
+
+/** 400 where the target is no path at all. */
+function requireNoPath({ status, text }: Exchanged, what: string): void {
+  assert.ok(status === 404 || status === 400, `${what}: an unknown path is 404`);
+  requireValid('#/components/schemas/AnyError', JSON.parse(text), what);
+}
+
+function requireNoMethod(
+  { method, status, headers, text }: Exchanged,
+  ofPath: readonly DocumentedOperation[],
+  what: string,
+): void {
+  assert.equal(status, 405, `${what}: the document has no such method`);
+  const allowed = (headers.allow ?? '').split(', ').filter((name) => name !== 'HEAD');
+  assert.deepEqual(new Set(allowed), new Set(ofPath.map((one) => one.method)), `${what}: Allow`);
+  if (method !== 'HEAD') requireValid('#/components/schemas/AnyError', JSON.parse(text), what);
+}
+
+function requireAnswer(
+  { method, status, headers, text }: Exchanged,
+  { pointer: ofOperation, responses }: DocumentedOperation,
+  what: string,
+): void {
+  const response = responses[status];
+  assert.ok(response, `${what}: the document lists ${Object.keys(responses).join(', ')}`);
+  const pointer = `${ofOperation}/responses/${status}`;
+  requireHeaders(response, pointer, headers, what);
+  if (method === 'HEAD' || response.content === undefined) {
+    assert.equal(text, '', `${what}: no body`);
+    return;
+  }
+  const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
+  const content = response.content[mediaType];
+  assert.ok(content, `${what}: ${mediaType} is not among ${Object.keys(response.content).join(', ')}`);
+  if (mediaType !== 'application/json') return;
+  requireValid(`${pointer}/content/application~1json/schema`, JSON.parse(text), what);
+  if (status >= 400) requireReason(content.examples ?? {}, status, text, what);
+}
+
+function requireHeaders(
+  response: ResponseObject,
+  pointer: string,
+  headers: IncomingHttpHeaders,
+  what: string,
+): void {
+  for (const [name, header] of Object.entries(response.headers ?? {})) {
+    const shared = header.$ref !== undefined;
+    const value = headers[name.toLowerCase()];
+    if (value === undefined) {
+      assert.ok(!shared && header.required !== true, `${what}: without ${name}`);
+      continue;
+    }
+    const at = shared ? (header.$ref ?? '') : `${pointer}/headers/${encodeSegment(name)}`;
+    requireValid(`${at}/schema`, value, `${what}: ${name}`);
+  }
+}
+
+/** The examples of a refusal are all its reasons; the document shows one for each. */
+function requireReason(
+  examples: Readonly<Record<string, Example>>,
+  status: number,
+  text: string,
+  what: string,
+): void {
+  const { error } = JSON.parse(text) as { error: { code: number; metadata?: { reason: string } } };
+  assert.equal(error.code, status, `${what}: error.code`);
+  const reasons = Object.values(examples).map(({ value }) => value?.error.metadata?.reason);
+  assert.ok(reasons.includes(error.metadata?.reason), `${what}: ${error.metadata?.reason} not in ${reasons}`);
+}
+
+function requireValid(pointer: string, value: unknown, what: string): void {
+  const validate = validators.get(pointer) ?? ajv.compile({ $ref: `api${pointer}` });
+  validators.set(pointer, validate);
+  assert.ok(validate(value), `${what}: ${ajv.errorsText(validate.errors)}`);
+}
+
+/** A segment of a JSON pointer in a URI fragment (RFC 6901, section 6). */
+function encodeSegment(segment: string): string {
+  return encodeURIComponent(segment.replaceAll('~', '~0').replaceAll('/', '~1'));
+}
