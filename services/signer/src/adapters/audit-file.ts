@@ -1,10 +1,11 @@
-import { close, constants, open, write } from 'node:fs';
+import { close, constants, fstat, open, write } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Written } from '../core/record.ts';
 import { DependencyError } from './dependency-error.ts';
 
 const openFile = promisify(open);
 const closeFile = promisify(close);
+const statFile = promisify(fstat);
 const writeFile = promisify(write);
 
 /** Where the audit lines go. */
@@ -102,7 +103,9 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
       if (performance.now() - failedAt < FAILURE_REMEMBERED_MS) {
         throw new DependencyError('audit', 'the last write failed');
       }
-      await closeFile(await orUnavailable(openFile(path, constants.O_WRONLY | constants.O_APPEND)));
+      const { nlink } = await statFile(fd);
+      if (nlink === 0)
+        throw new DependencyError('audit', 'the audit file was deleted; SIGHUP makes a new one');
     },
     async close() {
       await work;
