@@ -201,6 +201,28 @@ it('stops waiting for a device when interrupted', async () => {
   expect(await login.result).toMatchObject({ exit: 130, stdout: '' });
 });
 
+it.each([
+  ['a JWT', 'aGVhZA.cGF5bG9hZA.c2ln', ['refresh_token']],
+  ['opaque', 'opaque-access', ['refresh_token', 'access_token']],
+])('takes back what can be taken back when the access token is %s', async (_what, token, kinds) => {
+  issuer.tokenMembers = { access_token: token };
+  await signIn();
+  expect(await home.ori(['logout'])).toMatchObject({ exit: 0, stderr: '' });
+  const tokens: Record<string, string> = { refresh_token: 'opaque-refresh', access_token: token };
+  expect(issuer.revocations).toEqual(
+    kinds.map((kind) => ({ token: tokens[kind], token_type_hint: kind, client_id: 'ori-cli' })),
+  );
+});
+
+it('signs out at an issuer that takes nothing back, and says so', async () => {
+  await signIn();
+  issuer.metadata = { revocation_endpoint: undefined };
+  const out = await home.ori(['logout']);
+  expect(out).toMatchObject({ exit: 0, stdout: 'Signed out user_2abc.\n' });
+  expect(out.stderr).toContain('takes no tokens back');
+  await expectNothingStored();
+});
+
 it('ends a session whose refresh names someone else', async () => {
   await signIn();
   const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));

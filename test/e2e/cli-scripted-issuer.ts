@@ -17,6 +17,8 @@ export interface ScriptedIssuer extends AsyncDisposable {
   deviceAnswer: Record<string, unknown>;
   /** Requests to the token endpoint: their form, and when they came, in milliseconds. */
   readonly tokenRequests: { form: URLSearchParams; at: number }[];
+  /** The forms of the requests to take a token back. */
+  readonly revocations: Record<string, string>[];
   /** Where the issuer sends the browser after it was asked for `url` and granted. */
   redirectOf(url: string, changes?: Record<string, string | undefined>): string;
 }
@@ -39,6 +41,10 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
     if (req.url === '/jwks')
       return send(res, { status: 200, body: { keys: [own.publicKey.export({ format: 'jwk' })] } });
     if (req.url === '/device') return send(res, { status: 200, body: issuer.deviceAnswer });
+    if (req.url === '/revoke') {
+      issuer.revocations.push(Object.fromEntries(form));
+      return send(res, { status: 200 });
+    }
     if (req.url !== '/token') return send(res, { status: 404 });
     issuer.tokenRequests.push({ form, at: performance.now() });
     const script = issuer.tokenAnswers.shift();
@@ -52,6 +58,7 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
       authorization_endpoint: `${server.url}/authorize`,
       token_endpoint: `${server.url}/token`,
       device_authorization_endpoint: `${server.url}/device`,
+      revocation_endpoint: `${server.url}/revoke`,
       jwks_uri: `${server.url}/jwks`,
       id_token_signing_alg_values_supported: ['ES256'],
       authorization_response_iss_parameter_supported: true,
@@ -91,6 +98,7 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
     idToken: {},
     tokenAnswers: [],
     tokenRequests: [],
+    revocations: [],
     deviceAnswer: {
       device_code: 'device-code',
       user_code: 'BCDF-GHJK',

@@ -38,8 +38,8 @@ export interface ApiRequest {
 }
 
 /**
- * What surrounds the CLI: the standalone's OpenID provider, a daemon behind the verifier, and an API that signs with a
- * test key for whoever the issuer names, unless a test scripts its next answers.
+ * What surrounds the CLI: the standalone's OpenID provider, a daemon behind the verifier, and an API that
+ * signs with a test key for whoever the issuer names, unless a test scripts its next answers.
  */
 export interface CliWorld extends AsyncDisposable {
   readonly baseUrl: string;
@@ -53,7 +53,9 @@ export interface CliWorld extends AsyncDisposable {
   /** The protected-resource metadata; tests may change it. */
   metadata: Record<string, unknown>;
   newHome(env?: Readonly<Record<string, string>>): Promise<OriHome>;
-  /** Signs in with a scripted person at the provider's real pages, who then sees what the CLI's own page says. */
+  /**
+   * Signs in with a scripted person at the provider's real pages, who then sees what the CLI's own page says.
+   */
   signIn(home: OriHome, options?: SignInOptions): Promise<SignedIn>;
   stopIssuer(): Promise<void>;
 }
@@ -195,7 +197,8 @@ export function send(res: ServerResponse, { status, headers, body }: Scripted): 
   res.end(JSON.stringify(body ?? {}));
 }
 
-// A JWT of the test issuer is taken at its word; an opaque token is looked up, so that a revoked one is refused.
+// A JWT of the test issuer is taken at its word; an opaque token is looked up, so that a revoked one is
+// refused.
 async function subjectOf(issuer: string, authorization = ''): Promise<string | undefined> {
   const token = authorization.replace(/^Bearer /, '');
   const [, payload] = token.split('.');

@@ -9,8 +9,8 @@ import { tell } from './text/sentences.ts';
 import { createTerminal } from './text/terminal.ts';
 
 /**
- * Runs one command line and resolves to its exit code. Writes to the two streams of `surroundings`, never to the console, and
- * does not throw. Each command's module loads when it is the one that runs.
+ * Runs one command line and resolves to its exit code. Writes to the two streams of `surroundings`, never to
+ * the console, and does not throw. Each command's module loads when it is the one that runs.
  */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   try {

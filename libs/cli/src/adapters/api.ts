@@ -17,8 +17,9 @@ export interface ApiRequest {
 }
 
 /**
- * One request to the API and its whole answer, whatever the status. No redirect is followed: the bearer goes nowhere else.
- * Throws CliError `unreachable`, `timed_out`, `answer_not_understood` (an answer without end) or `interrupted`.
+ * One request to the API and its whole answer, whatever the status. No redirect is followed: the bearer goes
+ * nowhere else. Throws CliError `unreachable`, `timed_out`, `answer_not_understood` (an answer without end)
+ * or `interrupted`.
  */
 export async function requestApi(
   url: string,

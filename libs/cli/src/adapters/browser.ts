@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Opens the address in the user's browser. Resolves to false when there is none to be started, which is no failure: the
- * address was printed. `BROWSER` names one; it is run without a shell.
+ * Opens the address in the user's browser. Resolves to false when there is none to be started, which is no
+ * failure: the address was printed. `BROWSER` names one; it is run without a shell.
  */
 export function openBrowser(
   url: string,

@@ -12,13 +12,15 @@ export interface CallbackVisit {
 export interface CallbackServer extends AsyncDisposable {
   readonly redirectUri: string;
   /**
-   * The first visit that carries our state. Others are answered and ignored: any page the browser shows could send it
-   * here. Throws CliError `sign_in_timed_out` or `interrupted`.
+   * The first visit that carries our state. Others are answered and ignored: any page the browser shows could
+   * send it here. Throws CliError `sign_in_timed_out` or `interrupted`.
    */
   visited(waitSeconds: number, signal: AbortSignal): Promise<CallbackVisit>;
 }
 
-/** Listens for the issuer's redirect on a free port of 127.0.0.1 (RFC 8252, section 7.3), until disposed of. */
+/**
+ * Listens for the issuer's redirect on a free port of 127.0.0.1 (RFC 8252, section 7.3), until disposed of.
+ */
 export async function startCallbackServer(state: string): Promise<CallbackServer> {
   const visit = Promise.withResolvers<CallbackVisit>();
   visit.promise.catch(() => {});

@@ -38,8 +38,9 @@ export function daemonPeer(origin: URL): Peer {
 }
 
 /**
- * Sends exactly the path and the bytes that were hashed, with their proof, and returns the answer's head; its body is
- * still to be read. Follows no redirect. Throws CliError `body_changed`, `unreachable`, `timed_out` or `interrupted`.
+ * Sends exactly the path and the bytes that were hashed, with their proof, and returns the answer's head; its
+ * body is still to be read. Follows no redirect. Throws CliError `body_changed`, `unreachable`, `timed_out`
+ * or `interrupted`.
  */
 export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise<DaemonResponse> {
   const peer = daemonPeer(call.origin);

@@ -28,8 +28,9 @@ export interface OpenedRequest {
 }
 
 /**
- * Opens a request by node:http or node:https and hands back both of its ends: `fetch` would normalise the path, and its
- * start costs more than all else `ori` does. The path goes out byte for byte as given; redirects come back as answers.
+ * Opens a request by node:http or node:https and hands back both of its ends: `fetch` would normalise the
+ * path, and its start costs more than all else `ori` does. The path goes out byte for byte as given;
+ * redirects come back as answers.
  */
 export async function openRequest(
   origin: URL,
@@ -42,7 +43,8 @@ export async function openRequest(
   const request = open({
     hostname: origin.hostname.replace(/^\[|\]$/g, ''),
     port: origin.port,
-    // The default agent knows the proxies of the environment. What is plain goes past them: it must not leave this machine.
+    // The default agent knows the proxies of the environment. What is plain goes past them: it must not leave
+    // this machine.
     ...(isTls ? {} : { agent: false }),
     maxHeaderSize: 64 * 1024,
     signal: limits.signal,

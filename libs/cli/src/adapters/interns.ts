@@ -64,7 +64,8 @@ function notUnderstood(address: string, why: string): CliError {
   return new CliError('answer_not_understood', { what: 'the API', address, why });
 }
 
-// A server answers alike for a list that it hides and a list that it does not have; to another method, 405 and 404.
+// A server answers alike for a list that it hides and a list that it does not have; to another method, 405
+// and 404.
 async function hasList(baseUrl: string, accessToken: string, signal: AbortSignal): Promise<boolean> {
   const { status } = await requestApi(`${baseUrl}/interns`, { method: 'OPTIONS', accessToken }, signal);
   return status !== 404;

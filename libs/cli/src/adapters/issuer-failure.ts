@@ -5,9 +5,10 @@ const REQUEST_SECONDS = 10;
 const REFUSALS = new Set(['access_denied', 'login_required', 'consent_required', 'interaction_required']);
 
 /**
- * A failure of openid-client as one of ours. An OAuth error becomes `sign_in_denied`, `session_ended` (invalid_grant) or
- * `sign_in_failed`; a connection that failed `unreachable` or `timed_out`; an answer that did not pass its checks
- * `sign_in_failed`. Looks at names and codes, so that openid-client need not be loaded here.
+ * A failure of openid-client as one of ours. An OAuth error becomes `sign_in_denied`, `session_ended`
+ * (invalid_grant) or `sign_in_failed`; a connection that failed `unreachable` or `timed_out`; an answer that
+ * did not pass its checks `sign_in_failed`. Looks at names and codes, so that openid-client need not be
+ * loaded here.
  */
 export function toIssuerFailure(error: unknown, address: string, signal: AbortSignal): CliError {
   if (signal.aborted) return new CliError('interrupted', {});

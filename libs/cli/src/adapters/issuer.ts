@@ -21,9 +21,9 @@ const REQUEST_SECONDS = 10;
 const BEARER = /^[A-Za-z0-9._~+/-]+=*$/;
 
 /**
- * Discovers the issuer (OpenID Connect Discovery 1.0; the issuer it names must be the one asked for). Follows no
- * redirect. Throws CliError `issuer_not_usable` when it, or an endpoint it names, is on plain http off this machine;
- * `unreachable`, `timed_out` or `answer_not_understood` when there is no answer or no issuer.
+ * Discovers the issuer (OpenID Connect Discovery 1.0; the issuer it names must be the one asked for). Follows
+ * no redirect. Throws CliError `issuer_not_usable` when it, or an endpoint it names, is on plain http off
+ * this machine; `unreachable`, `timed_out` or `answer_not_understood` when there is no answer or no issuer.
  */
 export async function openIssuer(address: string, clientId: string, signal: AbortSignal): Promise<Issuer> {
   const url = requireSafeAddress(address, 'issuer');
@@ -60,8 +60,8 @@ export function offers(
 }
 
 /**
- * Trades the refresh token (RFC 6749, section 6). Throws CliError `session_ended` when the issuer refuses it, and when the
- * answer names another subject (OpenID Connect Core 1.0, section 12.2).
+ * Trades the refresh token (RFC 6749, section 6). Throws CliError `session_ended` when the issuer refuses it,
+ * and when the answer names another subject (OpenID Connect Core 1.0, section 12.2).
  */
 export async function refreshGrant(
   issuer: Issuer,

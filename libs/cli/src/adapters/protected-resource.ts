@@ -19,8 +19,9 @@ export interface ProtectedResource {
 }
 
 /**
- * Fetches the protected-resource metadata (RFC 9728) of a base address. Throws CliError `resource_mismatch` when it is
- * that of another address (section 3.3), `metadata_unusable` when it is none. The issuer it names is judged when it is opened.
+ * Fetches the protected-resource metadata (RFC 9728) of a base address. Throws CliError `resource_mismatch`
+ * when it is that of another address (section 3.3), `metadata_unusable` when it is none. The issuer it names
+ * is judged when it is opened.
  */
 export async function fetchProtectedResource(
   baseUrl: string,

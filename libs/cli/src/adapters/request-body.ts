@@ -18,8 +18,9 @@ export interface RequestBody extends AsyncDisposable {
   /** 64 lower-case hex digits. */
   readonly sha256: string;
   /**
-   * The same bytes again, hashed again. The last piece is held back until the digest agrees, so that nobody gets a whole
-   * body other than the one that was hashed. Throws CliError `body_changed` instead of that piece.
+   * The same bytes again, hashed again. The last piece is held back until the digest agrees, so that nobody
+   * gets a whole body other than the one that was hashed. Throws CliError `body_changed` instead of that
+   * piece.
    */
   chunks(): AsyncIterable<Uint8Array>;
 }
@@ -38,7 +39,10 @@ export function bodyOf(bytes: Uint8Array): RequestBody {
   };
 }
 
-/** A file's bytes, hashed by one pass over it. A pipe or a device is spooled first. Throws CliError `body_unreadable`. */
+/**
+ * A file's bytes, hashed by one pass over it. A pipe or a device is spooled first. Throws CliError
+ * `body_unreadable`.
+ */
 export async function bodyOfFile(file: string, signal: AbortSignal): Promise<RequestBody> {
   let handle: FileHandle | undefined;
   try {
@@ -51,7 +55,10 @@ export async function bodyOfFile(file: string, signal: AbortSignal): Promise<Req
   }
 }
 
-/** Everything that a stream holds, in memory or, when it is larger, in a temporary file that has no name any more. */
+/**
+ * Everything that a stream holds, in memory or, when it is larger, in a temporary file that has no name any
+ * more.
+ */
 export async function bodyOfStream(
   stream: Readable,
   name: string,
@@ -64,7 +71,7 @@ export async function bodyOfStream(
   signal.addEventListener('abort', interrupt, { once: true });
   try {
     for await (const piece of stream) {
-      const chunk: Buffer = Buffer.from(piece);
+      const chunk: Buffer = Buffer.isBuffer(piece) ? piece : Buffer.from(piece);
       bytes += chunk.length;
       if (spool === undefined && bytes <= MEMORY_BYTES_MAX) kept.push(chunk);
       else {
@@ -85,7 +92,9 @@ export async function bodyOfStream(
 async function hashedFile(handle: FileHandle, file: string, signal: AbortSignal): Promise<RequestBody> {
   const digest = createBodyDigest();
   let bytes = 0;
-  for await (const chunk of readAll(handle)) {
+  // Digested before the next piece is read, so one buffer does for all.
+  const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  for await (const chunk of readAll(handle, () => buffer)) {
     signal.throwIfAborted();
     digest.update(chunk);
     bytes += chunk.length;
@@ -98,7 +107,7 @@ async function hashedFile(handle: FileHandle, file: string, signal: AbortSignal)
       const again = createBodyDigest();
       let read = 0;
       let held: Uint8Array | undefined;
-      for await (const chunk of readAll(handle)) {
+      for await (const chunk of readAll(handle, () => Buffer.allocUnsafeSlow(CHUNK_BYTES))) {
         read += chunk.length;
         if (read > bytes) throw new CliError('body_changed', { file });
         if (held !== undefined) yield held;
@@ -112,9 +121,9 @@ async function hashedFile(handle: FileHandle, file: string, signal: AbortSignal)
   };
 }
 
-async function* readAll(handle: FileHandle): AsyncIterable<Uint8Array> {
+async function* readAll(handle: FileHandle, nextBuffer: () => Buffer): AsyncIterable<Uint8Array> {
   for (let position = 0; ; ) {
-    const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    const chunk = nextBuffer();
     const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, position);
     if (bytesRead === 0) return;
     position += bytesRead;
@@ -122,7 +131,8 @@ async function* readAll(handle: FileHandle): AsyncIterable<Uint8Array> {
   }
 }
 
-// Unlinked at once, so that nothing stays behind however this process ends. Windows cannot; there the folder is the user's.
+// Unlinked at once, so that nothing stays behind however this process ends. Windows cannot; there the folder
+// is the user's.
 async function openSpool(): Promise<FileHandle> {
   const file = join(tmpdir(), `ori-body-${randomBytes(16).toString('hex')}`);
   const handle = await open(file, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR, 0o600);

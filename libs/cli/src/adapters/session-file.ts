@@ -10,9 +10,9 @@ const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 
 /**
- * The stored session, or undefined when there is none. Throws `session_file_exposed` when another user could have read
- * or replaced it, `session_file_damaged` when it is not one of ours. `trusting` skips the first: for a session that is
- * about to be ended.
+ * The stored session, or undefined when there is none. Throws `session_file_exposed` when another user could
+ * have read or replaced it, `session_file_damaged` when it is not one of ours. `trusting` skips the first:
+ * for a session that is about to be ended.
  */
 export async function readSession(
   file: string,
@@ -28,7 +28,9 @@ export async function readSession(
   }
 }
 
-/** Writes the session so that a reader finds the old one or the new one, whole, and nobody else finds either. */
+/**
+ * Writes the session so that a reader finds the old one or the new one, whole, and nobody else finds either.
+ */
 export async function writeSession(file: string, session: Session): Promise<void> {
   const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`;
   try {

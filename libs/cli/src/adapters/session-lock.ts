@@ -10,9 +10,10 @@ const WAIT_SECONDS_MAX = 40;
 const SQLITE_BUSY = 5;
 
 /**
- * Runs `work` while no other `ori` of this user does. Two refreshes at once would burn a rotating refresh token, at some
- * issuers the whole session. The lock is SQLite's on an empty file: the kernel holds it, so one that died holds nothing.
- * Throws `session_busy` when the lock stays taken, `interrupted` while waiting for it.
+ * Runs `work` while no other `ori` of this user does. Two refreshes at once would burn a rotating refresh
+ * token, at some issuers the whole session. The lock is SQLite's on an empty file: the kernel holds it, so
+ * one that died holds nothing. Throws `session_busy` when the lock stays taken, `interrupted` while waiting
+ * for it.
  */
 export async function withSessionLock<T>(
   file: string,

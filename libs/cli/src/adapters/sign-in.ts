@@ -29,9 +29,10 @@ export interface DevicePrompt {
 }
 
 /**
- * Authorization code with PKCE (S256), state, nonce and the issuer check of RFC 9207, on a loopback redirect (RFC 8252,
- * section 7.3). `show` gets the address to open. The ID token's claims and its signature are checked. Throws CliError `sign_in_denied`,
- * `sign_in_failed`, `sign_in_timed_out`, `interrupted`, or what `toIssuerFailure` makes of the connection.
+ * Authorization code with PKCE (S256), state, nonce and the issuer check of RFC 9207, on a loopback redirect
+ * (RFC 8252, section 7.3). `show` gets the address to open. The ID token's claims and its signature are
+ * checked. Throws CliError `sign_in_denied`, `sign_in_failed`, `sign_in_timed_out`, `interrupted`, or what
+ * `toIssuerFailure` makes of the connection.
  */
 export async function signInByCode(
   issuer: Issuer,
@@ -75,8 +76,9 @@ export async function signInByCode(
 }
 
 /**
- * Device authorization (RFC 8628): `show` gets the code and where to type it; polls until someone did, slower when told
- * to, and through passing failures of the network. Throws as `signInByCode`, and `sign_in_method_missing`.
+ * Device authorization (RFC 8628): `show` gets the code and where to type it; polls until someone did, slower
+ * when told to, and through passing failures of the network. Throws as `signInByCode`, and
+ * `sign_in_method_missing`.
  */
 export async function signInByDevice(
   issuer: Issuer,

@@ -6,8 +6,8 @@ import { requestApi } from './api.ts';
 import { TokenRefused } from './token-refused.ts';
 
 /**
- * Asks the signer for a proof over a digest; the body itself never goes there. Throws TokenRefused on 401, else the
- * CliError of the refusal, or `answer_not_understood` when the answer is no proof of what was asked.
+ * Asks the signer for a proof over a digest; the body itself never goes there. Throws TokenRefused on 401,
+ * else the CliError of the refusal, or `answer_not_understood` when the answer is no proof of what was asked.
  */
 export async function requestProof(
   baseUrl: string,

@@ -8,8 +8,8 @@ import { isAlive, isFresh, renewSession, type Session } from '../core/session.ts
 import { type Context, chosenBaseUrl, sessionPlace } from './context.ts';
 
 /**
- * The session as stored, for the base address in use. Throws CliError `not_signed_in`, `session_elsewhere` (a token for
- * one address never goes to another), `session_file_exposed`, `session_file_damaged`.
+ * The session as stored, for the base address in use. Throws CliError `not_signed_in`, `session_elsewhere` (a
+ * token for one address never goes to another), `session_file_exposed`, `session_file_damaged`.
  */
 export async function requireSession(context: Context): Promise<Session> {
   const session = await readSession(sessionPlace(context).file);
@@ -22,8 +22,9 @@ export async function requireSession(context: Context): Promise<Session> {
 }
 
 /**
- * Does `work` with an access token that has not ended. When a server refuses the token all the same, it is refreshed and
- * `work` done once more. Throws CliError `session_ended` when there is no other token to be had.
+ * Does `work` with an access token that has not ended. When a server refuses the token all the same, it is
+ * refreshed and `work` done once more. Throws CliError `session_ended` when there is no other token to be
+ * had.
  */
 export async function withAccessToken<T>(
   context: Context,
@@ -45,8 +46,8 @@ export async function withAccessToken<T>(
 }
 
 /**
- * The session with an access token good for a while longer and other than `refused`, refreshed under the lock when it must be:
- * whoever waited for the lock finds the token that the one in front got.
+ * The session with an access token good for a while longer and other than `refused`, refreshed under the lock
+ * when it must be: whoever waited for the lock finds the token that the one in front got.
  */
 export async function freshSession(context: Context, refused?: string): Promise<Session> {
   const good = (session: Session) =>
@@ -65,7 +66,8 @@ async function refresh(context: Context, session: Session, refused: string | und
     if (usable) return session;
     throw new CliError('session_ended', { why: 'the issuer gave nothing to renew it with' });
   }
-  // Ctrl-C does not reach in here: a rotated refresh token that was not stored would be lost. Time-outs bound it.
+  // Ctrl-C does not reach in here: a rotated refresh token that was not stored would be lost. Time-outs bound
+  // it.
   const { signal } = new AbortController();
   try {
     context.terminal.detail(`Refreshing the access token at ${session.issuer}`);

@@ -9,8 +9,8 @@ export interface BodyOptions {
 }
 
 /**
- * The body that the options name, hashed. stdin is read when it is not a terminal, to its end. Throws CliError
- * `body_missing`, `body_unreadable`, `interrupted`, and `usage` when two are named.
+ * The body that the options name, hashed. stdin is read when it is not a terminal, to its end. Throws
+ * CliError `body_missing`, `body_unreadable`, `interrupted`, and `usage` when two are named.
  */
 export async function takeBody(context: Context, { data, file }: BodyOptions): Promise<RequestBody> {
   if (data !== undefined && file !== undefined) {

@@ -17,8 +17,8 @@ export interface DaemonAnswer extends DaemonResponse {
 }
 
 /**
- * Reads as much of an answer as judging it takes: nothing of a good one, and of a refusal the beginning, where its code
- * is. `body` still has all of it.
+ * Reads as much of an answer as judging it takes: nothing of a good one, and of a refusal the beginning,
+ * where its code is. `body` still has all of it.
  */
 export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer> {
   if (isGood(response)) return response;
@@ -46,8 +46,8 @@ export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer
 }
 
 /**
- * Prints the answer's body on stdout. Throws CliError `daemon_refused` or `daemon_failed` for a status other than 2xx,
- * and what `body` throws when the rest of it does not come.
+ * Prints the answer's body on stdout. Throws CliError `daemon_refused` or `daemon_failed` for a status other
+ * than 2xx, and what `body` throws when the rest of it does not come.
  */
 export async function presentAnswer(context: Context, answer: DaemonAnswer, origin: URL): Promise<void> {
   try {
@@ -81,7 +81,9 @@ async function wrapUp(
   return { status, media_type: headers['content-type'] ?? null, ...asJson(Buffer.concat(chunks)) };
 }
 
-/** `body` is the value of a JSON body or the text of another; bytes that are no text come as `body_base64`. */
+/**
+ * `body` is the value of a JSON body or the text of another; bytes that are no text come as `body_base64`.
+ */
 function asJson(body: Buffer): Record<string, unknown> {
   const text = body.toString('utf8');
   if (!Buffer.from(text, 'utf8').equals(body)) return { body_base64: body.toString('base64') };

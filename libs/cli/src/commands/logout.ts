@@ -8,8 +8,9 @@ import { type Context, sessionPlace } from './context.ts';
 import { nameOf } from './whoami.ts';
 
 /**
- * Ends the session: the issuer takes back the refresh token and an opaque access token (RFC 7009), and the file goes,
- * whatever the issuer says. Throws CliError `revocation_failed` when the file is gone and the session may not be.
+ * Ends the session: the issuer takes back the refresh token and an opaque access token (RFC 7009), and the
+ * file goes, whatever the issuer says. Throws CliError `revocation_failed` when the file is gone and the
+ * session may not be.
  */
 export async function logout(context: Context): Promise<void> {
   const { file, lock } = sessionPlace(context);

@@ -3,7 +3,9 @@ import type { Session } from '../core/session.ts';
 import { freshSession } from './access.ts';
 import type { Context } from './context.ts';
 
-/** Says who is signed in, where and for what. A token that ended is renewed first, so that the answer is true. */
+/**
+ * Says who is signed in, where and for what. A token that ended is renewed first, so that the answer is true.
+ */
 export async function whoami(context: Context): Promise<void> {
   const session = await freshSession(context);
   if (context.json) {

@@ -11,8 +11,8 @@ export function isLoopback(url: URL): boolean {
 }
 
 /**
- * Passes https anywhere and plain http on loopback only, without credentials. Throws CliError `address_not_usable`, for an issuer and
- * its endpoints, which the user did not choose, `issuer_not_usable`.
+ * Passes https anywhere and plain http on loopback only, without credentials. Throws CliError
+ * `address_not_usable`, for an issuer and its endpoints, which the user did not choose, `issuer_not_usable`.
  */
 export function requireSafeAddress(address: string, what: AddressKind): URL {
   if (!URL.canParse(address)) throw notUsable(what, address, 'not_a_url');
@@ -38,14 +38,20 @@ export function parseBaseAddress(address: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** Where the protected-resource metadata of a base address stands (RFC 9728, section 3.1: its path comes last). */
+/**
+ * Where the protected-resource metadata of a base address stands (RFC 9728, section 3.1: its path comes
+ * last).
+ */
 export function metadataAddress(baseUrl: string): string {
   const url = new URL(baseUrl);
   const path = url.pathname === '/' ? '' : url.pathname;
   return `${url.origin}/.well-known/oauth-protected-resource${path}`;
 }
 
-/** A daemon's origin. A path is refused: the proof covers the path argument alone, and nothing may be joined to it. */
+/**
+ * A daemon's origin. A path is refused: the proof covers the path argument alone, and nothing may be joined
+ * to it.
+ */
 export function parseDaemonAddress(address: string): URL {
   const url = requireSafeAddress(address, 'daemon address');
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || /[?#]/.test(address)) {

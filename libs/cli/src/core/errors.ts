@@ -61,8 +61,8 @@ export interface ServerSaid {
 export type CliErrorCode = keyof CliErrorFacts;
 
 /**
- * A failure with a sentence of its own. `facts` may hold text that a server chose: whoever prints it escapes it.
- * Never holds a token. Anything that is not a CliError is a defect of `ori` and exits with 1.
+ * A failure with a sentence of its own. `facts` may hold text that a server chose: whoever prints it escapes
+ * it. Never holds a token. Anything that is not a CliError is a defect of `ori` and exits with 1.
  */
 export class CliError<Code extends CliErrorCode = CliErrorCode> extends Error {
   override readonly name = 'CliError';

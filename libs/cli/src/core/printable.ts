@@ -1,5 +1,5 @@
-// Control and format characters, line separators and lone surrogates: all that moves a cursor, colours, hides or
-// reorders text. The two joiners stay, because names and emoji need them.
+// Control and format characters, line separators and lone surrogates: all that moves a cursor, colours, hides
+// or reorders text. The two joiners stay, because names and emoji need them.
 const UNPRINTABLE = /(?!\u200c|\u200d)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const UNPRINTABLE_BUT_LINES = /(?!\u200c|\u200d|\n|\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 

@@ -21,7 +21,10 @@ export function requireInternId(internId: string): string {
   return internId;
 }
 
-/** Throws `path_not_signable` for a path that a proof cannot cover. Nothing is encoded or decoded to make it fit. */
+/**
+ * Throws `path_not_signable` for a path that a proof cannot cover. Nothing is encoded or decoded to make it
+ * fit.
+ */
 export function requirePath(path: string): string {
   if (!isPath(path)) throw new CliError('path_not_signable', { path });
   return path;
@@ -47,8 +50,9 @@ export function signingBody(request: ProofRequest): string {
 }
 
 /**
- * The proof headers from a signing response, name by name. Every value goes into a header of another request, so each
- * must be in its alphabet, and the version must be the one asked for. Undefined when the answer is anything else.
+ * The proof headers from a signing response, name by name. Every value goes into a header of another request,
+ * so each must be in its alphabet, and the version must be the one asked for. Undefined when the answer is
+ * anything else.
  */
 export function readProof(answer: unknown, request: ProofRequest): ProofHeaderValues | undefined {
   if (typeof answer !== 'object' || answer === null) return undefined;

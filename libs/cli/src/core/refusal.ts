@@ -44,7 +44,10 @@ function judge(answer: ApiAnswer, said: ServerSaid): CliError {
   return new CliError('refused', said);
 }
 
-/** `Retry-After` in whole seconds (RFC 9110, section 10.2.3); undefined for the date form, which our servers never send. */
+/**
+ * `Retry-After` in whole seconds (RFC 9110, section 10.2.3); undefined for the date form, which our servers
+ * never send.
+ */
 export function retryAfterSeconds(headers: ApiAnswer['headers']): number | undefined {
   const value = headers['retry-after'];
   return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined;

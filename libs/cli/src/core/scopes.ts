@@ -13,9 +13,10 @@ export interface ScopesOffered {
 }
 
 /**
- * The scope to ask for. `openid` always (who signed in), `offline_access` unless the issuer does not know it (else every
- * few minutes another sign-in), and of the API's scopes those it offers. `narrowed`, the user's own choice, replaces the
- * API's scopes and is taken as it is; throws `usage` when it is not a list of scopes.
+ * The scope to ask for. `openid` always (who signed in), `offline_access` unless the issuer does not know it
+ * (else every few minutes another sign-in), and of the API's scopes those it offers. `narrowed`, the user's
+ * own choice, replaces the API's scopes and is taken as it is; throws `usage` when it is not a list of
+ * scopes.
  */
 export function chooseScope(offered: ScopesOffered, narrowed?: string): string {
   const wanted =

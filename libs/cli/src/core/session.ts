@@ -28,7 +28,10 @@ export interface Grant {
   readonly scope?: string;
 }
 
-/** An access token this close to its end is replaced before it is used: it must live until the server judges it. */
+/**
+ * An access token this close to its end is replaced before it is used: it must live until the server judges
+ * it.
+ */
 export const REFRESH_AHEAD_SECONDS = 30;
 
 /** True while the access token may be sent. One whose end is unknown is used until a server refuses it. */
@@ -52,7 +55,10 @@ export function renewSession(session: Session, grant: Grant, nowSeconds: number)
   };
 }
 
-/** True for three base64url parts, the shape of a JWT: no issuer can take one back, so logout does not ask for it. */
+/**
+ * True for three base64url parts, the shape of a JWT: no issuer can take one back, so logout does not ask for
+ * it.
+ */
 export function isJwt(token: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token);
 }

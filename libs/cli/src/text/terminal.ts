@@ -6,7 +6,10 @@ export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
 }
 
-/** The two streams of a command. All text is escaped here, once; only a daemon's body goes past it, and never to a screen. */
+/**
+ * The two streams of a command. All text is escaped here, once; only a daemon's body goes past it, and never
+ * to a screen.
+ */
 export interface Terminal {
   /** Results: stdout, one line each. */
   print(...lines: string[]): void;
@@ -17,8 +20,8 @@ export interface Terminal {
   /** The same, with `--verbose` only. */
   detail(line: string): void;
   /**
-   * A daemon's answer: stdout. Byte for byte into a file or a pipe; on a screen as text, its control characters made
-   * visible.
+   * A daemon's answer: stdout. Byte for byte into a file or a pipe; on a screen as text, its control
+   * characters made visible.
    */
   printBody(body: AsyncIterable<Uint8Array>): Promise<void>;
 }
