@@ -147,9 +147,13 @@ describe('with ORI_DATABASE_URL', () => {
   });
 });
 
-it('honours the turn limits of the signer', async () => {
+it.each([
+  ['in memory', () => undefined],
+  ['in Redis', sharedRedisUrl],
+])('honours the turn limits of the signer %s', async (_where, redisUrl) => {
   await using database = await createDatabase({ migrated: false });
   await using standalone = await home.start({
+    ORI_REDIS_URL: redisUrl() ?? '',
     ORI_DATABASE_URL: database.url,
     SIGNER_TURNS_PER_USER: '2',
     SIGNER_TURN_WINDOW_SECONDS: '3600',

@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { connectRedis } from '@ori/service-kit/redis';
+import { connectRedis, type RedisClient } from '@ori/service-kit/redis';
 import type { Secret } from '@ori/service-kit/secret';
 import { memoryReplayStore, type ReplayStore } from '@ori/verifier';
 import { redisReplayStore } from '@ori/verifier/redis';
@@ -18,8 +17,8 @@ export interface Replay {
 
 /** Thrown when nothing answers at `ORI_REDIS_URL`. */
 export class RedisUnreachable extends Error {
-  constructor(options: ErrorOptions) {
-    super(`ORI_REDIS_URL: no Redis answered there within ${CONNECT_MS} ms`, options);
+  constructor() {
+    super(`ORI_REDIS_URL: no Redis answered there within ${CONNECT_MS} ms`);
     this.name = 'RedisUnreachable';
   }
 }
@@ -35,11 +34,9 @@ export async function openReplay(redisUrl: Secret | undefined): Promise<Replay> 
   if (redisUrl === undefined)
     return { store: memoryReplayStore(), clockToleranceSeconds: 0, async fence() {}, close() {} };
   const redis = connectRedis(redisUrl, { purpose: 'ori standalone (daemon)' });
-  try {
-    await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_MS) });
-  } catch (cause) {
+  if (!(await isReady(redis))) {
     redis.disconnect();
-    throw new RedisUnreachable({ cause });
+    throw new RedisUnreachable();
   }
   const store = redisReplayStore(redis, { mode: 'redeem' });
   return {
@@ -51,4 +48,15 @@ export async function openReplay(redisUrl: Secret | undefined): Promise<Replay> 
       redis.disconnect();
     },
   };
+}
+
+/** Failed attempts on the way count for nothing: the client keeps trying. */
+function isReady(redis: RedisClient): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), CONNECT_MS);
+    redis.once('ready', () => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
 }

@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Secret } from '@ori/service-kit/secret';
 import { StoreUnavailable } from '@ori/store';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -27,6 +29,12 @@ function expectListeners(count: number): Promise<void> {
   });
 }
 
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
 it('leaves nothing running and no state file when the database is not there', async () => {
   const databaseUrl = new Secret('postgres://127.0.0.1:1/nowhere');
   await expect(startStandalone({ ...CONFIG, databaseUrl }, home)).rejects.toThrow(StoreUnavailable);
@@ -34,18 +42,24 @@ it('leaves nothing running and no state file when the database is not there', as
   expect(readState(home)).toBeUndefined();
 });
 
-it('gives up in time when Redis is not there', async () => {
-  const redisUrl = new Secret('redis://127.0.0.1:1');
-  await expect(startStandalone({ ...CONFIG, redisUrl }, home)).rejects.toThrow(RedisUnreachable);
-  await expectListeners(0);
+it('gives up in time when Redis is silent, and stops connecting', async () => {
+  const silent = createServer((socket) => socket.resume());
+  const port = await listen(silent);
+  try {
+    const redisUrl = new Secret(`redis://127.0.0.1:${port}`);
+    await expect(startStandalone({ ...CONFIG, redisUrl }, home)).rejects.toThrow(RedisUnreachable);
+    const again = once(silent, 'connection').then(() => 'connected again');
+    expect(await Promise.race([again, setTimeout(1000, 'quiet')])).toBe('quiet');
+    await expectListeners(1);
+  } finally {
+    silent.close();
+  }
 });
 
 it('finds out that the port is taken before anything is started', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
+  const other = createServer();
+  const port = await listen(other);
   try {
-    await new Promise((resolve) => other.once('listening', resolve));
-    const address = other.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
     await expect(startStandalone({ ...CONFIG, port }, home)).rejects.toThrow(PortTaken);
     await expectListeners(1);
   } finally {
