@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { ConfigError } from '@ori/service-kit/config';
+import { renderConfigTable } from '@ori/service-kit/config-table';
 import { expect, it } from 'vitest';
-import { loadStandaloneConfig } from './config.ts';
+import { LIMITS_SPEC, loadStandaloneConfig, STANDALONE_SPEC } from './config.ts';
 
 function complaintsOf(env: Record<string, string>): readonly string[] {
   try {
@@ -79,4 +81,12 @@ it('prints no address that may hold a password', () => {
     ORI_DATABASE_URL: 'postgres://u:hunter2@h/d',
   });
   expect(JSON.stringify(config)).not.toContain('hunter2');
+});
+
+it('has the tables of its README as the code has them', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+  // The formatter aligns the columns.
+  const unaligned = (text: string) => text.replace(/[ -]+/g, '');
+  expect(unaligned(readme)).toContain(unaligned(renderConfigTable('ORI', STANDALONE_SPEC)));
+  expect(unaligned(readme)).toContain(unaligned(renderConfigTable('SIGNER', LIMITS_SPEC)));
 });

@@ -21,14 +21,19 @@ const loopbackHost: Field<string> = {
 /** The standalone's own names, `ORI_…`. */
 export const STANDALONE_SPEC = {
   host: loopbackHost,
-  port: integer({ default: 8080, min: 0, max: 65_535, doc: 'Port of the API; 0: the system chooses' }),
+  port: integer({
+    default: 8080,
+    min: 0,
+    max: 65_535,
+    doc: 'Port of the API; 0: the system chooses, as it does for all other ports',
+  }),
   redisUrl: secret({
     optional: true,
     doc: 'Redis for turn limits and nonces, shared with the sample daemon; without it they are in memory',
   }),
   databaseUrl: secret({
     optional: true,
-    doc: 'An empty PostgreSQL database, or one of an earlier standalone; without it one is embedded, in memory',
+    doc: 'An empty PostgreSQL database, or one of an earlier standalone, which gets new demo data beside the old; any other is refused, unchanged; without it one is embedded, in memory',
   }),
 } as const;
 
