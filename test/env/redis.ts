@@ -16,9 +16,12 @@ export function sharedRedisUrl(): string {
   return backends.redis.url;
 }
 
-/** Starts a Redis of its own, never `TEST_REDIS_URL`'s: from the Docker engine of the run, else from the PATH. */
+/**
+ * Starts a Redis of its own, never `TEST_REDIS_URL`'s: from the Docker engine of the run, else from the PATH. One with
+ * arguments is always a process of the PATH: replicas, cluster nodes and files need servers that share a loopback and a disk.
+ */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
-  const origin = providedBackends()?.redis.origin;
+  const origin = options.arguments ? 'path' : providedBackends()?.redis.origin;
   if (origin === 'docker') return startRedisContainer(options);
   if (origin === 'path') return startRedisProcess(options);
   return (await startRedisAnywhere(options)).server;
