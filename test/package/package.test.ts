@@ -23,7 +23,7 @@ beforeAll(async () => {
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
   await run('npm', ['install', ...flags, ...tarballs], { cwd: project });
   await cp(CONSUMER, project, { recursive: true });
-}, 120_000);
+}, 300_000);
 
 afterAll(() => rm(project, { recursive: true, force: true }));
 
