@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 const { PATH } = process.env;
 /** The launcher, as npm links it. */
@@ -100,4 +101,21 @@ function watch(child: ChildProcess): RunningOri {
       look();
     });
   return { child, told, result };
+}
+
+/** Posts a file as `curl -H @HEADERS --data-binary @BODY` does, by curl where there is one. Returns the answer's body. */
+export async function postWithHeaderFile(headers: string, body: string, url: string): Promise<string> {
+  const type = 'content-type: application/json';
+  try {
+    const args = ['-sS', '-H', `@${headers}`, '-H', type, '--data-binary', `@${body}`, url];
+    return (await promisify(execFile)('curl', args)).stdout;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  }
+  const lines = [...(await readFile(headers, 'utf8')).trimEnd().split('\n'), type];
+  const pairs = lines.map((line): [string, string] => [
+    line.split(': ', 1).join(),
+    line.replace(/^[^:]*: /, ''),
+  ]);
+  return (await fetch(url, { method: 'POST', headers: pairs, body: await readFile(body) })).text();
 }

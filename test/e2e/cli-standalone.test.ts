@@ -1,16 +1,13 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
 import { walkThrough } from '../../services/standalone/src/person.ts';
 import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
 import { freePort } from '../env/ports.ts';
-import { makeOriHome, type OriHome, type OriResult } from './cli-process.ts';
+import { makeOriHome, type OriHome, type OriResult, postWithHeaderFile } from './cli-process.ts';
 
-const run = promisify(execFile);
 let folder: string;
 let standalone: Standalone;
 
@@ -54,18 +51,11 @@ it('does the main job on real parts: ada signs in, calls her intern’s daemon, 
   const headers = join(home.folder, 'headers');
   const signed = await home.ori(['sign', internId, '--path', '/api/invoke', '--data', '{}']);
   await writeFile(headers, signed.stdout);
-  const curl = [
-    '-sS',
-    '-H',
-    `@${headers}`,
-    '-H',
-    'content-type: application/json',
-    '-d',
-    '{}',
-    `${daemonUrl}/api/invoke`,
-  ];
-  expect((await run('curl', curl)).stdout).toBe(JSON.stringify({ user }));
-  expect((await run('curl', curl)).stdout).toContain('nonce_replayed');
+  const body = join(home.folder, 'body');
+  await writeFile(body, '{}');
+  const post = () => postWithHeaderFile(headers, body, `${daemonUrl}/api/invoke`);
+  expect(await post()).toBe(JSON.stringify({ user }));
+  expect(await post()).toContain('nonce_replayed');
 
   expect(await home.ori(['logout'])).toMatchObject({ exit: 0 });
   expect(await home.ori(['call', internId, '/api/invoke', '--data', '{}'])).toMatchObject({

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeCertificate } from './cli-certificate.ts';
 import { type CliWorld, INTERN_ID, listen, startCliWorld } from './cli-world.ts';
 
 let folder: string;
@@ -13,13 +12,9 @@ let world: CliWorld;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ori-tls-'));
-  const key = join(folder, 'key.pem');
   certificate = join(folder, 'cert.pem');
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-  const files = ['-keyout', key, '-out', certificate];
-  await promisify(execFile)('openssl', ['req', '-x509', '-days', '2', ...curve, ...subject, ...files]);
-  const tls = { key: await readFile(key, 'utf8'), cert: await readFile(certificate, 'utf8') };
+  const tls = makeCertificate();
+  await writeFile(certificate, tls.cert);
   world = await startCliWorld({ tls });
 });
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { walkThrough } from '../../services/standalone/src/person.ts';
-import { ORI, type OriResult } from './cli-process.ts';
+import { ORI, type OriResult, postWithHeaderFile } from './cli-process.ts';
 import { type CliWorld, INTERN_ID, listen, send, startCliWorld } from './cli-world.ts';
 
 const run = promisify(execFile);
@@ -71,16 +71,7 @@ it('prints proof headers that curl sends as they are, and a daemon takes', async
   const signed = await home.ori(['sign', INTERN_ID, '--path', '/api/invoke', '--file', body]);
   expect(signed).toMatchObject({ exit: 0, stderr: '' });
   await writeFile(headers, signed.stdout);
-  const curl = [
-    '-sS',
-    '-H',
-    `@${headers}`,
-    '-H',
-    'content-type: application/json',
-    '--data-binary',
-    `@${body}`,
-  ];
-  const { stdout } = await run('curl', [...curl, `${world.daemonUrl}/api/invoke`]);
+  const stdout = await postWithHeaderFile(headers, body, `${world.daemonUrl}/api/invoke`);
   expect(stdout).toBe('{"user":"acct_ada"}');
 });
 
@@ -248,7 +239,7 @@ it('runs through npx, and on an older Node by handing over to the pinned one', a
   const { stdout } = await run('npx', ['--no-install', 'ori', '--version'], { cwd: workspace });
   expect(stdout).toBe('0.1.0\n');
   const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
-  const launcher = join(workspace, 'libs/cli/bin/ori.js');
+  const launcher = ORI;
   const handedOver = await run(process.execPath, ['--import', old, launcher, '--version']);
   expect(handedOver).toEqual({ stdout: '0.1.0\n', stderr: '' });
   await expect(run(process.execPath, ['--import', old, launcher, 'nonsense'])).rejects.toMatchObject({
@@ -278,12 +269,12 @@ it('lets no daemon steer the terminal of who calls it', async () => {
   await using daemon = await listenTo((_req, res) =>
     send(res, { status: 403, body: '\u001b]0;owned\u0007\u009b2J' }),
   );
-  const typed = `${process.execPath} ${ORI} call ${INTERN_ID} / --data '' --daemon ${daemon.url}`;
-  const { stdout } = await run('script', ['-qec', typed, '/dev/null'], {
-    env: { PATH: process.env['PATH'], HOME: home.folder },
-  }).catch((error) => error);
+  const onScreen = `data:text/javascript,Object.defineProperty(process.stdout,'isTTY',{value:true})`;
+  const { stdout } = await home.ori(['call', INTERN_ID, '/', '--data', '', '--daemon', daemon.url], {
+    env: { NODE_OPTIONS: `--import ${onScreen}` },
+  });
   expect(stdout).toContain('owned');
-  expect(stdout).not.toMatch(/(?![\r\n])\p{Cc}/u);
+  expect(stdout).not.toMatch(/(?!\n)\p{Cc}/u);
 });
 
 async function listenTo(handler: Parameters<typeof listen>[0]): Promise<{ url: string } & AsyncDisposable> {
