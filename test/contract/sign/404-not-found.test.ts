@@ -70,6 +70,7 @@ test.each([
   ['a path parameter', `${sign};x=1`],
   ['a backslash', sign.replace('/daemon/', '/daemon\\')],
   ['one segment more', `${sign}/more`],
+  ['one segment before', `/v1${sign}`],
   ['the root', '/'],
   ['a member of Object.prototype', '/__proto__'],
 ])('a path with %s is no route', async (_, path) => {

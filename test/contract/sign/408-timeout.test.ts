@@ -67,3 +67,22 @@ test('a nonce that is reserved after the deadline makes no proof', async () => {
     .toContain('signer_refusals_total{reason="timeout"} 1');
   expect(await other.auditLines()).toEqual([]);
 });
+
+test('a proof that is on record after the deadline is not handed out', async () => {
+  const written = Promise.withResolvers<void>();
+  const audit = {
+    append: async (line: string) => {
+      await written.promise;
+      return { line };
+    },
+    reopen: async () => {},
+    check: async () => {},
+    close: async () => {},
+  };
+  await using other = await startSignerWorld({ environment: { DEADLINE_MS: '200' }, parts: { audit } });
+  expectRefusal(await other.sign(), { status: 408, reason: 'timeout', retryable: true });
+  written.resolve();
+  const metrics = async () => (await other.page('/metrics')).text;
+  await expect.poll(metrics).toContain('signer_refusals_total{reason="timeout"} 1');
+  expect(await metrics()).toContain('signer_proofs_issued_total{version="v2"} 0');
+});

@@ -29,7 +29,9 @@ export function signRoute(parts: SigningParts, metrics: SignerMetrics): RouteHan
         },
         parts,
       );
-      if (!res.headersSent) send(res, answer);
+      // The record may have taken what was left of the time: then the answer was or will be 408.
+      deadline.check();
+      send(res, answer);
       metrics.proofIssued('x-ori-invoke-nonce' in answer.proof ? 'v2' : 'v1');
     } catch (error) {
       const reason = reasonOf(error);
