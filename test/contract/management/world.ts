@@ -121,7 +121,7 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
         ...(sent !== undefined && { body: sent }),
       });
       requireDocumented({ ...reply, method, path: target });
-      const isJson = reply.headers['content-type'] === 'application/json';
+      const isJson = reply.headers['content-type'] === 'application/json' && method !== 'HEAD';
       return { ...reply, json: isJson ? JSON.parse(reply.text) : undefined };
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

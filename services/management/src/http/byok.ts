@@ -38,7 +38,7 @@ const update = jsonOperation({
   family: 'BYOK',
   method: 'PATCH',
   path: '/byok/{id}',
-  summary: 'Change a provider credential, or rotate its key in place',
+  summary: 'Change or rotate a provider credential',
   description:
     'Every field is optional: what is omitted stays, `null` clears, a list replaces the whole list.\n\n- `key` rotates in place: the former key is overwritten and `label` made anew.\n- `is_byok_only` and `is_required` each exclude `is_fallback`, judged on the resulting record.\n- `declared_region`: for `openai` and `fireworks` it must be that of the key, which may be JSON `{"api_key","region"}`; `azure` takes `europe` and `us`, `anthropic` `us` alone, the others `global` alone. `null` always clears it.',
   returns: 'The credential as it is now.',

@@ -106,7 +106,7 @@ const remove = jsonOperation({
   ...one,
   operationId: 'deleteGuardrail',
   method: 'DELETE',
-  summary: 'Delete a guardrail and its assignments',
+  summary: 'Delete a guardrail',
   description: 'Its assignments go with it.',
   returns: 'The guardrail is gone.',
   result: Deleted,

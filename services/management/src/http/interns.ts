@@ -13,9 +13,9 @@ const list = jsonOperation({
   family: 'Interns',
   method: 'GET',
   path: '/interns',
-  summary: 'List the interns visible to the caller, newest first',
+  summary: 'List interns',
   description:
-    "`status` takes several lifecycle statuses, separated by commas. A `workspace_id` other than one the caller may see is answered 404. A session lists the interns of every workspace of which the person is a member; an intern's own key has no list and is answered 404.",
+    "Those visible to the caller, newest first. `status` takes several lifecycle statuses, separated by commas. A `workspace_id` other than one the caller may see is answered 404. A session lists the interns of every workspace of which the person is a member; an intern's own key has no list and is answered 404.",
   returns: 'A page of interns.',
   permit: requireInternReader,
   query: InternListQuery,

@@ -64,6 +64,7 @@ Redoc.init('openapi.json', {
   theme: {
     colors: { primary: { main: '#2f4bd6' } },
     sidebar: { width: '300px' },
+    spacing: { sectionVertical: 20 },
     typography: {
       fontFamily: sans,
       fontSize: '15px',

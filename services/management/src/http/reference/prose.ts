@@ -1,5 +1,5 @@
 /** What the reference says before its operations, in Markdown. */
-export const INTRODUCTION = `Interns are named, model-backed agents that live in a workspace. This API lists them, signs calls to their daemons, keeps provider credentials (BYOK) and manages guardrails.
+export const INTRODUCTION = `Interns are named, model-backed agents that live in a workspace. This API lists them, signs the calls that people make to their daemons, keeps provider credentials (BYOK) and manages guardrails.
 
 ## Credentials
 
@@ -18,7 +18,13 @@ An API key names no person, so it cannot sign. A management key opens no intern.
 Every failure is \`application/json\` of one shape, those of a gateway too:
 
 \`\`\`json
-{ "error": { "code": 404, "message": "Not found.", "metadata": { "reason": "not_found", "retryable": false } } }
+{
+  "error": {
+    "code": 404,
+    "message": "Not found.",
+    "metadata": { "reason": "not_found", "retryable": false }
+  }
+}
 \`\`\`
 
 \`code\` is the HTTP status. \`metadata\` comes with intern operations only: \`reason\` is for programs, \`retryable\` says whether the same request may succeed later. What is absent, hidden and somebody else's get the same 404.
@@ -29,9 +35,9 @@ An unknown path is 404, a known one with another method 405 with \`Allow\`. Byte
 
 Interns are paged by cursor: pass \`next_cursor\` as \`starting_after\`. All other lists are paged by \`offset\` and \`limit\`, and \`total_count\` counts every match. A query parameter may be given once; one that is not known changes nothing.
 
-## Every answer
+## Request ids
 
-carries \`X-Request-Id\`. Quote it when you ask for help.`;
+Every answer carries \`X-Request-Id\`. Quote it when you ask for help.`;
 
 export const TAGS = [
   {

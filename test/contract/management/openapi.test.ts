@@ -1,0 +1,182 @@
+import { isBodySha256, isPath } from '@ori/proof';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ManagementWorld, startManagementWorld } from './world.ts';
+
+let world: ManagementWorld;
+beforeAll(async () => {
+  world = await startManagementWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const get = (headers: readonly string[] = []) => world.call({ path: '/openapi.json', bearer: null, headers });
+
+/** The interface's operations, with the statuses that its tables list besides success. */
+const INTERFACE: readonly [string, string, string, number, readonly number[]][] = [
+  [
+    'signDaemonRequest',
+    'post',
+    '/interns/{internId}/daemon/sign',
+    200,
+    [400, 401, 403, 404, 408, 413, 415, 429, 500],
+  ],
+  ['getDaemonKeys', 'get', '/interns/{internId}/daemon/jwks.json', 200, []],
+  ['listInterns', 'get', '/interns', 200, [400, 401, 403, 404, 408, 500]],
+  ['getInternIcon', 'get', '/interns/{internId}/icon', 200, [401, 403, 404, 408, 500]],
+  ['listByokCredentials', 'get', '/byok', 200, [400, 401, 500]],
+  ['updateByokCredential', 'patch', '/byok/{id}', 200, [400, 401, 403, 404, 409, 500]],
+  ['listGuardrails', 'get', '/guardrails', 200, [401, 500]],
+  ['createGuardrail', 'post', '/guardrails', 201, [400, 401, 403, 500]],
+  ['getGuardrail', 'get', '/guardrails/{id}', 200, [401, 404, 500]],
+  ['updateGuardrail', 'patch', '/guardrails/{id}', 200, [400, 401, 404, 500]],
+  ['deleteGuardrail', 'delete', '/guardrails/{id}', 200, [401, 404, 500]],
+  ['listGuardrailKeyAssignments', 'get', '/guardrails/{id}/assignments/keys', 200, [401, 404, 500]],
+  ['bulkAssignKeys', 'post', '/guardrails/{id}/assignments/keys', 200, [400, 401, 404, 500]],
+  ['bulkUnassignKeys', 'post', '/guardrails/{id}/assignments/keys/remove', 200, [400, 401, 404, 500]],
+  ['listGuardrailMemberAssignments', 'get', '/guardrails/{id}/assignments/members', 200, [401, 404, 500]],
+  ['bulkAssignMembers', 'post', '/guardrails/{id}/assignments/members', 200, [400, 401, 404, 500]],
+  ['bulkUnassignMembers', 'post', '/guardrails/{id}/assignments/members/remove', 200, [400, 401, 404, 500]],
+  ['listKeyAssignments', 'get', '/guardrails/assignments/keys', 200, [401, 500]],
+  ['listMemberAssignments', 'get', '/guardrails/assignments/members', 200, [401, 500]],
+];
+
+describe('GET /openapi.json', () => {
+  it('gives anyone an OpenAPI 3.1 document of the configured base address', async () => {
+    const { status, headers, json } = await get();
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'cache-control': 'public, max-age=60',
+      'x-content-type-options': 'nosniff',
+    });
+    expect(json.openapi).toMatch(/^3\.1\.\d$/);
+    expect(json.servers).toEqual([{ url: world.baseUrl }]);
+    expect(json.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
+  });
+
+  it('has a strong entity tag, and 304 for who has it', async () => {
+    const first = await get();
+    const etag = first.headers.etag ?? '';
+    expect(etag).toMatch(/^"[A-Za-z0-9_-]{43}"$/);
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const { status, text } = await get(['If-None-Match', known]);
+      expect({ status, text }).toEqual({ status: 304, text: '' });
+    }
+    expect((await get(['If-None-Match', '"other"'])).status).toBe(200);
+  });
+
+  it('answers HEAD with the headers alone, and no other method', async () => {
+    const { text } = await get();
+    const head = await world.call({ method: 'HEAD', path: '/openapi.json', bearer: null });
+    expect(head).toMatchObject({ status: 200, text: '' });
+    expect(head.headers['content-length']).toBe(String(Buffer.byteLength(text)));
+    const { status, headers } = await world.call({ method: 'POST', path: '/openapi.json', bearer: null });
+    expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: 'GET, HEAD' });
+  });
+
+  it.each(INTERFACE)('describes %s: %s %s', async (operationId, method, path, success, refusals) => {
+    const operation = (await get()).json.paths[path][method];
+    expect(operation.operationId).toBe(operationId);
+    expect(Object.keys(operation.responses)).toEqual(
+      expect.arrayContaining([success, ...refusals].map(String)),
+    );
+  });
+
+  it('describes nothing else but how to find one another', async () => {
+    const { json } = await get();
+    const all = Object.entries(json.paths).flatMap(([path, item]) =>
+      Object.keys(item as object).map((method) => `${method} ${path}`),
+    );
+    const discovery = ['get /.well-known/oauth-protected-resource/v1', 'get /openapi.json'];
+    expect(all.sort()).toEqual(
+      [...INTERFACE.map(([, method, path]) => `${method} ${path}`), ...discovery].sort(),
+    );
+    expect(json.paths['/.well-known/oauth-protected-resource/v1'].get.servers).toEqual([
+      { url: new URL(world.baseUrl).origin },
+    ]);
+  });
+
+  it('carries metadata on the errors of intern operations alone, and there as the interface says', async () => {
+    const { paths } = (await get()).json;
+    const schemaOf = (path: string, method: string, status: number) =>
+      paths[path][method].responses[status].content['application/json'].schema.$ref.split('/').at(-1);
+    for (const [, method, path, , refusals] of INTERFACE) {
+      for (const status of refusals) {
+        const isIntern = path.startsWith('/interns');
+        const isSigning = path.endsWith('/sign');
+        const plain = !isIntern || status === 401 || (status === 403 && !isSigning);
+        expect([path, status, schemaOf(path, method, status)]).toEqual([
+          path,
+          status,
+          plain ? 'Error' : 'ReasonedError',
+        ]);
+      }
+    }
+  });
+
+  it('names every reason of the signing table', async () => {
+    const { responses } = (await get()).json.paths['/interns/{internId}/daemon/sign'].post;
+    const reasons = Object.entries(responses).flatMap(([status, response]) => {
+      const { examples = {} } =
+        (response as { content: Record<string, { examples?: object }> }).content['application/json'] ?? {};
+      return Object.values(examples).map(
+        ({ value: { error } }) => `${status} ${error.metadata?.reason} ${error.metadata?.retryable}`,
+      );
+    });
+    expect(reasons.sort()).toEqual([
+      '400 invalid_body false',
+      '401 undefined undefined',
+      '403 access_revoked false',
+      '403 insufficient_scope false',
+      '403 personal_identity_required false',
+      '403 regional_host_refused false',
+      '404 not_found false',
+      '408 timeout true',
+      '413 payload_too_large false',
+      '415 unsupported_media_type false',
+      '429 rate_limited true',
+      '500 configuration_error false',
+      '500 internal_error true',
+    ]);
+  });
+
+  it('asks for a credential everywhere but where anyone may call', async () => {
+    const { json } = await get();
+    expect(json.security).toEqual([{ bearer: [] }]);
+    const open = Object.entries<Record<string, { security?: unknown[] }>>(json.paths).flatMap(
+      ([path, item]) => Object.values(item).flatMap(({ security }) => (security?.length === 0 ? [path] : [])),
+    );
+    expect(open).toEqual([
+      '/interns/{internId}/daemon/jwks.json',
+      '/.well-known/oauth-protected-resource/v1',
+      '/openapi.json',
+    ]);
+    expect(json.paths['/interns/{internId}/daemon/sign'].post.security).toEqual([{ bearer: ['vault:read'] }]);
+  });
+
+  it('says of enforce_zdr that it is deprecated', async () => {
+    const { schemas } = (await get()).json.components;
+    for (const name of ['Guardrail', 'GuardrailCreate', 'GuardrailUpdate']) {
+      expect(schemas[name].properties.enforce_zdr).toMatchObject({ deprecated: true });
+      expect(schemas[name].properties.enforce_zdr_other).not.toHaveProperty('deprecated');
+    }
+  });
+
+  it('describes the fields of a signing request by the very alphabets that are judged', async () => {
+    const { properties } = (await get()).json.components.schemas.SigningRequest;
+    const bodySha256 = new RegExp(properties.bodySha256.pattern);
+    const path = new RegExp(properties.route.properties.path.pattern);
+    const characters = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code));
+    for (const character of characters) {
+      for (const text of [character, `/${character}`, `/a${character}`, `/${character}a`]) {
+        expect([text, path.test(text)]).toEqual([text, isPath(text)]);
+      }
+      const digest = character.repeat(64);
+      expect([digest, bodySha256.test(digest)]).toEqual([digest, isBodySha256(digest)]);
+    }
+    for (const length of [2047, 2048, 2049]) {
+      const text = `/${'a'.repeat(length - 1)}`;
+      expect(path.test(text)).toBe(isPath(text));
+    }
+    for (const length of [63, 65]) expect(bodySha256.test('a'.repeat(length))).toBe(false);
+  });
+});
