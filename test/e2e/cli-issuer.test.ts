@@ -193,8 +193,15 @@ it('says so when the issuer has no device flow', async () => {
   expect(login.stderr).toContain('does not offer the device flow');
 });
 
-it('stops waiting for a device when interrupted', async () => {
-  issuer.tokenAnswers.push(...Array(60).fill({ status: 400, body: { error: 'authorization_pending' } }));
+it('gives up on a device that nobody confirms', async () => {
+  issuer.deviceAnswer = { ...issuer.deviceAnswer, interval: 3600 };
+  const login = await home.ori(['login', '--oidc', '--device', '--timeout', '1']);
+  expect(login).toMatchObject({ exit: 6, stdout: '' });
+  expect(login.stderr).toContain('within 1 s');
+});
+
+it('stops waiting for a device at once when interrupted, whatever the interval', async () => {
+  issuer.deviceAnswer = { ...issuer.deviceAnswer, expires_in: 3600, interval: 3600 };
   const login = home.start(['login', '--oidc', '--device']);
   await login.told(/Waiting/);
   login.child.kill('SIGINT');

@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { CliError } from '../core/errors.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
 import { openRequest, type Peer } from './http-request.ts';
+import { explainSystemError } from './system-error.ts';
 import { USER_AGENT } from './user-agent.ts';
 
 const CONNECT_SECONDS = 10;
@@ -58,7 +59,9 @@ export async function requestApi(
   } catch (error) {
     throw (
       opened.cause() ??
-      (error instanceof CliError ? error : new CliError('answer_broke_off', peer, { cause: error }))
+      (error instanceof CliError
+        ? error
+        : new CliError('unreachable', { ...peer, why: explainSystemError(error) }, { cause: error }))
     );
   } finally {
     clearTimeout(deadline);

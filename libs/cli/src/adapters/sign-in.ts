@@ -1,6 +1,7 @@
 import type { TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client';
 import { requireSafeAddress } from '../core/address.ts';
 import { CliError, isCliError } from '../core/errors.ts';
+import { holdsScope } from '../core/scopes.ts';
 import type { Grant } from '../core/session.ts';
 import { startCallbackServer } from './callback-server.ts';
 import { type Issuer, offers, toGrant } from './issuer.ts';
@@ -56,7 +57,7 @@ export async function signInByCode(
     state,
     nonce,
     // Without it an issuer may leave out the refresh token (OpenID Connect Core 1.0, section 11).
-    ...(asked.scope.includes('offline_access') ? { prompt: 'consent' } : {}),
+    ...(holdsScope(asked.scope, 'offline_access') ? { prompt: 'consent' } : {}),
   });
   show(url.href);
   const visit = await callback.visited(asked.waitSeconds, asked.signal);
@@ -90,6 +91,7 @@ export async function signInByDevice(
     const next = 'Sign in with a browser: ori login --oidc';
     throw new CliError('sign_in_method_missing', { issuer: issuer.address, method: 'the device flow', next });
   }
+  let timeUp: AbortSignal | undefined;
   try {
     client.enableNonRepudiationChecks(config);
     const started = await client.initiateDeviceAuthorization(config, {
@@ -104,12 +106,16 @@ export async function signInByDevice(
       address: started.verification_uri,
       ...(complete === undefined ? {} : { completeAddress: complete }),
     });
-    const seconds = Math.min(started.expires_in, asked.waitSeconds);
-    const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(seconds * 1000)]);
+    timeUp = AbortSignal.timeout(Math.min(started.expires_in, asked.waitSeconds) * 1000);
+    const signal = AbortSignal.any([asked.signal, timeUp]);
     return toSignIn(await pollDevice(issuer, started, asked.resource, signal));
   } catch (error) {
-    if (isExpired(error)) throw new CliError('sign_in_timed_out', { seconds: asked.waitSeconds });
-    throw ofSignIn(toIssuerFailure(error, issuer.address, asked.signal));
+    const failure = toIssuerFailure(error, issuer.address, asked.signal);
+    if (failure.code === 'interrupted') throw failure;
+    if (timeUp?.aborted || isExpired(error)) {
+      throw new CliError('sign_in_timed_out', { seconds: asked.waitSeconds });
+    }
+    throw ofSignIn(failure);
   }
 }
 
@@ -122,14 +128,15 @@ async function pollDevice(
   resource: string,
   signal: AbortSignal,
 ): Promise<Tokens> {
+  // openid-client looks at the signal every few seconds; nobody who pressed Ctrl-C should wait for that.
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  const { client, config } = issuer;
   for (;;) {
     try {
-      return await issuer.client.pollDeviceAuthorizationGrant(
-        issuer.config,
-        started,
-        { resource },
-        { signal },
-      );
+      const polling = client.pollDeviceAuthorizationGrant(config, started, { resource }, { signal });
+      return await Promise.race([polling, aborted]);
     } catch (error) {
       if (signal.aborted || !isPassing(toIssuerFailure(error, issuer.address, signal))) throw error;
     }
@@ -151,9 +158,5 @@ function ofSignIn(failure: CliError): CliError {
 }
 
 function isExpired(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return (
-    ('error' in error && error.error === 'expired_token') ||
-    ('code' in error && error.code === 'OAUTH_TIMEOUT')
-  );
+  return error instanceof Error && 'error' in error && error.error === 'expired_token';
 }

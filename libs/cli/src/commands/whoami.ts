@@ -35,7 +35,7 @@ export function describeSession(session: Session): Record<string, unknown> {
     base_url: session.base_url,
     issuer: session.issuer,
     client_id: session.client_id,
-    scope: session.scope.split(' '),
+    scope: session.scope.split(' ').filter((scope) => scope !== ''),
     can_sign: !mayNotSign(session),
     renewable: session.refresh_token !== null,
     expires_at: session.expires_at === null ? null : new Date(session.expires_at * 1000).toISOString(),

@@ -49,7 +49,7 @@ export function renewSession(session: Session, grant: Grant, nowSeconds: number)
   return {
     ...session,
     access_token: grant.accessToken,
-    expires_at: grant.expiresInSeconds === undefined ? null : nowSeconds + grant.expiresInSeconds,
+    expires_at: grant.expiresInSeconds === undefined ? null : nowSeconds + Math.floor(grant.expiresInSeconds),
     refresh_token: grant.refreshToken ?? session.refresh_token,
     scope: grant.scope ?? session.scope,
   };
