@@ -71,7 +71,7 @@ describe('npm start', () => {
       issuer: url,
       daemonUrl: url,
       jwksUrl: `${state.baseUrl}/interns/${state.internId}/daemon/jwks.json`,
-      metrics: { signer: url, management: null },
+      metrics: { signer: url, management: url },
       internId: expect.any(String),
       workspaceId: expect.any(String),
       users: ['ada', 'grace', 'alan', 'mary'].map((name) => {
@@ -81,9 +81,31 @@ describe('npm start', () => {
       apiKeyHash: hash,
       internApiKey: key,
       managementKey: key,
-      byokId: null,
+      byokId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     });
     expect((Object.keys(state) as string[]).length).toBe(13);
+  });
+
+  it('serves interns, provider credentials and guardrails at the same address', async () => {
+    const { baseUrl, internId, apiKey, managementKey, byokId, metrics } = standalone.state;
+    const ask = async (path: string, key: string, init: RequestInit = {}) => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const response = await fetch(`${baseUrl}${path}`, { ...init, headers });
+      return { status: response.status, text: await response.text() };
+    };
+    const interns = await ask('/interns?status=running', apiKey);
+    expect(interns.status).toBe(200);
+    expect(interns.text).toContain(internId);
+    const renamed = await ask(`/byok/${byokId}`, managementKey, {
+      method: 'PATCH',
+      body: '{"name":"renamed"}',
+    });
+    expect(renamed.status).toBe(200);
+    const created = await ask('/guardrails', managementKey, { method: 'POST', body: '{"name":"policy"}' });
+    expect(created.status).toBe(201);
+    const page = await (await fetch(metrics.management)).text();
+    expect(page).toMatch(/service="management".*route="\/v1\/guardrails"|route="\/v1\/guardrails"/);
+    expect(await (await fetch(metrics.signer)).text()).not.toContain('guardrails');
   });
 
   it('publishes keys, metadata and metrics at the addresses it names', async () => {

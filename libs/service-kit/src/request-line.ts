@@ -4,16 +4,17 @@ import type { Exchange } from './exchange.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
+/** What sees the requests of one service. */
+export interface Sinks {
+  readonly log?: Logger;
+  readonly metrics?: Metrics;
+}
+
 /**
  * Writes a finished request into the log, one line, and into the metrics. The line names the route's template, never
  * the path, and holds no header and no body.
  */
-export function observe(
-  req: IncomingMessage,
-  res: ServerResponse,
-  exchange: Exchange,
-  sinks: { log?: Logger; metrics?: Metrics },
-): void {
+export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exchange, sinks: Sinks): void {
   const durationMs = performance.now() - exchange.receivedAt;
   const { requestId, route, error, facts } = exchange;
   const method = req.method ?? '';

@@ -24,7 +24,7 @@ import {
   renderRawAnswer,
 } from './protocol-errors.ts';
 import { requestIdOf } from './request-id.ts';
-import { observe } from './request-line.ts';
+import { observe, type Sinks } from './request-line.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const CHECK_INTERVAL_MS = 100;
@@ -32,6 +32,8 @@ const CHECK_INTERVAL_MS = 100;
 const KEEP_ALIVE_MS = 75_000;
 /** The parser's own limit on a whole request only backs up the deadline, which answers first. */
 const BACKSTOP_MS = 1000;
+
+export type { Sinks } from './request-line.ts';
 
 export interface ApiServerOptions {
   /** An Express application, or any request listener. */
@@ -43,6 +45,8 @@ export interface ApiServerOptions {
   trustGateway?: boolean;
   log?: Logger;
   metrics?: Metrics;
+  /** Where a request is to be seen instead, for a server in front of several services. */
+  sinksOf?: (req: IncomingMessage) => Sinks;
 }
 
 export interface ApiServer {
@@ -104,7 +108,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       exchange.error ??= new DeadlineError(deadlineMs);
       sendEnvelope(res, exchange.deadlineAnswer ?? presentDeadline(deadlineMs));
     });
-    options.metrics?.requestStarted();
+    const sinks = options.sinksOf?.(req) ?? options;
+    sinks.metrics?.requestStarted();
     res.once('close', () => {
       deadline.clear();
       if (connection?.current === res && !connection.lingering) {
@@ -112,7 +117,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         // Its head may have been sent before the stop began.
         if (draining) req.socket.destroySoon();
       }
-      observe(req, res, exchange, options);
+      observe(req, res, exchange, sinks);
     });
     return exchange;
   }

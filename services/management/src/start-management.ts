@@ -3,7 +3,7 @@ import { openIdentity } from '@ori/identity';
 import { createLogger, type Logger } from '@ori/service-kit/log';
 import { createMetrics } from '@ori/service-kit/metrics';
 import { startOpsServer } from '@ori/service-kit/ops';
-import { startApiServer } from '@ori/service-kit/server';
+import { type Sinks, startApiServer } from '@ori/service-kit/server';
 import { type ManagementQueries, managementQueries, openPostgres } from '@ori/store';
 import type { KekRing } from '@ori/store/sealing';
 import { createCallers } from './adapters/callers.ts';
@@ -37,6 +37,8 @@ export interface RunningManagement {
   readonly url: string;
   readonly opsUrl: string;
   readonly app: RequestListener;
+  /** Where requests are seen that reach the application through another server. */
+  readonly sinks: Sinks;
   /** Stops accepting, lets requests under way end, lets go of everything that was not brought along. */
   stop(): Promise<void>;
 }
@@ -98,6 +100,7 @@ export async function startManagement(
     url: api.url,
     opsUrl: ops.url,
     app,
+    sinks: { log, metrics },
     async stop() {
       ops.drain();
       await api.stop({ graceMs: config.shutdownGraceMs });

@@ -1,7 +1,7 @@
 import { openIdentity } from '@ori/identity';
 import { createLogger, type Logger } from '@ori/service-kit/log';
 import { startOpsServer } from '@ori/service-kit/ops';
-import { startApiServer } from '@ori/service-kit/server';
+import { type Sinks, startApiServer } from '@ori/service-kit/server';
 import type { KekRing } from '@ori/store/sealing';
 import type { Express } from 'express';
 import { createIdentities } from './adapters/identities.ts';
@@ -35,6 +35,8 @@ export interface RunningSigner {
   readonly url: string;
   readonly opsUrl: string;
   readonly app: Express;
+  /** Where requests are seen that reach the application through another server. */
+  readonly sinks: Sinks;
   /** Opens the audit file again, after it was rotated away. */
   reopenAudit(): Promise<void>;
   /** Stops accepting, lets requests under way end, lets go of everything that was not brought along. */
@@ -119,6 +121,7 @@ export async function startSigner(
     url: api.url,
     opsUrl: ops.url,
     app,
+    sinks: { log, metrics: metrics.http },
     reopenAudit: outside.audit.reopen,
     async stop() {
       ops.drain();

@@ -9,6 +9,7 @@ import {
   createWorkspace,
   removeMember,
 } from '@ori/store/admin';
+import { createDemoCredential } from './demo-credential.ts';
 import { createOtherInterns, createSigningIntern, type SignerHome, setDemoIcon } from './demo-interns.ts';
 
 const NOTES = {
@@ -51,6 +52,7 @@ export interface DemoData {
   readonly apiKeyHash: string;
   readonly internApiKey: string;
   readonly managementKey: string;
+  readonly byokId: string;
 }
 
 /**
@@ -98,6 +100,7 @@ export async function createDemoData(db: Database, cast: DemoCast, home: SignerH
   const own = await createApiKey(db, { ...keyOf, name: 'key of the intern', internId });
   const managing = { kind: 'management', organizationId, createdBy } as const;
   const management = await createApiKey(db, { ...managing, name: 'demo management key' });
+  const byokId = await createDemoCredential(db, home, { organizationId, workspaceId });
   const keys = { apiKey: ordinary.key, apiKeyHash: ordinary.hash, internApiKey: own.key };
-  return { internId, workspaceId, users, ...keys, managementKey: management.key };
+  return { internId, workspaceId, users, ...keys, managementKey: management.key, byokId };
 }

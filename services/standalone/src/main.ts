@@ -43,7 +43,7 @@ function describe({ databaseUrl, redisUrl }: StandaloneConfig, { state }: Standa
   nonces    ${redisUrl === undefined ? 'in memory' : 'Redis at ORI_REDIS_URL; the daemon redeems them there'}
   sign-in   ${state.issuer}  (${state.users.map(({ name }) => name).join(', ')}; no passwords)
   daemon    ${state.daemonUrl}  (intern ${state.internId})
-  files     .ori/standalone.json .ori/audit.log .ori/signer.log
+  files     .ori/standalone.json .ori/audit.log .ori/signer.log .ori/management.log
 `);
 }
 

@@ -1,11 +1,12 @@
 import type { Secret } from '@ori/service-kit/secret';
-import { type Database, openPglite, openPostgres } from '@ori/store';
+import { type Database, openPglite, openPostgres, type StoreRole } from '@ori/store';
 import { migrate } from '@ori/store/migrate';
 
-/** The database, as its owner and as the signer sees it. */
+/** The database, as its owner and as each service sees it. */
 export interface Store {
   readonly owner: Database;
   readonly signer: Database;
+  readonly management: Database;
   close(): Promise<void>;
 }
 
@@ -41,18 +42,25 @@ export async function openStore(databaseUrl: Secret | undefined): Promise<Store>
 
 async function embedded(): Promise<Store> {
   const owner = await openPglite();
-  return { owner, signer: owner.as('ori_signer'), close: () => owner.close() };
+  return {
+    owner,
+    signer: owner.as('ori_signer'),
+    management: owner.as('ori_management'),
+    close: () => owner.close(),
+  };
 }
 
 function served(databaseUrl: Secret): Store {
   const url = databaseUrl.reveal();
   const owner = openPostgres({ url, poolMax: 1, statementTimeoutMs: 0, applicationName: 'ori standalone' });
-  const signer = openPostgres({ url, role: 'ori_signer', applicationName: 'ori standalone (signer)' });
+  const as = (role: StoreRole) => openPostgres({ url, role, applicationName: `ori standalone (${role})` });
+  const [signer, management] = [as('ori_signer'), as('ori_management')];
   return {
     owner,
     signer,
+    management,
     async close() {
-      await Promise.all([owner.close(), signer.close()]);
+      await Promise.all([owner.close(), signer.close(), management.close()]);
     },
   };
 }

@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { startManagement } from '@ori/management';
 import { createLogger } from '@ori/service-kit/log';
 import { createTurnLimiter } from '@ori/service-kit/turns';
 import { memoryNonces, type SignerParts, startSigner } from '@ori/signer';
-import { signerQueries } from '@ori/store';
+import { managementQueries, signerQueries } from '@ori/store';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import type { StandaloneConfig } from './config.ts';
 import { createDemoData, inventCast } from './demo-data.ts';
+import { openFrontDoor } from './front-door.ts';
 import { openReplay } from './open-replay.ts';
 import { openStore } from './open-store.ts';
 import { startOpenIdProvider } from './openid-provider.ts';
 import { reservePort } from './reserve-port.ts';
 import { startSampleDaemon } from './sample-daemon.ts';
-import { signerConfig } from './signer-config.ts';
+import { DEADLINE_MS, managementConfig, signerConfig } from './service-configs.ts';
 import { makeStateFolder, type StandaloneState, writeState } from './state-file.ts';
 
 export interface Standalone extends AsyncDisposable {
@@ -58,7 +60,7 @@ async function start(
   const daemon = stack.adopt(await startSampleDaemon({ internId, jwksUrl, replay }), stopIt);
 
   const folder = makeStateFolder(home);
-  const log = openLog(folder, stack);
+  const log = openLog('signer', folder, stack);
   const signerClientSecret = randomBytes(32).toString('base64url');
   const provider = stack.use(
     await startOpenIdProvider({
@@ -74,12 +76,23 @@ async function start(
   const ring = parseKekRing(generateKekRing());
   const demo = await createDemoData(store.owner, cast, { issuer, baseUrl, sealer: ring });
 
-  const place = { port, baseUrl, issuer, signerClientSecret, folder };
+  const place = { baseUrl, issuer, signerClientSecret, folder };
   const parts: Partial<SignerParts> = { ring, log, store: signerQueries(store.signer), ...inMemory(config) };
   const signer = stack.adopt(await startSigner(signerConfig(config, place), parts), stopIt);
 
-  const metrics = { signer: `${signer.opsUrl}/metrics`, management: null };
-  const state = { baseUrl, issuer, daemonUrl: daemon.url, jwksUrl, metrics, ...demo, byokId: null };
+  const management = stack.adopt(
+    await startManagement(managementConfig(config, place), {
+      ring,
+      log: openLog('management', folder, stack),
+      store: managementQueries(store.management),
+    }),
+    stopIt,
+  );
+  const address = { host: config.host, port, deadlineMs: DEADLINE_MS };
+  stack.adopt(await openFrontDoor(address, { signer, management }), (door) => door.stop({ graceMs: 1000 }));
+
+  const metrics = { signer: `${signer.opsUrl}/metrics`, management: `${management.opsUrl}/metrics` };
+  const state = { baseUrl, issuer, daemonUrl: daemon.url, jwksUrl, metrics, ...demo };
   stack.defer(writeState(home, state));
   const stop = () => stack.disposeAsync();
   return { state, acceptsFromMs: daemon.acceptsFromMs, stop, [Symbol.asyncDispose]: stop };
@@ -98,10 +111,10 @@ const NONCE_KEPT_SECONDS = 65;
 
 const stopIt = (started: { stop(): Promise<void> }) => started.stop();
 
-/** The signer's log goes to a file: the terminal is for what the standalone says. */
-function openLog(folder: string, stack: AsyncDisposableStack) {
-  const file = openSync(join(folder, 'signer.log'), 'a', 0o600);
+/** The services' logs go to files: the terminal is for what the standalone says. */
+function openLog(service: 'signer' | 'management', folder: string, stack: AsyncDisposableStack) {
+  const file = openSync(join(folder, `${service}.log`), 'a', 0o600);
   stack.defer(() => closeSync(file));
   const destination = { write: (line: string) => void writeSync(file, line) };
-  return createLogger({ service: 'signer', level: 'info', destination });
+  return createLogger({ service, level: 'info', destination });
 }

@@ -9,7 +9,7 @@ const STATE: StandaloneState = {
   issuer: 'http://127.0.0.1:1',
   daemonUrl: 'http://127.0.0.1:2',
   jwksUrl: 'http://127.0.0.1:8080/v1/interns/int_x/daemon/jwks.json',
-  metrics: { signer: 'http://127.0.0.1:3/metrics', management: null },
+  metrics: { signer: 'http://127.0.0.1:3/metrics', management: 'http://127.0.0.1:4/metrics' },
   internId: 'int_x',
   workspaceId: 'ws_x',
   users: [{ name: 'ada', subject: 'ada-1', userId: 'user_1' }],
@@ -17,7 +17,7 @@ const STATE: StandaloneState = {
   apiKeyHash: 'b',
   internApiKey: 'c',
   managementKey: 'd',
-  byokId: null,
+  byokId: 'c0ffee00-0000-4000-8000-000000000000',
 };
 
 let home: string;

@@ -7,8 +7,8 @@ export interface StandaloneState {
   readonly issuer: string;
   readonly daemonUrl: string;
   readonly jwksUrl: string;
-  /** Addresses of the services' `/metrics`; null for a service that does not run. */
-  readonly metrics: { readonly signer: string; readonly management: string | null };
+  /** Addresses of the services' `/metrics`. */
+  readonly metrics: { readonly signer: string; readonly management: string };
   readonly internId: string;
   readonly workspaceId: string;
   readonly users: readonly { readonly name: string; readonly subject: string; readonly userId: string }[];
@@ -16,7 +16,7 @@ export interface StandaloneState {
   readonly apiKeyHash: string;
   readonly internApiKey: string;
   readonly managementKey: string;
-  readonly byokId: string | null;
+  readonly byokId: string;
 }
 
 /** The folder, beside the program that starts it, where a standalone keeps what it writes. */

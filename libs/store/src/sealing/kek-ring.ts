@@ -95,7 +95,28 @@ export function parseKekRing(text: string): KekRing {
 
 /** The text of a new ring with one random key, ready to be written to a file of mode 0600. */
 export function generateKekRing(): string {
+  return render([newKek()]);
+}
+
+/**
+ * The text of a ring with one random key more: at the end, where it only opens until every service has it, or first,
+ * where it seals.
+ *
+ * @throws SealingError `invalid_kek_ring`, also when the ring is full
+ */
+export function extendKekRing(text: string, { first }: { readonly first: boolean }): string {
+  parseKekRing(text);
+  const { keys } = kekRing.parse(JSON.parse(text));
+  const extended = render(first ? [newKek(), ...keys] : [...keys, newKek()]);
+  parseKekRing(extended);
+  return extended;
+}
+
+function newKek(): z.infer<typeof kekJwk> {
   const kid = `kek-${randomBytes(6).toString('hex')}`;
-  const key = { kty: 'oct', kid, alg: 'A256GCMKW', use: 'enc', k: randomBytes(32).toString('base64url') };
-  return `${JSON.stringify({ keys: [key] }, null, 2)}\n`;
+  return { kty: 'oct', kid, alg: 'A256GCMKW', use: 'enc', k: randomBytes(32).toString('base64url') };
+}
+
+function render(keys: readonly z.infer<typeof kekJwk>[]): string {
+  return `${JSON.stringify({ keys }, null, 2)}\n`;
 }

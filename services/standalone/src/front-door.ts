@@ -1,0 +1,26 @@
+import type { RequestListener } from 'node:http';
+import { type ApiServer, type Sinks, startApiServer } from '@ori/service-kit/server';
+import { parseTarget } from '@ori/service-kit/target';
+
+/** A service that runs in this process. */
+export interface Behind {
+  readonly app: RequestListener;
+  readonly sinks: Sinks;
+}
+
+/** One address for both services, as a gateway gives it: signing, keys and metadata to the signer, the rest to management. */
+export function openFrontDoor(
+  place: { readonly host: string; readonly port: number; readonly deadlineMs: number },
+  { signer, management }: { readonly signer: Behind; readonly management: Behind },
+): Promise<ApiServer> {
+  const behind = (target: string | undefined) =>
+    SIGNERS.test(parseTarget(target)?.path ?? '') ? signer : management;
+  return startApiServer({
+    ...place,
+    app: (req, res) => behind(req.url).app(req, res),
+    sinksOf: (req) => behind(req.url).sinks,
+  });
+}
+
+/** On the raw path, as everywhere. */
+const SIGNERS = /^\/v1\/interns\/[^/]+\/daemon\/|^\/\.well-known\//;

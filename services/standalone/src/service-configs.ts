@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import type { ManagementConfig } from '@ori/management/config';
+import { Secret } from '@ori/service-kit/secret';
+import type { SignerConfig } from '@ori/signer';
+import type { StandaloneConfig } from './config.ts';
+import { SIGNER_CLIENT_ID } from './openid/configuration.ts';
+
+/** What of the services' configuration is found out while the standalone starts. */
+export interface ServicePlace {
+  readonly baseUrl: string;
+  readonly issuer: string;
+  readonly signerClientSecret: string;
+  readonly folder: string;
+}
+
+/** What both services have in common: production's defaults, this computer's addresses. */
+function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
+  return {
+    host,
+    // Behind the front door, where nobody needs to find it.
+    port: 0,
+    opsHost: host,
+    opsPort: 0,
+    issuer: place.issuer,
+    audience: place.baseUrl,
+    baseUrl: place.baseUrl,
+    // The ring is in memory and handed over; this path is never read.
+    kekFile: '/dev/null',
+    regionalHosts: limits.regionalHosts,
+    introspectionClientId: SIGNER_CLIENT_ID,
+    introspectionClientSecret: new Secret(place.signerClientSecret),
+    introspectionAuthMethod: 'client_secret_basic',
+    introspectionsInFlightMax: 64,
+    // A computer that is busy starting may miss the time limit for the provider once.
+    issuerCoolDownSeconds: 1,
+    issuerAllowPlainHttp: false,
+    databasePoolMax: 10,
+    deadlineMs: DEADLINE_MS,
+    shutdownGraceMs: 1000,
+    trustGateway: false,
+    logLevel: 'info',
+  } as const;
+}
+
+export const DEADLINE_MS = 5000;
+
+export function signerConfig(config: StandaloneConfig, place: ServicePlace): SignerConfig {
+  const { redisUrl, limits } = config;
+  return {
+    ...commonConfig(config, place),
+    ...limits,
+    ...(redisUrl !== undefined && { redisUrl }),
+    auditFile: join(place.folder, 'audit.log'),
+    auditSync: 'kernel',
+    proofMaxAgeSeconds: 60,
+  };
+}
+
+export function managementConfig(config: StandaloneConfig, place: ServicePlace): ManagementConfig {
+  return commonConfig(config, place);
+}
