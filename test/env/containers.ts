@@ -1,5 +1,9 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { StartedTestContainer } from 'testcontainers';
 
 /** What a container is started with: always one port, published on a fixed one so that a restart keeps it. */
@@ -53,13 +57,14 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
       .start();
   let container: StartedTestContainer;
   try {
-    container = await build();
+    container = await withinLimit(build());
   } catch (error) {
     // The engine may know this image and yet not Ryuk's, which testcontainers starts first of all.
     if (process.env['TESTCONTAINERS_RYUK_DISABLED'] === 'true') throw error;
     process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
-    container = await build();
+    container = await withinLimit(build());
   }
+  watchOver(container.getId());
   const docker = client.container.dockerode.getContainer(container.getId());
   return {
     host: container.getHost(),
@@ -75,4 +80,35 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
       await container.stop({ remove: true, removeVolumes: true, timeout: 0 });
     },
   };
+}
+
+let watcher: ChildProcess | undefined;
+
+/** From now on the container goes with this process, however that ends: Ryuk may not be there to see to it. */
+function watchOver(id: string): void {
+  if (!watcher) {
+    watcher = spawn(process.execPath, [join(import.meta.dirname, 'container-watch.ts')], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    });
+    watcher.unref();
+    watcher.stdin?.on('error', () => {});
+    if (watcher.stdin instanceof Socket) watcher.stdin.unref();
+  }
+  watcher.stdin?.write(`${id}\n`);
+}
+
+/** Pulling an image has no limit of its own. A container that comes after it is removed again. */
+async function withinLimit(starting: Promise<StartedTestContainer>): Promise<StartedTestContainer> {
+  const limit = new AbortController();
+  const tooLate = pause(START_LIMIT_MS, undefined, { signal: limit.signal }).then(() => {
+    starting.then((container) => container.stop()).catch(() => {});
+    throw new Error(`not started within ${START_LIMIT_MS / 1000} s`);
+  });
+  try {
+    return await Promise.race([starting, tooLate]);
+  } finally {
+    limit.abort();
+    tooLate.catch(() => {});
+  }
 }

@@ -1,11 +1,13 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { discoveryDocument, introspection, isClient, type OpaqueTokenOptions } from './issuer-documents.ts';
 import { createIssuerKey, type IssuerAlgorithm } from './issuer-keys.ts';
 import { mintToken, type TokenOptions } from './issuer-tokens.ts';
 import { freePort } from './ports.ts';
 
+export type { OpaqueTokenOptions } from './issuer-documents.ts';
 export type { TokenOptions } from './issuer-tokens.ts';
 
 export type IssuerRoute = 'discovery' | 'jwks' | 'introspection' | 'revocation';
@@ -29,9 +31,6 @@ export interface IssuerOptions {
   readonly algorithms?: readonly IssuerAlgorithm[];
   readonly introspectionClient?: { readonly id: string; readonly secret: string };
 }
-
-/** What the introspection says of an opaque token; `undefined` takes a member away. */
-export type OpaqueTokenOptions = Pick<TokenOptions, 'subject' | 'scope' | 'claims' | 'expiresInSeconds'>;
 
 /** An OpenID issuer on loopback that mints real tokens and misbehaves on demand. */
 export interface TestIssuer extends AsyncDisposable {
@@ -164,56 +163,6 @@ export async function startIssuer(options: IssuerOptions): Promise<TestIssuer> {
     start,
     [Symbol.asyncDispose]: stop,
   };
-}
-
-function discoveryDocument(url: string): Record<string, unknown> {
-  return {
-    issuer: url,
-    authorization_endpoint: `${url}/authorize`,
-    token_endpoint: `${url}/token`,
-    jwks_uri: `${url}/jwks`,
-    introspection_endpoint: `${url}/introspect`,
-    revocation_endpoint: `${url}/revoke`,
-    response_types_supported: ['code'],
-    subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['ES256', 'EdDSA', 'RS256'],
-    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-  };
-}
-
-function introspection(
-  authority: { issuer: string; audience: string },
-  options: OpaqueTokenOptions,
-): Record<string, unknown> {
-  const now = Math.floor(Date.now() / 1000);
-  return {
-    active: true,
-    iss: authority.issuer,
-    aud: authority.audience,
-    sub: options.subject ?? 'ada',
-    scope: options.scope ?? 'vault:read interns',
-    client_id: 'ori-cli-opaque',
-    token_type: 'Bearer',
-    jti: randomUUID(),
-    iat: now,
-    exp: now + (options.expiresInSeconds ?? 300),
-    ...options.claims,
-  };
-}
-
-function isClient(
-  request: IncomingMessage,
-  body: URLSearchParams,
-  client: { id: string; secret: string },
-): boolean {
-  const [, credentials = ''] = /^Basic ([A-Za-z0-9+/]+=*)$/.exec(request.headers.authorization ?? '') ?? [];
-  // RFC 6749, 2.3.1: both halves are form-encoded.
-  const [id = '', secret = ''] = Buffer.from(credentials, 'base64')
-    .toString()
-    .split(':')
-    .map(decodeURIComponent);
-  if (id === client.id && secret === client.secret) return true;
-  return body.get('client_id') === client.id && body.get('client_secret') === client.secret;
 }
 
 function send(response: ServerResponse, status: number, content: unknown, padding = ''): void {
