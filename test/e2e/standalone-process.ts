@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { StandaloneState } from '../../services/standalone/src/state-file.ts';
 
-const sourceOf = (name: string) =>
-  new URL(`../../services/standalone/src/${name}.ts`, import.meta.url).pathname;
+const ROOT = new URL('../..', import.meta.url).pathname;
 
 export interface Ended {
   readonly exit: number | null;
@@ -40,10 +39,13 @@ export interface RunningStandalone extends AsyncDisposable {
 export async function makeStandaloneHome(): Promise<StandaloneHome> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-standalone-'));
   const stateFile = join(folder, '.ori', 'standalone.json');
-  const run = (name: string, args: readonly string[], env: Environment = {}): ChildProcess =>
-    spawn(process.execPath, [sourceOf(name), ...args], {
+  await symlink(join(ROOT, 'services'), join(folder, 'services'));
+  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+  // As npm runs a script: its line in a shell, which npm hands its signals to; but in this folder.
+  const run = (script: 'start' | 'token', args: readonly string[], env: Environment = {}): ChildProcess =>
+    spawn('sh', ['-c', `${scripts[script]} "$@"`, 'sh', ...args], {
       cwd: folder,
-      env: { PATH: process.env['PATH'], ...env },
+      env: { PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env['PATH']}`, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
   return {
@@ -51,7 +53,7 @@ export async function makeStandaloneHome(): Promise<StandaloneHome> {
     stateFile,
     async start(env) {
       const since = performance.now();
-      const child = run('main', [], { ORI_PORT: '0', ...env });
+      const child = run('start', [], { ORI_PORT: '0', ...env });
       const ended = endOf(child);
       const lines = await linesUntilReady(child, ended);
       const state = JSON.parse(await readFile(stateFile, 'utf8'));
@@ -62,7 +64,7 @@ export async function makeStandaloneHome(): Promise<StandaloneHome> {
       const startedInMs = performance.now() - since;
       return { state, lines, startedInMs, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
     },
-    startRefused: (env) => endOf(run('main', [], { ORI_PORT: '0', ...env })),
+    startRefused: (env) => endOf(run('start', [], { ORI_PORT: '0', ...env })),
     token: (...args) => endOf(run('token', args)),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
