@@ -188,8 +188,22 @@ it.each([
   expect(world.requests).toEqual([]);
 });
 
-it('asks for a daemon when none is named', async () => {
+it('asks for a daemon when none is named and the server does not list interns', async () => {
   const result = await home.ori(CALL, { env: { ORI_DAEMON_URL: '' } });
   expect(result).toMatchObject({ exit: 2 });
   expect(result.stderr).toContain('--daemon');
+});
+
+it.each([
+  [[{ id: INTERN_ID, hostname: 'daemon.invalid' }], 6, 'https://daemon.invalid'],
+  [[{ id: 'int_other', hostname: 'daemon.invalid' }], 4, 'no intern int_cli_e2e'],
+  [[{ id: INTERN_ID, hostname: null }], 2, '--daemon'],
+  [[{ id: INTERN_ID, hostname: 'evil.example/path#' }], 6, 'a host that is none'],
+  [[{ id: INTERN_ID, hostname: 'ada:secret@evil.example' }], 6, 'a host that is none'],
+])('goes to the host that the list names for the intern, over TLS: %j', async (interns, exit, word) => {
+  const listed = interns.map((intern) => ({ name: 'Otto', status: 'running', model: null, ...intern }));
+  world.scripted.push({ status: 200, body: { data: listed, has_more: false } });
+  const result = await home.ori(CALL, { env: { ORI_DAEMON_URL: '' } });
+  expect(result).toMatchObject({ exit, stdout: '' });
+  expect(result.stderr).toContain(word);
 });

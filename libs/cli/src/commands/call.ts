@@ -10,6 +10,7 @@ import { requireSession, withAccessToken } from './access.ts';
 import { type BodyOptions, takeBody } from './body-options.ts';
 import { type Context, variable } from './context.ts';
 import { type DaemonAnswer, presentAnswer, readAnswer } from './daemon-answer.ts';
+import { findDaemon } from './daemon-origin.ts';
 
 const SILENCE_SECONDS_DEFAULT = 300;
 /** A longer pause than this is not waited for. */
@@ -30,10 +31,10 @@ export async function call(
 ): Promise<void> {
   requireInternId(internId);
   requirePath(path);
-  const daemon = options.daemon ?? variable(context, 'ORI_DAEMON_URL');
-  if (daemon === undefined) throw new CliError('daemon_unknown', {});
-  const origin = parseDaemonAddress(daemon);
+  const named = options.daemon ?? variable(context, 'ORI_DAEMON_URL');
+  const address = named === undefined ? undefined : parseDaemonAddress(named);
   await requireSession(context);
+  const origin = address ?? (await findDaemon(context, internId));
   await using body = await takeBody(context, options);
   const { contentType, timeout: silenceSeconds = SILENCE_SECONDS_DEFAULT } = options;
   const send = () => signAndSend(context, internId, { origin, path, contentType, silenceSeconds, body });

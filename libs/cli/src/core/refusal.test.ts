@@ -34,6 +34,14 @@ it('takes a 404 of the list for one that does not let you see it', () => {
   expect(judgeList(answer(403)).code).toBe('refused');
 });
 
+it('knows a missing scope by the challenge where the body does not say', () => {
+  const challenge = { 'www-authenticate': 'Bearer error="insufficient_scope"' };
+  expect(judgeList(answer(403, undefined, challenge))).toMatchObject({
+    code: 'scope_missing',
+    facts: { scope: 'interns' },
+  });
+});
+
 it('passes on what the server said, and the request to name', () => {
   expect(judgeSigning(answer(500, 'internal_error', { 'x-request-id': 'r-1' }), 'i').facts).toEqual({
     status: 500,

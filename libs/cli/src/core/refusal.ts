@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CliError, type ServerSaid } from './errors.ts';
-import { SIGNING_SCOPE } from './scopes.ts';
+import { LISTING_SCOPE, SIGNING_SCOPE } from './scopes.ts';
 
 /** An answer of the API, with what a judgement of it needs. */
 export interface ApiAnswer {
@@ -20,22 +20,24 @@ const ErrorEnvelope = z.object({
 export function judgeSigning(answer: ApiAnswer, internId: string): CliError {
   const said = readSaid(answer);
   if (answer.status === 404) return new CliError('intern_not_found', { internId });
-  return judge(answer, said);
+  return judge(answer, said, SIGNING_SCOPE);
 }
 
 /** The failure that a list answer other than 200 and 401 means. */
 export function judgeList(answer: ApiAnswer): CliError {
   const said = readSaid(answer);
-  return answer.status === 404 ? new CliError('programme_not_found', said) : judge(answer, said);
+  return answer.status === 404
+    ? new CliError('programme_not_found', said)
+    : judge(answer, said, LISTING_SCOPE);
 }
 
-function judge(answer: ApiAnswer, said: ServerSaid): CliError {
+function judge(answer: ApiAnswer, said: ServerSaid, scope: string): CliError {
   if (answer.status === 429) {
     const seconds = retryAfterSeconds(answer.headers);
     return new CliError('rate_limited', seconds === undefined ? {} : { retryAfterSeconds: seconds });
   }
-  if (answer.status === 403 && said.reason === 'insufficient_scope') {
-    return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? SIGNING_SCOPE });
+  if (answer.status === 403 && (said.reason === 'insufficient_scope' || challengesScope(answer.headers))) {
+    return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? scope });
   }
   if (said.reason === 'access_revoked') return new CliError('access_revoked', said);
   if (said.reason === 'regional_host_refused') return new CliError('regional_host', said);
@@ -51,6 +53,12 @@ function judge(answer: ApiAnswer, said: ServerSaid): CliError {
 export function retryAfterSeconds(headers: ApiAnswer['headers']): number | undefined {
   const value = headers['retry-after'];
   return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+}
+
+// The list's own 403 carries no reason in its body.
+function challengesScope(headers: ApiAnswer['headers']): boolean {
+  const challenge = headers['www-authenticate'];
+  return typeof challenge === 'string' && challenge.includes('error="insufficient_scope"');
 }
 
 /** The scope that a refusal asks for (RFC 6750, section 3). */

@@ -1,9 +1,11 @@
 import { CliError } from './errors.ts';
 
-/** What the API can be asked for: signing, and listing interns. */
-const API_SCOPES = ['vault:read', 'interns'];
 /** Scope of a grant that may sign. */
 export const SIGNING_SCOPE = 'vault:read';
+/** Scope of a grant that may list interns. */
+export const LISTING_SCOPE = 'interns';
+/** What the API can be asked for. */
+const API_SCOPES = [SIGNING_SCOPE, LISTING_SCOPE];
 
 export interface ScopesOffered {
   /** `scopes_supported` of the protected resource, when it says. */

@@ -15,7 +15,7 @@ Examples:
 
 Environment:
   ORI_BASE_URL     base address of the API, ending in /v1 (else that of the session, else http://127.0.0.1:8080/v1)
-  ORI_DAEMON_URL   where the daemon is, for ori call
+  ORI_DAEMON_URL   where the daemon is, for ori call (else the hostname that the API lists)
   ORI_CLIENT_ID    client at the OpenID issuer (else ori-cli)
   BROWSER          what opens the sign-in page
   XDG_CONFIG_HOME  where ori/session.json is kept (else ~/.config)

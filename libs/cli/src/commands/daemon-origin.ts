@@ -1,0 +1,32 @@
+import { listInterns } from '../adapters/interns.ts';
+import { parseDaemonAddress } from '../core/address.ts';
+import { CliError, isCliError } from '../core/errors.ts';
+import { withAccessToken } from './access.ts';
+import type { Context } from './context.ts';
+
+/**
+ * Where the intern's daemon is when the user did not say: https at the hostname that the API lists for it.
+ * Throws CliError `intern_not_found` when the list does not have it, `daemon_unknown` when there is no list or
+ * no hostname in it.
+ */
+export async function findDaemon(context: Context, internId: string): Promise<URL> {
+  const { terminal, interrupted } = context;
+  const interns = await withAccessToken(context, (session) => {
+    terminal.detail(`GET ${session.base_url}/interns`);
+    return listInterns(session.base_url, session.access_token, {}, interrupted);
+  }).catch((error) => {
+    throw isCliError(error, 'interns_not_listed') ? new CliError('daemon_unknown', {}) : error;
+  });
+  const intern = interns.find(({ id }) => id === internId);
+  if (intern === undefined) throw new CliError('intern_not_found', { internId });
+  if (intern.hostname === null) throw new CliError('daemon_unknown', {});
+  return parseDaemonAddress(`https://${requireHostname(intern.hostname)}`);
+}
+
+// Nothing but a name may stand there: it becomes an address that a proof is sent to.
+function requireHostname(hostname: string): string {
+  if (/^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(hostname))
+    return hostname;
+  const why = 'it names a host that is none';
+  throw new CliError('answer_not_understood', { what: 'the API', address: hostname, why });
+}
