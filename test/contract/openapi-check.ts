@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createApiDocument } from '@ori/management/api-document';
 import { matchPath } from '@ori/service-kit/target';
+import { SIGNER_OPERATIONS } from '@ori/signer/operations';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
@@ -24,7 +25,14 @@ interface Example {
   readonly value?: { readonly error: { readonly metadata?: { readonly reason: string } } };
 }
 
+interface OperationObject {
+  readonly operationId: string;
+  readonly servers?: unknown;
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+}
+
 interface DocumentedOperation {
+  readonly service: 'signer' | 'management';
   readonly method: string;
   readonly template: string;
   readonly pointer: string;
@@ -38,12 +46,13 @@ formats.default(ajv);
 ajv.addSchema(document, 'api');
 const validators = new Map<string, ValidateFunction>();
 
+const signers = new Set(SIGNER_OPERATIONS.map(({ operationId }) => operationId));
+
 /** Every operation of the document, with its whole path. */
-export const DOCUMENTED: readonly DocumentedOperation[] = Object.entries(document.paths ?? {}).flatMap(
+const DOCUMENTED: readonly DocumentedOperation[] = Object.entries(document.paths ?? {}).flatMap(
   ([path, item]) =>
-    Object.entries(
-      item as Record<string, { responses: Record<string, ResponseObject>; servers?: unknown }>,
-    ).map(([method, operation]) => ({
+    Object.entries(item as Record<string, OperationObject>).map(([method, operation]) => ({
+      service: signers.has(operation.operationId) ? 'signer' : 'management',
       method: method.toUpperCase(),
       template: operation.servers === undefined ? BASE_PATH + path : path,
       pointer: `#/paths/${encodeSegment(path)}/${method}`,
@@ -55,14 +64,17 @@ export const DOCUMENTED: readonly DocumentedOperation[] = Object.entries(documen
  * Requires that the document tells of this very answer: its status for this method and path, the headers it promises, its
  * media type and its body, and for a refusal the reason. `default` tells of nothing here: it is for gateways.
  *
+ * @param service which of the two was asked; it has no path of the other
  * @throws AssertionError
  */
-export function requireDocumented(exchanged: Exchanged): void {
+export function requireDocumented(exchanged: Exchanged, service: DocumentedOperation['service']): void {
   const { method, path, status } = exchanged;
   const what = `${method} ${path} ${status}`;
   const [target = ''] = path.split('?', 1);
   if (target === `${BASE_PATH}/docs` || target.startsWith(`${BASE_PATH}/docs/`)) return;
-  const ofPath = DOCUMENTED.filter(({ template }) => matchPath(template, target) !== undefined);
+  const ofPath = DOCUMENTED.filter(
+    (one) => one.service === service && matchPath(one.template, target) !== undefined,
+  );
   const operation = ofPath.find((one) => one.method === (method === 'HEAD' ? 'GET' : method));
   if (ofPath.length === 0) requireNoPath(exchanged, what);
   else if (operation === undefined || (method === 'HEAD' && status === 405)) {

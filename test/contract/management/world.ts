@@ -120,7 +120,7 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
         headers: all,
         ...(sent !== undefined && { body: sent }),
       });
-      requireDocumented({ ...reply, method, path: target });
+      requireDocumented({ ...reply, method, path: target }, 'management');
       const isJson = reply.headers['content-type'] === 'application/json' && method !== 'HEAD';
       return { ...reply, json: isJson ? JSON.parse(reply.text) : undefined };
     },
