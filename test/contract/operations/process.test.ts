@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { readFile, rename } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { head, openConnection } from '../raw-connection.ts';
@@ -27,6 +29,14 @@ async function run(args: string[], env: Record<string, string>) {
     env: { PATH: process.env['PATH'], ...env },
   }).catch((error: { code: number; stdout: string; stderr: string }) => error);
   return { code: 'code' in outcome ? outcome.code : 0, stdout: outcome.stdout, stderr: outcome.stderr };
+}
+
+/** Where a signer that was just started listens, by its own log. */
+async function listening(stdout: Readable): Promise<{ url: string; opsUrl: string }> {
+  for await (const line of createInterface(stdout)) {
+    if (line.includes('"msg":"listening"')) return JSON.parse(line) as { url: string; opsUrl: string };
+  }
+  throw new Error('the signer ended before it listened');
 }
 
 test('check-config names everything that is wrong at once and exits with 2', async () => {
@@ -64,8 +74,7 @@ test('SIGTERM ends requests under way, accepts no more, and exits with 0', async
   const env = { ...world.environment, SIGNER_PORT: '0', SIGNER_OPS_PORT: '0' };
   const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], ...env } });
   const exited = once(child, 'exit');
-  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
-  const { url, opsUrl } = JSON.parse(line) as { url: string; opsUrl: string };
+  const { url, opsUrl } = await listening(child.stdout);
   await using connection = await openConnection(url);
   await using idle = await openConnection(url);
   const path = `/v1/interns/${world.tenants.internId}/daemon/sign`;
@@ -117,9 +126,7 @@ test('without any of its dependencies it starts, is alive, and says what is miss
   };
   const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], ...env } });
   try {
-    const [lines] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
-    const listening = lines.split('\n').find((line) => line.includes('"listening"')) ?? '{}';
-    const { opsUrl } = JSON.parse(listening) as { opsUrl: string };
+    const { opsUrl } = await listening(child.stdout);
     expect((await fetch(`${opsUrl}/livez`)).status).toBe(200);
     const ready = await fetch(`${opsUrl}/readyz`);
     expect(ready.status).toBe(503);
