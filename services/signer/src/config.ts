@@ -4,16 +4,14 @@ import {
   ConfigError,
   choice,
   type Environment,
-  flag,
   integer,
-  list,
   loadConfig,
   path,
   secret,
   text,
 } from '@ori/service-kit/config';
-import { LOG_LEVELS } from '@ori/service-kit/log';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/service-kit/redis';
+import { SERVICE_SPEC } from '@ori/service-kit/service-spec';
 
 /** The environment of the signer: `SIGNER_…`. */
 export const SIGNER_SPEC = {
@@ -60,38 +58,7 @@ export const SIGNER_SPEC = {
     doc: 'The longest age of a proof that any daemon accepts; its nonce stays reserved a little longer',
     unit: 's',
   }),
-  regionalHosts: list({
-    default: [],
-    doc: 'Host names on which intern operations are refused',
-    item: 'host name in lower case',
-    pattern: /^[a-z0-9.-]+$/,
-  }),
-  databasePoolMax: integer({
-    min: 1,
-    max: 200,
-    default: 10,
-    doc: 'Connections to PostgreSQL',
-    unit: 'connections',
-  }),
-  deadlineMs: integer({
-    min: 100,
-    max: 60_000,
-    default: 5000,
-    doc: 'Time for a whole request, from its first byte to the answer',
-    unit: 'ms',
-  }),
-  shutdownGraceMs: integer({
-    min: 0,
-    max: 60_000,
-    default: 10_000,
-    doc: 'How long requests under way may take to end after SIGTERM',
-    unit: 'ms',
-  }),
-  trustGateway: flag({
-    default: false,
-    doc: 'Whether `X-Request-Id` is kept: only behind a gateway that sets it',
-  }),
-  logLevel: choice(LOG_LEVELS, { default: 'info', doc: 'Least severe level that is logged' }),
+  ...SERVICE_SPEC,
 } as const;
 
 type Loaded = Config<typeof SIGNER_SPEC>;

@@ -1,0 +1,38 @@
+import { choice, flag, integer, list } from './config.ts';
+import { LOG_LEVELS } from './log.ts';
+
+/** The part of its environment that every service of ours has. */
+export const SERVICE_SPEC = {
+  regionalHosts: list({
+    default: [],
+    doc: 'Host names on which intern operations are refused',
+    item: 'host name in lower case',
+    pattern: /^[a-z0-9.-]+$/,
+  }),
+  databasePoolMax: integer({
+    min: 1,
+    max: 200,
+    default: 10,
+    doc: 'Connections to PostgreSQL',
+    unit: 'connections',
+  }),
+  deadlineMs: integer({
+    min: 100,
+    max: 60_000,
+    default: 5000,
+    doc: 'Time for a whole request, from its first byte to the answer',
+    unit: 'ms',
+  }),
+  shutdownGraceMs: integer({
+    min: 0,
+    max: 60_000,
+    default: 10_000,
+    doc: 'How long requests under way may take to end after SIGTERM',
+    unit: 'ms',
+  }),
+  trustGateway: flag({
+    default: false,
+    doc: 'Whether `X-Request-Id` is kept: only behind a gateway that sets it',
+  }),
+  logLevel: choice(LOG_LEVELS, { default: 'info', doc: 'Least severe level that is logged' }),
+} as const;
