@@ -93,8 +93,9 @@ describe('GET /docs', () => {
     expect((await get('/docs/reference.js')).text).toContain("Redoc.init('openapi.json'");
     const { text } = await get('/docs/redoc.js');
     expect(text.length).toBeGreaterThan(1_000_000);
-    expect(text).not.toMatch(/src:"https?:/);
-    expect(text).not.toContain('cdn.redoc.ly');
+    // Not on the text itself: a failure would print the whole of it.
+    expect(/src:"https?:[^"]*"/.exec(text)?.[0]).toBeUndefined();
+    expect(text.includes('cdn.redoc.ly')).toBe(false);
   });
 
   it.each(['/docs/', '/docs/nothing.js', '/docs/../openapi.json', '/docs/%72edoc.js'])(

@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest';
+import { isMatch } from './if-none-match.ts';
+
+test.each(['"a"', 'W/"a"', '"b", "a"', '"b",W/"a" ', '*'])('%s holds the tag of what is kept', (header) => {
+  expect(isMatch(header, '"a"')).toBe(true);
+});
+
+test.each([undefined, '', '"b"', 'a', '"A"', '"a', '"b" "a"', 'w/"a"'])('%s does not hold it', (header) => {
+  expect(isMatch(header, '"a"')).toBe(false);
+});
