@@ -1,23 +1,27 @@
 import { Secret } from '@ori/service-kit/secret';
+import type { Database } from '@ori/store';
 import { expect, it } from 'vitest';
 import { createDatabase } from '../../../test/env/postgres.ts';
 import { openStore } from './open-store.ts';
 
-async function expectSignerRole(databaseUrl?: Secret): Promise<void> {
+async function expectRoles(databaseUrl?: Secret): Promise<void> {
   const store = await openStore(databaseUrl);
   try {
-    const { kysely } = store.signer;
-    expect(await kysely.selectFrom('switches').select('name').execute()).toHaveLength(2);
-    const labels = kysely.selectFrom('api_keys').select('label');
-    await expect(labels.execute()).rejects.toThrow(/permission denied/);
+    const keyOf = ({ kysely }: Database) => kysely.selectFrom('api_keys').select('label').execute();
+    const seedOf = ({ kysely }: Database) =>
+      kysely.selectFrom('signing_keys').select('sealed_seed').execute();
+    expect(await seedOf(store.signer)).toEqual([]);
+    await expect(keyOf(store.signer)).rejects.toThrow(/permission denied/);
+    expect(await keyOf(store.management)).toEqual([]);
+    await expect(seedOf(store.management)).rejects.toThrow(/permission denied/);
   } finally {
     await store.close();
   }
 }
 
-it('lets the signer work under its own role in the embedded database', () => expectSignerRole());
+it('lets each service work under its own role in the embedded database', () => expectRoles());
 
-it('lets the signer work under its own role on a server', async () => {
+it('lets each service work under its own role on a server', async () => {
   await using database = await createDatabase({ migrated: false });
-  await expectSignerRole(new Secret(database.url));
+  await expectRoles(new Secret(database.url));
 });
