@@ -8,12 +8,17 @@ enableCompileCache(join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'or
 
 const STDOUT_CLOSED = 141;
 const interrupted = new AbortController();
+/** One Ctrl-C can arrive more than once: from the terminal, and passed on by npx or the launcher. */
+const SAME_SIGNAL_MS = 500;
 let ending: number | undefined;
+let firstAt = 0;
 
 function stop(exit: number): void {
   // The second time, whatever does not end is left where it is.
-  if (ending !== undefined) process.exit(ending);
+  if (ending !== undefined && performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(ending);
+  if (ending !== undefined) return;
   ending = exit;
+  firstAt = performance.now();
   interrupted.abort();
 }
 
