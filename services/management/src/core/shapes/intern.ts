@@ -50,11 +50,11 @@ export const InternListQuery = z.object({
     .pipe(z.array(InternStatus).max(8))
     .optional()
     .meta({
-      description: 'Lifecycle statuses, separated by commas; repeats count once.',
+      description: `Lifecycle statuses, separated by commas; repeats count once. Of ${INTERN_STATUSES.map((status) => `\`${status}\``).join(', ')}.`,
       override: { type: 'string', example: 'running,failed' },
     }),
   starting_after: z.string().optional().meta({ description: 'The `next_cursor` of the page before.' }),
-  workspace_id: WorkspaceId.optional(),
+  workspace_id: WorkspaceId.optional().meta({ description: 'Only interns of this workspace.' }),
 });
 export type InternListQuery = z.infer<typeof InternListQuery>;
 
