@@ -5,11 +5,24 @@ export {
   disableApiKey,
   hashApiKey,
   type NewApiKey,
+  organizationOf,
 } from './queries/admin/api-keys.ts';
-export { createCredential, deleteCredential } from './queries/admin/byok.ts';
-export { setIcon } from './queries/admin/icons.ts';
+export { createCredential, deleteCredential, ownerOfCredential } from './queries/admin/byok.ts';
+export { ICON_BYTES_MAX, iconTypeOf, setIcon } from './queries/admin/icons.ts';
+export { deleteIntern, type InternChange, updateIntern } from './queries/admin/intern-changes.ts';
 export { createIntern, type NewIntern } from './queries/admin/interns.ts';
+export { countByKek, type KekUsage } from './queries/admin/kek-usage.ts';
+export { listAllInterns } from './queries/admin/list-interns.ts';
+export { listAllCredentials, listApiKeys, listSigningKeys } from './queries/admin/list-keys.ts';
+export { listMembers, listOrganizations, listUsers, listWorkspaces } from './queries/admin/list-tenants.ts';
+export type { Listed, ListRequest } from './queries/admin/listed.ts';
 export { addMember, removeMember, revokeSessions } from './queries/admin/members.ts';
+export {
+  deleteOrganization,
+  readLifecycleWrites,
+  renameOrganization,
+  setDefaultWorkspace,
+} from './queries/admin/organization-changes.ts';
 export {
   createOrganization,
   createWorkspace,
@@ -17,6 +30,7 @@ export {
   setLifecycleWrites,
   setProgramme,
 } from './queries/admin/organizations.ts';
+export { resealCredentials } from './queries/admin/reseal-credentials.ts';
 export { type ResealReport, resealSigningKeys } from './queries/admin/reseal-signing-keys.ts';
 export {
   type AddedSigningKey,
@@ -25,4 +39,11 @@ export {
   retireSigningKey,
   rotateSigningKey,
 } from './queries/admin/signing-keys.ts';
-export { addSubject, createUser, disableUser, enableUser, removeSubject } from './queries/admin/users.ts';
+export {
+  addSubject,
+  createUser,
+  deleteUser,
+  disableUser,
+  enableUser,
+  removeSubject,
+} from './queries/admin/users.ts';

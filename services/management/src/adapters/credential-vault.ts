@@ -1,4 +1,4 @@
-import { type KekRing, seal } from '@ori/store/sealing';
+import { credentialContext, type KekRing, seal } from '@ori/store/sealing';
 
 /** Seals provider keys, each to the row it belongs to: moved to another row it does not open. */
 export interface CredentialVault {
@@ -7,12 +7,6 @@ export interface CredentialVault {
 
 export function createCredentialVault(ring: KekRing): CredentialVault {
   return {
-    seal: (credential, key) =>
-      seal(ring, new TextEncoder().encode(key), {
-        table: 'byok_credentials',
-        column: 'sealed_key',
-        row: credential.id,
-        organizationId: credential.organization_id,
-      }),
+    seal: (credential, key) => seal(ring, new TextEncoder().encode(key), credentialContext(credential)),
   };
 }

@@ -52,3 +52,13 @@ export async function judged<T>(what: string, work: () => Promise<T>): Promise<T
     throw new AdminError(meaning.code, `${what}: ${meaning.message}`, { cause: error });
   }
 }
+
+/** Runs a removal that the database refuses while other rows refer to what goes: that is a `conflict`. */
+export async function unreferred<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === '23503')) throw error;
+    throw new AdminError('conflict', `${what} still holds something`, { cause: error });
+  }
+}

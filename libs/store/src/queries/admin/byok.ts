@@ -23,3 +23,16 @@ export async function deleteCredential(db: Database, { id }: { readonly id: stri
     .executeTakeFirst();
   if (numDeletedRows === 0n) throw new AdminError('not_found', `no BYOK credential ${id}`);
 }
+
+/** The organization whose credential it is; undefined when there is none of that id, which is a UUID. */
+export async function ownerOfCredential(
+  db: Database,
+  { id }: { readonly id: string },
+): Promise<string | undefined> {
+  const row = await db.kysely
+    .selectFrom('byok_credentials')
+    .select('organization_id')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row?.organization_id;
+}

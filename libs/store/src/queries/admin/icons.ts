@@ -5,7 +5,7 @@ import type { IconMediaType } from '../../schema.ts';
 import { AdminError, requireInput } from './admin-error.ts';
 import { idSchema } from './ids.ts';
 
-const ICON_BYTES_MAX = 1_048_576;
+export const ICON_BYTES_MAX = 1_048_576;
 
 /** How a file of each type begins (null: any byte); an icon is what it says, or it is not stored. */
 const SIGNATURES: Readonly<Record<IconMediaType, readonly (number | null)[]>> = {
@@ -14,14 +14,21 @@ const SIGNATURES: Readonly<Record<IconMediaType, readonly (number | null)[]>> = 
   'image/webp': [0x52, 0x49, 0x46, 0x46, null, null, null, null, 0x57, 0x45, 0x42, 0x50],
 };
 
+const ICON_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const satisfies readonly IconMediaType[];
+
 function looksLike(mediaType: IconMediaType, bytes: Uint8Array): boolean {
   return SIGNATURES[mediaType].every((byte, index) => byte === null || byte === bytes[index]);
+}
+
+/** The type that the bytes say they are; undefined when it is none that an icon may be. */
+export function iconTypeOf(bytes: Uint8Array): IconMediaType | undefined {
+  return ICON_TYPES.find((mediaType) => looksLike(mediaType, bytes));
 }
 
 const newIcon = z
   .strictObject({
     internId: idSchema,
-    mediaType: z.enum(['image/png', 'image/jpeg', 'image/webp']),
+    mediaType: z.enum(ICON_TYPES),
     bytes: z
       .instanceof(Uint8Array)
       .refine(

@@ -26,10 +26,8 @@ export interface NewIntern {
 
 const text = z.string().max(65_536, 'expected at most 65536 characters').optional();
 
-const newIntern = z.strictObject({
-  id: idSchema.optional(),
-  workspaceId: idSchema,
-  name: nameSchema,
+/** What both a new intern and a change of one may say. */
+export const internFields = {
   description: text,
   hostname: z
     .string()
@@ -39,7 +37,6 @@ const newIntern = z.strictObject({
     .string()
     .regex(/^[^/\s]+\/[^\s]+$/, 'expected <provider>/<model>')
     .optional(),
-  status: z.enum(INTERN_STATUSES).default('queued'),
   vaultId: idSchema.optional(),
   attachedVaultId: idSchema.optional(),
   instructions: text,
@@ -47,6 +44,14 @@ const newIntern = z.strictObject({
   progress: z
     .strictObject({ step_label: z.string(), step_number: z.int().min(1), total_steps: z.int().min(1) })
     .optional(),
+} as const;
+
+const newIntern = z.strictObject({
+  id: idSchema.optional(),
+  workspaceId: idSchema,
+  name: nameSchema,
+  status: z.enum(INTERN_STATUSES).default('queued'),
+  ...internFields,
   createdByUserId: idSchema.optional(),
   createdByKeyHash: z
     .string()

@@ -1,0 +1,41 @@
+import type { Database } from '../../database.ts';
+import type { InternStatus } from '../../schema.ts';
+import { firstOf, type ListRequest } from './listed.ts';
+
+/** Interns of one workspace or of all, newest first, whatever the programme says. */
+export function listAllInterns(
+  db: Database,
+  {
+    workspaceId,
+    status,
+    ...request
+  }: ListRequest & { readonly workspaceId?: string; readonly status?: InternStatus },
+) {
+  return firstOf(
+    db.kysely
+      .selectFrom('interns')
+      .select([
+        'id',
+        'name',
+        'workspace_id',
+        'status',
+        'hostname',
+        'model',
+        'description',
+        'vault_id',
+        'attached_vault_id',
+        'instructions',
+        'icon_sha256',
+        'last_failure_message',
+        'progress',
+        'created_by_user_id',
+        'created_at',
+        'updated_at',
+      ])
+      .$if(workspaceId !== undefined, (query) => query.where('workspace_id', '=', workspaceId ?? ''))
+      .$if(status !== undefined, (query) => query.where('status', '=', status ?? 'queued'))
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc'),
+    request,
+  );
+}

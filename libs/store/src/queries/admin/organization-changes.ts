@@ -1,0 +1,69 @@
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { Schema } from '../../schema.ts';
+import { AdminError, requireInput, unreferred } from './admin-error.ts';
+import { nameSchema } from './ids.ts';
+
+export async function renameOrganization(
+  db: Database,
+  { organizationId, name }: { readonly organizationId: string; readonly name: string },
+): Promise<void> {
+  const { numUpdatedRows } = await db.kysely
+    .updateTable('organizations')
+    .set({ name: requireInput(nameSchema, name) })
+    .where('id', '=', organizationId)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw noOrganization(organizationId);
+}
+
+/** Only one that holds nothing: a workspace, deleted or not, keeps its organization. */
+export async function deleteOrganization(
+  db: Database,
+  { organizationId }: { readonly organizationId: string },
+): Promise<void> {
+  const { numDeletedRows } = await unreferred(`organization ${organizationId}`, () =>
+    db.kysely.deleteFrom('organizations').where('id', '=', organizationId).executeTakeFirst(),
+  );
+  if (numDeletedRows === 0n) throw noOrganization(organizationId);
+}
+
+/** Makes it the default workspace of its organization, instead of the one that was, also when that was deleted. */
+export async function setDefaultWorkspace(
+  db: Database,
+  { workspaceId }: { readonly workspaceId: string },
+): Promise<void> {
+  await db.kysely.transaction().execute(async (tx) => {
+    const workspace = await tx
+      .selectFrom('workspaces')
+      .select('organization_id')
+      .where('id', '=', workspaceId)
+      .where('deleted_at', 'is', null)
+      .executeTakeFirst();
+    if (workspace === undefined) throw new AdminError('not_found', `no workspace ${workspaceId}`);
+    const ofOrganization = (eb: ExpressionBuilder<Schema, 'workspaces'>) =>
+      eb('organization_id', '=', workspace.organization_id);
+    // Two changes of one organization's default wait for each other.
+    await sql`select from organizations where id = ${workspace.organization_id} for update`.execute(tx);
+    await tx
+      .updateTable('workspaces')
+      .set({ is_default: false })
+      .where(ofOrganization)
+      .where('is_default', '=', true)
+      .execute();
+    await tx.updateTable('workspaces').set({ is_default: true }).where('id', '=', workspaceId).execute();
+  });
+}
+
+/** Whether the operator's switch is on; see `setLifecycleWrites`. */
+export async function readLifecycleWrites(db: Database): Promise<boolean> {
+  const row = await db.kysely
+    .selectFrom('switches')
+    .select('enabled')
+    .where('name', '=', 'lifecycle_writes')
+    .executeTakeFirst();
+  return row?.enabled ?? false;
+}
+
+function noOrganization(id: string): AdminError {
+  return new AdminError('not_found', `no organization ${id}`);
+}

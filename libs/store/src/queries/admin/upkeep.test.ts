@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { credentialContext } from '../../sealing/credential-context.ts';
+import { extendKekRing, generateKekRing, parseKekRing } from '../../sealing/kek-ring.ts';
+import { open, seal } from '../../sealing/seal.ts';
+import { createRing, createScenario, type Scenario } from '../../testing/scenario.ts';
+import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
+import { createCredential, ownerOfCredential } from './byok.ts';
+import { iconTypeOf } from './icons.ts';
+import { deleteIntern, updateIntern } from './intern-changes.ts';
+import { countByKek } from './kek-usage.ts';
+import { listAllInterns } from './list-interns.ts';
+import { listApiKeys } from './list-keys.ts';
+import { listMembers, listOrganizations, listUsers, listWorkspaces } from './list-tenants.ts';
+import {
+  deleteOrganization,
+  readLifecycleWrites,
+  renameOrganization,
+  setDefaultWorkspace,
+} from './organization-changes.ts';
+import { createOrganization, createWorkspace, deleteWorkspace, setLifecycleWrites } from './organizations.ts';
+import { resealCredentials } from './reseal-credentials.ts';
+import { deleteUser } from './users.ts';
+
+const coded = (code: string) => expect.objectContaining({ name: 'AdminError', code });
+
+describe.each(DIALECTS)('on %s', (dialect) => {
+  let store: TestStore;
+  let scenario: Scenario;
+  beforeAll(async () => {
+    store = await openTestStore(dialect);
+    scenario = await createScenario(store.owner);
+  });
+  afterAll(() => store?.[Symbol.asyncDispose]());
+  const internNow = async () => {
+    const { rows } = await listAllInterns(store.owner, { limit: 5, workspaceId: scenario.workspaceId });
+    return rows.find((row) => row.id === scenario.internId);
+  };
+
+  it('changes what is given of an intern, clears what is null, leaves the rest', async () => {
+    const { internId } = scenario;
+    const progress = { step_label: 'Installing', step_number: 2, total_steps: 5 };
+    await updateIntern(store.owner, { internId, status: 'provisioning', model: 'a/b', progress });
+    const before = await internNow();
+    expect(before).toMatchObject({ status: 'provisioning', model: 'a/b', progress, name: 'charles' });
+    await updateIntern(store.owner, { internId, progress: null });
+    const after = await internNow();
+    expect(after).toMatchObject({ status: 'provisioning', model: 'a/b', progress: null });
+    expect(after?.updated_at.getTime()).toBeGreaterThanOrEqual(before?.updated_at.getTime() ?? Infinity);
+  });
+
+  it('refuses a change of nothing, of nobody, and to what an intern cannot be', async () => {
+    const { internId } = scenario;
+    await expect(updateIntern(store.owner, { internId })).rejects.toEqual(coded('invalid_input'));
+    await expect(updateIntern(store.owner, { internId, model: 'b' })).rejects.toEqual(coded('invalid_input'));
+    await expect(updateIntern(store.owner, { internId: 'int_no', name: 'x' })).rejects.toEqual(
+      coded('not_found'),
+    );
+  });
+
+  it('has one default workspace at any time, also where the former one was deleted', async () => {
+    const { id: organizationId } = await createOrganization(store.owner, { name: 'Two' });
+    const [first, second] = [
+      await createWorkspace(store.owner, { organizationId, name: 'first', isDefault: true }),
+      await createWorkspace(store.owner, { organizationId, name: 'second' }),
+    ];
+    await deleteWorkspace(store.owner, { workspaceId: first.id });
+    await setDefaultWorkspace(store.owner, { workspaceId: second.id });
+    const { rows } = await listWorkspaces(store.owner, { limit: 5, organizationId });
+    expect(rows.map(({ id, is_default }) => [id, is_default])).toEqual([
+      [first.id, false],
+      [second.id, true],
+    ]);
+    await expect(setDefaultWorkspace(store.owner, { workspaceId: first.id })).rejects.toEqual(
+      coded('not_found'),
+    );
+  });
+
+  it('deletes an organization that holds nothing, and no other', async () => {
+    const { id: organizationId } = await createOrganization(store.owner, { name: 'Empty' });
+    await renameOrganization(store.owner, { organizationId, name: 'Void' });
+    const { rows } = await listOrganizations(store.owner, { limit: 50 });
+    expect(rows).toContainEqual(expect.objectContaining({ id: organizationId, name: 'Void', workspaces: 0 }));
+    await deleteOrganization(store.owner, { organizationId });
+    await expect(deleteOrganization(store.owner, { organizationId })).rejects.toEqual(coded('not_found'));
+    const held = scenario.organizationId;
+    await expect(deleteOrganization(store.owner, { organizationId: held })).rejects.toEqual(
+      coded('conflict'),
+    );
+  });
+
+  it('reads the switch that it sets', async () => {
+    await setLifecycleWrites(store.owner, { enabled: false });
+    expect(await readLifecycleWrites(store.owner)).toBe(false);
+    await setLifecycleWrites(store.owner, { enabled: true });
+    expect(await readLifecycleWrites(store.owner)).toBe(true);
+  });
+
+  it('reseals every provider key for its row, and says which do not open', async () => {
+    const text = generateKekRing();
+    const [former, ring] = [parseKekRing(text), parseKekRing(extendKekRing(text, { first: true }))];
+    const rows = Array.from({ length: 3 }, () => ({
+      id: crypto.randomUUID(),
+      organization_id: scenario.organizationId,
+    }));
+    for (const [index, row] of rows.entries()) {
+      const sealed_key = await seal(
+        index === 2 ? createRing() : former,
+        new TextEncoder().encode('sk-1'),
+        credentialContext(row),
+      );
+      await createCredential(store.owner, { ...row, provider: 'openai', label: 's...1', sealed_key });
+    }
+    const seen: number[] = [];
+    const report = await resealCredentials(store.owner, { ring, onProgress: (done) => seen.push(done) });
+    expect(report).toEqual({ resealed: 2, kept: 0, failed: [rows[2]?.id] });
+    expect(seen).toEqual([3]);
+    expect((await countByKek(store.owner)).get(ring.primary.kid)).toEqual({ seeds: 0, providerKeys: 2 });
+    expect(await resealCredentials(store.owner, { ring })).toMatchObject({ resealed: 0, kept: 2 });
+    for (const row of rows.slice(0, 2)) {
+      expect(await ownerOfCredential(store.owner, row)).toBe(scenario.organizationId);
+      const stored = await store.owner.kysely
+        .selectFrom('byok_credentials')
+        .select('sealed_key')
+        .where('id', '=', row.id)
+        .executeTakeFirstOrThrow();
+      const opened = await open(ring, stored.sealed_key, credentialContext(row));
+      expect(new TextDecoder().decode(opened)).toBe('sk-1');
+    }
+  });
+
+  it('says when a list was cut off', async () => {
+    expect(await listOrganizations(store.owner, { limit: 1 })).toMatchObject({
+      rows: [{ id: expect.any(String) }],
+      hasMore: true,
+    });
+    expect(await listApiKeys(store.owner, { limit: 1 })).toEqual({ rows: [], hasMore: false });
+  });
+
+  it('deletes an intern and a user with what is theirs', async () => {
+    const { internId, userId, question } = scenario;
+    const { rows } = await listUsers(store.owner, { limit: 1, userId });
+    expect(rows[0]?.subjects).toEqual([{ issuer: question.issuer, subject: question.subject }]);
+    await deleteIntern(store.owner, { internId });
+    await deleteUser(store.owner, { userId });
+    expect(await listMembers(store.owner, { limit: 5, userId })).toEqual({ rows: [], hasMore: false });
+    await expect(deleteIntern(store.owner, { internId })).rejects.toEqual(coded('not_found'));
+    await expect(deleteUser(store.owner, { userId })).rejects.toEqual(coded('not_found'));
+  });
+});
+
+it.each([
+  ['89504e470d0a1a0a00', 'image/png'],
+  ['ffd8ffe000', 'image/jpeg'],
+  ['524946460000000057454250', 'image/webp'],
+  ['3c737667', undefined],
+  ['5249464600000000574156455', undefined],
+  ['', undefined],
+])('judges the type of an icon by its bytes: %s is %s', (hex, type) => {
+  expect(iconTypeOf(Buffer.from(hex, 'hex'))).toBe(type);
+});
