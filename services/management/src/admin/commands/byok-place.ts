@@ -1,0 +1,42 @@
+import { type Database, managementQueries } from '@ori/store';
+import { AdminError, organizationOf, ownerOfCredential } from '@ori/store/admin';
+import { z } from 'zod';
+import { UsageError } from '../failure.ts';
+
+export interface PlaceOptions {
+  readonly workspace?: string;
+  readonly organization?: string;
+}
+
+/** Where a new credential belongs: to one workspace, or to every workspace of an organization. */
+export async function placeOf(
+  db: Database,
+  { workspace, organization }: PlaceOptions,
+): Promise<{ organization_id: string; workspace_id: string | null }> {
+  if (workspace !== undefined && organization === undefined) {
+    return { organization_id: await organizationOf(db, workspace), workspace_id: workspace };
+  }
+  if (organization !== undefined && workspace === undefined) {
+    return { organization_id: organization, workspace_id: null };
+  }
+  throw new UsageError('Say either --workspace or --organization.');
+}
+
+/** The account of a stored credential. @throws AdminError `not_found` */
+export async function credentialOwner(db: Database, id: string): Promise<{ organizationId: string }> {
+  const organizationId = z.uuid().safeParse(id).success ? await ownerOfCredential(db, { id }) : undefined;
+  if (organizationId === undefined) throw new AdminError('not_found', `no BYOK credential ${id}`);
+  return { organizationId };
+}
+
+/** @throws AdminError `invalid_input` for the hash of a key that is not the account's */
+export async function requireOwnKeys(
+  db: Database,
+  organizationId: string,
+  hashes: readonly string[],
+): Promise<void> {
+  if (hashes.length === 0) return;
+  const [unknown] = await managementQueries(db).unknownApiKeys({ organizationId }, hashes);
+  if (unknown === undefined) return;
+  throw new AdminError('invalid_input', `allowed_api_key_hashes: ${unknown} is not a key of this account`);
+}

@@ -1,0 +1,183 @@
+import { INTERN_STATUSES, type InternProgress, type InternStatus } from '@ori/store';
+import { createIntern, deleteIntern, listAllInterns, updateIntern } from '@ori/store/admin';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Context } from '../context.ts';
+import { UsageError } from '../failure.ts';
+import { examples } from '../help.ts';
+import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
+import { addIconCommand } from './intern-icon.ts';
+
+/** What both a new intern and a change of one may say. */
+interface FieldOptions {
+  description?: string;
+  hostname?: string;
+  model?: string;
+  status?: InternStatus;
+  vault?: string;
+  attachedVault?: string;
+  instructions?: string;
+  failure?: string;
+  progress?: InternProgress;
+}
+
+/** The fields that `--clear` empties, by the name of their option. */
+const CLEARABLE = {
+  description: 'description',
+  hostname: 'hostname',
+  model: 'model',
+  vault: 'vaultId',
+  'attached-vault': 'attachedVaultId',
+  instructions: 'instructions',
+  failure: 'lastFailureMessage',
+  progress: 'progress',
+} as const;
+type Clearable = keyof typeof CLEARABLE;
+const CLEARABLE_NAMES = Object.keys(CLEARABLE) as Clearable[];
+
+export function addInternCommands(program: Command, context: () => Context): void {
+  const intern = program.command('intern').description('interns: what is known of them');
+
+  addFields(intern.command('create'))
+    .description('make an intern; prints its id')
+    .argument('<name>')
+    .requiredOption('--workspace <id>', 'whose it is')
+    .option('--id <id>', 'an id of your own')
+    .option('--created-by <user>', 'id of the user who made it')
+    .addHelpText(
+      'after',
+      examples('ori-admin intern create charles --workspace "$ws" --hostname charles.interns.example.com'),
+    )
+    .action(
+      async (
+        name: string,
+        options: FieldOptions & { workspace: string; id?: string; createdBy?: string },
+      ) => {
+        const admin = context();
+        const wanted = {
+          name,
+          workspaceId: options.workspace,
+          ...given({ id: options.id, createdByUserId: options.createdBy }),
+          ...fieldsOf(options),
+        };
+        const made = await admin.withDatabase((db) => createIntern(db, wanted));
+        admin.report(made, { lines: [made.id], note: `Made the intern ${name}.` });
+      },
+    );
+
+  addList(intern, 'list interns, newest first')
+    .option('--workspace <id>', 'only of this workspace')
+    .addOption(new Option('--status <status>', 'only with this status').choices(INTERN_STATUSES))
+    .action(
+      async ({ limit, workspace, status }: ListOptions & { workspace?: string; status?: InternStatus }) => {
+        const admin = context();
+        const listed = await admin.withDatabase((db) =>
+          listAllInterns(db, { limit, ...given({ workspaceId: workspace, status }) }),
+        );
+        admin.reportList(
+          listed,
+          ['id', 'name', 'workspace', 'status', 'progress', 'hostname', 'model', 'created'],
+          (row) => [
+            row.id,
+            row.name,
+            row.workspace_id,
+            row.status,
+            row.progress &&
+              `${row.progress.step_number}/${row.progress.total_steps} ${row.progress.step_label}`,
+            row.hostname,
+            row.model,
+            row.created_at,
+          ],
+        );
+      },
+    );
+
+  addFields(intern.command('update'))
+    .description('change what is given, leave the rest')
+    .argument('<intern>', 'its id')
+    .option('--name <name>', 'another name')
+    .addOption(
+      new Option(
+        '--clear <field>',
+        `empty a field; may be repeated: ${CLEARABLE_NAMES.join(', ')}`,
+      ).argParser(parseClearable),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'ori-admin intern update int_7Qm2 --status provisioning --progress "2/5 Installing tools"',
+        'ori-admin intern update int_7Qm2 --status running --clear progress --clear failure',
+      ),
+    )
+    .action(async (internId: string, options: FieldOptions & { name?: string; clear?: Clearable[] }) => {
+      const fields = fieldsOf(options);
+      const cleared = (options.clear ?? []).map((name) => CLEARABLE[name]);
+      const both = cleared.find((field) => field in fields);
+      if (both !== undefined) throw new UsageError('A field cannot be given and cleared at once.');
+      const admin = context();
+      await admin.withDatabase((db) =>
+        updateIntern(db, {
+          internId,
+          ...given({ name: options.name }),
+          ...fields,
+          ...Object.fromEntries(cleared.map((field) => [field, null])),
+        }),
+      );
+      admin.report({ id: internId, updated: true }, { note: 'Changed.' });
+    });
+
+  addIconCommand(intern, context);
+
+  addYes(
+    intern
+      .command('delete')
+      .description('delete an intern with its icon, its own API keys and its signing keys')
+      .argument('<intern>', 'its id'),
+  ).action(async (internId: string, options: { yes?: true }) => {
+    requireYes(
+      options,
+      `This deletes the intern ${internId} and its signing keys, which cannot be made again.`,
+    );
+    const admin = context();
+    await admin.withDatabase((db) => deleteIntern(db, { internId }));
+    admin.report({ id: internId, deleted: true }, { note: 'Deleted.' });
+  });
+}
+
+function addFields(command: Command): Command {
+  return command
+    .option('--description <text>', 'what it is for')
+    .option('--hostname <host>', 'host name of its daemon: <intern name>.<domain>')
+    .option('--model <slug>', '<provider>/<model>')
+    .addOption(new Option('--status <status>', 'where it is in its life').choices(INTERN_STATUSES))
+    .option('--vault <id>', 'its vault')
+    .option('--attached-vault <id>', 'the vault attached to it')
+    .option('--instructions <text>', 'its instructions')
+    .option('--failure <text>', 'the last failure, in words')
+    .option('--progress <step>', 'such as "2/5 Installing tools"', parseProgress);
+}
+
+function fieldsOf(options: FieldOptions) {
+  const { description, hostname, model, status, instructions, progress } = options;
+  return given({
+    ...{ description, hostname, model, status, instructions, progress },
+    vaultId: options.vault,
+    attachedVaultId: options.attachedVault,
+    lastFailureMessage: options.failure,
+  });
+}
+
+function parseProgress(text: string): InternProgress {
+  const [, step, total, label] = /^([1-9]\d{0,5})\/([1-9]\d{0,5}) +(\S.*)$/.exec(text) ?? [];
+  if (label === undefined || Number(step) > Number(total)) {
+    throw new InvalidArgumentError(
+      'It takes a step, how many there are, and a label: "2/5 Installing tools".',
+    );
+  }
+  return { step_number: Number(step), total_steps: Number(total), step_label: label };
+}
+
+function parseClearable(text: string, former: Clearable[] | undefined): Clearable[] {
+  const name = CLEARABLE_NAMES.find((known) => known === text);
+  if (name === undefined) throw new InvalidArgumentError(`It takes one of ${CLEARABLE_NAMES.join(', ')}.`);
+  return [...(former ?? []), name];
+}

@@ -1,0 +1,111 @@
+import { createApiKey, disableApiKey, listApiKeys, type NewApiKey } from '@ori/store/admin';
+import { type Command, Option } from 'commander';
+import type { Context } from '../context.ts';
+import { UsageError } from '../failure.ts';
+import { examples } from '../help.ts';
+import { addList, given, type ListOptions } from '../options.ts';
+import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
+
+interface CreateOptions extends SecretOptions {
+  kind: 'api' | 'management';
+  name: string;
+  workspace?: string;
+  organization?: string;
+  intern?: string;
+  createdBy?: string;
+}
+
+export function addKeyCommands(program: Command, context: () => Context): void {
+  const key = program.command('key').description('API keys; only their hashes are stored');
+
+  key
+    .command('create')
+    .description('make a key; prints it, the only time it is seen')
+    .addOption(
+      new Option('--kind <kind>', 'what it is for').choices(['api', 'management']).makeOptionMandatory(),
+    )
+    .requiredOption('--name <name>', 'what people call it')
+    .option('--workspace <id>', 'of an api key: whose interns it sees')
+    .option('--intern <id>', 'of an api key: it sees this intern alone')
+    .option('--organization <id>', 'of a management key: whose account')
+    .option('--created-by <user>', 'id of the user it belongs to')
+    .option('--out <file>', 'write it to a new file, for its owner alone')
+    .option('--show', 'print it although stdout is a terminal')
+    .addHelpText(
+      'after',
+      examples(
+        'ori-admin key create --kind api --workspace ws_7Qm2 --name ci --out ci.key',
+        'ori-admin key create --kind management --organization org_3xYz --name console --json | vault write …',
+      ),
+    )
+    .action(async (options: CreateOptions) => {
+      const wanted = toNewKey(options);
+      const admin = context();
+      await withSecretOutput(admin, options, async (output) => {
+        const { key: made, hash, label } = await admin.withDatabase((db) => createApiKey(db, wanted));
+        output.deliver(`${made}\n`);
+        const where = output.file === undefined ? { key: made } : { file: output.file };
+        admin.report(
+          { hash, label, ...where },
+          {
+            lines: [output.file === undefined ? made : hash],
+            note: `Made the ${wanted.kind} key ${label}, hash ${hash}.`,
+          },
+        );
+      });
+    });
+
+  addList(key, 'list the keys by hash and label, disabled ones too')
+    .option('--organization <id>', 'only of this organization')
+    .action(async ({ limit, organization }: ListOptions & { organization?: string }) => {
+      const admin = context();
+      const listed = await admin.withDatabase((db) =>
+        listApiKeys(db, { limit, ...given({ organizationId: organization }) }),
+      );
+      admin.reportList(
+        listed,
+        ['hash', 'label', 'kind', 'name', 'organization', 'workspace', 'intern', 'created', 'disabled'],
+        (row) => [
+          row.hash,
+          row.label,
+          row.kind,
+          row.name,
+          row.organization_id,
+          row.workspace_id,
+          row.intern_id,
+          row.created_at,
+          row.disabled_at,
+        ],
+      );
+    });
+
+  key
+    .command('disable')
+    .description('refuse the key from now on')
+    .argument('<hash>', 'its hash, as the list has it; never the key')
+    .action(async (hash: string) => {
+      if (!/^[0-9a-f]{64}$/.test(hash)) {
+        // Not quoted: it may be the key.
+        throw new UsageError(
+          'A key is named by its hash: 64 characters of 0-9a-f.',
+          'Look it up with ori-admin key list.',
+        );
+      }
+      const admin = context();
+      await admin.withDatabase((db) => disableApiKey(db, { hash }));
+      admin.report({ hash, disabled: true }, { note: 'Disabled.' });
+    });
+}
+
+function toNewKey({ kind, name, workspace, organization, intern, createdBy }: CreateOptions): NewApiKey {
+  if (kind === 'management') {
+    if (organization === undefined || workspace !== undefined || intern !== undefined) {
+      throw new UsageError('A management key takes --organization, and neither --workspace nor --intern.');
+    }
+    return { kind, name, organizationId: organization, ...given({ createdBy }) };
+  }
+  if (workspace === undefined || organization !== undefined) {
+    throw new UsageError('An api key takes --workspace, and no --organization.');
+  }
+  return { kind, name, workspaceId: workspace, ...given({ internId: intern, createdBy }) };
+}

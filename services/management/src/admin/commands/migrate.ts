@@ -1,0 +1,27 @@
+import { migrate } from '@ori/store/migrate';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { examples } from '../help.ts';
+
+export function addMigrateCommand(program: Command, context: () => Context): void {
+  program
+    .command('migrate')
+    .description('bring the database to this version: whole, or not at all')
+    .addHelpText(
+      'after',
+      `
+The login must own the database, and may create roles: ori_signer and ori_management, which cannot log in.
+A database that is not empty and not of ori is refused.
+${examples('ORI_ADMIN_DATABASE_URL=postgres://owner:…@db/ori ori-admin migrate')}`,
+    )
+    .action(async () => {
+      const admin = context();
+      admin.progress.show('migrating …');
+      const { applied } = await admin
+        .withDatabase((db) => migrate(db), { statementTimeoutMs: 0 })
+        .finally(admin.progress.end);
+      const note =
+        applied.length === 0 ? 'The database is of this version already.' : `Applied ${applied.length}.`;
+      admin.report({ applied }, { lines: applied, note });
+    });
+}

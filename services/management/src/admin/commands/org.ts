@@ -1,0 +1,60 @@
+import {
+  createOrganization,
+  deleteOrganization,
+  listOrganizations,
+  renameOrganization,
+} from '@ori/store/admin';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { examples } from '../help.ts';
+import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
+
+export function addOrganizationCommands(program: Command, context: () => Context): void {
+  const org = program.command('org').description('organizations: the accounts');
+
+  org
+    .command('create')
+    .description('make an organization; prints its id')
+    .argument('<name>')
+    .option('--id <id>', 'an id of your own')
+    .addHelpText('after', examples('org=$(ori-admin org create "Analytical Engines")'))
+    .action(async (name: string, options: { id?: string }) => {
+      const admin = context();
+      const made = await admin.withDatabase((db) => createOrganization(db, { name, ...given(options) }));
+      admin.report(made, { lines: [made.id], note: `Made the organization ${name}.` });
+    });
+
+  addList(org, 'list the organizations').action(async (options: ListOptions) => {
+    const admin = context();
+    const listed = await admin.withDatabase((db) => listOrganizations(db, options));
+    admin.reportList(listed, ['id', 'name', 'workspaces', 'created'], (row) => [
+      row.id,
+      row.name,
+      row.workspaces,
+      row.created_at,
+    ]);
+  });
+
+  org
+    .command('rename')
+    .description('give an organization another name')
+    .argument('<organization>', 'its id')
+    .argument('<name>')
+    .action(async (organizationId: string, name: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => renameOrganization(db, { organizationId, name }));
+      admin.report({ id: organizationId, name }, { note: `Renamed to ${name}.` });
+    });
+
+  addYes(
+    org
+      .command('delete')
+      .description('delete an organization that holds nothing')
+      .argument('<organization>', 'its id'),
+  ).action(async (organizationId: string, options: { yes?: true }) => {
+    requireYes(options, `This deletes the organization ${organizationId}.`);
+    const admin = context();
+    await admin.withDatabase((db) => deleteOrganization(db, { organizationId }));
+    admin.report({ id: organizationId, deleted: true }, { note: 'Deleted.' });
+  });
+}

@@ -1,0 +1,86 @@
+import { createWorkspace, deleteWorkspace, listWorkspaces, setDefaultWorkspace } from '@ori/store/admin';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { examples } from '../help.ts';
+import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
+
+interface CreateOptions {
+  organization: string;
+  id?: string;
+  default?: true;
+  programme?: true;
+}
+
+export function addWorkspaceCommands(program: Command, context: () => Context): void {
+  const workspace = program.command('workspace').description('workspaces of an organization');
+
+  workspace
+    .command('create')
+    .description('make a workspace; prints its id')
+    .argument('<name>')
+    .requiredOption('--organization <id>', 'whose it is')
+    .option('--default', "the organization's default workspace")
+    .option('--programme', 'take it into the interns programme')
+    .option('--id <id>', 'an id of your own')
+    .addHelpText(
+      'after',
+      examples('ws=$(ori-admin workspace create Workshop --organization "$org" --default --programme)'),
+    )
+    .action(async (name: string, options: CreateOptions) => {
+      const admin = context();
+      const made = await admin.withDatabase((db) =>
+        createWorkspace(db, {
+          name,
+          organizationId: options.organization,
+          isDefault: options.default ?? false,
+          inProgramme: options.programme ?? false,
+          ...given({ id: options.id }),
+        }),
+      );
+      admin.report(made, { lines: [made.id], note: `Made the workspace ${name}.` });
+    });
+
+  addList(workspace, 'list the workspaces, deleted ones too')
+    .option('--organization <id>', 'only of this organization')
+    .action(async ({ limit, organization }: ListOptions & { organization?: string }) => {
+      const admin = context();
+      const listed = await admin.withDatabase((db) =>
+        listWorkspaces(db, { limit, ...given({ organizationId: organization }) }),
+      );
+      admin.reportList(
+        listed,
+        ['id', 'name', 'organization', 'default', 'programme', 'created', 'deleted'],
+        (row) => [
+          row.id,
+          row.name,
+          row.organization_id,
+          row.is_default,
+          row.in_programme,
+          row.created_at,
+          row.deleted_at,
+        ],
+      );
+    });
+
+  workspace
+    .command('set-default')
+    .description('make it the default workspace of its organization, instead of the one that was')
+    .argument('<workspace>', 'its id')
+    .action(async (workspaceId: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => setDefaultWorkspace(db, { workspaceId }));
+      admin.report({ id: workspaceId, is_default: true }, { note: 'It is the default workspace now.' });
+    });
+
+  addYes(
+    workspace
+      .command('delete')
+      .description('delete a workspace: its interns are hidden and its sessions refused from then on')
+      .argument('<workspace>', 'its id'),
+  ).action(async (workspaceId: string, options: { yes?: true }) => {
+    requireYes(options, `This deletes the workspace ${workspaceId}.`);
+    const admin = context();
+    await admin.withDatabase((db) => deleteWorkspace(db, { workspaceId }));
+    admin.report({ id: workspaceId, deleted: true }, { note: 'Deleted.' });
+  });
+}

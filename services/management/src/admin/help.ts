@@ -1,0 +1,30 @@
+import { EXIT_MEANINGS } from './exit-codes.ts';
+
+const EXIT_CODES = [
+  'Exit codes:',
+  ...EXIT_MEANINGS.map(([code, meaning]) => `  ${String(code).padStart(3)}  ${meaning}`),
+];
+
+/** What `ori-admin --help` says below the commands. */
+export const MAIN_HELP = `
+Examples:
+  ori-admin migrate
+  org=$(ori-admin org create "Analytical Engines")
+  ws=$(ori-admin workspace create Workshop --organization "$org" --default --programme)
+  ori-admin key create --kind api --workspace "$ws" --name ci --out ci.key
+  ori-admin intern list --workspace "$ws" --json
+
+What a command makes it prints alone on stdout, its id or its secret; everything said to people goes to stderr.
+
+Environment (each command demands only what it needs):
+  ORI_ADMIN_DATABASE_URL   PostgreSQL address of the database's owner; or ORI_ADMIN_DATABASE_URL_FILE
+  ORI_ADMIN_KEK_FILE       the ring of key-encryption keys that the services read
+  ORI_ADMIN_ISSUER         the OpenID issuer, exactly as the services have it
+  ORI_ADMIN_BASE_URL       the public base address, ending in /v1, exactly as the signer has it
+
+${EXIT_CODES.join('\n')}`;
+
+/** A block of examples below a command's help. */
+export function examples(...lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+}

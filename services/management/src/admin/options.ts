@@ -1,0 +1,49 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { UsageError } from './failure.ts';
+
+export interface ListOptions {
+  readonly limit: number;
+}
+
+/** A command that lists: how many rows at the most. */
+export function addList(parent: Command, description: string): Command {
+  return parent
+    .command('list')
+    .description(description)
+    .option('--limit <rows>', 'how many rows at the most', wholeNumber(1, 100_000), 500);
+}
+
+/** A whole number from `min` to `max`, in decimal. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^(0|-?[1-9]\d{0,14})$/.test(text) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It takes a whole number from ${min} to ${max}.`);
+  };
+}
+
+export const unixSeconds = wholeNumber(0, 999_999_999_999);
+
+/** An option that may be given several times. */
+export function collected(value: string, former: string[] | undefined): string[] {
+  return [...(former ?? []), value];
+}
+
+/** Adds `--yes` to a command that cannot be undone. */
+export function addYes(command: Command): Command {
+  return command.option('--yes', 'do it: this cannot be undone');
+}
+
+/** @throws UsageError without `--yes` */
+export function requireYes({ yes }: { readonly yes?: true }, what: string): void {
+  if (!yes) throw new UsageError(`${what} Nothing was done.`, 'To do it, repeat with --yes.');
+}
+
+/** The members that are not undefined: an option left out is not given on. */
+export function given<Options extends object>(
+  options: Options,
+): { [Key in keyof Options]?: Exclude<Options[Key], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof Options]?: Exclude<Options[Key], undefined>;
+  };
+}

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+
+const { PATH } = process.env;
+/** The launcher, as npm links it. */
+const ORI_ADMIN = new URL('../../services/management/bin/ori-admin.js', import.meta.url).pathname;
+/** Stands in for a terminal: what Node would say of a stream that is one. */
+const onScreen = (...streams: readonly string[]) =>
+  `data:text/javascript,for(const s of ${JSON.stringify(streams)})Object.defineProperty(process[s],'isTTY',{value:true})`;
+
+export interface AdminRun {
+  /** What to pipe in; nothing by default. */
+  readonly stdin?: string;
+  /** Which streams are terminals. */
+  readonly screens?: readonly ('stdin' | 'stdout' | 'stderr')[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface AdminResult {
+  readonly exit: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** `ori-admin` as its own process, with an environment of its own and nothing else. */
+export interface OriAdmin {
+  run(args: readonly string[], run?: AdminRun): Promise<AdminResult>;
+  /** The one line on stdout of a command that must succeed. */
+  get(...args: readonly string[]): Promise<string>;
+  /** What a command that must succeed says as JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
+  json(...args: readonly string[]): Promise<any>;
+  /** Everything that was ever written to stdout and stderr, and every command line. */
+  readonly written: () => string;
+}
+
+export function createOriAdmin(environment: Readonly<Record<string, string>>): OriAdmin {
+  let written = '';
+  const run: OriAdmin['run'] = async (args, { stdin = '', screens = [], environment: further } = {}) => {
+    const child = spawn(process.execPath, ['--import', onScreen(...screens), ORI_ADMIN, ...args], {
+      env: { PATH, ...environment, ...further },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    // A child that ends without reading its stdin closes the pipe.
+    child.stdin.on('error', () => {});
+    child.stdin.end(stdin);
+    const [stdout, stderr, [exit]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close') as Promise<[number | null]>,
+    ]);
+    written += `${args.join(' ')}\n${stdout}\n${stderr}\n`;
+    return { exit, stdout, stderr };
+  };
+  const must = async (args: readonly string[]): Promise<string> => {
+    const { exit, stdout, stderr } = await run(args);
+    if (exit !== 0) throw new Error(`ori-admin ${args.join(' ')} exits with ${exit}: ${stderr}`);
+    return stdout;
+  };
+  return {
+    run,
+    get: async (...args) => (await must(args)).trim(),
+    json: async (...args) => JSON.parse(await must([...args, '--json'])),
+    written: () => written,
+  };
+}

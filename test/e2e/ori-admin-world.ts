@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import pg from 'pg';
+import { startIssuer, type TestIssuer } from '../env/issuer.ts';
+import { freePort } from '../env/ports.ts';
+import { createDatabase } from '../env/postgres.ts';
+import { openRoom, type Room } from '../env/room.ts';
+import { createOriAdmin, type OriAdmin } from './ori-admin-process.ts';
+
+/** An empty database, an issuer, and an operator with nothing but `ori-admin`. */
+export interface OperatorWorld extends AsyncDisposable {
+  readonly admin: OriAdmin;
+  readonly issuer: TestIssuer;
+  readonly room: Room;
+  readonly databaseUrl: string;
+  readonly port: number;
+  readonly baseUrl: string;
+  readonly kekFile: string;
+  /** As the README has it: a login that is a member of the role and of nothing else. Returns its address. */
+  createLogin(role: 'ori_signer' | 'ori_management'): Promise<string>;
+  query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>;
+}
+
+export async function startOperatorWorld(): Promise<OperatorWorld> {
+  await using stack = new AsyncDisposableStack();
+  const room = stack.use(await openRoom('ori-admin'));
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const issuer = stack.use(await startIssuer({ audience: baseUrl }));
+  const database = stack.use(await createDatabase({ migrated: false }));
+  const kekFile = join(room.directory, 'kek.json');
+  const client = new pg.Client({ connectionString: database.url });
+  client.on('error', () => {});
+  await client.connect();
+  stack.defer(() => client.end());
+  const owned = stack.move();
+  return {
+    ...{ issuer, room, port, baseUrl, kekFile, databaseUrl: database.url },
+    admin: createOriAdmin({
+      ORI_ADMIN_DATABASE_URL: database.url,
+      ORI_ADMIN_KEK_FILE: kekFile,
+      ORI_ADMIN_ISSUER: issuer.url,
+      ORI_ADMIN_BASE_URL: baseUrl,
+    }),
+    async createLogin(role) {
+      const [name, password] = [
+        `${database.name}_${randomBytes(3).toString('hex')}`,
+        randomBytes(12).toString('hex'),
+      ];
+      await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}' IN ROLE ${role}`);
+      owned.defer(async () => {
+        const owner = new pg.Client({ connectionString: database.url });
+        await owner.connect();
+        await owner.query(`DROP ROLE IF EXISTS ${name}`);
+        await owner.end();
+      });
+      const url = new URL(database.url);
+      Object.assign(url, { username: name, password });
+      return url.href;
+    },
+    query: async (sql) => (await client.query(sql)).rows,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

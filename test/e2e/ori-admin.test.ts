@@ -1,0 +1,365 @@
+import { createHash } from 'node:crypto';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadManagementConfig, startManagement } from '@ori/management';
+import { createLogger } from '@ori/service-kit/log';
+import { open, parseKekRing, sealedUnder } from '@ori/store/sealing';
+import { createRemoteKeySet, createVerifier, type ReplayStore } from '@ori/verifier';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../env/ports.ts';
+import { sharedRedisUrl } from '../env/redis.ts';
+import { hostAsProcess } from '../env/signer-host.ts';
+import { type OperatorWorld, startOperatorWorld } from './ori-admin-world.ts';
+
+/** What no output may ever hold. */
+const PROVIDER_KEY = 'sk-proj-canary-4f1c09aa7be2d5';
+const NEXT_PROVIDER_KEY = '{"api_key":"sk-proj-canary-9d0e11bb3c6f77","region":"europe"}';
+const BODY = '{"prompt":"hello"}';
+
+let world: OperatorWorld;
+beforeAll(async () => {
+  world = await startOperatorWorld();
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+/** Made in the first test of all, by commands alone. */
+const made = { org: '', ws: '', ada: '', intern: '', apiKey: '', managementKeyFile: '', credential: '' };
+let other = '';
+let signingKey = '';
+
+it('says to migrate first, then brings an empty database to this version, once', async () => {
+  const { admin } = world;
+  const early = await admin.run(['org', 'list']);
+  expect(early).toMatchObject({ exit: 4, stderr: expect.stringContaining('Run ori-admin migrate') });
+  const { applied } = await admin.json('migrate');
+  expect(applied).toContain('0001-tenants');
+  expect(await admin.json('migrate')).toEqual({ applied: [] });
+});
+
+it('builds a whole tenant', async () => {
+  const { admin, issuer, kekFile, room } = world;
+  expect(await admin.run(['kek', 'generate', '--out', kekFile])).toMatchObject({ exit: 0 });
+  expect((await stat(kekFile)).mode & 0o777).toBe(0o600);
+  made.org = await admin.get('org', 'create', 'Analytical Engines');
+  made.ws = await admin.get('workspace', 'create', 'Workshop', '--organization', made.org, '--default');
+  await admin.get('programme', 'add', made.ws);
+  made.ada = await admin.get('user', 'create', 'Ada', '--subject', 'ada');
+  await admin.get('member', 'add', made.ws, made.ada);
+  made.intern = await admin.get(
+    'intern',
+    'create',
+    'charles',
+    '--workspace',
+    made.ws,
+    '--model',
+    'openai/gpt',
+  );
+  await admin.get('signing-key', 'add', made.intern);
+  made.apiKey = await admin.get('key', 'create', '--kind', 'api', '--workspace', made.ws, '--name', 'ci');
+  made.managementKeyFile = join(room.directory, 'management.key');
+  const where = ['--organization', made.org, '--out', made.managementKeyFile];
+  await admin.get('key', 'create', '--kind', 'management', '--name', 'console', ...where);
+  const stored = await admin.run(['byok', 'create', '--provider', 'openai', '--workspace', made.ws], {
+    stdin: `${PROVIDER_KEY}\n`,
+  });
+  expect(stored).toMatchObject({ exit: 0 });
+  made.credential = stored.stdout.trim();
+  expect((await admin.json('user', 'list')).data).toMatchObject([
+    { id: made.ada, subjects: [{ issuer: issuer.url, subject: 'ada' }] },
+  ]);
+});
+
+it('made what a signer needs to give a proof, which a daemon verifies', async () => {
+  const { issuer, room, port, baseUrl, kekFile } = world;
+  await using _signer = await hostAsProcess(
+    {
+      SIGNER_PORT: String(port),
+      SIGNER_OPS_PORT: String(await freePort()),
+      SIGNER_DATABASE_URL: await world.createLogin('ori_signer'),
+      SIGNER_REDIS_URL: sharedRedisUrl(),
+      SIGNER_ISSUER: issuer.url,
+      SIGNER_AUDIENCE: baseUrl,
+      SIGNER_KEK_FILE: kekFile,
+      SIGNER_AUDIT_FILE: join(room.directory, 'audit.jsonl'),
+    },
+    room,
+  );
+  const ask = async () =>
+    await fetch(`${baseUrl}/interns/${made.intern}/daemon/sign`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await issuer.token()}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        bodySha256: createHash('sha256').update(BODY).digest('hex'),
+        route: { method: 'POST', path: '/api/invoke' },
+      }),
+    });
+  const answer = await ask();
+  expect(answer.status).toBe(200);
+  const proof = (await answer.json()) as Record<string, string>;
+  const keys = createRemoteKeySet(`${baseUrl}/interns/${made.intern}/daemon/jwks.json`);
+  // The daemon's memory of spent nonces is not what is tested here.
+  const replay: ReplayStore = { spend: async () => {} };
+  const verifier = createVerifier({ internId: made.intern, keys, replay });
+  const rawHeaders = ['content-type', 'application/json', ...Object.entries(proof).flat()];
+  const request = { method: 'POST', target: '/api/invoke', rawHeaders, body: Buffer.from(BODY) };
+  expect(await verifier.verify(request)).toMatchObject({ user: 'ada', internId: made.intern, version: 2 });
+
+  await world.admin.get('user', 'disable', made.ada);
+  await expect.poll(async () => (await ask()).status, { timeout: 5000 }).toBe(403);
+  await world.admin.get('user', 'enable', made.ada);
+});
+
+it('made what the management service shows to its keys', async () => {
+  const { issuer, kekFile } = world;
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const service = await startManagement(
+    loadManagementConfig({
+      MANAGEMENT_PORT: String(port),
+      MANAGEMENT_OPS_PORT: '0',
+      MANAGEMENT_DATABASE_URL: await world.createLogin('ori_management'),
+      MANAGEMENT_ISSUER: issuer.url,
+      MANAGEMENT_AUDIENCE: baseUrl,
+      MANAGEMENT_KEK_FILE: kekFile,
+    }),
+    { log: createLogger({ service: 'management', level: 'silent' }) },
+  );
+  try {
+    const ask = async (path: string, key: string) =>
+      (await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } })).json();
+    const managementKey = (await readFile(made.managementKeyFile, 'utf8')).trim();
+    expect(await ask('/interns', made.apiKey)).toMatchObject({
+      data: [{ id: made.intern, name: 'charles' }],
+    });
+    expect(await ask('/byok', managementKey)).toMatchObject({
+      data: [{ id: made.credential, provider: 'openai', label: 'sk-...e2d5' }],
+    });
+  } finally {
+    await service.stop();
+  }
+});
+
+describe('a provider key', () => {
+  it('is rotated in place, and its label and region follow it', async () => {
+    const { admin, query } = world;
+    const rotated = await admin.run(['byok', 'rotate', made.credential, '--json'], {
+      stdin: NEXT_PROVIDER_KEY,
+    });
+    expect(JSON.parse(rotated.stdout)).toEqual({ id: made.credential, label: 'sk-...6f77' });
+    const [row] = await query('SELECT declared_region, key_region FROM byok_credentials');
+    expect(row).toEqual({ declared_region: 'europe', key_region: 'europe' });
+  });
+
+  it('opens under the ring for its row alone', async () => {
+    const [row] = await world.query<{ id: string; sealed_key: string }>('SELECT * FROM byok_credentials');
+    const ring = parseKekRing(await readFile(world.kekFile, 'utf8'));
+    const context = { table: 'byok_credentials', column: 'sealed_key', organizationId: made.org };
+    const opened = await open(ring, row?.sealed_key ?? '', { ...context, row: made.credential });
+    expect(new TextDecoder().decode(opened)).toBe(NEXT_PROVIDER_KEY);
+  });
+
+  it('is no argument, and the refusal does not repeat it', async () => {
+    for (const args of [['--key', PROVIDER_KEY], [`--key=${PROVIDER_KEY}`]]) {
+      const place = ['--provider', 'openai', '--workspace', made.ws];
+      const { exit, stdout, stderr } = await world.admin.run(['byok', 'create', ...place, ...args]);
+      expect(exit).toBe(2);
+      expect(stdout + stderr).not.toContain('canary');
+    }
+  });
+
+  it.each([
+    [['--provider', 'azure', '--declared-region', 'global'], 'declared_region'],
+    [['--provider', 'openai', '--fallback', '--byok-only'], 'is_byok_only'],
+    [['--provider', 'nobody'], 'no provider'],
+    [['--provider', 'openai', '--allowed-key', 'f'.repeat(64)], 'not a key of this account'],
+  ])('is refused with the rules of the API: %j', async (args, why) => {
+    const before = await world.admin.json('byok', 'list');
+    const create = ['byok', 'create', '--workspace', made.ws, ...args];
+    const { exit, stderr } = await world.admin.run(create, { stdin: PROVIDER_KEY });
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining(why) });
+    expect(await world.admin.json('byok', 'list')).toEqual(before);
+  });
+
+  it('is not asked for on a terminal, where it would stay on the screen', async () => {
+    const create = ['byok', 'create', '--provider', 'openai', '--workspace', made.ws];
+    const typed = await world.admin.run(create, { screens: ['stdin'], stdin: PROVIDER_KEY });
+    expect(typed).toMatchObject({ exit: 2, stderr: expect.stringContaining('--key-file') });
+  });
+});
+
+describe('a secret on a terminal', () => {
+  it.each([
+    ['key', ['key', 'create', '--kind', 'api', '--name', 'seen']],
+    ['KEK', ['kek', 'generate']],
+  ])('a %s is neither printed nor made unless asked for', async (_, create) => {
+    const args = create[0] === 'key' ? [...create, '--workspace', made.ws] : create;
+    const before = await world.admin.json('key', 'list');
+    const unasked = await world.admin.run(args, { screens: ['stdout'] });
+    expect(unasked).toMatchObject({ exit: 2, stdout: '', stderr: expect.stringContaining('--show') });
+    expect(await world.admin.json('key', 'list')).toEqual(before);
+    const asked = await world.admin.run([...args, '--show'], { screens: ['stdout'] });
+    expect(asked).toMatchObject({ exit: 0, stdout: expect.stringMatching(/sk-ori-v1-|"kty"/) });
+  });
+
+  it('goes to a new file for its owner alone, never into one that exists', async () => {
+    const file = join(world.room.directory, 'once.key');
+    const create = [
+      'key',
+      'create',
+      '--kind',
+      'api',
+      '--workspace',
+      made.ws,
+      '--name',
+      'once',
+      '--out',
+      file,
+    ];
+    const { stdout, stderr } = await world.admin.run(create, { screens: ['stdout'] });
+    const key = (await readFile(file, 'utf8')).trim();
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(stdout + stderr).not.toContain(key);
+    expect(stdout.trim()).toBe(createHash('sha256').update(key).digest('hex'));
+    expect(await world.admin.run(create)).toMatchObject({ exit: 2 });
+    expect((await readFile(file, 'utf8')).trim()).toBe(key);
+  });
+
+  it('leaves no file behind when no key was made', async () => {
+    const file = join(world.room.directory, 'none.key');
+    const create = [
+      'key',
+      'create',
+      '--kind',
+      'api',
+      '--workspace',
+      'ws_absent',
+      '--name',
+      'x',
+      '--out',
+      file,
+    ];
+    expect(await world.admin.run(create)).toMatchObject({ exit: 3 });
+    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
+
+it('reseals every seed and provider key under a new KEK, and shows how far it is', async () => {
+  const { admin, room, kekFile, query } = world;
+  const next = join(room.directory, 'kek-next.json');
+  await admin.get('kek', 'generate', '--add-to', kekFile, '--first', '--out', next);
+  const environment = { ORI_ADMIN_KEK_FILE: next };
+  const kid = parseKekRing(await readFile(next, 'utf8')).primary.kid;
+  const before = await admin.run(['kek', 'reseal'], { environment, screens: ['stderr'] });
+  expect(before.stderr).toContain('resealing provider keys: 1');
+  const sealed = await query<{ text: string }>(
+    'SELECT sealed_seed AS text FROM signing_keys UNION ALL SELECT sealed_key FROM byok_credentials',
+  );
+  expect(sealed.map(({ text }) => sealedUnder(text))).toEqual([kid, kid]);
+  const { stdout } = await admin.run(['kek', 'list', '--usage', '--json'], { environment });
+  expect(JSON.parse(stdout).data).toMatchObject([
+    { kid, use: 'seals', seeds: 1, provider_keys: 1 },
+    { use: 'opens', seeds: 0, provider_keys: 0 },
+  ]);
+  const foreign = await admin.run(['kek', 'reseal', '--json'], {
+    environment: { ORI_ADMIN_KEK_FILE: kekFile },
+  });
+  expect(foreign).toMatchObject({ exit: 4, stderr: expect.stringContaining('"partial"') });
+});
+
+it('changes an intern, clears what is named, judges an icon by its bytes', async () => {
+  const { admin, room } = world;
+  await admin.get(
+    'intern',
+    'update',
+    made.intern,
+    '--status',
+    'provisioning',
+    '--progress',
+    '2/5 Installing',
+  );
+  const [row] = (await admin.json('intern', 'list', '--status', 'provisioning')).data;
+  expect(row).toMatchObject({
+    progress: { step_number: 2, total_steps: 5, step_label: 'Installing' },
+    model: 'openai/gpt',
+  });
+  await admin.get('intern', 'update', made.intern, '--status', 'running', '--clear', 'progress');
+  expect((await admin.json('intern', 'list')).data).toMatchObject([{ status: 'running', progress: null }]);
+  const png = join(room.directory, 'icon.txt');
+  const svg = join(room.directory, 'icon.png');
+  await writeFile(png, Buffer.from('89504e470d0a1a0a0000000d', 'hex'));
+  await writeFile(svg, '<svg xmlns="http://www.w3.org/2000/svg"/>');
+  expect(await admin.json('intern', 'icon', made.intern, png)).toMatchObject({ media_type: 'image/png' });
+  expect(await admin.run(['intern', 'icon', made.intern, svg])).toMatchObject({ exit: 2 });
+});
+
+it('disables a key, ends a membership, voids sessions, moves the default, turns the switch', async () => {
+  const { admin } = world;
+  const create = ['key', 'create', '--kind', 'api', '--workspace', made.ws, '--name', 'gone'];
+  const { hash } = await admin.json(...create);
+  other = await admin.get('workspace', 'create', 'Other', '--organization', made.org);
+  await Promise.all([
+    admin.get('key', 'disable', hash),
+    admin.get('member', 'revoke-sessions', made.ada),
+    admin.get('workspace', 'set-default', other),
+    admin.get('org', 'rename', made.org, 'Difference Engines'),
+    admin.get('lifecycle', 'off'),
+  ]);
+  await admin.get('member', 'remove', made.ws, made.ada);
+  const keys = (await admin.json('key', 'list')).data as { hash: string; disabled_at: string | null }[];
+  expect(keys.find((key) => key.hash === hash)?.disabled_at).not.toBeNull();
+  expect((await admin.json('member', 'list')).data).toMatchObject([
+    { user_id: made.ada, removed_at: expect.any(String), sessions_valid_from: expect.any(Number) },
+  ]);
+  expect((await admin.json('org', 'list')).data).toMatchObject([
+    { name: 'Difference Engines', workspaces: 2 },
+  ]);
+  expect(await admin.get('lifecycle', 'show')).toBe('off');
+});
+
+it.each([
+  ['signing-key retire', () => signingKey],
+  ['byok delete', () => made.credential],
+  ['intern delete', () => made.intern],
+  ['user delete', () => made.ada],
+  ['workspace delete', () => made.ws],
+])('%s wants --yes, happens once, and then there is nothing of that id', async (command, idOf) => {
+  const { admin } = world;
+  if (command === 'signing-key retire') signingKey = (await admin.json('signing-key', 'list')).data[0].id;
+  const removal = [...command.split(' '), idOf()];
+  expect(await admin.run(removal)).toMatchObject({ exit: 2, stderr: expect.stringContaining('--yes') });
+  expect(await admin.run([...removal, '--yes'])).toMatchObject({ exit: 0 });
+  expect(await admin.run([...removal, '--yes', '--json'])).toMatchObject({
+    exit: 3,
+    stderr: expect.stringContaining('"not_found"'),
+  });
+});
+
+it('keeps an organization that holds something, and what was deleted in its lists', async () => {
+  const { admin } = world;
+  expect(await admin.run(['org', 'delete', made.org, '--yes'])).toMatchObject({ exit: 4 });
+  expect((await admin.json('workspace', 'list')).data).toMatchObject([
+    { id: made.ws, is_default: false, deleted_at: expect.any(String) },
+    { id: other, is_default: true, deleted_at: null },
+  ]);
+});
+
+it('exits with 6 when the database cannot be reached, and with 2 for a login that may not', async () => {
+  const { admin } = world;
+  const away = { ORI_ADMIN_DATABASE_URL: `postgres://ori:canary@127.0.0.1:${await freePort()}/ori` };
+  expect(await admin.run(['org', 'list'], { environment: away })).toMatchObject({ exit: 6 });
+  const service = { ORI_ADMIN_DATABASE_URL: await world.createLogin('ori_signer') };
+  expect(await admin.run(['org', 'list'], { environment: service })).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('owns the database'),
+  });
+});
+
+it('wrote no secret anywhere it was not asked to', async () => {
+  const managementKey = (await readFile(made.managementKeyFile, 'utf8')).trim();
+  const written = world.admin.written().replaceAll(/--key[ =]sk-proj\S+/g, '');
+  const password = new URL(world.databaseUrl).password;
+  const kek = JSON.parse(await readFile(world.kekFile, 'utf8')).keys[0].k as string;
+  for (const secret of [PROVIDER_KEY, 'canary', managementKey, kek, ...(password ? [password] : [])]) {
+    expect(written).not.toContain(secret);
+  }
+});
