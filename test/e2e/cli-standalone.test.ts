@@ -78,6 +78,17 @@ it.each([
   expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code, exit } });
 });
 
+it('lists the interns of who is signed in, and nobody else’s', async () => {
+  await using home = await newHome();
+  const ids = async (user: string) => {
+    await signIn(home, user);
+    const { stdout } = await home.ori(['interns', 'list', '--json']);
+    return JSON.parse(stdout).map(({ id }: { id: string }) => id);
+  };
+  expect(await ids('ada')).toContain(standalone.state.internId);
+  expect(await ids('grace')).not.toContain(standalone.state.internId);
+});
+
 it('says when to try again when the turns are used up', async () => {
   await using home = await newHome();
   await signIn(home, 'ada');

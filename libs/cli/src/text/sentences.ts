@@ -147,7 +147,8 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
   unreachable: {
     exit: EXIT.unavailable,
     what: ({ what, address, why }) => `Cannot reach ${what} at ${address}: ${why}.`,
-    next: () => 'Check the address and the network, then try again.',
+    next: ({ what }) =>
+      `Check the address${what === 'the daemon' ? ' (--daemon, ORI_DAEMON_URL)' : ''} and the network, then try again.`,
   },
   timed_out: {
     exit: EXIT.unavailable,
