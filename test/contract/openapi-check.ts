@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createApiDocument } from '@ori/management/api-document';
-import { matchPath } from '@ori/service-kit/target';
+import { compilePath } from '@ori/service-kit/target';
 import { SIGNER_OPERATIONS } from '@ori/signer/operations';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -73,7 +73,7 @@ export function requireDocumented(exchanged: Exchanged, service: DocumentedOpera
   const [target = ''] = path.split('?', 1);
   if (target === `${BASE_PATH}/docs` || target.startsWith(`${BASE_PATH}/docs/`)) return;
   const ofPath = DOCUMENTED.filter(
-    (one) => one.service === service && matchPath(one.template, target) !== undefined,
+    (one) => one.service === service && compilePath(one.template)(target) !== undefined,
   );
   const operation = ofPath.find((one) => one.method === (method === 'HEAD' ? 'GET' : method));
   if (ofPath.length === 0) requireNoPath(exchanged, what);

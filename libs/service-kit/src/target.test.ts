@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { matchPath, parseTarget } from './target.ts';
+import { compilePath, parseTarget } from './target.ts';
 
 describe('parseTarget', () => {
   it.each([
@@ -18,12 +18,12 @@ describe('parseTarget', () => {
   });
 });
 
-describe('matchPath', () => {
+describe('compilePath', () => {
   const template = '/v1/interns/{internId}/icon';
 
   it('gives the raw parameters of a path that matches', () => {
-    expect(matchPath(template, '/v1/interns/int%5F1/icon')).toEqual({ internId: 'int%5F1' });
-    expect(matchPath('/livez', '/livez')).toEqual({});
+    expect(compilePath(template)('/v1/interns/int%5F1/icon')).toEqual({ internId: 'int%5F1' });
+    expect(compilePath('/livez')('/livez')).toEqual({});
   });
 
   it.each([
@@ -37,6 +37,6 @@ describe('matchPath', () => {
     '/v1/./interns/a/icon',
     'v1/interns/a/icon',
   ])('does not match %s', (path) => {
-    expect(matchPath(template, path)).toBeUndefined();
+    expect(compilePath(template)(path)).toBeUndefined();
   });
 });

@@ -17,20 +17,23 @@ export function parseTarget(rawTarget: string | undefined): Target | undefined {
   return { path: rawTarget.slice(0, mark), query: rawTarget.slice(mark + 1) };
 }
 
+/** The parameters of a path, still percent-encoded. */
+export type PathParameters = Readonly<Record<string, string>>;
+
 /**
- * Matches a raw path against a template such as `/v1/interns/{internId}/icon`, segment by segment and byte for
- * byte; a parameter is any non-empty segment, still percent-encoded. Gives the parameters, or `undefined`.
+ * Compiles a template such as `/v1/interns/{internId}/icon` into a matcher of raw paths: byte for byte and case by
+ * case, nothing decoded, no slash merged or forgiven; a parameter is any non-empty segment.
  */
-export function matchPath(template: string, path: string): Readonly<Record<string, string>> | undefined {
-  const expected = template.split('/');
-  const actual = path.split('/');
-  if (expected.length !== actual.length) return undefined;
-  const parameters: Record<string, string> = {};
-  for (const [index, segment] of expected.entries()) {
-    const value = actual[index] ?? '';
-    const name = /^\{(\w+)\}$/.exec(segment)?.[1];
-    if (name === undefined ? value !== segment : value === '') return undefined;
-    if (name !== undefined) parameters[name] = value;
-  }
-  return parameters;
+export function compilePath(template: string): (path: string) => PathParameters | undefined {
+  const names: string[] = [];
+  const pattern = template.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{(\w+)\}/g, (_, name: string) => {
+    names.push(name);
+    return '([^/]+)';
+  });
+  const expression = new RegExp(`^${pattern}$`);
+  return (path) => {
+    const match = expression.exec(path);
+    if (match === null) return undefined;
+    return Object.fromEntries(names.map((name, index) => [name, match[index + 1] ?? '']));
+  };
 }

@@ -27,7 +27,7 @@ it.each([
 it('405: says which methods a path takes', async () => {
   const { status, headers, json } = await world.call({ method: 'DELETE', path: '/guardrails' });
   expect(status).toBe(405);
-  expect(headers.allow).toBe('GET, POST');
+  expect(headers.allow).toBe('GET, HEAD, POST');
   expect(json.error.metadata).toBeUndefined();
 });
 

@@ -5,7 +5,9 @@ import { createTestCredential, startManagementWorld } from './world.ts';
 
 const REQUESTS = 2000;
 
-it('2,000 changes of one credential at once leave one of the states asked for, with a key that opens', async () => {
+it('2,000 changes of one credential at once leave one of the states asked for, with a key that opens', {
+  timeout: 120_000,
+}, async () => {
   await using world = await startManagementWorld();
   const id = await createTestCredential(world.store, world.ours);
   const keyOf = (n: number) => `sk-concurrent-${String(n).padStart(20, '0')}`;

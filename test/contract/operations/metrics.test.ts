@@ -45,9 +45,9 @@ test('the series stay as they are, whatever is asked for', async () => {
   const before = [...(await samples()).keys()].filter((name) => name.startsWith('signer_'));
   await inLanes(500, 16, async () => {
     const random = randomBytes(6).toString('hex');
-    await world.http
-      .ask({ method: random.replace(/\d/g, '').toUpperCase().slice(0, 3) || 'GET', path: `/${random}` })
-      .catch(() => undefined);
+    await world.http.ask({ method: 'GET', path: `/${random}` });
+    // Most of these are no method that HTTP knows.
+    await world.http.ask({ method: `X${random}`.toUpperCase(), path: '/' }).catch(() => undefined);
     await world.http.ask({
       method: 'POST',
       path: `/v1/interns/${random}/daemon/sign`,

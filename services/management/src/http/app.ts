@@ -1,8 +1,11 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DeadlineError } from '@ori/service-kit/deadline';
 import { type Presentation, sendEnvelope } from '@ori/service-kit/envelope';
+import { errorHandler } from '@ori/service-kit/error-handler';
 import { exchangeOf } from '@ori/service-kit/exchange';
-import { matchPath, parseTarget } from '@ori/service-kit/target';
+import { type Route, routeStrictly } from '@ori/service-kit/routes';
+import { type PathParameters, parseTarget } from '@ori/service-kit/target';
+import express, { type Express } from 'express';
 import type { Callers } from '../adapters/callers.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { Operation } from './operation.ts';
@@ -34,45 +37,50 @@ export function createApp({
   regionalHosts,
   callers,
   services,
-}: AppOptions): RequestListener {
-  const published = new Map(files.map((file) => [basePath + file.path, file]));
-  return (req, res) => {
-    const path = parseTarget(req.url)?.path ?? '';
-    const file = published.get(path);
-    if (file !== undefined) {
-      exchangeOf(req).route = path;
-      if (req.method !== 'GET' && req.method !== 'HEAD') sendOtherMethod(res, 'GET, HEAD');
-      else sendPublishedFile(req, res, file);
-      return;
-    }
-    const matched = operations.flatMap((operation) => {
-      const parameters = matchPath(basePath + operation.path, path);
-      return parameters === undefined ? [] : [{ operation, parameters }];
-    });
-    const found = matched.find(({ operation }) => operation.method === req.method);
-    if (found === undefined)
-      return sendNoOperation(
-        res,
-        matched.map(({ operation }) => operation),
-      );
-    const { operation, parameters } = found;
+}: AppOptions): Express {
+  const published = files.map(
+    (file): Route => ({
+      template: basePath + file.path,
+      method: 'GET',
+      handler: async (req, res) => sendPublishedFile(req, res, file),
+    }),
+  );
+  const routes = operations.map(
+    (operation): Route => ({
+      template: basePath + operation.path,
+      method: operation.method,
+      handler: (req, res, parameters) => answer(operation, parameters, req, res),
+    }),
+  );
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('query parser');
+  app.use(routeStrictly([...published, ...routes], NOT_FOUND));
+  app.use(errorHandler(() => undefined));
+  return app;
+
+  /** Each family of operations presents its failures its own way, the deadline's too. */
+  async function answer(
+    operation: Operation,
+    parameters: PathParameters,
+    req: IncomingMessage,
+    res: ServerResponse,
+  ): Promise<void> {
+    const { family, refusals } = operation;
     const exchange = exchangeOf(req);
-    exchange.route = basePath + operation.path;
-    exchange.deadlineAnswer = present(
-      new DeadlineError(exchange.deadline.ms),
-      operation.family,
-      operation.refusals,
-    );
-    serve(operation, parameters, req, res).catch((error: unknown) => {
+    exchange.deadlineAnswer = present(new DeadlineError(exchange.deadline.ms), family, refusals);
+    try {
+      await serve(operation, parameters, req, res);
+    } catch (error) {
+      if (res.headersSent) throw error;
       exchange.error ??= error;
-      if (res.headersSent) res.destroy();
-      else sendEnvelope(res, present(error, operation.family, operation.refusals));
-    });
-  };
+      sendEnvelope(res, present(error, family, refusals));
+    }
+  }
 
   async function serve(
     operation: Operation,
-    parameters: Readonly<Record<string, string>>,
+    parameters: PathParameters,
     req: IncomingMessage,
     res: ServerResponse,
   ): Promise<void> {
@@ -103,7 +111,7 @@ export function createApp({
 }
 
 /** A parameter that does not decode names nothing. */
-function decode(parameters: Readonly<Record<string, string>>): Record<string, string> {
+function decode(parameters: PathParameters): Record<string, string> {
   return Object.fromEntries(
     Object.entries(parameters).map(([name, value]) => {
       try {
@@ -123,17 +131,6 @@ function requireHost(req: IncomingMessage, regionalHosts: ReadonlySet<string>): 
 }
 
 const NOT_FOUND: Presentation = { status: 404, message: 'Not found.' };
-
-/** What a path is told that has no operation, or none of the method. */
-function sendNoOperation(res: ServerResponse, ofOtherMethods: readonly Operation[]): void {
-  const allow = ofOtherMethods.map(({ method }) => method).join(', ');
-  if (allow === '') sendEnvelope(res, NOT_FOUND);
-  else sendOtherMethod(res, allow);
-}
-
-function sendOtherMethod(res: ServerResponse, allow: string): void {
-  sendEnvelope(res, { status: 405, message: `This path only takes ${allow}.`, headers: { Allow: allow } });
-}
 
 /** Every value of a header in the raw list: `req.headers` hides repeated ones. */
 function valuesOf(req: IncomingMessage, name: string): string[] {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { renderJwkSet } from '@ori/proof';
 import { sendEnvelope } from '@ori/service-kit/envelope';
+import type { Route } from '@ori/service-kit/routes';
 import type { PublishedKeyRow } from '@ori/store';
 import { checkHost } from '../core/check-host.ts';
 import { NOT_FOUND } from './presentations.ts';
-import type { RouteHandler } from './routes.ts';
 import { decodeInternId } from './sign-route.ts';
 
 export interface JwksParts {
@@ -16,7 +16,7 @@ export interface JwksParts {
  * `GET {base}/interns/{internId}/daemon/jwks.json`: the intern's public keys, for everyone. An id that no intern has
  * gets the set of no keys, so that the route tells nobody who exists.
  */
-export function jwksRoute({ regionalHosts, publishedKeys }: JwksParts): RouteHandler {
+export function jwksRoute({ regionalHosts, publishedKeys }: JwksParts): Route['handler'] {
   return async (req, res, { internId }) => {
     checkHost(req.headers.host, regionalHosts);
     const id = decodeInternId(internId);

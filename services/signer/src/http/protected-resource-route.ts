@@ -1,11 +1,11 @@
+import type { Route } from '@ori/service-kit/routes';
 import { SIGNING_SCOPE } from '../core/require-scope.ts';
-import type { RouteHandler } from './routes.ts';
 
 /**
  * `GET /.well-known/oauth-protected-resource/v1` (RFC 9728): from it and the base address a client finds the issuer and
  * the scopes to ask for.
  */
-export function protectedResourceRoute(baseUrl: string, issuer: string): RouteHandler {
+export function protectedResourceRoute(baseUrl: string, issuer: string): Route['handler'] {
   const body = JSON.stringify({
     resource: baseUrl,
     authorization_servers: [issuer],

@@ -5,16 +5,16 @@ import { BodyError } from '@ori/service-kit/body';
 import { DeadlineError } from '@ori/service-kit/deadline';
 import { exchangeOf } from '@ori/service-kit/exchange';
 import { rateLimitHeaders } from '@ori/service-kit/rate-limit-headers';
+import type { Route } from '@ori/service-kit/routes';
 import { DependencyError } from '../adapters/dependency-error.ts';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
 import { SigningError } from '../core/signing-error.ts';
 import { type SigningAnswer, type SigningParts, signProof } from '../sign-proof.ts';
 import type { RefusalReason } from './presentations.ts';
 import { readSigningBody } from './read-signing-body.ts';
-import type { RouteHandler } from './routes.ts';
 
 /** `POST {base}/interns/{internId}/daemon/sign`: HTTP around `signProof`. */
-export function signRoute(parts: SigningParts, metrics: SignerMetrics): RouteHandler {
+export function signRoute(parts: SigningParts, metrics: SignerMetrics): Route['handler'] {
   return async (req, res, { internId }) => {
     const { requestId, deadline, facts } = exchangeOf(req);
     try {

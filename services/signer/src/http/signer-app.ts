@@ -1,11 +1,11 @@
 import { errorHandler } from '@ori/service-kit/error-handler';
+import { routeStrictly } from '@ori/service-kit/routes';
 import express, { type Express } from 'express';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
 import type { SigningParts } from '../sign-proof.ts';
 import { type JwksParts, jwksRoute } from './jwks-route.ts';
-import { toPresentation } from './presentations.ts';
+import { NOT_FOUND, toPresentation } from './presentations.ts';
 import { protectedResourceRoute } from './protected-resource-route.ts';
-import { routeStrictly } from './routes.ts';
 import { signRoute } from './sign-route.ts';
 
 export interface SignerAppParts extends SigningParts, JwksParts {
@@ -31,15 +31,18 @@ export function createSignerApp(parts: SignerAppParts, metrics: SignerMetrics): 
   app.disable('x-powered-by');
   app.disable('query parser');
   app.use(
-    routeStrictly([
-      { template: templates.sign, method: 'POST', handler: signRoute(parts, metrics) },
-      { template: templates.jwks, method: 'GET', handler: jwksRoute(parts) },
-      {
-        template: templates.protectedResource,
-        method: 'GET',
-        handler: protectedResourceRoute(parts.baseUrl, parts.issuer),
-      },
-    ]),
+    routeStrictly(
+      [
+        { template: templates.sign, method: 'POST', handler: signRoute(parts, metrics) },
+        { template: templates.jwks, method: 'GET', handler: jwksRoute(parts) },
+        {
+          template: templates.protectedResource,
+          method: 'GET',
+          handler: protectedResourceRoute(parts.baseUrl, parts.issuer),
+        },
+      ],
+      NOT_FOUND,
+    ),
   );
   app.use(errorHandler(toPresentation));
   return app;
