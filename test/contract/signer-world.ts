@@ -3,6 +3,7 @@ import { turnKey } from '@ori/service-kit/turns';
 import { Redis } from 'ioredis';
 import { afterAll } from 'vitest';
 import { BODY_SHA256, SIGN_BODY, startWorld, type World, type WorldOptions } from '../env/world.ts';
+import { requireDocumented } from './openapi-check.ts';
 import { type Answer, type Question, request } from './request.ts';
 import { createTenants, type Tenants } from './tenants.ts';
 
@@ -18,7 +19,10 @@ export interface SignOptions extends Omit<Question, 'path' | 'body'> {
   readonly body?: string | Uint8Array;
 }
 
-/** A world with one of everything that a signing request can meet, each request on a connection of its own. */
+/**
+ * A world with one of everything that a signing request can meet, each request on a connection of its own. Every answer is
+ * held to the OpenAPI document.
+ */
 export interface SignerWorld extends Omit<World, 'sign'> {
   readonly tenants: Tenants;
   readonly redis: Redis;
@@ -38,16 +42,21 @@ export async function startSignerWorld(options: WorldOptions = {}): Promise<Sign
   const redis = stack.adopt(new Redis(redisUrl, { lazyConnect: true }), (client) => client.disconnect());
   const tenants = await createTenants(world);
   const url = new URL(world.baseUrl).origin;
+  async function ask(question: Question): Promise<Answer> {
+    const answer = await request(url, question);
+    requireDocumented({ method: 'GET', ...question, ...answer }, 'signer');
+    return answer;
+  }
   const owned = stack.move();
   return {
     ...world,
     tenants,
     redis,
     url,
-    request: (question) => request(url, question),
+    request: ask,
     async sign({ bearer, internId = tenants.internId, path, headers = {}, ...question } = {}) {
       const token = bearer === undefined ? await world.token() : bearer;
-      return request(url, {
+      return ask({
         method: 'POST',
         body: SIGN_BODY,
         ...question,
