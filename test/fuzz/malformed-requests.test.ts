@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Reply } from '../env/http-client.ts';
@@ -9,7 +10,8 @@ import type { ValidRequest } from './valid-request.ts';
 const REQUESTS = 20_000;
 /** Sent at once, each beside its twin; fast-check shrinks a failing one to its smallest failing members. */
 const AT_ONCE = 20;
-const REPEATS_MAX = 5;
+const REPEATS_MAX = 10;
+const REPEAT_AFTER_MS = 200;
 
 let world: World;
 let repeated = 0;
@@ -64,6 +66,7 @@ async function signTwin(twin: ValidRequest, bearer: string): Promise<Reply> {
     });
     if (reply.status !== 500 || !reply.text.includes('"retryable":true') || left === 0) return reply;
     repeated += 1;
+    await pause(REPEAT_AFTER_MS);
   }
 }
 
