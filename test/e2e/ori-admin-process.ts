@@ -5,8 +5,10 @@ import { text } from 'node:stream/consumers';
 const { PATH } = process.env;
 /** The launcher, as npm links it. */
 const ORI_ADMIN = new URL('../../services/management/bin/ori-admin.js', import.meta.url).pathname;
+/** Stands in for a Node that runs no TypeScript. What it hands over to is another process, and real. */
+const OLDER_NODE = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
 /** Stands in for a terminal: what Node would say of a stream that is one. */
-const onScreen = (...streams: readonly string[]) =>
+const onScreen = (streams: readonly string[]) =>
   `data:text/javascript,for(const s of ${JSON.stringify(streams)})Object.defineProperty(process[s],'isTTY',{value:true})`;
 
 export interface AdminRun {
@@ -15,6 +17,9 @@ export interface AdminRun {
   /** Which streams are terminals. */
   readonly screens?: readonly ('stdin' | 'stdout' | 'stderr')[];
   readonly environment?: Readonly<Record<string, string>>;
+  readonly olderNode?: boolean;
+  /** Nobody reads stdout. */
+  readonly readerLeaves?: boolean;
 }
 
 export interface AdminResult {
@@ -37,16 +42,19 @@ export interface OriAdmin {
 
 export function createOriAdmin(environment: Readonly<Record<string, string>>): OriAdmin {
   let written = '';
-  const run: OriAdmin['run'] = async (args, { stdin = '', screens = [], environment: further } = {}) => {
-    const child = spawn(process.execPath, ['--import', onScreen(...screens), ORI_ADMIN, ...args], {
-      env: { PATH, ...environment, ...further },
+  const run: OriAdmin['run'] = async (args, options = {}) => {
+    const { stdin = '', screens = [], olderNode = false } = options;
+    const stage = olderNode ? OLDER_NODE : onScreen(screens);
+    const child = spawn(process.execPath, ['--import', stage, ORI_ADMIN, ...args], {
+      env: { PATH, ...environment, ...options.environment },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     // A child that ends without reading its stdin closes the pipe.
     child.stdin.on('error', () => {});
     child.stdin.end(stdin);
+    if (options.readerLeaves) child.stdout.destroy();
     const [stdout, stderr, [exit]] = await Promise.all([
-      text(child.stdout),
+      options.readerLeaves ? '' : text(child.stdout),
       text(child.stderr),
       once(child, 'close') as Promise<[number | null]>,
     ]);

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { loadManagementConfig, startManagement } from '@ori/management';
 import { createLogger } from '@ori/service-kit/log';
 import { open, parseKekRing, sealedUnder } from '@ori/store/sealing';
@@ -341,6 +343,32 @@ it('keeps an organization that holds something, and what was deleted in its list
     { id: made.ws, is_default: false, deleted_at: expect.any(String) },
     { id: other, is_default: true, deleted_at: null },
   ]);
+});
+
+it('makes no user whose subject speaks for another', async () => {
+  const { admin } = world;
+  await admin.get('user', 'create', 'Grace', '--subject', 'grace');
+  const before = await admin.json('user', 'list');
+  expect(await admin.run(['user', 'create', 'Other', '--subject', 'grace'])).toMatchObject({ exit: 4 });
+  expect(await admin.json('user', 'list')).toEqual(before);
+  await admin.get('user', 'remove-subject', 'grace');
+  expect((await admin.json('user', 'list')).data).toMatchObject([{ name: 'Grace', subjects: [] }]);
+});
+
+it('runs through npx, and on an older Node by handing over to the pinned one', async () => {
+  const workspace = new URL('../..', import.meta.url).pathname;
+  const { stdout } = await promisify(execFile)('npx', ['--no-install', 'ori-admin', '--help'], {
+    cwd: workspace,
+  });
+  expect(stdout).toContain('Usage: ori-admin');
+  const handedOver = await world.admin.run(['org', 'list', '--json'], { olderNode: true });
+  expect(handedOver).toMatchObject({ exit: 0, stdout: expect.stringContaining('"has_more": false') });
+  expect(await world.admin.run(['nonsense'], { olderNode: true })).toMatchObject({ exit: 2 });
+});
+
+it('ends quietly when its reader left', async () => {
+  const { exit, stderr } = await world.admin.run(['--help'], { readerLeaves: true });
+  expect({ exit, stderr }).toEqual({ exit: 141, stderr: '' });
 });
 
 it('exits with 6 when the database cannot be reached, and with 2 for a login that may not', async () => {

@@ -71,7 +71,8 @@ export function tell(error: unknown): Told | undefined {
   return tellDatabaseError(error);
 }
 
-function tellAdminError({ code, message }: AdminError): Told {
+function tellAdminError({ code, message: reason }: AdminError): Told {
+  const message = toSentence(reason);
   switch (code) {
     case 'invalid_input':
       return { exit: EXIT.usage, code, message, next: 'Nothing was stored. Correct the value and repeat.' };
@@ -93,7 +94,7 @@ function tellMigrationError({ code, message, cause }: MigrationError): Told {
   return {
     exit: failed ? EXIT.unexpected : EXIT.conflict,
     code,
-    message: `${message}${why}`,
+    message: toSentence(`${message}${why}`),
     next: 'The database is as it was.',
   };
 }
@@ -136,5 +137,9 @@ export function fromCommander({ code, message }: CommanderError): UsageError {
     .replace(/^error: /, '')
     .replace(/'(--?[\w-]+)=[^']*'/, "'$1'")
     .replace(/\s*\n\s*/g, ' ');
-  return new UsageError(`${what.charAt(0).toUpperCase()}${what.slice(1).replace(/\.?$/, '.')}`);
+  return new UsageError(toSentence(what));
+}
+
+function toSentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.?$/, '.')}`;
 }

@@ -13,7 +13,7 @@ import { addUserCommands } from './commands/user.ts';
 import { addWorkspaceCommands } from './commands/workspace.ts';
 import { createContext, type Surroundings } from './context.ts';
 import { EXIT } from './exit-codes.ts';
-import { fromCommander, tell } from './failure.ts';
+import { fromCommander, type Told, tell } from './failure.ts';
 import { MAIN_HELP } from './help.ts';
 
 /**
@@ -64,14 +64,18 @@ function createProgram(surroundings: Surroundings): Command {
 }
 
 function report(error: unknown, { stderr }: Surroundings, json: boolean): number {
-  const told = tell(error);
-  if (told === undefined) {
-    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    stderr.write(`ori-admin: This is a defect of ori-admin; please report it.\n${printableLines(message)}\n`);
-    return EXIT.unexpected;
-  }
-  const { exit, code, message, next } = told;
+  const { exit, code, message, next } = tell(error) ?? tellDefect(error);
   if (json) stderr.write(`${printableJson({ error: { code, exit, message, next } })}\n`);
   else stderr.write(`ori-admin: ${printableLines(message)}\n           ${printable(next)}\n`);
   return exit;
+}
+
+function tellDefect(error: unknown): Told {
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return {
+    exit: EXIT.unexpected,
+    code: 'defect',
+    message,
+    next: 'This is a defect of ori-admin; please report it.',
+  };
 }
