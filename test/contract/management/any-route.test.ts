@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createTestCredential, type ManagementWorld, startManagementWorld } from './world.ts';
+import { type ApiCall, type ManagementWorld, startManagementWorld } from './world.ts';
 
 let world: ManagementWorld;
 beforeAll(async () => {
@@ -36,35 +37,77 @@ it('accepts the headers by which clients name their application', async () => {
   expect((await world.call({ path: '/guardrails', headers })).status).toBe(200);
 });
 
-it('answers at the deadline: 408 for interns, 500 for the rest, and nothing is changed', async () => {
-  const id = await createTestCredential(world.store, world.ours);
-  await world.store.kysely.transaction().execute(async (trx) => {
-    await sql`lock table interns, guardrails in access exclusive mode`.execute(trx);
-    const interns = await world.call({ path: '/interns', bearer: world.ours.apiKey });
-    expect(interns.status).toBe(408);
-    expect(interns.json.error).toEqual({
-      code: 408,
-      message: 'The 400 ms deadline of this route was exceeded.',
-      metadata: { reason: 'timeout', retryable: true },
-    });
-    const guardrails = await world.call({ path: '/guardrails' });
-    expect(guardrails.status).toBe(500);
-    expect(guardrails.json.error.metadata).toBeUndefined();
-  });
-  expect((await world.call({ path: '/byok' })).json.data[0].id).toBe(id);
+/** One call of every operation, as good as it can be without knowing what there is. */
+function everyOperation({ ours }: ManagementWorld): readonly (ApiCall & { readonly ofInterns: boolean })[] {
+  const guardrail = `/guardrails/${randomUUID()}`;
+  const [keys, members] = [{ key_hashes: [ours.apiKeyHash] }, { member_user_ids: [ours.userId] }];
+  const interns = ['/interns', `/interns/${ours.internId}/icon`].map((path) => ({
+    path,
+    bearer: ours.apiKey,
+    ofInterns: true,
+  }));
+  const rest: ApiCall[] = [
+    { path: '/byok' },
+    { method: 'PATCH', path: `/byok/${randomUUID()}`, json: { name: 'x' } },
+    { path: '/guardrails' },
+    { method: 'POST', path: '/guardrails', json: { name: 'x' } },
+    { path: guardrail },
+    { method: 'PATCH', path: guardrail, json: { name: 'x' } },
+    { method: 'DELETE', path: guardrail },
+    { path: `${guardrail}/assignments/keys` },
+    { method: 'POST', path: `${guardrail}/assignments/keys`, json: keys },
+    { method: 'POST', path: `${guardrail}/assignments/keys/remove`, json: keys },
+    { path: `${guardrail}/assignments/members` },
+    { method: 'POST', path: `${guardrail}/assignments/members`, json: members },
+    { method: 'POST', path: `${guardrail}/assignments/members/remove`, json: members },
+    { path: '/guardrails/assignments/keys' },
+    { path: '/guardrails/assignments/members' },
+  ];
+  return [...interns, ...rest.map((call) => ({ ...call, ofInterns: false }))];
+}
+
+it('401: every operation wants a credential that is known', async () => {
+  for (const call of everyOperation(world)) {
+    for (const bearer of [null, `sk-ori-v1-${'0'.repeat(64)}`]) {
+      const { status, json } = await world.call({ ...call, bearer });
+      expect([call.method, call.path, status]).toEqual([call.method, call.path, 401]);
+      expect(json.error.metadata).toBeUndefined();
+    }
+  }
 });
 
-it('500: answers without its database, and again as soon as it is back', async () => {
+it('answers every operation at the deadline: interns with 408, the rest with 500', async () => {
+  const tables = sql`interns, intern_icons, workspaces, guardrails, byok_credentials, api_keys`;
+  await world.store.kysely.transaction().execute(async (trx) => {
+    await sql`lock table ${tables} in access exclusive mode`.execute(trx);
+    await Promise.all(
+      everyOperation(world).map(async (call) => {
+        const { status, json } = await world.call(call);
+        const message = 'The 400 ms deadline of this route was exceeded.';
+        expect([call.method, call.path, status]).toEqual([
+          call.method,
+          call.path,
+          call.ofInterns ? 408 : 500,
+        ]);
+        if (call.ofInterns) {
+          const metadata = { reason: 'timeout', retryable: true };
+          expect(json.error).toEqual({ code: 408, message, metadata });
+        } else expect(json.error.metadata).toBeUndefined();
+      }),
+    );
+  });
+  expect((await world.call({ path: '/guardrails' })).status).toBe(200);
+});
+
+it('500: every operation says that it cannot, without its database', async () => {
   const failing = { ...world.store, kysely: world.store.kysely.withSchema('gone') };
   await using broken = await startManagementWorld({ wrap: () => failing });
-  const interns = await broken.call({ path: '/interns', bearer: broken.ours.apiKey });
-  expect(interns).toMatchObject({
-    status: 500,
-    json: { error: { metadata: { reason: 'internal_error', retryable: true } } },
-  });
-  const byok = await broken.call({ path: '/byok' });
-  expect(byok).toMatchObject({ status: 500, json: { error: { code: 500 } } });
-  expect(byok.json.error.metadata).toBeUndefined();
+  for (const call of everyOperation(broken)) {
+    const { status, json } = await broken.call(call);
+    expect([call.method, call.path, status]).toEqual([call.method, call.path, 500]);
+    const metadata = { reason: 'internal_error', retryable: true };
+    expect(json.error.metadata).toEqual(call.ofInterns ? metadata : undefined);
+  }
 });
 
 it('serves its metrics and its readiness on the ops port alone', async () => {
