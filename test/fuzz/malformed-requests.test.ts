@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Reply } from '../env/http-client.ts';
+import { createPatience } from '../env/patience.ts';
 import { renderTable } from '../env/text-table.ts';
 import { startWorld, type World } from '../env/world.ts';
 import { goodHeaders, type Malformed, malformedRequest } from './malformed-requests.ts';
@@ -10,11 +10,9 @@ import type { ValidRequest } from './valid-request.ts';
 const REQUESTS = 20_000;
 /** Sent at once, each beside its twin; fast-check shrinks a failing one to its smallest failing members. */
 const AT_ONCE = 20;
-const REPEATS_MAX = 10;
-const REPEAT_AFTER_MS = 200;
 
 let world: World;
-let repeated = 0;
+const patience = createPatience();
 const reached = new Map<string, Map<string, number>>();
 
 beforeAll(async () => {
@@ -30,7 +28,7 @@ test(`${REQUESTS} malformed requests are refused, each beside a twin that is sig
     await Promise.all(requests.map((request) => besideItsTwin(request, bearer)));
   });
   await fc.assert(check, { numRuns: REQUESTS / AT_ONCE, endOnFailure: true });
-  console.log(`${renderShares()}\n${repeated} twins were repeated because the machine was busy`);
+  console.log(`${renderShares()}\n${patience.repeats} twins were repeated because the machine was busy`);
   expect(world.signer.pid).toBe(pid);
   // One line per proof: whatever a refused request was answered, nothing was signed for it.
   expect((await world.audit()).trim().split('\n')).toHaveLength(REQUESTS);
@@ -51,23 +49,14 @@ async function besideItsTwin({ kind, twin, ask }: Malformed, bearer: string): Pr
   reached.set(stageOf(refused), kinds.set(kind, (kinds.get(kind) ?? 0) + 1));
 }
 
-/**
- * On a machine that is busy with other things a command to Redis may take longer than its 200 ms. The answer then says
- * that the same request may be repeated, and so it is, a few times.
- */
-async function signTwin(twin: ValidRequest, bearer: string): Promise<Reply> {
-  const headers = goodHeaders(bearer);
-  for (let left = REPEATS_MAX; ; left -= 1) {
-    const reply = await world.http.ask({
-      method: 'POST',
-      path: world.signPath,
-      headers,
-      body: JSON.stringify(twin),
-    });
-    if (reply.status !== 500 || !reply.text.includes('"retryable":true') || left === 0) return reply;
-    repeated += 1;
-    await pause(REPEAT_AFTER_MS);
-  }
+function signTwin(twin: ValidRequest, bearer: string): Promise<Reply> {
+  const good = {
+    method: 'POST',
+    path: world.signPath,
+    headers: goodHeaders(bearer),
+    body: JSON.stringify(twin),
+  };
+  return patience.ask(() => world.http.ask(good));
 }
 
 /** Errors in the log other than the time-outs of a busy machine. */

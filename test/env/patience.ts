@@ -1,0 +1,33 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Reply } from './http-client.ts';
+
+const REPEATS_MAX = 10;
+const REPEAT_AFTER_MS = 200;
+
+/** Asks again where the answer says that the same request may be repeated. */
+export interface Patience {
+  /** How often that was. */
+  readonly repeats: number;
+  ask(ask: () => Promise<Reply>): Promise<Reply>;
+}
+
+/**
+ * For tests that send thousands of requests about something else: on a machine that is busy with other things a command
+ * to Redis or PostgreSQL may take longer than its limit, and the answer is then a 500 that may be repeated.
+ */
+export function createPatience(): Patience {
+  let repeats = 0;
+  return {
+    get repeats() {
+      return repeats;
+    },
+    async ask(ask) {
+      for (let left = REPEATS_MAX; ; left -= 1) {
+        const reply = await ask();
+        if (reply.status !== 500 || !reply.text.includes('"retryable":true') || left === 0) return reply;
+        repeats += 1;
+        await pause(REPEAT_AFTER_MS);
+      }
+    },
+  };
+}
