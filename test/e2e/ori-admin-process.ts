@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 const { PATH } = process.env;
+const XDG_CACHE_HOME = join(tmpdir(), 'ori-test-cache');
 /** The launcher, as npm links it. */
 const ORI_ADMIN = new URL('../../services/management/bin/ori-admin.js', import.meta.url).pathname;
 /** Stands in for a Node that runs no TypeScript. What it hands over to is another process, and real. */
@@ -46,7 +49,7 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>): O
     const { stdin = '', screens = [], olderNode = false } = options;
     const stage = olderNode ? OLDER_NODE : onScreen(screens);
     const child = spawn(process.execPath, ['--import', stage, ORI_ADMIN, ...args], {
-      env: { PATH, ...environment, ...options.environment },
+      env: { PATH, XDG_CACHE_HOME, ...environment, ...options.environment },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     // A child that ends without reading its stdin closes the pipe.

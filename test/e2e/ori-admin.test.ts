@@ -18,6 +18,9 @@ const PROVIDER_KEY = 'sk-proj-canary-4f1c09aa7be2d5';
 const NEXT_PROVIDER_KEY = '{"api_key":"sk-proj-canary-9d0e11bb3c6f77","region":"europe"}';
 const BODY = '{"prompt":"hello"}';
 
+/** Many commands, each a process of its own. */
+const LONG = { timeout: 120_000 };
+
 let world: OperatorWorld;
 beforeAll(async () => {
   world = await startOperatorWorld();
@@ -29,7 +32,7 @@ const made = { org: '', ws: '', ada: '', intern: '', apiKey: '', managementKeyFi
 let other = '';
 let signingKey = '';
 
-it('says to migrate first, then brings an empty database to this version, once', async () => {
+it('says to migrate first, then brings an empty database to this version, once', LONG, async () => {
   const { admin } = world;
   const early = await admin.run(['org', 'list']);
   expect(early).toMatchObject({ exit: 4, stderr: expect.stringContaining('Run ori-admin migrate') });
@@ -38,7 +41,7 @@ it('says to migrate first, then brings an empty database to this version, once',
   expect(await admin.json('migrate')).toEqual({ applied: [] });
 });
 
-it('builds a whole tenant', async () => {
+it('builds a whole tenant', LONG, async () => {
   const { admin, issuer, kekFile, room } = world;
   expect(await admin.run(['kek', 'generate', '--out', kekFile])).toMatchObject({ exit: 0 });
   expect((await stat(kekFile)).mode & 0o777).toBe(0o600);
@@ -245,7 +248,7 @@ describe('a secret on a terminal', () => {
   });
 });
 
-it('reseals every seed and provider key under a new KEK, and shows how far it is', async () => {
+it('reseals every seed and provider key under a new KEK, and shows how far it is', LONG, async () => {
   const { admin, room, kekFile, query } = world;
   const next = join(room.directory, 'kek-next.json');
   await admin.get('kek', 'generate', '--add-to', kekFile, '--first', '--out', next);
@@ -268,7 +271,7 @@ it('reseals every seed and provider key under a new KEK, and shows how far it is
   expect(foreign).toMatchObject({ exit: 4, stderr: expect.stringContaining('"partial"') });
 });
 
-it('changes an intern, clears what is named, judges an icon by its bytes', async () => {
+it('changes an intern, clears what is named, judges an icon by its bytes', LONG, async () => {
   const { admin, room } = world;
   await admin.get(
     'intern',
@@ -294,29 +297,33 @@ it('changes an intern, clears what is named, judges an icon by its bytes', async
   expect(await admin.run(['intern', 'icon', made.intern, svg])).toMatchObject({ exit: 2 });
 });
 
-it('disables a key, ends a membership, voids sessions, moves the default, turns the switch', async () => {
-  const { admin } = world;
-  const create = ['key', 'create', '--kind', 'api', '--workspace', made.ws, '--name', 'gone'];
-  const { hash } = await admin.json(...create);
-  other = await admin.get('workspace', 'create', 'Other', '--organization', made.org);
-  await Promise.all([
-    admin.get('key', 'disable', hash),
-    admin.get('member', 'revoke-sessions', made.ada),
-    admin.get('workspace', 'set-default', other),
-    admin.get('org', 'rename', made.org, 'Difference Engines'),
-    admin.get('lifecycle', 'off'),
-  ]);
-  await admin.get('member', 'remove', made.ws, made.ada);
-  const keys = (await admin.json('key', 'list')).data as { hash: string; disabled_at: string | null }[];
-  expect(keys.find((key) => key.hash === hash)?.disabled_at).not.toBeNull();
-  expect((await admin.json('member', 'list')).data).toMatchObject([
-    { user_id: made.ada, removed_at: expect.any(String), sessions_valid_from: expect.any(Number) },
-  ]);
-  expect((await admin.json('org', 'list')).data).toMatchObject([
-    { name: 'Difference Engines', workspaces: 2 },
-  ]);
-  expect(await admin.get('lifecycle', 'show')).toBe('off');
-});
+it(
+  'disables a key, ends a membership, voids sessions, moves the default, turns the switch',
+  LONG,
+  async () => {
+    const { admin } = world;
+    const create = ['key', 'create', '--kind', 'api', '--workspace', made.ws, '--name', 'gone'];
+    const { hash } = await admin.json(...create);
+    other = await admin.get('workspace', 'create', 'Other', '--organization', made.org);
+    await Promise.all([
+      admin.get('key', 'disable', hash),
+      admin.get('member', 'revoke-sessions', made.ada),
+      admin.get('workspace', 'set-default', other),
+      admin.get('org', 'rename', made.org, 'Difference Engines'),
+      admin.get('lifecycle', 'off'),
+    ]);
+    await admin.get('member', 'remove', made.ws, made.ada);
+    const keys = (await admin.json('key', 'list')).data as { hash: string; disabled_at: string | null }[];
+    expect(keys.find((key) => key.hash === hash)?.disabled_at).not.toBeNull();
+    expect((await admin.json('member', 'list')).data).toMatchObject([
+      { user_id: made.ada, removed_at: expect.any(String), sessions_valid_from: expect.any(Number) },
+    ]);
+    expect((await admin.json('org', 'list')).data).toMatchObject([
+      { name: 'Difference Engines', workspaces: 2 },
+    ]);
+    expect(await admin.get('lifecycle', 'show')).toBe('off');
+  },
+);
 
 it.each([
   ['signing-key retire', () => signingKey],
