@@ -10,6 +10,8 @@ import { createOriAdmin, type OriAdmin } from './ori-admin-process.ts';
 /** An empty database, an issuer, and an operator with nothing but `ori-admin`. */
 export interface OperatorWorld extends AsyncDisposable {
   readonly admin: OriAdmin;
+  /** What `admin` runs with. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly issuer: TestIssuer;
   readonly room: Room;
   readonly databaseUrl: string;
@@ -33,15 +35,17 @@ export async function startOperatorWorld(): Promise<OperatorWorld> {
   client.on('error', () => {});
   await client.connect();
   stack.defer(() => client.end());
+  const environment = {
+    ORI_ADMIN_DATABASE_URL: database.url,
+    ORI_ADMIN_KEK_FILE: kekFile,
+    ORI_ADMIN_ISSUER: issuer.url,
+    ORI_ADMIN_BASE_URL: baseUrl,
+  };
   const owned = stack.move();
   return {
     ...{ issuer, room, port, baseUrl, kekFile, databaseUrl: database.url },
-    admin: createOriAdmin({
-      ORI_ADMIN_DATABASE_URL: database.url,
-      ORI_ADMIN_KEK_FILE: kekFile,
-      ORI_ADMIN_ISSUER: issuer.url,
-      ORI_ADMIN_BASE_URL: baseUrl,
-    }),
+    admin: createOriAdmin(environment),
+    environment,
     async createLogin(role) {
       const [name, password] = [
         `${database.name}_${randomBytes(3).toString('hex')}`,

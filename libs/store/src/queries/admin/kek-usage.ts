@@ -7,18 +7,23 @@ export interface KekUsage {
   readonly providerKeys: number;
 }
 
+const PAGE = 1000;
+
+const SEALED = [
+  { what: 'seeds', table: 'signing_keys', column: 'sealed_seed', before: '' },
+  {
+    what: 'providerKeys',
+    table: 'byok_credentials',
+    column: 'sealed_key',
+    before: '00000000-0000-0000-0000-000000000000',
+  },
+] as const;
+
 /** How much is sealed under each KEK, by kid: one that seals nothing any more can be taken out of the ring. */
 export async function countByKek(db: Database): Promise<Map<string, KekUsage>> {
   const usage = new Map<string, { seeds: number; providerKeys: number }>();
-  const tables = [
-    ['seeds', 'signing_keys', 'sealed_seed'],
-    ['providerKeys', 'byok_credentials', 'sealed_key'],
-  ] as const;
-  for (const [what, table, column] of tables) {
-    // A header is one text for each KEK and place, so the kid is read here and not by SQL.
-    const { rows } = await sql<{ header: string }>`
-      select split_part(${sql.ref(column)}, '.', 1) as header from ${sql.table(table)}`.execute(db.kysely);
-    for (const { header } of rows) {
+  for (const { what, ...place } of SEALED) {
+    for await (const header of headersOf(db, place)) {
       const kid = kidOf(header);
       const counts = usage.get(kid) ?? { seeds: 0, providerKeys: 0 };
       counts[what]++;
@@ -26,6 +31,24 @@ export async function countByKek(db: Database): Promise<Map<string, KekUsage>> {
     }
   }
   return usage;
+}
+
+/** The protected header of every sealed text, which names its KEK, page by page. */
+async function* headersOf(
+  db: Database,
+  { table, column, before }: { readonly table: string; readonly column: string; readonly before: string },
+): AsyncIterable<string> {
+  let after = before;
+  for (;;) {
+    const { rows } = await sql<{ id: string; header: string }>`
+      select id, split_part(${sql.ref(column)}, '.', 1) as header from ${sql.table(table)}
+      where id > ${after} order by id limit ${PAGE}`.execute(db.kysely);
+    for (const { id, header } of rows) {
+      after = id;
+      yield header;
+    }
+    if (rows.length < PAGE) return;
+  }
 }
 
 /** What is no sealed text of ours counts under `?`. */

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { KekRing } from '../../sealing/kek-ring.ts';
+import { open, seal } from '../../sealing/seal.ts';
+import { createRing } from '../../testing/scenario.ts';
+import { RESEAL_BATCH, resealRows } from './reseal-rows.ts';
+
+const contextOf = (id: string) => ({ table: 't', column: 'c', row: id });
+
+/** Rows in memory, read a batch at a time as a table is. */
+async function createRows(count: number, ring: KekRing) {
+  const texts = new Map<string, string>();
+  for (let index = 0; index < count; index++) {
+    const id = String(index).padStart(4, '0');
+    texts.set(id, await seal(ring, Buffer.from(id), contextOf(id)));
+  }
+  return {
+    texts,
+    next: async (after = '') =>
+      [...texts]
+        .filter(([id]) => id > after)
+        .slice(0, RESEAL_BATCH)
+        .map(([id, sealed]) => ({ id, sealed, context: contextOf(id) })),
+    replace: async (id: string, _former: string, fresh: string) => void texts.set(id, fresh),
+  };
+}
+
+it.each([0, 99, 100, 101, 250])('looks at every one of %i rows once, batch by batch', async (count) => {
+  const [former, next] = [createRing(), createRing()];
+  const rows = await createRows(count, former);
+  const ring = new KekRing(new Map([next, former].map(({ primary }) => [primary.kid, primary.key])));
+  const seen: number[] = [];
+  const report = await resealRows(rows, ring, (done) => seen.push(done));
+  expect(report).toEqual({ resealed: count, kept: 0, failed: [] });
+  expect(seen.at(-1)).toBe(count);
+  for (const [id, sealed] of rows.texts) {
+    expect(Buffer.from(await open(next, sealed, contextOf(id))).toString()).toBe(id);
+  }
+  expect(await resealRows(rows, ring)).toEqual({ resealed: 0, kept: count, failed: [] });
+});
+
+it('leaves a text that was moved to another row, and names the row', async () => {
+  const [former, next] = [createRing(), createRing()];
+  const rows = await createRows(3, former);
+  rows.texts.set('0001', rows.texts.get('0002') ?? '');
+  const ring = new KekRing(new Map([next, former].map(({ primary }) => [primary.kid, primary.key])));
+  expect(await resealRows(rows, ring)).toEqual({ resealed: 2, kept: 0, failed: ['0001'] });
+});

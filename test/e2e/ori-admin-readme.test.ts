@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { startOperatorWorld } from './ori-admin-world.ts';
+
+const ORI_ADMIN = new URL('../../services/management/bin/ori-admin.js', import.meta.url).pathname;
+const README = new URL('../../services/management/README.md', import.meta.url);
+
+/** The commands of the walkthrough that are ori-admin's, as a reader would paste them. */
+async function walkthrough(): Promise<string[]> {
+  const text = await readFile(README, 'utf8');
+  const [, section = ''] = text.split('## From an empty database to a signed proof');
+  const [steps = ''] = section.split('\n## ');
+  return [...steps.matchAll(/^ {4}((?:\w+=\$\()?npx ori-admin .*)$/gm)].map(([, line = '']) => line);
+}
+
+it('the walkthrough of the README does what it says', { timeout: 120_000 }, async () => {
+  await using world = await startOperatorWorld();
+  const lines = await walkthrough();
+  expect(lines.length).toBeGreaterThanOrEqual(11);
+  await writeFile(join(world.room.directory, 'openai.key'), 'sk-proj-0123456789abcdefghijklmnop\n');
+  const script = ['set -eu', 'npx() { shift; "$NODE" "$ORI_ADMIN" "$@"; }', ...lines].join('\n');
+  await promisify(execFile)('bash', ['-c', script], {
+    cwd: world.room.directory,
+    env: { ...world.environment, PATH: process.env['PATH'], NODE: process.execPath, ORI_ADMIN },
+  });
+  const { admin } = world;
+  const [[intern], [credential], [member], keys] = await Promise.all(
+    ['intern', 'byok', 'member', 'key'].map(async (noun) => (await admin.json(noun, 'list')).data),
+  );
+  expect(intern).toMatchObject({ name: 'charles', status: 'running' });
+  expect(credential).toMatchObject({ name: 'production', label: 'sk-...mnop' });
+  expect(member).toMatchObject({ user_name: 'Ada', removed_at: null });
+  expect(keys).toHaveLength(2);
+  expect((await admin.json('signing-key', 'list')).data).toMatchObject([{ intern_id: intern.id }]);
+});
