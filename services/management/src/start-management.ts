@@ -62,7 +62,9 @@ export async function startManagement(
     routes: [...new Set([...OPERATIONS, ...files].map(({ path }) => basePath + path))],
   });
 
-  const stack = new AsyncDisposableStack();
+  // Let go of in reverse order: at the stop, and when the start fails half way.
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => metrics.close());
   const vault = createCredentialVault(parts.ring ?? readKekRing(config.kekFile));
   const store = parts.store ?? openStore(config, stack);
   const patterns = stack.adopt(createPatternCompiler(), (compiler) => compiler.close());
@@ -92,9 +94,11 @@ export async function startManagement(
     checkTimeoutMs: CHECK_TIMEOUT_MS,
     checks: { postgresql: store.ping, issuer: identity.check },
   });
+  stack.defer(ops.stop);
   const { host, port, deadlineMs, trustGateway } = config;
   const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics });
   log.info({ url: api.url, opsUrl: ops.url }, 'listening');
+  const owned = stack.move();
 
   return {
     url: api.url,
@@ -104,9 +108,7 @@ export async function startManagement(
     async stop() {
       ops.drain();
       await api.stop({ graceMs: config.shutdownGraceMs });
-      await stack.disposeAsync();
-      metrics.close();
-      await ops.stop();
+      await owned.disposeAsync();
     },
   };
 }

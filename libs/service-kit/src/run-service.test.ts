@@ -1,0 +1,97 @@
+import { EventEmitter } from 'node:events';
+import { expect, it } from 'vitest';
+import { ConfigError } from './config.ts';
+import { type Program, type RunnableService, runService } from './run-service.ts';
+
+class Exited extends Error {
+  readonly code: number;
+  constructor(code: number) {
+    super(`exit ${code}`);
+    this.code = code;
+  }
+}
+
+/** A program that fails with an error, so that nothing runs after it, as nothing would. */
+function programOf(...words: string[]) {
+  const signals = new EventEmitter();
+  const said = { out: '', err: '' };
+  const ended = Promise.withResolvers<number>();
+  const program = {
+    argv: ['node', 'main.ts', ...words],
+    env: { THING_PORT: '1' },
+    on: signals.on.bind(signals),
+    exit: (code: number) => {
+      ended.resolve(code);
+      if (code !== 0) throw new Exited(code);
+    },
+    stdout: { write: (text: string) => (said.out += text) },
+    stderr: { write: (text: string) => (said.err += text) },
+  } as unknown as Program;
+  return { program, signals, said, ended: ended.promise };
+}
+
+const service = (overrides: Partial<RunnableService<object>> = {}): RunnableService<object> => ({
+  prefix: 'THING',
+  load: (env) => ({ ...env }),
+  start: async () => ({ stop: async () => {} }),
+  ...overrides,
+});
+
+it('judges the configuration alone, and starts nothing', async () => {
+  const { program, said } = programOf('check-config');
+  const start = () => Promise.reject(new Error('started'));
+  await runService(program, service({ start }));
+  expect(said.out).toContain('THING_… configuration is valid');
+});
+
+it.each([
+  [['serve'], {}, 64],
+  [['check-config', 'twice'], {}, 64],
+  [
+    [],
+    {
+      load: () => {
+        throw new ConfigError(['THING_PORT: expected an integer']);
+      },
+    },
+    2,
+  ],
+  [[], { start: () => Promise.reject(new Error('no such place')) }, 1],
+] as const)('ends %j with its own exit code', async (words, overrides, code) => {
+  const { program, said } = programOf(...words);
+  await expect(runService(program, service(overrides))).rejects.toMatchObject({ code });
+  expect(said.err).not.toBe('');
+});
+
+it('stops gracefully at the first signal', async () => {
+  const { program, signals, ended } = programOf();
+  let stopped = 0;
+  const stop = async () => {
+    stopped += 1;
+  };
+  await runService(program, service({ start: async () => ({ stop }) }));
+  signals.emit('SIGTERM');
+  expect(await ended).toBe(0);
+  expect(stopped).toBe(1);
+});
+
+it('ends at once at the second signal', async () => {
+  const { program, signals } = programOf();
+  await runService(program, service({ start: async () => ({ stop: () => new Promise(() => {}) }) }));
+  signals.emit('SIGTERM');
+  expect(() => signals.emit('SIGINT')).toThrow('exit 1');
+});
+
+it('opens its files again at SIGHUP, and says what went wrong with that', async () => {
+  const { program, signals, said } = programOf();
+  const asked = Promise.withResolvers<void>();
+  const reopen = async () => {
+    asked.resolve();
+    throw new Error('the file is gone');
+  };
+  await runService(program, service({ start: async () => ({ stop: async () => {}, reopen }) }));
+  signals.emit('SIGHUP');
+  await asked.promise;
+  await new Promise(setImmediate);
+  expect(said.err).toContain('the file is gone');
+});

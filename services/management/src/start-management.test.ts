@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { ConfigError } from '@ori/service-kit/config';
+import { generateKekRing, parseKekRing } from '@ori/store/sealing';
+import { expect, test } from 'vitest';
+import { freePort } from '../../../test/env/ports.ts';
+import { loadManagementConfig, startManagement } from './start-management.ts';
+
+const environment = {
+  MANAGEMENT_PORT: '0',
+  MANAGEMENT_OPS_PORT: String(await freePort()),
+  MANAGEMENT_DATABASE_URL: 'postgres://127.0.0.1:1/ori',
+  MANAGEMENT_ISSUER: 'http://127.0.0.1:1',
+  MANAGEMENT_AUDIENCE: 'https://api.test/v1',
+  MANAGEMENT_KEK_FILE: '/nowhere/kek.json',
+  MANAGEMENT_LOG_LEVEL: 'silent',
+};
+const config = loadManagementConfig(environment);
+const ring = parseKekRing(generateKekRing());
+
+test('a start that fails half way leaves nothing behind that listens', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  await expect(startManagement({ ...config, port }, { ring })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await expect(fetch(`http://127.0.0.1:${config.opsPort}/livez`)).rejects.toThrow('fetch failed');
+  taken.close();
+});
+
+test('a start without its database and its issuer says what is missing', async () => {
+  const management = await startManagement(config, { ring });
+  const ready = await fetch(`${management.opsUrl}/readyz`);
+  expect(ready.status).toBe(503);
+  const { checks } = (await ready.json()) as { checks: Record<string, string> };
+  expect(Object.keys(checks)).toEqual(['postgresql', 'issuer']);
+  expect(Object.values(checks)).not.toContain('ok');
+  await management.stop();
+});
+
+test('a KEK ring that cannot be read is a complaint by its name', async () => {
+  await expect(startManagement(config)).rejects.toThrow(ConfigError);
+  await expect(startManagement(config)).rejects.toThrow(/MANAGEMENT_KEK_FILE/);
+});
+
+test('everything wrong with the environment is said at once', () => {
+  const load = () =>
+    loadManagementConfig({
+      ...environment,
+      MANAGEMENT_ISSUER: 'http://issuer.example',
+      MANAGEMENT_AUDIENCE: 'ori-api',
+      MANAGEMENT_INTROSPECTION_CLIENT_ID: 'management',
+    });
+  expect(load).toThrow(/MANAGEMENT_BASE_URL: required[\s\S]*MANAGEMENT_ISSUER[\s\S]*set both or neither/);
+  expect(() => loadManagementConfig({ ...environment, MANAGEMENT_PROT: '1' })).toThrow(
+    /MANAGEMENT_PROT: unknown name/,
+  );
+});
