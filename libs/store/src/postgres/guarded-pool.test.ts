@@ -128,11 +128,11 @@ describe('a PostgreSQL that fails', () => {
     expect(inspect(refusal, { depth: 10, showHidden: true })).not.toContain('canary-password');
     await db.close();
     const owner = openPostgres({ url: database.url });
-    await sql`alter role ${sql.id(database.name)} connection limit 0`.execute(owner.kysely);
+    await sql`alter role ${sql.id(`${database.name}_signer`)} connection limit 0`.execute(owner.kysely);
     await withStore({}, async (full) => {
       await expect(signerQueries(full).ping()).rejects.toMatchObject(unavailable('refused'));
     });
-    await sql`alter role ${sql.id(database.name)} connection limit -1`.execute(owner.kysely);
+    await sql`alter role ${sql.id(`${database.name}_signer`)} connection limit -1`.execute(owner.kysely);
     await owner.close();
   });
 
