@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Cluster, type Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../../test/env/ports.ts';
 import { startRedis } from '../../../test/env/redis.ts';
 import { connect, daemonOn, reserve } from '../../../test/verifier/redis-world.ts';
 import { createLocalKeySet } from './key-set.ts';
@@ -14,18 +15,20 @@ async function startCluster() {
     ['0', '8191'],
     ['8192', '16383'],
   ]) {
+    // By default the bus is 10,000 above the port, where another program may have its connections.
+    const busPort = String(await freePort());
     const server = await startRedis({
-      arguments: ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000'],
+      arguments: ['--cluster-enabled', 'yes', '--cluster-port', busPort, '--cluster-node-timeout', '2000'],
     });
     onTestFinished(() => server[Symbol.asyncDispose]());
     const redis = await connect(server.url);
     await redis.call('CLUSTER', 'ADDSLOTSRANGE', ...slots);
-    servers.push({ server, redis });
+    servers.push({ server, redis, busPort });
   }
   const [first, second] = servers;
   if (first === undefined || second === undefined) throw new Error('no servers');
   await second.redis.call('CLUSTER', 'SET-CONFIG-EPOCH', '2');
-  await first.redis.call('CLUSTER', 'MEET', '127.0.0.1', String(second.server.port));
+  await first.redis.call('CLUSTER', 'MEET', '127.0.0.1', String(second.server.port), second.busPort);
   for (const { redis } of servers) {
     await expect.poll(() => redis.call('CLUSTER', 'INFO'), { timeout: 20_000 }).toContain('cluster_state:ok');
   }
