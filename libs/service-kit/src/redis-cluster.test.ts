@@ -1,5 +1,6 @@
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { freePort } from '../../../test/env/ports.ts';
 import { type RedisServer, startRedis } from '../../../test/env/redis.ts';
 import { connectRedis, onNodeReady, type RedisClient } from './redis.ts';
 import { Secret } from './secret.ts';
@@ -19,7 +20,9 @@ async function ready(client: RedisClient): Promise<RedisClient> {
 
 let cluster: RedisServer;
 beforeAll(async () => {
-  cluster = await startRedis({ arguments: ['--cluster-enabled', 'yes'] });
+  // By default the bus is 10,000 above the port, where another program may have its connections.
+  const busPort = String(await freePort());
+  cluster = await startRedis({ arguments: ['--cluster-enabled', 'yes', '--cluster-port', busPort] });
   const admin = await ready(open(cluster.url));
   await admin.config('SET', 'cluster-announce-ip', cluster.host, 'cluster-announce-port', cluster.port);
   await admin.call('CLUSTER', 'ADDSLOTS', ...Array.from({ length: 16384 }, (_, slot) => String(slot)));
