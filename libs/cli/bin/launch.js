@@ -1,0 +1,35 @@
+// Runs a command's main program, which is TypeScript. Plain JavaScript, because the Node that the user's PATH
+// names may be older: then it hands over to the Node 24 that this workspace pins.
+import process from 'node:process';
+
+const NODE_MAJOR_MIN = 24;
+
+/** @param {string} name the command's @param {() => Promise<unknown>} main imports its main program */
+export async function launch(name, main) {
+  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR_MIN) await main();
+  else await handOver(name);
+}
+
+async function handOver(name) {
+  const { createRequire } = await import('node:module');
+  const { spawn } = await import('node:child_process');
+  const { constants } = await import('node:os');
+  let node;
+  try {
+    node = createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/bin/node`);
+  } catch {
+    process.stderr.write(
+      `${name}: needs Node ${NODE_MAJOR_MIN} or newer, and this is Node ${process.versions.node}.\n` +
+        `${' '.repeat(name.length)}  Install Node ${NODE_MAJOR_MIN}, or run it from the workspace with: npx ${name}\n`,
+    );
+    process.exit(1);
+  }
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  // A terminal sends Ctrl-C to both; only the child knows what to close, so this process waits for it.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    process.stderr.write(`${name}: cannot run ${node}: ${error.message}\n`);
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+}
