@@ -3,6 +3,8 @@ import { DeadlineError } from '@ori/service-kit/deadline';
 import { type Presentation, sendEnvelope } from '@ori/service-kit/envelope';
 import { errorHandler } from '@ori/service-kit/error-handler';
 import { exchangeOf } from '@ori/service-kit/exchange';
+import { valuesOf } from '@ori/service-kit/raw-headers';
+import { isRegionalHost } from '@ori/service-kit/regional-host';
 import { type Route, routeStrictly } from '@ori/service-kit/routes';
 import { type PathParameters, parseTarget } from '@ori/service-kit/target';
 import express, { type Express } from 'express';
@@ -125,16 +127,8 @@ function decode(parameters: PathParameters): Record<string, string> {
 
 /** Intern operations live on the global host name alone. */
 function requireHost(req: IncomingMessage, regionalHosts: ReadonlySet<string>): void {
-  const host = req.headers.host?.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
-  if (host === undefined || !regionalHosts.has(host)) return;
+  if (!isRegionalHost(req.headers.host, regionalHosts)) return;
   throw new Refusal('regional_host_refused', 'Intern operations are refused on regional host names.');
 }
 
 const NOT_FOUND: Presentation = { status: 404, message: 'Not found.' };
-
-/** Every value of a header in the raw list: `req.headers` hides repeated ones. */
-function valuesOf(req: IncomingMessage, name: string): string[] {
-  return req.rawHeaders.filter(
-    (_, index, list) => index % 2 === 1 && list[index - 1]?.toLowerCase() === name,
-  );
-}

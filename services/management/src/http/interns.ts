@@ -1,9 +1,9 @@
+import { isMatch } from '@ori/service-kit/if-none-match';
 import { z } from 'zod';
 import { type InternReader, notFound, requireInternReader } from '../core/caller.ts';
 import { readCursor, renderCursor } from '../core/interns/cursor.ts';
 import { renderIntern } from '../core/interns/render-intern.ts';
 import { InternListQuery, InternPage } from '../core/shapes/intern.ts';
-import { isMatch } from './if-none-match.ts';
 import { type FileAnswer, fileOperation, jsonOperation, type Operation } from './operation.ts';
 
 const INTERN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;

@@ -1,3 +1,4 @@
+import { isRegionalHost } from '@ori/service-kit/regional-host';
 import { SigningError } from './signing-error.ts';
 
 /**
@@ -7,7 +8,7 @@ import { SigningError } from './signing-error.ts';
  * @throws SigningError `regional_host_refused`
  */
 export function checkHost(authority: string | undefined, regionalHosts: ReadonlySet<string>): void {
-  if (authority === undefined || regionalHosts.size === 0) return;
-  const host = authority.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
-  if (regionalHosts.has(host)) throw new SigningError('regional_host_refused', `host ${host} is regional`);
+  if (isRegionalHost(authority, regionalHosts)) {
+    throw new SigningError('regional_host_refused', 'the host is regional');
+  }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { renderJwkSet } from '@ori/proof';
 import { sendEnvelope } from '@ori/service-kit/envelope';
+import { isMatch } from '@ori/service-kit/if-none-match';
 import type { Route } from '@ori/service-kit/routes';
 import type { PublishedKeyRow } from '@ori/store';
 import { checkHost } from '../core/check-host.ts';
@@ -40,13 +41,4 @@ export function jwksRoute({ regionalHosts, publishedKeys }: JwksParts): Route['h
     res.writeHead(200, { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length });
     res.end(req.method === 'HEAD' ? undefined : body);
   };
-}
-
-/** RFC 9110, 13.1.2: a list, compared weakly. */
-function isMatch(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch
-    .split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''))
-    .some((tag) => tag === '*' || tag === etag);
 }

@@ -1,10 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { IdentityError } from '@ori/identity';
 import { isInternId } from '@ori/proof';
 import { BodyError } from '@ori/service-kit/body';
 import { DeadlineError } from '@ori/service-kit/deadline';
 import { exchangeOf } from '@ori/service-kit/exchange';
 import { rateLimitHeaders } from '@ori/service-kit/rate-limit-headers';
+import { valuesOf } from '@ori/service-kit/raw-headers';
 import type { Route } from '@ori/service-kit/routes';
 import { DependencyError } from '../adapters/dependency-error.ts';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
@@ -62,13 +63,6 @@ export function decodeInternId(segment: string | undefined): string | undefined 
   } catch {
     return undefined;
   }
-}
-
-/** Every value of a header in the raw list: `req.headers` hides repeated ones. */
-function valuesOf(req: IncomingMessage, name: string): string[] {
-  return req.rawHeaders.filter(
-    (_, index, list) => index % 2 === 1 && list[index - 1]?.toLowerCase() === name,
-  );
 }
 
 function reasonOf(error: unknown): RefusalReason {

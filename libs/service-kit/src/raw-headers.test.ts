@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { valuesOf } from './raw-headers.ts';
+
+it('gives every value of a header, whatever the case of its name, and no value of another', () => {
+  const rawHeaders = [
+    'Authorization',
+    'one',
+    'X',
+    'authorization',
+    'AUTHORIZATION',
+    'two',
+    'x_authorization',
+    'three',
+  ];
+  expect(valuesOf({ rawHeaders }, 'authorization')).toEqual(['one', 'two']);
+  expect(valuesOf({ rawHeaders }, 'cookie')).toEqual([]);
+});
