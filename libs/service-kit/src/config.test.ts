@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, expectTypeOf, it } from 'vitest';
 import {
   ConfigError,
-  checkConfig,
   choice,
   type Environment,
   flag,
@@ -191,18 +190,5 @@ describe('a secret', () => {
     expect(loadConfig('SIGNER', { dsn: secret({ doc: 'd', optional: true }) }, {})).toEqual({
       dsn: undefined,
     });
-  });
-});
-
-describe('check-config', () => {
-  it('says what is wrong and fails, or says that all is well', () => {
-    const said: string[] = [];
-    const say = (line: string) => said.push(line);
-    expect(checkConfig('SIGNER', { age }, { SIGNER_AGE: 'x' }, say)).toBe(1);
-    expect(checkConfig('SIGNER', { age }, {}, say)).toBe(0);
-    expect(said).toEqual([
-      'SIGNER_AGE: expected an integer from 1 to 600, got "x"',
-      'the SIGNER_… configuration is valid',
-    ]);
   });
 });

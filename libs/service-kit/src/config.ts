@@ -75,24 +75,6 @@ export function loadConfig<S extends Spec>(prefix: string, spec: S, env: Environ
   return values as Config<S>;
 }
 
-/** `… check-config`: says whether the environment is usable, and gives the exit code. */
-export function checkConfig(
-  prefix: string,
-  spec: Spec,
-  env: Environment,
-  say: (line: string) => void,
-): number {
-  try {
-    loadConfig(prefix, spec, env);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    for (const complaint of error.complaints) say(complaint);
-    return 1;
-  }
-  say(`the ${prefix}_… configuration is valid`);
-  return 0;
-}
-
 class Complaint extends Error {}
 
 function readField(name: string, field: Field<unknown>, env: Environment): unknown {
