@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { PATTERN_SIZE_MAX, patternSize } from '../core/guardrail/pattern-size.ts';
+import { requireModestPatterns } from '../core/guardrail/pattern-size.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { CustomFilter } from '../core/shapes/guardrail.ts';
 import type { CompilerAnswer } from './pattern-compiler-worker.ts';
@@ -21,17 +21,11 @@ export function createPatternCompiler({ timeoutMs = 1000 } = {}): PatternCompile
   let turn: Promise<unknown> = Promise.resolve();
 
   async function compile(filters: readonly CustomFilter[]): Promise<void> {
-    const large = filters.findIndex(({ pattern }) => patternSize(pattern) > PATTERN_SIZE_MAX);
-    if (large !== -1) {
-      throw refused(`content_filters.${large}.pattern: too large with its repetitions written out.`);
-    }
     worker ??= startWorker();
     const abandoned = AbortSignal.timeout(timeoutMs);
     worker.postMessage(filters.map((filter) => filter.pattern));
     try {
-      const [answer]: [CompilerAnswer] = (await once(worker, 'message', { signal: abandoned })) as [
-        CompilerAnswer,
-      ];
+      const [answer] = (await once(worker, 'message', { signal: abandoned })) as [CompilerAnswer];
       if (answer.refused === undefined) return;
       const { index, reason } = answer.refused;
       throw refused(`content_filters.${index}.pattern: not a regular expression in RE2 syntax (${reason}).`);
@@ -47,6 +41,7 @@ export function createPatternCompiler({ timeoutMs = 1000 } = {}): PatternCompile
   return {
     async requireLinear(filters) {
       if (filters === undefined || filters === null || filters.length === 0) return;
+      requireModestPatterns(filters);
       const mine = turn.then(() => compile(filters));
       turn = mine.catch(() => undefined);
       await mine;

@@ -1,5 +1,22 @@
+import { Refusal } from '../refusal.ts';
+import type { CustomFilter } from '../shapes/guardrail.ts';
+
 /** How large a pattern may become when its counted repetitions are written out, in characters to be matched. */
-export const PATTERN_SIZE_MAX = 5000;
+const PATTERN_SIZE_MAX = 5000;
+
+/**
+ * Requires patterns that cost little to compile, whatever the machine is busy with. Says nothing of their syntax.
+ *
+ * @throws Refusal `invalid_parameters` naming the first pattern that is too large
+ */
+export function requireModestPatterns(filters: readonly CustomFilter[]): void {
+  const large = filters.findIndex(({ pattern }) => patternSize(pattern) > PATTERN_SIZE_MAX);
+  if (large === -1) return;
+  throw new Refusal(
+    'invalid_parameters',
+    `content_filters.${large}.pattern: too large with its repetitions written out.`,
+  );
+}
 
 const TOKEN =
   /\\Q[\s\S]*?(?:\\E|$)|\\(?:[pPx]\{[^}]*\}|[\s\S])|\[\^?\]?(?:\\[\s\S]|\[:\w+:\]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/g;
