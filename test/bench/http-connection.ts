@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** An answer as far as the bench looks at it; `text` is the whole of it, as latin1. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/**
+ * One kept-alive HTTP/1.1 connection that sends requests as ready bytes, one at a time, and reads no more of an answer
+ * than its status and its length: the generator must cost less than what it measures.
+ */
+export class HttpConnection {
+  readonly #socket: Socket;
+  #received = '';
+  #settle: ((answer: Answer) => void) | undefined;
+  #fail: (error: Error) => void;
+
+  private constructor(port: number, fail: (error: Error) => void) {
+    const buffer = Buffer.allocUnsafeSlow(65_536);
+    this.#fail = fail;
+    this.#socket = connect({
+      port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: { buffer, callback: (bytes) => this.#receive(buffer.toString('latin1', 0, bytes)) },
+    });
+    this.#socket.on('error', (error) => this.#fail(error));
+    this.#socket.on('close', () => this.#fail(new Error('the server closed the connection')));
+  }
+
+  /** @param fail told when the connection ends before `close` */
+  static async open(port: number, fail: (error: Error) => void): Promise<HttpConnection> {
+    const connection = new HttpConnection(port, fail);
+    await once(connection.#socket, 'connect');
+    return connection;
+  }
+
+  /** Not before the former answer has come. */
+  send(request: string, settle: (answer: Answer) => void): void {
+    this.#settle = settle;
+    this.#socket.write(request, 'latin1');
+  }
+
+  close(): void {
+    this.#fail = () => {};
+    this.#socket.destroy();
+  }
+
+  #receive(text: string): boolean {
+    this.#received = this.#received === '' ? text : this.#received + text;
+    const whole = this.#received;
+    const headEnd = whole.indexOf('\r\n\r\n');
+    if (headEnd === -1) return true;
+    const length = /\r\ncontent-length: *(\d+)/i.exec(whole)?.[1];
+    if (length === undefined) this.#fail(new Error(`an answer without a length:\n${whole}`));
+    if (whole.length < headEnd + 4 + Number(length)) return true;
+    this.#received = '';
+    const settle = this.#settle;
+    this.#settle = undefined;
+    settle?.({ status: Number(whole.slice(9, 12)), text: whole });
+    return true;
+  }
+}

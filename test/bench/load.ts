@@ -1,0 +1,113 @@
+import { HttpConnection } from './http-connection.ts';
+
+/** What the generator is asked to do. */
+export interface LoadOrder {
+  readonly port: number;
+  /** Whole requests, sent in turn and from the first again. */
+  readonly requests: readonly string[];
+  readonly connections: number;
+  readonly seconds: number;
+  /** Arrivals in a second, evenly spaced, whatever the answers do. Absent: each connection asks again when answered. */
+  readonly perSecond?: number;
+  /** One of so many answers is handed back whole. */
+  readonly sampleEvery: number;
+}
+
+/** What came of it. Latencies in milliseconds; of an open loop from the moment the request was due. */
+export interface LoadReport {
+  readonly answers: number;
+  readonly seconds: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly samples: readonly string[];
+}
+
+/** @throws Error for any answer but 200 and for a connection that ends: what is measured is work done */
+export async function runLoad(order: LoadOrder): Promise<LoadReport> {
+  return new Promise((resolve, reject) => {
+    generate(order, reject).then(resolve, reject);
+  });
+}
+
+async function generate(order: LoadOrder, fail: (error: Error) => void): Promise<LoadReport> {
+  const { port, requests, seconds, sampleEvery } = order;
+  const connections = await Promise.all(
+    Array.from({ length: order.connections }, () => HttpConnection.open(port, fail)),
+  );
+  const latencies: number[] = [];
+  const samples: string[] = [];
+  let sent = 0;
+  const ask = (connection: HttpConnection, dueAt: number, then: () => void) => {
+    const request = requests[sent++ % requests.length] as string;
+    connection.send(request, ({ status, text }) => {
+      if (status !== 200) return fail(new Error(`an answer other than 200:\n${text}`));
+      latencies.push(performance.now() - dueAt);
+      if (latencies.length % sampleEvery === 0) samples.push(text);
+      then();
+    });
+  };
+  const startedAt = performance.now();
+  const plan = { connections, ask, startedAt, endsAt: startedAt + seconds * 1000 };
+  await (order.perSecond === undefined ? closedLoop(plan) : openLoop(plan, order.perSecond));
+  const took = (performance.now() - startedAt) / 1000;
+  for (const connection of connections) connection.close();
+  latencies.sort((a, b) => a - b);
+  const percentile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
+  return {
+    answers: latencies.length,
+    seconds: took,
+    perSecond: latencies.length / took,
+    p50Ms: percentile(0.5),
+    p99Ms: percentile(0.99),
+    samples,
+  };
+}
+
+interface Plan {
+  readonly connections: readonly HttpConnection[];
+  readonly ask: (connection: HttpConnection, dueAt: number, then: () => void) => void;
+  readonly startedAt: number;
+  readonly endsAt: number;
+}
+
+async function closedLoop({ connections, ask, endsAt }: Plan): Promise<void> {
+  await Promise.all(
+    connections.map(
+      (connection) =>
+        new Promise<void>((done) => {
+          const again = () => {
+            const now = performance.now();
+            if (now >= endsAt) done();
+            else ask(connection, now, again);
+          };
+          again();
+        }),
+    ),
+  );
+}
+
+/** A request that finds no connection free waits, and its wait counts: nothing is left out because the server is slow. */
+async function openLoop({ connections, ask, startedAt, endsAt }: Plan, perSecond: number): Promise<void> {
+  const free = [...connections];
+  const spacingMs = 1000 / perSecond;
+  let due = 0;
+  await new Promise<void>((done) => {
+    const tick = () => {
+      const now = performance.now();
+      for (;;) {
+        const dueAt = startedAt + due * spacingMs;
+        if (dueAt > now || dueAt >= endsAt) break;
+        const connection = free.pop();
+        if (connection === undefined) break;
+        due += 1;
+        ask(connection, dueAt, () => free.push(connection));
+      }
+      const isOver = startedAt + due * spacingMs >= endsAt && free.length === connections.length;
+      // Timers are a millisecond coarse; a request is due in a fraction of one.
+      if (isOver) done();
+      else setImmediate(tick);
+    };
+    tick();
+  });
+}

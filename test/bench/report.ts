@@ -1,0 +1,63 @@
+import { availableParallelism, cpus } from 'node:os';
+import { renderTable } from '../env/text-table.ts';
+import { type Finding, isReached, type Mark, median, type Series, valuesOf } from './row.ts';
+
+/** What one row came to. */
+export interface RowReport {
+  readonly row: string;
+  readonly findings: readonly Finding[];
+  /** Why the row did not run. */
+  readonly skipped?: string;
+}
+
+export function renderReport(reports: readonly RowReport[]): string {
+  const head = ['row', 'what', 'ours', 'theirs', 'ratio', 'spread', 'mark', ''];
+  const rows = reports.flatMap(({ row, findings, skipped }) =>
+    skipped === undefined
+      ? findings.map((finding) => renderFinding(row, finding))
+      : [[row, `skipped: ${skipped}`, '', '', '', '', '', '']],
+  );
+  return renderTable([head, ...rows]);
+}
+
+function renderFinding(row: string, finding: Finding): string[] {
+  const { title, unit, ours, theirs, mark } = finding;
+  const values = valuesOf(finding);
+  const reached = isReached(finding);
+  return [
+    row,
+    title,
+    renderSide(ours, unit),
+    theirs === undefined ? '' : renderSide(theirs, unit),
+    theirs === undefined ? '' : renderNumber(median(values)),
+    `${renderNumber(Math.min(...values))} to ${renderNumber(Math.max(...values))}`,
+    renderMark(mark),
+    reached === undefined ? '' : reached ? 'reached' : 'MISSED',
+  ];
+}
+
+const renderSide = ({ name, rounds }: Series, unit: string) =>
+  `${name} ${renderNumber(median(rounds))} ${unit}`;
+
+function renderMark(mark: Mark | undefined): string {
+  if (mark === undefined) return '';
+  return 'atLeast' in mark ? `>= ${mark.atLeast}` : `<= ${mark.atMost}`;
+}
+
+export function renderNumber(value: number): string {
+  return value >= 100 ? String(Math.round(value)) : value.toPrecision(3);
+}
+
+/** Everything that was measured, for machines and for later. */
+export function renderJson(reports: readonly RowReport[], options: object): string {
+  const [cpu] = cpus();
+  const machine = { node: process.version, cores: availableParallelism(), cpu: cpu?.model };
+  const rows = reports.map((report) => ({
+    ...report,
+    findings: report.findings.map((finding) => {
+      const values = valuesOf(finding);
+      return { ...finding, values, median: median(values), reached: isReached(finding) };
+    }),
+  }));
+  return `${JSON.stringify({ at: new Date().toISOString(), machine, options, rows }, null, 2)}\n`;
+}

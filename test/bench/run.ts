@@ -1,0 +1,69 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { renderPlot } from './plot.ts';
+import { type RowReport, renderJson, renderReport } from './report.ts';
+import { type Bench, isReached, type Row } from './row.ts';
+import { ROWS } from './rows.ts';
+
+const USAGE = `npm run bench -- [--quick] [--rows ${ROWS.map(({ name }) => name).join(',')}] [--strict]
+  --quick   a few short rounds, to see that everything runs: its figures are no measure
+  --strict  exit 1 where a mark was missed`;
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    rows: { type: 'string' },
+    strict: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+const folder = join(import.meta.dirname, 'results');
+
+if (options.help) console.log(USAGE);
+else process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const chosen = chooseRows(options.rows);
+  await using stack = new AsyncDisposableStack();
+  const shared = new Map<unknown, Promise<AsyncDisposable>>();
+  const reports: RowReport[] = [];
+  for (const row of chosen) {
+    const bench: Bench = {
+      ...(options.quick ? { rounds: 2, seconds: 0.5 } : { rounds: 7, seconds: 3 }),
+      progress: (what) => say(`${row.name}: ${what}`),
+      share<T extends AsyncDisposable>(open: () => Promise<T>) {
+        const opened = (shared.get(open) ?? open().then((part) => stack.use(part))) as Promise<T>;
+        shared.set(open, opened);
+        return opened;
+      },
+    };
+    reports.push(await runRow(row, bench));
+  }
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'bench.json'), renderJson(reports, options));
+  await writeFile(join(folder, 'bench.svg'), renderPlot(reports));
+  console.log(`\n${renderReport(reports)}\n\n${join(folder, 'bench.json')}, bench.svg`);
+  const missed = reports.flatMap(({ findings }) => findings).filter((one) => isReached(one) === false);
+  if (missed.length > 0) console.log(`${missed.length} mark(s) missed`);
+  return options.strict && missed.length > 0 ? 1 : 0;
+}
+
+async function runRow(row: Row, bench: Bench): Promise<RowReport> {
+  const skipped = row.missing?.();
+  if (skipped !== undefined) return { row: row.name, findings: [], skipped };
+  return { row: row.name, findings: await row.run(bench) };
+}
+
+function chooseRows(names: string | undefined): readonly Row[] {
+  if (names === undefined) return ROWS;
+  return names.split(',').map((name) => {
+    const row = ROWS.find((one) => one.name === name);
+    if (row === undefined) throw new Error(`there is no row ${name}\n${USAGE}`);
+    return row;
+  });
+}
+
+function say(text: string): void {
+  process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${text}` : `${text}\n`);
+}

@@ -1,0 +1,51 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { signingInputV1, signingInputV2 } from '@ori/proof';
+import { jwtVerify } from 'jose';
+import { BODY_SHA256, type World } from '../env/world.ts';
+
+/** @throws Error unless each answer holds both signatures over exactly what was asked, and no nonce twice */
+export async function checkProofs(samples: readonly string[], world: World): Promise<void> {
+  const key = publicKeyOf(world);
+  const nonces = new Set<string>();
+  for (const sample of requireSome(samples)) {
+    const proof = bodyOf(sample);
+    const text = (name: string) => proof[`x-ori-invoke-${name}`] ?? '';
+    const fields = {
+      internId: world.demo.internId,
+      timestamp: Number(text('timestamp')),
+      user: 'ada',
+      bodySha256: BODY_SHA256,
+    };
+    const route = { method: 'POST', path: '/api/invoke' } as const;
+    const inputV2 = signingInputV2({ ...fields, ...route, nonce: text('nonce') });
+    const isGood =
+      verify(null, signingInputV1(fields), key, Buffer.from(text('signature'), 'base64')) &&
+      verify(null, inputV2, key, Buffer.from(text('signature-v2'), 'base64'));
+    if (!isGood) throw new Error(`a signature that is none:\n${sample}`);
+    nonces.add(text('nonce'));
+  }
+  if (nonces.size !== samples.length) throw new Error('a nonce came twice');
+}
+
+/** @throws Error unless each answer holds two JWTs of the intern's key */
+export async function checkPeer(samples: readonly string[], world: World): Promise<void> {
+  const key = publicKeyOf(world);
+  for (const sample of requireSome(samples)) {
+    const { v1 = '', v2 = '' } = bodyOf(sample);
+    for (const token of [v1, v2]) await jwtVerify(token, key, { subject: 'ada', algorithms: ['EdDSA'] });
+  }
+}
+
+function bodyOf(sample: string): Record<string, string> {
+  return JSON.parse(sample.slice(sample.indexOf('\r\n\r\n') + 4));
+}
+
+function requireSome(samples: readonly string[]): readonly string[] {
+  if (samples.length === 0) throw new Error('no answer was sampled');
+  return samples;
+}
+
+function publicKeyOf(world: World): KeyObject {
+  const x = Buffer.from(world.demo.publicKey).toString('base64url');
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+}

@@ -1,0 +1,157 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../env/ports.ts';
+import { startRedis } from '../env/redis.ts';
+import { openRoom, type Room } from '../env/room.ts';
+import { SIGN_BODY, startWorld, type World } from '../env/world.ts';
+import type { LoadOrder, LoadReport } from './load.ts';
+import { cpuSeconds, pin } from './process-cost.ts';
+import type { Bench } from './row.ts';
+import { checkPeer, checkProofs } from './sign-checks.ts';
+
+/** A server that signs, and how to see that it did. */
+export interface SigningSide {
+  readonly name: string;
+  readonly port: number;
+  readonly pid: number;
+  /** @throws Error unless every sampled answer holds what the route is for, its signatures good */
+  check(samples: readonly string[]): Promise<void>;
+}
+
+export interface Measured extends LoadReport {
+  readonly cpuMicrosecondsEach: number;
+}
+
+export type LoadWish = Pick<LoadOrder, 'seconds'> & Partial<LoadOrder>;
+
+/** The servers that are compared, each a process on one core; Redis and the generator have the other. */
+export interface SignStage extends AsyncDisposable {
+  readonly world: World;
+  readonly ours: SigningSide;
+  readonly floor: SigningSide;
+  readonly peer: SigningSide;
+  /** Whole requests with sessions that the signer has seen once it was warm. */
+  readonly requests: readonly string[];
+  /** Loads a side and checks what it answered. */
+  load(side: SigningSide, wish: LoadWish): Promise<Measured>;
+}
+
+const SESSIONS = 64;
+const CONNECTIONS = 32;
+
+export async function openSignStage(): Promise<SignStage> {
+  await using stack = new AsyncDisposableStack();
+  const room = stack.use(await openRoom('ori-bench'));
+  const redis = stack.use(await startRedis());
+  if (redis.pid !== undefined) pin(redis.pid, 'others');
+  const world = stack.use(await startWorld({ process: true, redis }));
+  const key = privateKeyOf(world.demo.seed);
+  const ours = await startSignerSide(world, room);
+  const floor = await startNodeSide(room, 'floor', [], key, (samples) => checkProofs(samples, world));
+  const { issuer, baseUrl } = world;
+  const peerFacts = [redis.url, issuer.url, baseUrl];
+  const peer = await startNodeSide(room, 'peer', peerFacts, key, (samples) => checkPeer(samples, world));
+  const generator = fork(join(import.meta.dirname, 'load-process.ts'));
+  room.admit(generator, 'KILL');
+  if (generator.pid !== undefined) pin(generator.pid, 'others');
+  const tokens = await Promise.all(Array.from({ length: SESSIONS }, () => issuer.token()));
+  const requests = tokens.map((token) => requestBytes(world, token));
+  const owned = stack.move();
+
+  return {
+    ...{ world, ours, floor, peer, requests },
+    async load(side, wish) {
+      const cpuBefore = cpuSeconds(side.pid);
+      const order: LoadOrder = {
+        ...{ port: side.port, requests, connections: CONNECTIONS, sampleEvery: 101, ...wish },
+      };
+      const report = await ask(generator, order, side.name);
+      const cpuMicrosecondsEach = ((cpuSeconds(side.pid) - cpuBefore) * 1e6) / report.answers;
+      await side.check(report.samples);
+      return { ...report, cpuMicrosecondsEach };
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Runs every side hot before anything is measured, and lets the signer see the sessions. */
+export async function warm(bench: Bench, { load, ours, floor, peer }: SignStage): Promise<void> {
+  bench.progress('warming up');
+  for (const side of [ours, floor, peer]) await load(side, { seconds: bench.seconds });
+}
+
+/** A signing request as its bytes. */
+export function requestBytes(world: World, token: string): string {
+  return [
+    `POST ${world.signPath} HTTP/1.1`,
+    `Host: ${new URL(world.baseUrl).host}`,
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${SIGN_BODY.length}`,
+    '',
+    SIGN_BODY,
+  ].join('\r\n');
+}
+
+async function ask(generator: ChildProcess, order: LoadOrder, name: string): Promise<LoadReport> {
+  const answered = once(generator, 'message');
+  generator.send(order);
+  const [{ report, failure }] = (await answered) as [{ report?: LoadReport; failure?: string }];
+  if (report === undefined) throw new Error(`${name}: ${failure}`);
+  return report;
+}
+
+/** The signer as it ships, with its log in a file instead of a pipe that somebody here would have to read. */
+async function startSignerSide(world: World, room: Room): Promise<SigningSide> {
+  await world.signer.stop();
+  const log = openSync(join(room.directory, 'signer.log'), 'a');
+  const main = join(import.meta.dirname, '../../services/signer/src/main.ts');
+  const flags = (process.env['BENCH_SIGNER_FLAGS'] ?? '').split(' ').filter(Boolean);
+  const child = spawn(process.execPath, [...flags, main], {
+    cwd: room.directory,
+    stdio: ['ignore', log, log],
+    env: { PATH: process.env['PATH'] ?? '', HOME: room.directory, ...world.environment },
+  });
+  const side = admitted(child, room);
+  while (!(await isReady(world))) await pause(20);
+  pin(side, 'servers');
+  const port = Number(new URL(world.baseUrl).port);
+  return { name: 'signer', port, pid: side, check: (samples) => checkProofs(samples, world) };
+}
+
+const isReady = (world: World) =>
+  world.page('/readyz').then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+
+async function startNodeSide(
+  room: Room,
+  name: 'floor' | 'peer',
+  facts: readonly string[],
+  key: KeyObject,
+  check: SigningSide['check'],
+): Promise<SigningSide> {
+  const port = await freePort();
+  const pkcs8 = key.export({ format: 'der', type: 'pkcs8' }).toString('base64');
+  const child = fork(join(import.meta.dirname, 'sides', `${name}.ts`), [String(port), pkcs8, ...facts]);
+  const pid = admitted(child, room);
+  await once(child, 'message');
+  pin(pid, 'servers');
+  return { name, port, pid, check };
+}
+
+function admitted(child: ChildProcess, room: Room): number {
+  room.admit(child, 'KILL');
+  if (child.pid === undefined) throw new Error('a server of the bench did not start');
+  return child.pid;
+}
+
+function privateKeyOf(seed: Uint8Array): KeyObject {
+  const prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+  return createPrivateKey({ key: Buffer.concat([prefix, seed]), format: 'der', type: 'pkcs8' });
+}
