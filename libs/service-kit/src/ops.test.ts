@@ -71,6 +71,18 @@ describe('the operator’s port', () => {
     expect([answer.status, await answer.json()]).toEqual([200, { status: 'alive' }]);
   });
 
+  it('shows at each scrape whether each dependency works, by the judgement of /readyz', async () => {
+    let redis: () => Promise<void> = fine;
+    const checks = { redis: () => redis(), issuer: () => new Promise<void>(() => {}) };
+    const url = await start({ checks });
+    const scrape = async () => (await fetch(`${url}/metrics`)).text();
+    const first = await scrape();
+    expect(first).toContain('ori_dependency_up{dependency="redis"} 1');
+    expect(first).toContain('ori_dependency_up{dependency="issuer"} 0');
+    redis = () => Promise.reject(new Error('gone'));
+    expect(await scrape()).toContain('ori_dependency_up{dependency="redis"} 0');
+  });
+
   it('shows the metrics in the text format', async () => {
     const metrics = createMetrics({ service: 'test' });
     const answer = await fetch(`${await start({ registry: metrics.registry })}/metrics`);

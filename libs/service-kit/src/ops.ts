@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { collectDependencyMetrics } from './dependency-metrics.ts';
 import { sendEnvelope } from './envelope.ts';
 import { parseTarget } from './target.ts';
 
@@ -10,7 +11,7 @@ export interface OpsServerOptions {
   host: string;
   port: number;
   registry: Registry;
-  /** One per dependency, under the name that `/readyz` shows; it resolves when the dependency works. */
+  /** One per dependency, under the name that `/readyz` and `/metrics` show; it resolves when the dependency works. */
   checks: Readonly<Record<string, ReadinessCheck>>;
   checkTimeoutMs: number;
 }
@@ -29,10 +30,12 @@ export interface OpsServer {
  */
 export async function startOpsServer(options: OpsServerOptions): Promise<OpsServer> {
   let draining = false;
+  const ask = () => runChecks(options.checks, options.checkTimeoutMs);
+  collectDependencyMetrics(options.registry, ask);
   const routes: Record<string, (res: ServerResponse) => Promise<void>> = {
     '/livez': async (res) => sendJson(res, 200, { status: 'alive' }),
     '/readyz': async (res) => {
-      const verdicts = await runChecks(options.checks, options.checkTimeoutMs);
+      const verdicts = await ask();
       const checks = draining ? { ...verdicts, shutdown: 'draining' } : verdicts;
       const ready = Object.values(checks).every((verdict) => verdict === 'ok');
       sendJson(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', checks });

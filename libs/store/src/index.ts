@@ -7,6 +7,7 @@ export { excessPrivileges, type Privileges, readPrivileges } from './queries/pri
 export {
   type ApiKeyFacts,
   type GateFacts,
+  type KeyOutlook,
   type PublishedKeyRow,
   type SignerQueries,
   type SigningKeyRow,

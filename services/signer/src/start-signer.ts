@@ -5,6 +5,8 @@ import { type Sinks, startApiServer } from '@ori/service-kit/server';
 import type { KekRing } from '@ori/store/sealing';
 import type { Express } from 'express';
 import { createIdentities } from './adapters/identities.ts';
+import { collectKeyOutlook } from './adapters/key-outlook-metrics.ts';
+import { watchNonces } from './adapters/nonces.ts';
 import { connectOutside, type Outside } from './adapters/outside.ts';
 import { readKekRing } from './adapters/read-kek-ring.ts';
 import { createSignerMetrics } from './adapters/signer-metrics.ts';
@@ -78,8 +80,10 @@ export async function startSigner(
     ring,
     home: { issuer, baseUrl },
     now,
-    onUnusable: (row, error) =>
-      log.error({ keyId: row.id, internId: row.internId, err: error }, 'signing key unusable'),
+    onUnusable(row, error) {
+      metrics.signingKeyUnusable();
+      log.error({ keyId: row.id, internId: row.internId, err: error }, 'signing key unusable');
+    },
   });
   const app = createSignerApp(
     {
@@ -90,7 +94,7 @@ export async function startSigner(
       gate: memory.gate,
       keys,
       turns: limiterTurns(outside.turns),
-      nonces: outside.nonces,
+      nonces: watchNonces(outside.nonces, metrics.nonceTaken),
       audit: outside.audit,
       publishedKeys: memory.publishedKeys,
       now,
@@ -98,7 +102,8 @@ export async function startSigner(
     metrics,
   );
 
-  const { redis } = outside;
+  const { redis, store } = outside;
+  collectKeyOutlook(metrics.http.registry, { outlook: (at) => store.keyOutlook(at), now });
   const ops = await startOpsServer({
     host: config.opsHost,
     port: config.opsPort,

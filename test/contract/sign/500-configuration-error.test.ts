@@ -42,6 +42,16 @@ test.each([
   await expectUnusable((await internWith(key)).internId);
 });
 
+test('a key that does not open is counted, once', async () => {
+  const counted = async () =>
+    Number(/^signer_signing_keys_unusable_total (\d+)$/m.exec((await world.page('/metrics')).text)?.[1]);
+  const before = await counted();
+  const { internId } = await internWith({ sealer: parseKekRing(generateKekRing()) });
+  await expectUnusable(internId);
+  await expectUnusable(internId);
+  expect(await counted()).toBe(before + 1);
+});
+
 test('an intern whose only key was retired', async () => {
   const { internId, keyId = '' } = await internWith({});
   await retireSigningKey(store, { keyId });

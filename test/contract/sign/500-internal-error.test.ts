@@ -66,4 +66,5 @@ test('a random source that repeats itself makes no second proof with its nonce',
   expect((await world.sign()).status).toBe(200);
   expectRefusal(await world.sign(), unavailable);
   expect(await world.auditLines()).toHaveLength(1);
+  expect((await world.page('/metrics')).text).toContain('signer_nonces_taken_total 3');
 });

@@ -6,6 +6,7 @@ import * as byok from './0004-byok.ts';
 import * as guardrails from './0005-guardrails.ts';
 import * as rowLevelSecurity from './0006-row-level-security.ts';
 import * as internsByStatus from './0007-interns-by-status.ts';
+import * as signingKeysByExpiry from './0008-signing-keys-by-expiry.ts';
 
 /** In order. A migration that was released is never changed; what changes the database is a new file here. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -16,4 +17,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0005-guardrails': guardrails,
   '0006-row-level-security': rowLevelSecurity,
   '0007-interns-by-status': internsByStatus,
+  '0008-signing-keys-by-expiry': signingKeysByExpiry,
 };

@@ -2,10 +2,12 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import type { ApiKeyKind } from '../schema.ts';
 import { type GateFacts, type GateQuestion, gateFacts } from './gate-facts.ts';
+import { type KeyOutlook, keyOutlook } from './key-outlook.ts';
 import { type Privileges, readPrivileges } from './privileges.ts';
 import { type PublishedKeyRow, publishedKeys, type SigningKeyRow, signingKeys } from './signing-keys.ts';
 
 export type { GateFacts, GateQuestion } from './gate-facts.ts';
+export type { KeyOutlook } from './key-outlook.ts';
 export type { PublishedKeyRow, SigningKeyRow } from './signing-keys.ts';
 
 /** All that tells API keys apart. A disabled key is to be treated as an unknown one. */
@@ -20,6 +22,7 @@ export interface SignerQueries {
   gateFacts(question: GateQuestion): Promise<GateFacts>;
   signingKeys(internId: string, options?: { readonly at?: number }): Promise<SigningKeyRow[]>;
   publishedKeys(internId: string, options: { readonly at: number }): Promise<PublishedKeyRow[]>;
+  keyOutlook(options: { readonly at: number }): Promise<KeyOutlook>;
   /** @param hash SHA-256 of the whole key, hex */
   apiKey(hash: string): Promise<ApiKeyFacts | undefined>;
   /** Succeeds when the database answers and was migrated. */
@@ -33,6 +36,7 @@ export function signerQueries(db: Database): SignerQueries {
     gateFacts: (question) => gateFacts(db, question),
     signingKeys: (internId, options) => signingKeys(db, internId, options),
     publishedKeys: (internId, options) => publishedKeys(db, internId, options),
+    keyOutlook: (options) => keyOutlook(db, options),
     apiKey: (hash) => apiKey(db, hash),
     ping: async () => {
       await sql`select enabled from switches where name = 'lifecycle_writes'`.execute(db.kysely);

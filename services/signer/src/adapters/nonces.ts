@@ -32,6 +32,18 @@ export function redisNonces(redis: RedisClient, keptSeconds: number): Nonces {
   };
 }
 
+/** The same nonces, telling of each that was drawn although it was reserved already. */
+export function watchNonces({ draw, reserve }: Nonces, onTaken: () => void): Nonces {
+  return {
+    draw,
+    async reserve(reservation) {
+      const reserved = await reserve(reservation);
+      if (!reserved) onTaken();
+      return reserved;
+    },
+  };
+}
+
 /** More nonces than this are not held; a standalone signer on one machine issues far fewer in a minute. */
 const MEMORY_NONCES_MAX = 1_000_000;
 

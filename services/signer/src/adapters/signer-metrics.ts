@@ -11,6 +11,9 @@ export interface SignerMetrics {
   refused(reason: string): void;
   dependencyFailed(dependency: Dependency): void;
   lookedUp(cache: CacheName, hit: boolean): void;
+  /** A nonce was drawn that is reserved already. */
+  nonceTaken(): void;
+  signingKeyUnusable(): void;
 }
 
 /** The signer's own metrics beside those of its HTTP server and process. Every series is there from the start. */
@@ -41,6 +44,16 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
     labelNames: ['cache', 'result'],
     registers,
   });
+  const taken = new Counter({
+    name: 'signer_nonces_taken_total',
+    help: 'Nonces drawn that were reserved already: any at all means that the random source repeats itself.',
+    registers,
+  });
+  const unusable = new Counter({
+    name: 'signer_signing_keys_unusable_total',
+    help: 'Rows of signing keys that did not open or are not what they say, each counted once.',
+    registers,
+  });
   for (const version of ['v1', 'v2']) proofs.inc({ version }, 0);
   for (const reason of reasons) refusals.inc({ reason }, 0);
   for (const dependency of ['redis', 'postgresql', 'issuer', 'audit']) failures.inc({ dependency }, 0);
@@ -53,5 +66,7 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
     refused: (reason) => refusals.inc({ reason }),
     dependencyFailed: (dependency) => failures.inc({ dependency }),
     lookedUp: (cache, hit) => lookups.inc({ cache, result: hit ? 'hit' : 'miss' }),
+    nonceTaken: () => taken.inc(),
+    signingKeyUnusable: () => unusable.inc(),
   };
 }

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRing, createScenario, HOME } from '../testing/scenario.ts';
+import { DIALECTS, openTestStore, type TestStore } from '../testing/stores.ts';
+import { addSigningKey, retireSigningKey } from './admin/signing-keys.ts';
+import { OUTLOOK_SECONDS } from './key-outlook.ts';
+import { type SignerQueries, signerQueries } from './signer.ts';
+
+const T = 1_789_000_000;
+const NOTHING = { expired: 0, nextExpiry: undefined };
+
+describe.each(DIALECTS)('the outlook on signing keys on %s, read as the signer', (dialect) => {
+  const sealer = createRing();
+  let store: TestStore;
+  let signer: SignerQueries;
+  beforeAll(async () => {
+    store = await openTestStore(dialect);
+    signer = signerQueries(store.as('ori_signer'));
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  /** Each case has its own month, so that the others' keys are out of sight. */
+  let months = 0;
+  const nextMonth = () => T + ++months * 4 * OUTLOOK_SECONDS;
+  const addKey = (internId: string, notBefore: number, expiresAt?: number) =>
+    addSigningKey(store.owner, {
+      ...{ internId, sealer, ...HOME, notBefore },
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    });
+
+  it('names the next end that nothing succeeds, and no longer once it has come', async () => {
+    const at = nextMonth();
+    const [soon, later] = [await createScenario(store.owner), await createScenario(store.owner)];
+    await addKey(soon.internId, at - 10, at + 100);
+    await addKey(later.internId, at - 10, at + 200);
+    expect(await signer.keyOutlook({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
+    expect(await signer.keyOutlook({ at: at + 99 })).toEqual({ expired: 0, nextExpiry: at + 100 });
+    expect(await signer.keyOutlook({ at: at + 100 })).toEqual({ expired: 1, nextExpiry: at + 200 });
+    expect(await signer.keyOutlook({ at: at + 200 })).toEqual({ expired: 2, nextExpiry: undefined });
+  });
+
+  it('sees no end where a successor is good by then, and one where it comes a second late', async () => {
+    const at = nextMonth();
+    const { internId } = await createScenario(store.owner);
+    await addKey(internId, at - 10, at + 100);
+    const late = await addKey(internId, at + 101);
+    expect(await signer.keyOutlook({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
+    await retireSigningKey(store.owner, { keyId: late.id });
+    await addKey(internId, at + 100);
+    expect(await signer.keyOutlook({ at })).toEqual(NOTHING);
+  });
+
+  it('takes no retired key for a successor', async () => {
+    const at = nextMonth();
+    const { internId } = await createScenario(store.owner);
+    await addKey(internId, at - 10, at + 100);
+    const { id } = await addKey(internId, at);
+    expect(await signer.keyOutlook({ at })).toEqual(NOTHING);
+    await retireSigningKey(store.owner, { keyId: id });
+    expect(await signer.keyOutlook({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
+  });
+
+  it('counts an intern once, however many of its keys have ended, and not after a new one is good', async () => {
+    const at = nextMonth();
+    const { internId } = await createScenario(store.owner);
+    await addKey(internId, at - 30, at - 20);
+    await addKey(internId, at - 15, at - 10);
+    expect(await signer.keyOutlook({ at })).toEqual({ expired: 1, nextExpiry: undefined });
+    await addKey(internId, at - 1);
+    expect(await signer.keyOutlook({ at })).toEqual(NOTHING);
+  });
+});

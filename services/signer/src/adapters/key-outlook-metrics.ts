@@ -1,0 +1,50 @@
+import type { KeyOutlook } from '@ori/store';
+import { Gauge, type Registry } from 'prom-client';
+
+/** How long an answer stands: keys end by the day, scrapes come by the second. */
+const REMEMBERED_MS = 60_000;
+
+export interface KeyOutlookOptions {
+  /** @throws when the database gives no answer */
+  readonly outlook: (options: { readonly at: number }) => Promise<KeyOutlook>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * When interns run out of signing keys, asked of the database at a scrape, at most once a minute. Without an answer
+ * both are NaN, which no alert takes for good or bad, until the next scrape asks again.
+ */
+export function collectKeyOutlook(registry: Registry, { outlook, now }: KeyOutlookOptions): void {
+  let known: { readonly until: number; readonly answer: Promise<KeyOutlook | undefined> } | undefined;
+
+  function read(): Promise<KeyOutlook | undefined> {
+    const at = now();
+    if (known !== undefined && at < known.until) return known.answer;
+    const answer = outlook({ at: Math.floor(at / 1000) }).catch(() => {
+      known = undefined;
+      return undefined;
+    });
+    known = { until: at + REMEMBERED_MS, answer };
+    return answer;
+  }
+
+  const registers = [registry];
+  new Gauge({
+    name: 'signer_signing_key_next_expiry_timestamp_seconds',
+    help: 'When the next intern will be without a signing key, in Unix seconds; +Inf: none within 30 days.',
+    registers,
+    async collect() {
+      const answer = await read();
+      this.set(answer === undefined ? Number.NaN : (answer.nextExpiry ?? Number.POSITIVE_INFINITY));
+    },
+  });
+  new Gauge({
+    name: 'signer_interns_without_signing_key',
+    help: 'Interns whose last signing key ended within the last 30 days.',
+    registers,
+    async collect() {
+      this.set((await read())?.expired ?? Number.NaN);
+    },
+  });
+}
