@@ -1,0 +1,139 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ConfigError, type Environment } from './config.ts';
+
+/** A service's program as it is started in production. */
+export interface HardenedProgram {
+  /** Upper case, as its environment names begin. */
+  readonly prefix: string;
+  /** The folder that holds `node_modules`, `libs` and `services`. */
+  readonly root: string;
+  /** The service's own folder under `services`. */
+  readonly service: string;
+  /** Of `<PREFIX>_…_FILE` names, those whose files are written; all others are read. */
+  readonly writes?: readonly string[];
+  /** Whether it has threads of its own. */
+  readonly workers?: boolean;
+}
+
+/** What Node is started with. */
+export interface HardenedCommand {
+  /** Node's flags, the main program, and the arguments given. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Flags that need no fact of the machine. */
+export const FIXED_FLAGS = [
+  '--permission',
+  '--no-addons',
+  '--disable-proto=delete',
+  '--disallow-code-generation-from-strings',
+  '--disable-sigusr1',
+  '--no-global-search-paths',
+] as const;
+
+/** What the process reads about itself: how many files it has open, and whether it may dump core. */
+const OWN_FACTS = ['/proc/self/fd', '/proc/self/limits'];
+
+/** Names under `NODE_` that change nothing of what the flags say. */
+const NODE_NAMES: ReadonlySet<string> = new Set([
+  'NODE_ENV',
+  'NODE_EXTRA_CA_CERTS',
+  'NODE_NO_WARNINGS',
+  'NODE_USE_ENV_PROXY',
+  'NODE_USE_SYSTEM_CA',
+  'NODE_VERSION',
+]);
+const NODE_OPTION =
+  /^--(max-(old|semi)-space-size=\d+|max-old-space-size-percentage=\d+|use-(bundled|openssl|system)-ca|dns-result-order=\w+)$/;
+
+/**
+ * The command line of a service under Node's permission model: it reads what is installed and the files that its
+ * environment names, writes the files in `writes`, and may start no process, thread (unless `workers`), addon, WASI
+ * module, inspector or code from strings. Node has no flag for the network: that is the deployment's to hold.
+ *
+ * @throws ConfigError for what would widen that: a folder or a pattern where a file is expected, a `NODE_…` name
+ */
+export function hardenedCommand(
+  program: HardenedProgram,
+  env: Environment,
+  words: readonly string[],
+): HardenedCommand {
+  const { prefix, root, service, writes = [], workers = false } = program;
+  const complaints = complaintsOfNode(env);
+  const read: string[] = [];
+  const written: string[] = [];
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || value === '' || !name.startsWith(`${prefix}_`)) continue;
+    if (name.endsWith('_FILE')) {
+      const path = resolve(value);
+      const complaint = complaintOfFile(name, path);
+      if (complaint) complaints.push(complaint);
+      else (writes.includes(name) ? written : read).push(path);
+    }
+  }
+  for (const [name, path] of certificatesOf(prefix, env)) {
+    const complaint = complaintOfFile(name, path);
+    if (complaint) complaints.push(complaint);
+    else read.push(path);
+  }
+  if (complaints.length > 0) throw new ConfigError(complaints);
+  const folders = ['node_modules', 'libs', `services/${service}`].map((folder) => join(root, folder, '*'));
+  return {
+    args: [
+      ...FIXED_FLAGS,
+      ...(workers ? ['--allow-worker'] : []),
+      ...[...folders, ...OWN_FACTS, ...read].map((path) => `--allow-fs-read=${path}`),
+      ...written.map((path) => `--allow-fs-write=${path}`),
+      join(root, 'services', service, 'src/main.ts'),
+      ...words,
+    ],
+    env: Object.fromEntries(
+      Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    ),
+  };
+}
+
+function complaintsOfNode(env: Environment): string[] {
+  const options = (env['NODE_OPTIONS'] ?? '').split(/\s+/).filter((word) => word !== '');
+  const names = Object.keys(env).filter(
+    (name) =>
+      name.startsWith('NODE_') && name !== 'NODE_OPTIONS' && !NODE_NAMES.has(name) && env[name] !== '',
+  );
+  return [
+    ...options
+      .filter((word) => !NODE_OPTION.test(word))
+      .map((word) => `NODE_OPTIONS: ${JSON.stringify(word.split('=')[0])} could weaken the hardened start`),
+    ...names.sort().map((name) => `${name}: could weaken the hardened start; unset it`),
+  ];
+}
+
+/** Node takes a star for a pattern, and a folder for everything below it. */
+function complaintOfFile(name: string, path: string): string | undefined {
+  if (path.includes('*')) return `${name}: expected a path without a star, got ${JSON.stringify(path)}`;
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    return `${name}: expected a file, and ${JSON.stringify(path)} is a folder`;
+  }
+  return undefined;
+}
+
+/** The certificate files that a PostgreSQL address names. An address that is none is complained of elsewhere. */
+function certificatesOf(prefix: string, env: Environment): [name: string, path: string][] {
+  const name = `${prefix}_DATABASE_URL`;
+  const given = env[name] || textOf(env[`${name}_FILE`]);
+  if (given === undefined || !URL.canParse(given)) return [];
+  const { searchParams } = new URL(given);
+  return ['sslrootcert', 'sslcert', 'sslkey'].flatMap((key): [string, string][] => {
+    const path = searchParams.get(key);
+    return path === null || path === '' ? [] : [[`${name} (${key})`, resolve(path)]];
+  });
+}
+
+function textOf(path: string | undefined): string | undefined {
+  try {
+    return path ? readFileSync(path, 'utf8').trim() : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs';
+import { ConfigError } from './config.ts';
+import { coreFileLimit } from './core-file-limit.ts';
+import { type HardenedProgram, hardenedCommand } from './hardened-command.ts';
+
+/** As of a service whose configuration is not usable. */
+const EXIT_CONFIGURATION = 2;
+
+/** Sets limits of a process and becomes the program named; part of every Debian, absent from the smallest images. */
+const PRLIMIT = '/usr/bin/prlimit';
+
+/**
+ * Becomes the hardened service: the same process, by `execve`, so that signals and the exit code are its own and no shell
+ * is needed. New files are for this user alone; core dumps are turned off where they are on and the system has `prlimit`.
+ */
+export function startHardened(process: NodeJS.Process, program: HardenedProgram): void {
+  try {
+    const { args, env } = hardenedCommand(program, process.env, process.argv.slice(2));
+    const command = [...withoutCoreDumps(), process.execPath, ...args];
+    process.umask(0o077);
+    process.execve?.(command[0] as string, command, env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = EXIT_CONFIGURATION;
+  }
+}
+
+function withoutCoreDumps(): string[] {
+  const dumps = coreFileLimit() !== '0';
+  return dumps && existsSync(PRLIMIT) ? [PRLIMIT, '--core=0', '--'] : [];
+}
