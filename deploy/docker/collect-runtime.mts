@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+
+/**
+ * Collects into a folder all that Node needs to run: the program, the shared libraries that it names, and the three
+ * files by which the C library knows the user and where to look for host names.
+ */
+function collectRuntime(folder: string): void {
+  const node = process.execPath;
+  copy(node, join(folder, 'usr/local/bin/node'));
+  const libraries = execFileSync('ldd', [node], { encoding: 'utf8' });
+  for (const [, path = ''] of libraries.matchAll(/(?:=> |^\s*)(\/\S+) \(0x/gm)) copy(path, join(folder, path));
+  write(join(folder, 'etc/passwd'), 'ori:x:65532:65532::/nonexistent:/nonexistent\n');
+  write(join(folder, 'etc/group'), 'ori:x:65532:\n');
+  write(join(folder, 'etc/nsswitch.conf'), 'hosts: files dns\n');
+}
+
+function copy(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  copyFileSync(from, to);
+  chmodSync(to, 0o755);
+}
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text, { mode: 0o644 });
+}
+
+const [folder] = process.argv.slice(2);
+if (folder === undefined) throw new Error('usage: node collect-runtime.mts FOLDER');
+collectRuntime(folder);
