@@ -33,6 +33,9 @@ export const FIXED_FLAGS = [
   '--no-global-search-paths',
 ] as const;
 
+/** A thread inherits the permissions, unless the code that starts it says otherwise: hence Node's warning at every start. */
+const WORKER_FLAGS = ['--allow-worker', '--disable-warning=PERM0006'];
+
 /** What the process reads about itself: how many files it has open, and whether it may dump core. */
 const OWN_FACTS = ['/proc/self/fd', '/proc/self/limits'];
 
@@ -79,11 +82,11 @@ export function hardenedCommand(
     else read.push(path);
   }
   if (complaints.length > 0) throw new ConfigError(complaints);
-  const folders = ['node_modules', 'libs', `services/${service}`].map((folder) => join(root, folder, '*'));
+  const folders = ['node_modules', 'libs', 'services'].map((folder) => join(root, folder, '*'));
   return {
     args: [
       ...FIXED_FLAGS,
-      ...(workers ? ['--allow-worker'] : []),
+      ...(workers ? WORKER_FLAGS : []),
       ...[...folders, ...OWN_FACTS, ...read].map((path) => `--allow-fs-read=${path}`),
       ...written.map((path) => `--allow-fs-write=${path}`),
       join(root, 'services', service, 'src/main.ts'),
