@@ -23,11 +23,25 @@ export const SERVICE_SPEC = {
     doc: 'Time for a whole request, from its first byte to the answer',
     unit: 'ms',
   }),
+  shutdownDrainMs: integer({
+    min: 0,
+    max: 60_000,
+    default: 0,
+    doc: 'How long `/readyz` is 503 after SIGTERM before connections are refused: until who asks for it has noticed',
+    unit: 'ms',
+  }),
+  shutdownIdleMs: integer({
+    min: 0,
+    max: 60_000,
+    default: 2000,
+    doc: 'How long idle connections stay after that: longer than a gateway keeps them',
+    unit: 'ms',
+  }),
   shutdownGraceMs: integer({
     min: 0,
     max: 60_000,
     default: 10_000,
-    doc: 'How long requests under way may take to end after SIGTERM',
+    doc: 'How long requests under way may take to end after that',
     unit: 'ms',
   }),
   trustGateway: flag({

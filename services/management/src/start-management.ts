@@ -4,6 +4,7 @@ import { createLogger, type Logger } from '@ori/service-kit/log';
 import { createMetrics } from '@ori/service-kit/metrics';
 import { startOpsServer } from '@ori/service-kit/ops';
 import { type Sinks, startApiServer } from '@ori/service-kit/server';
+import { stopService } from '@ori/service-kit/stop-service';
 import { type ManagementQueries, managementQueries, openPostgres } from '@ori/store';
 import type { KekRing } from '@ori/store/sealing';
 import { createCallers } from './adapters/callers.ts';
@@ -106,8 +107,7 @@ export async function startManagement(
     app,
     sinks: { log, metrics },
     async stop() {
-      ops.drain();
-      await api.stop({ graceMs: config.shutdownGraceMs });
+      await stopService({ ops, api }, config);
       await owned.disposeAsync();
     },
   };

@@ -2,6 +2,7 @@ import { openIdentity } from '@ori/identity';
 import { createLogger, type Logger } from '@ori/service-kit/log';
 import { startOpsServer } from '@ori/service-kit/ops';
 import { type Sinks, startApiServer } from '@ori/service-kit/server';
+import { stopService } from '@ori/service-kit/stop-service';
 import type { KekRing } from '@ori/store/sealing';
 import type { Express } from 'express';
 import { createIdentities } from './adapters/identities.ts';
@@ -129,8 +130,7 @@ export async function startSigner(
     sinks: { log, metrics: metrics.http },
     reopenAudit: outside.audit.reopen,
     async stop() {
-      ops.drain();
-      await api.stop({ graceMs: config.shutdownGraceMs });
+      await stopService({ ops, api }, config);
       await owned.disposeAsync();
     },
   };

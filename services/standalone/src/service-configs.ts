@@ -36,6 +36,8 @@ function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
     issuerAllowPlainHttp: false,
     databasePoolMax: 10,
     deadlineMs: DEADLINE_MS,
+    shutdownDrainMs: 0,
+    shutdownIdleMs: 0,
     shutdownGraceMs: 1000,
     trustGateway: false,
     logLevel: 'info',
