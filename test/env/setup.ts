@@ -3,10 +3,13 @@ import { existsSync } from 'node:fs';
 import { dockerEngineInSight } from './containers.ts';
 import { findPostgres } from './postgres-binaries.ts';
 import { findProgram } from './room.ts';
+import { setUpPrometheus } from './setup-prometheus.ts';
 
 /** `npm run setup`: brings what the tests need, and says in plain sentences what it found or did. */
 function main(): number {
-  return setUpRedis() && setUpPostgres() ? 0 : 1;
+  const { failed, sentence } = setUpPrometheus();
+  const prometheus = failed ? complain(sentence) : say(sentence);
+  return setUpRedis() && setUpPostgres() && prometheus ? 0 : 1;
 }
 
 function setUpRedis(): boolean {

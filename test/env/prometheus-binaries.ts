@@ -1,0 +1,21 @@
+import { join } from 'node:path';
+import { findProgram } from './room.ts';
+
+/** The programs of Prometheus, from one and the same folder where they come from `npm run setup`. */
+export interface PrometheusBinaries {
+  readonly prometheus: string;
+  readonly promtool: string;
+}
+
+/** Where `npm run setup` unpacks Debian's package: it brings a system service that nobody here wants. */
+export const PROMETHEUS_FOLDER = join(import.meta.dirname, '../../node_modules/.cache/ori-prometheus');
+
+/** Why tests are skipped that need them. */
+export const NO_PROMETHEUS =
+  'there is no Prometheus here: `npm run setup` brings it on Debian, elsewhere install `prometheus` and `promtool`';
+
+export function findPrometheus(): PrometheusBinaries | undefined {
+  const folder = [join(PROMETHEUS_FOLDER, 'usr/bin')];
+  const [prometheus, promtool] = [findProgram('prometheus', folder), findProgram('promtool', folder)];
+  return prometheus && promtool ? { prometheus, promtool } : undefined;
+}

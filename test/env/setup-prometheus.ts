@@ -1,0 +1,53 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findPrometheus, PROMETHEUS_FOLDER } from './prometheus-binaries.ts';
+
+/** What came of it, in a sentence; `failed` where it should have worked. */
+export interface SetUp {
+  readonly failed: boolean;
+  readonly sentence: string;
+}
+
+/**
+ * Unpacks Debian's package of Prometheus into the checkout instead of installing it: no system service, none of the
+ * packages of its web page, and no need to be root where the package lists are there.
+ */
+export function setUpPrometheus(): SetUp {
+  const found = findPrometheus();
+  if (found) return { failed: false, sentence: `Prometheus: ${found.prometheus} is there; nothing to do.` };
+  if (!existsSync('/etc/debian_version')) {
+    return {
+      failed: false,
+      sentence: 'Prometheus: none here; tests that need it are skipped. Install `prometheus` and `promtool`.',
+    };
+  }
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) run('apt-get', ['update', '-qq']);
+  const folder = mkdtempSync(join(tmpdir(), 'ori-prometheus-'));
+  try {
+    run('apt-get', ['download', '-qq', 'prometheus'], folder);
+    const [file] = readdirSync(folder).filter((name) => name.endsWith('.deb'));
+    if (file !== undefined) {
+      mkdirSync(PROMETHEUS_FOLDER, { recursive: true });
+      run('dpkg-deb', ['-x', join(folder, file), PROMETHEUS_FOLDER]);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  const unpacked = findPrometheus();
+  return unpacked
+    ? { failed: false, sentence: `Prometheus: unpacked ${unpacked.prometheus} from Debian's package.` }
+    : {
+        failed: isRoot,
+        sentence:
+          'Prometheus: apt-get could not bring it, its own words are above; tests that need it are skipped.',
+      };
+}
+
+function run(program: string, words: readonly string[], cwd?: string): void {
+  // As root apt wants another user to write the file, who may not enter the folder, and says so; it works all the same.
+  const quiet = program === 'apt-get' && words[0] === 'download' ? ['-o', 'APT::Sandbox::User=root'] : [];
+  spawnSync(program, [...words, ...quiet], { stdio: ['ignore', 'ignore', 'inherit'], cwd });
+}
