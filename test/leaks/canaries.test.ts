@@ -83,7 +83,7 @@ test('a start that fails names what is wrong, not what it holds', async () => {
   };
   places['start, broken environment'] = await startOnce({ ...world.environment, ...broken });
   const kek = join(dirname(world.environment['SIGNER_KEK_FILE'] ?? ''), 'broken.json');
-  await writeFile(kek, `{"keys":[{"kty":"oct","k":"${plant('kekText')}"`);
+  await writeFile(kek, `{"keys":[{"kty":"oct","k":"${plant('kekText')}"`, { mode: 0o600 });
   places['start, broken KEK file'] = await startOnce({ ...world.environment, SIGNER_KEK_FILE: kek });
   places['start, occupied port'] = await startOnce(world.environment);
   for (const output of Object.entries(places).filter(([place]) => place.startsWith('start'))) {

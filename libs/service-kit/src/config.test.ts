@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, expectTypeOf, it } from 'vitest';
@@ -21,9 +21,10 @@ import type { Secret } from './secret.ts';
 const folder = mkdtempSync(join(tmpdir(), 'ori-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function file(content: string): string {
+function file(content: string, mode = 0o600): string {
   const name = join(folder, `${Math.random()}`);
   writeFileSync(name, content);
+  chmodSync(name, mode);
   return name;
 }
 
@@ -174,6 +175,32 @@ describe('a secret', () => {
     expect(complaints(spec, { SIGNER_DSN_FILE: folder })).toEqual([
       `SIGNER_DSN_FILE: cannot read "${folder}" (EISDIR)`,
     ]);
+  });
+
+  it.each([0o600, 0o400, 0o440, 0o640])('is taken from a file of mode %o', (mode) => {
+    expect(complaints(spec, { SIGNER_DSN_FILE: file('canary', mode) })).toEqual([]);
+  });
+
+  it.each([0o644, 0o604, 0o602, 0o444, 0o666, 0o601])(
+    'in a file that others may open (%o) is a complaint',
+    (mode) => {
+      const open = file('canary', mode);
+      expect(complaints(spec, { SIGNER_DSN_FILE: open })).toEqual([
+        `SIGNER_DSN_FILE: "${open}" is a secret that everyone on this machine may open (mode 0${mode.toString(8)}): ` +
+          'chmod 0600, or 0440 where a group reads it',
+      ]);
+    },
+  );
+
+  it('in a file that its group may write is a complaint', () => {
+    const [complaint] = complaints(spec, { SIGNER_DSN_FILE: file('canary', 0o660) });
+    expect(complaint).toContain('its group may write (mode 0660)');
+  });
+
+  it('behind a link is judged by the file that the link leads to', () => {
+    const link = join(folder, 'link');
+    symlinkSync(file('canary', 0o644), link);
+    expect(complaints(spec, { SIGNER_DSN_FILE: link })).toHaveLength(1);
   });
 
   it('that is not acceptable is a complaint which does not print it', () => {

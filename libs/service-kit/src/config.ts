@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { nearest } from './edit-distance.ts';
 import type { Field } from './fields.ts';
 import { Secret } from './secret.ts';
+import { readSecretFile, SecretFileError } from './secret-file.ts';
 
 export { choice, type Field, flag, integer, list, path, text, url } from './fields.ts';
 
@@ -94,16 +94,16 @@ function readField(name: string, field: Field<unknown>, env: Environment): unkno
 function secretText(name: string, given: string | undefined, file: string | undefined): string | undefined {
   if (file === undefined) return given;
   if (given !== undefined) throw new Complaint(`${name} and ${name}_FILE: set one of them, not both`);
-  return readSecretFile(`${name}_FILE`, file);
+  return secretOf(`${name}_FILE`, file);
 }
 
-function readSecretFile(name: string, file: string): string {
+function secretOf(name: string, file: string): string {
   let content: string;
   try {
-    content = readFileSync(file, 'utf8');
+    content = readSecretFile(file);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new Complaint(`${name}: cannot read ${JSON.stringify(file)} (${code})`);
+    if (!(error instanceof SecretFileError)) throw error;
+    throw new Complaint(`${name}: ${error.message}`);
   }
   const value = content.replace(/\r?\n$/, '');
   if (value === '') throw new Complaint(`${name}: ${JSON.stringify(file)} is empty`);

@@ -1,15 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { ConfigError } from '@ori/service-kit/config';
+import { readSecretFile, SecretFileError } from '@ori/service-kit/secret-file';
 import { type KekRing, parseKekRing, SealingError } from '@ori/store/sealing';
 
 /** Reads the ring of key-encryption keys. @throws ConfigError under the variable's name, which quotes nothing of the file */
 export function readKekRing(path: string, variable = 'MANAGEMENT_KEK_FILE'): KekRing {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readSecretFile(path);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new ConfigError([`${variable}: cannot read ${JSON.stringify(path)} (${code})`]);
+    if (!(error instanceof SecretFileError)) throw error;
+    throw new ConfigError([`${variable}: ${error.message}`]);
   }
   try {
     return parseKekRing(text);

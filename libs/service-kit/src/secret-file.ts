@@ -1,0 +1,45 @@
+import { closeSync, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+
+/** What must not be set: any right of others, and the group's right to write. */
+const TOO_OPEN = 0o027;
+
+/** Why a file of a secret is not taken, in the operator's words; nothing of its content is quoted. */
+export class SecretFileError extends Error {}
+
+/**
+ * The text of a file that holds a secret. A regular file must be closed to others: whoever may read it has the secret,
+ * whoever may write it decides it. The group may read, as mounted secrets need it.
+ *
+ * @throws SecretFileError
+ */
+export function readSecretFile(path: string): string {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  try {
+    requireClosed(path, fstatSync(file));
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw error instanceof SecretFileError ? error : unreadable(path, error);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function requireClosed(path: string, stats: Stats): void {
+  // A pipe or a device has no content that lies about, and Windows has no such mode.
+  if (!stats.isFile() || process.platform === 'win32' || (stats.mode & TOO_OPEN) === 0) return;
+  const mode = (stats.mode & 0o777).toString(8).padStart(4, '0');
+  const who = (stats.mode & 0o007) === 0 ? 'its group may write' : 'everyone on this machine may open';
+  throw new SecretFileError(
+    `${JSON.stringify(path)} is a secret that ${who} (mode ${mode}): chmod 0600, or 0440 where a group reads it`,
+  );
+}
+
+function unreadable(path: string, error: unknown): SecretFileError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  return new SecretFileError(`cannot read ${JSON.stringify(path)} (${code})`);
+}
