@@ -3,18 +3,26 @@ import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 
+/** What turns core dumps off before a service starts. */
+const PRLIMIT = '/usr/bin/prlimit';
+
 /**
- * Collects into a folder all that Node needs to run: the program, the shared libraries that it names, and the three
- * files by which the C library knows the user and where to look for host names.
+ * Collects into a folder all that a service needs to run: Node, `prlimit`, the shared libraries that the two name, and the
+ * three files by which the C library knows the user and where to look for host names.
  */
 function collectRuntime(folder: string): void {
-  const node = process.execPath;
-  copy(node, join(folder, 'usr/local/bin/node'));
-  const libraries = execFileSync('ldd', [node], { encoding: 'utf8' });
-  for (const [, path = ''] of libraries.matchAll(/(?:=> |^\s*)(\/\S+) \(0x/gm)) copy(path, join(folder, path));
+  collectProgram(process.execPath, folder, '/usr/local/bin/node');
+  collectProgram(PRLIMIT, folder, PRLIMIT);
   write(join(folder, 'etc/passwd'), 'ori:x:65532:65532::/nonexistent:/nonexistent\n');
   write(join(folder, 'etc/group'), 'ori:x:65532:\n');
   write(join(folder, 'etc/nsswitch.conf'), 'hosts: files dns\n');
+}
+
+function collectProgram(program: string, folder: string, place: string): void {
+  copy(program, join(folder, place));
+  const libraries = execFileSync('ldd', [program], { encoding: 'utf8' });
+  for (const [, path = ''] of libraries.matchAll(/(?:=> |^\s*)(\/\S+) \(0x/gm))
+    copy(path, join(folder, path));
 }
 
 function copy(from: string, to: string): void {
