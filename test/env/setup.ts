@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dockerEngineInSight } from './containers.ts';
 import { findPostgres } from './postgres-binaries.ts';
 import { findProgram } from './room.ts';
@@ -16,7 +16,7 @@ function setUpRedis(): boolean {
   if (process.env['TEST_REDIS_URL']) return say('Redis: TEST_REDIS_URL is set; nothing to do.');
   const found = findProgram('redis-server');
   if (found) return say(`Redis: ${found} is there; nothing to do.`);
-  if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) return installRedis();
+  if (mayInstall()) return install('Redis', 'redis-server');
   if (dockerEngineInSight()) {
     return say('Redis: there is no redis-server here; the tests will ask the Docker engine for one.');
   }
@@ -25,14 +25,41 @@ function setUpRedis(): boolean {
   );
 }
 
-function installRedis(): boolean {
-  const installed =
-    apt(['update', '-qq']) && apt(['install', '-y', '-qq', '--no-install-recommends', 'redis-server']);
-  const found = findProgram('redis-server');
+/** Tests that need nginx are skipped without it, so its absence is no failure. */
+function setUpNginx(): boolean {
+  const found = findProgram('nginx', ['/usr/sbin', '/usr/local/sbin']);
+  if (found) return say(`nginx: ${found} is there; nothing to do.`);
+  if (mayInstall()) return install('nginx', 'nginx');
+  return say(
+    'nginx: there is none here, and the tests of the gateway will be skipped. Install it (Debian and Ubuntu: `sudo apt-get install nginx`).',
+  );
+}
+
+function mayInstall(): boolean {
+  return process.getuid?.() === 0 && existsSync('/etc/debian_version');
+}
+
+/** Brings a Debian package whose program has the same name, and leaves no server of it running. */
+function install(title: string, name: string): boolean {
+  const words = ['install', '-y', '-qq', '--no-install-recommends', name];
+  const installed = withoutStarting(() => apt(['update', '-qq']) && apt(words));
+  const found = findProgram(name, ['/usr/sbin']);
   if (!installed || !found) {
-    return complain('Redis: apt-get could not install redis-server; its own words are above.');
+    return complain(`${title}: apt-get could not install ${name}; its own words are above.`);
   }
-  return say(`Redis: installed ${found} by apt-get.`);
+  return say(`${title}: installed ${found} by apt-get.`);
+}
+
+/** A package's scripts ask /usr/sbin/policy-rc.d before they start a service; 101 forbids it. */
+function withoutStarting(act: () => boolean): boolean {
+  const policy = '/usr/sbin/policy-rc.d';
+  if (existsSync(policy)) return act();
+  writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  try {
+    return act();
+  } finally {
+    rmSync(policy);
+  }
 }
 
 function apt(words: readonly string[]): boolean {

@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, openSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { basename, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { makeCertificate } from '../e2e/cli-certificate.ts';
+import { freePort } from './ports.ts';
+import { findProgram, openRoom } from './room.ts';
+
+const SHIPPED = join(import.meta.dirname, '../../deploy/gateway');
+
+/** Undefined where there is no nginx: then tests of the gateway are skipped, and say so. */
+export const NGINX = findProgram('nginx', ['/usr/sbin', '/usr/local/sbin']);
+if (NGINX === undefined) {
+  console.warn(
+    'No nginx on this machine: everything behind the gateway is skipped. `npm run setup` brings it.',
+  );
+}
+
+/** A real nginx in a folder of its own, on free ports of loopback. */
+export interface Gateway extends AsyncDisposable {
+  /** Over plain HTTP. */
+  readonly url: string;
+  readonly port: number;
+  /** Over TLS, HTTP/2 too, for the host name `localhost`. */
+  readonly secureUrl: string;
+  readonly securePort: number;
+  /** PEM: what a client must trust. */
+  readonly certificate: string;
+  /** Holds `conf`, with the shipped files and `site`, `logs` and `run`. */
+  readonly folder: string;
+  accessLog(): Promise<string>;
+  errorLog(): Promise<string>;
+  /** Reads the configuration again; resolves when only new workers take connections. */
+  reload(): Promise<void>;
+}
+
+export interface GatewayOptions {
+  /** Addresses such as `127.0.0.1:8081`. */
+  readonly signers: readonly string[];
+  readonly management: readonly string[];
+  /** Of one address. Default: as good as unlimited. */
+  readonly requestsPerSecond?: number;
+  readonly regionalHosts?: readonly string[];
+}
+
+/** The shipped gateway of the services. */
+export function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { signers, management, requestsPerSecond = 1_000_000, regionalHosts = [] } = options;
+  return startNginx(join(SHIPPED, 'nginx.conf'), {
+    'signers.conf': members(signers),
+    'management.conf': members(management),
+    'limits.conf': `limit_req_zone $binary_remote_addr zone=per_address:10m rate=${requestsPerSecond}r/s;\n`,
+    'regional-hosts.conf': regionalHosts.map((host) => `${host} 1;\n`).join(''),
+  });
+}
+
+/** The shipped gateway of a daemon, or another configuration with the same facts of the site. */
+export function startDaemonGateway(options: {
+  readonly daemons: readonly string[];
+  readonly configuration?: string;
+}): Promise<Gateway> {
+  const { daemons, configuration = join(SHIPPED, 'daemon.conf') } = options;
+  return startNginx(configuration, { 'daemons.conf': members(daemons) });
+}
+
+/** Each address once, watched, and once more as the last resort: as in the site example. */
+function members(addresses: readonly string[]): string {
+  return [
+    ...addresses.map((address) => `server ${address} max_fails=1 fail_timeout=1s;\n`),
+    ...addresses.map((address) => `server ${address} backup max_fails=0;\n`),
+  ].join('');
+}
+
+async function startNginx(configuration: string, site: Readonly<Record<string, string>>): Promise<Gateway> {
+  if (NGINX === undefined) throw new Error('no nginx on this machine: `npm run setup` brings it');
+  await using stack = new AsyncDisposableStack();
+  const room = stack.use(await openRoom('ori-gateway'));
+  const [port, securePort] = await Promise.all([freePort(), freePort()]);
+  const { cert, key } = makeCertificate();
+  const folder = room.directory;
+  const conf = join(folder, 'conf');
+  for (const name of ['conf', 'conf/site', 'logs', 'run']) mkdirSync(join(folder, name));
+  for (const name of readdirSync(SHIPPED).filter((file) => file.endsWith('.conf'))) {
+    symlinkSync(join(SHIPPED, name), join(conf, name));
+  }
+  const entry = join(conf, basename(configuration));
+  if (!configuration.startsWith(SHIPPED)) copyFileSync(configuration, entry);
+  const listen = `
+    listen 127.0.0.1:${port};
+    listen 127.0.0.1:${securePort} ssl http2;
+    server_name localhost;
+    ssl_certificate site/cert.pem;
+    ssl_certificate_key site/key.pem;
+  `;
+  const files = { ...site, 'listen.conf': listen, 'cert.pem': cert, 'key.pem': key };
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(conf, 'site', name), text, { mode: 0o600 });
+  }
+  const output = openSync(join(folder, 'logs/output.log'), 'a');
+  const child = spawn(NGINX, ['-p', `${folder}/`, '-c', entry], {
+    cwd: folder,
+    stdio: ['ignore', output, output],
+    detached: true,
+  });
+  room.admit(child, 'TERM');
+  const errorLog = () => readFile(join(folder, 'logs/error.log'), 'utf8').catch(() => '');
+  await listening(child, port, () => readFile(join(folder, 'logs/output.log'), 'utf8'));
+  child.unref();
+  const owned = stack.move();
+  return {
+    ...{ port, securePort, folder, errorLog, certificate: cert },
+    url: `http://127.0.0.1:${port}`,
+    secureUrl: `https://localhost:${securePort}`,
+    accessLog: () => readFile(join(folder, 'logs/access.log'), 'utf8'),
+    async reload() {
+      const reloads = async () =>
+        (await errorLog()).match(/\[notice\].*: start worker processes/g)?.length ?? 0;
+      const before = await reloads();
+      child.kill('SIGHUP');
+      while ((await reloads()) === before) await pause(20);
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Resolves when connections are taken; rejects with nginx's last words when it ends before. */
+async function listening(child: ChildProcess, port: number, lastWords: () => Promise<string>): Promise<void> {
+  let ended = false;
+  child.once('exit', () => {
+    ended = true;
+  });
+  for (;;) {
+    if (ended) throw new Error(`nginx ended before it was ready:\n${await lastWords()}`);
+    const socket = connect(port, '127.0.0.1');
+    const isOpen = await new Promise((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    });
+    socket.destroy();
+    if (isOpen) return;
+    await pause(20);
+  }
+}
