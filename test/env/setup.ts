@@ -9,7 +9,7 @@ import { setUpPrometheus } from './setup-prometheus.ts';
 function main(): number {
   const { failed, sentence } = setUpPrometheus();
   const prometheus = failed ? complain(sentence) : say(sentence);
-  return setUpRedis() && setUpPostgres() && prometheus ? 0 : 1;
+  return setUpRedis() && setUpPostgres() && setUpNginx() && prometheus ? 0 : 1;
 }
 
 function setUpRedis(): boolean {
