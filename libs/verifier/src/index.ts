@@ -5,6 +5,7 @@ export {
   type MemoryReplayStoreOptions,
   memoryReplayStore,
 } from './memory-replay-store.ts';
+export { PROOF_OUTCOMES, type ProofOutcome } from './outcome.ts';
 export type { VerifierOptions } from './policy.ts';
 export { type Refusal, toRefusal } from './refusal.ts';
 export { createRemoteKeySet, type RemoteKeySet, type RemoteKeySetOptions } from './remote-key-set.ts';

@@ -1,5 +1,6 @@
 import { isInternId } from '@ori/proof';
 import type { KeySet } from './key-set.ts';
+import type { ProofOutcome } from './outcome.ts';
 import type { ReplayPolicy, ReplayStore } from './replay-store.ts';
 
 export interface VerifierOptions {
@@ -17,6 +18,8 @@ export interface VerifierOptions {
   acceptV1?: boolean | undefined;
   /** The one media type accepted; `application/json` by default. A proof does not sign it, so it may not vary. */
   contentType?: string | undefined;
+  /** Told once what became of each proof that was judged, for counting. It can change no verdict; what it throws is dropped. */
+  onOutcome?: ((outcome: ProofOutcome) => void) | undefined;
   /** Unix time in milliseconds; `Date.now` by default. */
   now?: (() => number) | undefined;
 }
@@ -26,6 +29,7 @@ export interface Policy extends ReplayPolicy {
   readonly keys: KeySet;
   readonly replay: ReplayStore;
   readonly contentType: string;
+  readonly onOutcome: ((outcome: ProofOutcome) => void) | undefined;
   readonly now: () => number;
 }
 
@@ -37,6 +41,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof VerifierOptions>([
   'clockToleranceSeconds',
   'acceptV1',
   'contentType',
+  'onOutcome',
   'now',
 ]);
 const MEDIA_TYPE = /^[a-z0-9!#$%&'*+.^_`|~-]+\/[a-z0-9!#$%&'*+.^_`|~-]+$/;
@@ -48,7 +53,7 @@ export function requirePolicy(options: VerifierOptions): Policy {
   for (const name of Object.keys(options)) {
     if (!OPTION_NAMES.has(name)) throw new TypeError(`createVerifier: unknown option ${name}`);
   }
-  const { internId, keys, replay, acceptV1 = false, now = Date.now } = options;
+  const { internId, keys, replay, acceptV1 = false, onOutcome, now = Date.now } = options;
   const contentType = options.contentType ?? 'application/json';
   if (typeof internId !== 'string' || !isInternId(internId)) {
     throw new TypeError('internId: expected 1 to 128 characters of A-Z a-z 0-9 _ -');
@@ -56,6 +61,9 @@ export function requirePolicy(options: VerifierOptions): Policy {
   if (typeof keys?.current !== 'function') throw new TypeError('keys: expected a key set');
   if (typeof replay?.spend !== 'function') throw new TypeError('replay: expected a replay store');
   if (typeof acceptV1 !== 'boolean') throw new TypeError('acceptV1: expected true or false');
+  if (onOutcome !== undefined && typeof onOutcome !== 'function') {
+    throw new TypeError('onOutcome: expected a function');
+  }
   if (typeof now !== 'function') throw new TypeError('now: expected a function');
   if (typeof contentType !== 'string' || !MEDIA_TYPE.test(contentType)) {
     throw new TypeError('contentType: expected a media type in lower case, without parameters');
@@ -66,6 +74,7 @@ export function requirePolicy(options: VerifierOptions): Policy {
     replay,
     acceptV1,
     contentType,
+    onOutcome,
     now,
     maxAgeSeconds: requireSeconds('maxAgeSeconds', options.maxAgeSeconds ?? 60, 1, 600),
     clockToleranceSeconds: requireSeconds('clockToleranceSeconds', options.clockToleranceSeconds ?? 2, 0, 60),

@@ -36,6 +36,8 @@ const SENTENCES = {
   replay_store_full: [503, 'The proof cannot be judged now: the replay store is full.'],
 } as const satisfies Record<Code, readonly [status: 401 | 413 | 503, sentence: string]>;
 
+export const REFUSAL_CODES = Object.keys(SENTENCES) as readonly Code[];
+
 /** The answer to a request whose verification threw; undefined for what is neither ProofError nor UnavailableError. */
 export function toRefusal(error: unknown): Refusal | undefined {
   if (!(error instanceof ProofError || error instanceof UnavailableError)) return undefined;

@@ -7,6 +7,7 @@ import {
   signingInputV1,
 } from '@ori/proof';
 import { type Claim, requireSignature, toClaim } from './claim.ts';
+import { tellOutcomes } from './outcome.ts';
 import { requirePolicy, type VerifierOptions } from './policy.ts';
 import { STREAM_SECONDS_MAX } from './replay-store.ts';
 import {
@@ -55,6 +56,7 @@ export interface Verifier {
 export function createVerifier(options: VerifierOptions): Verifier {
   const policy = requirePolicy(options);
   const { internId, keys, replay, now } = policy;
+  const outcomes = tellOutcomes(policy.onOutcome);
   replay.attach?.(policy);
 
   function judge(request: RequestHead): Judged {
@@ -79,12 +81,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
     async verify(request) {
       requireHead(request);
       requireBytes(request.body, 'body');
-      return settle(judge(request), sha256Hex(request.body));
+      return outcomes.of(async () => settle(judge(request), sha256Hex(request.body)));
     },
 
     begin(request) {
       requireHead(request);
-      const judged = judge(request);
+      const judged = outcomes.ofHead(() => judge(request));
       const digest = createBodyDigest();
       let finished = false;
       const requireOpen = (): void => {
@@ -99,7 +101,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         async finish() {
           requireOpen();
           finished = true;
-          return settle(judged, digest.hex());
+          return outcomes.of(() => settle(judged, digest.hex()));
         },
       };
     },
