@@ -38,13 +38,13 @@ export async function hostInProcess(
   return { pid: undefined, output, start, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** The signer as an operator starts it: a process with an environment and nothing else. */
+/** The signer as an operator starts it: hardened, a process with an environment and nothing else. */
 export async function hostAsProcess(environment: SignerEnvironment, room: Room): Promise<SignerHost> {
   const output: string[] = [];
   const server = new ServerProcess({
     room,
     program: process.execPath,
-    arguments: [join(import.meta.dirname, '../../services/signer/src/main.ts')],
+    arguments: [join(import.meta.dirname, '../../services/signer/bin/ori-signer.js')],
     ready: /"msg":"listening"/,
     farewell: 'KILL',
     environment,

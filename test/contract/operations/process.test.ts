@@ -10,7 +10,7 @@ import { expect, test } from 'vitest';
 import { head, openConnection } from '../raw-connection.ts';
 import { startSignerWorld, V2_BODY } from '../signer-world.ts';
 
-const main = join(import.meta.dirname, '../../../services/signer/src/main.ts');
+const main = join(import.meta.dirname, '../../../services/signer/bin/ori-signer.js');
 
 const environment = {
   SIGNER_DATABASE_URL: 'postgres://signer:hidden@127.0.0.1:1/ori',
@@ -23,7 +23,7 @@ const environment = {
   SIGNER_OPS_PORT: '0',
 };
 
-/** Runs the signer's main program to its end. */
+/** Runs the signer, hardened, to its end. */
 async function run(args: string[], env: Record<string, string>) {
   const outcome = await promisify(execFile)(process.execPath, [main, ...args], {
     env: { PATH: process.env['PATH'], ...env },
