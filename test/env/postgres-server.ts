@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -53,17 +53,46 @@ export async function startPostgresAnywhere(): Promise<{ server: PostgresServer;
   return { server: await startPostgresProcesses(binaries), passedOver };
 }
 
-/** A new cluster in a temporary folder; made for tests, so its files are never synchronised to the disk. */
-export async function startPostgresProcesses(binaries: PostgresBinaries): Promise<PostgresServer> {
+/** A cluster whose files can be put aside and brought back, and whose processes can be killed. */
+export interface OwnPostgresServer extends PostgresServer {
+  /** SIGKILL to every process of the cluster at once. */
+  kill(): Promise<void>;
+  /** The data folder: another cluster can start from a copy made while this one is stopped. */
+  readonly data: string;
+}
+
+export interface OwnPostgresOptions {
+  /** `name=value`, added to those that make tests fast. */
+  readonly settings?: readonly string[];
+  /** The data folder of a stopped cluster, copied instead of making an empty one. */
+  readonly copyOf?: Pick<OwnPostgresServer, 'data' | 'url'>;
+  /** Started as a standby of this server. */
+  readonly standbyOf?: Pick<PostgresServer, 'url'>;
+}
+
+/** A new cluster in a temporary folder; made for tests, so its files are not synchronised to the disk unless the settings say so. */
+export async function startPostgresProcesses(
+  binaries: PostgresBinaries,
+  options: OwnPostgresOptions = {},
+): Promise<OwnPostgresServer> {
   const account = unprivilegedAccount();
   const room = await openRoom('ori-postgres', account);
   try {
     const folder = await reachableFolder(binaries, room);
     const data = join(room.directory, 'data');
-    const password = randomBytes(12).toString('hex');
-    await createCluster({ folder, data, password, directory: room.directory });
+    const password = passwordOf(options.copyOf) ?? randomBytes(12).toString('hex');
+    if (options.copyOf === undefined) {
+      await createCluster({ folder, data, password, directory: room.directory });
+    } else {
+      await copyFolder(options.copyOf.data, data);
+    }
+    if (options.standbyOf !== undefined) await writeFile(join(data, 'standby.signal'), '');
     const port = await freePort();
-    const settings = ['fsync=off', 'full_page_writes=off', 'shared_buffers=32MB', 'max_connections=200'];
+    const settings = [
+      ...['fsync=off', 'full_page_writes=off', 'shared_buffers=32MB', 'max_connections=200'],
+      ...(options.standbyOf === undefined ? [] : [`primary_conninfo=${options.standbyOf.url}`]),
+      ...(options.settings ?? []),
+    ];
     const server = new ServerProcess({
       room,
       program: join(folder, 'postgres'),
@@ -91,12 +120,24 @@ export async function startPostgresProcesses(binaries: PostgresBinaries): Promis
       },
       freeze: async () => server.freeze(),
       thaw: async () => server.thaw(),
+      data,
+      kill: () => server.killFamily(),
       [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
     };
   } catch (error) {
     await room[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+function passwordOf(server: Pick<PostgresServer, 'url'> | undefined): string | undefined {
+  return server && new URL(server.url).password;
+}
+
+/** With owners and modes, which PostgreSQL checks. */
+export async function copyFolder(from: string, to: string): Promise<void> {
+  await rm(to, { recursive: true, force: true });
+  await promisify(execFile)('cp', ['-a', from, to]);
 }
 
 interface NewCluster {

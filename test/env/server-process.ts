@@ -63,6 +63,15 @@ export class ServerProcess {
     await gone;
   }
 
+  /** SIGKILL to the process and all its children; resolves when all are gone. */
+  async killFamily(): Promise<void> {
+    const pids = this.#family();
+    this.freeze();
+    for (const pid of pids) signalTo(pid, 'SIGKILL');
+    await this.end('SIGKILL');
+    while (pids.some(isThere)) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
   /** Stops the process and all its children where they stand; the kernel still accepts connections for them. */
   freeze(): void {
     for (const pid of this.#family()) signalTo(pid, 'SIGSTOP');
@@ -84,6 +93,15 @@ function childrenOf(pid: number): number[] {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   } catch {
     return [];
+  }
+}
+
+/** Neither gone nor waiting to be reaped. */
+function isThere(pid: number): boolean {
+  try {
+    return !/^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
   }
 }
 

@@ -53,7 +53,9 @@ test('the verifier depends on @ori/proof alone', async () => {
 });
 
 test('every documented entry point resolves, and nothing behind them does', async () => {
-  const entries = ['', '/express', '/fetch', '/redis', '/testing'].map((entry) => `@ori/verifier${entry}`);
+  const entries = ['', '/express', '/fetch', '/postgres', '/redis', '/testing'].map(
+    (entry) => `@ori/verifier${entry}`,
+  );
   const script = `for (const entry of ${JSON.stringify(entries)}) await import(entry);
     await import('@ori/verifier/verifier.js').then(() => process.exit(1), (error) => console.log(error.code));`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: project });
@@ -99,7 +101,8 @@ test('compile in a strict project, with Express and ioredis', async () => {
 test('compile without any other package but the types of Node', async () => {
   const alone = `import { createVerifier } from '@ori/verifier'; import { requireProof } from '@ori/verifier/express';
     import { requireProof as forFetch } from '@ori/verifier/fetch'; import { redisReplayStore } from '@ori/verifier/redis';
-    export const all = [createVerifier, requireProof, forFetch, redisReplayStore];`;
+    import { postgresReplayStore } from '@ori/verifier/postgres';
+    export const all = [createVerifier, requireProof, forFetch, redisReplayStore, postgresReplayStore];`;
   const folder = await mkdtemp(join(project, 'alone-'));
   await writeFile(join(folder, 'alone.ts'), alone);
   const tsconfig = JSON.parse(await readFile(join(project, 'tsconfig.json'), 'utf8'));

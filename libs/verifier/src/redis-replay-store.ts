@@ -1,8 +1,9 @@
-import { ProofError, UnavailableError } from '@ori/proof';
+import { UnavailableError } from '@ori/proof';
 import { type RedisClient, requireRedisClient } from './redis-client.ts';
 import { issuedKey, issuedValue, spentKey } from './redis-keys.ts';
 import { type Answer, createScriptRunner } from './redis-script-runner.ts';
 import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from './replay-store.ts';
+import { requireSafe, requireSpent } from './verdict.ts';
 
 export interface RedisReplayStoreOptions {
   /**
@@ -142,31 +143,4 @@ function requireOptions(
   if (!(timeoutMs > 0 && timeoutMs <= 5000)) throw new TypeError('timeoutMs: expected 1 to 5000');
   if (!(touchSeconds > 0 && touchSeconds <= 60)) throw new TypeError('touchSeconds: expected up to 60');
   return { mode, replicas, touchSeconds, now };
-}
-
-function requireSafe({ verdict, detail }: Answer): void {
-  if (verdict === 'unsafe')
-    throw new UnavailableError('replay_store_unsafe', detail ?? 'the server is not safe');
-}
-
-function requireSpent(answer: Answer): void {
-  requireSafe(answer);
-  switch (answer.verdict) {
-    case 'spent':
-      return;
-    case 'replayed':
-      throw new ProofError('nonce_replayed', 'the proof was spent before');
-    case 'not_issued':
-      throw new ProofError('nonce_not_issued', 'the signer did not reserve this nonce for this proof');
-    case 'expired':
-      throw new ProofError('proof_expired', 'the proof is older than what is remembered');
-    case 'not_yet_valid':
-      throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of the clock of the store');
-    case 'before_fence':
-      throw new ProofError('proof_before_fence', 'the proof was issued before the store could remember it', {
-        retryAfterSeconds: answer.retryAfterSeconds ?? 1,
-      });
-    default:
-      throw new UnavailableError('replay_store_unavailable', 'the store gave no verdict');
-  }
 }

@@ -1,14 +1,12 @@
 import { UnavailableError } from '@ori/proof';
 import { loadRedisScripts, type RedisClient, scriptSha1 } from './redis-client.ts';
 import type { RedisScriptName } from './redis-scripts.ts';
+import type { Verdict } from './verdict.ts';
 
 /** What a script said. */
-export interface Answer {
-  readonly verdict: string;
+export interface Answer extends Verdict {
   /** Unix seconds with six decimals, as text so that it comes back as it went; absent from an unsafe server. */
   readonly fence?: string;
-  readonly detail?: string;
-  readonly retryAfterSeconds?: number;
 }
 
 export interface ScriptRunner {

@@ -1,0 +1,44 @@
+/** Seconds of timestamps that one partition holds, and how many partitions take turns: at most four of the six are in use. */
+export const SLOT_SECONDS = 300;
+export const SLOTS = 6;
+
+/**
+ * The tables. `ledger`: which server wrote last, when something could last have been lost, and up to when spends were forgotten.
+ * `spent`: one row per id, in the partition of its timestamp; the partitions are made once and take turns, so that forgetting is a
+ * TRUNCATE of one that nobody uses, and no partition is ever made or dropped while daemons run. `slot`: the file of each partition as
+ * it was last emptied: any other file means that spends were lost. `v1`: since when version 1 ids are recorded.
+ */
+export const TABLES = `
+CREATE SCHEMA IF NOT EXISTS ori_replay;
+CREATE TABLE IF NOT EXISTS ori_replay.ledger (
+  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  version integer NOT NULL,
+  identity text NOT NULL,
+  event double precision NOT NULL,
+  floor bigint NOT NULL
+);
+INSERT INTO ori_replay.ledger VALUES (true, 1, '', 0, -1) ON CONFLICT DO NOTHING;
+CREATE TABLE IF NOT EXISTS ori_replay.v1 (
+  intern_id text COLLATE "C" PRIMARY KEY,
+  since double precision NOT NULL
+);
+CREATE TABLE IF NOT EXISTS ori_replay.slot (
+  slot integer PRIMARY KEY,
+  file oid NOT NULL
+);
+CREATE TABLE IF NOT EXISTS ori_replay.spent (
+  intern_id text COLLATE "C" NOT NULL,
+  id bytea NOT NULL,
+  slot integer NOT NULL,
+  stamped bigint NOT NULL,
+  PRIMARY KEY (intern_id, id, slot)
+) PARTITION BY LIST (slot);
+DO $install$
+BEGIN
+  FOR n IN 0..${SLOTS - 1} LOOP
+    EXECUTE format(
+      'CREATE TABLE IF NOT EXISTS ori_replay.spent_%s PARTITION OF ori_replay.spent FOR VALUES IN (%s)', n, n);
+    INSERT INTO ori_replay.slot VALUES (n, 0) ON CONFLICT DO NOTHING;
+  END LOOP;
+END $install$;
+`;

@@ -1,0 +1,38 @@
+import { ProofError, UnavailableError } from '@ori/proof';
+
+/** What a shared store said of a spend. */
+export interface Verdict {
+  readonly verdict: string;
+  /** Why the server is unsafe. */
+  readonly detail?: string;
+  readonly retryAfterSeconds?: number;
+}
+
+/** Throws UnavailableError `replay_store_unsafe`. */
+export function requireSafe({ verdict, detail }: Verdict): void {
+  if (verdict === 'unsafe')
+    throw new UnavailableError('replay_store_unsafe', detail ?? 'the server is not safe');
+}
+
+/** Returns for `spent` alone; throws what any other verdict means. */
+export function requireSpent(said: Verdict): void {
+  requireSafe(said);
+  switch (said.verdict) {
+    case 'spent':
+      return;
+    case 'replayed':
+      throw new ProofError('nonce_replayed', 'the proof was spent before');
+    case 'not_issued':
+      throw new ProofError('nonce_not_issued', 'the signer did not reserve this nonce for this proof');
+    case 'expired':
+      throw new ProofError('proof_expired', 'the proof is older than what is remembered');
+    case 'not_yet_valid':
+      throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of the clock of the store');
+    case 'before_fence':
+      throw new ProofError('proof_before_fence', 'the proof was issued before the store could remember it', {
+        retryAfterSeconds: said.retryAfterSeconds ?? 1,
+      });
+    default:
+      throw new UnavailableError('replay_store_unavailable', 'the store gave no verdict');
+  }
+}

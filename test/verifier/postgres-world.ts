@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { onTestFinished } from 'vitest';
+import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
+import type { VerifierOptions } from '../../libs/verifier/src/policy.ts';
+import {
+  type PostgresReplayStoreOptions,
+  postgresReplayStore,
+} from '../../libs/verifier/src/postgres-replay-store.ts';
+import { POSTGRES_REPLAY_SQL } from '../../libs/verifier/src/postgres-schema.ts';
+import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
+import { createTestSigner, type TestProofOptions } from '../../libs/verifier/src/testing.ts';
+import { createVerifier } from '../../libs/verifier/src/verifier.ts';
+import { findPostgres } from '../env/postgres-binaries.ts';
+import {
+  NO_POSTGRES,
+  type OwnPostgresOptions,
+  type OwnPostgresServer,
+  startPostgresProcesses,
+} from '../env/postgres-server.ts';
+
+/** What the store demands: the servers of other tests are faster, and forget. */
+export const DURABLE = ['fsync=on', 'full_page_writes=on'];
+
+/** A PostgreSQL of its own with settings that the store accepts, and the schema in it. */
+export async function startLedgerServer(options: OwnPostgresOptions = {}): Promise<OwnPostgresServer> {
+  const binaries = findPostgres();
+  if (binaries === undefined) throw new Error(NO_POSTGRES);
+  const settings = [...DURABLE, ...(options.settings ?? [])];
+  const server = await startPostgresProcesses(binaries, { ...options, settings });
+  if (options.copyOf === undefined) await query(server.url, POSTGRES_REPLAY_SQL);
+  return server;
+}
+
+/** One query on a connection of its own. */
+export async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows ?? [];
+  } finally {
+    await client.end();
+  }
+}
+
+/** A pool that is gone after the test. */
+export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: 10, connectionTimeoutMillis: 10_000, ...options });
+  pool.on('error', () => undefined);
+  onTestFinished(() => void pool.end().catch(() => undefined));
+  return pool;
+}
+
+/** Makes the store as of 100 s ago: one that has been in use, so that a test need not wait for its fence. */
+export async function plantOldEvent(url: string): Promise<void> {
+  await query(
+    url,
+    `UPDATE ori_replay.ledger SET event = ori_replay.clock() - 100, identity = ori_replay.identity();
+     UPDATE ori_replay.slot SET file = pg_relation_filenode(('ori_replay.spent_' || slot)::regclass);`,
+  );
+}
+
+/** A busy machine is no fault of the store's: tests of silence set a limit of their own. */
+const PATIENT_MS = 5000;
+
+/** A daemon of a new intern on this server, its signer, and the store behind it. */
+export async function daemonOn(
+  server: Pick<OwnPostgresServer, 'url'>,
+  options: Partial<PostgresReplayStoreOptions> & Pick<VerifierOptions, 'acceptV1' | 'now'> = {},
+) {
+  const { acceptV1, now, ...storeOptions } = options;
+  const internId = `int_${randomBytes(8).toString('hex')}`;
+  const signer = createTestSigner({ internId });
+  const keys = createLocalKeySet(signer.jwks);
+  const verifierOn = (url: string, more: Partial<PostgresReplayStoreOptions> = {}) => {
+    const pool = openPool(url);
+    const replay = postgresReplayStore(pool, {
+      replicas: 0,
+      timeoutMs: PATIENT_MS,
+      ...storeOptions,
+      ...more,
+    });
+    onTestFinished(() => replay.close());
+    return { pool, replay, verifier: createVerifier({ internId, keys, replay, acceptV1, now }) };
+  };
+  const request = (proof: Partial<TestProofOptions> = {}): SignedRequest =>
+    signer.request({ path: '/api/invoke', body: '{}', ...proof });
+  await plantOldEvent(server.url);
+  const world = { internId, signer, request, verifierOn, ...verifierOn(server.url) };
+  await world.replay.touch().catch(() => undefined);
+  return world;
+}
