@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readBody } from './body.ts';
@@ -399,6 +400,39 @@ describe('stop', () => {
     expect((await client.answer()).headers.get('connection')).toBe('close');
     await client.closed();
     await unused.closed();
+    await stopped;
+  });
+
+  it('answers what was waiting to be accepted when the stop began', async () => {
+    const server = await serve(hello);
+    const clients = Array.from({ length: 50 }, () => connect(server.port, '127.0.0.1'));
+    const answers = clients.map(async (socket) => {
+      socket.write(GET);
+      return Buffer.concat(await socket.toArray()).toString();
+    });
+    // The kernel has taken them all; nobody has accepted one.
+    const stopped = server.stop({ graceMs: 60_000, idleGraceMs: 1000 });
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    await stopped;
+  });
+
+  it('keeps a connection whose answer had begun before, for the length of the idle grace', async () => {
+    const begun = Promise.withResolvers<() => void>();
+    let requests = 0;
+    const server = await serve((_req, res) => {
+      requests += 1;
+      if (requests > 1) return void res.end('again');
+      res.setHeader('content-length', 5).write('beg');
+      begun.resolve(() => res.end('un'));
+    });
+    const client = await clientOf(server);
+    client.send(GET);
+    const finish = await begun.promise;
+    const stopped = server.stop({ graceMs: 60_000, idleGraceMs: 1000 });
+    finish();
+    expect((await client.answer()).headers.get('connection')).toBe('keep-alive');
+    client.send(GET);
+    expect((await client.answer()).headers.get('connection')).toBe('close');
     await stopped;
   });
 

@@ -71,6 +71,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const { app, deadlineMs } = options;
   const connections = new Map<Socket, Connection>();
   let draining = false;
+  let idleOver = false;
   const server = createServer({
     headersTimeout: deadlineMs,
     requestTimeout: deadlineMs + BACKSTOP_MS,
@@ -114,8 +115,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       deadline.clear();
       if (connection?.current === res && !connection.lingering) {
         connection.current = undefined;
-        // Its head may have been sent before the stop began.
-        if (draining) req.socket.destroySoon();
+        // Its head may have been sent before the stop began, and the client may use the connection again until told otherwise.
+        if (idleOver) req.socket.destroySoon();
       }
       observe(req, res, exchange, sinks);
     });
@@ -174,7 +175,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     server,
     stop(grace) {
       draining = true;
-      return stopGracefully(server, connections, grace);
+      return stopGracefully(server, connections, grace, () => {
+        idleOver = true;
+      });
     },
   };
 }

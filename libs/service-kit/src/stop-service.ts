@@ -1,4 +1,4 @@
-import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { OpsServer } from './ops.ts';
 import type { ApiServer } from './server.ts';
 
@@ -24,7 +24,5 @@ export async function stopService(
 ): Promise<void> {
   ops.drain();
   await pause(times.shutdownDrainMs);
-  // What waits in the listener's queue is reset when it closes: right after the queue was emptied there is nothing in it.
-  await turn();
   await api.stop({ graceMs: times.shutdownGraceMs, idleGraceMs: times.shutdownIdleMs });
 }
