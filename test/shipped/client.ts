@@ -1,0 +1,55 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Agent, request } from 'node:https';
+import { buffer } from 'node:stream/consumers';
+
+export interface Question {
+  readonly method?: string;
+  readonly path: string;
+  readonly bearer?: string;
+  readonly json?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
+  json(): any;
+}
+
+/** Asks over TLS, as any client of a gateway: on kept connections, never twice, trusting one certificate alone. */
+export interface Client extends Disposable {
+  ask(question: Question): Promise<Answer>;
+}
+
+export function createClient(url: string, certificate: string): Client {
+  const agent = new Agent({ keepAlive: true, ca: certificate });
+  const { hostname, port } = new URL(url);
+  return {
+    ask({ method = 'GET', path, bearer, json, headers = {}, body }) {
+      const bytes = json === undefined ? body : JSON.stringify(json);
+      const all = {
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+        ...(bytes !== undefined && { 'content-length': Buffer.byteLength(bytes) }),
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      };
+      return new Promise((resolve, reject) => {
+        const sent = request({ agent, hostname, port, method, path, headers: all, timeout: 20_000 });
+        sent.once('timeout', () => sent.destroy(new Error('no answer within 20 s')));
+        sent.once('error', reject);
+        sent.once('response', (received) => {
+          const { statusCode: status = 0, headers: answered } = received;
+          buffer(received).then((content) => {
+            const readJson = () => JSON.parse(content.toString('utf8'));
+            resolve({ status, headers: answered, bytes: content, json: readJson });
+          }, reject);
+        });
+        sent.end(bytes);
+      });
+    },
+    [Symbol.dispose]: () => agent.destroy(),
+  };
+}

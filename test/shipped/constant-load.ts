@@ -1,0 +1,39 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** What came of every request, in the order in which they were sent. */
+export interface Load<T> {
+  /** Stops sending, and resolves with the outcomes once each request has one. */
+  end(): Promise<PromiseSettledResult<T>[]>;
+  readonly sent: number;
+}
+
+/** Sends at a constant rate, whatever becomes of the requests before: nothing waits for an answer. */
+export function startLoad<T>(perSecond: number, ask: () => Promise<T>): Load<T> {
+  const outcomes: Promise<PromiseSettledResult<T>>[] = [];
+  let ended = false;
+  const begun = performance.now();
+  const send = async () => {
+    while (!ended) {
+      // All that is due, so that a late timer makes no request fewer.
+      const due = Math.floor(((performance.now() - begun) / 1000) * perSecond);
+      while (outcomes.length < due) outcomes.push(settled(ask()));
+      await pause(1000 / perSecond);
+    }
+  };
+  const sending = send();
+  return {
+    get sent() {
+      return outcomes.length;
+    },
+    async end() {
+      ended = true;
+      await sending;
+      return Promise.all(outcomes);
+    },
+  };
+}
+
+async function settled<T>(outcome: Promise<T>): Promise<PromiseSettledResult<T>> {
+  const [result] = await Promise.allSettled([outcome]);
+  return result;
+}

@@ -1,0 +1,43 @@
+import { createServer } from 'node:http';
+import { createRemoteKeySet, createVerifier, PROOF_OUTCOMES } from '@ori/verifier';
+import { requireProof } from '@ori/verifier/express';
+import { redisReplayStore } from '@ori/verifier/redis';
+import express from 'express';
+import { Redis } from 'ioredis';
+import { Counter, Registry } from 'prom-client';
+
+/** An intern's daemon as its author would write one: a process of its own, with a replay store in Redis and metrics. */
+const { DAEMON_PORT, DAEMON_OPS_PORT, DAEMON_INTERN, DAEMON_JWKS_URL, DAEMON_REDIS_URL } =
+  process.env as Record<string, string>;
+
+const registry = new Registry();
+const proofs = new Counter({
+  name: 'ori_proof_verifications_total',
+  help: 'Proofs judged, by what became of them.',
+  labelNames: ['outcome'],
+  registers: [registry],
+});
+for (const outcome of PROOF_OUTCOMES) proofs.inc({ outcome }, 0);
+
+const redis = new Redis(DAEMON_REDIS_URL ?? '', {
+  commandTimeout: 200,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+});
+redis.on('error', () => {});
+const verifier = createVerifier({
+  internId: DAEMON_INTERN ?? '',
+  keys: createRemoteKeySet(DAEMON_JWKS_URL ?? ''),
+  replay: redisReplayStore(redis, { mode: 'redeem' }),
+  onOutcome: (outcome) => proofs.inc({ outcome }),
+});
+
+const app = express();
+app.post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_048_576 }), (req, res) => {
+  res.json({ user: req.proof.user, body: String(req.body) });
+});
+app.listen(Number(DAEMON_PORT), '127.0.0.1');
+createServer((_req, res) => {
+  void registry.metrics().then((text) => res.setHeader('content-type', registry.contentType).end(text));
+}).listen(Number(DAEMON_OPS_PORT), '127.0.0.1', () => console.log('ready'));

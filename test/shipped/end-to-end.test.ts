@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NGINX, startDaemonGateway } from '../env/gateway.ts';
+import { freePort } from '../env/ports.ts';
+import { openRoom } from '../env/room.ts';
+import { ServerProcess } from '../env/server-process.ts';
+import { type Client, createClient } from './client.ts';
+import { addShippedUser } from './redis-users.ts';
+import { PNG, type ShippedWorld, startShippedWorld } from './world.ts';
+
+const BODY = '{"prompt":"hello"}';
+const CANARY_TOKEN_PART = /eyJ[\w-]{20,}/;
+
+describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over TLS', () => {
+  const stack = new AsyncDisposableStack();
+  let world: ShippedWorld;
+  let daemon: Client;
+  beforeAll(async () => {
+    world = stack.use(await startShippedWorld());
+    daemon = stack.use(await startDaemon(world, stack));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  const sign = async (bearer: string) => {
+    const bodySha256 = createHash('sha256').update(BODY).digest('hex');
+    const json = { bodySha256, route: { method: 'POST', path: '/api/invoke' } };
+    const path = `/v1/interns/${world.demo.internId}/daemon/sign`;
+    return world.client.ask({ method: 'POST', path, bearer, json });
+  };
+  const call = (proof: Record<string, string>) =>
+    daemon.ask({
+      method: 'POST',
+      path: '/api/invoke',
+      headers: { 'content-type': 'application/json', ...proof },
+      body: BODY,
+    });
+
+  test('a client finds the issuer, signs in there, has a call signed, and the daemon accepts it once', async () => {
+    const found = await world.client.ask({ path: '/.well-known/oauth-protected-resource/v1' });
+    expect(found.json()).toMatchObject({
+      resource: world.baseUrl,
+      authorization_servers: [world.issuer.url],
+      scopes_supported: expect.arrayContaining(['vault:read']),
+    });
+    const bearer = await world.issuer.token();
+    let proof: Record<string, string>;
+    let first: Awaited<ReturnType<typeof call>>;
+    for (;;) {
+      const signed = await sign(bearer);
+      expect(signed.status).toBe(200);
+      proof = signed.json();
+      first = await call(proof);
+      if (first.status !== 401 || first.json().error.code !== 'proof_before_fence') break;
+      // As `ori call` does: the daemon has just started, and says when it will take new proofs.
+      await pause(Number(first.headers['retry-after']) * 1000);
+    }
+    expect([first.status, first.json()]).toEqual([200, { user: 'ada', body: BODY }]);
+    const second = await call(proof);
+    expect([second.status, second.json().error.code]).toEqual([401, 'nonce_replayed']);
+  });
+
+  test('an opaque token signs too', async () => {
+    expect((await sign(world.issuer.opaqueToken())).status).toBe(200);
+  });
+
+  test('refusals are the signer’s own, with the id that the gateway gave the request', async () => {
+    const refused = await sign('no-token-at-all');
+    expect(refused.status).toBe(401);
+    expect(refused.headers['x-request-id']).toMatch(/^[0-9a-f]{32}$/);
+    expect(refused.json().error).toEqual({ code: 401, message: expect.any(String) });
+  });
+
+  test('the public keys of the intern are served, and cached by their entity tag', async () => {
+    const path = `/v1/interns/${world.demo.internId}/daemon/jwks.json`;
+    const keys = await world.client.ask({ path });
+    expect(keys.json().keys).toMatchObject([
+      { crv: 'Ed25519', x: Buffer.from(world.demo.publicKey).toString('base64url') },
+    ]);
+    const etag = keys.headers.etag ?? '';
+    expect((await world.client.ask({ path, headers: { 'if-none-match': etag } })).status).toBe(304);
+  });
+
+  test('interns are listed, and their icons are served', async () => {
+    const bearer = world.demo.apiKey;
+    const list = await world.client.ask({ path: '/v1/interns', bearer });
+    expect(list.json().data.map(({ id }: { id: string }) => id)).toEqual([world.demo.internId]);
+    const icon = await world.client.ask({ path: `/v1/interns/${world.demo.internId}/icon`, bearer });
+    expect([icon.headers['content-type'], icon.bytes]).toEqual(['image/png', PNG]);
+  });
+
+  test('provider credentials are listed and changed', async () => {
+    const bearer = world.managementKey;
+    const path = `/v1/byok/${world.byokId}`;
+    const change = await world.client.ask({ method: 'PATCH', path, bearer, json: { name: 'production' } });
+    expect([change.status, change.json().data.name]).toEqual([200, 'production']);
+    const list = await world.client.ask({ path: `/v1/byok?workspace_id=${world.demo.workspaceId}`, bearer });
+    expect(list.json()).toMatchObject({ total_count: 1, data: [{ id: world.byokId, name: 'production' }] });
+  });
+
+  test('guardrails are made, assigned and deleted', async () => {
+    const bearer = world.managementKey;
+    const made = await world.client.ask({
+      ...{ method: 'POST', path: '/v1/guardrails', bearer },
+      json: { name: 'careful', workspace_id: world.demo.workspaceId },
+    });
+    expect(made.status).toBe(201);
+    const path = `/v1/guardrails/${made.json().data.id}`;
+    const assigned = await world.client.ask({
+      ...{ method: 'POST', path: `${path}/assignments/members`, bearer },
+      json: { member_user_ids: [world.demo.userId] },
+    });
+    expect(assigned.json()).toEqual({ assigned_count: 1 });
+    expect((await world.client.ask({ method: 'DELETE', path, bearer })).json()).toEqual({ deleted: true });
+  });
+
+  test('a signer runs under its permission flags', async () => {
+    for (const { pid } of world.signers) {
+      const flags = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
+      expect(flags).toContain('--permission');
+      expect(flags).toContain('--disable-proto=delete');
+      expect(flags.filter((flag) => flag.startsWith('--allow-fs-write='))).toHaveLength(1);
+    }
+  });
+
+  test('no credential is in what gateway and services wrote', async () => {
+    const written = [
+      await world.gateway.accessLog(),
+      ...world.signers.flatMap(({ output }) => output),
+      ...world.management.output,
+      ...(await world.auditLines()),
+    ].join('\n');
+    expect(written).toContain('/daemon/sign');
+    expect(written).not.toMatch(CANARY_TOKEN_PART);
+    expect(written).not.toContain(world.managementKey);
+    expect(written).not.toContain(world.demo.apiKey);
+  });
+});
+
+/** A daemon behind the shipped gateway for daemons; its keys come over TLS through the gateway of the services. */
+async function startDaemon(world: ShippedWorld, stack: AsyncDisposableStack): Promise<Client> {
+  const room = stack.use(await openRoom('ori-shipped-daemon'));
+  const [port, opsPort] = await Promise.all([freePort(), freePort()]);
+  const { internId } = world.demo;
+  const certificate = join(world.gateway.folder, 'conf/site/cert.pem');
+  const server = new ServerProcess({
+    room,
+    program: process.execPath,
+    arguments: [join(import.meta.dirname, 'daemon.ts')],
+    ready: /^ready$/,
+    farewell: 'KILL',
+    environment: {
+      NODE_EXTRA_CA_CERTS: certificate,
+      DAEMON_PORT: String(port),
+      DAEMON_OPS_PORT: String(opsPort),
+      DAEMON_INTERN: internId,
+      DAEMON_JWKS_URL: `${world.baseUrl}/interns/${internId}/daemon/jwks.json`,
+      DAEMON_REDIS_URL: await addShippedUser(world.redis.url, 'ori-redeeming', internId),
+    },
+  });
+  await server.start();
+  const gateway = stack.use(await startDaemonGateway({ daemons: [`127.0.0.1:${port}`] }));
+  return createClient(gateway.secureUrl, gateway.certificate);
+}

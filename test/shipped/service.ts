@@ -1,0 +1,76 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../env/ports.ts';
+import { openRoom } from '../env/room.ts';
+import { ServerProcess } from '../env/server-process.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** A service of ours as a deployment starts it: by its entry point, as a process, with its environment and files alone. */
+export interface Service extends AsyncDisposable {
+  /** `127.0.0.1:<port>` of the API, and of the ops port. */
+  readonly address: string;
+  readonly opsAddress: string;
+  readonly pid: number | undefined;
+  /** Every line that it wrote. */
+  readonly output: readonly string[];
+  readonly folder: string;
+  /** Starts it and resolves once `/readyz` is 200. */
+  start(): Promise<void>;
+  /** SIGTERM; resolves when the process is gone. */
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly name: 'signer' | 'management';
+  readonly address: string;
+  /** Names without the prefix; those that end in `_FILE` hold the text of a file to be made, of mode 0600. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Not started yet: a gateway may be there before its services. */
+export async function createService({ name, address, environment }: ServiceOptions): Promise<Service> {
+  const prefix = name.toUpperCase();
+  const room = await openRoom(`ori-shipped-${name}`);
+  const opsPort = await freePort();
+  const own: Record<string, string> = {
+    [`${prefix}_PORT`]: address.replace(/.*:/, ''),
+    [`${prefix}_OPS_PORT`]: String(opsPort),
+  };
+  for (const [word, value] of Object.entries(environment)) {
+    own[`${prefix}_${word}`] = word.endsWith('_FILE')
+      ? await writeSecret(room.directory, word, value)
+      : value;
+  }
+  if (name === 'signer') own['SIGNER_AUDIT_FILE'] = join(room.directory, 'audit.jsonl');
+  const output: string[] = [];
+  const server = new ServerProcess({
+    room,
+    program: process.execPath,
+    arguments: [join(ROOT, `services/${name}/bin/ori-${name}.js`)],
+    ready: /"msg":"listening"/,
+    farewell: 'KILL',
+    environment: own,
+    hear: (line) => void output.push(line),
+  });
+  const opsAddress = `127.0.0.1:${opsPort}`;
+  return {
+    ...{ address, opsAddress, output, folder: room.directory },
+    get pid() {
+      return server.pid;
+    },
+    async start() {
+      await server.start();
+      while ((await fetch(`http://${opsAddress}/readyz`)).status !== 200) await pause(20);
+    },
+    stop: () => server.end('SIGTERM'),
+    [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
+  };
+}
+
+async function writeSecret(folder: string, word: string, text: string): Promise<string> {
+  const path = join(folder, word.toLowerCase().replaceAll('_', '-'));
+  await writeFile(path, text, { mode: 0o600 });
+  return path;
+}

@@ -1,0 +1,115 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openPostgres, type Database as Store } from '@ori/store';
+import { createApiKey, createCredential, setIcon } from '@ori/store/admin';
+import { generateKekRing, parseKekRing } from '@ori/store/sealing';
+import { createDemo, type Demo } from '../env/demo.ts';
+import { type Gateway, startGateway } from '../env/gateway.ts';
+import { startIssuer, type TestIssuer } from '../env/issuer.ts';
+import { freePort } from '../env/ports.ts';
+import { createDatabase } from '../env/postgres.ts';
+import { type RedisServer, startRedis } from '../env/redis.ts';
+import { type Client, createClient } from './client.ts';
+import { addShippedUser } from './redis-users.ts';
+import { createService, type Service } from './service.ts';
+
+export const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+/** Everything that a deployment runs, each as a process, behind the shipped gateway, and one of everything in the database. */
+export interface ShippedWorld extends AsyncDisposable {
+  /** `https://localhost:<port>/v1`: the gateway's, and the audience of tokens. */
+  readonly baseUrl: string;
+  readonly gateway: Gateway;
+  readonly client: Client;
+  readonly signers: readonly [Service, Service];
+  readonly management: Service;
+  readonly redis: RedisServer;
+  readonly store: Store;
+  readonly issuer: TestIssuer;
+  readonly demo: Demo;
+  readonly managementKey: string;
+  readonly byokId: string;
+  /** Every line of the audit files of both signers. */
+  auditLines(): Promise<string[]>;
+}
+
+export async function startShippedWorld(
+  signerEnvironment: Readonly<Record<string, string>> = {},
+): Promise<ShippedWorld> {
+  await using stack = new AsyncDisposableStack();
+  const [first, second, third] = await Promise.all([address(), address(), address()]);
+  const gateway = stack.use(await startGateway({ signers: [first, second], management: [third] }));
+  const baseUrl = `${gateway.secureUrl}/v1`;
+  const issuer = stack.use(await startIssuer({ audience: baseUrl }));
+  const redis = stack.use(await startRedis());
+  const database = stack.use(await createDatabase());
+  const store = stack.adopt(openPostgres({ url: database.url, poolMax: 2 }), (open) => open.close());
+  const kekText = generateKekRing();
+  const sealer = parseKekRing(kekText);
+  const demo = await createDemo(store, { issuer: issuer.url, baseUrl, sealer });
+  const managed = await addManaged(store, demo);
+
+  const common = {
+    ISSUER: issuer.url,
+    AUDIENCE: baseUrl,
+    KEK_FILE: kekText,
+    TRUST_GATEWAY: 'true',
+    INTROSPECTION_CLIENT_ID: issuer.introspectionClient.id,
+    INTROSPECTION_CLIENT_SECRET_FILE: issuer.introspectionClient.secret,
+  };
+  const signerOptions = {
+    ...common,
+    DATABASE_URL_FILE: database.signerUrl,
+    REDIS_URL_FILE: await addShippedUser(redis.url, 'ori-signer'),
+    TURNS_PER_USER: '1000000',
+    TURNS_PER_ORGANIZATION: '10000000',
+    TURN_WINDOW_SECONDS: '86400',
+    ...signerEnvironment,
+  };
+  const signer = async (at: string) =>
+    stack.use(await createService({ name: 'signer', address: at, environment: signerOptions }));
+  const signers = [await signer(first), await signer(second)] as const;
+  const management = stack.use(
+    await createService({
+      name: 'management',
+      address: third,
+      environment: { ...common, DATABASE_URL_FILE: database.managementUrl },
+    }),
+  );
+  await Promise.all([...signers, management].map((service) => service.start()));
+  const client = stack.use(createClient(gateway.secureUrl, gateway.certificate));
+  const owned = stack.move();
+  return {
+    ...{ baseUrl, gateway, client, signers, management, redis, store, issuer, demo, ...managed },
+    async auditLines() {
+      const texts = signers.map(({ folder }) => readFile(join(folder, 'audit.jsonl'), 'utf8'));
+      return (await Promise.all(texts)).join('').split('\n').filter(Boolean);
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function address(): Promise<string> {
+  return `127.0.0.1:${await freePort()}`;
+}
+
+/** What management serves: an icon, a provider credential, and the key that may see it. */
+async function addManaged(store: Store, { organizationId, workspaceId, internId }: Demo) {
+  await setIcon(store, { internId, mediaType: 'image/png', bytes: PNG });
+  const byokId = randomUUID();
+  await createCredential(store, {
+    id: byokId,
+    organization_id: organizationId,
+    workspace_id: workspaceId,
+    provider: 'openai',
+    label: 'sk-...wxyz',
+    sealed_key: randomBytes(16).toString('hex'),
+  });
+  const { key: managementKey } = await createApiKey(store, {
+    kind: 'management',
+    name: 'console',
+    organizationId,
+  });
+  return { byokId, managementKey };
+}
