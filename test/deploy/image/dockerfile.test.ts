@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { ROOT } from '../root.ts';
+import { admittedFiles, readIgnoreFile } from './build-context.ts';
+import { execForm, readStages, type Stage, type Step } from './dockerfile.ts';
+
+const stages = readStages();
+const names = new Set(stages.map(({ name }) => name));
+const SHIPPED = ['signer', 'management', 'admin'];
+
+/** The steps that a stage has of its own and from the stages it stands on. */
+function allSteps(name: string): Step[] {
+  const stage = stages.find((each) => each.name === name) as Stage;
+  return [...(names.has(stage.from) ? allSteps(stage.from) : []), ...stage.steps];
+}
+
+const lastOf = (name: string, keyword: string) =>
+  allSteps(name).findLast((step) => step.keyword === keyword)?.text ?? '';
+
+test('every image from outside is named by its exact version, of the Node that the tests run on', () => {
+  const outside = [...new Set(stages.map(({ from }) => from))].filter((from) => !names.has(from));
+  expect(outside.toSorted()).toEqual([
+    `docker.io/library/node:${process.versions.node}-bookworm-slim`,
+    'scratch',
+  ]);
+});
+
+test('nothing is fetched by an instruction, and nothing of a build stage runs as it came', () => {
+  expect(stages.flatMap(({ steps }) => steps).filter(({ keyword }) => keyword === 'ADD')).toEqual([]);
+  const installs = stages.flatMap(({ steps }) => steps).filter(({ text }) => /\bnpm\b/.test(text));
+  for (const { text } of installs)
+    if (text.startsWith('npm')) expect(text).toContain('npm ci --ignore-scripts');
+});
+
+describe.each(SHIPPED)('the image %s', (name) => {
+  test('stands on an empty base and installs nothing there', () => {
+    const bottom = (from: string): string => {
+      const stage = stages.find((each) => each.name === from);
+      return stage ? bottom(stage.from) : from;
+    };
+    expect(bottom(name)).toBe('scratch');
+    expect(allSteps(name).filter(({ keyword }) => keyword === 'RUN')).toEqual([]);
+  });
+
+  test('runs as a numeric user that is not root', () => {
+    expect(lastOf(name, 'USER')).toMatch(/^[1-9]\d{3,}:[1-9]\d{3,}$/);
+  });
+
+  test('is started without a shell, by the hardened entry where it is a service', () => {
+    const entry =
+      name === 'admin' ? 'services/management/src/admin/main.ts' : `services/${name}/bin/ori-${name}.js`;
+    expect(execForm(lastOf(name, 'ENTRYPOINT'))).toEqual(['/usr/local/bin/node', `/app/${entry}`]);
+  });
+
+  test('holds no secret in its environment', () => {
+    const words = allSteps(name)
+      .filter(({ keyword }) => keyword === 'ENV' || keyword === 'LABEL')
+      .map(({ text }) => text)
+      .join(' ');
+    expect(words).not.toMatch(/secret|password|_URL|_KEK|token/i);
+  });
+});
+
+test.each(['signer', 'management'])('the health of %s is asked for without a shell', (name) => {
+  const text = lastOf(name, 'HEALTHCHECK');
+  expect(execForm(text.replace(/^CMD /, ''))).toEqual([
+    '/usr/local/bin/node',
+    '/app/health.mts',
+    `${name.toUpperCase()}_OPS_PORT`,
+    name === 'signer' ? '9081' : '9082',
+  ]);
+});
+
+describe('.dockerignore', () => {
+  const admits = readIgnoreFile(ROOT);
+
+  test.each([
+    '.env',
+    '.git/config',
+    '.ori/standalone.json',
+    'kek.json',
+    'deploy/docker/secrets/kek.json',
+    'deploy/docker/compose.yaml',
+    'libs/store/.env',
+    'libs/store/dist/index.js',
+    'libs/store/node_modules/x/package.json',
+    'services/signer/kek.json',
+    'services/signer/src/config.test.ts',
+    'libs/store/src/testing/scenario.ts',
+    'test/env/world.ts',
+  ])('keeps %s out', (path) => expect(admits(path)).toBe(false));
+
+  test('lets in every source that is run, and the manifest of every workspace', () => {
+    const files = ['libs', 'services'].flatMap((folder) => admittedFiles(ROOT, folder, admits));
+    const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8'));
+    const workspaces = Object.keys(packages).filter((path) => /^(libs|services)\/[^/]+$/.test(path));
+    expect(files).toEqual(expect.arrayContaining(workspaces.map((path) => `${path}/package.json`)));
+    expect(files).toEqual(
+      expect.arrayContaining(['services/signer/src/main.ts', 'services/signer/bin/ori-signer.js']),
+    );
+    expect(files.filter((file) => !/\.(ts|js|json)$/.test(file))).toEqual([]);
+  });
+});

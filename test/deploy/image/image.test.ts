@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { chmod, chown, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateKekRing } from '@ori/store/sealing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../../env/ports.ts';
+import { filesOf, type Image, imageBuilder } from './build-image.ts';
+import { runContained, whyNotContained } from './run-image.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'ori-image-'));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+const images: Record<string, Image> = {};
+
+beforeAll(async () => {
+  const build = imageBuilder(folder);
+  const named = async (name: string) => {
+    images[name] = await build(name);
+  };
+  await Promise.all([named('signer'), named('management'), named('admin')]);
+}, 120_000);
+
+const image = (name: string) => images[name] as Image;
+const why = whyNotContained();
+if (why) console.log(`Not run: the tests that start a program in an image, because ${why}.`);
+
+describe('what an image holds', () => {
+  test.each(['signer', 'management', 'admin'])('%s: no shell, no package manager, no test', async (name) => {
+    const files = await filesOf(image(name));
+    const programs = files.filter((file) => /^\/(usr\/)?(local\/)?s?bin\//.test(file));
+    expect(programs.toSorted()).toEqual(['/usr/bin/prlimit', '/usr/local/bin/node']);
+    const unwanted =
+      /^\/app\/(libs|services)\/[^/]+\/src\/.*\.test\.ts$|\/node_modules\/(npm|typescript|vitest)\//;
+    expect(files.filter((file) => unwanted.test(file))).toEqual([]);
+  });
+
+  test('the signer: nothing of the services beside it, and of no library that only they use', async () => {
+    const files = await filesOf(image('signer'));
+    expect(files.filter((file) => file.includes('/app/services/management/src'))).toEqual([]);
+    expect(
+      files.filter((file) => /\/node_modules\/(redoc|react|commander|oidc-provider)\//.test(file)),
+    ).toEqual([]);
+  });
+
+  test('every user may read every file, whatever the umask of the checkout was', async () => {
+    for (const file of await filesOf(image('signer'))) {
+      const { mode } = await stat(join(image('signer').root, file)).catch(() => ({ mode: 0o444 }));
+      expect(mode & 0o444, file).toBe(0o444);
+      expect(mode & 0o022, file).toBe(0);
+    }
+  });
+});
+
+describe.skipIf(why)('in the image', () => {
+  test.each(['signer', 'management'])('%s judges its configuration', async (name) => {
+    const judged = runContained(image(name), [...image(name).entrypoint, 'check-config'], {});
+    expect(await judged.exited).toBe(2);
+    expect(judged.output()).toContain(`${name.toUpperCase()}_KEK_FILE: required`);
+  });
+
+  test('ori-admin makes a ring of keys and prints its help', async () => {
+    const made = runContained(image('admin'), [...image('admin').entrypoint, 'kek', 'generate'], {});
+    expect(await made.exited).toBe(0);
+    expect(JSON.parse(made.output()).keys).toHaveLength(1);
+  });
+
+  test.each([
+    ['signer', 9081],
+    ['management', 9082],
+  ])(
+    '%s starts hardened, is healthy by its own command, writes no file but its own, and ends gracefully',
+    async (name) => {
+      const { root, entrypoint, health, user } = image(name);
+      const prefix = name.toUpperCase();
+      const [uid = 0, gid = 0] = user.split(':').map(Number);
+      await mkdir(join(root, 'run/secrets'), { recursive: true });
+      await mkdir(join(root, 'var/lib/ori/audit'), { recursive: true });
+      await chown(join(root, 'var/lib/ori/audit'), uid, gid);
+      await writeSecret(join(root, 'run/secrets/kek.json'), generateKekRing(), gid);
+      await writeSecret(join(root, 'run/secrets/database-url'), 'postgres://nobody@127.0.0.1:1/ori', gid);
+      await writeSecret(join(root, 'run/secrets/redis-url'), 'redis://127.0.0.1:1', gid);
+      const env = {
+        [`${prefix}_PORT`]: '0',
+        [`${prefix}_OPS_PORT`]: String(await freePort()),
+        [`${prefix}_ISSUER`]: 'https://login.example.com',
+        [`${prefix}_AUDIENCE`]: 'https://api.example.com/v1',
+        [`${prefix}_KEK_FILE`]: '/run/secrets/kek.json',
+        [`${prefix}_DATABASE_URL_FILE`]: '/run/secrets/database-url',
+        ...(name === 'signer' && {
+          SIGNER_REDIS_URL_FILE: '/run/secrets/redis-url',
+          SIGNER_AUDIT_FILE: '/var/lib/ori/audit/audit.jsonl',
+        }),
+      };
+      const before = await filesOf(image(name));
+      const service = runContained(image(name), entrypoint, env);
+      try {
+        await listening(service);
+        expect(await runContained(image(name), health, env).exited).toBe(0);
+        const elsewhere = { ...env, [`${prefix}_OPS_PORT`]: '1' };
+        expect(await runContained(image(name), health, elsewhere).exited).toBe(1);
+      } finally {
+        service.child.kill('SIGTERM');
+      }
+      expect(await service.exited, service.output()).toBe(0);
+      const written = (await filesOf(image(name))).filter((file) => !before.includes(file));
+      expect(written).toEqual(name === 'signer' ? ['/var/lib/ori/audit/audit.jsonl'] : []);
+    },
+  );
+});
+
+async function writeSecret(file: string, text: string, gid: number): Promise<void> {
+  await writeFile(file, text, { mode: 0o440 });
+  await chmod(file, 0o440);
+  await chown(file, 0, gid);
+}
+
+/** Resolves with the line that says where the service listens. @throws Error with its output if it ends before. */
+async function listening(service: ReturnType<typeof runContained>): Promise<void> {
+  while (!service.output().includes('"listening"')) {
+    const ended = await Promise.race([
+      service.exited.then(() => true),
+      once(service.child.stdout as NodeJS.ReadableStream, 'data').then(() => false),
+    ]);
+    if (ended && !service.output().includes('"listening"')) throw new Error(service.output());
+  }
+}
