@@ -10,7 +10,15 @@ it('belongs to one request, and a request without one is a mistake', () => {
   expect(() => exchangeOf(req)).toThrow(TypeError);
   const deadline = createDeadline(1000);
   deadline.clear();
-  const exchange = { requestId: 'r', receivedAt: 0, deadline, route: undefined, error: undefined, facts: {} };
+  const exchange = {
+    requestId: 'r',
+    client: { address: '127.0.0.1', authority: undefined },
+    receivedAt: 0,
+    deadline,
+    route: undefined,
+    error: undefined,
+    facts: {},
+  };
   beginExchange(req, exchange);
   expect(exchangeOf(req)).toBe(exchange);
   expect(findExchange(new IncomingMessage(new Socket()))).toBeUndefined();

@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
+import type { Client } from './client.ts';
 import type { Deadline } from './deadline.ts';
 import type { Presentation } from './envelope.ts';
 
 /** What a service knows about one request besides its bytes; made by the API server, one per request. */
 export interface Exchange {
   readonly requestId: string;
+  readonly client: Client;
   /** `performance.now()` at the first byte of the request. */
   readonly receivedAt: number;
   readonly deadline: Deadline;

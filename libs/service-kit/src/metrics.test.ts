@@ -25,6 +25,7 @@ function finish(url: string, method: string, status: number, route: string | und
   deadline.clear();
   const exchange = {
     requestId: url,
+    client: { address: '127.0.0.1', authority: undefined },
     receivedAt: performance.now(),
     deadline,
     route,

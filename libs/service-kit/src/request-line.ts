@@ -12,17 +12,18 @@ export interface Sinks {
 
 /**
  * Writes a finished request into the log, one line, and into the metrics. The line names the route's template, never
- * the path, and holds no header and no body.
+ * the path, and holds no header and no body; `client` is an IP address.
  */
 export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exchange, sinks: Sinks): void {
   const durationMs = performance.now() - exchange.receivedAt;
-  const { requestId, route, error, facts } = exchange;
+  const { requestId, client, route, error, facts } = exchange;
   const method = req.method ?? '';
   const status = res.headersSent ? res.statusCode : undefined;
   sinks.metrics?.requestEnded({ route, method, status, seconds: durationMs / 1000 });
   const line = {
     ...facts,
     requestId,
+    client: client.address,
     method,
     route: route ?? null,
     status: status ?? null,

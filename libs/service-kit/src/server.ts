@@ -9,6 +9,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { holdContinue } from './body.ts';
+import { clientOf } from './client.ts';
 import { type Connection, closeAfter, watchConnection } from './connection.ts';
 import { createDeadline, DeadlineError, presentDeadline } from './deadline.ts';
 import { hasUnreadBody, type Presentation, sendEnvelope } from './envelope.ts';
@@ -41,7 +42,7 @@ export interface ApiServerOptions {
   host: string;
   port: number;
   deadlineMs: number;
-  /** Whether `X-Request-Id` is taken from the request: only behind a gateway that sets it. */
+  /** Whether `X-Request-Id`, `X-Forwarded-For` and `X-Forwarded-Host` are believed: only behind a gateway that sets them. */
   trustGateway?: boolean;
   log?: Logger;
   metrics?: Metrics;
@@ -91,6 +92,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const requestId = requestIdOf(req, options.trustGateway ?? false);
     const exchange: Exchange = {
       requestId,
+      client: clientOf(req, options.trustGateway ?? false),
       receivedAt,
       deadline,
       route: undefined,

@@ -46,7 +46,7 @@ export const SERVICE_SPEC = {
   }),
   trustGateway: flag({
     default: false,
-    doc: 'Whether `X-Request-Id` is kept: only behind a gateway that sets it',
+    doc: 'Whether `X-Request-Id`, `X-Forwarded-For` and `X-Forwarded-Host` are believed: only behind a gateway that sets them',
   }),
   logLevel: choice(LOG_LEVELS, { default: 'info', doc: 'Least severe level that is logged' }),
 } as const;

@@ -20,6 +20,8 @@ import { createReferenceFiles } from './http/reference/page.ts';
 export { loadManagementConfig, MANAGEMENT_SPEC, type ManagementConfig } from './config.ts';
 
 const CHECK_TIMEOUT_MS = 1000;
+/** How long a service behind a gateway waits for what it depends on before it listens all the same. */
+const SETTLE_MS = 5000;
 /** How long the database may take, in milliseconds: to give a connection, and to answer. */
 const CONNECT_TIMEOUT_MS = 400;
 const STATEMENT_TIMEOUT_MS = 2000;
@@ -45,8 +47,8 @@ export interface RunningManagement {
 }
 
 /**
- * Starts the management service: its API and its ops port. It does not wait for PostgreSQL or the issuer; `/readyz`
- * says what is missing.
+ * Starts the management service: its API and its ops port. It does not wait for PostgreSQL or the issuer, or behind a gateway
+ * for a moment only; `/readyz` says what is missing.
  *
  * @throws ConfigError for an unusable KEK ring
  */
@@ -97,6 +99,8 @@ export async function startManagement(
   });
   stack.defer(ops.stop);
   const { host, port, deadlineMs, trustGateway } = config;
+  // A gateway sends requests to whatever listens.
+  if (trustGateway) await ops.settled(SETTLE_MS);
   const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics });
   log.info({ url: api.url, opsUrl: ops.url }, 'listening');
   const owned = stack.move();

@@ -24,6 +24,8 @@ export type { Outside } from './adapters/outside.ts';
 export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
 
 const CHECK_TIMEOUT_MS = 1000;
+/** How long a service behind a gateway waits for what it depends on before it listens all the same. */
+const SETTLE_MS = 5000;
 
 /** What may be brought along instead of being made from the configuration. */
 export interface SignerParts extends Outside {
@@ -47,8 +49,8 @@ export interface RunningSigner {
 }
 
 /**
- * Starts the signer: its API and its ops port. It does not wait for Redis, PostgreSQL or the issuer; `/readyz` says what is
- * missing, and a request that needs it gets 500 `internal_error`.
+ * Starts the signer: its API and its ops port. It does not wait for Redis, PostgreSQL or the issuer, or behind a gateway
+ * for a moment only; `/readyz` says what is missing, and a request that needs it gets 500 `internal_error`.
  *
  * @throws ConfigError for an unusable KEK ring; DependencyError `audit` for an audit file that cannot be opened
  */
@@ -119,6 +121,8 @@ export async function startSigner(
   });
   stack.defer(ops.stop);
   const { host, port, deadlineMs, trustGateway } = config;
+  // A gateway sends requests to whatever listens.
+  if (trustGateway) await ops.settled(SETTLE_MS);
   const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http });
   log.info({ url: api.url, opsUrl: ops.url }, 'listening');
   const owned = stack.move();

@@ -127,7 +127,7 @@ function decode(parameters: PathParameters): Record<string, string> {
 
 /** Intern operations live on the global host name alone. */
 function requireHost(req: IncomingMessage, regionalHosts: ReadonlySet<string>): void {
-  if (!isRegionalHost(req.headers.host, regionalHosts)) return;
+  if (!isRegionalHost(exchangeOf(req).client.authority, regionalHosts)) return;
   throw new Refusal('regional_host_refused', 'Intern operations are refused on regional host names.');
 }
 

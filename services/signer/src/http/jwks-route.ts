@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { renderJwkSet } from '@ori/proof';
 import { sendEnvelope } from '@ori/service-kit/envelope';
+import { exchangeOf } from '@ori/service-kit/exchange';
 import { isMatch } from '@ori/service-kit/if-none-match';
 import type { Route } from '@ori/service-kit/routes';
 import type { PublishedKeyRow } from '@ori/store';
@@ -19,7 +20,7 @@ export interface JwksParts {
  */
 export function jwksRoute({ regionalHosts, publishedKeys }: JwksParts): Route['handler'] {
   return async (req, res, { internId }) => {
-    checkHost(req.headers.host, regionalHosts);
+    checkHost(exchangeOf(req).client.authority, regionalHosts);
     const id = decodeInternId(internId);
     if (id === undefined) return sendEnvelope(res, NOT_FOUND);
     const rows = await publishedKeys(id);

@@ -17,12 +17,12 @@ import { readSigningBody } from './read-signing-body.ts';
 /** `POST {base}/interns/{internId}/daemon/sign`: HTTP around `signProof`. */
 export function signRoute(parts: SigningParts, metrics: SignerMetrics): Route['handler'] {
   return async (req, res, { internId }) => {
-    const { requestId, deadline, facts } = exchangeOf(req);
+    const { requestId, client, deadline, facts } = exchangeOf(req);
     try {
       const answer = await signProof(
         {
           requestId,
-          authority: req.headers.host,
+          authority: client.authority,
           authorizations: valuesOf(req, 'authorization'),
           internId: decodeInternId(internId),
           readBody: () => readSigningBody(req, deadline.signal),
