@@ -2,8 +2,9 @@
  * - `unreachable`: no connection, or it broke; the server may be down.
  * - `timed_out`: the answer did not come in time; whether the statement ran is not known.
  * - `refused`: the server answered, and would not serve (starting, stopping, full, wrong credentials).
+ * - `overprivileged`: the login may do more than its service needs, so it is not used.
  */
-export type StoreUnavailableCode = 'unreachable' | 'timed_out' | 'refused';
+export type StoreUnavailableCode = 'unreachable' | 'timed_out' | 'refused' | 'overprivileged';
 
 /**
  * The database could not be asked. The request may be repeated; the service answers 500 `internal_error`.
@@ -69,6 +70,7 @@ const SENTENCES = {
   unreachable: 'The database cannot be reached.',
   timed_out: 'The database did not answer in time.',
   refused: 'The database refused to serve.',
+  overprivileged: 'The login may do more than the service needs.',
 } satisfies Record<StoreUnavailableCode, string>;
 
 function unavailable(code: StoreUnavailableCode, cause: unknown): StoreUnavailable {

@@ -60,8 +60,14 @@ export interface GuardedPool extends PostgresPool {
 /**
  * A `pg` pool that keeps its word on time and never breaks the process: a connection is had within
  * `connectTimeoutMs` or refused, errors of idle connections only drop them, failures become `StoreUnavailable`.
+ *
+ * @param judge asked about each new connection before it is used; what it throws refuses the connection
  */
-export function createGuardedPool(config: pg.PoolConfig, connectTimeoutMs: number): GuardedPool {
+export function createGuardedPool(
+  config: pg.PoolConfig,
+  connectTimeoutMs: number,
+  judge?: (client: pg.ClientBase) => Promise<void>,
+): GuardedPool {
   const pool = new pg.Pool({ ...config, Client: SocketClient });
   const nameOf = createStatementNames();
   const sockets = new Set<Socket>();
@@ -75,7 +81,7 @@ export function createGuardedPool(config: pg.PoolConfig, connectTimeoutMs: numbe
   return {
     options: config,
     async connect() {
-      const pending = pool.connect();
+      const pending = judge === undefined ? pool.connect() : judged(pool.connect(), judge);
       const client = await within(connectTimeoutMs, pending, () => {
         pending.then((late) => late.release()).catch(() => {});
       });
@@ -92,6 +98,28 @@ export function createGuardedPool(config: pg.PoolConfig, connectTimeoutMs: numbe
       clearTimeout(abandon);
     },
   };
+}
+
+const admitted = new WeakSet<pg.PoolClient>();
+
+async function judged(
+  connecting: Promise<pg.PoolClient>,
+  judge: (client: pg.ClientBase) => Promise<void>,
+): Promise<pg.PoolClient> {
+  const client = await connecting;
+  if (admitted.has(client)) return client;
+  const onError = (): void => {}; // the query fails too; without a listener the process would end
+  client.on('error', onError);
+  try {
+    await judge(client);
+  } catch (error) {
+    client.release(true);
+    throw error;
+  } finally {
+    client.removeListener('error', onError);
+  }
+  admitted.add(client);
+  return client;
 }
 
 /** pg's own limit starts anew when a waiting request gets a fresh connection; this one does not. */

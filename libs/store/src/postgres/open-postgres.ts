@@ -3,12 +3,15 @@ import pg from 'pg';
 import { type Database, requireStoreRole, type StoreRole } from '../database.ts';
 import type { Schema } from '../schema.ts';
 import { createGuardedPool } from './guarded-pool.ts';
+import { createLoginJudge } from './overprivileged-login.ts';
 
 export interface PostgresOptions {
   /** `postgres://…`; holds a password, so it is never part of a message. */
   readonly url: string;
   /** Work as this role (`SET ROLE` at connection). Not needed when the login role inherits it. */
   readonly role?: StoreRole;
+  /** Refuse a login that may do more than this role (`OverprivilegedLogin`). Judged at its first connections. */
+  readonly atMost?: StoreRole;
   readonly poolMax?: number;
   /** One statement's time; 0 means no limit (migrations). Default 2,000. */
   readonly statementTimeoutMs?: number;
@@ -80,8 +83,9 @@ export function openPostgres(options: PostgresOptions): Database {
           idle_in_transaction_session_timeout: 10_000,
         }),
   };
+  const judge = options.atMost === undefined ? undefined : createLoginJudge(options.atMost);
   const kysely = new Kysely<Schema>({
-    dialect: new PostgresDialect({ pool: createGuardedPool(config, connectTimeoutMs) }),
+    dialect: new PostgresDialect({ pool: createGuardedPool(config, connectTimeoutMs, judge) }),
   });
   return { kysely, close: () => kysely.destroy() };
 }

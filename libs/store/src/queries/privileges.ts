@@ -1,116 +1,87 @@
-import { sql } from 'kysely';
-import type { Database, StoreRole } from '../database.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../database.ts';
 
-/** What the role that the queries run as may do in this database, its memberships included. */
+/** What a connection may do in this database, its memberships included. */
 export interface Privileges {
+  /** Whose rights the statements have. */
   readonly role: string;
-  readonly superuser: boolean;
+  /** Who logged in, and may take its own rights back at any time. */
+  readonly login: string;
+  readonly database: string;
+  /** Attributes that go past every grant, as `ALTER ROLE` spells them: `SUPERUSER`, `BYPASSRLS`, … */
+  readonly attributes: readonly string[];
+  /** Every other role whose rights it has or may take, sorted; of a superuser none, because it has all. */
+  readonly memberships: readonly string[];
   /** `table.column`, sorted. */
   readonly readable: readonly string[];
   /** Tables into which it may write in any way. */
   readonly writable: readonly string[];
+  /** Tables that it owns, its memberships included. */
+  readonly owned: readonly string[];
   readonly mayCreateTables: boolean;
   readonly mayCreateTemporaryTables: boolean;
+  readonly mayCreateSchemas: boolean;
 }
 
-interface Row {
+export interface PrivilegesRow {
   role: string;
-  superuser: boolean;
+  login: string;
+  database: string;
+  attributes: string[] | null;
+  memberships: string[] | null;
   readable: string[] | null;
   writable: string[] | null;
+  owned: string[] | null;
   may_create: boolean;
   may_create_temporary: boolean;
+  may_create_schemas: boolean;
 }
 
 /** The catalogs are public, so every role may ask this about itself. */
+export const PRIVILEGES_QUESTION = `
+  with relations as (
+    select c.oid, c.relname, c.relowner from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = 'public' and c.relkind in ('r', 'p', 'v', 'm', 'f')
+  ), me as (select * from pg_roles where rolname = current_user)
+  select current_user::text as role, session_user::text as login, current_database()::text as database,
+    (select array_remove(array[
+        case when rolsuper then 'SUPERUSER' end, case when rolbypassrls then 'BYPASSRLS' end,
+        case when rolcreaterole then 'CREATEROLE' end, case when rolcreatedb then 'CREATEDB' end,
+        case when rolreplication then 'REPLICATION' end], null) from me) as attributes,
+    (select array_agg(r.rolname::text order by r.rolname) from pg_roles r, me
+      where not me.rolsuper and r.oid <> me.oid and pg_has_role(me.oid, r.oid, 'MEMBER')) as memberships,
+    (select array_agg(r.relname || '.' || a.attname order by r.relname, a.attname)
+      from relations r join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+      where has_column_privilege(r.oid, a.attnum, 'SELECT')) as readable,
+    (select array_agg(r.relname::text order by r.relname) from relations r
+      where has_table_privilege(r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+        or has_any_column_privilege(r.oid, 'INSERT, UPDATE, REFERENCES')) as writable,
+    (select array_agg(r.relname::text order by r.relname) from relations r, me
+      where pg_has_role(me.oid, r.relowner, 'USAGE')) as owned,
+    has_schema_privilege('public', 'CREATE') as may_create,
+    has_database_privilege(current_database(), 'TEMP') as may_create_temporary,
+    has_database_privilege(current_database(), 'CREATE') as may_create_schemas`;
+
 export async function readPrivileges(db: Database): Promise<Privileges> {
-  const { rows } = await sql<Row>`
-    with relations as (
-      select c.oid, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = 'public' and c.relkind in ('r', 'p', 'v', 'm', 'f')
-    )
-    select current_user::text as role,
-      (select rolsuper from pg_roles where rolname = current_user) as superuser,
-      (select array_agg(r.relname || '.' || a.attname order by r.relname, a.attname)
-        from relations r join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
-        where has_column_privilege(r.oid, a.attnum, 'SELECT')) as readable,
-      (select array_agg(r.relname::text order by r.relname) from relations r
-        where has_table_privilege(r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
-          or has_any_column_privilege(r.oid, 'INSERT, UPDATE, REFERENCES')) as writable,
-      has_schema_privilege('public', 'CREATE') as may_create,
-      has_database_privilege(current_database(), 'TEMP') as may_create_temporary`.execute(db.kysely);
-  const row = rows[0];
+  const question: RawBuilder<PrivilegesRow> = sql.raw(PRIVILEGES_QUESTION);
+  const { rows } = await question.execute(db.kysely);
+  return privilegesOf(rows[0]);
+}
+
+/** The answer to {@link PRIVILEGES_QUESTION}, which is one row. */
+export function privilegesOf(row: PrivilegesRow | undefined): Privileges {
   if (row === undefined) throw new Error('the privileges query answers one row');
   return {
     role: row.role,
-    superuser: row.superuser,
+    login: row.login,
+    database: row.database,
+    attributes: row.attributes ?? [],
+    memberships: row.memberships ?? [],
     readable: row.readable ?? [],
     writable: row.writable ?? [],
+    owned: row.owned ?? [],
     mayCreateTables: row.may_create,
     mayCreateTemporaryTables: row.may_create_temporary,
+    mayCreateSchemas: row.may_create_schemas,
   };
-}
-
-const SIGNER_READS: ReadonlySet<string> = new Set([
-  'api_keys.disabled_at',
-  'api_keys.hash',
-  'api_keys.kind',
-  'interns.id',
-  'interns.workspace_id',
-  'members.removed_at',
-  'members.sessions_valid_from',
-  'members.user_id',
-  'members.workspace_id',
-  'signing_keys.expires_at',
-  'signing_keys.id',
-  'signing_keys.intern_id',
-  'signing_keys.kid',
-  'signing_keys.not_before',
-  'signing_keys.public_key',
-  'signing_keys.retired_at',
-  'signing_keys.sealed_seed',
-  'switches.enabled',
-  'switches.name',
-  'user_subjects.issuer',
-  'user_subjects.subject',
-  'user_subjects.user_id',
-  'users.disabled_at',
-  'users.id',
-  'workspaces.deleted_at',
-  'workspaces.id',
-  'workspaces.in_programme',
-  'workspaces.organization_id',
-]);
-
-/** Tables that a service may write; the signer writes nothing. */
-const WRITES: Readonly<Record<StoreRole, ReadonlySet<string>>> = {
-  ori_signer: new Set(),
-  ori_management: new Set([
-    'byok_credentials',
-    'guardrail_key_assignments',
-    'guardrail_member_assignments',
-    'guardrails',
-  ]),
-};
-
-function mayRead(role: StoreRole, column: string): boolean {
-  return role === 'ori_signer' ? SIGNER_READS.has(column) : !column.startsWith('signing_keys.');
-}
-
-/**
- * What the connection may do beyond what that service needs, in the operator's words; empty when it is as it should
- * be. For a check at start: a signer that runs as the owner works, and gives away the whole database when taken.
- */
-export function excessPrivileges(privileges: Privileges, role: StoreRole): string[] {
-  const excess: string[] = [];
-  if (privileges.superuser) excess.push(`${privileges.role} is a superuser`);
-  for (const column of privileges.readable) {
-    if (!mayRead(role, column)) excess.push(`${privileges.role} may read ${column}`);
-  }
-  for (const table of privileges.writable) {
-    if (!WRITES[role].has(table)) excess.push(`${privileges.role} may write ${table}`);
-  }
-  if (privileges.mayCreateTables) excess.push(`${privileges.role} may create tables`);
-  if (privileges.mayCreateTemporaryTables) excess.push(`${privileges.role} may create temporary tables`);
-  return excess;
 }

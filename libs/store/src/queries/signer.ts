@@ -3,7 +3,6 @@ import type { Database } from '../database.ts';
 import type { ApiKeyKind } from '../schema.ts';
 import { type GateFacts, type GateQuestion, gateFacts } from './gate-facts.ts';
 import { type KeyOutlook, keyOutlook } from './key-outlook.ts';
-import { type Privileges, readPrivileges } from './privileges.ts';
 import { type PublishedKeyRow, publishedKeys, type SigningKeyRow, signingKeys } from './signing-keys.ts';
 
 export type { GateFacts, GateQuestion } from './gate-facts.ts';
@@ -27,7 +26,6 @@ export interface SignerQueries {
   apiKey(hash: string): Promise<ApiKeyFacts | undefined>;
   /** Succeeds when the database answers and was migrated. */
   ping(): Promise<void>;
-  privileges(): Promise<Privileges>;
 }
 
 /** The signer's questions, answered under the role `ori_signer`. */
@@ -41,7 +39,6 @@ export function signerQueries(db: Database): SignerQueries {
     ping: async () => {
       await sql`select enabled from switches where name = 'lifecycle_writes'`.execute(db.kysely);
     },
-    privileges: () => readPrivileges(db),
   };
 }
 

@@ -1,0 +1,120 @@
+import { sql } from 'kysely';
+import { afterAll, expect, it } from 'vitest';
+import { createDatabase } from '../../../../test/env/postgres.ts';
+import type { Database } from '../database.ts';
+import { migrate } from '../migrations/migrate.ts';
+import { openPostgres } from './open-postgres.ts';
+import { OverprivilegedLogin } from './overprivileged-login.ts';
+
+const database = await createDatabase();
+const owner = openPostgres({ url: database.url, poolMax: 2 });
+afterAll(async () => {
+  await owner.close();
+  await database[Symbol.asyncDispose]();
+});
+await migrate(owner);
+
+let count = 0;
+
+/** A login that is a member of `ori_signer`, and what `extra` adds to that. */
+async function createLogin(extra: (login: string) => string): Promise<{ login: string; url: string }> {
+  count += 1;
+  const login = `${database.name}_login_${count}`;
+  await sql.raw(`CREATE ROLE ${login} LOGIN PASSWORD 'p' IN ROLE ori_signer`).execute(owner.kysely);
+  await sql.raw(extra(login)).execute(owner.kysely);
+  const url = new URL(database.url);
+  Object.assign(url, { username: login, password: 'p' });
+  return { login, url: url.href };
+}
+
+async function ask(url: string): Promise<unknown> {
+  const db: Database = openPostgres({ url, atMost: 'ori_signer', poolMax: 1 });
+  try {
+    return await sql`select enabled from switches`.execute(db.kysely);
+  } catch (error) {
+    return error;
+  } finally {
+    await db.close();
+  }
+}
+
+it('a login that is a member of its role and nothing more is used', async () => {
+  expect(await ask(database.signerUrl)).toMatchObject({ rows: [{ enabled: true }] });
+});
+
+it.each<[string, string, (login: string) => string]>([
+  ['SELECT on a table', 'may read users.created_at', (who) => `GRANT SELECT ON users TO ${who}`],
+  ['SELECT on a column', 'may read users.name', (who) => `GRANT SELECT (name) ON users TO ${who}`],
+  ['SELECT for everyone', 'may read guardrails.', () => 'GRANT SELECT ON guardrails TO PUBLIC'],
+  ['INSERT', 'may write interns', (who) => `GRANT INSERT ON interns TO ${who}`],
+  ['UPDATE of a column', 'may write signing_keys', (who) => `GRANT UPDATE (kid) ON signing_keys TO ${who}`],
+  ['CREATE in the schema', 'may create tables', (who) => `GRANT CREATE ON SCHEMA public TO ${who}`],
+  [
+    'CREATE in the database',
+    'may create schemas',
+    (who) => `GRANT CREATE ON DATABASE ${database.name} TO ${who}`,
+  ],
+  [
+    'TEMPORARY',
+    'may create temporary tables',
+    () => `GRANT TEMPORARY ON DATABASE ${database.name} TO PUBLIC`,
+  ],
+  ['the role of management', 'is a member of ori_management', (who) => `GRANT ori_management TO ${who}`],
+  [
+    'a role of the server',
+    'is a member of pg_read_server_files',
+    (who) => `GRANT pg_read_server_files TO ${who}`,
+  ],
+])(
+  'a login with %s beyond its role is refused, and the SQL that it names mends that',
+  async (_what, words, extra) => {
+    const { login, url } = await createLogin(extra);
+    const refusal = await ask(url);
+    expect(refusal).toBeInstanceOf(OverprivilegedLogin);
+    const { excess, mend } = refusal as OverprivilegedLogin;
+    expect(excess.join('\n')).toContain(`${login} ${words}`);
+    for (const statement of mend) await sql.raw(statement).execute(owner.kysely);
+    expect(await ask(url)).toMatchObject({ rows: [{ enabled: true }] });
+  },
+);
+
+it.each<[string, string, (login: string) => string]>([
+  ['SUPERUSER', 'has the attribute SUPERUSER', (who) => `ALTER ROLE ${who} SUPERUSER`],
+  ['BYPASSRLS', 'has the attribute BYPASSRLS', (who) => `ALTER ROLE ${who} BYPASSRLS`],
+  ['CREATEROLE', 'has the attribute CREATEROLE', (who) => `ALTER ROLE ${who} CREATEROLE`],
+  ['CREATEDB', 'has the attribute CREATEDB', (who) => `ALTER ROLE ${who} CREATEDB`],
+  ['REPLICATION', 'has the attribute REPLICATION', (who) => `ALTER ROLE ${who} REPLICATION`],
+  ['a table of its own', 'owns switches', (who) => `ALTER TABLE switches OWNER TO ${who}`],
+])('a login with %s is refused, and told to leave the service another', async (_what, words, extra) => {
+  const { login, url } = await createLogin(extra);
+  const refusal = await ask(url);
+  expect(refusal).toBeInstanceOf(OverprivilegedLogin);
+  const { excess, mend } = refusal as OverprivilegedLogin;
+  expect(excess.join('\n')).toContain(`${login} ${words}`);
+  expect(mend[0]).toBe("CREATE ROLE signer LOGIN PASSWORD '…' IN ROLE ori_signer;");
+});
+
+it('what is too much is said with the name of the variable, then the SQL', async () => {
+  const { login, url } = await createLogin((who) => `GRANT SELECT ON users TO ${who}`);
+  const refusal = (await ask(url)) as OverprivilegedLogin;
+  expect(refusal.complaints('SIGNER_DATABASE_URL')).toEqual([
+    'SIGNER_DATABASE_URL: this login may do more than the service needs',
+    `  ${login} may read users.created_at, users.name`,
+    'mend it with',
+    `  REVOKE ALL ON users FROM ${login}, PUBLIC;`,
+  ]);
+});
+
+it('a login that only works as its role, and can leave it, is refused', async () => {
+  expect(await ask(`${database.url}?options=-crole%3Dori_signer`)).toBeInstanceOf(OverprivilegedLogin);
+});
+
+it('nothing is asked on a connection before its login was judged', async () => {
+  const { url } = await createLogin((who) => `GRANT DELETE ON users TO ${who}`);
+  const db = openPostgres({ url, atMost: 'ori_signer', poolMax: 2 });
+  const attempts = [1, 2, 3, 4].map(() => sql`delete from users`.execute(db.kysely));
+  for (const attempt of await Promise.allSettled(attempts)) {
+    expect(attempt).toMatchObject({ status: 'rejected', reason: { code: 'overprivileged' } });
+  }
+  await db.close();
+});

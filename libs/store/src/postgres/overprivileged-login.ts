@@ -1,0 +1,50 @@
+import type pg from 'pg';
+import type { StoreRole } from '../database.ts';
+import { excessPrivileges, mendPrivileges } from '../queries/excess-privileges.ts';
+import { PRIVILEGES_QUESTION, type PrivilegesRow, privilegesOf } from '../queries/privileges.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+
+/** A login that may do more than its service needs: a service that is taken over must not give away the database. */
+export class OverprivilegedLogin extends StoreUnavailable {
+  /** What is too much, one line each. */
+  readonly excess: readonly string[];
+  /** SQL that takes it away. */
+  readonly mend: readonly string[];
+
+  constructor(excess: readonly string[], mend: readonly string[]) {
+    super('overprivileged', 'The login may do more than the service needs.');
+    this.name = 'OverprivilegedLogin';
+    this.excess = excess;
+    this.mend = mend;
+  }
+
+  /** Lines for the operator, under the variable that names the login. */
+  complaints(variable: string): string[] {
+    return [
+      `${variable}: this login may do more than the service needs`,
+      ...this.excess.map((line) => `  ${line}`),
+      'mend it with',
+      ...this.mend.map((line) => `  ${line}`),
+    ];
+  }
+}
+
+/** How long a good verdict stands for further connections of the same login, in milliseconds. */
+const REMEMBERED_MS = 60_000;
+
+/**
+ * Judges the login by a connection that was just made, before anything else is asked on it.
+ *
+ * @throws OverprivilegedLogin, and whatever the query throws
+ */
+export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Promise<void> {
+  let goodUntil = Number.NEGATIVE_INFINITY;
+  return async (client) => {
+    if (performance.now() < goodUntil) return;
+    const { rows } = await client.query<PrivilegesRow>(PRIVILEGES_QUESTION);
+    const privileges = privilegesOf(rows[0]);
+    const excess = excessPrivileges(privileges, role);
+    if (excess.length > 0) throw new OverprivilegedLogin(excess, mendPrivileges(privileges, role));
+    goodUntil = performance.now() + REMEMBERED_MS;
+  };
+}

@@ -1,0 +1,115 @@
+import type { StoreRole } from '../database.ts';
+import type { Privileges } from './privileges.ts';
+
+const SIGNER_READS: ReadonlySet<string> = new Set([
+  'api_keys.disabled_at',
+  'api_keys.hash',
+  'api_keys.kind',
+  'interns.id',
+  'interns.workspace_id',
+  'members.removed_at',
+  'members.sessions_valid_from',
+  'members.user_id',
+  'members.workspace_id',
+  'signing_keys.expires_at',
+  'signing_keys.id',
+  'signing_keys.intern_id',
+  'signing_keys.kid',
+  'signing_keys.not_before',
+  'signing_keys.public_key',
+  'signing_keys.retired_at',
+  'signing_keys.sealed_seed',
+  'switches.enabled',
+  'switches.name',
+  'user_subjects.issuer',
+  'user_subjects.subject',
+  'user_subjects.user_id',
+  'users.disabled_at',
+  'users.id',
+  'workspaces.deleted_at',
+  'workspaces.id',
+  'workspaces.in_programme',
+  'workspaces.organization_id',
+]);
+
+/** Tables that a service may write; the signer writes nothing. */
+const WRITES: Readonly<Record<StoreRole, ReadonlySet<string>>> = {
+  ori_signer: new Set(),
+  ori_management: new Set([
+    'byok_credentials',
+    'guardrail_key_assignments',
+    'guardrail_member_assignments',
+    'guardrails',
+  ]),
+};
+
+function mayRead(role: StoreRole, column: string): boolean {
+  return role === 'ori_signer' ? SIGNER_READS.has(column) : !column.startsWith('signing_keys.');
+}
+
+/**
+ * What the connection may do beyond what that service needs, in the operator's words; empty when it is as it should
+ * be. For a check at start: a signer that runs as the owner works, and gives away the whole database when taken.
+ */
+export function excessPrivileges(privileges: Privileges, role: StoreRole): string[] {
+  const { attributes, memberships, owned, readable, writable } = privileges;
+  const others = memberships.filter((name) => name !== role);
+  const reads = readable.filter((column) => !mayRead(role, column));
+  const writes = writable.filter((table) => !WRITES[role].has(table));
+  const who = privileges.role;
+  return [
+    ...attributes.map((attribute) => `${who} has the attribute ${attribute}`),
+    ...others.map((name) => `${who} is a member of ${name}`),
+    ...(owned.length === 0 ? [] : [`${who} owns ${some(owned, 'table')}`]),
+    ...(reads.length === 0 ? [] : [`${who} may read ${some(reads, 'column')}`]),
+    ...(writes.length === 0 ? [] : [`${who} may write ${some(writes, 'table')}`]),
+    ...(privileges.mayCreateTables ? [`${who} may create tables`] : []),
+    ...(privileges.mayCreateTemporaryTables ? [`${who} may create temporary tables`] : []),
+    ...(privileges.mayCreateSchemas ? [`${who} may create schemas`] : []),
+    ...(privileges.login === who ? [] : [`${privileges.login} is who logged in, and only works as ${who}`]),
+  ];
+}
+
+/**
+ * SQL that takes away what was granted to the login itself or to everyone. A login that is more than a service's (an owner, a superuser) keeps what it has: the
+ * service gets a login of its own.
+ */
+export function mendPrivileges(privileges: Privileges, role: StoreRole): string[] {
+  const { attributes, owned, login } = privileges;
+  const name = role.replace('ori_', '');
+  const database = quoted(privileges.database);
+  if (login !== privileges.role || owned.length > 0 || attributes.length > 0) {
+    return [
+      `CREATE ROLE ${name} LOGIN PASSWORD '…' IN ROLE ${role};`,
+      `GRANT CONNECT ON DATABASE ${database} TO ${name};`,
+    ];
+  }
+  const who = quoted(login);
+  const others = privileges.memberships.filter((other) => other !== role);
+  const writes = privileges.writable.filter((table) => !WRITES[role].has(table));
+  const reads = privileges.readable.filter((column) => !mayRead(role, column));
+  const tables = new Set([...writes, ...reads.map((column) => column.split('.')[0] ?? column)]);
+  return [
+    ...others.map((other) => `REVOKE ${quoted(other)} FROM ${who};`),
+    ...(tables.size === 0
+      ? []
+      : [`REVOKE ALL ON ${[...tables].map(quoted).join(', ')} FROM ${who}, PUBLIC;`]),
+    ...(privileges.mayCreateTables ? [`REVOKE CREATE ON SCHEMA public FROM ${who}, PUBLIC;`] : []),
+    ...(privileges.mayCreateTemporaryTables
+      ? [`REVOKE TEMPORARY ON DATABASE ${database} FROM ${who}, PUBLIC;`]
+      : []),
+    ...(privileges.mayCreateSchemas ? [`REVOKE CREATE ON DATABASE ${database} FROM ${who}, PUBLIC;`] : []),
+  ];
+}
+
+const NAMED = 3;
+
+function some(names: readonly string[], what: string): string {
+  const shown = names.slice(0, NAMED).join(', ');
+  const more = names.length - NAMED;
+  return more > 0 ? `${shown} and ${more} more ${what}${more === 1 ? '' : 's'}` : shown;
+}
+
+function quoted(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+}
