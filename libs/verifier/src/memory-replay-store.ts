@@ -14,6 +14,8 @@ export interface MemoryReplayStoreOptions {
   entriesMax?: number;
   /** Unix time in milliseconds; `Date.now` by default. The verifier must use the same clock. */
   now?: () => number;
+  /** Milliseconds of a clock that never steps; `performance.now` by default, and `now` where that alone is given. */
+  uptime?: () => number;
 }
 
 /** A replay store that judges at once. */
@@ -25,58 +27,61 @@ export interface MemoryReplayStore extends ReplayStore {
 /**
  * Remembers spent proofs in this process, and in no other: not for a daemon that runs twice or behind a load balancer.
  * What happened before it was made it cannot know, so it refuses every proof issued up to then (`proof_before_fence`): a daemon
- * that restarts refuses for a few seconds. It never forgets a proof that could still be accepted; when full it refuses.
+ * that restarts refuses for a few seconds. It never forgets a proof that could still be accepted, wherever the clock steps; when full
+ * it refuses.
  * Throws TypeError in a worker of node:cluster, where each worker would accept the same proof once.
  */
 export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
   const { entriesMax = 100_000, now = Date.now } = options;
+  const uptime = options.uptime ?? options.now ?? performance.now.bind(performance);
   if (!(Number.isInteger(entriesMax) && entriesMax > 0))
     throw new TypeError('entriesMax: expected an integer above 0');
   if (cluster.isWorker)
     throw new TypeError('memoryReplayStore: one process only; in a cluster use redisReplayStore');
 
-  const createdMs = now();
+  const created = { wallMs: now(), uptimeMs: uptime() };
   const ledgers = new Map<string, Ledger>();
-  let latestMs = createdMs;
   let entries = 0;
 
-  /** The highest time seen: a clock that steps back must not bring a forgotten proof back to life. */
-  function readClock(toleranceSeconds: number): number {
-    const reading = now();
-    if (latestMs - reading > toleranceSeconds * 1000) {
-      throw new UnavailableError('replay_store_unsafe', 'the clock has gone back');
-    }
-    if (reading > latestMs) latestMs = reading;
-    return latestMs / 1000;
+  /** As the clock said it then, or as it says it now, whichever is later: it may have been set right since. */
+  function createdSeconds(wallMs: number, uptimeMs: number): number {
+    return Math.max(created.wallMs, wallMs - (uptimeMs - created.uptimeMs)) / 1000;
   }
 
   function spend({ policy, timestamp, nonce, v1Id }: Spend): void {
-    const seconds = readClock(policy.clockToleranceSeconds);
-    requireAfter(createdMs / 1000 + policy.clockToleranceSeconds, timestamp, seconds);
+    const wallMs = now();
+    const uptimeMs = uptime();
+    const seconds = wallMs / 1000;
+    requireAfter(createdSeconds(wallMs, uptimeMs) + policy.clockToleranceSeconds, timestamp, seconds);
     const ledger = ledgerOf(policy.internId);
-    entries -= ledger.forget(Math.floor(seconds - retentionSeconds(policy)));
-    if (timestamp <= ledger.floor) {
+    const retention = retentionSeconds(policy);
+    const horizon = Math.floor(seconds - retention);
+    entries -= ledger.forget(horizon, uptimeMs - retention * 1000);
+    if (timestamp <= ledger.floor || timestamp <= horizon) {
       throw new ProofError('proof_expired', 'the proof is older than what is remembered');
     }
     if (timestamp > seconds + policy.clockToleranceSeconds) {
       throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of the clock of the store');
     }
     if (nonce === undefined) {
-      ledger.marksFrom ??= seconds + policy.clockToleranceSeconds;
+      ledger.marksFrom ??= ledger.highest;
       requireAfter(ledger.marksFrom, timestamp, seconds);
     }
     const isMarking = ledger.marksFrom !== undefined;
     const { conflicting, recorded } =
       nonce === undefined ? idsOfV1(v1Id()) : idsOfV2(nonce, isMarking ? v1Id() : undefined);
     if (ledger.has(conflicting)) throw new ProofError('nonce_replayed', 'the proof was spent before');
-    requireRoom(recorded.length, Math.floor(seconds - RETENTION_SECONDS_MAX));
-    entries += ledger.add(timestamp, recorded);
+    requireRoom(recorded.length, seconds, uptimeMs);
+    entries += ledger.add(timestamp, recorded, uptimeMs);
   }
 
   /** Never by evicting what could still be accepted: only what no verifier accepts any more makes room. */
-  function requireRoom(needed: number, horizon: number): void {
+  function requireRoom(needed: number, seconds: number, uptimeMs: number): void {
     if (entries + needed <= entriesMax) return;
-    for (const ledger of ledgers.values()) entries -= ledger.forget(horizon);
+    const horizon = Math.floor(seconds - RETENTION_SECONDS_MAX);
+    for (const ledger of ledgers.values()) {
+      entries -= ledger.forget(horizon, uptimeMs - RETENTION_SECONDS_MAX * 1000);
+    }
     if (entries + needed <= entriesMax) return;
     throw new UnavailableError('replay_store_full', `${entriesMax} proofs are remembered`);
   }
@@ -91,8 +96,9 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
   }
 
   return {
-    attach({ internId, acceptV1, clockToleranceSeconds }) {
-      if (acceptV1) ledgerOf(internId).marksFrom ??= latestMs / 1000 + clockToleranceSeconds;
+    attach({ internId, acceptV1 }) {
+      const ledger = ledgerOf(internId);
+      if (acceptV1) ledger.marksFrom ??= ledger.highest;
     },
     spend,
   };

@@ -73,10 +73,12 @@ export function createTestSigner({ internId, seed, now = Date.now }: TestSignerO
 
 /** A memory store that behaves as if made an hour ago, so that a test need not wait for its fence to pass. */
 export function createTestReplayStore(): ReplayStore {
-  const createdMs = Date.now() - 3_600_000;
-  let isMade = false;
-  const store = memoryReplayStore({ now: () => (isMade ? Date.now() : createdMs) });
-  isMade = true;
+  let earlierMs = 3_600_000;
+  const store = memoryReplayStore({
+    now: () => Date.now() - earlierMs,
+    uptime: () => performance.now() - earlierMs,
+  });
+  earlierMs = 0;
   return store;
 }
 
