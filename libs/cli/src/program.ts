@@ -4,7 +4,7 @@ import type { Context, GlobalOptions, Surroundings } from './commands/context.ts
 import { CliError, isCliError } from './core/errors.ts';
 import { EXIT } from './core/exit-codes.ts';
 import { printable, printableJson, printableLines } from './core/printable.ts';
-import { CALL_HELP, LOGIN_HELP, MAIN_HELP, SIGN_HELP } from './text/help.ts';
+import { CALL_HELP, DOCTOR_GATEWAY_HELP, LOGIN_HELP, MAIN_HELP, SIGN_HELP } from './text/help.ts';
 import { tell } from './text/sentences.ts';
 import { createTerminal } from './text/terminal.ts';
 
@@ -92,6 +92,16 @@ function createProgram(surroundings: Surroundings): Command {
     .option('--workspace <id>', 'only of this workspace')
     .action(async ({ status, workspace: workspaceId }) =>
       (await import('./commands/interns-list.ts')).internsList(context(), { status, workspaceId }),
+    );
+  const doctor = program.command('doctor').description('find out why a proof is refused');
+  doctor
+    .command('gateway')
+    .description('find what in an nginx configuration changes what was signed')
+    .argument('<nginx.conf>', 'the main configuration, or one that it includes')
+    .option('--skip-missing', 'leave out what is included and not there')
+    .addHelpText('after', DOCTOR_GATEWAY_HELP)
+    .action(async (file, options) =>
+      (await import('./commands/doctor-gateway.ts')).doctorGateway(context(), file, options),
     );
   return program;
 }

@@ -39,6 +39,10 @@ export interface CliErrorFacts {
   daemon_failed: { status: number; code?: string };
   answer_broke_off: { what: string; address: string };
   revocation_failed: { issuer: string; why: string };
+  configuration_unreadable: { file: string; why: string; from?: { file: string; line: number } };
+  configuration_malformed: { file: string; line: number; why: string };
+  gateway_without_route: { file: string };
+  gateway_faulty: { errors: number; warnings: number };
   interrupted: Record<never, never>;
 }
 

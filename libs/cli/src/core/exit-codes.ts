@@ -1,4 +1,7 @@
-/** What `ori` exits with. Scripts depend on these numbers: add, never renumber. */
+/**
+ * What `ori` exits with. Scripts depend on these numbers: add, never renumber. `unexpected` is also what `ori doctor gateway`
+ * exits with when it found something, as linters do; its findings are on stdout then.
+ */
 export const EXIT = {
   ok: 0,
   unexpected: 1,
@@ -17,7 +20,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** One line each, for `--help`. */
 export const EXIT_MEANINGS: ReadonlyArray<readonly [ExitCode, string]> = [
   [EXIT.ok, 'done'],
-  [EXIT.unexpected, 'something unexpected; nothing else fits'],
+  [EXIT.unexpected, 'something unexpected; nothing else fits. Of doctor: it found something'],
   [EXIT.usage, 'the command line, or a file or address it names, cannot be used'],
   [EXIT.signInNeeded, 'not signed in, or the session ended: ori login --oidc'],
   [EXIT.refused, 'the API or the OpenID issuer said no'],

@@ -12,6 +12,7 @@ Examples:
   ori call int_7Qm2 /api/invoke --data '{"prompt":"hello"}' --daemon https://my-intern.example.com
   ori sign int_7Qm2 --path /api/invoke --file body.json > headers.txt
   curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
+  ori doctor gateway /etc/nginx/nginx.conf
 
 Environment:
   ORI_BASE_URL     base address of the API, ending in /v1 (else that of the session, else http://127.0.0.1:8080/v1)
@@ -45,3 +46,13 @@ Examples:
   ori call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
   ori call int_7Qm2 /api/import --file dump.ndjson --content-type application/x-ndjson
   jq -n '{prompt:"hello"}' | ori call int_7Qm2 /api/invoke --json`;
+
+export const DOCTOR_GATEWAY_HELP = `
+Reads the file with all that it includes, and starts nothing. Each finding says where it stands, what happens to a proof, and
+how to mend it. To take one back, at the directive or on the line above it:
+
+  # ori-doctor: allow RULE, because …
+
+Examples:
+  ori doctor gateway /etc/nginx/nginx.conf
+  ori doctor gateway deploy/gateway/nginx.conf --json`;

@@ -1,14 +1,8 @@
 import type { AddressFault, CliError, CliErrorCode, CliErrorFacts, ServerSaid } from '../core/errors.ts';
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
 import { daemonAdvice } from './daemon-advice.ts';
-
-interface Sentence<Facts> {
-  readonly exit: ExitCode;
-  /** What happened. */
-  readonly what: (facts: Facts) => string;
-  /** What to do next. */
-  readonly next: (facts: Facts) => string;
-}
+import { DOCTOR_SENTENCES } from './doctor-sentences.ts';
+import type { Sentence } from './sentence.ts';
 
 const SIGN_IN = 'Sign in again: ori login --oidc';
 const TRY_AGAIN = 'Try again in a moment.';
@@ -237,6 +231,7 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
       `You are signed out on this machine, but ${issuer} did not take the session back: ${why}.`,
     next: () => 'End it there (the issuer’s page of your sessions), or wait until it expires.',
   },
+  ...DOCTOR_SENTENCES,
   interrupted: {
     exit: EXIT.interrupted,
     what: () => 'Interrupted.',

@@ -1,0 +1,70 @@
+import { readConfiguration } from '../adapters/nginx-files.ts';
+import { CliError } from '../core/errors.ts';
+import { type Finding, RULES } from '../core/gateway/finding.ts';
+import { isError, judgeGateway } from '../core/gateway/judge.ts';
+import { GATEWAY_RULES } from '../text/gateway-rules.ts';
+import type { Context } from './context.ts';
+
+export interface DoctorGatewayOptions {
+  readonly skipMissing?: boolean;
+}
+
+/**
+ * Judges an nginx configuration: prints what changes, or can change, what was signed. Throws CliError
+ * `gateway_faulty` when there is any, `gateway_without_route` when it passes nothing on, and what reading throws.
+ */
+export async function doctorGateway(
+  context: Context,
+  file: string,
+  { skipMissing = false }: DoctorGatewayOptions,
+): Promise<void> {
+  const { directives, files, missing } = await readConfiguration(file, { skipMissing });
+  const { findings, allowed, routes } = judgeGateway(directives);
+  if (routes === 0) throw new CliError('gateway_without_route', { file });
+  const errors = findings.filter(isError).length;
+  const warnings = findings.length - errors;
+  for (const absent of missing) context.terminal.note(`Not judged, because it is not there: ${absent}`);
+  if (context.json) {
+    context.terminal.printJson({
+      files,
+      missing,
+      routes,
+      errors,
+      warnings,
+      allowed: allowed.length,
+      findings: findings.map(toRecord),
+    });
+  } else for (const finding of findings) context.terminal.print(...toLines(finding));
+  if (findings.length > 0) throw new CliError('gateway_faulty', { errors, warnings });
+  if (!context.json) context.terminal.print(toSummary(files.length, routes, allowed.length));
+}
+
+function toRecord({ rule, directive }: Finding): Record<string, unknown> {
+  const { file, line } = directive;
+  return { rule, severity: RULES[rule], file, line, directive: written(directive), ...GATEWAY_RULES[rule] };
+}
+
+function toLines({ rule, directive }: Finding): string[] {
+  const { what, mend } = GATEWAY_RULES[rule];
+  return [
+    `${directive.file}:${directive.line}: ${RULES[rule]} ${rule}`,
+    `    ${written(directive)}`,
+    `  ${what}`,
+    `  Mend: ${mend}`,
+    '',
+  ];
+}
+
+function written({ name, args, code, block }: Finding['directive']): string {
+  const text = [name, ...args.map((arg) => (/^[^\s;{}"']+$/.test(arg) ? arg : JSON.stringify(arg)))].join(
+    ' ',
+  );
+  const shown = text.length > 160 ? `${text.slice(0, 159)}…` : text;
+  return code === undefined && block === undefined ? `${shown};` : `${shown} { … }`;
+}
+
+function toSummary(files: number, routes: number, allowed: number): string {
+  const places = `${routes} ${routes === 1 ? 'route' : 'routes'} in ${files} ${files === 1 ? 'file' : 'files'}`;
+  const taken = allowed === 0 ? '' : `; allowed by comments: ${allowed}`;
+  return `Nothing found in ${places}${taken}. Requests pass as they were signed.`;
+}

@@ -1,0 +1,67 @@
+import type { Finding } from '../finding.ts';
+import { prefixOf } from '../locations.ts';
+import { leadsTo, locationOf, type Route, type Server } from '../routes.ts';
+import { effective, own, type Scope, within } from '../scopes.ts';
+
+/** What `proxy_pass` itself makes of the path. */
+export function* passedPath({ routes }: Server): Iterable<Finding> {
+  for (const { target, pass: directive } of routes) {
+    if (target === 'replaced') yield { rule: 'path-replaced', directive };
+    if (target === 'computed') yield { rule: 'path-computed', directive };
+    if (target === 'unknown') yield { rule: 'path-unknown', directive };
+  }
+}
+
+/** `rewrite` before a route that takes the path as it is then. */
+export function* rewrites({ scope: server, routes }: Server): Iterable<Finding> {
+  for (const scope of within(server)) {
+    for (const directive of own(scope, 'rewrite')) {
+      const [, replacement = '', flag] = directive.args;
+      if (flag === 'redirect' || flag === 'permanent' || /^(?:https?:\/\/|\$scheme)/.test(replacement))
+        continue;
+      const location = locationOf(scope);
+      const stays = flag === 'break' && location !== undefined;
+      const reached = stays
+        ? routes.filter((route) => locationOf(route.scope) === location)
+        : leadsTo(server, routes, replacement);
+      if (reached.some(isMovable)) yield { rule: 'path-rewritten', directive };
+    }
+  }
+}
+
+/** `set $args`, after which nginx builds the request-target anew. */
+export function* setQuery({ scope: server, routes }: Server): Iterable<Finding> {
+  if (!routes.some(isMovable)) return;
+  for (const scope of within(server)) {
+    for (const directive of own(scope, 'set')) {
+      if (directive.args[0] === '$args') yield { rule: 'query-set', directive };
+    }
+  }
+}
+
+/** `try_files` and `index` that end on a route by another path than the call's. A named location keeps the path. */
+export function* innerRedirects({ scope: server, routes }: Server): Iterable<Finding> {
+  for (const scope of within(server)) {
+    for (const directive of own(scope, 'try_files')) {
+      const last = directive.args.at(-1) ?? '';
+      if (last.startsWith('@') || last.startsWith('=')) continue;
+      if (leadsTo(server, routes, last).some(isMovable)) yield { rule: 'path-redirected', directive };
+    }
+    if (scope.kind !== 'location' || routes.some((route) => route.scope === scope)) continue;
+    for (const directive of effective(scope, 'index')) {
+      const paths = directive.args.map((name) => (name.startsWith('/') ? name : `${folderOf(scope)}${name}`));
+      if (paths.some((path) => leadsTo(server, routes, path).some(isMovable))) {
+        yield { rule: 'path-redirected', directive };
+      }
+    }
+  }
+}
+
+/** Whether a route sends on whatever the path has become by then. */
+function isMovable({ target }: Route): boolean {
+  return target === 'inherited' || target === 'replaced';
+}
+
+function folderOf(location: Scope): string {
+  return (prefixOf(location) ?? '/').replace(/[^/]*$/, '');
+}

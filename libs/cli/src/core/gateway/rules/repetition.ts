@@ -1,0 +1,48 @@
+import type { Finding } from '../finding.ts';
+import { leadsTo, type Server } from '../routes.ts';
+import { effective, type Scope, within } from '../scopes.ts';
+import { isStripped } from './request.ts';
+
+/** A second receiver of the same proof. One that gets no signature is none. */
+export function* copies({ copies }: Server): Iterable<Finding> {
+  for (const { by: directive, to } of copies) {
+    if (!to.some((route) => !isStripped(route))) continue;
+    yield { rule: directive.name === 'auth_request' ? 'copied-for-authorization' : 'sent-twice', directive };
+  }
+}
+
+/** The same proof to the next upstream server, after the first had it. */
+export function* retries({ routes }: Server): Iterable<Finding> {
+  for (const { scope, protocol } of routes) {
+    const directive = effective(scope, `${protocol === 'grpc' ? 'grpc' : 'proxy'}_next_upstream`).at(-1);
+    if (directive?.args.includes('non_idempotent')) yield { rule: 'retried', directive };
+  }
+}
+
+/** An error page that is a route: by path it is asked for as GET, by name it gets the call once more. */
+export function* errorPages({ scope: server, routes }: Server): Iterable<Finding> {
+  for (const scope of within(server)) {
+    for (const directive of effective(scope, 'error_page')) {
+      const uri = directive.args.at(-1) ?? '';
+      if (/^https?:\/\//.test(uri)) continue;
+      const isAgain = !uri.startsWith('@') || routes.some((route) => route.scope === scope);
+      if (isAgain && leadsTo(server, routes, uri).length > 0)
+        yield { rule: 'error-page-passed-on', directive };
+    }
+  }
+}
+
+/** Answers to POST that nginx gives again. */
+export function* cachedAnswers({ routes }: Server): Iterable<Finding> {
+  for (const { scope } of routes) {
+    const [methods] = effective(scope, 'proxy_cache_methods');
+    const hasPost = methods?.args.some((method) => method.toUpperCase() === 'POST') === true;
+    if (methods !== undefined && hasPost && caches(scope))
+      yield { rule: 'answer-cached', directive: methods };
+  }
+}
+
+function caches(scope: Scope): boolean {
+  const zone = effective(scope, 'proxy_cache').at(-1)?.args[0];
+  return zone !== undefined && zone !== 'off';
+}

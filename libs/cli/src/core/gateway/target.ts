@@ -1,0 +1,47 @@
+import { expand, hasVariable, type Variables, withHosts } from './variables.ts';
+
+/**
+ * Which request-target a `proxy_pass` sends on: `raw` is `$request_uri`, byte for byte as it came, whatever happened
+ * to the path before; `inherited` is that too, until something rewrites it; `replaced` is a path of its own;
+ * `computed` holds variables other than `$request_uri`; `unknown` may hold a path that the configuration does not show.
+ */
+export type Target = 'raw' | 'inherited' | 'replaced' | 'computed' | 'unknown';
+
+/** From good to bad. */
+const ORDER: readonly Target[] = ['raw', 'inherited', 'unknown', 'computed', 'replaced'];
+
+/** The worst of the targets that the argument of a `proxy_pass` can mean. `inherited` when it can be either good one. */
+export function targetOf(argument: string, variables: Variables): Target {
+  const targets = expand(argument, variables).map((text) => judge(withHosts(text)));
+  return targets.reduce<Target>(
+    (worst, next) => (ORDER.indexOf(next) > ORDER.indexOf(worst) ? next : worst),
+    'raw',
+  );
+}
+
+function judge(url: string): Target {
+  const rest = /^[a-z]+:\/\/(.*)$/is.exec(url)?.[1] ?? /^host:\/\/(.*)$/s.exec(url)?.[1];
+  if (rest === undefined) return hasVariable(url) ? 'unknown' : 'inherited';
+  const path = pathOf(rest);
+  if (path === undefined) return 'inherited';
+  if (/^\$(?:request_uri|\{request_uri\})$/.test(path)) return 'raw';
+  if (!hasVariable(path)) return 'replaced';
+  return path.startsWith('$') && !isUriVariable(path) ? 'unknown' : 'computed';
+}
+
+/** What follows the host, from the first slash or the first variable that may bring one. */
+function pathOf(rest: string): string | undefined {
+  if (rest.startsWith('unix:')) {
+    const colon = rest.indexOf(':', 'unix:'.length);
+    return colon === -1 || colon === rest.length - 1 ? undefined : rest.slice(colon + 1);
+  }
+  const at = rest.search(/[/$]/);
+  return at === -1 ? undefined : rest.slice(at);
+}
+
+/** Variables that hold a path or a query as nginx understood it: decoded, merged, rewritten. */
+function isUriVariable(path: string): boolean {
+  return /^\$\{?(?:uri|document_uri|request_uri|request_filename|fastcgi_script_name|args|query_string|is_args)\b/.test(
+    path,
+  );
+}

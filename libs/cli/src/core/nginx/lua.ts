@@ -1,0 +1,21 @@
+// What may hold a brace that is none of the block's: comments, strings, and both in long brackets. Each alternative
+// consumes at least one character, and an unclosed one runs to the end of its line or of the text.
+const PIECE =
+  /--\[(=*)\[[\s\S]*?(?:\]\1\]|$)|--[^\n]*|\[(=*)\[[\s\S]*?(?:\]\2\]|$)|"(?:[^"\\\n]|\\[\s\S])*"?|'(?:[^'\\\n]|\\[\s\S])*'?|[{}]/g;
+
+/** Where the brace stands that closes a block of Lua begun before `from`; undefined when there is none. */
+export function endOfLua(text: string, from: number): number | undefined {
+  let depth = 1;
+  PIECE.lastIndex = from;
+  for (let piece = PIECE.exec(text); piece !== null; piece = PIECE.exec(text)) {
+    if (piece[0] === '{') depth += 1;
+    else if (piece[0] === '}') depth -= 1;
+    if (depth === 0) return piece.index;
+  }
+  return undefined;
+}
+
+/** The code without its comments. */
+export function withoutComments(code: string): string {
+  return code.replace(PIECE, (piece) => (piece.startsWith('--') ? ' ' : piece));
+}
