@@ -3,16 +3,15 @@ import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 
-/** What turns core dumps off before a service starts. */
-const PRLIMIT = '/usr/bin/prlimit';
-
 /**
- * Collects into a folder all that a service needs to run: Node, `prlimit`, the shared libraries that the two name, and the
- * three files by which the C library knows the user and where to look for host names.
+ * Collects into a folder all that programs need to run: themselves, the shared libraries that they name, and the three files
+ * by which the C library knows the user and where to look for host names.
  */
-function collectRuntime(folder: string): void {
-  collectProgram(process.execPath, folder, '/usr/local/bin/node');
-  collectProgram(PRLIMIT, folder, PRLIMIT);
+function collectRuntime(folder: string, programs: readonly string[]): void {
+  for (const program of programs) {
+    const [path = '', place = path] = program.split('=');
+    collectProgram(path, folder, place);
+  }
   write(join(folder, 'etc/passwd'), 'ori:x:65532:65532::/nonexistent:/nonexistent\n');
   write(join(folder, 'etc/group'), 'ori:x:65532:\n');
   write(join(folder, 'etc/nsswitch.conf'), 'hosts: files dns\n');
@@ -36,6 +35,8 @@ function write(file: string, text: string): void {
   writeFileSync(file, text, { mode: 0o644 });
 }
 
-const [folder] = process.argv.slice(2);
-if (folder === undefined) throw new Error('usage: node collect-runtime.mts FOLDER');
-collectRuntime(folder);
+const [folder, ...programs] = process.argv.slice(2);
+if (folder === undefined || programs.length === 0) {
+  throw new Error('usage: node collect-runtime.mts FOLDER PROGRAM[=PLACE]...');
+}
+collectRuntime(folder, programs);

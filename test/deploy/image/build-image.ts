@@ -77,6 +77,8 @@ async function executeStep(
       return {};
     }
     case 'RUN':
+      // A package of Debian: this machine's own stands in for it.
+      if (text.startsWith('apt-get ')) return {};
       await run('/bin/sh', ['-c', text], { cwd: here, env: buildEnvironment() });
       return {};
     case 'ENV':

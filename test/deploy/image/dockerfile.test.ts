@@ -6,7 +6,13 @@ import { execForm, readStages, type Stage, type Step } from './dockerfile.ts';
 
 const stages = readStages();
 const names = new Set(stages.map(({ name }) => name));
-const SHIPPED = ['signer', 'management', 'admin'];
+const SHIPPED = ['signer', 'management', 'admin', 'gateway'];
+const ENTRIES: Readonly<Record<string, readonly string[]>> = {
+  signer: ['/usr/local/bin/node', '/app/services/signer/bin/ori-signer.js'],
+  management: ['/usr/local/bin/node', '/app/services/management/bin/ori-management.js'],
+  admin: ['/usr/local/bin/node', '/app/services/management/src/admin/main.ts'],
+  gateway: ['/usr/sbin/nginx', '-e', 'stderr', '-p', '/srv/gateway/', '-c', '/etc/ori/gateway/nginx.conf'],
+};
 
 /** The steps that a stage has of its own and from the stages it stands on. */
 function allSteps(name: string): Step[] {
@@ -47,9 +53,7 @@ describe.each(SHIPPED)('the image %s', (name) => {
   });
 
   test('is started without a shell, by the hardened entry where it is a service', () => {
-    const entry =
-      name === 'admin' ? 'services/management/src/admin/main.ts' : `services/${name}/bin/ori-${name}.js`;
-    expect(execForm(lastOf(name, 'ENTRYPOINT'))).toEqual(['/usr/local/bin/node', `/app/${entry}`]);
+    expect(execForm(lastOf(name, 'ENTRYPOINT'))).toEqual(ENTRIES[name]);
   });
 
   test('holds no secret in its environment', () => {
@@ -81,6 +85,8 @@ describe('.dockerignore', () => {
     'kek.json',
     'deploy/docker/secrets/kek.json',
     'deploy/docker/compose.yaml',
+    'deploy/gateway/site/listen.conf',
+    'deploy/gateway/key.pem',
     'libs/store/.env',
     'libs/store/dist/index.js',
     'libs/store/node_modules/x/package.json',

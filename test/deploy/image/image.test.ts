@@ -17,7 +17,7 @@ beforeAll(async () => {
   const named = async (name: string) => {
     images[name] = await build(name);
   };
-  await Promise.all([named('signer'), named('management'), named('admin')]);
+  await Promise.all(['signer', 'management', 'admin'].map(named));
 }, 120_000);
 
 const image = (name: string) => images[name] as Image;
