@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
+import { appendFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -62,7 +62,7 @@ export interface OwnPostgresServer extends PostgresServer {
 }
 
 export interface OwnPostgresOptions {
-  /** `name=value`, added to those that make tests fast. */
+  /** `name=value`, in the configuration file, where `ALTER SYSTEM` can overrule them; instead of those that make tests fast. */
   readonly settings?: readonly string[];
   /** The data folder of a stopped cluster, copied instead of making an empty one. */
   readonly copyOf?: Pick<OwnPostgresServer, 'data' | 'url'>;
@@ -89,10 +89,11 @@ export async function startPostgresProcesses(
     if (options.standbyOf !== undefined) await writeFile(join(data, 'standby.signal'), '');
     const port = await freePort();
     const settings = [
-      ...['fsync=off', 'full_page_writes=off', 'shared_buffers=32MB', 'max_connections=200'],
+      ...FAST.filter((fast) => !options.settings?.some((own) => nameOf(own) === nameOf(fast))),
       ...(options.standbyOf === undefined ? [] : [`primary_conninfo=${options.standbyOf.url}`]),
-      ...(options.settings ?? []),
     ];
+    if (options.settings !== undefined)
+      await appendFile(join(data, 'postgresql.conf'), configured(options.settings));
     const server = new ServerProcess({
       room,
       program: join(folder, 'postgres'),
@@ -100,7 +101,7 @@ export async function startPostgresProcesses(
         ...['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', room.directory],
         ...settings.flatMap((setting) => ['-c', setting]),
       ],
-      ready: /database system is ready to accept connections/,
+      ready: /database system is ready to accept (?:read-only )?connections/,
       farewell: 'QUIT',
       account,
     });
@@ -128,6 +129,17 @@ export async function startPostgresProcesses(
     await room[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** On the command line, so that nothing overrules them. */
+const FAST = ['fsync=off', 'full_page_writes=off', 'shared_buffers=32MB', 'max_connections=200'];
+
+function nameOf(setting: string): string {
+  return setting.split('=', 1)[0] ?? '';
+}
+
+function configured(settings: readonly string[]): string {
+  return settings.map((setting) => `${setting.replace('=', " = '")}'\n`).join('');
 }
 
 function passwordOf(server: Pick<PostgresServer, 'url'> | undefined): string | undefined {

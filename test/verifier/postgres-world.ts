@@ -52,11 +52,11 @@ export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   return pool;
 }
 
-/** Makes the store as of 100 s ago: one that has been in use, so that a test need not wait for its fence. */
+/** Makes the store as of 1,000 s ago: one that has been in use, so that a test need not wait for its fence. */
 export async function plantOldEvent(url: string): Promise<void> {
   await query(
     url,
-    `UPDATE ori_replay.ledger SET event = ori_replay.clock() - 100, identity = ori_replay.identity();
+    `UPDATE ori_replay.ledger SET event = ori_replay.clock() - 1000, identity = ori_replay.identity();
      UPDATE ori_replay.slot SET file = pg_relation_filenode(('ori_replay.spent_' || slot)::regclass);`,
   );
 }
@@ -90,4 +90,13 @@ export async function daemonOn(
   const world = { internId, signer, request, verifierOn, ...verifierOn(server.url) };
   await world.replay.touch().catch(() => undefined);
   return world;
+}
+
+/** Makes the server's clock run ahead by some seconds, or behind. */
+export async function stepClock(url: string, seconds: number): Promise<void> {
+  await query(
+    url,
+    `CREATE OR REPLACE FUNCTION ori_replay.clock() RETURNS double precision LANGUAGE sql VOLATILE
+     AS $$ SELECT extract(epoch FROM pg_catalog.clock_timestamp())::double precision + ${seconds} $$`,
+  );
 }

@@ -1,11 +1,14 @@
 import { Redis } from 'ioredis';
+import pg from 'pg';
 import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
+import { postgresReplayStore } from '../../libs/verifier/src/postgres-replay-store.ts';
 import { redisReplayStore } from '../../libs/verifier/src/redis-replay-store.ts';
 import { createVerifier } from '../../libs/verifier/src/verifier.ts';
 import { STRICT } from './strict-client.ts';
 
 /** What the test that forks this process gives it. */
 export interface SpenderTask {
+  /** Of a Redis or of a PostgreSQL. */
   readonly url: string;
   readonly internId: string;
   readonly jwks: unknown;
@@ -21,13 +24,11 @@ export type SpenderReport = Record<string, number>;
 
 /** So many that they race, so few that none is stamped seconds before it leaves a busy machine. */
 const AT_ONCE = 100;
+const PATIENT_MS = 5000;
 
 // Says that it is ready, waits for the word, presents the same proof many times at once, and tells what came of it.
 process.once('message', async (task: SpenderTask) => {
-  const redis = new Redis(task.url, { ...STRICT, lazyConnect: true });
-  await redis.connect();
-  const replay = redisReplayStore(redis, { mode: task.mode, timeoutMs: 5000 });
-  await replay.touch();
+  const { replay, close } = task.url.startsWith('redis') ? await openRedis(task) : openPostgres(task);
   const keys = createLocalKeySet(task.jwks);
   const verifier = createVerifier({ internId: task.internId, keys, replay });
   await replay.touch();
@@ -51,8 +52,28 @@ process.once('message', async (task: SpenderTask) => {
       await Promise.all(Array.from({ length: Math.min(AT_ONCE, left) }, present));
     }
     process.send?.(report);
-    replay.close();
-    redis.disconnect();
+    await close();
     process.disconnect();
   });
 });
+
+async function openRedis({ url, mode }: SpenderTask) {
+  const redis = new Redis(url, { ...STRICT, lazyConnect: true });
+  await redis.connect();
+  const replay = redisReplayStore(redis, { mode, timeoutMs: PATIENT_MS });
+  const close = async (): Promise<void> => {
+    replay.close();
+    redis.disconnect();
+  };
+  return { replay, close };
+}
+
+function openPostgres({ url }: SpenderTask) {
+  const pool = new pg.Pool({ connectionString: url, max: 10, connectionTimeoutMillis: PATIENT_MS });
+  const replay = postgresReplayStore(pool, { replicas: 0, timeoutMs: PATIENT_MS });
+  const close = async (): Promise<void> => {
+    replay.close();
+    await pool.end();
+  };
+  return { replay, close };
+}

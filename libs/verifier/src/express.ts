@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ProofError } from '@ori/proof';
-import { toRefusal } from './refusal.ts';
+import { diagnosisOf, type Received, requireDiagnoseOption, withDiagnosis } from './diagnosis.ts';
+import { type Refusal, toRefusal } from './refusal.ts';
 import type { RequestHead } from './requirements.ts';
 import type { VerifiedProof, Verifier } from './verifier.ts';
 
@@ -16,6 +17,11 @@ declare global {
 export interface RequireProofOptions {
   /** Longest body read; more is answered 413. */
   bodyBytesMax: number;
+  /**
+   * Adds to each 401 what the request looked like on arrival, by digests, for `ori doctor call` to compare; false by default. It
+   * changes nothing about what is accepted or refused.
+   */
+  diagnose?: boolean | undefined;
 }
 
 /** What is read of a request, and set on it: node:http's, Express's and anything built on them. */
@@ -39,32 +45,45 @@ export type RequireProofHandler = (
  * already, it passes a TypeError on, which Express answers with 500. Works under plain node:http too.
  * Throws TypeError for options that cannot work.
  */
-export function requireProof(verifier: Verifier, { bodyBytesMax }: RequireProofOptions): RequireProofHandler {
+export function requireProof(
+  verifier: Verifier,
+  { bodyBytesMax, diagnose = false }: RequireProofOptions,
+): RequireProofHandler {
   if (typeof verifier?.begin !== 'function') throw new TypeError('requireProof: expected a verifier');
   if (!(Number.isSafeInteger(bodyBytesMax) && bodyBytesMax >= 0)) {
     throw new TypeError('bodyBytesMax: expected a number of bytes');
   }
+  requireDiagnoseOption(diagnose);
   return (request, response, next) => {
-    prove(verifier, request, bodyBytesMax).then(
+    const received: Received = { chunks: [], isWhole: false };
+    prove(verifier, request, bodyBytesMax, received).then(
       ({ proof, body }) => {
         request.proof = proof;
         request.body = body;
         next();
       },
       (error: unknown) => {
-        if (!refuse(error, request, response, bodyBytesMax)) next(error);
+        const refusal = toRefusal(error);
+        if (refusal === undefined) return next(error);
+        const told = diagnose ? withDiagnosis(refusal, () => diagnosisOf(headOf(request), received)) : refusal;
+        refuse(told, request, response, bodyBytesMax);
       },
     );
   };
 }
 
-async function prove(verifier: Verifier, request: ProvenRequest, bodyBytesMax: number): Promise<Proven> {
+async function prove(
+  verifier: Verifier,
+  request: ProvenRequest,
+  bodyBytesMax: number,
+  received: Received,
+): Promise<Proven> {
   if (request.readableDidRead || request.readableEnded || request.body !== undefined) {
     throw new TypeError('requireProof: the body was read already; mount it before any body parser');
   }
   const open = verifier.begin(headOf(request));
   if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge(bodyBytesMax);
-  const chunks: Buffer[] = [];
+  const { chunks } = received;
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.byteLength;
@@ -72,6 +91,7 @@ async function prove(verifier: Verifier, request: ProvenRequest, bodyBytesMax: n
     open.update(chunk);
     chunks.push(chunk);
   }
+  received.isWhole = true;
   return { proof: await open.finish(), body: Buffer.concat(chunks, length) };
 }
 
@@ -90,15 +110,12 @@ function tooLarge(bodyBytesMax: number): ProofError {
 
 /** A body that is not read is not waited for either: the connection closes, unless little of it can be left. */
 function refuse(
-  error: unknown,
+  refusal: Refusal,
   request: ProvenRequest,
   response: ServerResponse,
   bodyBytesMax: number,
-): boolean {
-  const refusal = toRefusal(error);
-  if (refusal === undefined) return false;
+): void {
   const isBounded = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= bodyBytesMax;
   if (!(request.complete || isBounded)) response.setHeader('connection', 'close');
   response.writeHead(refusal.status, refusal.headers).end(refusal.body);
-  return true;
 }

@@ -1,4 +1,5 @@
 import { ProofError } from '@ori/proof';
+import { diagnosisOf, type Received, requireDiagnoseOption, withDiagnosis } from './diagnosis.ts';
 import { toRefusal } from './refusal.ts';
 import type { RequestHead } from './requirements.ts';
 import type { VerifiedProof, Verifier } from './verifier.ts';
@@ -6,6 +7,11 @@ import type { VerifiedProof, Verifier } from './verifier.ts';
 export interface RequireProofOptions {
   /** Longest body read; more is answered 413. */
   bodyBytesMax: number;
+  /**
+   * Adds to each 401 what the request looked like on arrival, by digests, for `ori doctor call` to compare; false by default. It
+   * changes nothing about what is accepted or refused.
+   */
+  diagnose?: boolean | undefined;
 }
 
 /** What a handler gets beside the request, whose body is consumed. */
@@ -24,7 +30,7 @@ export interface Proven {
  */
 export function requireProof(
   verifier: Verifier,
-  { bodyBytesMax }: RequireProofOptions,
+  { bodyBytesMax, diagnose = false }: RequireProofOptions,
   handler: (request: Request, proven: Proven) => Response | Promise<Response>,
 ): (request: Request) => Promise<Response> {
   if (typeof verifier?.begin !== 'function') throw new TypeError('requireProof: expected a verifier');
@@ -32,23 +38,31 @@ export function requireProof(
   if (!(Number.isSafeInteger(bodyBytesMax) && bodyBytesMax >= 0)) {
     throw new TypeError('bodyBytesMax: expected a number of bytes');
   }
+  requireDiagnoseOption(diagnose);
   return async (request) => {
+    const received: Received = { chunks: [], isWhole: false };
     let proven: Proven;
     try {
-      proven = await prove(verifier, request, bodyBytesMax);
+      proven = await prove(verifier, request, bodyBytesMax, received);
     } catch (error) {
       const refusal = toRefusal(error);
       if (refusal === undefined) throw error;
-      return new Response(refusal.body, { status: refusal.status, headers: refusal.headers });
+      const told = diagnose ? withDiagnosis(refusal, () => diagnosisOf(headOf(request), received)) : refusal;
+      return new Response(told.body, { status: told.status, headers: told.headers });
     }
     return handler(request, proven);
   };
 }
 
-async function prove(verifier: Verifier, request: Request, bodyBytesMax: number): Promise<Proven> {
+async function prove(
+  verifier: Verifier,
+  request: Request,
+  bodyBytesMax: number,
+  received: Received,
+): Promise<Proven> {
   if (request.bodyUsed) throw new TypeError('requireProof: the body was read already');
   const open = verifier.begin(headOf(request));
-  const chunks: Uint8Array[] = [];
+  const { chunks } = received;
   let length = 0;
   for await (const chunk of request.body ?? []) {
     length += chunk.byteLength;
@@ -57,6 +71,7 @@ async function prove(verifier: Verifier, request: Request, bodyBytesMax: number)
     open.update(chunk);
     chunks.push(chunk);
   }
+  received.isWhole = true;
   return { proof: await open.finish(), body: join(chunks, length) };
 }
 

@@ -3,6 +3,7 @@ import type { Verdict } from './verdict.ts';
 
 /** What is used of a `Pool` of pg 8. */
 export interface PostgresPool {
+  readonly options: { readonly connectionTimeoutMillis?: number | undefined };
   connect(): Promise<PostgresConnection>;
 }
 
@@ -25,10 +26,18 @@ export interface PostgresAnswer extends Verdict {
   readonly due?: boolean;
 }
 
+/** Throws TypeError for what is no pool, and for one that waits for ever for a server that is out of reach. */
+export function requirePostgresPool(pool: PostgresPool): void {
+  if (typeof pool?.connect !== 'function') throw new TypeError('postgresReplayStore: expected a pool of pg');
+  if (!(Number(pool.options?.connectionTimeoutMillis) > 0)) {
+    throw new TypeError('postgresReplayStore: the pool must be made with connectionTimeoutMillis');
+  }
+}
+
 /** Calls a function once. Without an answer in time it counts as done, and the connection that owes it is closed. */
 export type CallFunction = (name: string, args: readonly unknown[]) => Promise<PostgresAnswer>;
 
-/** Turns whatever fails into an UnavailableError. */
+/** Turns whatever fails into an UnavailableError; `isSilence` tells the one where no answer came. */
 export function createFunctionCaller(pool: PostgresPool, timeoutMs: number): CallFunction {
   return async (name, args) => {
     try {
@@ -38,6 +47,13 @@ export function createFunctionCaller(pool: PostgresPool, timeoutMs: number): Cal
     }
   };
 }
+
+/** Whether nothing was heard from the server: neither an answer nor a refusal. */
+export function isSilence(error: UnavailableError): boolean {
+  return error.cause instanceof Silence;
+}
+
+class Silence extends Error {}
 
 async function callOnce(
   pool: PostgresPool,
@@ -72,7 +88,7 @@ async function callOnce(
   const silence = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       isSilent = true;
-      reject(new Error(`no answer within ${timeoutMs} ms`));
+      reject(new Silence(`no answer within ${timeoutMs} ms`));
     }, timeoutMs);
   });
   try {

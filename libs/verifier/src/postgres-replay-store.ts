@@ -1,5 +1,11 @@
 import { UnavailableError } from '@ori/proof';
-import { createFunctionCaller, type PostgresAnswer, type PostgresPool } from './postgres-client.ts';
+import {
+  createFunctionCaller,
+  isSilence,
+  type PostgresAnswer,
+  type PostgresPool,
+  requirePostgresPool,
+} from './postgres-client.ts';
 import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from './replay-store.ts';
 import { requireSafe, requireSpent } from './verdict.ts';
 
@@ -41,20 +47,21 @@ export function postgresReplayStore(
   pool: PostgresPool,
   options: PostgresReplayStoreOptions,
 ): PostgresReplayStore {
-  if (typeof pool?.connect !== 'function') throw new TypeError('postgresReplayStore: expected a pool of pg');
+  requirePostgresPool(pool);
   const { replicas, timeoutMs, touchSeconds, now } = requireOptions(options);
   const acks = Math.ceil(replicas / 2);
   const call = createFunctionCaller(pool, timeoutMs);
   const interns = new Map<string, ReplayPolicy>();
   let known: Known = { event: 0, identity: '', lsn: '0/0' };
-  let unsafe: UnavailableError | undefined;
+  let refusal: UnavailableError | undefined;
   let touching: Promise<void> | undefined;
+  let touchedMs = Number.NEGATIVE_INFINITY;
 
   /** From a good answer only: an unsafe server's says nothing. */
   function learn({ event = 0, identity = '', lsn = '0/0' }: PostgresAnswer): void {
     if (event < known.event || identity === '') return;
-    const isOlder = identity === known.identity && toPosition(lsn) < toPosition(known.lsn);
-    known = { event, identity, lsn: isOlder ? known.lsn : lsn };
+    const isAsBefore = event === known.event && toPosition(lsn) < toPosition(known.lsn);
+    known = { event, identity, lsn: isAsBefore ? known.lsn : lsn };
   }
 
   const facts = (): unknown[] => [known.event, known.identity, known.lsn];
@@ -74,13 +81,24 @@ export function postgresReplayStore(
     if (answer.due) await call('forget', [now() / 1000, ...limits]);
   }
 
+  /**
+   * Until a look has found all well again, spends are refused without being sent: an unsafe server has nothing to say, and each that
+   * a frozen one or a commit without its standby keeps waiting holds a connection of the server.
+   */
+  function doubt(error: unknown): void {
+    if (!(error instanceof UnavailableError)) return;
+    if (error.code === 'replay_store_unsafe' || isSilence(error)) refusal = error;
+  }
+
   async function touchAll(): Promise<void> {
+    touchedMs = performance.now();
     try {
+      if (acks > 0) requireSafe(await call('waiting', []));
       // One after the other: a pool of one connection is enough, and a frozen server costs one wait.
       for (const policy of interns.values()) await touchOne(policy);
-      unsafe = undefined;
+      refusal = undefined;
     } catch (error) {
-      if (error instanceof UnavailableError && error.code === 'replay_store_unsafe') unsafe = error;
+      doubt(error);
       throw error;
     }
   }
@@ -92,8 +110,13 @@ export function postgresReplayStore(
     return touching;
   }
 
+  const touchQuietly = (): void => void touch().catch(() => undefined);
+
   async function spend({ policy, timestamp, nowMs, nonce, v1Id }: Spend): Promise<void> {
-    if (unsafe !== undefined) throw new UnavailableError(unsafe.code, unsafe.message);
+    if (refusal !== undefined) {
+      if (performance.now() - touchedMs > TOUCH_APART_MS) touchQuietly();
+      throw new UnavailableError(refusal.code, refusal.message);
+    }
     const answer = await call('spend', [
       policy.internId,
       timestamp,
@@ -105,13 +128,17 @@ export function postgresReplayStore(
       policy.clockToleranceSeconds,
       acks,
       Math.ceil(timeoutMs),
-    ]);
+    ]).catch((error: unknown) => {
+      doubt(error);
+      throw error;
+    });
     if (answer.verdict === 'unsafe') touchQuietly();
     else learn(answer);
+    // The recording of version 1 ids begins with a touch.
+    if (nonce === undefined && answer.verdict === 'before_fence') touchQuietly();
     requireSpent(answer);
   }
 
-  const touchQuietly = (): void => void touch().catch(() => undefined);
   const timer = setInterval(touchQuietly, touchSeconds * 1000).unref();
 
   return {
@@ -125,6 +152,9 @@ export function postgresReplayStore(
     close: () => clearInterval(timer),
   };
 }
+
+/** Spends that are refused make the store look again, at most this often. */
+const TOUCH_APART_MS = 100;
 
 /** What the last good answers said. */
 interface Known {

@@ -1,4 +1,5 @@
-import { FUNCTIONS } from './postgres-functions.ts';
+import { SPEND_FUNCTIONS } from './postgres-spend.ts';
+import { STATE_FUNCTIONS } from './postgres-state.ts';
 import { TABLES } from './postgres-tables.ts';
 
 /**
@@ -8,7 +9,8 @@ import { TABLES } from './postgres-tables.ts';
 export const POSTGRES_REPLAY_SQL = `
 SELECT pg_catalog.pg_advisory_xact_lock(7309426);
 ${TABLES}
-${FUNCTIONS}
+${STATE_FUNCTIONS}
+${SPEND_FUNCTIONS}
 REVOKE ALL ON SCHEMA ori_replay FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA ori_replay FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ori_replay FROM PUBLIC;

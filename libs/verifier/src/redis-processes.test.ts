@@ -1,32 +1,7 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sharedRedisUrl } from '../../../test/env/redis.ts';
+import { COPIES, PROCESSES, presentEverywhere } from '../../../test/verifier/present-everywhere.ts';
 import { connect, daemonOn, reserve } from '../../../test/verifier/redis-world.ts';
-import type { SpenderReport, SpenderTask } from '../../../test/verifier/spender.ts';
-
-const SPENDER = fileURLToPath(new URL('../../../test/verifier/spender.ts', import.meta.url));
-const PROCESSES = 4;
-const COPIES = 1000;
-
-/** Four processes, each of which presents the same proof 1,000 times at once; what all of them were told. */
-async function presentEverywhere(task: SpenderTask): Promise<SpenderReport> {
-  const children = Array.from({ length: PROCESSES }, () => fork(SPENDER, { stdio: 'inherit' }));
-  onTestFinished(() => {
-    for (const child of children) child.kill();
-  });
-  const ready = children.map((child) => once(child, 'message'));
-  for (const child of children) child.send(task);
-  await Promise.all(ready);
-  const reports = children.map(async (child) => (await once(child, 'message'))[0] as SpenderReport);
-  for (const child of children) child.send('go');
-  const total: SpenderReport = {};
-  for (const report of await Promise.all(reports)) {
-    for (const [verdict, count] of Object.entries(report)) total[verdict] = (total[verdict] ?? 0) + count;
-  }
-  return total;
-}
 
 test.each(['spend', 'redeem'] as const)(
   '4 processes that present the same proof 1,000 times each against one Redis are told once that it is good: %s',
