@@ -53,7 +53,12 @@ async function expressDaemon(diagnose?: boolean): Promise<Daemon> {
   });
   const { port } = server.address() as AddressInfo;
   return async ({ method = 'POST', target = PATH, headers = proofOf(), body = BODY }) => {
-    const request = openRequest({ port, method, path: target, headers: ['Host', 'daemon', ...headers.flat()] });
+    const request = openRequest({
+      port,
+      method,
+      path: target,
+      headers: ['Host', 'daemon', ...headers.flat()],
+    });
     request.end(body);
     const [response] = await once(request, 'response');
     const { date, ...rest } = response.headers;
@@ -62,7 +67,11 @@ async function expressDaemon(diagnose?: boolean): Promise<Daemon> {
 }
 
 async function fetchDaemon(diagnose?: boolean): Promise<Daemon> {
-  const guarded = requireFetchProof(createTestVerifier(), { bodyBytesMax: 1000, diagnose }, () => new Response('accepted'));
+  const guarded = requireFetchProof(
+    createTestVerifier(),
+    { bodyBytesMax: 1000, diagnose },
+    () => new Response('accepted'),
+  );
   return async ({ method = 'POST', target = PATH, headers = proofOf(), body = BODY }) => {
     const sent = { method, headers: [...headers], ...(method === 'GET' ? {} : { body }) };
     const response = await guarded(new Request(`https://daemon.example${target}`, sent as RequestInit));
@@ -103,17 +112,20 @@ const ADAPTERS: [string, (diagnose?: boolean) => Promise<Daemon>][] = [
 ];
 
 for (const [adapter, start] of ADAPTERS) {
-  test.each(REFUSED)(`${adapter}: refuses %s alike with and without a diagnosis`, async (_what, make, status) => {
-    const [plain, off, on] = await Promise.all([start(), start(false), start(true)]);
-    const sent = make();
-    const answer = await plain(sent);
-    expect(answer.status).toBe(status);
-    expect(await off(sent)).toEqual(answer);
-    const told = await on(sent);
-    const { diagnosis, ...error } = JSON.parse(told.body).error;
-    expect({ ...told, body: JSON.stringify({ error }) }).toEqual(answer);
-    expect(diagnosis === undefined).toBe(status !== 401);
-  });
+  test.each(REFUSED)(
+    `${adapter}: refuses %s alike with and without a diagnosis`,
+    async (_what, make, status) => {
+      const [plain, off, on] = await Promise.all([start(), start(false), start(true)]);
+      const sent = make();
+      const answer = await plain(sent);
+      expect(answer.status).toBe(status);
+      expect(await off(sent)).toEqual(answer);
+      const told = await on(sent);
+      const { diagnosis, ...error } = JSON.parse(told.body).error;
+      expect({ ...told, body: JSON.stringify({ error }) }).toEqual(answer);
+      expect(diagnosis === undefined).toBe(status !== 401);
+    },
+  );
 
   test(`${adapter}: accepts a good call once, and says no more about it`, async () => {
     const daemon = await start(true);
@@ -128,7 +140,10 @@ for (const [adapter, start] of ADAPTERS) {
 
   test(`${adapter}: tells what arrived by digests, and nothing in plain`, async () => {
     const daemon = await start(true);
-    const headers = [...changed('x-ori-invoke-user', 'canary_user'), ['cookie', 'canary'] as [string, string]];
+    const headers = [
+      ...changed('x-ori-invoke-user', 'canary_user'),
+      ['cookie', 'canary'] as [string, string],
+    ];
     const answer = await daemon({ target: '/canary?canary=1', headers });
     const { diagnosis } = JSON.parse(answer.body).error;
     expect(diagnosis).toEqual({
@@ -159,7 +174,10 @@ test('is bounded, whatever a request holds', async () => {
   const daemon = await expressDaemon(true);
   const many = Array.from({ length: 150 }, (_, i): [string, string] => ['x-ori-invoke-user', `user${i}`]);
   const names = proofOf().flatMap((header) => Array.from({ length: 5 }, () => header));
-  const answer = await daemon({ target: `/${'x'.repeat(4000)}?${'y'.repeat(4000)}`, headers: [...many, ...names] });
+  const answer = await daemon({
+    target: `/${'x'.repeat(4000)}?${'y'.repeat(4000)}`,
+    headers: [...many, ...names],
+  });
   const { diagnosis } = JSON.parse(answer.body).error;
   expect(diagnosis.headers['x-ori-invoke-user']).toEqual([0, 1, 2, 3].map((i) => sha256(`user${i}`)));
   expect(answer.body.length).toBeLessThan(4096);

@@ -37,7 +37,10 @@ const encoder = new TextEncoder();
 const digestOf = (text: string): string => sha256Hex(encoder.encode(text));
 
 /** Describes a request by digests. Judges nothing: it must not be asked before the request was refused. */
-export function diagnosisOf({ method = '', target = '', rawHeaders }: RequestHead, received: Received): Diagnosis {
+export function diagnosisOf(
+  { method = '', target = '', rawHeaders }: RequestHead,
+  received: Received,
+): Diagnosis {
   const [path = ''] = target.split('?', 1);
   return {
     method: digestOf(method),

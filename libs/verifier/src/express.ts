@@ -65,7 +65,9 @@ export function requireProof(
       (error: unknown) => {
         const refusal = toRefusal(error);
         if (refusal === undefined) return next(error);
-        const told = diagnose ? withDiagnosis(refusal, () => diagnosisOf(headOf(request), received)) : refusal;
+        const told = diagnose
+          ? withDiagnosis(refusal, () => diagnosisOf(headOf(request), received))
+          : refusal;
         refuse(told, request, response, bodyBytesMax);
       },
     );

@@ -41,7 +41,8 @@ export async function startSampleDaemon({
 
   const app = express();
   app.disable('x-powered-by');
-  app.use(requireProof(verifier, { bodyBytesMax: BODY_BYTES_MAX }));
+  // For a newcomer to see what `ori doctor call` says of a proxy in between.
+  app.use(requireProof(verifier, { bodyBytesMax: BODY_BYTES_MAX, diagnose: true }));
   app.post('/api/invoke', (req, res) => {
     res.json({ user: req.proof.user });
   });
