@@ -1,0 +1,42 @@
+import { connect } from 'node:net';
+
+/** The answer to bytes sent on a connection of their own. */
+export interface RawReply {
+  /** 0: the connection was closed without an answer. */
+  readonly status: number;
+  readonly head: string;
+  readonly body: string;
+}
+
+/** Writes the bytes (one character for one byte) and reads until the other side closes. */
+export async function askRaw(port: number, bytes: string): Promise<RawReply> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.write(Buffer.from(bytes, 'latin1'));
+  let text = '';
+  // A server that refuses may reset what we still write.
+  await new Promise<void>((resolve) => {
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    socket.on('error', () => {}).once('close', () => resolve());
+  });
+  const end = text.indexOf('\r\n\r\n');
+  const head = end === -1 ? text : text.slice(0, end);
+  return { status: Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0), head, body: text.slice(end + 4) };
+}
+
+/** The bytes of a request that asks for its connection to be closed. */
+export function requestBytes(
+  requestLine: string,
+  headers: readonly (readonly [string, string])[],
+  body = '',
+): string {
+  const lines = [
+    requestLine,
+    'Host: localhost',
+    'Connection: close',
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    `Content-Length: ${body.length}`,
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+}

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createLocalKeySet, createVerifier, ProofError } from '@ori/verifier';
+import { requireProof } from '@ori/verifier/express';
+import { createTestReplayStore, createTestSigner, type TestSigner } from '@ori/verifier/testing';
+
+/** What a daemon saw of one request, and its verdict. */
+export interface Arrival {
+  readonly method: string;
+  /** As it came, one character for one byte. */
+  readonly target: string;
+  /** Absent where the proof was refused before or because of it. */
+  readonly bodySha256?: string;
+  readonly verdict: string;
+}
+
+/** A daemon behind the real verifier, that takes any path and remembers what came. */
+export interface JudgingDaemon extends AsyncDisposable {
+  /** `127.0.0.1:<port>` */
+  readonly address: string;
+  readonly signer: TestSigner;
+  /** What came since it was last asked. */
+  takeArrivals(): Arrival[];
+}
+
+export const INTERN_ID = 'int_gateway';
+
+export async function startJudgingDaemon(): Promise<JudgingDaemon> {
+  const signer = createTestSigner({ internId: INTERN_ID });
+  const keys = createLocalKeySet(signer.jwks);
+  const verifier = createVerifier({ internId: INTERN_ID, keys, replay: createTestReplayStore() });
+  const guard = requireProof(verifier, { bodyBytesMax: 1_048_576 });
+  let arrivals: Arrival[] = [];
+
+  const server = createServer((req, res) => {
+    const { method = '', url: target = '' } = req;
+    res.once('close', () => {
+      if (res.statusCode === 200) return;
+      arrivals.push({ method, target, verdict: String(res.statusCode) });
+    });
+    guard(req, res, (error) => {
+      if (error !== undefined)
+        throw error instanceof ProofError ? new Error('a refusal went past its adapter') : error;
+      const { body } = req as typeof req & { body: Buffer };
+      const bodySha256 = createHash('sha256').update(body).digest('hex');
+      arrivals.push({ method, target, bodySha256, verdict: 'accepted' });
+      res.end('{"accepted":true}');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    signer,
+    takeArrivals() {
+      const taken = arrivals;
+      arrivals = [];
+      return taken;
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
