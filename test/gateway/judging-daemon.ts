@@ -27,7 +27,8 @@ export interface JudgingDaemon extends AsyncDisposable {
 
 export const INTERN_ID = 'int_gateway';
 
-export async function startJudgingDaemon(): Promise<JudgingDaemon> {
+/** @param hangsUp whether it ends the connection instead of answering a call that it accepted */
+export async function startJudgingDaemon({ hangsUp = false } = {}): Promise<JudgingDaemon> {
   const signer = createTestSigner({ internId: INTERN_ID });
   const keys = createLocalKeySet(signer.jwks);
   const verifier = createVerifier({ internId: INTERN_ID, keys, replay: createTestReplayStore() });
@@ -46,7 +47,8 @@ export async function startJudgingDaemon(): Promise<JudgingDaemon> {
       const { body } = req as typeof req & { body: Buffer };
       const bodySha256 = createHash('sha256').update(body).digest('hex');
       arrivals.push({ method, target, bodySha256, verdict: 'accepted' });
-      res.end('{"accepted":true}');
+      if (hangsUp) req.socket.destroy();
+      else res.end('{"accepted":true}');
     });
   });
   server.listen(0, '127.0.0.1');
