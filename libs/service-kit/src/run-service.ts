@@ -1,14 +1,23 @@
 import { ConfigError, type Environment } from './config.ts';
+import { type HardenedProcess, weaknessesOf } from './hardening.ts';
 
 /** Exit codes of a service; 0 after a graceful stop. */
 const EXIT = { failed: 1, configuration: 2, usage: 64 } as const;
 
-export interface RunnableService<Config> {
+export interface RunnableService<Config extends Hardenable> {
   /** Upper case, as its environment names begin. */
   readonly prefix: string;
+  /** Whether it has threads of its own, which the hardened start then grants. */
+  readonly workers?: boolean;
   /** Reads and judges the whole configuration, files included. @throws ConfigError */
   load(env: Environment): Config;
-  start(config: Config): Promise<RunningService>;
+  /** @param weaknesses what the process may do although a hardened one may not */
+  start(config: Config, weaknesses: readonly string[]): Promise<RunningService>;
+}
+
+/** The part of a configuration that the main program itself obeys. */
+export interface Hardenable {
+  readonly requireHardened?: boolean;
 }
 
 export interface RunningService {
@@ -18,16 +27,20 @@ export interface RunningService {
 }
 
 /** The part of `process` that a service's main program uses. */
-export type Program = Pick<NodeJS.Process, 'argv' | 'env' | 'on' | 'exit'> & {
-  readonly stdout: { write(text: string): unknown };
-  readonly stderr: { write(text: string): unknown };
-};
+export type Program = Pick<NodeJS.Process, 'argv' | 'env' | 'on' | 'exit'> &
+  HardenedProcess & {
+    readonly stdout: { write(text: string): unknown };
+    readonly stderr: { write(text: string): unknown };
+  };
 
 /**
  * The main program of a service: `check-config` judges the configuration and exits; otherwise the service runs until
  * SIGTERM or SIGINT, stops gracefully, and at a second signal at once.
  */
-export async function runService<Config>(program: Program, service: RunnableService<Config>): Promise<void> {
+export async function runService<Config extends Hardenable>(
+  program: Program,
+  service: RunnableService<Config>,
+): Promise<void> {
   const fail = (code: number, error: unknown): never => {
     program.stderr.write(`${messageOf(error)}\n`);
     return program.exit(code);
@@ -42,10 +55,20 @@ export async function runService<Config>(program: Program, service: RunnableServ
       program.stdout.write(`the ${service.prefix}_… configuration is valid\n`);
       return;
     }
-    attend(program, await service.start(config), fail);
+    const { prefix, workers = false } = service;
+    const weaknesses = weaknessesOf(program, { workers });
+    if (config.requireHardened && weaknesses.length > 0) throw notHardened(prefix, weaknesses);
+    attend(program, await service.start(config, weaknesses), fail);
   } catch (error) {
     fail(error instanceof ConfigError ? EXIT.configuration : EXIT.failed, error);
   }
+}
+
+function notHardened(prefix: string, weaknesses: readonly string[]): ConfigError {
+  const entry = `services/${prefix.toLowerCase()}/bin/ori-${prefix.toLowerCase()}.js`;
+  return new ConfigError([
+    `${prefix}_REQUIRE_HARDENED: this process may ${weaknesses.join(', ')}; start it by ${entry}`,
+  ]);
 }
 
 function attend(

@@ -48,5 +48,9 @@ export const SERVICE_SPEC = {
     default: false,
     doc: 'Whether `X-Request-Id`, `X-Forwarded-For` and `X-Forwarded-Host` are believed: only behind a gateway that sets them',
   }),
+  requireHardened: flag({
+    default: false,
+    doc: 'Whether a start without the flags of the hardened start is refused',
+  }),
   logLevel: choice(LOG_LEVELS, { default: 'info', doc: 'Least severe level that is logged' }),
 } as const;

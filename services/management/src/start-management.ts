@@ -1,11 +1,12 @@
 import type { RequestListener } from 'node:http';
 import { openIdentity } from '@ori/identity';
+import { ConfigError } from '@ori/service-kit/config';
 import { createLogger, type Logger } from '@ori/service-kit/log';
 import { createMetrics } from '@ori/service-kit/metrics';
 import { startOpsServer } from '@ori/service-kit/ops';
 import { type Sinks, startApiServer } from '@ori/service-kit/server';
 import { stopService } from '@ori/service-kit/stop-service';
-import { type ManagementQueries, managementQueries, openPostgres } from '@ori/store';
+import { type ManagementQueries, managementQueries, OverprivilegedLogin, openPostgres } from '@ori/store';
 import type { KekRing } from '@ori/store/sealing';
 import { createCallers } from './adapters/callers.ts';
 import { createCredentialVault } from './adapters/credential-vault.ts';
@@ -50,7 +51,7 @@ export interface RunningManagement {
  * Starts the management service: its API and its ops port. It does not wait for PostgreSQL or the issuer, or behind a gateway
  * for a moment only; `/readyz` says what is missing.
  *
- * @throws ConfigError for an unusable KEK ring
+ * @throws ConfigError for an unusable KEK ring, or a database login that may do more than it needs
  */
 export async function startManagement(
   config: ManagementConfig,
@@ -70,6 +71,7 @@ export async function startManagement(
   stack.defer(() => metrics.close());
   const vault = createCredentialVault(parts.ring ?? readKekRing(config.kekFile));
   const store = parts.store ?? openStore(config, stack);
+  if (parts.store === undefined) await judgeLogin(store);
   const patterns = stack.adopt(createPatternCompiler(), (compiler) => compiler.close());
   const identity = stack.adopt(
     openIdentity<KeyFacts>(config, {
@@ -121,6 +123,7 @@ function openStore(config: ManagementConfig, stack: AsyncDisposableStack): Manag
   if (config.databaseUrl === undefined) throw new TypeError('startManagement: databaseUrl, or a store');
   const database = openPostgres({
     url: config.databaseUrl.reveal(),
+    atMost: 'ori_management',
     poolMax: config.databasePoolMax,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
@@ -128,4 +131,11 @@ function openStore(config: ManagementConfig, stack: AsyncDisposableStack): Manag
   });
   stack.defer(() => database.close());
   return managementQueries(database);
+}
+
+/** A database that is not there yet is judged at its first connection, before it is asked anything. */
+async function judgeLogin(store: ManagementQueries): Promise<void> {
+  const error: unknown = await store.ping().catch((failure: unknown) => failure);
+  if (error instanceof OverprivilegedLogin)
+    throw new ConfigError(error.complaints('MANAGEMENT_DATABASE_URL'));
 }

@@ -1,3 +1,5 @@
+import { createLogger } from '@ori/service-kit/log';
+import { logHardening } from '@ori/service-kit/log-hardening';
 import { runService } from '@ori/service-kit/run-service';
 import { readKekRing } from './adapters/read-kek-ring.ts';
 import { loadSignerConfig } from './config.ts';
@@ -10,8 +12,10 @@ await runService(process, {
     readKekRing(config.kekFile);
     return config;
   },
-  async start(config) {
-    const signer = await startSigner(config);
+  async start(config, weaknesses) {
+    const log = createLogger({ service: 'signer', level: config.logLevel });
+    logHardening(log, weaknesses);
+    const signer = await startSigner(config, { log });
     return { stop: signer.stop, reopen: signer.reopenAudit };
   },
 });

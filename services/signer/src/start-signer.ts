@@ -10,10 +10,10 @@ import { collectKeyOutlook } from './adapters/key-outlook-metrics.ts';
 import { watchNonces } from './adapters/nonces.ts';
 import { connectOutside, type Outside } from './adapters/outside.ts';
 import { readKekRing } from './adapters/read-kek-ring.ts';
+import { collectSafety } from './adapters/safety-metrics.ts';
 import { createSignerMetrics } from './adapters/signer-metrics.ts';
 import { createSigningKeys } from './adapters/signing-keys.ts';
 import { createStoreMemory } from './adapters/store.ts';
-import { limiterTurns } from './adapters/turns.ts';
 import type { SignerConfig } from './config.ts';
 import { REFUSAL_REASONS } from './http/presentations.ts';
 import { createSignerApp, signerRoutes } from './http/signer-app.ts';
@@ -52,7 +52,8 @@ export interface RunningSigner {
  * Starts the signer: its API and its ops port. It does not wait for Redis, PostgreSQL or the issuer, or behind a gateway
  * for a moment only; `/readyz` says what is missing, and a request that needs it gets 500 `internal_error`.
  *
- * @throws ConfigError for an unusable KEK ring; DependencyError `audit` for an audit file that cannot be opened
+ * @throws ConfigError for an unusable KEK ring, a Redis that evicts, a database login that may do more than it needs;
+ *   DependencyError `audit` for an audit file that cannot be opened
  */
 export async function startSigner(
   config: SignerConfig,
@@ -96,7 +97,7 @@ export async function startSigner(
       identities,
       gate: memory.gate,
       keys,
-      turns: limiterTurns(outside.turns),
+      turns: outside.turns,
       nonces: watchNonces(outside.nonces, metrics.nonceTaken),
       audit: outside.audit,
       publishedKeys: memory.publishedKeys,
@@ -105,7 +106,8 @@ export async function startSigner(
     metrics,
   );
 
-  const { redis, store } = outside;
+  const { redis, eviction, store } = outside;
+  collectSafety(metrics.http.registry, eviction);
   collectKeyOutlook(metrics.http.registry, { outlook: (at) => store.keyOutlook(at), now });
   const ops = await startOpsServer({
     host: config.opsHost,
@@ -113,7 +115,12 @@ export async function startSigner(
     registry: metrics.http.registry,
     checkTimeoutMs: CHECK_TIMEOUT_MS,
     checks: {
-      ...(redis && { redis: async () => void (await redis.ping()) }),
+      ...(redis && {
+        async redis() {
+          await redis.ping();
+          await eviction?.require();
+        },
+      }),
       postgresql: memory.check,
       issuer: identities.check,
       audit: outside.audit.check,

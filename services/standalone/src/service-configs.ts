@@ -41,6 +41,7 @@ function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
     shutdownGraceMs: 1000,
     trustGateway: false,
     logLevel: 'info',
+    requireHardened: false,
   } as const;
 }
 

@@ -1,10 +1,13 @@
 import type { Logger } from '@ori/service-kit/log';
 import { connectRedis, type RedisClient } from '@ori/service-kit/redis';
+import { type EvictionWatch, watchEviction } from '@ori/service-kit/redis-eviction';
 import { createTurnLimiter, type TurnLimiter } from '@ori/service-kit/turns';
 import { openPostgres, type SignerQueries, signerQueries } from '@ori/store';
 import type { SignerConfig } from '../config.ts';
 import { type AuditLog, openAuditFile } from './audit-file.ts';
+import { judgeOutside } from './judge-outside.ts';
 import { type Nonces, redisNonces } from './nonces.ts';
+import { limiterTurns } from './turns.ts';
 
 /** How long the database may take, in milliseconds: to give a connection, and to answer. */
 const CONNECT_TIMEOUT_MS = 400;
@@ -24,10 +27,15 @@ export interface Outside {
 /** The same, with how to ask after them and how to let go of them. */
 export interface Connected extends Outside {
   readonly redis: RedisClient | undefined;
+  readonly eviction: EvictionWatch | undefined;
   close(): Promise<void>;
 }
 
-/** Connects whatever was not given. Waits for nobody but the audit file: what is missing shows in `/readyz`. */
+/**
+ * Connects whatever was not given. What is missing shows in `/readyz`; what is there is judged before it is used.
+ *
+ * @throws ConfigError for a Redis that evicts and for a database login that may do too much; DependencyError `audit`
+ */
 export async function connectOutside(
   config: SignerConfig,
   given: Partial<Outside>,
@@ -43,17 +51,21 @@ export async function connectOutside(
         client.disconnect(),
       )
     : undefined;
+  const eviction = redis && stack.adopt(watch(redis, log), (watching) => watching.close());
   const store = given.store ?? openStore(config, stack);
-  const turns = given.turns ?? limiterOf(config, required(redis, 'redisUrl'));
+  const limiter = given.turns ?? limiterOf(config, required(redis, 'redisUrl'));
+  const turns = limiterTurns(limiter, eviction);
   const keptSeconds = config.proofMaxAgeSeconds + RESERVED_LONGER_SECONDS;
   const nonces = given.nonces ?? redisNonces(required(redis, 'redisUrl'), keptSeconds);
+  await judgeOutside({ eviction, store: given.store === undefined ? store : undefined });
   const owned = stack.move();
-  return { audit, redis, store, turns, nonces, close: () => owned.disposeAsync() };
+  return { audit, redis, eviction, store, turns, nonces, close: () => owned.disposeAsync() };
 }
 
 function openStore(config: SignerConfig, stack: AsyncDisposableStack): SignerQueries {
   const database = openPostgres({
     url: required(config.databaseUrl, 'databaseUrl').reveal(),
+    atMost: 'ori_signer',
     poolMax: config.databasePoolMax,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
@@ -61,6 +73,15 @@ function openStore(config: SignerConfig, stack: AsyncDisposableStack): SignerQue
   });
   stack.defer(() => database.close());
   return signerQueries(database);
+}
+
+function watch(redis: RedisClient, log: Logger): EvictionWatch {
+  return watchEviction(redis, {
+    onChange(unsafe) {
+      if (unsafe) log.error({ err: unsafe }, 'Redis is not safe for turns and nonces: nothing is signed');
+      else log.info('Redis keeps what it is given');
+    },
+  });
 }
 
 function limiterOf(config: SignerConfig, redis: RedisClient): TurnLimiter {

@@ -1,0 +1,44 @@
+import { ConfigError } from '@ori/service-kit/config';
+import { EvictingRedis, type EvictionWatch } from '@ori/service-kit/redis-eviction';
+import { OverprivilegedLogin, type SignerQueries } from '@ori/store';
+
+export interface JudgedOutside {
+  readonly eviction: EvictionWatch | undefined;
+  readonly store: Pick<SignerQueries, 'ping'> | undefined;
+}
+
+/** How long the start waits for Redis to be there to be judged, in milliseconds. */
+const SETTLE_MS = 1000;
+
+/**
+ * Ends the start for what is there and must not be signed with. What is not there yet is judged when it comes: until
+ * then nothing is signed, and `/readyz` says so.
+ *
+ * @throws ConfigError
+ */
+export async function judgeOutside({ eviction, store }: JudgedOutside): Promise<void> {
+  const complaints = await Promise.all([complaintsOfRedis(eviction), complaintsOfLogin(store)]);
+  if (complaints.flat().length > 0) throw new ConfigError(complaints.flat());
+}
+
+async function complaintsOfRedis(eviction: EvictionWatch | undefined): Promise<string[]> {
+  if (eviction === undefined) return [];
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, SETTLE_MS);
+  await Promise.race([eviction.settled(), late]);
+  clearTimeout(timer);
+  const error: unknown = eviction.isUnsafe ? await eviction.require().catch((refusal) => refusal) : undefined;
+  if (!(error instanceof EvictingRedis)) return [];
+  return error.policy === undefined
+    ? [`SIGNER_REDIS_URL: ${error.message}`, 'mend it with', "  ACL SETUSER <the signer's user> +info"]
+    : [
+        `SIGNER_REDIS_URL: ${error.message}, so that it forgets turns and issued nonces when its memory is full`,
+        'mend it with',
+        '  CONFIG SET maxmemory-policy noeviction     and the same line in redis.conf',
+      ];
+}
+
+async function complaintsOfLogin(store: Pick<SignerQueries, 'ping'> | undefined): Promise<string[]> {
+  const error: unknown = await store?.ping().catch((failure: unknown) => failure);
+  return error instanceof OverprivilegedLogin ? error.complaints('SIGNER_DATABASE_URL') : [];
+}

@@ -1,0 +1,24 @@
+import { weaknessesOf } from '@ori/service-kit/hardening';
+import type { EvictionWatch } from '@ori/service-kit/redis-eviction';
+import { Gauge, type Registry } from 'prom-client';
+
+/** What the signer stands on although it should not: alerts watch both. */
+export function collectSafety(
+  registry: Registry,
+  eviction: Pick<EvictionWatch, 'isUnsafe'> | undefined,
+): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'signer_nonce_store_unsafe',
+    help: 'Whether Redis may forget turns and nonces (maxmemory-policy other than noeviction): 1 or 0.',
+    registers,
+    collect() {
+      this.set(eviction?.isUnsafe ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'signer_hardened',
+    help: 'Whether the process runs under its permission flags: 1 or 0.',
+    registers,
+  }).set(weaknessesOf(process).length === 0 ? 1 : 0);
+}
