@@ -1,0 +1,156 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { freePort } from './ports.ts';
+import { type RedisServer, startRedis } from './redis.ts';
+import { findProgram, openRoom } from './room.ts';
+import { ServerProcess } from './server-process.ts';
+
+const MASTER_NAME = 'ori';
+const SENTINELS = 3;
+const PATIENCE_MS = 30_000;
+
+export interface SentinelProcess {
+  readonly port: number;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** Two servers, one of which follows the other, watched by three sentinels that promote the follower when its primary is gone. */
+export interface SentinelPair extends AsyncDisposable {
+  /** For the clients of the services, which understand Sentinel addresses. */
+  readonly url: string;
+  readonly servers: readonly RedisServer[];
+  readonly sentinels: readonly SentinelProcess[];
+  /** Asks a sentinel. */
+  call(command: string, ...args: string[]): Promise<unknown>;
+  /** The server that the sentinels take for the primary. */
+  primary(): Promise<RedisServer>;
+  /** Until a server other than `former` is the primary. */
+  failedOver(former: RedisServer): Promise<void>;
+  /** Until one is a primary that the other follows, and no sentinel has doubts. */
+  whole(): Promise<void>;
+  /** FLUSHALL on the primary. */
+  flush(): Promise<void>;
+}
+
+/** Sentinels that take a server for gone after `downAfterMs`. */
+export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<SentinelPair> {
+  const stack = new AsyncDisposableStack();
+  try {
+    const options = { arguments: ['--repl-diskless-sync-delay', '0', '--enable-debug-command', 'yes'] };
+    const servers = [stack.use(await startRedis(options)), stack.use(await startRedis(options))] as const;
+    const [first, second] = servers;
+    const admins = servers.map(({ url }) => patientClient(url));
+    stack.defer(() => {
+      for (const admin of admins) admin.disconnect();
+    });
+    await admins[1]?.replicaof(first.host, first.port);
+    const sentinels: SentinelProcess[] = [];
+    for (let index = 0; index < SENTINELS; index += 1) {
+      sentinels.push(await startSentinel(stack, first.port, downAfterMs));
+    }
+    const asked = sentinels.map(({ port }) => patientClient(`redis://127.0.0.1:${port}`));
+    stack.defer(() => {
+      for (const sentinel of asked) sentinel.disconnect();
+    });
+
+    const call: SentinelPair['call'] = async (command, ...args) => {
+      const awake = asked.find(({ status }) => status === 'ready') ?? asked[0];
+      return awake?.call('SENTINEL', command, ...args);
+    };
+    const primaryPort = async (): Promise<number> => {
+      const address = (await call('GET-MASTER-ADDR-BY-NAME', MASTER_NAME)) as string[] | null;
+      return Number(address?.[1]);
+    };
+    const primary = async (): Promise<RedisServer> =>
+      (await primaryPort()) === second.port ? second : first;
+    const until = async (holds: () => Promise<boolean>, what: string): Promise<void> => {
+      const untilMs = Date.now() + PATIENCE_MS;
+      while (!(await holds().catch(() => false))) {
+        if (Date.now() > untilMs) throw new Error(`the Sentinel pair: ${what}`);
+        await pause(25);
+      }
+    };
+    const pair: SentinelPair = {
+      url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${MASTER_NAME}`,
+      servers,
+      sentinels,
+      call,
+      primary,
+      failedOver: (former) => until(async () => (await primaryPort()) !== former.port, 'no failover'),
+      whole: () =>
+        until(async () => {
+          const views = (await Promise.all(
+            asked.map((one) => one.call('SENTINEL', 'MASTER', MASTER_NAME)),
+          )) as string[][];
+          if (!views.every((view) => view[view.indexOf('flags') + 1] === 'master')) return false;
+          const port = await primaryPort();
+          const admin = admins[servers.findIndex((server) => server.port === port)];
+          return /role:master[\s\S]*slave0:.*state=online.*lag=[01]\r/.test(
+            (await admin?.info('replication')) ?? '',
+          );
+        }, 'the replica does not follow'),
+      async flush() {
+        const port = await primaryPort();
+        await admins[servers.findIndex((server) => server.port === port)]?.flushall();
+      },
+      [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    };
+    await pair.whole();
+    for (const sentinel of asked) {
+      await until(async () => {
+        const known = (await sentinel.call('SENTINEL', 'SENTINELS', MASTER_NAME)) as unknown[];
+        const replicas = (await sentinel.call('SENTINEL', 'REPLICAS', MASTER_NAME)) as unknown[];
+        return known.length === SENTINELS - 1 && replicas.length === 1;
+      }, 'the sentinels do not know of each other');
+    }
+    return pair;
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+
+async function startSentinel(
+  stack: AsyncDisposableStack,
+  watched: number,
+  downAfterMs: number,
+): Promise<SentinelProcess> {
+  const program = findProgram('redis-server');
+  if (!program) throw new Error('No redis-server on the PATH: run `npm run setup`.');
+  const room = stack.use(await openRoom('ori-sentinel'));
+  const port = await freePort();
+  const file = join(room.directory, 'sentinel.conf');
+  const settings = [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `dir ${room.directory}`,
+    `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${watched} 2`,
+    `sentinel down-after-milliseconds ${MASTER_NAME} ${downAfterMs}`,
+    `sentinel failover-timeout ${MASTER_NAME} 2000`,
+    `sentinel parallel-syncs ${MASTER_NAME} 1`,
+  ];
+  await writeFile(file, `${settings.join('\n')}\n`);
+  const server = new ServerProcess({
+    room,
+    program,
+    arguments: [file, '--sentinel'],
+    ready: /Sentinel ID is|\+monitor/,
+    farewell: 'KILL',
+  });
+  await server.start();
+  return { port, kill: () => server.end('SIGKILL'), start: () => server.start() };
+}
+
+/** Waits for its server, however long that takes. */
+function patientClient(url: string): Redis {
+  const client = new Redis(url, {
+    retryStrategy: () => 20,
+    commandTimeout: 1000,
+    maxRetriesPerRequest: null,
+  });
+  client.on('error', () => {});
+  return client;
+}

@@ -1,0 +1,68 @@
+import type { Presentation } from './history.ts';
+import { createPool, type Form, type Pool, type Proof } from './proofs.ts';
+import type { Random } from './random.ts';
+
+/** How version 1 copies are tried: after the whole proof, before it, or not at all. */
+export type Stripping = 'off' | 'after' | 'before';
+
+export interface Presenting {
+  readonly proof: Proof;
+  readonly form: Form;
+  readonly kind: Presentation['kind'];
+}
+
+export interface Adversary {
+  readonly pool: Pool;
+  stripping: Stripping;
+  /** Records a proof of anybody's. */
+  hear(proof: Proof): void;
+  /** Remembers a proof whose answer was lost: it may have been spent, and may not be accepted twice. */
+  unanswered(proof: Proof): void;
+  /** What to present next: mostly copies that are likely to slip through just now. */
+  next(nowSeconds: number): Presenting | undefined;
+  /** A fault begins or ends: everything recent once more, the lost ones first. */
+  worstMoment(): void;
+}
+
+const RECORDED_MAX = 8192;
+const AT_WORST = 400;
+
+/**
+ * Has every proof of all parties on record and replays each many times: the newest against those who race for it, those whose
+ * answers were lost, those of before a fault as soon as it is over, old ones that a wrong clock finds timely, and copies without
+ * their version 2 headers.
+ */
+export function createAdversary(random: Random, maxAgeSeconds: number): Adversary {
+  const pool = createPool(RECORDED_MAX);
+  const lost = createPool(512);
+  let urgent: Proof[] = [];
+
+  function choose(nowSeconds: number): Proof | undefined {
+    const proof = urgent.pop();
+    if (proof) return proof;
+    const turn = random.next();
+    if (turn < 0.35) return pool.newest();
+    if (turn < 0.65) return pool.recent(random, 200);
+    if (turn < 0.75) return lost.recent(random, 512) ?? pool.newest();
+    return pool.timely(random, nowSeconds, maxAgeSeconds);
+  }
+
+  const adversary: Adversary = {
+    pool,
+    stripping: 'off',
+    hear: pool.add,
+    unanswered: lost.add,
+    next(nowSeconds) {
+      const proof = choose(nowSeconds);
+      if (!proof) return undefined;
+      const strips = adversary.stripping === 'off' ? 0 : 0.5;
+      return random.chance(strips)
+        ? { proof, form: 'stripped', kind: 'stripped' }
+        : { proof, form: 'whole', kind: 'replay' };
+    },
+    worstMoment() {
+      urgent = [...pool.last(AT_WORST), ...lost.last(100)];
+    },
+  };
+  return adversary;
+}

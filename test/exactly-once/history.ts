@@ -1,0 +1,76 @@
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+
+/**
+ * One presentation of a proof and what came of it. `fresh`: presented first by the one who signed it; `ahead`: the same,
+ * stamped as far ahead as the tolerance allows; `replay`: a recorded copy; `stripped`: a copy as version 1; `forged`: another signature.
+ */
+export interface Presentation {
+  readonly kind: 'fresh' | 'ahead' | 'replay' | 'stripped' | 'forged';
+  /** Of the proof, not of the presentation. */
+  readonly id: string;
+  /** `accepted`, or the code of the refusal. */
+  readonly verdict: string;
+  /** True time, Unix milliseconds, whatever the verifier takes for the time. */
+  readonly sentMs: number;
+  readonly answeredMs: number;
+}
+
+export interface History {
+  /** An acceptance is with the kernel when this returns, so that no SIGKILL takes it back. */
+  record(presentation: Presentation): void;
+  flush(): void;
+}
+
+const BUFFERED_MAX = 200;
+
+/** Writes one process's history to a file of its own. Refusals wait a little: one that is lost hides nothing that matters. */
+export function openHistory(path: string): History {
+  const file = openSync(path, 'a');
+  let waiting: string[] = [];
+  const flush = (): void => {
+    if (waiting.length === 0) return;
+    writeSync(file, waiting.join(''));
+    waiting = [];
+  };
+  return {
+    record({ kind, id, verdict, sentMs, answeredMs }) {
+      waiting.push(`${kind} ${id} ${verdict} ${sentMs} ${answeredMs}\n`);
+      if (verdict === 'accepted' || waiting.length >= BUFFERED_MAX) flush();
+    },
+    flush,
+  };
+}
+
+/** Reads what was added to a history since the last look; a line that is not whole yet is left for the next. */
+export function followHistory(path: string) {
+  const file = openSync(path, 'a+');
+  const chunk = Buffer.alloc(1 << 18);
+  let position = 0;
+  let rest = '';
+  return {
+    read(): Presentation[] {
+      const lines: string[] = [];
+      for (;;) {
+        const bytes = readSync(file, chunk, 0, chunk.length, position);
+        if (bytes === 0) break;
+        position += bytes;
+        const parts = (rest + chunk.toString('latin1', 0, bytes)).split('\n');
+        rest = parts.pop() ?? '';
+        for (const part of parts) lines.push(part);
+      }
+      return lines.map(parse);
+    },
+    close: () => closeSync(file),
+  };
+}
+
+function parse(line: string): Presentation {
+  const [kind = '', id = '', verdict = '', sentMs, answeredMs] = line.split(' ');
+  return {
+    kind: kind as Presentation['kind'],
+    id,
+    verdict,
+    sentMs: Number(sentMs),
+    answeredMs: Number(answeredMs),
+  };
+}

@@ -1,0 +1,192 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Checker } from './checker.ts';
+import type { Random } from './random.ts';
+import type { Schedule } from './schedule.ts';
+import { NO_ERROR, type Restart, type Stage, type World } from './stage.ts';
+import { startVerifier, type VerifierHandle } from './verifier-handle.ts';
+import type { VerifierTask } from './verifier-process.ts';
+
+/** What a lane is made of: a world with its verifier processes, in which one schedule runs after the other. */
+export interface LaneOptions {
+  readonly name: string;
+  readonly internId: string;
+  readonly world: World;
+  readonly checker: Checker;
+  readonly random: Random;
+  readonly folder: string;
+  readonly library: string;
+  readonly verifiers: number;
+  readonly callers: number;
+  readonly adversaries: number;
+  readonly maxAgeSeconds: number;
+  readonly clockToleranceSeconds: number;
+}
+
+export interface Outcome {
+  readonly schedule: Schedule;
+  /** From the fault's end until every verifier had accepted a fresh proof. */
+  readonly recoveryMs: number;
+}
+
+/** The demand: a store that refuses for ever is no store. */
+const RECOVERY_MS_MAX = 5000;
+/** How long a recovery is waited for, so that a late one is told from none. */
+const PATIENCE_MS = 20_000;
+const LOOK_MS = 20;
+
+export async function openLane(options: LaneOptions) {
+  const { name, internId, world, checker, random, folder } = options;
+  const keySeed = Buffer.from(Array.from({ length: 32 }, () => random.below(256))).toString('hex');
+  const verifiers: VerifierHandle[] = [];
+  /** Ended ones, which may have written last words. */
+  const past: VerifierHandle[] = [];
+  /** What fresh proofs were told since the last fault's end, until all was well. */
+  const refusals = new Map<string, number>();
+  let started = 0;
+  let clock = NO_ERROR;
+
+  function start({ store = world.store, clockErrorMs = 0 }: Restart = {}): Promise<VerifierHandle> {
+    const tag = `${name}-${started++}`;
+    const { library, callers, adversaries, maxAgeSeconds, clockToleranceSeconds } = options;
+    const task: VerifierTask = {
+      ...{ tag, library, internId, keySeed, maxAgeSeconds, clockToleranceSeconds, callers, adversaries },
+      store,
+      seed: `${random.next()}`,
+      history: join(folder, `${tag}.history`),
+      clock: { ...clock, errorMs: clockErrorMs },
+    };
+    return startVerifier(task, (proofs, from) => {
+      for (const other of verifiers) if (other !== from) other.tell({ order: 'hear', proofs });
+    });
+  }
+
+  /** Reads every history; returns the verifiers that have accepted a fresh proof that was sent after `sinceMs`, and when. */
+  function look(schedule: number, sinceMs = Number.POSITIVE_INFINITY): Map<string, number> {
+    const well = new Map<string, number>();
+    for (const { tag, news } of [...past, ...verifiers]) {
+      for (const presentation of news()) {
+        checker.see(tag, presentation, schedule);
+        const { kind, verdict, sentMs, answeredMs } = presentation;
+        if (kind === 'fresh' && verdict !== 'accepted' && sentMs >= sinceMs) {
+          refusals.set(verdict, (refusals.get(verdict) ?? 0) + 1);
+        }
+        if (kind === 'fresh' && verdict === 'accepted' && sentMs >= sinceMs && !well.has(tag))
+          well.set(tag, answeredMs);
+      }
+    }
+    return well;
+  }
+
+  /** Until every verifier accepts again: when the last of them did, or undefined. */
+  async function recovery(schedule: number, sinceMs: number): Promise<number | undefined> {
+    const well = new Map<string, number>();
+    refusals.clear();
+    while (Date.now() < sinceMs + PATIENCE_MS) {
+      for (const [tag, atMs] of look(schedule, sinceMs)) if (!well.has(tag)) well.set(tag, atMs);
+      if (verifiers.every(({ tag }) => well.has(tag)))
+        return Math.max(...verifiers.map(({ tag }) => well.get(tag) ?? 0));
+      await pause(LOOK_MS);
+    }
+    return undefined;
+  }
+
+  function stageOf(
+    schedule: Schedule,
+    unsafe: { verifier: string; fromMs: number; untilMs: number }[],
+  ): Stage {
+    const tellAll = (order: Parameters<VerifierHandle['tell']>[0]): void => {
+      for (const verifier of verifiers) verifier.tell(order);
+    };
+    return {
+      random: random.derive(`fault ${schedule.number}`),
+      verifiers,
+      pause: async (ms) => {
+        const untilMs = Date.now() + ms;
+        for (;;) {
+          look(schedule.number);
+          const left = untilMs - Date.now();
+          if (left <= 0) return;
+          await pause(Math.min(left, 100));
+        }
+      },
+      worst: () => tellAll({ order: 'worst moment' }),
+      async restart(index, change) {
+        const former = verifiers[index];
+        if (!former) throw new Error(`no verifier ${index}`);
+        await former.kill();
+        past.push(former);
+        const next = await start(change);
+        verifiers[index] = next;
+      },
+      clock: (index, errorMs) => verifiers[index]?.tell({ order: 'clock', clock: { ...clock, errorMs } }),
+      sleep(ms) {
+        clock = { ...clock, sleptMs: clock.sleptMs + ms };
+        tellAll({ order: 'clock', clock });
+      },
+      unsafe(indexes = verifiers.map((_, index) => index)) {
+        const windows = indexes.map((index) => ({
+          verifier: verifiers[index]?.tag ?? '',
+          fromMs: Date.now(),
+          untilMs: Number.POSITIVE_INFINITY,
+        }));
+        unsafe.push(...windows);
+        return () => {
+          for (const window of windows) window.untilMs = Date.now();
+        };
+      },
+      goTo: (url, index) => {
+        const those = index === undefined ? verifiers : verifiers.slice(index, index + 1);
+        for (const verifier of those) verifier.tell({ order: 'go to', url });
+      },
+      strip: (stripping) => tellAll({ order: 'strip', stripping }),
+    };
+  }
+
+  verifiers.push(...(await Promise.all(Array.from({ length: options.verifiers }, () => start()))));
+  const firstMs = await recovery(-1, Date.now());
+  let calmFromMs = firstMs ?? Date.now();
+  if (firstMs === undefined)
+    checker.fail('no recovery', -1, `${name}: nothing is accepted before the first fault`);
+
+  return {
+    name,
+    async run(schedule: Schedule): Promise<Outcome> {
+      const unsafe: { verifier: string; fromMs: number; untilMs: number }[] = [];
+      const stage = stageOf(schedule, unsafe);
+      const fault = world.faults[schedule.fault];
+      if (!fault) throw new Error(`${name} has no fault ${schedule.fault}`);
+      await stage.pause(schedule.calmMs);
+      const faultFromMs = Date.now();
+      stage.worst();
+      await fault(stage);
+      stage.worst();
+      const faultUntilMs = Date.now();
+      const recoveredMs = await recovery(schedule.number, faultUntilMs);
+      const recoveryMs = (recoveredMs ?? Number.POSITIVE_INFINITY) - faultUntilMs;
+      if (recoveryMs > RECOVERY_MS_MAX) {
+        const told = JSON.stringify(Object.fromEntries(refusals));
+        checker.fail(
+          'no recovery',
+          schedule.number,
+          `${schedule.fault}: after ${recoveryMs} ms, until then ${told}`,
+        );
+      }
+      await stage.pause(schedule.calmMs / 2);
+      const overMs = Date.now();
+      const stages = { faultFromMs, faultUntilMs, recoveredMs: recoveredMs ?? overMs, overMs };
+      checker.conclude({ schedule: schedule.number, calmFromMs, unsafe, ...stages });
+      calmFromMs = overMs;
+      for (const { close } of past.splice(0)) close();
+      return { schedule, recoveryMs };
+    },
+    async close(): Promise<void> {
+      await Promise.all(verifiers.map((verifier) => verifier.kill()));
+      look(-1);
+      for (const { close } of verifiers) close();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export type Lane = Awaited<ReturnType<typeof openLane>>;

@@ -1,0 +1,126 @@
+import { EventEmitter } from 'node:events';
+import { pathToFileURL } from 'node:url';
+import type { Redis } from 'ioredis';
+import pg from 'pg';
+import { connectRedis } from '../../libs/service-kit/src/redis.ts';
+import { Secret } from '../../libs/service-kit/src/secret.ts';
+import type { MemoryReplayStoreOptions } from '../../libs/verifier/src/memory-replay-store.ts';
+import type { VerifierOptions } from '../../libs/verifier/src/policy.ts';
+import type { PostgresPool } from '../../libs/verifier/src/postgres-client.ts';
+import type { PostgresReplayStoreOptions } from '../../libs/verifier/src/postgres-replay-store.ts';
+import type { RedisClient } from '../../libs/verifier/src/redis-client.ts';
+import type { RedisReplayStoreOptions } from '../../libs/verifier/src/redis-replay-store.ts';
+import type { ReplayStore } from '../../libs/verifier/src/replay-store.ts';
+import type { Verifier } from '../../libs/verifier/src/verifier.ts';
+
+/** Where a verifier process keeps its spent proofs. */
+export type StoreAddress =
+  | { readonly kind: 'memory'; readonly entriesMax: number }
+  | { readonly kind: 'redis'; readonly url: string; readonly replicas: number; readonly timeoutMs: number }
+  | {
+      readonly kind: 'postgres';
+      readonly url: string;
+      readonly replicas: number;
+      readonly timeoutMs: number;
+    };
+
+export interface Clock {
+  now(): number;
+  /** Of a clock that never steps. */
+  uptime(): number;
+}
+
+export interface OpenStore {
+  readonly replay: ReplayStore;
+  /** Reaches the store elsewhere from now on; what is under way stays where it is. */
+  goTo(url: string): void;
+}
+
+/** The library's sources: those of the checkout, or a copy in which a guard was broken. */
+export function loadLibrary(folder: string) {
+  const load = (file: string) => import(pathToFileURL(`${folder}/${file}`).href);
+  return {
+    async createVerifier(options: VerifierOptions): Promise<Verifier> {
+      return (await load('verifier.ts')).createVerifier(options);
+    },
+
+    async openStore(address: StoreAddress, clock: Clock): Promise<OpenStore> {
+      switch (address.kind) {
+        case 'memory': {
+          const options: MemoryReplayStoreOptions = { ...clock, entriesMax: address.entriesMax };
+          const replay = (await load('memory-replay-store.ts')).memoryReplayStore(options);
+          return { replay, goTo() {} };
+        }
+        case 'redis': {
+          const { client, goTo } = movableClient(address.url);
+          const { replicas, timeoutMs } = address;
+          const options: RedisReplayStoreOptions = { mode: 'spend', replicas, timeoutMs, now: clock.now };
+          return { replay: (await load('redis-replay-store.ts')).redisReplayStore(client, options), goTo };
+        }
+        case 'postgres': {
+          const { pool, goTo } = movablePool(address.url);
+          const { replicas, timeoutMs } = address;
+          const options: PostgresReplayStoreOptions = { replicas, timeoutMs, now: clock.now };
+          return {
+            replay: (await load('postgres-replay-store.ts')).postgresReplayStore(pool, options),
+            goTo,
+          };
+        }
+      }
+    },
+  };
+}
+
+/** A client that can be told to use another connection, as when a name is pointed elsewhere. The former one stays open. */
+function movableClient(url: string): { client: RedisClient; goTo(url: string): void } {
+  const events = new EventEmitter();
+  const clients = new Map<string, RedisClient>();
+  const open = (at: string): RedisClient => {
+    const known = clients.get(at);
+    if (known) return known;
+    const redis = connectRedis(new Secret(at), { purpose: 'verifier' });
+    redis.on('ready', () => redis === current && events.emit('ready'));
+    clients.set(at, redis);
+    return redis;
+  };
+  let current = open(url);
+  const client: RedisClient = {
+    get options() {
+      return current.options;
+    },
+    call: (command, ...args) => current.call(command, ...args),
+    pipeline: (commands) => current.pipeline(commands),
+    on: (event, listener) => events.on(event, listener),
+    off: (event, listener) => events.off(event, listener),
+    ...(current.nodes ? { nodes: (role: 'master') => current.nodes?.(role) ?? [] } : {}),
+  };
+  return {
+    client,
+    goTo(to) {
+      current = open(to);
+      if ((current as Redis).status === 'ready') events.emit('ready');
+    },
+  };
+}
+
+const POOL = { max: 10, connectionTimeoutMillis: 500 };
+
+/** The same for a pool. */
+function movablePool(url: string): { pool: PostgresPool; goTo(url: string): void } {
+  const pools = new Map<string, pg.Pool>();
+  const open = (at: string): pg.Pool => {
+    const known = pools.get(at);
+    if (known) return known;
+    const pool = new pg.Pool({ ...POOL, connectionString: at });
+    pool.on('error', () => {});
+    pools.set(at, pool);
+    return pool;
+  };
+  let current = open(url);
+  return {
+    pool: { options: POOL, connect: () => current.connect() },
+    goTo(to) {
+      current = open(to);
+    },
+  };
+}

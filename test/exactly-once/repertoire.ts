@@ -1,0 +1,39 @@
+import type { World } from './stage.ts';
+import { clusterWorld } from './stores/cluster.ts';
+import { memoryWorld } from './stores/memory.ts';
+import { postgresPair } from './stores/postgres-pair.ts';
+import { postgresSingle } from './stores/postgres-single.ts';
+import { redisPair } from './stores/redis-pair.ts';
+import { redisSingle } from './stores/redis-single.ts';
+import { sentinelWorld } from './stores/sentinel.ts';
+
+/** A kind of world that lanes are made of, for one of the stores that a run can be asked for. */
+export interface Setting {
+  readonly name: string;
+  readonly verifiers: number;
+  readonly open: (internId: string) => Promise<World>;
+}
+
+export const SETTINGS = {
+  redis: [
+    { name: 'redis', verifiers: 3, open: () => redisSingle('none') },
+    { name: 'redis-aof', verifiers: 2, open: () => redisSingle('aof') },
+    { name: 'redis-pair', verifiers: 3, open: redisPair },
+  ],
+  sentinel: [
+    { name: 'sentinel-1', verifiers: 2, open: sentinelWorld },
+    { name: 'sentinel-2', verifiers: 2, open: sentinelWorld },
+  ],
+  cluster: [{ name: 'cluster', verifiers: 2, open: clusterWorld }],
+  memory: [
+    { name: 'memory-1', verifiers: 1, open: memoryWorld },
+    { name: 'memory-2', verifiers: 1, open: memoryWorld },
+    { name: 'memory-3', verifiers: 1, open: memoryWorld },
+  ],
+  postgres: [
+    { name: 'postgres', verifiers: 3, open: postgresSingle },
+    { name: 'postgres-pair', verifiers: 2, open: postgresPair },
+  ],
+} as const satisfies Record<string, readonly Setting[]>;
+
+export type StoreName = keyof typeof SETTINGS;

@@ -1,0 +1,71 @@
+import { renderTable } from '../env/text-table.ts';
+import type { Totals, Violation } from './checker.ts';
+import type { Result } from './run.ts';
+
+const SHOWN_MAX = 20;
+
+/** How often each fault was staged and how long the slowest recovery took, then the sums, then what must not be. */
+export function renderReport(store: string, { outcomes, totals, violations }: Result): string {
+  const faults = [...new Set(outcomes.map(({ schedule }) => schedule.fault))].sort();
+  const rows = faults.map((fault) => {
+    const those = outcomes.filter(({ schedule }) => schedule.fault === fault);
+    const worst = Math.max(...those.map(({ recoveryMs }) => recoveryMs));
+    return [fault, String(those.length), `${(worst / 1000).toFixed(1)} s`];
+  });
+  const sum = sumOf(totals);
+  const twice = violations.filter(({ what }) => what === 'accepted twice').length;
+  const lines = [
+    renderTable([[`${store}: fault`, 'schedules', 'slowest recovery'], ...rows]),
+    '',
+    `${outcomes.length} schedules, ${count(sum.spends)} spends, ${count(sum.accepted)} proofs accepted, ${twice} of them twice`,
+    `${count(sum.inFlight)} spends were under way when a fault began`,
+    `${count(sum.calm)} fresh proofs while nothing was wrong: ${said(sum.refusedWhileCalm)} refused, ${said(sum.unavailableWhileCalm)} without an answer in time`,
+    ...violations.slice(0, SHOWN_MAX).map(renderViolation),
+    ...(violations.length > SHOWN_MAX ? [`… and ${violations.length - SHOWN_MAX} more`] : []),
+  ];
+  return lines.join('\n');
+}
+
+/** The last line of a run. */
+export function renderVerdict(seed: string, results: ReadonlyMap<string, Result>): string {
+  const all = [...results.values()];
+  const schedules = all.reduce((sum, { outcomes }) => sum + outcomes.length, 0);
+  const violations = all.reduce((sum, result) => sum + result.violations.length, 0);
+  const { spends } = sumOf(all.flatMap(({ totals }) => totals));
+  const what = violations === 0 ? 'exactly once' : `NOT exactly once: ${violations} violations`;
+  return `${what}: ${schedules} schedules, ${count(spends)} spends, ${[...results.keys()].join(', ')}; seed ${seed}`;
+}
+
+function renderViolation({ what, schedule, detail }: Violation): string {
+  return `! schedule ${schedule}: ${what}: ${detail}`;
+}
+
+function sumOf(totals: readonly Totals[]): Totals {
+  const add = (pick: (one: Totals) => number): number => totals.reduce((sum, one) => sum + pick(one), 0);
+  const merge = (pick: (one: Totals) => Readonly<Record<string, number>>): Record<string, number> => {
+    const merged: Record<string, number> = {};
+    for (const one of totals) {
+      for (const [code, times] of Object.entries(pick(one))) merged[code] = (merged[code] ?? 0) + times;
+    }
+    return merged;
+  };
+  return {
+    spends: add(({ spends }) => spends),
+    accepted: add(({ accepted }) => accepted),
+    inFlight: add(({ inFlight }) => inFlight),
+    calm: add(({ calm }) => calm),
+    refusedWhileCalm: merge(({ refusedWhileCalm }) => refusedWhileCalm),
+    unavailableWhileCalm: merge(({ unavailableWhileCalm }) => unavailableWhileCalm),
+  };
+}
+
+function said(codes: Readonly<Record<string, number>>): string {
+  const entries = Object.entries(codes);
+  const total = entries.reduce((sum, [, times]) => sum + times, 0);
+  if (total === 0) return '0';
+  return `${count(total)} (${entries.map(([code, times]) => `${code} ${times}`).join(', ')})`;
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en-US');
+}

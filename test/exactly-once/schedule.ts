@@ -1,0 +1,35 @@
+import type { Random } from './random.ts';
+
+/** One fault in one lane, with the calm before it. */
+export interface Schedule {
+  readonly number: number;
+  readonly lane: string;
+  readonly fault: string;
+  readonly calmMs: number;
+}
+
+/** Which faults a lane can stage. */
+export type Repertoire = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * As many schedules as asked for, every fault as often as every other, each in the lane that has the least to do among those that
+ * can stage it. The order of every round is drawn.
+ */
+export function planSchedules(random: Random, repertoire: Repertoire, count: number): Schedule[] {
+  const faults = [...new Set(Object.values(repertoire).flat())];
+  const lanes = Object.keys(repertoire);
+  const load = new Map(lanes.map((lane) => [lane, 0]));
+  const schedules: Schedule[] = [];
+  let round: string[] = [];
+  for (let number = 0; number < count; number += 1) {
+    if (round.length === 0) round = random.shuffle(faults);
+    const fault = round.pop() ?? '';
+    const able = random.shuffle(lanes.filter((lane) => repertoire[lane]?.includes(fault)));
+    const lane = able.reduce((least, other) =>
+      (load.get(other) ?? 0) < (load.get(least) ?? 0) ? other : least,
+    );
+    load.set(lane, (load.get(lane) ?? 0) + 1);
+    schedules.push({ number, lane, fault, calmMs: Math.round(random.between(300, 1200)) });
+  }
+  return schedules;
+}

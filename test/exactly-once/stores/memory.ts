@@ -1,0 +1,56 @@
+import type { Fault, World } from '../stage.ts';
+import { VERIFIER_FAULTS } from './any-store.ts';
+
+const STORE = { kind: 'memory', entriesMax: 2_000_000 } as const;
+const CAP = 3000;
+/** Longer than anything is remembered. */
+const LONG_MS = 200_000;
+
+/** One process that remembers in its own memory; whatever befalls it befalls the store. */
+export async function memoryWorld(): Promise<World> {
+  const faults: Record<string, Fault> = {
+    /** The clock is behind when the process starts and is set right soon after: to it, its former life was in the future. */
+    async 'killed, started with the clock behind'({ restart, clock, pause, random, worst }) {
+      await restart(0, { clockErrorMs: -random.between(5000, 60_000) });
+      worst();
+      await pause(random.between(200, 2500));
+      clock(0, 0);
+      worst();
+      await pause(200);
+    },
+
+    async 'killed twice'({ restart, pause, random, worst }) {
+      await restart(0);
+      worst();
+      await pause(random.between(0, 1500));
+      await restart(0);
+      worst();
+    },
+
+    /** More proofs than the cap allows: none may be forgotten for another, and room comes with time. */
+    async 'cap flooded'({ restart, pause, random, worst, sleep }) {
+      await restart(0, { store: { kind: 'memory', entriesMax: CAP } });
+      await pause(random.between(3500, 4500));
+      worst();
+      await pause(300);
+      sleep(LONG_MS);
+      await restart(0);
+    },
+
+    /** What was forgotten for its age becomes young again. */
+    async 'time passes, then the clock goes back'({ sleep, clock, pause, random, worst }) {
+      sleep(LONG_MS);
+      await pause(random.between(200, 600));
+      clock(0, -LONG_MS);
+      worst();
+      await pause(random.between(300, 1200));
+      clock(0, 0);
+      worst();
+    },
+  };
+  return {
+    store: STORE,
+    faults: { ...VERIFIER_FAULTS, ...faults },
+    [Symbol.asyncDispose]: async () => {},
+  };
+}

@@ -1,0 +1,136 @@
+import { POSTGRES_REPLAY_SQL } from '../../../libs/verifier/src/postgres-schema.ts';
+import type { OwnPostgresServer } from '../../env/postgres-server.ts';
+import type { Fault, Stage, World } from '../stage.ts';
+import { VERIFIER_FAULTS } from './any-store.ts';
+import { postgresServerFaults } from './postgres-server-faults.ts';
+import { ask, POSTGRES_TIMEOUT_MS, startLedger } from './postgres-single.ts';
+
+const WAITS = { settings: ['synchronous_standby_names=*'] };
+const SYNC = "SELECT count(*)::int AS n FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')";
+const PATIENCE_MS = 30_000;
+
+/** A primary whose commits wait for its standby, and an operator who promotes by hand. */
+export async function postgresPair(): Promise<World> {
+  const pair = await openPair();
+  const { whole, moveAll } = pair;
+
+  const faults: Record<string, Fault> = {
+    async 'primary killed, standby promoted'(stage) {
+      await pair.primary.kill();
+      await pair.promote();
+      await moveAll(stage);
+      await pair.rebuild(stage);
+    },
+
+    /** What is committed while the standby stands still must not be told as spent. */
+    async 'lagging standby promoted'(stage) {
+      await pair.standby.freeze();
+      await stage.pause(stage.random.between(200, 1500));
+      await pair.primary.kill();
+      await pair.standby.thaw();
+      await pair.promote();
+      stage.worst();
+      await moveAll(stage);
+      await pair.rebuild(stage);
+    },
+
+    /** Some verifiers go on using the former primary, which knows of nothing. */
+    async 'old primary resumed'(stage) {
+      const { random, pause, goTo, worst, verifiers } = stage;
+      const former = pair.primary;
+      await former.freeze();
+      await pair.promote();
+      const faithful = random.below(verifiers.length);
+      for (const index of verifiers.keys()) if (index !== faithful) goTo(pair.primary.url, index);
+      await pause(random.between(100, 1000));
+      await former.thaw();
+      worst();
+      await pause(random.between(300, 1500));
+      worst();
+      await moveAll(stage);
+      await pair.rebuild(stage);
+    },
+
+    async 'standby lost'({ random, pause, worst, unsafe }) {
+      await pair.standby.kill();
+      await pause(500);
+      const safe = unsafe();
+      worst();
+      await pause(random.between(200, 1000));
+      safe();
+      await pair.standby.start();
+      await whole();
+    },
+
+    async 'standby frozen'({ random, pause, worst }) {
+      await pair.standby.freeze();
+      await pause(random.between(200, 3000));
+      worst();
+      await pair.standby.thaw();
+      await whole();
+    },
+  };
+  return {
+    store: { kind: 'postgres', url: pair.primary.url, replicas: 1, timeoutMs: POSTGRES_TIMEOUT_MS },
+    faults: { ...VERIFIER_FAULTS, ...postgresServerFaults(() => pair.primary, whole), ...faults },
+    [Symbol.asyncDispose]: () => pair.close(),
+  };
+}
+
+async function openPair() {
+  const follower = async (of: OwnPostgresServer): Promise<OwnPostgresServer> =>
+    startLedger({ ...WAITS, copyOf: of, standbyOf: of });
+  let primary = await startLedger(WAITS);
+  // Nobody is there yet to wait for.
+  await ask(primary.url, `SET synchronous_commit = local; ${POSTGRES_REPLAY_SQL}`);
+  await primary.stop();
+  let standby = await follower(primary);
+  await primary.start();
+
+  const pair = {
+    get primary() {
+      return primary;
+    },
+    get standby() {
+      return standby;
+    },
+
+    async whole(): Promise<void> {
+      const untilMs = Date.now() + PATIENCE_MS;
+      while ((await ask(primary.url, SYNC))[0]?.['n'] !== 1) {
+        if (Date.now() > untilMs) throw new Error('the standby does not follow');
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    },
+
+    /** The standby becomes the primary; the former one is whatever it is. */
+    async promote(): Promise<void> {
+      await ask(standby.url, 'SELECT pg_promote()');
+      [primary, standby] = [standby, primary];
+    },
+
+    /** The verifiers learn of a new primary one after the other. */
+    async moveAll({ verifiers, goTo, pause, random }: Stage): Promise<void> {
+      for (const index of random.shuffle([...verifiers.keys()])) {
+        goTo(primary.url, index);
+        await pause(random.between(0, 250));
+      }
+    },
+
+    /** The former primary is made anew as a standby, from a copy of the stopped new one. */
+    async rebuild({ worst }: Pick<Stage, 'worst'>): Promise<void> {
+      await standby[Symbol.asyncDispose]();
+      await primary.kill();
+      standby = await follower(primary);
+      await primary.start();
+      worst();
+      await pair.whole();
+    },
+
+    async close(): Promise<void> {
+      await Promise.all([primary[Symbol.asyncDispose](), standby[Symbol.asyncDispose]()]);
+    },
+  };
+  await pair.whole();
+  return pair;
+}

@@ -1,0 +1,82 @@
+import pg from 'pg';
+import { POSTGRES_REPLAY_SQL } from '../../../libs/verifier/src/postgres-schema.ts';
+import { findPostgres } from '../../env/postgres-binaries.ts';
+import {
+  copyFolder,
+  NO_POSTGRES,
+  type OwnPostgresOptions,
+  type OwnPostgresServer,
+  startPostgresProcesses,
+} from '../../env/postgres-server.ts';
+import type { Fault, World } from '../stage.ts';
+import { VERIFIER_FAULTS } from './any-store.ts';
+import { postgresServerFaults } from './postgres-server-faults.ts';
+
+export const POSTGRES_TIMEOUT_MS = 500;
+
+/** With the settings that the store demands. */
+export async function startLedger(options: OwnPostgresOptions = {}): Promise<OwnPostgresServer> {
+  const binaries = findPostgres();
+  if (binaries === undefined) throw new Error(NO_POSTGRES);
+  const settings = ['fsync=on', 'full_page_writes=on', ...(options.settings ?? [])];
+  return startPostgresProcesses(binaries, { ...options, settings });
+}
+
+/** Asks on a connection of its own; waits until there is a server that answers. */
+export async function ask(url: string, text: string): Promise<Record<string, unknown>[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return (await client.query(text)).rows ?? [];
+    } catch (error) {
+      if (attempt === 20) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+}
+
+/** One server without standbys. */
+export async function postgresSingle(): Promise<World> {
+  const stack = new AsyncDisposableStack();
+  const server = stack.use(await startLedger());
+  await ask(server.url, POSTGRES_REPLAY_SQL);
+  const answers = async (): Promise<void> => void (await ask(server.url, 'SELECT 1'));
+
+  const own: Record<string, Fault> = {
+    async killed({ pause, random }) {
+      await server.kill();
+      await pause(random.between(0, 1000));
+      await server.start();
+      await answers();
+    },
+
+    async restarted() {
+      await server.restart();
+      await answers();
+    },
+
+    /** Everything as it was a moment ago, and what was spent since is not in it. */
+    async 'old copy restored'({ pause, random, worst }) {
+      const copy = `${server.data}-copy`;
+      await server.stop();
+      await copyFolder(server.data, copy);
+      await server.start();
+      await pause(random.between(4500, 5500));
+      worst();
+      await pause(200);
+      await server.kill();
+      await copyFolder(copy, server.data);
+      await server.start();
+      await answers();
+    },
+  };
+  return {
+    store: { kind: 'postgres', url: server.url, replicas: 0, timeoutMs: POSTGRES_TIMEOUT_MS },
+    faults: { ...VERIFIER_FAULTS, ...postgresServerFaults(() => server, answers), ...own },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

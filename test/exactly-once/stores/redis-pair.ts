@@ -1,0 +1,170 @@
+import type { Redis } from 'ioredis';
+import { type RedisServer, startRedis } from '../../env/redis.ts';
+import type { Fault, Stage, World } from '../stage.ts';
+import { VERIFIER_FAULTS } from './any-store.ts';
+import { redisServerFaults } from './redis-server-faults.ts';
+import { openAdmin, TIMEOUT_MS } from './redis-single.ts';
+
+interface Member {
+  readonly server: RedisServer;
+  readonly admin: Redis;
+}
+
+const LAG_MS_MAX = 20_000;
+
+/** Two servers, one of which follows the other, and an operator who promotes by hand: nothing watches over who is primary. */
+export async function redisPair(): Promise<World> {
+  const stack = new AsyncDisposableStack();
+  const open = async (): Promise<Member> => {
+    const options = [
+      '--repl-diskless-sync-delay',
+      '0',
+      '--enable-debug-command',
+      'yes',
+      '--repl-timeout',
+      '60',
+    ];
+    const server = stack.use(await startRedis({ arguments: options }));
+    const admin = openAdmin(server.url);
+    stack.defer(() => admin.disconnect());
+    return { server, admin };
+  };
+  let [primary, replica] = [await open(), await open()];
+
+  const follow = (follower: Member, { server }: Member): Promise<unknown> =>
+    follower.admin.replicaof('127.0.0.1', server.port);
+  const promote = ({ admin }: Member): Promise<unknown> => admin.replicaof('NO', 'ONE');
+  const whole = async (): Promise<void> => {
+    const untilMs = Date.now() + LAG_MS_MAX;
+    while (Date.now() < untilMs) {
+      if (/slave0:.*state=online.*lag=[01]\r/.test(await primary.admin.info('replication'))) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    throw new Error('the replica does not follow');
+  };
+  const swap = (): void => {
+    [primary, replica] = [replica, primary];
+  };
+
+  /** The verifiers learn of a new primary one after the other. */
+  async function moveAll({ verifiers, goTo, pause, random }: Stage, to: Member): Promise<void> {
+    for (const index of random.shuffle([...verifiers.keys()])) {
+      goTo(to.server.url, index);
+      await pause(random.between(0, 250));
+    }
+  }
+
+  const faults: Record<string, Fault> = {
+    async 'primary killed, replica promoted'(stage) {
+      await primary.server.kill();
+      await promote(replica);
+      swap();
+      await moveAll(stage, primary);
+      await replica.server.start();
+      await follow(replica, primary);
+      await whole();
+    },
+
+    /** The replica is behind by all that was spent while it stood still. */
+    async 'lagging replica promoted'(stage) {
+      await replica.server.freeze();
+      await stage.pause(stage.random.between(200, 1500));
+      const kills = stage.random.chance(0.5);
+      if (kills) await primary.server.kill();
+      else await primary.server.freeze();
+      await replica.server.thaw();
+      await promote(replica);
+      swap();
+      stage.worst();
+      await moveAll(stage, primary);
+      if (kills) await replica.server.start();
+      else await replica.server.thaw();
+      stage.worst();
+      await follow(replica, primary);
+      await whole();
+    },
+
+    /** Some verifiers go on using the former primary, which knows of nothing. */
+    async 'old primary resumed'(stage) {
+      const { random, pause, goTo, worst, verifiers } = stage;
+      await primary.server.freeze();
+      await promote(replica);
+      swap();
+      const faithful = random.below(verifiers.length);
+      for (const index of verifiers.keys()) if (index !== faithful) goTo(primary.server.url, index);
+      await pause(random.between(100, 1000));
+      await replica.server.thaw();
+      worst();
+      await pause(random.between(300, 1500));
+      worst();
+      await moveAll(stage, primary);
+      await follow(replica, primary);
+      await whole();
+    },
+
+    async 'A-B-A'(stage) {
+      await promote(replica);
+      stage.worst();
+      await moveAll(stage, replica);
+      await stage.pause(stage.random.between(300, 2500));
+      stage.worst();
+      await moveAll(stage, primary);
+      await follow(replica, primary);
+      await whole();
+    },
+
+    /** As A-B-A, but B has a replica too, so that it is used: A itself. Then A is primary again. */
+    async 'A-B-A with replicas'(stage) {
+      for (let turn = 0; turn < 2; turn += 1) {
+        await promote(replica);
+        swap();
+        stage.goTo(primary.server.url);
+        await follow(replica, primary);
+        await whole();
+        stage.worst();
+        await stage.pause(stage.random.between(0, 2500));
+      }
+    },
+
+    async 'split brain'(stage) {
+      const { random, goTo, pause, worst, verifiers } = stage;
+      await promote(replica);
+      const lost = random.below(verifiers.length);
+      goTo(replica.server.url, lost);
+      worst();
+      await pause(random.between(500, 2500));
+      worst();
+      goTo(primary.server.url, lost);
+      await follow(replica, primary);
+      await whole();
+    },
+
+    async 'replica lost'({ random, pause, worst, unsafe }) {
+      await replica.server.kill();
+      await pause(300);
+      const safe = unsafe();
+      worst();
+      await pause(random.between(200, 1000));
+      safe();
+      await replica.server.start();
+      await follow(replica, primary);
+      await whole();
+    },
+
+    async 'replica frozen'({ random, pause, worst }) {
+      await replica.server.freeze();
+      await pause(random.between(200, 4000));
+      worst();
+      await replica.server.thaw();
+      await whole();
+    },
+  };
+
+  await follow(replica, primary);
+  await whole();
+  return {
+    store: { kind: 'redis', url: primary.server.url, replicas: 1, timeoutMs: TIMEOUT_MS },
+    faults: { ...VERIFIER_FAULTS, ...redisServerFaults(() => primary, whole), ...faults },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

@@ -1,0 +1,35 @@
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { VARIANTS } from './variant-table.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The verifier library's sources as they are. */
+export const LIBRARY = join(ROOT, 'libs/verifier/src');
+
+/** A copy of the sources in which one guard is broken; gone when disposed of. */
+export interface BrokenLibrary extends AsyncDisposable {
+  readonly folder: string;
+}
+
+/** Throws where the text of the guard is not found exactly once: the guard has moved, and its variant must follow. */
+export async function breakLibrary(name: string): Promise<BrokenLibrary> {
+  const variant = VARIANTS[name];
+  if (!variant) throw new Error(`no variant ${name}: there are ${Object.keys(VARIANTS).join(', ')}`);
+  const folder = await mkdtemp(join(tmpdir(), 'ori-variant-'));
+  await cp(LIBRARY, join(folder, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  for (const { file, guard, without } of variant.breaks) {
+    const path = join(folder, 'src', file);
+    const pieces = (await readFile(path, 'utf8')).split(guard);
+    if (pieces.length !== 2)
+      throw new Error(`${name}: ${file} holds the guard ${pieces.length - 1} times: ${guard}`);
+    await writeFile(path, pieces.join(without));
+  }
+  return {
+    folder: join(folder, 'src'),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}

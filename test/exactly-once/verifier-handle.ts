@@ -1,0 +1,59 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { followHistory, type Presentation } from './history.ts';
+import type { Proof } from './proofs.ts';
+import type { Order, VerifierTask, Word } from './verifier-process.ts';
+
+const PROGRAM = fileURLToPath(new URL('verifier-process.ts', import.meta.url));
+
+/** A verifier process as the one who runs the schedules sees it. */
+export interface VerifierHandle {
+  readonly tag: string;
+  readonly isAlive: boolean;
+  tell(order: Order): void;
+  /** SIGKILL, in the middle of whatever it does. */
+  kill(): Promise<void>;
+  freeze(): void;
+  thaw(): void;
+  /** What it wrote since the last look. Readable after its end. */
+  news(): Presentation[];
+  close(): void;
+}
+
+/** Starts a process and gives it its task; `heard` gets every proof that it signs. */
+export async function startVerifier(
+  task: VerifierTask,
+  heard: (proofs: readonly Proof[], from: VerifierHandle) => void,
+): Promise<VerifierHandle> {
+  const child: ChildProcess = fork(PROGRAM, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  child.on('error', () => {});
+  const history = followHistory(task.history);
+  const gone = once(child, 'exit');
+  const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
+  const handle: VerifierHandle = {
+    tag: task.tag,
+    get isAlive() {
+      return isAlive();
+    },
+    tell: (order) => void (child.connected && child.send(order, () => {})),
+    async kill() {
+      child.kill('SIGKILL');
+      await gone;
+    },
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+    news: () => history.read(),
+    close: () => history.close(),
+  };
+  const ready = new Promise<void>((resolve, reject) => {
+    child.on('message', (word: Word) => {
+      if (word.word === 'ready') resolve();
+      else heard(word.proofs, handle);
+    });
+    gone.then(() => reject(new Error(`the verifier process ${task.tag} ended before it was ready`)));
+  });
+  child.send(task);
+  await ready;
+  return handle;
+}
