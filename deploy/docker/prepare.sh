@@ -1,0 +1,53 @@
+#!/bin/sh
+# Makes what compose.yaml reads, all of it for one person alone: secrets/, state/ and .env beside this file.
+#
+#   sh deploy/docker/prepare.sh ISSUER [BASE_URL]
+#
+# Everything will run as whoever calls this, or as uid 65532 where that is root. The certificate is for localhost and signed by
+# itself: put yours in its place. Nothing is overwritten. ORI_ADMIN is the command that stands for ori-admin.
+set -eu
+umask 077
+issuer=${1:?usage: prepare.sh ISSUER [BASE_URL]}
+base_url=${2:-https://localhost:8443/v1}
+cd "$(dirname "$0")"
+for made in secrets state .env; do
+  [ ! -e "$made" ] || { echo "prepare.sh: $PWD/$made is there already; nothing was done" >&2; exit 1; }
+done
+ring=$(${ORI_ADMIN:-docker run --rm --network none ori/admin:0.1.0} kek generate)
+random() { openssl rand -hex 24; }
+write() { printf '%s' "$2" > "secrets/$1"; }
+
+mkdir -p secrets state/audit/signer-1 state/audit/signer-2 state/redis state/postgres state/prometheus state/grafana
+owner=$(random) signer=$(random) management=$(random) redis=$(random)
+write kek.json "$ring"
+write postgres-password "$(random)"
+write grafana-password "$(random)"
+write owner-url "postgres://ori:$owner@postgres:5432/ori"
+write signer-database-url "postgres://signer_1:$signer@postgres:5432/ori"
+write management-database-url "postgres://management_1:$management@postgres:5432/ori"
+write signer-redis-url "redis://ori-signer:$redis@redis:6379/0"
+
+# The owner of the database is no superuser; the logins of the services are members of their group and nothing more.
+write roles.sql "CREATE ROLE ori LOGIN PASSWORD '$owner';
+CREATE DATABASE ori OWNER ori;
+REVOKE CONNECT ON DATABASE ori FROM PUBLIC;
+CREATE ROLE ori_signer NOLOGIN;
+CREATE ROLE ori_management NOLOGIN;
+CREATE ROLE signer_1 LOGIN PASSWORD '$signer' IN ROLE ori_signer;
+CREATE ROLE management_1 LOGIN PASSWORD '$management' IN ROLE ori_management;
+ALTER ROLE signer_1 SET default_transaction_read_only = on;
+GRANT CONNECT ON DATABASE ori TO signer_1, management_1;
+"
+write redis.acl "user default off
+user ori-signer on >$redis resetkeys ~ori:{*}:issued:* ~ori:turns:* resetchannels -@all +hello +auth +ping +info +select +client|setname +cluster|slots +cluster|info +script|load +set +get +incrby +decr +pttl +pexpire +time +eval +evalsha
+"
+said=$(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 90 -subj /CN=localhost \
+  -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' -keyout secrets/gateway.key -out secrets/gateway.crt 2>&1) \
+  || { echo "prepare.sh: $said" >&2; exit 1; }
+
+uid=$(id -u) gid=$(id -g)
+if [ "$uid" -eq 0 ]; then
+  uid=65532 gid=65532
+  chown -R "$uid:$gid" secrets state
+fi
+printf 'ORI_UID=%s\nORI_GID=%s\nORI_ISSUER=%s\nORI_BASE_URL=%s\n' "$uid" "$gid" "$issuer" "$base_url" > .env

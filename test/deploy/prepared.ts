@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { ROOT } from './root.ts';
+
+/** What `prepare.sh` made, in a folder of its own. */
+export interface Prepared extends AsyncDisposable {
+  readonly folder: string;
+  /** The variables of `.env`. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The text of a file in `secrets/`. */
+  secret(name: string): Promise<string>;
+}
+
+export const ORI_ADMIN = `${process.execPath} ${ROOT}services/management/src/admin/main.ts`;
+
+/** Runs `prepare.sh` word for word; `ori-admin` is this checkout's. */
+export async function prepare(issuer: string): Promise<Prepared> {
+  const folder = await mkdtemp(join(tmpdir(), 'ori-compose-'));
+  await copyFile(`${ROOT}deploy/docker/prepare.sh`, join(folder, 'prepare.sh'));
+  const { PATH, HOME } = process.env;
+  await promisify(execFile)('sh', [join(folder, 'prepare.sh'), issuer], { env: { PATH, HOME, ORI_ADMIN } });
+  const text = await readFile(join(folder, '.env'), 'utf8');
+  return {
+    folder,
+    env: Object.fromEntries(
+      [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+    ),
+    secret: (name) => readFile(join(folder, 'secrets', name), 'utf8'),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
