@@ -8,21 +8,37 @@ export interface RawReply {
   readonly body: string;
 }
 
-/** Writes the bytes (one character for one byte) and reads until the other side closes. */
+/**
+ * Writes the bytes (one character for one byte) and reads until the other side closes, or has sent a whole answer that says
+ * it will.
+ */
 export async function askRaw(port: number, bytes: string): Promise<RawReply> {
   const socket = connect({ port, host: '127.0.0.1' });
   socket.write(Buffer.from(bytes, 'latin1'));
   let text = '';
-  // A server that refuses may reset what we still write.
   await new Promise<void>((resolve) => {
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');
+      if (isLast(text)) resolve();
     });
+    // A server that refuses may reset what we still write.
     socket.on('error', () => {}).once('close', () => resolve());
   });
+  socket.destroy();
   const end = text.indexOf('\r\n\r\n');
   const head = end === -1 ? text : text.slice(0, end);
-  return { status: Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0), head, body: text.slice(end + 4) };
+  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0);
+  return { status, head, body: end === -1 ? '' : text.slice(end + 4) };
+}
+
+function isLast(text: string): boolean {
+  const end = text.indexOf('\r\n\r\n');
+  if (end === -1) return false;
+  const head = text.slice(0, end);
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+  return (
+    /\r\nconnection: *close/i.test(head) && length !== undefined && text.length >= end + 4 + Number(length)
+  );
 }
 
 /** The bytes of a request that asks for its connection to be closed. */

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Gateway, NGINX, startGateway } from '../env/gateway.ts';
+import { askRaw, requestBytes } from './ask-raw.ts';
+import { startDeafListener } from './deaf-listener.ts';
+import { headerOf, requireEnvelope } from './envelope.ts';
+
+const NOBODY = '127.0.0.1:9';
+const SIGN = '/v1/interns/int_x/daemon/sign';
+/** One route of each family, and whether it is an intern operation. */
+const ROUTES = [
+  { route: SIGN, method: 'POST', isIntern: true },
+  { route: '/v1/interns/int_x/daemon/jwks.json', method: 'GET', isIntern: true },
+  { route: '/v1/interns', method: 'GET', isIntern: true },
+  { route: '/v1/interns/int_x/icon?v=1', method: 'GET', isIntern: true },
+  { route: '/v1/byok', method: 'GET', isIntern: false },
+  { route: '/v1/guardrails', method: 'POST', isIntern: false },
+  { route: '/v1/anything', method: 'GET', isIntern: false },
+  { route: '/.well-known/oauth-protected-resource/v1', method: 'GET', isIntern: false },
+];
+const metadata = (isIntern: boolean, reason: string, retryable = false) =>
+  isIntern ? { reason, retryable } : {};
+
+describe.skipIf(NGINX === undefined)('an answer of the gateway’s own', () => {
+  let gateway: Gateway;
+  beforeAll(async () => {
+    gateway = await startGateway({
+      signers: [NOBODY],
+      management: [NOBODY],
+      regionalHosts: ['eu.api.example'],
+    });
+  });
+  afterAll(() => gateway?.[Symbol.asyncDispose]());
+  const ask = (bytes: string) => askRaw(gateway.port, bytes);
+
+  describe.each(ROUTES)('to $method $route', ({ route, method, isIntern }) => {
+    const line = `${method} ${route} HTTP/1.1`;
+
+    it('is 502 when no service can be reached', async () => {
+      const reply = await ask(requestBytes(line, []));
+      requireEnvelope(reply, { status: 502, ...metadata(isIntern, 'internal_error', true) });
+      expect(await gateway.accessLog()).toContain(`"requestId":"${headerOf(reply.head, 'x-request-id')[0]}"`);
+    });
+
+    it('is 400 for a header that is not HTTP', async () => {
+      const reply = await ask(requestBytes(line, [['Bad Name', 'x']]));
+      requireEnvelope(reply, { status: 400, ...metadata(isIntern, 'invalid_body') });
+    });
+
+    it('is 413 for a body that is announced to be too large', async () => {
+      const reply = await ask(`${line}\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n`);
+      requireEnvelope(reply, { status: 413, ...metadata(isIntern, 'payload_too_large') });
+    });
+
+    it('is 431 for headers that are too large', async () => {
+      requireEnvelope(await ask(requestBytes(line, [['X-Filler', 'x'.repeat(20_000)]])), { status: 431 });
+      const many = Array.from({ length: 20 }, (_, index): [string, string] => [
+        `X-${index}`,
+        'x'.repeat(4000),
+      ]);
+      requireEnvelope(await ask(requestBytes(line, many)), { status: 431 });
+    });
+
+    it('is 405 with Allow for a method that is never passed on', async () => {
+      const reply = await ask(requestBytes(`TRACE ${route} HTTP/1.1`, []));
+      requireEnvelope(reply, { status: 405 });
+      expect(headerOf(reply.head, 'allow').join()).toContain(method);
+    });
+
+    it('is 501 for a transfer coding that is unknown', async () => {
+      const bytes = `${line}\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: gzip\r\n\r\n`;
+      requireEnvelope(await ask(bytes), { status: 501 });
+    });
+  });
+
+  it.each([
+    '/',
+    '/v1x',
+    '/V1/interns',
+    '/v2/interns',
+    '//v1/interns',
+    '/%761/interns',
+    '/metrics',
+    '/livez',
+    '/readyz',
+    '/nginx_status',
+    '/.well-known/oauth-protected-resource',
+    '/-/gateway/413',
+    '/-/gateway/%34%31%33',
+  ])('is 404 where there is nothing: %s', async (path) => {
+    requireEnvelope(await ask(requestBytes(`GET ${path} HTTP/1.1`, [])), { status: 404 });
+  });
+
+  it('is 414 for a target that is too long', async () => {
+    const reply = await ask(requestBytes(`GET /v1/interns?${'x'.repeat(20_000)} HTTP/1.1`, []));
+    requireEnvelope(reply, { status: 414 });
+  });
+
+  it.each(['HELLO', 'GET', 'get /v1/interns HTTP/1.1', 'GET /v1/interns HTTP/x', 'GET http:// HTTP/1.1'])(
+    'is 400 for what is no request: %s',
+    async (line) => {
+      requireEnvelope(await ask(`${line}\r\nHost: localhost\r\n\r\n`), { status: 400 });
+    },
+  );
+
+  it('is 400 without a Host, and 505 for a version that nobody speaks', async () => {
+    requireEnvelope(await ask('GET /v1/byok HTTP/1.1\r\n\r\n'), { status: 400 });
+    requireEnvelope(await ask('GET /v1/byok HTTP/3.0\r\nHost: localhost\r\n\r\n'), { status: 505 });
+  });
+
+  it('is 400 for plain HTTP where TLS is spoken', async () => {
+    requireEnvelope(await askRaw(gateway.securePort, requestBytes('GET /v1/byok HTTP/1.1', [])), {
+      status: 400,
+    });
+  });
+
+  it.each(ROUTES)('is 403 on a regional host name for intern operations alone: $route', async (to) => {
+    const { route, method, isIntern } = to;
+    for (const host of ['eu.api.example', 'EU.api.example:8443', 'eu.api.example.']) {
+      const bytes = `${method} ${route} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+      const reply = await ask(bytes);
+      if (!isIntern) requireEnvelope(reply, { status: 502 });
+      else
+        requireEnvelope(reply, {
+          status: 403,
+          ...metadata(route.includes('/daemon/'), 'regional_host_refused'),
+        });
+    }
+  });
+});
+
+describe.skipIf(NGINX === undefined)('an address that sends too much', () => {
+  it.each(ROUTES.filter(({ route }) => /sign$|interns$|byok$/.test(route)))(
+    'is answered 429 with Retry-After: $route',
+    async ({ route, method, isIntern }) => {
+      await using gateway = await startGateway({
+        signers: [NOBODY],
+        management: [NOBODY],
+        requestsPerSecond: 1,
+      });
+      const line = `${method} ${route} HTTP/1.1`;
+      const some = Array.from(
+        { length: 210 },
+        () => `${line}\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n`,
+      );
+      await askRaw(gateway.port, some.join('') + requestBytes(line, []));
+      const reply = await askRaw(gateway.port, requestBytes(line, []));
+      requireEnvelope(reply, { status: 429, ...metadata(isIntern, 'rate_limited', true) });
+      expect(headerOf(reply.head, 'retry-after')).toEqual([expect.stringMatching(/^[1-9]\d*$/)]);
+      const statuses = [...(await gateway.accessLog()).matchAll(/"status":(\d+)/g)].map(
+        ([, status]) => status,
+      );
+      expect(statuses.filter((status) => status === '502').length).toBeGreaterThanOrEqual(200);
+    },
+  );
+});
+
+describe.skipIf(NGINX === undefined)('a service that does not take connections', () => {
+  it('makes the answer 504', async () => {
+    await using deaf = await startDeafListener();
+    await using gateway = await startGateway({ signers: [deaf.address], management: [deaf.address] });
+    const replies = ROUTES.map(async ({ route, method, isIntern }) => {
+      const reply = await askRaw(gateway.port, requestBytes(`${method} ${route} HTTP/1.1`, []));
+      requireEnvelope(reply, { status: 504, ...metadata(isIntern, 'timeout', true) });
+    });
+    await Promise.all(replies);
+  });
+});
