@@ -24,7 +24,8 @@ export const DURABLE = ['fsync=on', 'full_page_writes=on'];
 
 /** A PostgreSQL of its own with settings that the store accepts, and the schema in it. */
 export async function startLedgerServer(options: OwnPostgresOptions = {}): Promise<OwnPostgresServer> {
-  const binaries = findPostgres();
+  const demanded = process.env['TEST_BACKEND_POSTGRES'];
+  const binaries = findPostgres(demanded === 'npm' || demanded === 'path' ? demanded : undefined);
   if (binaries === undefined) throw new Error(NO_POSTGRES);
   const settings = [...DURABLE, ...(options.settings ?? [])];
   const server = await startPostgresProcesses(binaries, { ...options, settings });
@@ -78,6 +79,7 @@ export async function daemonOn(
     const replay = postgresReplayStore(pool, {
       replicas: 0,
       timeoutMs: PATIENT_MS,
+      ...(now && { now }),
       ...storeOptions,
       ...more,
     });

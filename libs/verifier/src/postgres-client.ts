@@ -24,6 +24,8 @@ export interface PostgresAnswer extends Verdict {
   readonly lsn?: string;
   /** Of a touch: a partition waits to be emptied. */
   readonly due?: boolean;
+  /** Of a touch: of the functions. */
+  readonly version?: number;
 }
 
 /** Throws TypeError for what is no pool, and for one that waits for ever for a server that is out of reach. */
@@ -104,7 +106,10 @@ async function callOnce(
 }
 
 function toAnswer(row: unknown): PostgresAnswer {
-  const { verdict, detail, event, identity, lsn, pause, due } = (row ?? {}) as Record<string, unknown>;
+  const { verdict, detail, event, identity, lsn, pause, due, version } = (row ?? {}) as Record<
+    string,
+    unknown
+  >;
   if (typeof verdict !== 'string')
     throw new UnavailableError('replay_store_unavailable', 'the store gave no verdict');
   if (verdict === 'unsafe') return { verdict, detail: String(detail) };
@@ -115,6 +120,7 @@ function toAnswer(row: unknown): PostgresAnswer {
     lsn: String(lsn),
     ...(typeof pause === 'number' ? { retryAfterSeconds: pause } : {}),
     ...(due === true ? { due } : {}),
+    ...(typeof version === 'number' ? { version } : {}),
   };
 }
 

@@ -56,7 +56,7 @@ test('accepts nothing twice through SIGKILL and restart under load, and fresh pr
   await Promise.all([...callers, ...adversaries]);
   for (const signed of accepted) await present(other, signed);
   expect([...told.values()].filter((times) => times > 1)).toEqual([]);
-});
+}, 60_000);
 
 test('refuses every older proof on a file copy put back under the same timeline, and on a promoted one', async () => {
   const server = await own({ settings: ['hot_standby=on', 'wal_keep_size=64MB'] });
@@ -96,7 +96,7 @@ test('refuses every older proof on a file copy put back under the same timeline,
   expect(await query(standby.url, `SELECT identity ~ ':00000002:' AS second FROM ori_replay.ledger`)).toEqual(
     [{ second: true }],
   );
-});
+}, 60_000);
 
 test('does not wait for a frozen server; a spend without an answer counts as spent', async () => {
   const server = await own();

@@ -185,7 +185,7 @@ describe('the fence', () => {
     ['all emptied', () => 'TRUNCATE ori_replay.spent'],
     [
       'the ledger emptied',
-      () => "DELETE FROM ori_replay.ledger; INSERT INTO ori_replay.ledger VALUES (true, 1, '', 0, -1)",
+      () => "DELETE FROM ori_replay.ledger; INSERT INTO ori_replay.ledger VALUES (true, '', 0, -1)",
     ],
     [
       'a partition that lost its durability for a moment',

@@ -6,6 +6,7 @@ import {
   type PostgresPool,
   requirePostgresPool,
 } from './postgres-client.ts';
+import { SCHEMA_VERSION } from './postgres-tables.ts';
 import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from './replay-store.ts';
 import { requireSafe, requireSpent } from './verdict.ts';
 
@@ -77,6 +78,9 @@ export function postgresReplayStore(
       Math.ceil(timeoutMs),
     ]);
     requireSafe(answer);
+    if (!(Number(answer.version) >= SCHEMA_VERSION)) {
+      throw new UnavailableError('replay_store_unsafe', 'the schema ori_replay is old: install it again');
+    }
     learn(answer);
     if (answer.due) await call('forget', [now() / 1000, ...limits]);
   }

@@ -1,3 +1,5 @@
+import { SCHEMA_VERSION } from './postgres-tables.ts';
+
 /** They run as the owner of the schema, so that a daemon's role needs no table; nothing but pg_catalog is looked up by a bare name. */
 export const OWNED = `LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp`;
 
@@ -46,7 +48,7 @@ const TOUCH = `
 CREATE OR REPLACE FUNCTION ori_replay.touch(
   intern text, accept_v1 boolean, verifier_now double precision, known_event double precision, known_identity text, known_lsn text,
   tolerance integer, acks integer, wait_ms integer,
-  OUT verdict text, OUT detail text, OUT event double precision, OUT identity text, OUT lsn text, OUT due boolean)
+  OUT verdict text, OUT detail text, OUT event double precision, OUT identity text, OUT lsn text, OUT due boolean, OUT version integer)
 ${OWNED} AS $$
 DECLARE
   book ori_replay.ledger;
@@ -60,12 +62,9 @@ BEGIN
   THEN detail := 'a table is unlogged'; RETURN; END IF;
   FOR attempt IN 1..2 LOOP
     SELECT * INTO book FROM ori_replay.ledger l;
-    IF book.version IS DISTINCT FROM 1 THEN
-      detail := 'the schema ori_replay is of another version: install it again'; RETURN;
-    END IF;
     identity := ori_replay.identity();
     lsn := pg_current_wal_insert_lsn()::text;
-    is_lost := book.identity <> identity OR book.event < known_event
+    is_lost := book.identity IS DISTINCT FROM identity OR book.event < known_event
       OR (known_identity = identity AND lsn::pg_lsn < known_lsn::pg_lsn)
       OR EXISTS (SELECT FROM ori_replay.slot s
         WHERE s.file <> pg_relation_filenode(('ori_replay.spent_' || s.slot)::regclass));
@@ -85,6 +84,7 @@ BEGIN
     END IF;
   END LOOP;
   verdict := 'touched';
+  version := ${SCHEMA_VERSION};
   event := book.event;
   due := EXISTS (SELECT FROM ori_replay.idle() AS n WHERE pg_relation_size(('ori_replay.spent_' || n)::regclass) > 0);
 END $$;

@@ -1,3 +1,6 @@
+/** Of the functions: a store refuses to work with those of an older package. */
+export const SCHEMA_VERSION = 1;
+
 /** Seconds of timestamps that one partition holds, and how many partitions take turns: at most four of the six are in use. */
 export const SLOT_SECONDS = 300;
 export const SLOTS = 6;
@@ -12,12 +15,11 @@ export const TABLES = `
 CREATE SCHEMA IF NOT EXISTS ori_replay;
 CREATE TABLE IF NOT EXISTS ori_replay.ledger (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-  version integer NOT NULL,
   identity text NOT NULL,
   event double precision NOT NULL,
   floor bigint NOT NULL
 );
-INSERT INTO ori_replay.ledger VALUES (true, 1, '', 0, -1) ON CONFLICT DO NOTHING;
+INSERT INTO ori_replay.ledger VALUES (true, '', 0, -1) ON CONFLICT DO NOTHING;
 CREATE TABLE IF NOT EXISTS ori_replay.v1 (
   intern_id text COLLATE "C" PRIMARY KEY,
   since double precision NOT NULL
