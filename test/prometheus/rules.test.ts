@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findPrometheus, NO_PROMETHEUS } from '../env/prometheus-binaries.ts';
+
+const FOLDER = join(import.meta.dirname, '../../deploy/prometheus');
+const binaries = findPrometheus();
+if (!binaries) console.warn(`Skipped: the shipped rules are not run, because ${NO_PROMETHEUS}.`);
+
+const text = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
+const rules = text('alerts.rules.yml');
+const readme = text('README.md');
+const testFiles = readdirSync(join(FOLDER, 'tests'));
+const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
+
+function promtool(...words: string[]) {
+  const { status, stdout, stderr } = spawnSync(binaries?.promtool ?? '', words, {
+    cwd: FOLDER,
+    encoding: 'utf8',
+  });
+  return { status, said: stdout + stderr };
+}
+
+describe.skipIf(!binaries)('promtool finds no fault with', () => {
+  it('the configuration, and the rules that it loads', () => {
+    const { status, said } = promtool('check', 'config', '--lint=all', '--lint-fatal', 'prometheus.yml');
+    expect(status, said).toBe(0);
+    expect(said).toContain('2 rule files found');
+  });
+
+  it.each(testFiles)('the cases of %s', { timeout: 120_000 }, (name) => {
+    const { status, said } = promtool('test', 'rules', `tests/${name}`);
+    expect(status, said).toBe(0);
+  });
+});
+
+describe('every alert', () => {
+  const cases = testFiles
+    .flatMap((name) =>
+      text(`tests/${name}`)
+        .split(/^ {6}- alertname: /m)
+        .slice(1),
+    )
+    .map((part) => ({ alert: /^\w+/.exec(part)?.[0], fires: !part.includes('exp_alerts: []') }));
+
+  it.each(alerts)('%s has a case in which it fires, and one in which it does not', (alert) => {
+    const own = cases.filter((one) => one.alert === alert);
+    expect(own.some(({ fires }) => fires)).toBe(true);
+    expect(own.some(({ fires }) => !fires)).toBe(true);
+  });
+
+  it('says what to do: its section of the README, and there is no other section', () => {
+    const sections = [...readme.matchAll(/^### (\w+)\n\*(\w+)\.\*/gm)].map(([, name, severity]) => [
+      name,
+      severity,
+      `deploy/prometheus/README.md#${name?.toLowerCase()}`,
+    ]);
+    const declared = [
+      ...rules.matchAll(/- alert: (\w+)[\s\S]*?severity: (\w+)[\s\S]*?runbook_url: (\S+)/g),
+    ].map(([, ...facts]) => facts);
+    expect(declared).toHaveLength(alerts.length);
+    expect(sections.sort()).toEqual(declared.sort());
+  });
+});
