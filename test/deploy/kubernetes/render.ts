@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+
+// biome-ignore lint/suspicious/noExplicitAny: a manifest has the shape of its kind, which the schemas judge.
+export type Manifest = any;
+
+interface Generator {
+  readonly name: string;
+  readonly behavior?: 'merge';
+  readonly literals?: readonly string[];
+  readonly files?: readonly string[];
+}
+
+interface Kustomization {
+  readonly namespace?: string;
+  readonly labels?: readonly { readonly pairs: Record<string, string> }[];
+  readonly resources?: readonly string[];
+  readonly components?: readonly string[];
+  readonly images?: readonly { readonly name: string; readonly newName?: string; readonly newTag?: string }[];
+  readonly configMapGenerator?: readonly Generator[];
+  readonly patches?: readonly { readonly path: string }[];
+}
+
+/** What of Kustomize the manifests use; anything else is refused, so that nothing is passed over. */
+const KNOWN = 'apiVersion kind namespace labels resources components images configMapGenerator patches'.split(
+  ' ',
+);
+
+/**
+ * Builds a folder as `kubectl kustomize` does, but for the hash in the names of generated ConfigMaps. It stands in for that
+ * program where there is none; where there is one, a test compares the two.
+ */
+export function render(folder: string): Manifest[] {
+  const kustomization: Kustomization = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8'));
+  for (const key of Object.keys(kustomization))
+    if (!KNOWN.includes(key)) throw new Error(`${folder}: ${key} is not known here`);
+  const { resources = [], components = [], patches = [], namespace } = kustomization;
+  const manifests = [...resources, ...components].flatMap((name) =>
+    name.endsWith('.yaml') ? readManifests(join(folder, name)) : render(join(folder, name)),
+  );
+  for (const generator of kustomization.configMapGenerator ?? []) generate(folder, generator, manifests);
+  for (const patch of patches.flatMap(({ path }) => readManifests(join(folder, path)))) {
+    Object.assign(
+      find(manifests, patch.kind, patch.metadata.name),
+      mergePatch(find(manifests, patch.kind, patch.metadata.name), patch),
+    );
+  }
+  for (const manifest of manifests) {
+    if (namespace && manifest.kind !== 'Namespace') manifest.metadata.namespace = namespace;
+    for (const { pairs } of kustomization.labels ?? [])
+      manifest.metadata.labels = { ...manifest.metadata.labels, ...pairs };
+    for (const container of podOf(manifest)?.containers ?? [])
+      container.image = rename(container.image, kustomization.images ?? []);
+  }
+  return manifests;
+}
+
+function readManifests(file: string): Manifest[] {
+  return parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS());
+}
+
+function find(manifests: readonly Manifest[], kind: string, name: string): Manifest {
+  const found = manifests.find((each) => each.kind === kind && each.metadata.name === name);
+  if (!found) throw new Error(`no ${kind} ${name}`);
+  return found;
+}
+
+function generate(
+  folder: string,
+  { name, behavior, literals = [], files = [] }: Generator,
+  manifests: Manifest[],
+): void {
+  const data = Object.fromEntries([
+    ...literals.map((literal) => /^([^=]+)=(.*)$/s.exec(literal)?.slice(1) ?? []),
+    ...files.map((file) => [basename(file), readFileSync(join(folder, file), 'utf8')]),
+  ]);
+  if (behavior === 'merge') Object.assign(find(manifests, 'ConfigMap', name).data, data);
+  else manifests.push({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data });
+}
+
+/** Objects are merged, everything else is replaced. */
+function mergePatch(base: Manifest, patch: Manifest): Manifest {
+  if (base === null || patch === null || typeof base !== 'object' || typeof patch !== 'object') return patch;
+  if (Array.isArray(base) || Array.isArray(patch)) return patch;
+  const merged = Object.entries(patch).map(([key, value]) => [
+    key,
+    key in base ? mergePatch(base[key], value) : value,
+  ]);
+  return { ...base, ...Object.fromEntries(merged) };
+}
+
+function rename(image: string, images: NonNullable<Kustomization['images']>): string {
+  const [name = '', tag] = image.split(':');
+  const rule = images.find((each) => each.name === name);
+  return rule ? `${rule.newName ?? name}:${rule.newTag ?? tag}` : image;
+}
+
+/** The pod that a Deployment, StatefulSet or Job makes; undefined for everything else. */
+export function podOf(manifest: Manifest): Manifest | undefined {
+  return manifest.spec?.template?.spec;
+}
