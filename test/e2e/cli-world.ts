@@ -102,7 +102,7 @@ export async function startCliWorld({ tls, ...options }: CliWorldOptions = {}): 
     keys: createLocalKeySet(renderJwkSet([key])),
     replay: createTestReplayStore(),
   });
-  const guard = requireProof(verifier, { bodyBytesMax: 1_048_576 });
+  const guard = requireProof(verifier, { bodyBytesMax: 1_048_576, diagnose: true });
   const daemon = await listen(
     (req: ProvenRequest, res) =>
       guard(req, res, () => send(res, { status: 200, body: { user: req.proof?.user } })),

@@ -4,7 +4,14 @@ import type { Context, GlobalOptions, Surroundings } from './commands/context.ts
 import { CliError, isCliError } from './core/errors.ts';
 import { EXIT } from './core/exit-codes.ts';
 import { printable, printableJson, printableLines } from './core/printable.ts';
-import { CALL_HELP, DOCTOR_GATEWAY_HELP, LOGIN_HELP, MAIN_HELP, SIGN_HELP } from './text/help.ts';
+import {
+  CALL_HELP,
+  DOCTOR_CALL_HELP,
+  DOCTOR_GATEWAY_HELP,
+  LOGIN_HELP,
+  MAIN_HELP,
+  SIGN_HELP,
+} from './text/help.ts';
 import { tell } from './text/sentences.ts';
 import { createTerminal } from './text/terminal.ts';
 
@@ -69,16 +76,8 @@ function createProgram(surroundings: Surroundings): Command {
     .option('--v1-only', 'a version 1 proof, bound to no path; most daemons refuse it')
     .addHelpText('after', SIGN_HELP)
     .action(async (intern, options) => (await import('./commands/sign.ts')).sign(context(), intern, options));
-  program
-    .command('call')
+  takingCall(program.command('call'))
     .description('sign a request and send it to the daemon of an intern')
-    .argument('<intern>', 'id of the intern')
-    .argument('<path>', 'path of the request, such as /api/invoke')
-    .option('--data <text>', 'the request body')
-    .option('--file <file>', 'file that holds the request body (- for stdin)')
-    .option('--daemon <url>', 'where the daemon is (ORI_DAEMON_URL)')
-    .option('--content-type <type>', 'media type of the body', 'application/json')
-    .option('--timeout <seconds>', 'longest silence of the daemon (300)', parseSeconds)
     .addHelpText('after', CALL_HELP)
     .action(async (intern, path, options) =>
       (await import('./commands/call.ts')).call(context(), intern, path, options),
@@ -103,7 +102,24 @@ function createProgram(surroundings: Surroundings): Command {
     .action(async (file, options) =>
       (await import('./commands/doctor-gateway.ts')).doctorGateway(context(), file, options),
     );
+  takingCall(doctor.command('call'))
+    .description('call a daemon, and say what changed on the way when it refuses')
+    .addHelpText('after', DOCTOR_CALL_HELP)
+    .action(async (intern, path, options) =>
+      (await import('./commands/doctor-call.ts')).doctorCall(context(), intern, path, options),
+    );
   return program;
+}
+
+function takingCall(command: Command): Command {
+  return command
+    .argument('<intern>', 'id of the intern')
+    .argument('<path>', 'path of the request, such as /api/invoke')
+    .option('--data <text>', 'the request body')
+    .option('--file <file>', 'file that holds the request body (- for stdin)')
+    .option('--daemon <url>', 'where the daemon is (ORI_DAEMON_URL)')
+    .option('--content-type <type>', 'media type of the body', 'application/json')
+    .option('--timeout <seconds>', 'longest silence of the daemon (300)', parseSeconds);
 }
 
 function toContext(surroundings: Surroundings, options: GlobalOptions): Context {

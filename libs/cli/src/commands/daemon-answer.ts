@@ -9,11 +9,16 @@ const REFUSAL_BYTES_MAX = 64 * 1024;
 /** The largest answer that `--json` wraps up. */
 const JSON_BYTES_MAX = 64 * 1024 * 1024;
 
-const RefusalShape = z.object({ error: z.object({ code: z.string().regex(/^[a-z0-9_]{1,64}$/) }) });
+const RefusalShape = z.object({
+  error: z.object({ code: z.string().regex(/^[a-z0-9_]{1,64}$/), diagnosis: z.unknown().optional() }),
+});
 
-/** An answer as far as judging it took. `code` is the refusal code that a daemon with @ori/verifier gives. */
+/** An answer as far as judging it took. */
 export interface DaemonAnswer extends DaemonResponse {
+  /** The refusal code that a daemon with @ori/verifier gives. */
   readonly code?: string;
+  /** What such a daemon says of the call as it arrived, unread. */
+  readonly diagnosis?: unknown;
 }
 
 /**
@@ -41,8 +46,7 @@ export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer
     if (broken !== undefined) throw broken.error;
     yield* { [Symbol.asyncIterator]: () => rest };
   }
-  const code = refusalCode(Buffer.concat(beginning));
-  return { ...response, body: body(), ...(code === undefined ? {} : { code }) };
+  return { ...response, body: body(), ...readRefusal(Buffer.concat(beginning)) };
 }
 
 /**
@@ -90,12 +94,13 @@ function asJson(body: Buffer): Record<string, unknown> {
   return { body: parseJson(text) ?? text };
 }
 
-/** The code in `{"error":{"code":"…"}}`; a number, as in the API's envelope, says no more than the status. */
-function refusalCode(body: Buffer): string | undefined {
+/** What is in `{"error":{"code":"…"}}`; a number, as in the API's envelope, says no more than the status. */
+function readRefusal(body: Buffer): Pick<DaemonAnswer, 'code' | 'diagnosis'> {
   const value = RefusalShape.safeParse(parseJson(body.toString('utf8')));
-  return value.success ? value.data.error.code : undefined;
+  return value.success ? value.data.error : {};
 }
 
-function isGood({ status }: DaemonResponse): boolean {
+/** Whether the daemon took the call. */
+export function isGood({ status }: DaemonResponse): boolean {
   return status >= 200 && status < 300;
 }

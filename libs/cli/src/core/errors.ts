@@ -42,6 +42,10 @@ export interface CliErrorFacts {
   configuration_unreadable: { file: string; why: string; from?: { file: string; line: number } };
   configuration_malformed: { file: string; line: number; why: string };
   gateway_without_route: { file: string };
+  call_changed: { status: number; code: string; fields: readonly string[] };
+  call_unchanged: { status: number; code: string };
+  call_undiagnosed: { status: number; code: string };
+  call_not_judged: { status: number; location?: string };
   gateway_faulty: { errors: number; warnings: number };
   interrupted: Record<never, never>;
 }

@@ -13,6 +13,7 @@ Examples:
   ori sign int_7Qm2 --path /api/invoke --file body.json > headers.txt
   curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
   ori doctor gateway /etc/nginx/nginx.conf
+  ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
 
 Environment:
   ORI_BASE_URL     base address of the API, ending in /v1 (else that of the session, else http://127.0.0.1:8080/v1)
@@ -56,3 +57,11 @@ how to mend it. To take one back, at the directive or on the line above it:
 Examples:
   ori doctor gateway /etc/nginx/nginx.conf
   ori doctor gateway deploy/gateway/nginx.conf --json`;
+
+export const DOCTOR_CALL_HELP = `
+It is a real call, made once: what it asks for is done when the daemon accepts it. The answer itself is not printed.
+What changed is known when the daemon tells what arrived: requireProof(verifier, { bodyBytesMax, diagnose: true }).
+
+Examples:
+  ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
+  ori doctor call int_7Qm2 /api/invoke --file body.json --daemon https://my-intern.example.com --json`;

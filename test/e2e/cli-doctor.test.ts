@@ -1,0 +1,248 @@
+import { request as openRequest } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runOri } from './cli-in-process.ts';
+import type { OriHome } from './cli-process.ts';
+import { type CliWorld, INTERN_ID, listen, type Scripted, send, startCliWorld } from './cli-world.ts';
+
+const PATH = '/api//invoke/%41';
+const BODY = '{ "prompt": "hello" }';
+
+interface Message {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: Buffer;
+}
+
+let world: CliWorld;
+let home: OriHome;
+
+beforeAll(async () => {
+  world = await startCliWorld();
+  home = await world.newHome();
+  await world.signIn(home);
+});
+afterAll(async () => {
+  await home[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+/** Passes a message on to the daemon as it stands, and gives the answer back. */
+async function passOn({ method, path, headers, body }: Message): Promise<Scripted> {
+  const { hostname, port } = new URL(world.daemonUrl);
+  const { promise, resolve, reject } = Promise.withResolvers<Scripted>();
+  const request = openRequest({ hostname, port, method, path, headers: headers.flat() }, async (response) => {
+    const { 'www-authenticate': _challenge, ...rest } = response.headers;
+    const text = (await buffer(response)).toString();
+    resolve({
+      status: response.statusCode ?? 0,
+      headers: rest as Record<string, string>,
+      body: text === '' ? {} : JSON.parse(text),
+    });
+  });
+  request.on('error', reject).end(body);
+  return promise;
+}
+
+/** Calls the daemon through a proxy that does something to each message. */
+async function doctor(between: (message: Message) => Promise<Scripted>, ...options: string[]) {
+  const proxy = await listen(async (req, res) => {
+    const raw = req.rawHeaders;
+    const pairs = raw.flatMap((name, i): [string, string][] =>
+      i % 2 === 0 ? [[name, raw[i + 1] ?? '']] : [],
+    );
+    const headers = pairs.filter(([name]) => name.toLowerCase() !== 'content-length');
+    const body = await buffer(req);
+    const { headers: answered = {}, ...answer } = await between({
+      method: req.method ?? '',
+      path: req.url ?? '',
+      headers: [...headers, ['transfer-encoding', 'chunked']],
+      body,
+    });
+    const kept = Object.entries(answered).filter(
+      ([name]) => !/^(?:transfer-encoding|connection|date)$/.test(name),
+    );
+    send(res, { ...answer, headers: Object.fromEntries(kept) });
+  });
+  const args = ['doctor', 'call', INTERN_ID, PATH, '--data', BODY, '--daemon', proxy.url, ...options];
+  try {
+    return await runOri(home, args, { ORI_BASE_URL: world.baseUrl });
+  } finally {
+    await proxy.stop();
+  }
+}
+
+/** The same, as JSON. */
+async function verdictOf(between: (message: Message) => Promise<Scripted>) {
+  const { exit, stdout, stderr } = await doctor(between, '--json');
+  const { verdict, changes } = JSON.parse(stdout);
+  return { exit, verdict, changes, code: stderr === '' ? null : JSON.parse(stderr).error.code };
+}
+
+const withHeaders = (change: (headers: Message['headers']) => Message['headers']) => (message: Message) =>
+  passOn({ ...message, headers: change(message.headers) });
+const replaced = (name: string, value: string) =>
+  withHeaders((headers) => headers.map((header) => (header[0] === name ? [name, value] : header)));
+
+it.each<[string, (message: Message) => Promise<Scripted>, object]>([
+  [
+    'the path, merged',
+    (message) => passOn({ ...message, path: '/api/invoke/%41' }),
+    { field: 'path', change: 'changed', sent: PATH, arrived: '/api/invoke/%41' },
+  ],
+  [
+    'the path, made anew',
+    (message) => passOn({ ...message, path: '/api/invoke/A' }),
+    { field: 'path', change: 'changed', sent: PATH, arrived: '/api/invoke/A' },
+  ],
+  [
+    'the path, moved',
+    (message) => passOn({ ...message, path: '/elsewhere' }),
+    { field: 'path', change: 'changed', sent: PATH },
+  ],
+  [
+    'a query',
+    (message) => passOn({ ...message, path: `${PATH}?from=proxy` }),
+    { field: 'query', change: 'added' },
+  ],
+  [
+    'the method',
+    (message) => passOn({ ...message, method: 'PUT' }),
+    { field: 'method', change: 'changed', sent: 'POST', arrived: 'PUT' },
+  ],
+  [
+    'the body, written anew',
+    (message) => passOn({ ...message, body: Buffer.from('{"prompt":"hello"}') }),
+    { field: 'body', change: 'changed', sent: '21 bytes', arrived: '18 bytes, written anew as JSON' },
+  ],
+  [
+    'the body, dropped',
+    (message) => passOn({ ...message, body: Buffer.alloc(0) }),
+    { field: 'body', change: 'lost', sent: '21 bytes' },
+  ],
+  [
+    'a header that got lost',
+    withHeaders((headers) => headers.filter(([name]) => name !== 'x-ori-invoke-timestamp')),
+    { field: 'x-ori-invoke-timestamp', change: 'lost' },
+  ],
+  [
+    'a header that came twice',
+    withHeaders((headers) => [...headers, ...headers.filter(([name]) => name === 'x-ori-invoke-user')]),
+    { field: 'x-ori-invoke-user', change: 'repeated' },
+  ],
+  [
+    'a header of another value',
+    replaced('x-ori-invoke-user', 'mallory'),
+    { field: 'x-ori-invoke-user', change: 'changed' },
+  ],
+  ['the media type', replaced('content-type', 'text/plain'), { field: 'content-type', change: 'changed' }],
+  [
+    'a content coding',
+    withHeaders((headers) => [...headers, ['content-encoding', 'gzip']]),
+    { field: 'content-encoding', change: 'added' },
+  ],
+])('names what changed on the way: %s', async (_what, between, change) => {
+  expect(await verdictOf(between)).toEqual({
+    exit: 7,
+    verdict: 'changed',
+    changes: [change],
+    code: 'call_changed',
+  });
+});
+
+it('says so when the call arrived as it was signed, and prints no more of the answer', async () => {
+  const { exit, stdout, stderr } = await doctor(passOn);
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+  expect(stdout).toMatch(
+    /^http:\/\/127\.0\.0\.1:\d+\/api\/\/invoke\/%41 answered 200: the call arrived as it was signed/,
+  );
+  expect(stdout).not.toContain('user');
+  expect(await verdictOf(passOn)).toEqual({ exit: 0, verdict: 'accepted', changes: [], code: null });
+});
+
+it('says in words what changed, and what to do', async () => {
+  const { exit, stdout, stderr } = await doctor((message) =>
+    passOn({ ...message, path: '/invoke', method: 'GET' }),
+  );
+  expect(exit).toBe(7);
+  expect(stdout.split('\n')).toEqual([
+    'Not as it was signed:',
+    '  method: sent POST, arrived as GET',
+    `  path: sent ${PATH}, arrived otherwise`,
+    '',
+  ]);
+  expect(stderr).toContain(
+    '(request_not_coverable): the call did not arrive as it was signed (method, path).',
+  );
+  expect(stderr).toContain('ori doctor gateway');
+});
+
+it('says that a call sent twice arrived as it was signed, and why it was refused', async () => {
+  const twice = async (message: Message) => {
+    await passOn(message);
+    return passOn(message);
+  };
+  expect(await verdictOf(twice)).toEqual({
+    exit: 7,
+    verdict: 'unchanged',
+    changes: [],
+    code: 'call_unchanged',
+  });
+  expect((await doctor(twice)).stderr).toMatch(/as it was signed.*\(nonce_replayed\)[\s\S]*mirror/);
+});
+
+it('says how to have it told when the daemon does not', async () => {
+  const silent = async (message: Message) => {
+    const answer = await passOn({ ...message, path: '/x' });
+    const { diagnosis: _, ...error } = (answer.body as { error: Record<string, unknown> }).error;
+    return { ...answer, body: { error } };
+  };
+  expect(await verdictOf(silent)).toEqual({
+    exit: 7,
+    verdict: 'undiagnosed',
+    changes: [],
+    code: 'call_undiagnosed',
+  });
+  expect((await doctor(silent)).stderr).toContain('diagnose: true');
+});
+
+it.each<[string, Scripted, object]>([
+  [
+    'the answer of a gateway',
+    { status: 404, body: { error: { code: 404, message: 'No.' } } },
+    { exit: 7, verdict: 'not_judged', code: 'call_not_judged' },
+  ],
+  [
+    'a redirect',
+    { status: 308, headers: { location: 'https://elsewhere.example/' } },
+    { exit: 7, verdict: 'not_judged', code: 'call_not_judged' },
+  ],
+  ['a failing gateway', { status: 502 }, { exit: 8, verdict: 'not_judged', code: 'daemon_failed' }],
+  [
+    'a body that is too large',
+    { status: 413, body: { error: { code: 'body_too_large' } } },
+    { exit: 7, verdict: 'refused', code: 'daemon_refused' },
+  ],
+  [
+    'a store that is down',
+    { status: 503, body: { error: { code: 'replay_store_full' } } },
+    { exit: 8, verdict: 'refused', code: 'daemon_failed' },
+  ],
+  [
+    'a diagnosis that is none',
+    { status: 401, body: { error: { code: 'signature_invalid', diagnosis: { path: 'x' } } } },
+    { exit: 7, verdict: 'undiagnosed', code: 'call_undiagnosed' },
+  ],
+])('tells %s from a changed call', async (_what, answer, expected) => {
+  expect(await verdictOf(async () => answer)).toEqual({ changes: [], ...expected });
+});
+
+it('checks the command line before anything is signed', async () => {
+  world.requests.length = 0;
+  const env = { ORI_BASE_URL: world.baseUrl };
+  expect((await runOri(home, ['doctor', 'call', INTERN_ID, '/a?b', '--data', ''], env)).exit).toBe(2);
+  expect((await runOri(home, ['doctor', 'call', INTERN_ID], env)).exit).toBe(2);
+  expect((await runOri(home, ['doctor', 'cal'], env)).exit).toBe(2);
+  expect(world.requests).toEqual([]);
+});

@@ -1,0 +1,30 @@
+import { Readable, Writable } from 'node:stream';
+import { run } from '../../libs/cli/src/program.ts';
+import type { OriHome, OriResult } from './cli-process.ts';
+
+/** Runs `ori` of a home folder within this process: for many runs of which none is about the process. */
+export async function runOri(
+  home: OriHome,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<OriResult> {
+  const [stdout, stderr] = [new Sink(), new Sink()];
+  const exit = await run(args, {
+    environment: { HOME: home.folder, ...env },
+    stdin: Readable.from([]),
+    stdout,
+    stderr,
+    interrupted: new AbortController().signal,
+    nowSeconds: () => Math.floor(Date.now() / 1000),
+  });
+  return { exit, stdout: stdout.text, stderr: stderr.text };
+}
+
+class Sink extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk;
+    done();
+  }
+}
