@@ -26,11 +26,11 @@ export interface HardenedCommand {
 /** Flags that need no fact of the machine. */
 export const FIXED_FLAGS = [
   '--permission',
-  '--no-addons',
   '--disable-proto=delete',
   '--disallow-code-generation-from-strings',
   '--disable-sigusr1',
-  '--no-global-search-paths',
+  // It opens files past the permission model.
+  '--no-experimental-sqlite',
 ] as const;
 
 /** A thread inherits the permissions, unless the code that starts it says otherwise: hence Node's warning at every start. */

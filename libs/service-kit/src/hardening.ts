@@ -1,3 +1,5 @@
+import { isBuiltin } from 'node:module';
+
 /** The part of `process` that is looked at. */
 export interface HardenedProcess {
   /** Absent where there is no permission model. */
@@ -31,6 +33,7 @@ export function weaknessesOf(
   return [
     ...granted.map(([, words]) => words),
     ...(makesCodeOfStrings() ? ['make code of strings'] : []),
+    ...(isBuiltin('node:sqlite') ? ['open SQLite databases'] : []),
     ...('__proto__' in Object.prototype ? ['use __proto__'] : []),
   ];
 }

@@ -33,18 +33,28 @@ export class OverprivilegedLogin extends StoreUnavailable {
 const REMEMBERED_MS = 60_000;
 
 /**
- * Judges the login by a connection that was just made, before anything else is asked on it.
+ * Judges the login by a connection that was just made, before anything else is asked on it. Connections that are made at
+ * the same time share one verdict.
  *
  * @throws OverprivilegedLogin, and whatever the query throws
  */
 export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Promise<void> {
   let goodUntil = Number.NEGATIVE_INFINITY;
-  return async (client) => {
-    if (performance.now() < goodUntil) return;
+  let judging: Promise<void> | undefined;
+
+  async function judge(client: pg.ClientBase): Promise<void> {
     const { rows } = await client.query<PrivilegesRow>(PRIVILEGES_QUESTION);
     const privileges = privilegesOf(rows[0]);
     const excess = excessPrivileges(privileges, role);
     if (excess.length > 0) throw new OverprivilegedLogin(excess, mendPrivileges(privileges, role));
     goodUntil = performance.now() + REMEMBERED_MS;
+  }
+
+  return async (client) => {
+    if (performance.now() < goodUntil) return;
+    judging ??= judge(client).finally(() => {
+      judging = undefined;
+    });
+    await judging;
   };
 }

@@ -1,0 +1,164 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import { openRoom } from '../env/room.ts';
+import { SIGN_BODY, startWorld } from '../env/world.ts';
+import { PROBE, probedFlags, start } from './signer-process.ts';
+
+const DENIED = 'ERR_ACCESS_DENIED';
+
+/** What the probe tries, and how it is denied. */
+const ATTEMPTS = {
+  'read a file': DENIED,
+  'read a file by a detour': DENIED,
+  'read the environment as a file': DENIED,
+  'read the audit file': DENIED,
+  'list a folder': DENIED,
+  'ask whether a file is there': DENIED,
+  'stream a file': DENIED,
+  'load a file as a module': DENIED,
+  'write a file': DENIED,
+  'write a file beside the audit file': DENIED,
+  'make a folder': DENIED,
+  'remove a file': DENIED,
+  'rename a file': DENIED,
+  'link to a file': DENIED,
+  'open a SQLite database': 'ERR_UNKNOWN_BUILTIN_MODULE',
+  'write a heap snapshot': DENIED,
+  'write a report': DENIED,
+  'run a program': DENIED,
+  'spawn a program': DENIED,
+  'fork itself': DENIED,
+  'start a thread': DENIED,
+  'hook into the module loader': DENIED,
+  'load an addon': 'ERR_DLOPEN_DISABLED',
+  'run WASI': DENIED,
+  'open the inspector': DENIED,
+  'attach to the inspector': DENIED,
+  'reach an internal binding': DENIED,
+  'evaluate a string': 'EvalError',
+  'make a function of a string': 'EvalError',
+  'make one after changing the flags of V8': 'EvalError',
+  'reach a prototype by __proto__': 'TypeError',
+} as const;
+
+/** As if nothing was denied: an addon that is not there is looked for. */
+const ALLOWED = Object.fromEntries(
+  Object.keys(ATTEMPTS).map((name) => [name, name === 'load an addon' ? 'ERR_DLOPEN_FAILED' : 'allowed']),
+);
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const room = stack.use(await openRoom('ori-hardening'));
+const world = stack.use(await startWorld());
+
+let folders = 0;
+
+/** The environment of a signer with an audit file of its own, and a folder that is none of its business. */
+async function place(): Promise<Record<string, string>> {
+  folders += 1;
+  const outside = join(room.directory, `outside-${folders}`);
+  const own = join(room.directory, `own-${folders}`);
+  await Promise.all([mkdir(outside), mkdir(own)]);
+  for (const [name, content] of Object.entries({
+    secret: '0',
+    'module.json': '{}',
+    removed: '',
+    renamed: '',
+  })) {
+    await writeFile(join(outside, name), content);
+  }
+  return {
+    ...world.environment,
+    SIGNER_AUDIT_FILE: join(own, 'audit.jsonl'),
+    SIGNER_AUDIT_SYNC: 'disk',
+    PROBE_OUTSIDE: outside,
+  };
+}
+
+function outcomesIn(lines: readonly string[]): Record<string, string> {
+  const line = lines.find((text) => text.startsWith('{"probe":')) ?? '{"probe":{}}';
+  return (JSON.parse(line) as { probe: Record<string, string> }).probe;
+}
+
+/** The probe without the signer, so that it may come to its end whatever is allowed. */
+async function probeUnder(flags: readonly string[], env: Record<string, string>) {
+  await writeFile(env['SIGNER_AUDIT_FILE'] ?? '', '');
+  const args = [...flags, '--eval', '0'];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env, cwd: env['PROBE_OUTSIDE'] });
+  return outcomesIn(stdout.split('\n'));
+}
+
+test('code inside the signer is denied what the signer does not do, and the signer signs', async () => {
+  const env = await place();
+  await using signer = await start(room, { ...env, SIGNER_REQUIRE_HARDENED: 'true' }, probedFlags(env));
+  expect(outcomesIn(signer.output)).toEqual(ATTEMPTS);
+  const sign = async () => {
+    const answer = await fetch(`${signer.url}${world.signPath}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await world.token()}`, 'content-type': 'application/json' },
+      body: SIGN_BODY,
+    });
+    return answer.status;
+  };
+  expect(await sign()).toBe(200);
+
+  const audit = env['SIGNER_AUDIT_FILE'] ?? '';
+  const linesOf = async (path: string) =>
+    (await readFile(path, 'utf8').catch(() => 'missing')).split('\n').slice(0, -1).length;
+  await rename(audit, `${audit}.1`);
+  signer.kill('SIGHUP');
+  await expect.poll(() => readFile(audit, 'utf8').catch(() => 'missing')).toBe('');
+  expect(await sign()).toBe(200);
+  expect([await linesOf(`${audit}.1`), await linesOf(audit)]).toEqual([1, 1]);
+});
+
+test('without the flags all of it is allowed', async () => {
+  expect(await probeUnder(['--import', PROBE], await place())).toEqual(ALLOWED);
+});
+
+test.each([
+  [
+    '--permission',
+    Object.keys(ATTEMPTS).filter((name) => /^ERR_(ACCESS|DLOPEN)/.test(ATTEMPTS[name as 'read a file'])),
+  ],
+  ['--no-experimental-sqlite', ['open a SQLite database']],
+  [
+    '--disallow-code-generation-from-strings',
+    ['evaluate a string', 'make a function of a string', 'make one after changing the flags of V8'],
+  ],
+  ['--disable-proto=delete', ['reach a prototype by __proto__']],
+])('without %s, what it denies is allowed', async (flag, attempts) => {
+  const env = await place();
+  const flags = probedFlags(env);
+  expect(flags).toContain(flag);
+  const rest = flags.filter(
+    (word) => word !== flag && !(flag === '--permission' && word.startsWith('--allow')),
+  );
+  const outcomes = await probeUnder(rest, env);
+  expect(outcomes).toEqual({
+    ...ATTEMPTS,
+    ...Object.fromEntries(attempts.map((name) => [name, ALLOWED[name]])),
+  });
+});
+
+test('SIGUSR1 opens no inspector', async () => {
+  const SIGUSR1 = 1n << 9n;
+  const isHandled = async (pid: number) => {
+    const [, caught, blocked] = await Promise.all(
+      [/^SigIgn:\s*(\w+)/m, /^SigCgt:\s*(\w+)/m, /^SigBlk:\s*(\w+)/m].map(async (mask) =>
+        BigInt(`0x${mask.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'}`),
+      ),
+    );
+    return ((caught ?? 0n) & SIGUSR1) !== 0n && ((blocked ?? 0n) & SIGUSR1) === 0n;
+  };
+  const env = await place();
+  await using hardened = await start(room, env);
+  expect(await isHandled(hardened.pid)).toBe(false);
+  hardened.kill('SIGUSR1');
+  expect((await fetch(`${hardened.opsUrl}/livez`)).status).toBe(200);
+  await using usual = await start(room, env, []);
+  expect(await isHandled(usual.pid)).toBe(true);
+});
