@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NGINX, startDaemonGateway } from '../env/gateway.ts';
-import { freePort } from '../env/ports.ts';
-import { openRoom } from '../env/room.ts';
-import { ServerProcess } from '../env/server-process.ts';
-import { type Client, createClient } from './client.ts';
-import { addShippedUser } from './redis-users.ts';
+import { NGINX } from '../env/gateway.ts';
+import { type Daemon, startDaemon } from './daemon-process.ts';
 import { PNG, type ShippedWorld, startShippedWorld } from './world.ts';
 
 const BODY = '{"prompt":"hello"}';
@@ -17,10 +12,10 @@ const CANARY_TOKEN_PART = /eyJ[\w-]{20,}/;
 describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over TLS', () => {
   const stack = new AsyncDisposableStack();
   let world: ShippedWorld;
-  let daemon: Client;
+  let daemon: Daemon;
   beforeAll(async () => {
     world = stack.use(await startShippedWorld());
-    daemon = stack.use(await startDaemon(world, stack));
+    daemon = stack.use(await startDaemon(world));
   });
   afterAll(() => stack.disposeAsync());
 
@@ -31,7 +26,7 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
     return world.client.ask({ method: 'POST', path, bearer, json });
   };
   const call = (proof: Record<string, string>) =>
-    daemon.ask({
+    daemon.client.ask({
       method: 'POST',
       path: '/api/invoke',
       headers: { 'content-type': 'application/json', ...proof },
@@ -138,29 +133,3 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
     expect(written).not.toContain(world.demo.apiKey);
   });
 });
-
-/** A daemon behind the shipped gateway for daemons; its keys come over TLS through the gateway of the services. */
-async function startDaemon(world: ShippedWorld, stack: AsyncDisposableStack): Promise<Client> {
-  const room = stack.use(await openRoom('ori-shipped-daemon'));
-  const [port, opsPort] = await Promise.all([freePort(), freePort()]);
-  const { internId } = world.demo;
-  const certificate = join(world.gateway.folder, 'conf/site/cert.pem');
-  const server = new ServerProcess({
-    room,
-    program: process.execPath,
-    arguments: [join(import.meta.dirname, 'daemon.ts')],
-    ready: /^ready$/,
-    farewell: 'KILL',
-    environment: {
-      NODE_EXTRA_CA_CERTS: certificate,
-      DAEMON_PORT: String(port),
-      DAEMON_OPS_PORT: String(opsPort),
-      DAEMON_INTERN: internId,
-      DAEMON_JWKS_URL: `${world.baseUrl}/interns/${internId}/daemon/jwks.json`,
-      DAEMON_REDIS_URL: await addShippedUser(world.redis.url, 'ori-redeeming', internId),
-    },
-  });
-  await server.start();
-  const gateway = stack.use(await startDaemonGateway({ daemons: [`127.0.0.1:${port}`] }));
-  return createClient(gateway.secureUrl, gateway.certificate);
-}

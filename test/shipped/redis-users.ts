@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const READMES = ['services/signer/README.md', 'libs/verifier/README.md'];
 
 /**
- * Makes the user by the very ACL line that the READMEs give an operator.
+ * Makes the user by the very ACL line that the READMEs give an operator, and keeps it in the server's file of users.
  *
  * @returns the address under which that user logs in
  */
@@ -24,6 +24,7 @@ export async function addShippedUser(
   const redis = new Redis(url);
   try {
     await redis.call('ACL', 'SETUSER', name, ...rules);
+    await redis.call('ACL', 'SAVE');
   } finally {
     redis.disconnect();
   }

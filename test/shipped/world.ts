@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openPostgres, type Database as Store } from '@ori/store';
 import { createApiKey, createCredential, setIcon } from '@ori/store/admin';
@@ -10,6 +10,7 @@ import { startIssuer, type TestIssuer } from '../env/issuer.ts';
 import { freePort } from '../env/ports.ts';
 import { createDatabase } from '../env/postgres.ts';
 import { type RedisServer, startRedis } from '../env/redis.ts';
+import { openRoom } from '../env/room.ts';
 import { type Client, createClient } from './client.ts';
 import { addShippedUser } from './redis-users.ts';
 import { createService, type Service } from './service.ts';
@@ -42,7 +43,10 @@ export async function startShippedWorld(
   const gateway = stack.use(await startGateway({ signers: [first, second], management: [third] }));
   const baseUrl = `${gateway.secureUrl}/v1`;
   const issuer = stack.use(await startIssuer({ audience: baseUrl }));
-  const redis = stack.use(await startRedis());
+  const room = stack.use(await openRoom('ori-shipped-redis'));
+  const users = join(room.directory, 'users.acl');
+  await writeFile(users, '');
+  const redis = stack.use(await startRedis({ arguments: ['--aclfile', users] }));
   const database = stack.use(await createDatabase());
   const store = stack.adopt(openPostgres({ url: database.url, poolMax: 2 }), (open) => open.close());
   const kekText = generateKekRing();

@@ -1,0 +1,99 @@
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort } from './ports.ts';
+import { findPrometheus, NO_PROMETHEUS } from './prometheus-binaries.ts';
+import { openRoom } from './room.ts';
+import { ServerProcess } from './server-process.ts';
+
+const SHIPPED = join(import.meta.dirname, '../../deploy/prometheus');
+
+/** A sample of an instant query. */
+export interface Sample {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface FiringAlert {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** A real Prometheus on loopback under the shipped configuration and rules, in a hurry. */
+export interface Prometheus extends AsyncDisposable {
+  readonly url: string;
+  /** @throws with Prometheus's own words where the expression does not parse */
+  query(expression: string): Promise<Sample[]>;
+  firing(): Promise<FiringAlert[]>;
+  /** Names of every metric that it has a series of. */
+  names(): Promise<string[]>;
+}
+
+/**
+ * What differs from the shipped files: who is scraped, Prometheus's own port, every interval is two seconds, and an
+ * alert waits a second where it waits minutes. Expressions, windows and thresholds are as they are shipped.
+ *
+ * @param targets `host:port`, by job
+ */
+export async function startPrometheus(
+  targets: Readonly<Record<string, readonly string[]>>,
+): Promise<Prometheus> {
+  const binaries = findPrometheus();
+  if (!binaries) throw new Error(NO_PROMETHEUS);
+  const room = await openRoom('ori-prometheus');
+  const port = await freePort();
+  const folder = join(room.directory, 'conf');
+  await cp(SHIPPED, folder, { recursive: true });
+  await edit(join(folder, 'prometheus.yml'), [
+    [/^( {2}(?:scrape|evaluation)_(?:interval|timeout)): .*$/gm, '$1: 2s'],
+    [/localhost:9090/, `127.0.0.1:${port}`],
+  ]);
+  await edit(join(folder, 'alerts.rules.yml'), [[/^( +for): .*$/gm, '$1: 1s']]);
+  await edit(join(folder, 'slo.rules.yml'), [[/^( +interval): .*$/gm, '$1: 2s']]);
+  for (const [job, addresses] of Object.entries(targets)) {
+    await writeFile(join(folder, `targets/${job}.yml`), JSON.stringify([{ targets: addresses }]));
+  }
+  const server = new ServerProcess({
+    room,
+    program: binaries.prometheus,
+    arguments: [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(room.directory, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    ready: /Server is ready to receive web requests/,
+    farewell: 'KILL',
+  });
+  await server.start().catch(async (error: unknown) => {
+    await room[Symbol.asyncDispose]();
+    throw error;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  async function ask<T>(path: string): Promise<T> {
+    const answer = (await (await fetch(`${url}/api/v1/${path}`)).json()) as { data: T; error?: string };
+    if (answer.error !== undefined) throw new Error(answer.error);
+    return answer.data;
+  }
+  return {
+    url,
+    async query(expression) {
+      type Result = { result: { metric: Record<string, string>; value: [number, string] }[] };
+      const { result } = await ask<Result>(`query?query=${encodeURIComponent(expression)}`);
+      return result.map(({ metric, value: [, text] }) => ({ metric, value: Number(text) }));
+    },
+    async firing() {
+      const { alerts } = await ask<{ alerts: (FiringAlert & { state: string })[] }>('alerts');
+      return alerts.filter(({ state }) => state === 'firing');
+    },
+    names: () => ask('label/__name__/values'),
+    [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
+  };
+}
+
+async function edit(file: string, changes: readonly (readonly [RegExp, string])[]): Promise<void> {
+  let text = await readFile(file, 'utf8');
+  for (const [what, by] of changes) {
+    if (text.search(what) < 0) throw new Error(`${file} has nothing of ${what}`);
+    text = text.replace(what, by);
+  }
+  await writeFile(file, text);
+}

@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { startDaemonGateway } from '../env/gateway.ts';
+import { freePort } from '../env/ports.ts';
+import { openRoom } from '../env/room.ts';
+import { ServerProcess } from '../env/server-process.ts';
+import { type Client, createClient } from './client.ts';
+import { addShippedUser } from './redis-users.ts';
+import type { ShippedWorld } from './world.ts';
+
+export interface Daemon extends AsyncDisposable {
+  /** Through the daemon's own gateway, over TLS. */
+  readonly client: Client;
+  /** `127.0.0.1:<port>` of its metrics. */
+  readonly opsAddress: string;
+}
+
+/** A daemon behind the shipped gateway for daemons; its keys come over TLS through the gateway of the services. */
+export async function startDaemon(world: ShippedWorld): Promise<Daemon> {
+  await using stack = new AsyncDisposableStack();
+  const room = stack.use(await openRoom('ori-shipped-daemon'));
+  const [port, opsPort] = await Promise.all([freePort(), freePort()]);
+  const { internId } = world.demo;
+  const server = new ServerProcess({
+    room,
+    program: process.execPath,
+    arguments: [join(import.meta.dirname, 'daemon.ts')],
+    ready: /^ready$/,
+    farewell: 'KILL',
+    environment: {
+      NODE_EXTRA_CA_CERTS: join(world.gateway.folder, 'conf/site/cert.pem'),
+      DAEMON_PORT: String(port),
+      DAEMON_OPS_PORT: String(opsPort),
+      DAEMON_INTERN: internId,
+      DAEMON_JWKS_URL: `${world.baseUrl}/interns/${internId}/daemon/jwks.json`,
+      DAEMON_REDIS_URL: await addShippedUser(world.redis.url, 'ori-redeeming', internId),
+    },
+  });
+  await server.start();
+  const gateway = stack.use(await startDaemonGateway({ daemons: [`127.0.0.1:${port}`] }));
+  const client = stack.use(createClient(gateway.secureUrl, gateway.certificate));
+  const owned = stack.move();
+  return {
+    client,
+    opsAddress: `127.0.0.1:${opsPort}`,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

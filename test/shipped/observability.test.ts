@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NGINX } from '../env/gateway.ts';
+import { type Prometheus, startPrometheus } from '../env/prometheus.ts';
+import { findPrometheus, NO_PROMETHEUS } from '../env/prometheus-binaries.ts';
+import { type Daemon, startDaemon } from './daemon-process.ts';
+import { type ShippedWorld, startShippedWorld } from './world.ts';
+
+const binaries = findPrometheus();
+if (!binaries) console.warn(`Skipped: nothing is scraped, because ${NO_PROMETHEUS}.`);
+const readme = readFileSync(join(import.meta.dirname, '../../deploy/prometheus/README.md'), 'utf8');
+
+describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped', () => {
+  const stack = new AsyncDisposableStack();
+  let world: ShippedWorld;
+  let daemon: Daemon;
+  let prometheus: Prometheus;
+  beforeAll(async () => {
+    world = stack.use(await startShippedWorld());
+    daemon = stack.use(await startDaemon(world));
+    prometheus = stack.use(
+      await startPrometheus({
+        signer: world.signers.map(({ opsAddress }) => opsAddress),
+        management: [world.management.opsAddress],
+        daemon: [daemon.opsAddress],
+      }),
+    );
+    await world.client.ask({ path: '/v1/interns', bearer: world.demo.apiKey });
+    await world.client.ask({ path: `/v1/interns/${world.demo.internId}/daemon/jwks.json` });
+  });
+  afterAll(() => stack.disposeAsync());
+
+  const sources = () => [...world.signers, world.management, daemon].map(({ opsAddress }) => opsAddress);
+  const page = async (address: string) => (await fetch(`http://${address}/metrics`)).text();
+  const dependency = (dependency: string, up: number) => async () =>
+    (await prometheus.query(`ori_dependency_up{job="signer", dependency="${dependency}"} == ${up}`)).length;
+
+  test('both services and the daemon are scraped, each instance by itself', async () => {
+    const up = async () => {
+      const samples = await prometheus.query('up{job!="prometheus"}');
+      return samples.map(({ metric, value }) => `${metric['job']} ${metric['instance']} ${value}`).sort();
+    };
+    await expect
+      .poll(up, { timeout: 20_000 })
+      .toEqual(
+        [
+          ...world.signers.map(({ opsAddress }) => `signer ${opsAddress} 1`),
+          `management ${world.management.opsAddress} 1`,
+          `daemon ${daemon.opsAddress} 1`,
+        ].sort(),
+      );
+    await expect.poll(dependency('redis', 1), { timeout: 20_000 }).toBe(2);
+  });
+
+  test('what they export is documented, and nothing else is', async () => {
+    const pages = await Promise.all(sources().map(page));
+    const exported = new Set(
+      pages.flatMap((text) => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)),
+    );
+    const table = readme.slice(readme.indexOf('## Metrics'), readme.indexOf('Recorded besides'));
+    const documented = [...table.matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    );
+    expect(documented.sort()).toEqual([...exported].sort());
+  });
+
+  test('promtool finds no fault with any metric', async () => {
+    for (const address of sources()) {
+      const input = await page(address);
+      const { status, stdout, stderr } = spawnSync(binaries?.promtool ?? '', ['check', 'metrics'], { input });
+      expect(status, `${address}: ${stdout}${stderr}`).toBe(0);
+    }
+  });
+
+  test('a signer under its flags still says what it needs to run', async () => {
+    await expect
+      .poll(async () => (await prometheus.query('process_open_fds{job="signer"} > 0')).length, {
+        timeout: 20_000,
+      })
+      .toBe(2);
+    expect((await prometheus.query('signer_hardened == 1')).length).toBe(2);
+  });
+
+  test('an alert fires when the signers’ Redis is stopped, and is over when it is back', {
+    timeout: 120_000,
+  }, async () => {
+    const firing = async () =>
+      (await prometheus.firing())
+        .filter(({ labels }) => labels['alertname'] === 'OriDependencyDown')
+        .map(({ labels, annotations }) => [labels['job'], labels['dependency'], annotations['summary']]);
+    expect(await firing()).toEqual([]);
+    await world.redis.stop();
+    await expect
+      .poll(firing, { timeout: 30_000 })
+      .toEqual([['signer', 'redis', '2 of signer cannot use redis']]);
+    await world.redis.start();
+    await expect.poll(firing, { timeout: 30_000 }).toEqual([]);
+    await expect.poll(dependency('redis', 1), { timeout: 20_000 }).toBe(2);
+  });
+});
