@@ -84,6 +84,7 @@ describe.skipIf(why)('in the image', () => {
         [`${prefix}_OPS_PORT`]: String(await freePort()),
         [`${prefix}_ISSUER`]: 'https://login.example.com',
         [`${prefix}_AUDIENCE`]: 'https://api.example.com/v1',
+        [`${prefix}_REQUIRE_HARDENED`]: 'true',
         [`${prefix}_KEK_FILE`]: '/run/secrets/kek.json',
         [`${prefix}_DATABASE_URL_FILE`]: '/run/secrets/database-url',
         ...(name === 'signer' && {

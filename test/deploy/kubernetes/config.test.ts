@@ -1,0 +1,75 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateKekRing } from '@ori/store/sealing';
+import { afterAll, describe, expect, test } from 'vitest';
+import { checkConfig } from '../check-config.ts';
+import { ROOT } from '../root.ts';
+import { type Manifest, podOf, render } from './render.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'ori-pod-'));
+afterAll(() => rm(folder, { recursive: true }));
+const manifests = render(join(ROOT, 'deploy/kubernetes/overlays/example'));
+
+const CONTENT: Readonly<Record<string, string>> = {
+  'kek.json': generateKekRing(),
+  'database-url': 'postgres://login:password@db.example.com:5432/ori\n',
+  'redis-url': 'rediss://ori-signer:password@redis.example.com:6379/0\n',
+};
+
+describe.each(['signer', 'management'] as const)('%s', (name) => {
+  const pod = podOf(manifests.find((each) => podOf(each) && each.metadata.name === name));
+  const [container] = pod.containers;
+
+  test('is given an environment that its own check-config accepts, with secrets as the kubelet mounts them', async () => {
+    const secrets = await mountSecret(
+      name,
+      pod.volumes.find((each: Manifest) => each.secret).secret.defaultMode,
+    );
+    const verdict = await checkConfig(name, environmentOf(container, secrets));
+    expect(verdict).toEqual({ code: 0, output: `the ${name.toUpperCase()}_… configuration is valid\n` });
+  });
+
+  test('would not start on secrets that everyone in the pod may read', async () => {
+    const secrets = await mountSecret(`${name}-open`, 0o444);
+    const { code, output } = await checkConfig(name, environmentOf(container, secrets));
+    expect(code).toBe(2);
+    expect(output).toContain('everyone on this machine may open');
+  });
+
+  test('names every secret that the README makes', async () => {
+    const readme = await readFile(join(ROOT, 'deploy/kubernetes/README.md'), 'utf8');
+    const { secretName } = pod.volumes.find((each: Manifest) => each.secret).secret;
+    const made =
+      new RegExp(`secret generic ${secretName} (?:\\\\\\n\\s+|--\\S+ |--\\S+)+`).exec(readme)?.[0] ?? '';
+    const wanted = container.env
+      .filter((each: Manifest) => each.value?.startsWith('/run/secrets/ori/'))
+      .map((each: Manifest) => each.value.slice('/run/secrets/ori/'.length));
+    const files = [...made.matchAll(/--from-file=([\w.-]+)=/g)].map(([, file]) => file);
+    expect(files.toSorted()).toEqual(wanted.toSorted());
+  });
+});
+
+function environmentOf(container: Manifest, secrets: string): Record<string, string> {
+  const settings = (container.envFrom ?? []).map(
+    ({ configMapRef }: Manifest) =>
+      manifests.find((each) => each.kind === 'ConfigMap' && each.metadata.name === configMapRef.name).data,
+  );
+  const own = Object.fromEntries(
+    container.env.map(({ name, value }: Manifest) => [name, value.replace('/run/secrets/ori', secrets)]),
+  );
+  return Object.assign({}, ...settings, own);
+}
+
+/** Links into a folder with a date for a name, which the kubelet replaces as a whole. */
+async function mountSecret(name: string, mode: number): Promise<string> {
+  const mount = join(folder, name);
+  await mkdir(join(mount, '..2026_01_01'), { recursive: true });
+  await symlink('..2026_01_01', join(mount, '..data'));
+  for (const [file, text] of Object.entries(CONTENT)) {
+    await writeFile(join(mount, '..2026_01_01', file), text);
+    await chmod(join(mount, '..2026_01_01', file), mode);
+    await symlink(join('..data', file), join(mount, file));
+  }
+  return mount;
+}

@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ROOT } from '../root.ts';
+import { type Manifest, podOf, render } from './render.ts';
+
+const read = (name: string) => render(join(ROOT, 'deploy/kubernetes', name));
+const pods = (manifests: readonly Manifest[]) =>
+  manifests.filter((each) => podOf(each)).map((each) => each.spec.template.metadata.labels);
+const policies = (manifests: readonly Manifest[]) => manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+
+/** One line for each thing that a policy allows: `signer:8081 <- gateway`. */
+function allowed(manifests: readonly Manifest[]): string[] {
+  const name = (selector: Manifest) => selector?.matchLabels?.['app.kubernetes.io/name'] ?? '*';
+  const peer = ({ podSelector, namespaceSelector, ipBlock }: Manifest) =>
+    ipBlock
+      ? [ipBlock.cidr, ...(ipBlock.except ?? []).map((cidr: string) => `not ${cidr}`)].join(' ')
+      : namespaceSelector
+        ? `${namespaceSelector.matchLabels['kubernetes.io/metadata.name']}/${podSelector?.matchLabels['k8s-app'] ?? '*'}`
+        : name(podSelector);
+  return policies(manifests)
+    .flatMap(({ spec }) => {
+      const one = name(spec.podSelector);
+      const lines = (rules: readonly Manifest[] = [], arrow: string, key: string) =>
+        rules.flatMap((rule) =>
+          rule.ports.flatMap(({ port }: Manifest) =>
+            (rule[key]?.map(peer) ?? ['anywhere']).map((other: string) => `${one} ${arrow} ${other} ${port}`),
+          ),
+        );
+      return [...lines(spec.ingress, '<-', 'from'), ...lines(spec.egress, '->', 'to')];
+    })
+    .toSorted();
+}
+
+test('every pod is denied everything that no policy names, both ways', () => {
+  const base = read('base');
+  const everything = policies(base).find(({ metadata }) => metadata.name === 'nothing-else');
+  expect(everything.spec).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+  const names = pods(base).map((labels) => labels['app.kubernetes.io/name']);
+  const selected = policies(base).map(({ spec }) => spec.podSelector.matchLabels?.['app.kubernetes.io/name']);
+  expect(selected.filter((name) => name !== undefined).toSorted()).toEqual(names.toSorted());
+});
+
+test('a site allows exactly the edges of the architecture', () => {
+  expect(allowed(read('overlays/example'))).toEqual(
+    [
+      '* -> kube-system/kube-dns 53',
+      '* -> kube-system/kube-dns 53',
+      'gateway <- anywhere 8443',
+      'gateway -> signer 8081',
+      'gateway -> management 8082',
+      'signer <- gateway 8081',
+      'signer <- monitoring/* 9081',
+      'signer -> 10.20.0.10/32 5432',
+      'signer -> 10.20.0.20/32 6379',
+      'signer -> 203.0.113.7/32 443',
+      'management <- gateway 8082',
+      'management <- monitoring/* 9082',
+      'management -> 10.20.0.10/32 5432',
+      'management -> 203.0.113.7/32 443',
+      'migrate -> 10.20.0.10/32 5432',
+    ].toSorted(),
+  );
+});
+
+test('before a site is known, stores are private addresses, and nothing reaches the metadata of a cloud', () => {
+  for (const line of allowed(read('base')).filter((each) => / -> \d/.test(each))) {
+    expect(line).toMatch(
+      /(10\.0\.0\.0\/8|172\.16\.0\.0\/12|192\.168\.0\.0\/16) (5432|6379)$|0\.0\.0\.0\/0 not 169\.254\.0\.0\/16 443$/,
+    );
+  }
+});
