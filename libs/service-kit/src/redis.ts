@@ -2,6 +2,7 @@ import { Cluster, type DNSLookupFunction, Redis } from 'ioredis';
 import type { Logger } from './log.ts';
 import { parseRedisUrl, REDIS_URL_FORMS, type RedisAddress } from './redis-url.ts';
 import type { Secret } from './secret.ts';
+import { writeTogether } from './write-together.ts';
 
 export { parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts';
 
@@ -34,6 +35,7 @@ export function connectRedis(url: Secret, options: RedisConnectionOptions): Redi
   if (address === undefined) throw new TypeError(`the Redis URL has none of the forms ${REDIS_URL_FORMS}`);
   const client = open(address, options);
   report(client, options);
+  onNodeReady(client, async (node) => writeTogether(node.stream));
   return client;
 }
 
