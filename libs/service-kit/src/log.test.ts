@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { scrub } from './scrub.ts';
 import { Secret } from './secret.ts';
@@ -44,6 +47,7 @@ describe('the log', () => {
     ['an API key', apiKey],
     ['a signature', signature],
     ['a bearer', 'Bearer abc.def'],
+    ['basic credentials', 'BASIC dXNlcjpwYXNz'],
     ['a password in a URL', 'redis://user:pass@host'],
   ])('never shows %s in a text, a message or an error', (_name, secret) => {
     const { log, text } = capturedLog();
@@ -87,4 +91,24 @@ it('cuts what is endless, and a token as a whole', () => {
   expect(text().length).toBeLessThan(3000);
   expect(text()).not.toContain(jwt.slice(0, 10));
   expect(lines).toHaveLength(1);
+});
+
+it.each([
+  ['stops at once', 'process.exit(0)', 0],
+  ['fails', 'throw new Error()', 1],
+  ['goes on', '', 0],
+])('loses no line of a process that %s', async (_how, end, code) => {
+  const script = `
+    const { createLogger } = await import('./log.ts');
+    const log = createLogger({ service: 'test', level: 'info' });
+    log.info('first');
+    await null;
+    log.info('second');
+    ${end}
+  `;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd: import.meta.dirname });
+  const [output, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  const lines = output.trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['first', 'second']);
+  expect(status).toBe(code);
 });
