@@ -7,11 +7,13 @@ import { openAuditFile } from './audit-file.ts';
 
 /** What each coming write does: so many bytes at most, or none and a failure. Nothing planned: a whole write. */
 const plan: (number | 'fails')[] = [];
+let writes = 0;
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>();
   const write = promisify(fs.write);
   const planned = async (fd: number, bytes: Buffer, offset: number, length: number) => {
+    writes += 1;
     const step = plan.shift();
     if (step === 'fails') throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
     return write(fd, bytes, offset, Math.min(length, step ?? length), null);
@@ -43,5 +45,19 @@ test('a line that was torn is not acknowledged, and the next one does not contin
   await log.append('next');
   await log.append('one more');
   expect(await readFile(path, 'utf8')).toBe('0123\nnext\none more\n');
+  await log.close();
+});
+
+test('lines that come in one turn of the event loop, and while a write is under way, share a write', async () => {
+  const log = await openAuditFile(path);
+  writes = 0;
+  const first = log.append('0');
+  await null;
+  const together = [first, ...['1', '2', '3'].map((line) => log.append(line))];
+  await first;
+  expect(writes).toBe(1);
+  await Promise.all([...together, ...['4', '5'].map((line) => log.append(line))]);
+  expect(writes).toBe(2);
+  expect(await readFile(path, 'utf8')).toBe('0\n1\n2\n3\n4\n5\n');
   await log.close();
 });

@@ -7,6 +7,7 @@ const openFile = promisify(open);
 const closeFile = promisify(close);
 const statFile = promisify(fstat);
 const writeFile = promisify(write);
+const endOfTurn = promisify(setImmediate);
 
 /** Where the audit lines go. */
 export interface AuditLog {
@@ -48,6 +49,8 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
 
   async function drain(): Promise<void> {
     while (waiting.length > 0 || successor !== undefined) {
+      // Whatever else this turn of the event loop brings goes with it.
+      await endOfTurn();
       if (successor !== undefined) await succeed(successor);
       const batch = waiting;
       waiting = [];
@@ -82,7 +85,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
   }
 
   const startWork = () => {
-    work ??= Promise.resolve().then(drain);
+    work ??= drain();
     return work;
   };
 
