@@ -1,134 +1,103 @@
+import { Cluster } from 'ioredis';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisClient } from './redis.ts';
-import { createExhaustedKeys } from './turns-exhausted.ts';
+import { createClusterTurns } from './turns-cluster.ts';
 import {
   type TurnCharge,
-  type TurnCount,
+  type TurnCounts,
   TurnLimiterUnavailable,
   type TurnLimits,
-  type TurnScope,
   type TurnStore,
 } from './turns-store.ts';
 
 /**
- * Counts one turn unless the limit is reached: a refused turn changes nothing, so that giving back a charge always
- * restores the state before it. Third in the answer is when the window ends, which names the window.
+ * Charges one turn to both counters, or to neither. Keys: user's, organization's; arguments: the window in
+ * milliseconds, the two limits. A window that has no end gets one.
  */
 const CHARGE_SCRIPT = `
-local ttl = redis.call('pttl', KEYS[1])
-if ttl == -1 then redis.call('pexpire', KEYS[1], ARGV[2] * 1000) end
-local used = tonumber(redis.call('get', KEYS[1]) or '0')
-if used + ARGV[1] > tonumber(ARGV[3]) then
-  used = tonumber(ARGV[3]) + 1
-elseif ttl == -2 then
-  redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2] * 1000)
-  used = tonumber(ARGV[1])
-else
-  used = redis.call('incrby', KEYS[1], ARGV[1])
+local window = tonumber(ARGV[1])
+local function look(key)
+  local ttl = redis.call('pttl', key)
+  if ttl == -1 then
+    redis.call('pexpire', key, window)
+    ttl = window
+  end
+  return { used = tonumber(redis.call('get', key) or '0'), ttl = ttl }
 end
-ttl = redis.call('pttl', KEYS[1])
-local time = redis.call('time')
-return {used, ttl, time[1] * 1000 + math.floor(time[2] / 1000) + ttl}
-`;
-
-/** Gives a turn back, but only to the window it was taken from: two windows end at least a second apart. */
-const REFUND_SCRIPT = `
-local ttl = redis.call('pttl', KEYS[1])
-local time = redis.call('time')
-local ends = time[1] * 1000 + math.floor(time[2] / 1000) + ttl
-if ttl > 0 and math.abs(ends - ARGV[1]) < 500 and tonumber(redis.call('get', KEYS[1])) > 0 then
-  redis.call('decr', KEYS[1])
-  return 1
+local function charge(key, count)
+  if count.ttl == -2 then
+    redis.call('set', key, 1, 'PX', window)
+    return { used = 1, ttl = window }
+  end
+  return { used = redis.call('incrby', key, 1), ttl = count.ttl }
 end
-return 0
+local user, organization = look(KEYS[1]), look(KEYS[2])
+local free = user.used < tonumber(ARGV[2]) and organization.used < tonumber(ARGV[3])
+if free then
+  user, organization = charge(KEYS[1], user), charge(KEYS[2], organization)
+end
+return { free and 1 or 0, user.used, user.ttl, organization.used, organization.ttl }
 `;
-
-interface Charged extends TurnCount {
-  readonly windowEndMs: number;
-}
 
 /**
- * Turn counters in Redis, one key each, charged by two commands sent in the same tick (in a Cluster the keys live
- * apart). When one of them refuses, the other is given back. A counter that lately refused is asked alone first, so
- * that somebody who goes on asking past a limit does not even for a moment take turns from others. There is no second
- * store to fall back to.
+ * Turn counters in Redis. Where one server holds both keys, one script charges both or neither, so that a refused turn
+ * changes nothing, not even for a moment. There is no second store to fall back to.
  */
 export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnStore {
-  const limiter = (points: number) =>
-    new WindowLimiter({
-      storeClient: redis,
-      keyPrefix: '',
-      points,
-      duration: limits.windowSeconds,
-      customIncrTtlLuaScript: CHARGE_SCRIPT,
-    });
-  const limiters = { user: limiter(limits.user), organization: limiter(limits.organization) };
-  const exhausted = createExhaustedKeys();
-  redis.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
-  const refund = (key: string, { windowEndMs }: Charged) =>
-    (redis as RedisClient & RefundCommand).oriTurnRefund(key, windowEndMs);
+  if (redis instanceof Cluster) return createClusterTurns(redis, limits);
+  const limiter = new PairLimiter(redis as typeof redis & ChargeCommand, limits);
+  return { take: (keys) => limiter.take(keys) };
+}
 
-  function steps(keys: TurnCharge): readonly (readonly TurnScope[])[] {
-    if (exhausted.has(keys.user)) return [['user'], ['organization']];
-    if (exhausted.has(keys.organization)) return [['organization'], ['user']];
-    return [['user', 'organization']];
+interface ChargeCommand {
+  oriTurnCharge(...args: (string | number)[]): Promise<number[]>;
+}
+
+/** The library's limiter over two keys at once: its own script knows one. */
+class PairLimiter extends RateLimiterRedis {
+  readonly #redis: RedisClient & ChargeCommand;
+  readonly #limits: TurnLimits;
+
+  constructor(redis: RedisClient & ChargeCommand, limits: TurnLimits) {
+    super({ storeClient: redis, keyPrefix: '', points: limits.user, duration: limits.windowSeconds });
+    redis.defineCommand('oriTurnCharge', { numberOfKeys: 2, lua: CHARGE_SCRIPT });
+    this.#redis = redis;
+    this.#limits = limits;
   }
 
-  return {
-    async take(keys) {
-      const charged = new Map<TurnScope, Charged>();
-      let failure: unknown;
-      for (const scopes of steps(keys)) {
-        const outcomes = await Promise.allSettled(scopes.map((scope) => limiters[scope].charge(keys[scope])));
-        for (const [index, scope] of scopes.entries()) {
-          const outcome = outcomes[index];
-          if (outcome?.status === 'fulfilled') charged.set(scope, outcome.value);
-          else failure ??= outcome?.reason;
-        }
-        if (failure !== undefined || [...charged.values()].some(({ allowed }) => !allowed)) break;
-      }
-      const refused = [...charged].filter(([, { allowed }]) => !allowed);
-      for (const [scope, { msBeforeReset }] of refused) exhausted.add(keys[scope], msBeforeReset);
-      const giveBack = () =>
-        Promise.all([...charged].map(([scope, count]) => count.allowed && refund(keys[scope], count)));
-      if (failure !== undefined) {
-        // Best effort: Redis is in trouble, and the request is refused whatever comes of it.
-        giveBack().catch(() => {});
-        throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause: failure });
-      }
-      if (refused.length > 0) {
-        await giveBack().catch((cause: unknown) => {
-          throw new TurnLimiterUnavailable('a refused turn could not be given back', { cause });
-        });
-      }
-      return Object.fromEntries(charged);
-    },
-  };
-}
+  async take({ user, organization }: TurnCharge): Promise<TurnCounts> {
+    const state: unknown = await this.consume(user, 1, { organization }).catch((refusal: unknown) => refusal);
+    if (state instanceof PairState) return state.counts;
+    throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause: state });
+  }
 
-interface RefundCommand {
-  oriTurnRefund(key: string, windowEndMs: number): Promise<number>;
-}
-
-class WindowLimiter extends RateLimiterRedis {
-  async charge(key: string): Promise<Charged> {
-    const state: unknown = await this.consume(key).catch((refusal: unknown) => refusal);
-    if (!(state instanceof WindowState)) throw state;
-    const { consumedPoints: used, msBeforeNext: msBeforeReset, windowEndMs } = state;
-    return { allowed: used <= this.points, used: Math.min(used, this.points), msBeforeReset, windowEndMs };
+  /** Called by the base class to charge `points` to `user`; the other key comes with the options of `consume`. */
+  _upsert(user: string, _points: number, windowMs: number, _force: boolean, other: { organization: string }) {
+    const { user: userLimit, organization: organizationLimit } = this.#limits;
+    return this.#redis.oriTurnCharge(user, other.organization, windowMs, userLimit, organizationLimit);
   }
 
   /** Called by the base class for every answer of the script. */
-  _getRateLimiterRes(_key: string, charged: number, [used, ttlMs, windowEndMs]: number[]): WindowState {
-    return new WindowState(this.points, Number(used), Number(ttlMs), charged, Number(windowEndMs));
+  _getRateLimiterRes(_user: string, _points: number, answer: number[]): PairState {
+    return new PairState(answer, this.#limits);
   }
 }
 
-class WindowState extends RateLimiterRes {
-  readonly windowEndMs: number;
+class PairState extends RateLimiterRes {
+  readonly counts: TurnCounts;
 
-  constructor(limit: number, used: number, ttlMs: number, charged: number, windowEndMs: number) {
-    super(Math.max(0, limit - used), ttlMs, used, used === charged);
-    this.windowEndMs = windowEndMs;
+  constructor([free, userUsed = 0, userTtlMs = 0, used = 0, ttlMs = 0]: number[], limits: TurnLimits) {
+    // More than its points is what the base class takes for a refusal.
+    super(0, userTtlMs, free === 1 ? 0 : limits.user + 1, false);
+    const windowMs = limits.windowSeconds * 1000;
+    const count = (usedTurns: number, limit: number, ttl: number) => ({
+      allowed: free === 1 || usedTurns < limit,
+      used: Math.min(usedTurns, limit),
+      msBeforeReset: ttl < 0 ? windowMs : ttl,
+    });
+    this.counts = {
+      user: count(userUsed, limits.user, userTtlMs),
+      organization: count(used, limits.organization, ttlMs),
+    };
   }
 }

@@ -5,6 +5,7 @@ import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { connectRedis, type RedisClient } from './redis.ts';
 import { Secret } from './secret.ts';
 import { createTurnLimiter, type TurnLimiter, TurnLimiterUnavailable, turnKey } from './turns.ts';
+import { createClusterTurns } from './turns-cluster.ts';
 
 const limits = { turnsPerUser: 3, turnsPerOrganization: 5, windowSeconds: 60 };
 
@@ -203,41 +204,6 @@ describe('turns on Redis', () => {
     }
   });
 
-  it('are never given back to a later window', async () => {
-    const limiter = createTurnLimiter({ ...limits, redis, turnsPerOrganization: 0 });
-    const who = person();
-    const key = turnKey('user', who.userId);
-    // The refund meets a key whose window ended and began anew after the charge.
-    const refund = Reflect.get(redis, 'oriTurnRefund').bind(redis);
-    Reflect.set(redis, 'oriTurnRefund', async (...args: unknown[]) => {
-      await redis.set(key, 2, 'PX', 30_000);
-      return refund(...args);
-    });
-    try {
-      expect((await limiter.take(who)).allowed).toBe(false);
-    } finally {
-      Reflect.set(redis, 'oriTurnRefund', refund);
-    }
-    expect(await redis.get(key)).toBe('2');
-  });
-
-  it('make no counter out of a refund whose window is over', async () => {
-    const limiter = createTurnLimiter({ ...limits, redis, turnsPerOrganization: 0 });
-    const who = person();
-    const key = turnKey('user', who.userId);
-    const refund = Reflect.get(redis, 'oriTurnRefund').bind(redis);
-    Reflect.set(redis, 'oriTurnRefund', async (...args: unknown[]) => {
-      await redis.del(key);
-      return refund(...args);
-    });
-    try {
-      await limiter.take(who);
-    } finally {
-      Reflect.set(redis, 'oriTurnRefund', refund);
-    }
-    expect(await redis.exists(key)).toBe(0);
-  });
-
   it('end a window that somebody made endless', async () => {
     const who = person();
     const key = turnKey('user', who.userId);
@@ -246,21 +212,24 @@ describe('turns on Redis', () => {
     expect(await redis.pttl(key)).toBeGreaterThan(0);
   });
 
-  it('of somebody who goes on asking past a limit do not touch the other counter', async () => {
+  it('refused for either touch neither counter, not even for a moment', async () => {
     const turns = createTurnLimiter({ ...limits, redis });
     const who = person();
-    const key = turnKey('organization', who.organizationId);
-    await takeMany(turns, who, 4);
-    // Touching it would fail from now on.
-    await redis.del(key);
-    await redis.lpush(key, 'not a counter');
-    expect(await turns.take(who)).toMatchObject({ allowed: false, scope: 'user', remaining: 0 });
-    await redis.del(key);
-    // The hint is not a verdict: when there is room after all, the turn is charged to both.
-    await redis.set(turnKey('user', who.userId), 2, 'PX', 30_000);
-    expect(await turns.take(who)).toMatchObject({ allowed: true, scope: 'user', remaining: 0 });
-    expect(await used('organization', who.organizationId)).toBe(1);
-    await redis.del(key);
+    const keys = [turnKey('user', who.userId), turnKey('organization', who.organizationId)] as const;
+    const watcher = connectRedis(new Secret(sharedRedisUrl()), { purpose: 'turns-test' });
+    await new Promise((resolve) => watcher.once('ready', resolve));
+    /** Whether the keys were written meanwhile: with whatever, even with what they held. */
+    const isWritten = async (used: readonly [user: number, organization: number]) => {
+      for (const [index, key] of keys.entries()) await redis.set(key, used[index] ?? 0, 'PX', 30_000);
+      await watcher.watch(...keys);
+      const { allowed } = await turns.take(who);
+      expect(allowed).toBe(used[0] < 3 && used[1] < 5);
+      return (await watcher.multi().ping().exec()) === null;
+    };
+    expect(await isWritten([3, 1])).toBe(false);
+    expect(await isWritten([1, 5])).toBe(false);
+    expect(await isWritten([1, 1])).toBe(true);
+    watcher.disconnect();
   });
 
   it('are unavailable, and charged to nobody, when one counter cannot be read', async () => {
@@ -270,6 +239,65 @@ describe('turns on Redis', () => {
     const limiter = createTurnLimiter({ ...limits, redis });
     await expect(limiter.take(who)).rejects.toBeInstanceOf(TurnLimiterUnavailable);
     await expect.poll(() => used('user', who.userId)).toBe(0);
+    await redis.del(key);
+  });
+});
+
+describe('turns in a Cluster, each counter charged by itself', () => {
+  const keysOf = (who: ReturnType<typeof person>) => ({
+    user: turnKey('user', who.userId),
+    organization: turnKey('organization', who.organizationId),
+  });
+
+  it('are never given back to a later window', async () => {
+    const limiter = createClusterTurns(redis, { user: 3, organization: 0, windowSeconds: 60 });
+    const who = person();
+    const key = turnKey('user', who.userId);
+    // The refund meets a key whose window ended and began anew after the charge.
+    const refund = Reflect.get(redis, 'oriTurnRefund').bind(redis);
+    Reflect.set(redis, 'oriTurnRefund', async (...args: unknown[]) => {
+      await redis.set(key, 2, 'PX', 30_000);
+      return refund(...args);
+    });
+    try {
+      expect((await limiter.take(keysOf(who))).organization?.allowed).toBe(false);
+    } finally {
+      Reflect.set(redis, 'oriTurnRefund', refund);
+    }
+    expect(await redis.get(key)).toBe('2');
+  });
+
+  it('make no counter out of a refund whose window is over', async () => {
+    const limiter = createClusterTurns(redis, { user: 3, organization: 0, windowSeconds: 60 });
+    const who = person();
+    const key = turnKey('user', who.userId);
+    const refund = Reflect.get(redis, 'oriTurnRefund').bind(redis);
+    Reflect.set(redis, 'oriTurnRefund', async (...args: unknown[]) => {
+      await redis.del(key);
+      return refund(...args);
+    });
+    try {
+      await limiter.take(keysOf(who));
+    } finally {
+      Reflect.set(redis, 'oriTurnRefund', refund);
+    }
+    expect(await redis.exists(key)).toBe(0);
+  });
+
+  it('of somebody who goes on asking past a limit do not touch the other counter', async () => {
+    const turns = createClusterTurns(redis, { user: 3, organization: 5, windowSeconds: 60 });
+    const who = person();
+    const key = turnKey('organization', who.organizationId);
+    for (let turn = 0; turn < 4; turn++) await turns.take(keysOf(who));
+    // Touching it would fail from now on.
+    await redis.del(key);
+    await redis.lpush(key, 'not a counter');
+    expect(await turns.take(keysOf(who))).toMatchObject({ user: { allowed: false } });
+    await redis.del(key);
+    // The hint is not a verdict: when there is room after all, the turn is charged to both.
+    await redis.set(turnKey('user', who.userId), 2, 'PX', 30_000);
+    expect(await turns.take(keysOf(who))).toMatchObject({ user: { allowed: true, used: 3 } });
+    expect(await used('organization', who.organizationId)).toBe(1);
     await redis.del(key);
   });
 });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { RedisClient } from './redis.ts';
 import { createMemoryTurns } from './turns-memory.ts';
 import { createRedisTurns } from './turns-redis.ts';
@@ -65,7 +65,7 @@ export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
 
 /** The counter's key; the hash is the Cluster hash tag, because an id may hold any character. */
 export function turnKey(scope: TurnScope, id: string): string {
-  return `ori:turns:${scope}:{${createHash('sha256').update(id).digest('hex')}}`;
+  return `ori:turns:${scope}:{${hash('sha256', id, 'hex')}}`;
 }
 
 function verdict(counts: TurnCounts, policies: readonly TurnPolicy[]): TurnVerdict {
