@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { readBody } from './body.ts';
+import { createDeadline, DeadlineError } from './deadline.ts';
 
 /** A request whose body the test writes. */
 function request(headers: Record<string, string> = {}): IncomingMessage & PassThrough {
@@ -63,17 +64,28 @@ describe('readBody', () => {
     expect((await readBody(req, { bytesMax: 5 })).toString()).toBe('a');
   });
 
-  it('stops when it is told to, for the reason given', async () => {
-    const controller = new AbortController();
+  it('stops at the deadline', async () => {
+    const deadline = createDeadline(50);
     const req = request();
-    const body = readBody(req, { bytesMax: 5, signal: controller.signal });
+    const body = readBody(req, { bytesMax: 5, deadline });
     req.write('1');
-    controller.abort(new RangeError('enough'));
-    await expect(body).rejects.toBeInstanceOf(RangeError);
+    await expect(body).rejects.toBeInstanceOf(DeadlineError);
     expect(req.isPaused()).toBe(true);
-    await expect(readBody(request(), { bytesMax: 5, signal: controller.signal })).rejects.toBeInstanceOf(
-      RangeError,
-    );
+    await expect(readBody(request(), { bytesMax: 5, deadline })).rejects.toBeInstanceOf(DeadlineError);
+  });
+
+  it('takes a body that is here already, to its limit and no further', async () => {
+    const whole = (text: string) => {
+      const req = Object.assign(request(), { complete: true });
+      req.write(text.slice(0, 2));
+      req.end(text.slice(2));
+      return req;
+    };
+    expect((await readBody(whole('12345'), { bytesMax: 5 })).toString()).toBe('12345');
+    expect(await readBody(Object.assign(request(), { complete: true }), { bytesMax: 5 })).toHaveLength(0);
+    await expect(readBody(whole('123456'), { bytesMax: 5 })).rejects.toMatchObject({
+      code: 'body_too_large',
+    });
   });
 
   it('says when the client went away', async () => {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Deadline } from './deadline.ts';
 
 export type BodyErrorCode = 'body_too_large' | 'content_encoding_unsupported' | 'body_aborted';
 
@@ -22,8 +23,8 @@ export function holdContinue(req: IncomingMessage, res: ServerResponse): void {
 
 export interface ReadBodyOptions {
   bytesMax: number;
-  /** Aborting it stops the reading; its reason is thrown as it is. */
-  signal?: AbortSignal;
+  /** Once it has passed, the reading stops. */
+  deadline?: Pick<Deadline, 'check' | 'signal'>;
 }
 
 /**
@@ -32,10 +33,11 @@ export interface ReadBodyOptions {
  *
  * @throws {BodyError} `content_encoding_unsupported` (anything but identity) and `body_too_large` (announced) before
  * a byte is read, `body_too_large` as soon as one byte too many came, `body_aborted` when the client went away.
+ * @throws {DeadlineError}
  */
 export async function readBody(req: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
-  const { bytesMax, signal } = options;
-  signal?.throwIfAborted();
+  const { bytesMax, deadline } = options;
+  deadline?.check();
   const encoding = req.headers['content-encoding'];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new BodyError('content_encoding_unsupported', 'the body has a content encoding');
@@ -46,7 +48,14 @@ export async function readBody(req: IncomingMessage, options: ReadBodyOptions): 
     awaitingContinue.delete(req);
     held.writeContinue();
   }
-  return collect(req, bytesMax, signal);
+  return req.complete ? takeWhole(req, bytesMax) : collect(req, bytesMax, deadline?.signal);
+}
+
+/** A body that is here to its end, as one is that came together with its head. */
+function takeWhole(req: IncomingMessage, bytesMax: number): Buffer {
+  const body: Buffer = req.read() ?? Buffer.alloc(0);
+  if (body.length > bytesMax) throw tooLarge(bytesMax);
+  return body;
 }
 
 function collect(req: IncomingMessage, bytesMax: number, signal: AbortSignal | undefined): Promise<Buffer> {

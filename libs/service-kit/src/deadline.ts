@@ -16,7 +16,7 @@ export class DeadlineError extends Error {
 /** The time one request has, from its first byte to its answer. */
 export interface Deadline {
   readonly ms: number;
-  /** Aborts at the deadline with a {@link DeadlineError} as its reason. */
+  /** Aborts at the deadline with a {@link DeadlineError} as its reason. Made when it is first asked for. */
   readonly signal: AbortSignal;
   remainingMs(): number;
   /** @throws {DeadlineError} once the deadline has passed. */
@@ -29,22 +29,37 @@ export interface Deadline {
 
 /**
  * Starts a deadline. `startedAt` (`performance.now()`) is the moment the request's first byte came; it defaults to
- * now. It does not interrupt synchronous work.
+ * now. It does not interrupt synchronous work. `onExpire` is called before the signal aborts.
  */
-export function createDeadline(ms: number, startedAt: number = performance.now()): Deadline {
-  const controller = new AbortController();
-  const { signal } = controller;
+export function createDeadline(
+  ms: number,
+  startedAt: number = performance.now(),
+  onExpire?: () => void,
+): Deadline {
+  let controller: AbortController | undefined;
+  let expired = false;
   const remainingMs = () => Math.max(0, startedAt + ms - performance.now());
-  const expire = () => controller.abort(new DeadlineError(ms));
+  const expire = () => {
+    expired = true;
+    onExpire?.();
+    controller?.abort(new DeadlineError(ms));
+  };
   const timer = setTimeout(expire, Math.ceil(remainingMs()));
   return {
     ms,
-    signal,
+    get signal() {
+      if (controller === undefined) {
+        controller = new AbortController();
+        if (expired) controller.abort(new DeadlineError(ms));
+      }
+      return controller.signal;
+    },
     remainingMs,
     check() {
-      if (signal.aborted || remainingMs() === 0) throw new DeadlineError(ms);
+      if (expired || remainingMs() === 0) throw new DeadlineError(ms);
     },
     race(work) {
+      const { signal } = this;
       return new Promise((resolve, reject) => {
         const onAbort = () => reject(new DeadlineError(ms));
         if (signal.aborted) onAbort();

@@ -20,20 +20,23 @@ export interface Exchange {
   readonly facts: Record<string, string | number | boolean>;
 }
 
-const exchanges = new WeakMap<IncomingMessage, Exchange>();
+/** On the request itself: a weak map of all requests under way costs the garbage collector more than they do. */
+const EXCHANGE = Symbol('exchange');
+
+type Exchanged = IncomingMessage & { [EXCHANGE]?: Exchange };
 
 export function beginExchange(req: IncomingMessage, exchange: Exchange): void {
-  exchanges.set(req, exchange);
+  (req as Exchanged)[EXCHANGE] = exchange;
 }
 
 /** The exchange of a request, or `undefined` for a request that did not come through the API server. */
 export function findExchange(req: IncomingMessage): Exchange | undefined {
-  return exchanges.get(req);
+  return (req as Exchanged)[EXCHANGE];
 }
 
 /** The exchange of a request that came through the API server. @throws {TypeError} for any other request. */
 export function exchangeOf(req: IncomingMessage): Exchange {
-  const exchange = exchanges.get(req);
+  const exchange = findExchange(req);
   if (exchange === undefined) throw new TypeError('this request did not come through startApiServer');
   return exchange;
 }

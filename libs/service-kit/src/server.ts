@@ -88,7 +88,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   function accept(req: IncomingMessage, res: ServerResponse): Exchange {
     const connection = connections.get(req.socket);
     const receivedAt = connection?.firstByteAt ?? performance.now();
-    const deadline = createDeadline(deadlineMs, receivedAt);
+    const deadline = createDeadline(deadlineMs, receivedAt, () => {
+      if (res.headersSent) return;
+      exchange.error ??= new DeadlineError(deadlineMs);
+      sendEnvelope(res, exchange.deadlineAnswer ?? presentDeadline(deadlineMs));
+    });
     const requestId = requestIdOf(req, options.trustGateway ?? false);
     const exchange: Exchange = {
       requestId,
@@ -106,11 +110,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     }
     res.setHeader('X-Request-Id', requestId);
     closeAfter(res, () => draining || hasUnreadBody(req));
-    deadline.signal.addEventListener('abort', () => {
-      if (res.headersSent) return;
-      exchange.error ??= new DeadlineError(deadlineMs);
-      sendEnvelope(res, exchange.deadlineAnswer ?? presentDeadline(deadlineMs));
-    });
     const sinks = options.sinksOf?.(req) ?? options;
     sinks.metrics?.requestStarted();
     res.once('close', () => {

@@ -33,7 +33,7 @@ export async function readJson<Schema extends z.ZodType>(
   if (!empty && (mediaType === undefined || !JSON_MEDIA_TYPE.test(mediaType))) {
     throw new MalformedRequest({ status: 415, message: 'The body must be sent as application/json.' });
   }
-  const bytes = await readBody(req, { bytesMax: BODY_BYTES_MAX, signal: exchangeOf(req).deadline.signal });
+  const bytes = await readBody(req, { bytesMax: BODY_BYTES_MAX, deadline: exchangeOf(req).deadline });
   return requireShape(schema, parseJson(bytes));
 }
 

@@ -57,9 +57,11 @@ export function readRequest(grant: Grant, body: Uint8Array): Order {
   return new SigningOrder(grant, parsed.data);
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 function decode(body: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+    return utf8.decode(body);
   } catch {
     throw invalid('not UTF-8');
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BodyError, readBody } from '@ori/service-kit/body';
+import type { Deadline } from '@ori/service-kit/deadline';
 import { checkBodyHeaders } from '../core/check-body-headers.ts';
 import { SigningError } from '../core/signing-error.ts';
 
@@ -7,9 +8,9 @@ import { SigningError } from '../core/signing-error.ts';
  * Reads a signing request's body, as much as its headers allow. Called once the caller is known: only now is a client
  * told to continue that asked.
  *
- * @throws SigningError `unsupported_media_type` or `payload_too_large`; BodyError `body_aborted`; the signal's reason
+ * @throws SigningError `unsupported_media_type` or `payload_too_large`; BodyError `body_aborted`; DeadlineError
  */
-export async function readSigningBody(req: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
+export async function readSigningBody(req: IncomingMessage, deadline: Deadline): Promise<Uint8Array> {
   const { headers } = req;
   const isChunked = headers['transfer-encoding'] !== undefined;
   const allowance = checkBodyHeaders({
@@ -18,7 +19,7 @@ export async function readSigningBody(req: IncomingMessage, signal: AbortSignal)
     contentLength: isChunked ? undefined : Number(headers['content-length'] ?? 0),
   });
   try {
-    return await readBody(req, { bytesMax: allowance.bytesMax, signal });
+    return await readBody(req, { bytesMax: allowance.bytesMax, deadline });
   } catch (error) {
     if (error instanceof BodyError && error.code === 'body_too_large') {
       throw new SigningError(allowance.excess, error.message, { cause: error });

@@ -25,7 +25,7 @@ export function signRoute(parts: SigningParts, metrics: SignerMetrics): Route['h
           authority: client.authority,
           authorizations: valuesOf(req, 'authorization'),
           internId: decodeInternId(internId),
-          readBody: () => readSigningBody(req, deadline.signal),
+          readBody: () => readSigningBody(req, deadline),
           checkDeadline: () => deadline.check(),
         },
         parts,
