@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { IdentityError } from './identity-error.ts';
 
 /** The longest credential that is looked at, in characters. */
@@ -23,7 +23,7 @@ class BearerCredential {
 
   /** SHA-256 of the whole credential: the name under which it is remembered and looked up. */
   digestHex(): string {
-    return createHash('sha256').update(this.token, 'latin1').digest('hex');
+    return hash('sha256', this.token, 'hex');
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Base64 in the one spelling that RFC 4648 calls canonical: no white space, no missing or extra padding, unused bits zero.
- * Written out because `atob` and `Buffer` both accept many spellings of the same bytes, and one of them is not everywhere.
+ * Written out because `atob` and `Buffer` both read many spellings of the same bytes, and one of them is not everywhere.
  */
 export interface Base64Codec {
   encode(bytes: Uint8Array): string;
@@ -11,16 +11,22 @@ export interface Base64Codec {
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const OUTSIDE = 64;
 
-/** RFC 4648, section 4: `+`, `/`, padded with `=`. */
-export const base64: Base64Codec = createCodec(`${LETTERS}+/`, '=');
-/** RFC 4648, section 5: `-`, `_`, not padded. */
-export const base64url: Base64Codec = createCodec(`${LETTERS}-_`, '');
+/** Spells as `encode` does, several times as fast; undefined where there is none. */
+const { Buffer: NodeBuffer } = globalThis as { Buffer?: typeof Buffer };
 
-function createCodec(alphabet: string, pad: '=' | ''): Base64Codec {
+/** RFC 4648, section 4: `+`, `/`, padded with `=`. */
+export const base64: Base64Codec = createCodec('base64', `${LETTERS}+/`, '=');
+/** RFC 4648, section 5: `-`, `_`, not padded. */
+export const base64url: Base64Codec = createCodec('base64url', `${LETTERS}-_`, '');
+
+function createCodec(name: 'base64' | 'base64url', alphabet: string, pad: '=' | ''): Base64Codec {
   const values = new Uint8Array(128).fill(OUTSIDE);
   for (let value = 0; value < 64; value++) values[alphabet.charCodeAt(value)] = value;
 
   function encode(bytes: Uint8Array): string {
+    if (NodeBuffer !== undefined) {
+      return NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(name);
+    }
     let text = '';
     let held = 0;
     let bits = 0;

@@ -57,6 +57,24 @@ test('verifies the worked example where there is no node:crypto and no Buffer', 
   });
 });
 
+test('spells base64 as Buffer does where there is none', () => {
+  const script = `
+    const { base64, base64url } = await import('./base64.ts');
+    const bytes = (length) => Uint8Array.from({ length }, (_, index) => (index * 151 + length * 7) & 255);
+    const texts = Array.from({ length: 70 }, (_, length) => [base64.encode(bytes(length)), base64url.encode(bytes(length))]);
+    console.log(JSON.stringify({ buffer: typeof globalThis.Buffer, texts }));
+  `;
+  const bytes = (length: number) =>
+    Buffer.from(Array.from({ length }, (_, index) => (index * 151 + length * 7) & 255));
+  expect(JSON.parse(run(BARE_RUNTIME, script))).toEqual({
+    buffer: 'undefined',
+    texts: Array.from({ length: 70 }, (_, length) => [
+      bytes(length).toString('base64'),
+      bytes(length).toString('base64url'),
+    ]),
+  });
+});
+
 test('the runtime of this test does stop what needs node:crypto', () => {
   expect(() => run(BARE_RUNTIME, "await import('./signing.ts');")).toThrow(/no node:crypto here/);
 });

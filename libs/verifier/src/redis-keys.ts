@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** The intern's spent proofs: a sorted set. The braces keep both keys in one slot of a Redis Cluster. */
 export function spentKey(internId: string): string {
@@ -12,5 +12,5 @@ export function issuedKey(internId: string, nonce: string): string {
 
 /** What a reservation holds: the 32 bytes of SHA-256 over the version 2 signing input. */
 export function issuedValue(signingInput: Uint8Array): Buffer {
-  return createHash('sha256').update(signingInput).digest();
+  return hash('sha256', signingInput, 'buffer');
 }
