@@ -25,6 +25,8 @@ export interface Bench {
   readonly rounds: number;
   /** Of one measurement of one side. */
   readonly seconds: number;
+  /** How many proofs a server has made before it is measured. */
+  readonly warmProofs: number;
   progress(what: string): void;
   /** What several rows share: opened by the first that needs it, closed after the last row. */
   share<T extends AsyncDisposable>(open: () => Promise<T>): Promise<T>;

@@ -30,7 +30,9 @@ async function main(): Promise<number> {
   const reports: RowReport[] = [];
   for (const row of chosen) {
     const bench: Bench = {
-      ...(options.quick ? { rounds: 2, seconds: 0.5 } : { rounds: 7, seconds: 3 }),
+      ...(options.quick
+        ? { rounds: 2, seconds: 0.5, warmProofs: 500 }
+        : { rounds: 7, seconds: 3, warmProofs: 20_000 }),
       progress: (what) => say(`${row.name}: ${what}`),
       share<T extends AsyncDisposable>(open: () => Promise<T>) {
         const opened = (shared.get(open) ?? open().then((part) => stack.use(part))) as Promise<T>;

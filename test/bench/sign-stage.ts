@@ -1,7 +1,7 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { once } from 'node:events';
-import { openSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../env/ports.ts';
@@ -20,6 +20,8 @@ export interface SigningSide {
   readonly pid: number;
   /** @throws Error unless every sampled answer holds what the route is for, its signatures good */
   check(samples: readonly string[]): Promise<void>;
+  /** The last line of its log that tells of trouble. */
+  lastError?(): string;
 }
 
 export interface Measured extends LoadReport {
@@ -69,7 +71,9 @@ export async function openSignStage(): Promise<SignStage> {
       const order: LoadOrder = {
         ...{ port: side.port, requests, connections: CONNECTIONS, sampleEvery: 101, ...wish },
       };
-      const report = await ask(generator, order, side.name);
+      const report = await ask(generator, order).catch((error: Error) => {
+        throw new Error(`${side.name}: ${error.message}\n${side.lastError?.() ?? ''}`);
+      });
       const cpuMicrosecondsEach = ((cpuSeconds(side.pid) - cpuBefore) * 1e6) / report.answers;
       await side.check(report.samples);
       return { ...report, cpuMicrosecondsEach };
@@ -81,7 +85,13 @@ export async function openSignStage(): Promise<SignStage> {
 /** Runs every side hot before anything is measured, and lets the signer see the sessions. */
 export async function warm(bench: Bench, { load, ours, floor, peer }: SignStage): Promise<void> {
   bench.progress('warming up');
-  for (const side of [ours, floor, peer]) await load(side, { seconds: bench.seconds });
+  for (const side of [ours, floor, peer]) {
+    // A few connections first: code that was never run is slow, and a dependency has a fifth of a second to answer.
+    await load(side, { seconds: bench.seconds / 2, connections: 2 });
+    for (let proofs = 0; proofs < bench.warmProofs; ) {
+      proofs += (await load(side, { seconds: bench.seconds })).answers;
+    }
+  }
 }
 
 /** A signing request as its bytes. */
@@ -97,30 +107,38 @@ export function requestBytes(world: World, token: string): string {
   ].join('\r\n');
 }
 
-async function ask(generator: ChildProcess, order: LoadOrder, name: string): Promise<LoadReport> {
+async function ask(generator: ChildProcess, order: LoadOrder): Promise<LoadReport> {
   const answered = once(generator, 'message');
   generator.send(order);
   const [{ report, failure }] = (await answered) as [{ report?: LoadReport; failure?: string }];
-  if (report === undefined) throw new Error(`${name}: ${failure}`);
+  if (report === undefined) throw new Error(failure);
   return report;
 }
 
 /** The signer as it ships, with its log in a file instead of a pipe that somebody here would have to read. */
 async function startSignerSide(world: World, room: Room): Promise<SigningSide> {
   await world.signer.stop();
-  const log = openSync(join(room.directory, 'signer.log'), 'a');
-  const main = join(import.meta.dirname, '../../services/signer/src/main.ts');
-  const flags = (process.env['BENCH_SIGNER_FLAGS'] ?? '').split(' ').filter(Boolean);
-  const child = spawn(process.execPath, [...flags, main], {
+  const log = join(room.directory, 'signer.log');
+  const output = openSync(log, 'a');
+  const flags = process.env['BENCH_SIGNER_FLAGS']?.split(' ').filter(Boolean);
+  const program = flags === undefined ? 'bin/ori-signer.js' : 'src/main.ts';
+  const path = join(import.meta.dirname, '../../services/signer', program);
+  const child = spawn(process.execPath, [...(flags ?? []), path], {
     cwd: room.directory,
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', output, output],
     env: { PATH: process.env['PATH'] ?? '', HOME: room.directory, ...world.environment },
   });
   const side = admitted(child, room);
   while (!(await isReady(world))) await pause(20);
   pin(side, 'servers');
   const port = Number(new URL(world.baseUrl).port);
-  return { name: 'signer', port, pid: side, check: (samples) => checkProofs(samples, world) };
+  const check = (samples: readonly string[]) => checkProofs(samples, world);
+  return { name: 'signer', port, pid: side, check, lastError: () => lastErrorIn(log) };
+}
+
+function lastErrorIn(log: string): string {
+  const lines = readFileSync(log, 'utf8').split('\n');
+  return lines.findLast((line) => !line.includes('"level":"info"') && line !== '') ?? '';
 }
 
 const isReady = (world: World) =>
