@@ -35,7 +35,8 @@ export async function startJudgingDaemon({ hangsUp = false } = {}): Promise<Judg
   const guard = requireProof(verifier, { bodyBytesMax: 1_048_576 });
   let arrivals: Arrival[] = [];
 
-  const server = createServer((req, res) => {
+  const limits = { headersTimeout: 1000, requestTimeout: 1000, connectionsCheckingInterval: 100 };
+  const server = createServer(limits, (req, res) => {
     const { method = '', url: target = '' } = req;
     res.once('close', () => {
       if (res.statusCode === 200) return;
