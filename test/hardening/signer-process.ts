@@ -22,9 +22,10 @@ export async function run(
     main: 'signer/src/main.ts',
   };
   const path = join(ROOT, 'services', file[entry]);
-  const outcome = await promisify(execFile)(process.execPath, [path, ...args], { env }).catch(
-    (error: { code: number; stdout: string; stderr: string }) => error,
-  );
+  const outcome = await promisify(execFile)(process.execPath, [path, ...args], {
+    env,
+    timeout: 20_000,
+  }).catch((error: { code: number; stdout: string; stderr: string }) => error);
   return { code: 'code' in outcome ? outcome.code : 0, stdout: outcome.stdout, stderr: outcome.stderr };
 }
 

@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createLogger } from '@ori/service-kit/log';
+import { loadSignerConfig, startSigner } from '@ori/signer';
+import { Redis } from 'ioredis';
+import { expect, test } from 'vitest';
+import { freePort } from '../env/ports.ts';
+import { createDatabase } from '../env/postgres.ts';
+import { startRedis } from '../env/redis.ts';
+import { SIGN_BODY, startWorld } from '../env/world.ts';
+
+/** What is not there when the signer starts: an address that is nobody's until `appear` is called. */
+async function absent(url: string) {
+  const port = await freePort();
+  const { hostname, port: targetPort } = new URL(url);
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(Number(targetPort), hostname);
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => {}).on('close', () => [near, far].map((one) => one.destroy()));
+    }
+    near.pipe(far).pipe(near);
+  });
+  const address = new URL(url);
+  address.host = `127.0.0.1:${port}`;
+  return {
+    url: address.href,
+    appear: () => once(server.listen(port, '127.0.0.1'), 'listening'),
+    async [Symbol.asyncDispose]() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** A signer of this world whose environment differs in one name. */
+async function startBeside(world: Awaited<ReturnType<typeof startWorld>>, differs: Record<string, string>) {
+  const audit = join(world.environment['SIGNER_AUDIT_FILE'] ?? '', '../late.jsonl');
+  const config = loadSignerConfig({
+    ...world.environment,
+    SIGNER_PORT: '0',
+    SIGNER_OPS_PORT: '0',
+    SIGNER_AUDIT_FILE: audit,
+    ...differs,
+  });
+  const log = createLogger({ service: 'signer', level: 'silent' });
+  const signer = await startSigner(config, { log });
+  const readyz = async () => {
+    const answer = await fetch(`${signer.opsUrl}/readyz`);
+    const { checks } = (await answer.json()) as { checks: Record<string, string> };
+    return { status: answer.status, ...checks };
+  };
+  const sign = async () => {
+    const answer = await fetch(`${signer.url}${world.signPath}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await world.token()}`, 'content-type': 'application/json' },
+      body: SIGN_BODY,
+    });
+    return answer.status;
+  };
+  return { readyz, sign, [Symbol.asyncDispose]: () => signer.stop() };
+}
+
+test('a login that may do too much, on a database that comes after the start, lets nobody through', async () => {
+  await using world = await startWorld();
+  const name = new URL(world.environment['SIGNER_DATABASE_URL'] ?? '').pathname;
+  await using database = await createDatabase();
+  const owner = new URL(database.url);
+  owner.pathname = name;
+  await using late = await absent(owner.href);
+  await using signer = await startBeside(world, { SIGNER_DATABASE_URL: late.url });
+  expect(await signer.readyz()).toMatchObject({ status: 503, postgresql: 'failing: unreachable' });
+  await late.appear();
+  await expect.poll(signer.readyz).toMatchObject({ status: 503, postgresql: 'failing: overprivileged' });
+  expect(await signer.sign()).toBe(500);
+  expect(await world.sign()).toMatchObject({ status: 200 });
+});
+
+test('a Redis that evicts, and comes after the start, is signed with only once it does not', async () => {
+  await using redis = await startRedis();
+  await using admin = {
+    client: new Redis(redis.url),
+    [Symbol.asyncDispose]: async () => admin.client.disconnect(),
+  };
+  await admin.client.config('SET', 'maxmemory-policy', 'allkeys-random');
+  await using world = await startWorld();
+  await using late = await absent(redis.url);
+  await using signer = await startBeside(world, { SIGNER_REDIS_URL: late.url });
+  expect(await signer.readyz()).toMatchObject({ status: 503, redis: expect.stringMatching(/^failing: /) });
+  await late.appear();
+  await expect.poll(signer.readyz).toMatchObject({ status: 503, redis: 'failing: redis_evicts' });
+  expect(await signer.sign()).toBe(500);
+  expect(await admin.client.dbsize()).toBe(0);
+  await admin.client.config('SET', 'maxmemory-policy', 'noeviction');
+  await admin.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await expect.poll(signer.readyz).toMatchObject({ status: 200 });
+  expect(await signer.sign()).toBe(200);
+});
