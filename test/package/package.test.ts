@@ -74,7 +74,7 @@ test('verify a proof and refuse its replay on Node 20', async ({ skip }) => {
   expect(stdout).toBe('verified and refused on Node 20\n');
 });
 
-test('compile in a strict project, with Express and ioredis', async () => {
+test('compile in a strict project, with Express, ioredis and pg', async () => {
   // Their declarations come from the workspace: the project itself installed neither.
   await mkdir(join(project, 'node_modules/@types'), { recursive: true });
   for (const name of [
@@ -88,10 +88,13 @@ test('compile in a strict project, with Express and ioredis', async () => {
     'qs',
     'range-parser',
     'http-errors',
+    'pg',
   ]) {
     await symlink(join(MODULES, '@types', name), join(project, 'node_modules/@types', name));
   }
-  await symlink(join(MODULES, 'ioredis'), join(project, 'node_modules/ioredis'));
+  for (const name of ['ioredis', 'pg', 'pg-types', 'pg-protocol']) {
+    await symlink(join(MODULES, name), join(project, 'node_modules', name));
+  }
   const { stdout } = await run(join(MODULES, '.bin/tsc'), ['-p', '.'], { cwd: project }).catch(
     (error) => error,
   );

@@ -16,6 +16,9 @@ async function own(options: OwnPostgresOptions = {}): Promise<OwnPostgresServer>
   return server;
 }
 
+/** Whether the ledger names this server, on its second timeline. */
+const KNOWS_ITS_SERVER = `SELECT identity LIKE system_identifier || ':00000002:%' AS known FROM ori_replay.ledger, pg_control_system()`;
+
 const verdictOf = (verifier: Verifier, request: SignedRequest): Promise<string> =>
   verifier.verify(request).then(
     () => 'accepted',
@@ -75,7 +78,7 @@ test('refuses every older proof on a file copy put back under the same timeline,
   await server.stop();
   await copyFolder(backup, server.data);
   await server.start();
-  expect(await query(server.url, `SELECT FROM ori_replay.spent WHERE id = '\\x32'`)).toEqual([]);
+  expect(await query(server.url, 'SELECT count(*) FROM ori_replay.spent')).toEqual([{ count: '1' }]);
   const stranger = verifierOn(server.url);
   expect(await verdictOf(stranger.verifier, signed)).toMatch(/unsafe|before_fence/);
   await stranger.replay.touch();
@@ -93,9 +96,7 @@ test('refuses every older proof on a file copy put back under the same timeline,
   await query(standby.url, 'SELECT pg_promote()');
   await onStandby.replay.touch();
   expect(await verdictOf(onStandby.verifier, second)).toBe('proof_before_fence');
-  expect(await query(standby.url, `SELECT identity ~ ':00000002:' AS second FROM ori_replay.ledger`)).toEqual(
-    [{ second: true }],
-  );
+  expect(await query(standby.url, KNOWS_ITS_SERVER)).toEqual([{ known: true }]);
 }, 60_000);
 
 test('does not wait for a frozen server; a spend without an answer counts as spent', async () => {

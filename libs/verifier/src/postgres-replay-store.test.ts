@@ -269,6 +269,62 @@ describe('version 1', () => {
   });
 });
 
+describe('spends and what they are judged by', () => {
+  const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%ori_replay.%' AND pid <> pg_backend_pid()`;
+
+  test('nobody changes it before every spend under way has committed', async () => {
+    const { internId, pool } = await daemonOn(server);
+    const accepting = daemonOn(server, { acceptV1: true });
+    await accepting;
+    const client = await pool.connect();
+    await client.query('BEGIN');
+    const now = Date.now() / 1000;
+    const { rows } = await client.query(
+      'SELECT * FROM ori_replay.spend($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)',
+      [
+        ...[
+          internId,
+          Math.floor(now),
+          Buffer.alloc(16, 7),
+          Buffer.alloc(32),
+          now,
+          0,
+          '',
+          '0/0',
+          90,
+          2,
+          0,
+          200,
+        ],
+      ],
+    );
+    expect(rows[0]).toMatchObject({ verdict: 'spent' });
+    await sql('DELETE FROM ori_replay.v1');
+    const touched = (await accepting).replay.touch();
+    await expect.poll(async () => (await sql(waiting)).length, { timeout: 5000 }).toBe(1);
+    expect(await sql('SELECT FROM ori_replay.v1')).toEqual([]);
+    await client.query('COMMIT');
+    client.release();
+    await touched;
+    expect(await sql('SELECT FROM ori_replay.v1')).toHaveLength(1);
+  });
+
+  test('a spend that must wait is refused in time, here and in the server', async () => {
+    const { verifierOn, request, pool } = await daemonOn(server);
+    const { verifier, replay } = verifierOn(server.url, { timeoutMs: 300 });
+    await replay.touch();
+    const client = await pool.connect();
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE ori_replay.ledger IN EXCLUSIVE MODE');
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+    await expect.poll(async () => (await sql(waiting)).length, { timeout: 5000 }).toBe(0);
+    await client.query('ROLLBACK');
+    client.release();
+    await replay.touch();
+    await expect(verifier.verify(request())).resolves.toBeDefined();
+  });
+});
+
 describe('the caller', () => {
   test.each([undefined, {}, { options: { connectionTimeoutMillis: 1 } }, { connect: () => undefined }])(
     'brings a pool with a limit for connecting, not %o',

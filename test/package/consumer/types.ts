@@ -11,10 +11,12 @@ import {
 } from '@ori/verifier';
 import { type ProvenRequest, requireProof } from '@ori/verifier/express';
 import { requireProof as requireFetchProof } from '@ori/verifier/fetch';
+import { POSTGRES_REPLAY_SQL, postgresReplayStore } from '@ori/verifier/postgres';
 import { redisReplayStore } from '@ori/verifier/redis';
 import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
 import express from 'express';
 import { Cluster, Redis } from 'ioredis';
+import pg from 'pg';
 
 const keys = createRemoteKeySet('https://ori.example/v1/interns/int_7Qm2/daemon/jwks.json', {
   freshSeconds: 30,
@@ -44,7 +46,10 @@ export const handle: (request: Request) => Promise<Response> = requireFetchProof
 export const stores = [
   redisReplayStore(new Redis({ lazyConnect: true }), { mode: 'spend', replicas: 2 }),
   redisReplayStore(new Cluster([]), { mode: 'redeem' }),
+  postgresReplayStore(new pg.Pool({ connectionTimeoutMillis: 1000 }), { replicas: 0 }),
 ];
+
+export const installed = (): Promise<unknown> => new pg.Client().query(POSTGRES_REPLAY_SQL);
 
 const signer = createTestSigner({ internId: 'int_test' });
 export const tested = createVerifier({
@@ -63,3 +68,5 @@ void verifier.verify({ method: 'POST', target: '/', rawHeaders: [], body: '{}' }
 void verifier.verify({ method: 'POST', target: '/', rawHeaders: { host: 'a' }, body: new Uint8Array() });
 // @ts-expect-error the mode must be chosen
 redisReplayStore(new Redis(), {});
+// @ts-expect-error the number of standbys must be told
+postgresReplayStore(new pg.Pool(), {});
