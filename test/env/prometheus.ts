@@ -18,14 +18,19 @@ export interface FiringAlert {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
+export interface Rule {
+  readonly name: string;
+  readonly type: 'alerting' | 'recording';
+  readonly query: string;
+}
+
 /** A real Prometheus on loopback under the shipped configuration and rules, in a hurry. */
 export interface Prometheus extends AsyncDisposable {
   readonly url: string;
   /** @throws with Prometheus's own words where the expression does not parse */
   query(expression: string): Promise<Sample[]>;
   firing(): Promise<FiringAlert[]>;
-  /** Names of every metric that it has a series of. */
-  names(): Promise<string[]>;
+  rules(): Promise<Rule[]>;
 }
 
 /**
@@ -84,7 +89,10 @@ export async function startPrometheus(
       const { alerts } = await ask<{ alerts: (FiringAlert & { state: string })[] }>('alerts');
       return alerts.filter(({ state }) => state === 'firing');
     },
-    names: () => ask('label/__name__/values'),
+    async rules() {
+      const { groups } = await ask<{ groups: { rules: Rule[] }[] }>('rules');
+      return groups.flatMap((group) => group.rules);
+    },
     [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
   };
 }

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NGINX } from '../env/gateway.ts';
 import { type Prometheus, startPrometheus } from '../env/prometheus.ts';
 import { findPrometheus, NO_PROMETHEUS } from '../env/prometheus-binaries.ts';
+import { dashboardExpressions, metricsIn, valuesAsked } from '../prometheus/dashboard.ts';
 import { type Daemon, startDaemon } from './daemon-process.ts';
 import { type ShippedWorld, startShippedWorld } from './world.ts';
 
@@ -81,6 +82,37 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
       })
       .toBe(2);
     expect((await prometheus.query('signer_hardened == 1')).length).toBe(2);
+  });
+
+  test('rules and dashboard ask for metrics and label values that there are', async () => {
+    const pages = (await Promise.all(sources().map(page))).join('\n');
+    const families = [...pages.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', type]) =>
+      type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+    );
+    const rules = await prometheus.rules();
+    const recorded = rules.filter(({ type }) => type === 'recording').map(({ name }) => name);
+    const known = new Set(['up', 'ALERTS', ...families, ...recorded]);
+    const expressions = [...rules.map(({ query }) => query), ...dashboardExpressions()];
+    expect(expressions.length).toBeGreaterThan(80);
+    for (const expression of expressions) {
+      await prometheus.query(expression);
+      expect(
+        metricsIn(expression).filter((name) => !known.has(name)),
+        expression,
+      ).toEqual([]);
+      for (const label of ['reason', 'dependency', 'outcome', 'version', 'cache', 'result', 'job']) {
+        const values = [...pages.matchAll(new RegExp(`[{,]${label}="([^"]*)"`, 'g'))].map(
+          ([, value = '']) => value,
+        );
+        if (label === 'job') values.push('signer', 'management', 'daemon');
+        for (const asked of valuesAsked(expression, label)) {
+          expect(
+            values.some((value) => asked.test(value)),
+            `${expression}: ${label} ${asked}`,
+          ).toBe(true);
+        }
+      }
+    }
   });
 
   test('an alert fires when the signers’ Redis is stopped, and is over when it is back', {
