@@ -9,7 +9,7 @@ import { setUpPrometheus } from './setup-prometheus.ts';
 function main(): number {
   const { failed, sentence } = setUpPrometheus();
   const prometheus = failed ? complain(sentence) : say(sentence);
-  return setUpRedis() && setUpPostgres() && setUpNginx() && prometheus ? 0 : 1;
+  return setUpRedis() && setUpPostgres() && setUpNginx() && setUpSystemd() && prometheus ? 0 : 1;
 }
 
 function setUpRedis(): boolean {
@@ -35,15 +35,23 @@ function setUpNginx(): boolean {
   );
 }
 
+/** Tests of units that need it are skipped without it. Installed, it runs nothing: it is no init of this machine. */
+function setUpSystemd(): boolean {
+  const found = findProgram('systemd-analyze');
+  if (found) return say(`systemd: ${found} is there; nothing to do.`);
+  if (mayInstall()) return install('systemd', 'systemd', 'systemd-analyze');
+  return say('systemd: there is no systemd-analyze here, and its tests of the units will be skipped.');
+}
+
 function mayInstall(): boolean {
   return process.getuid?.() === 0 && existsSync('/etc/debian_version');
 }
 
-/** Brings a Debian package whose program has the same name, and leaves no server of it running. */
-function install(title: string, name: string): boolean {
+/** Brings a Debian package for a program of it, and leaves no server of it running. */
+function install(title: string, name: string, program = name): boolean {
   const words = ['install', '-y', '-qq', '--no-install-recommends', name];
   const installed = withoutStarting(() => apt(['update', '-qq']) && apt(words));
-  const found = findProgram(name, ['/usr/sbin']);
+  const found = findProgram(program, ['/usr/sbin']);
   if (!installed || !found) {
     return complain(`${title}: apt-get could not install ${name}; its own words are above.`);
   }

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { ROOT } from '../root.ts';
+
+export const UNITS = ['ori-signer@.service', 'ori-management@.service', 'ori-migrate.service'] as const;
+export const FOLDER = `${ROOT}deploy/systemd`;
+
+/** The settings of a unit, in order; one that stands twice is there twice. */
+export function readUnit(name: string): [name: string, value: string][] {
+  const text = readFileSync(`${FOLDER}/${name}`, 'utf8');
+  return [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]);
+}
+
+export function valuesOf(name: string, key: string): string[] {
+  return readUnit(name)
+    .filter(([each]) => each === key)
+    .map(([, value]) => value);
+}
+
+/** What stands in a file of `examples`, as systemd reads an EnvironmentFile. */
+export function readEnvironmentFile(name: string): Record<string, string> {
+  const text = readFileSync(`${FOLDER}/examples/${name}`, 'utf8');
+  return Object.fromEntries(
+    [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]),
+  );
+}
+
+/** The environment of an instance: its files first, then its own lines, with `%i`, `%d` and `%L` filled in. */
+export function environmentOf(
+  unit: string,
+  places: { i: string; d: string; L: string },
+): Record<string, string> {
+  const fill = (text: string) => text.replace(/%([idL])/g, (_, letter: 'i' | 'd' | 'L') => places[letter]);
+  const files = valuesOf(unit, 'EnvironmentFile').map((file) =>
+    readEnvironmentFile(fill(file).replace('/etc/ori/', '')),
+  );
+  const own = valuesOf(unit, 'Environment').map((line) => fill(line).split('=', 2));
+  return Object.assign({}, ...files, Object.fromEntries(own));
+}

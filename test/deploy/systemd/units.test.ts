@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateKekRing } from '@ori/store/sealing';
+import { afterAll, describe, expect, test } from 'vitest';
+import { findProgram } from '../../env/room.ts';
+import { checkConfig } from '../check-config.ts';
+import { readStages } from '../image/dockerfile.ts';
+import { ROOT } from '../root.ts';
+import { environmentOf, FOLDER, readEnvironmentFile, readUnit, UNITS, valuesOf } from './unit.ts';
+
+const analyze = findProgram('systemd-analyze');
+if (!analyze)
+  console.log(
+    'Not run: what systemd-analyze says of the units, because there is none here. `npm run setup` brings it.',
+  );
+const folder = await mkdtemp(join(tmpdir(), 'ori-units-'));
+afterAll(() => rm(folder, { recursive: true }));
+
+/** 1.2 of 10; what is left is what a service on the network needs, and V8. */
+const EXPOSURE_MAX_TENTHS = '12';
+const SERVICES = ['signer', 'management'] as const;
+
+describe.skipIf(!analyze).each(UNITS)('systemd-analyze on %s', (name) => {
+  const say = async (...words: string[]) => {
+    const file = join(folder, name.replace('@', '@1'));
+    // The program must be there to be judged: the checkout stands in for /opt/ori.
+    const text = await readFile(join(FOLDER, name), 'utf8');
+    await mkdir(join(folder, 'ori'), { recursive: true });
+    await symlink(join(process.execPath, '../..'), join(folder, 'ori/node')).catch(() => {});
+    await writeFile(file, text.replaceAll('/opt/ori/', `${folder}/ori/`));
+    return new Promise<{ code: number; output: string }>((resolve) => {
+      execFile(analyze as string, [...words, file], (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr }),
+      );
+    });
+  };
+
+  test('finds nothing wrong', async () => {
+    expect(await say('verify', '--man=no', '--recursive-errors=no')).toEqual({ code: 0, output: '' });
+  });
+
+  test('rates the exposure at most 1.2', async () => {
+    const { code, output } = await say('security', '--offline=yes', `--threshold=${EXPOSURE_MAX_TENTHS}`);
+    expect(code, output).toBe(0);
+  });
+});
+
+describe.each(UNITS)('%s', (name) => {
+  test('starts the entry that the image starts, from /opt/ori', () => {
+    const target = name.replace(/^ori-|@?\.service$/g, '').replace('migrate', 'admin');
+    const entry = readStages()
+      .find((stage) => stage.name === target)
+      ?.steps.find(({ keyword }) => keyword === 'ENTRYPOINT');
+    const [node, program] = JSON.parse(entry?.text ?? '[]');
+    const words = name === 'ori-migrate.service' ? ' migrate' : '';
+    expect(node).toBe('/usr/local/bin/node');
+    expect(valuesOf(name, 'ExecStart')).toEqual([
+      `/opt/ori/node/bin/node ${program.replace('/app/', '/opt/ori/')}${words}`,
+    ]);
+  });
+
+  test('has each secret by a credential of its own, and none in its environment', () => {
+    const loaded = valuesOf(name, 'LoadCredential').map((line) => line.split(':') as [string, string]);
+    const read = valuesOf(name, 'Environment').filter((line) => line.includes('=%d/'));
+    expect(read.map((line) => line.split('=%d/')[1]).toSorted()).toEqual(loaded.map(([id]) => id).toSorted());
+    for (const [, file] of loaded) expect(file).toMatch(/^\/etc\/ori\/secrets\/[\w.-]+$/);
+    const named = [...valuesOf(name, 'Environment'), ...valuesOf(name, 'EnvironmentFile').flatMap(lines)];
+    for (const line of named) {
+      if (/(_URL|PASSWORD|SECRET|KEK|TOKEN)\w*=/.test(line)) expect(line).toMatch(/_FILE=%d\//);
+    }
+  });
+
+  test('is held as the others are, and dumps no core', () => {
+    const held = (unit: string) =>
+      readUnit(unit).slice(readUnit(unit).findIndex(([key]) => key === 'LimitCORE'));
+    const [, ...rest] = held(name).filter(([key]) => key !== 'WantedBy');
+    const [, ...signer] = held('ori-signer@.service').filter(([key]) => key !== 'WantedBy');
+    expect(valuesOf(name, 'LimitCORE')).toEqual(['0']);
+    expect(rest).toEqual(signer);
+  });
+});
+
+describe.each(SERVICES)('%s', (service) => {
+  const unit = `ori-${service}@.service`;
+
+  test.each(['1', '2'])('instance %s has an environment that its own check-config accepts', async (i) => {
+    const d = join(folder, `credentials-${service}-${i}`);
+    await mkdir(d);
+    const content: Record<string, string> = {
+      'kek.json': generateKekRing(),
+      'database-url': 'postgres://login:password@db.example.com/ori',
+      'redis-url': 'redis://ori-signer:password@redis.example.com:6379/0',
+    };
+    for (const line of valuesOf(unit, 'LoadCredential')) {
+      const [id = ''] = line.split(':');
+      await writeFile(join(d, id), content[id] ?? '', { mode: 0o400 });
+    }
+    expect(await checkConfig(service, environmentOf(unit, { i, d, L: folder }))).toEqual({
+      code: 0,
+      output: `the ${service.toUpperCase()}_… configuration is valid\n`,
+    });
+  });
+
+  test('is not started again on a configuration that is not usable, and has time to stop', () => {
+    expect(valuesOf(unit, 'Restart')).toEqual(['always']);
+    expect(valuesOf(unit, 'RestartPreventExitStatus')).toEqual(['2 64']);
+    expect(Number(valuesOf(unit, 'TimeoutStopSec')[0])).toBeGreaterThanOrEqual(10 + 2 + 5);
+  });
+});
+
+test('no two instances share a port, and the gateway finds every signer', async () => {
+  const files = SERVICES.flatMap((service) =>
+    ['1', '2'].map((i) => readEnvironmentFile(`${service}@${i}.env`)),
+  );
+  const ports = files.flatMap((file) => Object.values(file));
+  expect(new Set(ports).size).toBe(8);
+  const signers = await readFile(join(ROOT, 'deploy/gateway/site.example/signers.conf'), 'utf8');
+  const reached = [...signers.matchAll(/^server 127\.0\.0\.1:(\d+) max_fails=1/gm)].map(([, port]) => port);
+  const listening = files.flatMap((file) => file['SIGNER_PORT'] ?? []);
+  expect(reached).toEqual(listening);
+});
+
+test('the README names every secret that a unit loads', async () => {
+  const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
+  for (const line of UNITS.flatMap((name) => valuesOf(name, 'LoadCredential'))) {
+    expect(readme).toContain(`| \`${line.split('/').at(-1)}\``);
+  }
+});
+
+function lines(file: string): string[] {
+  const name = file.replace('/etc/ori/', '').replace('%i', '1');
+  return Object.entries(readEnvironmentFile(name)).map(([key, value]) => `${key}=${value}`);
+}
