@@ -44,6 +44,13 @@ describe('the dashboard', () => {
     const path = /path: (\S+)/.exec(provider)?.[1];
     expect(readme).toContain(`\`dashboards\` as \`${path}\``);
   });
+
+  it('finds its Prometheus in the shipped compose file', () => {
+    const source = readFileSync(join(GRAFANA, 'provisioning/datasources/prometheus.yml'), 'utf8');
+    const variable = /url: \$(\w+)/.exec(source)?.[1];
+    const compose = readFileSync(join(GRAFANA, '../docker/compose.yaml'), 'utf8');
+    expect(compose).toMatch(new RegExp(`^ +${variable}: http://prometheus:9090$`, 'm'));
+  });
 });
 
 test('the metrics of an expression are all its names but labels, functions and keywords', () => {
