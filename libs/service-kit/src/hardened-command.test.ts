@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import type { Environment } from './config.ts';
+import { FIXED_FLAGS, hardenedCommand } from './hardened-command.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'ori-hardened-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const program = { prefix: 'THING', root: '/opt/ori', service: 'thing', writes: ['THING_AUDIT_FILE'] };
+const flagsOf = (env: Environment, extra: object = {}) =>
+  hardenedCommand({ ...program, ...extra }, env, ['check-config']).args;
+const complaintOf = (env: Environment): string => {
+  try {
+    return flagsOf(env).join(' ');
+  } catch (error) {
+    return String(error);
+  }
+};
+
+it('grants what is installed, what the process reads of itself, and the files of the environment', () => {
+  const env = {
+    THING_KEK_FILE: '/run/kek.json',
+    THING_AUDIT_FILE: '/var/log/audit.jsonl',
+    OTHER_FILE: '/other',
+  };
+  expect(flagsOf(env)).toEqual([
+    ...FIXED_FLAGS,
+    '--allow-fs-read=/opt/ori/node_modules/*',
+    '--allow-fs-read=/opt/ori/libs/*',
+    '--allow-fs-read=/opt/ori/services/*',
+    '--allow-fs-read=/proc/self/fd',
+    '--allow-fs-read=/proc/self/limits',
+    '--allow-fs-read=/run/kek.json',
+    '--allow-fs-write=/var/log/audit.jsonl',
+    '/opt/ori/services/thing/src/main.ts',
+    'check-config',
+  ]);
+});
+
+it('grants threads to a service that has them, and to no other', () => {
+  expect(flagsOf({})).not.toContain('--allow-worker');
+  expect(flagsOf({}, { workers: true })).toContain('--allow-worker');
+});
+
+it('grants the certificates that a PostgreSQL address names, in the environment or in a file', () => {
+  const address = 'postgres://u:p@h/db?sslmode=verify-full&sslrootcert=/etc/ca.pem';
+  const file = join(folder, 'url');
+  writeFileSync(file, `${address}\n`);
+  for (const env of [{ THING_DATABASE_URL: address }, { THING_DATABASE_URL_FILE: file }]) {
+    expect(flagsOf(env)).toContain('--allow-fs-read=/etc/ca.pem');
+  }
+});
+
+it.each([
+  ['a folder', { THING_AUDIT_FILE: folder }, 'THING_AUDIT_FILE: expected a file'],
+  ['a pattern', { THING_KEK_FILE: '/etc/*' }, 'THING_KEK_FILE: expected a path without a star'],
+  [
+    'a folder of certificates',
+    { THING_DATABASE_URL: `postgres://h/db?sslkey=${folder}` },
+    'THING_DATABASE_URL (sslkey)',
+  ],
+  [
+    'an option of Node',
+    { NODE_OPTIONS: '--max-old-space-size=512 --require=/x' },
+    'NODE_OPTIONS: "--require"',
+  ],
+  ['a name of Node', { NODE_V8_COVERAGE: '/tmp' }, 'NODE_V8_COVERAGE'],
+])('%s that would widen the grants is refused', (_what, env, words) => {
+  expect(complaintOf(env)).toContain('the configuration is not usable');
+  expect(complaintOf(env)).toContain(words);
+});
+
+it('the memory of the process and its authorities stay the operator’s to choose', () => {
+  const env = {
+    NODE_OPTIONS: '--max-old-space-size=512 --use-system-ca',
+    NODE_EXTRA_CA_CERTS: '/etc/ca.pem',
+  };
+  expect(hardenedCommand(program, env, []).env).toEqual(env);
+});
