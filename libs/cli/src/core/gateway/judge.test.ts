@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseConfiguration } from '../nginx/parser.ts';
 import { RULES, type RuleId } from './finding.ts';
@@ -355,4 +356,56 @@ it('counts the places that pass requests on', () => {
     ),
   ).toBe(2);
   expect(routesIn('server { listen 80; return 301 https://$host$request_uri; }')).toBe(0);
+});
+
+it.each([
+  [2000, 'path-replaced'],
+  [5000, 'path-unknown'],
+])('overlooks no value of a map, with %i before it', (count, rule) => {
+  const entries = Array.from({ length: count }, (_, i) => `h${i} up${i};`).join('');
+  const map = `map $host $d { ${entries} z up/x; }`;
+  expect(rulesIn(`http { ${map} server { location / { proxy_pass http://$d; } } }`)).toEqual([rule]);
+});
+
+const names =
+  'http server location if limit_except map upstream proxy_pass grpc_pass fastcgi_pass rewrite set try_files index error_page mirror auth_request proxy_set_header proxy_method include access_by_lua'.split(
+    ' ',
+  );
+const words = [
+  '/',
+  '@a',
+  '$d',
+  '$uri',
+  '$request_uri',
+  'http://up',
+  'http://$d/',
+  '= /x',
+  '~',
+  '^(',
+  '.*',
+  'last',
+  'off',
+  'on',
+  '404',
+  '',
+];
+const directive = fc
+  .tuple(fc.constantFrom(...names), fc.array(fc.constantFrom(...words), { maxLength: 4 }))
+  .map(([name, args]) => [name, ...args.map((arg) => JSON.stringify(arg))].join(' '));
+const block = fc.letrec<{ all: string }>((tie) => ({
+  all: fc
+    .array(fc.tuple(directive, fc.option(tie('all'), { nil: ';', maxDepth: 5 })), { maxLength: 5 })
+    .map((parts) =>
+      parts.map(([head, rest]) => (rest === ';' ? `${head};` : `${head} {${rest}}`)).join('\n'),
+    ),
+})).all;
+
+it('judges whatever parses', () => {
+  fc.assert(
+    fc.property(block, (text) => {
+      for (const { rule } of judgeGateway(parseConfiguration(text, 'a.conf')).findings)
+        expect(RULES).toHaveProperty(rule);
+    }),
+    { numRuns: 500 },
+  );
 });

@@ -12,7 +12,7 @@ interface Matcher {
  * a regular expression matches first, inner locations before outer ones. Undefined when none does.
  */
 export function findLocation(server: Scope, path: string): Scope | undefined {
-  const matchers = server.children.filter(({ kind }) => kind === 'location').map(toMatcher);
+  const matchers = matchersOf(server);
   if (path.startsWith('@')) {
     return matchers.find(({ kind, pattern }) => kind === 'named' && pattern === path)?.location;
   }
@@ -42,6 +42,14 @@ export function isNamed(location: Scope): boolean {
 export function prefixOf(location: Scope): string | undefined {
   const { kind, pattern } = toMatcher(location);
   return kind === 'regex' || kind === 'named' ? undefined : pattern;
+}
+
+const KNOWN = new WeakMap<Scope, readonly Matcher[]>();
+
+function matchersOf(scope: Scope): readonly Matcher[] {
+  const known = KNOWN.get(scope) ?? scope.children.filter(({ kind }) => kind === 'location').map(toMatcher);
+  KNOWN.set(scope, known);
+  return known;
 }
 
 const MODIFIERS = { '=': 'exact', '^~': 'final', '~*': 'regex', '~': 'regex' } as const;

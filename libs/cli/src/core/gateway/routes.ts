@@ -20,6 +20,8 @@ export interface Server {
   readonly routes: readonly Route[];
   /** Where copies of a request go beside it, with the directive that sends them. */
   readonly copies: readonly Copy[];
+  /** The routes that a path or an `@name` inside nginx leads to; all of them when it holds a variable. */
+  leadsTo(uri: string): readonly Route[];
 }
 
 export interface Copy {
@@ -47,23 +49,43 @@ export function serversOf(directives: readonly Directive[]): Server[] {
 
 function toServer(scope: Scope): Server {
   const all = routesOf(scope);
-  const copies = [...within(scope)]
-    .filter((inner) => inner.kind !== 'http')
-    .flatMap((inner) => COPIERS.flatMap((name) => effective(inner, name)))
+  const leadsToAny = follow(scope, all);
+  const senders = [...within(scope)].flatMap((inner) => COPIERS.flatMap((name) => effective(inner, name)));
+  const copies = [...new Set(senders)]
     .filter(({ args }) => args[0] !== undefined && args[0] !== 'off')
-    .filter((directive, index, list) => list.indexOf(directive) === index)
-    .map((by) => ({ by, to: leadsTo(scope, all, by.args[0] ?? '') }));
+    .map((by) => ({ by, to: leadsToAny(by.args[0] ?? '') }));
   const beside = new Set(copies.flatMap(({ to }) => to));
-  return { scope, routes: all.filter((route) => !beside.has(route)), copies };
+  const routes = all.filter((route) => !beside.has(route));
+  return { scope, routes, copies, leadsTo: follow(scope, routes) };
+}
+
+function follow(server: Scope, routes: readonly Route[]): Server['leadsTo'] {
+  const byLocation = Map.groupBy(routes, ({ scope }) => locationOf(scope));
+  const known = new Map<string, readonly Route[]>();
+  return (uri) => {
+    const path = uri.replace(/\$is_args.*$|\?.*$/s, '');
+    if (hasVariable(path)) return routes;
+    const location = known.has(path) ? undefined : findLocation(server, path);
+    const reached = known.get(path) ?? (location === undefined ? [] : (byLocation.get(location) ?? []));
+    known.set(path, reached);
+    return reached;
+  };
 }
 
 function routesOf(server: Scope): Route[] {
   const variables = variablesOf(server);
+  const targets = new Map<string, Target>();
+  const target = (url: string): Target => {
+    const known = targets.get(url) ?? targetOf(url, variables);
+    targets.set(url, known);
+    return known;
+  };
   return [...within(server)].flatMap((scope) => {
     const [pass, protocol] = passOf(scope) ?? [];
     if (pass === undefined || protocol === undefined) return [];
-    const target = protocol === 'http' ? targetOf(pass.args[0] ?? '', variables) : 'inherited';
-    return [{ scope, pass, protocol, target }];
+    return [
+      { scope, pass, protocol, target: protocol === 'http' ? target(pass.args[0] ?? '') : 'inherited' },
+    ];
   });
 }
 
@@ -75,14 +97,6 @@ function passOf(scope: Scope): [Directive, Route['protocol']] | undefined {
   }
   const isPart = scope.kind === 'if' || scope.kind === 'limit_except';
   return isPart && scope.parent !== undefined ? passOf(scope.parent) : undefined;
-}
-
-/** The routes that a path or an `@name` inside nginx leads to; all of them when it holds a variable. */
-export function leadsTo(server: Scope, routes: readonly Route[], uri: string): readonly Route[] {
-  const path = uri.replace(/\$is_args.*$|\?.*$/s, '');
-  if (hasVariable(path)) return routes;
-  const location = findLocation(server, path);
-  return location === undefined ? [] : routes.filter((route) => locationOf(route.scope) === location);
 }
 
 /** The location that a scope is, or is a part of. */

@@ -8,7 +8,8 @@ export interface Scope {
   /** The directive whose block this is; undefined for a file that has no such block around it. */
   readonly directive: Directive | undefined;
   readonly parent: Scope | undefined;
-  readonly directives: readonly Directive[];
+  /** What stands in it, by name. */
+  readonly directives: ReadonlyMap<string, readonly Directive[]>;
   readonly children: readonly Scope[];
 }
 
@@ -24,15 +25,9 @@ export function toHttpScopes(directives: readonly Directive[]): Scope[] {
     return blocks.map((directive) => toScope('http', directive, undefined, directive.block ?? []));
   const hasServer = directives.some(({ name }) => name === 'server');
   if (hasServer) return [toScope('http', undefined, undefined, directives)];
-  const http: Scope & { children: Scope[] } = {
-    kind: 'http',
-    directive: undefined,
-    parent: undefined,
-    directives: [],
-    children: [],
-  };
-  http.children.push(toScope('server', undefined, http, directives));
-  return [http];
+  return [
+    toScope('http', undefined, undefined, [], (http) => [toScope('server', undefined, http, directives)]),
+  ];
 }
 
 function toScope(
@@ -40,15 +35,21 @@ function toScope(
   directive: Directive | undefined,
   parent: Scope | undefined,
   directives: readonly Directive[],
+  inner = (scope: Scope) => blocksOf(scope, directives),
 ): Scope {
   const children: Scope[] = [];
-  const scope: Scope = { kind, directive, parent, directives, children };
-  for (const inner of directives) {
-    if (inner.block !== undefined && KINDS.has(inner.name)) {
-      children.push(toScope(inner.name as ScopeKind, inner, scope, inner.block));
-    }
-  }
+  const byName = Map.groupBy(directives, ({ name }) => name);
+  const scope: Scope = { kind, directive, parent, directives: byName, children };
+  for (const child of inner(scope)) children.push(child);
   return scope;
+}
+
+function blocksOf(scope: Scope, directives: readonly Directive[]): Scope[] {
+  return directives.flatMap((directive) =>
+    directive.block !== undefined && KINDS.has(directive.name)
+      ? [toScope(directive.name as ScopeKind, directive, scope, directive.block)]
+      : [],
+  );
 }
 
 /** The scope and all within it. */
@@ -63,12 +64,12 @@ export function* around(scope: Scope): Generator<Scope> {
 }
 
 /** The directives of this name that stand in the scope itself. */
-export function own(scope: Scope, name: string): Directive[] {
-  return scope.directives.filter((directive) => directive.name === name);
+export function own(scope: Scope, name: string): readonly Directive[] {
+  return scope.directives.get(name) ?? [];
 }
 
 /** The directives of this name that hold in the scope: those of the innermost level that has any, as nginx inherits. */
-export function effective(scope: Scope, name: string): Directive[] {
+export function effective(scope: Scope, name: string): readonly Directive[] {
   for (const level of around(scope)) {
     const found = own(level, name);
     if (found.length > 0) return found;

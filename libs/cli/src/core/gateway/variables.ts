@@ -3,8 +3,8 @@ import { around, own, type Scope, within } from './scopes.ts';
 /** What a variable may hold, as far as the configuration itself says it. */
 export type Variables = ReadonlyMap<string, readonly string[]>;
 
-/** Of one value; more are not followed. */
-const VALUES_MAX = 64;
+/** Texts that one value can become; of more the rest counts as unknown. */
+const TEXTS_MAX = 4096;
 const DEPTH_MAX = 4;
 const VARIABLE = /\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z0-9_]+))/;
 
@@ -44,9 +44,10 @@ export function variablesOf(server: Scope): Variables {
 export function expand(value: string, variables: Variables): string[] {
   let texts = [value];
   for (let depth = 0; depth < DEPTH_MAX; depth += 1) {
-    texts = texts.flatMap((text) => substitute(text, variables)).slice(0, VALUES_MAX);
+    texts = [...new Set(texts.flatMap((text) => substitute(text, variables)))];
+    if (texts.length > TEXTS_MAX) return [...texts.slice(0, TEXTS_MAX), '$unknown'];
   }
-  return [...new Set(texts)];
+  return texts;
 }
 
 function substitute(text: string, variables: Variables): string[] {
@@ -55,7 +56,7 @@ function substitute(text: string, variables: Variables): string[] {
     if (values === undefined) continue;
     const before = text.slice(0, match.index);
     const after = text.slice(match.index + match[0].length);
-    return values.slice(0, VALUES_MAX).map((value) => before + value + after);
+    return values.slice(0, TEXTS_MAX + 1).map((value) => before + value + after);
   }
   return [text];
 }

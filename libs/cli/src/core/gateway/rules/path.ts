@@ -1,6 +1,6 @@
 import type { Finding } from '../finding.ts';
 import { prefixOf } from '../locations.ts';
-import { leadsTo, locationOf, type Route, type Server } from '../routes.ts';
+import { locationOf, type Route, type Server } from '../routes.ts';
 import { effective, own, type Scope, within } from '../scopes.ts';
 
 /** What `proxy_pass` itself makes of the path. */
@@ -13,7 +13,7 @@ export function* passedPath({ routes }: Server): Iterable<Finding> {
 }
 
 /** `rewrite` before a route that takes the path as it is then. */
-export function* rewrites({ scope: server, routes }: Server): Iterable<Finding> {
+export function* rewrites({ scope: server, routes, leadsTo }: Server): Iterable<Finding> {
   for (const scope of within(server)) {
     for (const directive of own(scope, 'rewrite')) {
       const [, replacement = '', flag] = directive.args;
@@ -23,7 +23,7 @@ export function* rewrites({ scope: server, routes }: Server): Iterable<Finding> 
       const stays = flag === 'break' && location !== undefined;
       const reached = stays
         ? routes.filter((route) => locationOf(route.scope) === location)
-        : leadsTo(server, routes, replacement);
+        : leadsTo(replacement);
       if (reached.some(isMovable)) yield { rule: 'path-rewritten', directive };
     }
   }
@@ -40,17 +40,18 @@ export function* setQuery({ scope: server, routes }: Server): Iterable<Finding> 
 }
 
 /** `try_files` and `index` that end on a route by another path than the call's. A named location keeps the path. */
-export function* innerRedirects({ scope: server, routes }: Server): Iterable<Finding> {
+export function* innerRedirects({ scope: server, routes, leadsTo }: Server): Iterable<Finding> {
+  const passing = new Set(routes.map(({ scope }) => scope));
   for (const scope of within(server)) {
     for (const directive of own(scope, 'try_files')) {
       const last = directive.args.at(-1) ?? '';
       if (last.startsWith('@') || last.startsWith('=')) continue;
-      if (leadsTo(server, routes, last).some(isMovable)) yield { rule: 'path-redirected', directive };
+      if (leadsTo(last).some(isMovable)) yield { rule: 'path-redirected', directive };
     }
-    if (scope.kind !== 'location' || routes.some((route) => route.scope === scope)) continue;
+    if (scope.kind !== 'location' || passing.has(scope)) continue;
     for (const directive of effective(scope, 'index')) {
       const paths = directive.args.map((name) => (name.startsWith('/') ? name : `${folderOf(scope)}${name}`));
-      if (paths.some((path) => leadsTo(server, routes, path).some(isMovable))) {
+      if (paths.some((path) => leadsTo(path).some(isMovable))) {
         yield { rule: 'path-redirected', directive };
       }
     }

@@ -1,5 +1,5 @@
 import type { Finding } from '../finding.ts';
-import { leadsTo, type Server } from '../routes.ts';
+import type { Server } from '../routes.ts';
 import { effective, type Scope, within } from '../scopes.ts';
 import { isStripped } from './request.ts';
 
@@ -20,14 +20,14 @@ export function* retries({ routes }: Server): Iterable<Finding> {
 }
 
 /** An error page that is a route: by path it is asked for as GET, by name it gets the call once more. */
-export function* errorPages({ scope: server, routes }: Server): Iterable<Finding> {
+export function* errorPages({ scope: server, routes, leadsTo }: Server): Iterable<Finding> {
+  const passing = new Set(routes.map(({ scope }) => scope));
   for (const scope of within(server)) {
     for (const directive of effective(scope, 'error_page')) {
       const uri = directive.args.at(-1) ?? '';
       if (/^https?:\/\//.test(uri)) continue;
-      const isAgain = !uri.startsWith('@') || routes.some((route) => route.scope === scope);
-      if (isAgain && leadsTo(server, routes, uri).length > 0)
-        yield { rule: 'error-page-passed-on', directive };
+      const isAgain = !uri.startsWith('@') || passing.has(scope);
+      if (isAgain && leadsTo(uri).length > 0) yield { rule: 'error-page-passed-on', directive };
     }
   }
 }
