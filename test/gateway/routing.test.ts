@@ -21,7 +21,7 @@ describe.skipIf(NGINX === undefined)('the gateway', () => {
     const reply = await http.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY });
     expect(reply).toMatchObject({ status: 200 });
     expect(JSON.parse(reply.text)).toHaveProperty('x-ori-invoke-signature-v2');
-    expect(await gateway.accessLog()).toContain(`"requestId":"${reply.headers['x-request-id']}"`);
+    await expect.poll(() => gateway.accessLog()).toContain(`"requestId":"${reply.headers['x-request-id']}"`);
     expect(await world.audit()).toContain(`"requestId":"${reply.headers['x-request-id']}"`);
   });
 

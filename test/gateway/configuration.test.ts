@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { SERVICE_SPEC } from '@ori/service-kit/service-spec';
+import { describe, expect, it } from 'vitest';
+import { makeCertificate } from '../e2e/cli-certificate.ts';
+import { NGINX, startDaemonGateway, startGateway } from '../env/gateway.ts';
+import { freePort } from '../env/ports.ts';
+import { openRoom } from '../env/room.ts';
+
+const SHIPPED = join(import.meta.dirname, '../../deploy/gateway');
+const NOBODY = '127.0.0.1:9';
+
+describe.skipIf(NGINX === undefined)('nginx -t', () => {
+  it.each(['nginx.conf', 'daemon.conf'])(
+    'has nothing to say against %s with the site example',
+    async (name) => {
+      await using room = await openRoom('ori-gateway-test');
+      const conf = join(room.directory, 'conf');
+      cpSync(SHIPPED, conf, { recursive: true });
+      cpSync(join(SHIPPED, 'site.example'), join(conf, 'site'), { recursive: true });
+      for (const folder of ['logs', 'run']) mkdirSync(join(room.directory, folder));
+      // The example's port and certificate are not to be had here.
+      const { cert, key } = makeCertificate();
+      writeFileSync(join(conf, 'site/cert.pem'), cert + key, { mode: 0o600 });
+      const listen = readFileSync(join(conf, 'site/listen.conf'), 'utf8')
+        .replaceAll(/listen (\[::\]:)?443/g, `listen 127.0.0.1:${await freePort()}`)
+        .replace(/^(listen.*\n)\1/, '$1')
+        .replaceAll(/\/etc\/ssl\S+\.pem/g, 'site/cert.pem');
+      writeFileSync(join(conf, 'site/listen.conf'), listen);
+      const words = ['-t', '-p', `${room.directory}/`, '-c', join(conf, name)];
+      const { status, stderr } = spawnSync(NGINX ?? '', words, { encoding: 'utf8' });
+      expect(stderr.replaceAll(/.*"user" directive makes sense only.*\n/g, '')).not.toMatch(
+        /\[(warn|error|crit|alert|emerg)\]/,
+      );
+      expect(status, stderr).toBe(0);
+    },
+  );
+});
+
+describe.skipIf(NGINX === undefined)('TLS', () => {
+  const start = {
+    'the gateway': () => startGateway({ signers: [NOBODY], management: [NOBODY] }),
+    'the gateway of a daemon': () => startDaemonGateway({ daemons: [NOBODY] }),
+  };
+  it.each(Object.entries(start))('is 1.2 or 1.3 with forward secrecy at %s, with HTTP/2', async (_, open) => {
+    await using gateway = await open();
+    const shake = (options: ConnectionOptions) =>
+      new Promise<{ protocol: string | null; alpn: string | false | null }>((resolve, reject) => {
+        const at = {
+          port: gateway.securePort,
+          host: '127.0.0.1',
+          servername: 'localhost',
+          ca: gateway.certificate,
+        };
+        const socket: TLSSocket = connect({ ...at, ALPNProtocols: ['h2', 'http/1.1'], ...options }, () => {
+          resolve({ protocol: socket.getProtocol(), alpn: socket.alpnProtocol });
+          socket.destroy();
+        });
+        socket.once('error', reject);
+      });
+    expect(await shake({})).toEqual({ protocol: 'TLSv1.3', alpn: 'h2' });
+    expect(await shake({ maxVersion: 'TLSv1.2' })).toEqual({ protocol: 'TLSv1.2', alpn: 'h2' });
+    const old = { minVersion: 'TLSv1' as const, ciphers: 'ALL@SECLEVEL=0' };
+    await expect(shake({ ...old, maxVersion: 'TLSv1.1' })).rejects.toThrow(/alert|unsupported protocol/);
+    for (const ciphers of ['AES128-GCM-SHA256', 'ECDHE-ECDSA-AES128-SHA', 'ECDHE-ECDSA-AES128-SHA256']) {
+      await expect(shake({ maxVersion: 'TLSv1.2', ciphers })).rejects.toThrow(/handshake failure/);
+    }
+  });
+});
+
+describe('the times of the gateway', () => {
+  const text = readFileSync(join(SHIPPED, 'nginx.conf'), 'utf8');
+  const seconds = (directive: string) =>
+    [...text.matchAll(new RegExp(`^\\s+${directive} (\\d+)s;`, 'gm'))].map(([, value]) => Number(value));
+
+  it('close an idle connection before a service that stops does', () => {
+    const idle = Number(SERVICE_SPEC.shutdownIdleMs.defaultText) / 1000;
+    const [client, ...upstreams] = [...seconds('keepalive_timeout')].sort((a, b) => b - a);
+    expect(client).toBe(60);
+    expect(upstreams).toHaveLength(2);
+    for (const upstream of upstreams) expect(upstream).toBeLessThan(idle);
+  });
+
+  it('leave a service its deadline', () => {
+    const deadline = Number(SERVICE_SPEC.deadlineMs.defaultText) / 1000;
+    expect(seconds('proxy_read_timeout')).toEqual([
+      expect.toSatisfy((value: number) => value > deadline + 1),
+    ]);
+  });
+});

@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Gateway, NGINX, startDaemonGateway, startGateway } from '../env/gateway.ts';
+import { openHttp2 } from './ask-http2.ts';
+import { askRaw, requestBytes } from './ask-raw.ts';
+import { headerOf } from './envelope.ts';
+import { startScriptedService } from './scripted-service.ts';
+
+const NOBODY = '127.0.0.1:9';
+const CANARY = 'CANARY';
+/** In every place where a client can put a secret. */
+const SECRETS = [
+  ['Authorization', `Bearer ${CANARY}-token`],
+  ['Cookie', `session=${CANARY}`],
+  ['Referer', `https://example.test/?token=${CANARY}`],
+  ['User-Agent', CANARY],
+  ['X-Forwarded-For', CANARY],
+  ['X-Request-Id', CANARY],
+  ['X-Ori-Invoke-User', CANARY],
+] as const;
+
+/** Everything below the folder but what a site writes into it. */
+function everythingWritten(folder: string): string {
+  return ['logs', 'run']
+    .flatMap((name) => readdirSync(join(folder, name), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+    .join('\n');
+}
+
+/** Good requests, and one for each kind of failure. */
+async function sendSecrets(gateway: Gateway): Promise<void> {
+  const { port } = gateway;
+  const path = `/v1/interns/${CANARY}/daemon/sign?access_token=${CANARY}`;
+  const long = CANARY.repeat(4000);
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    `GET /v1/byok?key=${CANARY} HTTP/1.1`,
+    `GET /${CANARY} HTTP/1.1`,
+    `TRACE ${path} HTTP/1.1`,
+    `POST /v1/interns?${long} HTTP/1.1`,
+    `${CANARY} ${path} HTTP/1.1`,
+    `GET ${path}%zz HTTP/1.1`,
+    `GET ${path} HTTP/9.9`,
+    CANARY,
+  ];
+  for (const line of lines) {
+    await askRaw(port, requestBytes(line, SECRETS, CANARY));
+    await askRaw(port, requestBytes(line, [...SECRETS, ['Bad Name', CANARY]], CANARY));
+    await askRaw(port, requestBytes(line, [...SECRETS, ['X-Long', long]], CANARY));
+  }
+  await askRaw(port, requestBytes(`POST ${path} HTTP/1.1`, SECRETS, CANARY.repeat(100_000)));
+  await askRaw(port, requestBytes(`POST ${path} HTTP/1.1`, SECRETS, CANARY.repeat(200_000)));
+  await using http = openHttp2(gateway);
+  await http.ask({ ':path': path, authorization: CANARY });
+}
+
+describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
+  it.each(['answered', 'not reached', 'hung up on'])(
+    'holds no secret of a request that is %s',
+    async (fate) => {
+      await using service = await startScriptedService((req, res) => {
+        if (fate === 'hung up on') req.socket.destroy();
+        else req.resume().once('end', () => res.end(`{"proof":"${CANARY}"}`));
+      });
+      const upstreams = [fate === 'not reached' ? NOBODY : service.address];
+      await using gateway = await startGateway({ signers: upstreams, management: upstreams });
+      await using ofDaemon = await startDaemonGateway({ daemons: upstreams });
+      for (const one of [gateway, ofDaemon]) {
+        await sendSecrets(one);
+        const last = await askRaw(one.port, requestBytes('TRACE /v1 HTTP/1.1', []));
+        const [id = ''] = headerOf(last.head, 'x-request-id');
+        await expect.poll(() => one.accessLog()).toContain(id);
+        const written = everythingWritten(one.folder);
+        expect(written).toContain('"status":');
+        expect(written).not.toContain(CANARY);
+      }
+    },
+  );
+
+  it('is one JSON object for each request, under the request id that the answer has', async () => {
+    await using service = await startScriptedService((_req, res) => void res.end('{}'));
+    await using gateway = await startGateway({ signers: [service.address], management: [NOBODY] });
+    const path = '/v1/interns/int_x/daemon/sign';
+    await askRaw(gateway.port, requestBytes(`POST ${path} HTTP/1.1`, [['User-Agent', '"\\\n'.trim()]], '{}'));
+    await askRaw(gateway.port, 'HELLO\r\n\r\n');
+    await askRaw(gateway.port, requestBytes('PATCH /v1/byok/x HTTP/1.1', [], '{}'));
+    // A line is written once the answer is sent.
+    const lines = async () => (await gateway.accessLog()).split('\n').filter((line) => line !== '');
+    await expect.poll(async () => (await lines()).length).toBe(3);
+    const entries = (await lines()).map((line) => JSON.parse(line));
+    const [first, second, third] = [200, 400, 502].map((status) =>
+      entries.find((entry) => entry.status === status),
+    );
+    expect(first).toMatchObject({
+      requestId: service.requests[0]?.headers['x-request-id'],
+      client: '127.0.0.1',
+      protocol: 'HTTP/1.1',
+      method: 'POST',
+      route: 'sign',
+      status: 200,
+      upstream: service.address,
+      upstreamStatus: '200',
+    });
+    expect(second).toMatchObject({ status: 400, method: 'other', route: '' });
+    expect(third).toMatchObject({ status: 502, method: 'PATCH', route: 'byok' });
+  });
+});
