@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { freePort } from '../../../test/env/ports.ts';
 import { type RedisServer, startRedis } from '../../../test/env/redis.ts';
 import { connectRedis, onNodeReady, type RedisClient } from './redis.ts';
+import { watchEviction } from './redis-eviction.ts';
 import { Secret } from './secret.ts';
 import { createTurnLimiter, turnKey } from './turns.ts';
 
@@ -91,4 +92,17 @@ it('a Cluster fails a command at once before its first connection, and one whose
   await node?.call('CLUSTER', 'DELSLOTS', slot);
   await expect(client.incr('n')).rejects.toThrow('CLUSTERDOWN');
   await node?.call('CLUSTER', 'ADDSLOTS', slot);
+});
+
+it('a Cluster is judged node by node: one that evicts makes it unsafe', async () => {
+  const admin = await ready(open(cluster.url));
+  const client = open(url());
+  const eviction = watchEviction(client, { everyMs: 20 });
+  await expect.poll(() => eviction.isSafe).toBe(true);
+  await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  await expect.poll(() => eviction.isUnsafe).toBe(true);
+  await expect(eviction.require()).rejects.toMatchObject({ code: 'redis_evicts', policy: 'allkeys-lru' });
+  await admin.config('SET', 'maxmemory-policy', 'noeviction');
+  await expect.poll(() => eviction.isSafe).toBe(true);
+  eviction.close();
 });
