@@ -8,29 +8,25 @@ export interface Answer {
 }
 
 /**
- * One kept-alive HTTP/1.1 connection that sends requests as ready bytes, one at a time, and reads no more of an answer
- * than its status and its length: the generator must cost less than what it measures.
+ * A kept-alive HTTP/1.1 connection that sends requests as ready bytes, one at a time, and reads no more of an answer
+ * than its status, its length and whether it is the connection's last: the generator must cost less than what it
+ * measures. After a last answer it connects anew.
  */
 export class HttpConnection {
-  readonly #socket: Socket;
+  readonly #port: number;
+  readonly #buffer = Buffer.allocUnsafeSlow(65_536);
+  #socket: Socket;
   #received = '';
   #settle: ((answer: Answer) => void) | undefined;
   #fail: (error: Error) => void;
 
   private constructor(port: number, fail: (error: Error) => void) {
-    const buffer = Buffer.allocUnsafeSlow(65_536);
+    this.#port = port;
     this.#fail = fail;
-    this.#socket = connect({
-      port,
-      host: '127.0.0.1',
-      noDelay: true,
-      onread: { buffer, callback: (bytes) => this.#receive(buffer.toString('latin1', 0, bytes)) },
-    });
-    this.#socket.on('error', (error) => this.#fail(error));
-    this.#socket.on('close', () => this.#fail(new Error('the server closed the connection')));
+    this.#socket = this.#connect();
   }
 
-  /** @param fail told when the connection ends before `close` */
+  /** @param fail told when the connection ends before its last answer */
   static async open(port: number, fail: (error: Error) => void): Promise<HttpConnection> {
     const connection = new HttpConnection(port, fail);
     await once(connection.#socket, 'connect');
@@ -48,6 +44,21 @@ export class HttpConnection {
     this.#socket.destroy();
   }
 
+  #connect(): Socket {
+    const callback = (bytes: number) => this.#receive(this.#buffer.toString('latin1', 0, bytes));
+    const socket = connect({
+      port: this.#port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: { buffer: this.#buffer, callback },
+    });
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => {
+      if (socket === this.#socket) this.#fail(new Error('the server closed the connection'));
+    });
+    return socket;
+  }
+
   #receive(text: string): boolean {
     this.#received = this.#received === '' ? text : this.#received + text;
     const whole = this.#received;
@@ -57,6 +68,11 @@ export class HttpConnection {
     if (length === undefined) this.#fail(new Error(`an answer without a length:\n${whole}`));
     if (whole.length < headEnd + 4 + Number(length)) return true;
     this.#received = '';
+    if (/\r\nconnection: *close/i.test(whole)) {
+      const former = this.#socket;
+      this.#socket = this.#connect();
+      former.destroy();
+    }
     const settle = this.#settle;
     this.#settle = undefined;
     settle?.({ status: Number(whole.slice(9, 12)), text: whole });

@@ -5,6 +5,8 @@ export interface LoadOrder {
   readonly port: number;
   /** Whole requests, sent in turn and from the first again. */
   readonly requests: readonly string[];
+  /** The load ends before its time when all of them were sent. Not with `perSecond`. */
+  readonly eachOnce?: boolean;
   readonly connections: number;
   readonly seconds: number;
   /** Arrivals in a second, evenly spaced, whatever the answers do. Absent: each connection asks again when answered. */
@@ -43,12 +45,13 @@ async function generate(order: LoadOrder, fail: (error: Error) => void): Promise
     connection.send(request, ({ status, text }) => {
       if (status !== 200) return fail(new Error(`an answer other than 200:\n${text}`));
       latencies.push(performance.now() - dueAt);
-      if (latencies.length % sampleEvery === 0) samples.push(text);
+      if (latencies.length % sampleEvery === 1) samples.push(text);
       then();
     });
   };
   const startedAt = performance.now();
-  const plan = { connections, ask, startedAt, endsAt: startedAt + seconds * 1000 };
+  const isUsedUp = () => order.eachOnce === true && sent >= requests.length;
+  const plan = { connections, ask, isUsedUp, startedAt, endsAt: startedAt + seconds * 1000 };
   await (order.perSecond === undefined ? closedLoop(plan) : openLoop(plan, order.perSecond));
   const took = (performance.now() - startedAt) / 1000;
   for (const connection of connections) connection.close();
@@ -67,18 +70,19 @@ async function generate(order: LoadOrder, fail: (error: Error) => void): Promise
 interface Plan {
   readonly connections: readonly HttpConnection[];
   readonly ask: (connection: HttpConnection, dueAt: number, then: () => void) => void;
+  readonly isUsedUp: () => boolean;
   readonly startedAt: number;
   readonly endsAt: number;
 }
 
-async function closedLoop({ connections, ask, endsAt }: Plan): Promise<void> {
+async function closedLoop({ connections, ask, isUsedUp, endsAt }: Plan): Promise<void> {
   await Promise.all(
     connections.map(
       (connection) =>
         new Promise<void>((done) => {
           const again = () => {
             const now = performance.now();
-            if (now >= endsAt) done();
+            if (now >= endsAt || isUsedUp()) done();
             else ask(connection, now, again);
           };
           again();

@@ -23,8 +23,8 @@ export interface Finding {
 /** What a row runs with. */
 export interface Bench {
   readonly rounds: number;
-  /** Of one measurement of one side. */
-  readonly seconds: number;
+  /** One measurement of one server: how long, and how many requests under way at once. */
+  readonly load: { readonly seconds: number; readonly connections: number };
   /** How many proofs a server has made before it is measured. */
   readonly warmProofs: number;
   progress(what: string): void;

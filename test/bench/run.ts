@@ -18,6 +18,8 @@ const { values: options } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
+const FULL = { rounds: 7, load: { seconds: 3, connections: 32 }, warmProofs: 20_000 };
+const QUICK = { rounds: 2, load: { seconds: 0.4, connections: 8 }, warmProofs: 500 };
 const folder = join(import.meta.dirname, 'results');
 
 if (options.help) console.log(USAGE);
@@ -30,9 +32,7 @@ async function main(): Promise<number> {
   const reports: RowReport[] = [];
   for (const row of chosen) {
     const bench: Bench = {
-      ...(options.quick
-        ? { rounds: 2, seconds: 0.5, warmProofs: 500 }
-        : { rounds: 7, seconds: 3, warmProofs: 20_000 }),
+      ...(options.quick ? QUICK : FULL),
       progress: (what) => say(`${row.name}: ${what}`),
       share<T extends AsyncDisposable>(open: () => Promise<T>) {
         const opened = (shared.get(open) ?? open().then((part) => stack.use(part))) as Promise<T>;

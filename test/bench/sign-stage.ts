@@ -28,7 +28,7 @@ export interface Measured extends LoadReport {
   readonly cpuMicrosecondsEach: number;
 }
 
-export type LoadWish = Pick<LoadOrder, 'seconds'> & Partial<LoadOrder>;
+export type LoadWish = Pick<LoadOrder, 'seconds' | 'connections'> & Partial<LoadOrder>;
 
 /** The servers that are compared, each a process on one core; Redis and the generator have the other. */
 export interface SignStage extends AsyncDisposable {
@@ -43,7 +43,6 @@ export interface SignStage extends AsyncDisposable {
 }
 
 const SESSIONS = 64;
-const CONNECTIONS = 32;
 
 export async function openSignStage(): Promise<SignStage> {
   await using stack = new AsyncDisposableStack();
@@ -69,7 +68,7 @@ export async function openSignStage(): Promise<SignStage> {
     async load(side, wish) {
       const cpuBefore = cpuSeconds(side.pid);
       const order: LoadOrder = {
-        ...{ port: side.port, requests, connections: CONNECTIONS, sampleEvery: 101, ...wish },
+        ...{ port: side.port, requests, sampleEvery: 101, ...wish },
       };
       const report = await ask(generator, order).catch((error: Error) => {
         throw new Error(`${side.name}: ${error.message}\n${side.lastError?.() ?? ''}`);
@@ -82,16 +81,23 @@ export async function openSignStage(): Promise<SignStage> {
   };
 }
 
-/** Runs every side hot before anything is measured, and lets the signer see the sessions. */
-export async function warm(bench: Bench, { load, ours, floor, peer }: SignStage): Promise<void> {
+const warmed = new WeakSet<SignStage>();
+
+/** The stage, every side run hot before anything is measured, and the sessions seen by the signer. */
+export async function warmStage(bench: Bench): Promise<SignStage> {
+  const stage = await bench.share(openSignStage);
+  if (warmed.has(stage)) return stage;
+  warmed.add(stage);
+  const { load, ours, floor, peer } = stage;
   bench.progress('warming up');
   for (const side of [ours, floor, peer]) {
     // A few connections first: code that was never run is slow, and a dependency has a fifth of a second to answer.
-    await load(side, { seconds: bench.seconds / 2, connections: 2 });
+    await load(side, { seconds: bench.load.seconds / 2, connections: 2 });
     for (let proofs = 0; proofs < bench.warmProofs; ) {
-      proofs += (await load(side, { seconds: bench.seconds })).answers;
+      proofs += (await load(side, bench.load)).answers;
     }
   }
+  return stage;
 }
 
 /** A signing request as its bytes. */

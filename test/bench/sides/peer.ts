@@ -10,6 +10,8 @@ const [port = '', pkcs8 = '', redisUrl = '', issuer = '', audience = ''] = proce
 const key = createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
 const keys = createRemoteJWKSet(new URL(`${issuer}/jwks`));
 const redis = new Redis(redisUrl);
+// At the end of a run Redis may go first.
+redis.on('error', () => {});
 
 interface Body {
   readonly bodySha256: string;

@@ -1,0 +1,49 @@
+import { alternate, type Bench, type Finding, type Mark } from './row.ts';
+import type { LoadWish, Measured, SigningSide, SignStage } from './sign-stage.ts';
+
+export interface Comparison {
+  readonly ours: SigningSide;
+  readonly theirs: SigningSide;
+  /** The least share of their throughput. */
+  readonly throughput: number;
+  /** The most CPU time per proof, in shares of theirs; absent: shown only. */
+  readonly cpu?: number;
+  /** What both are asked, made anew for each round. Default: requests of sessions that were seen. */
+  wish?(): Promise<Partial<LoadWish>>;
+}
+
+/** Loads both sides in turn, with as many requests as they take, and compares what they did. */
+export async function compareSides(
+  bench: Bench,
+  stage: SignStage,
+  comparison: Comparison,
+): Promise<readonly Finding[]> {
+  const { wish = async () => ({}) } = comparison;
+  const load = async (side: SigningSide) => stage.load(side, { ...bench.load, ...(await wish()) });
+  const measured = await alternate(bench, {
+    ours: () => load(comparison.ours),
+    theirs: () => load(comparison.theirs),
+  });
+  const both = (read: (one: Measured) => number) => ({
+    ours: { name: comparison.ours.name, rounds: measured.ours.map(read) },
+    theirs: { name: comparison.theirs.name, rounds: measured.theirs.map(read) },
+  });
+  const cpuMark: { mark?: Mark } = comparison.cpu === undefined ? {} : { mark: { atMost: comparison.cpu } };
+  return [
+    {
+      title: 'throughput',
+      unit: 'proofs/s',
+      ...both(({ perSecond }) => perSecond),
+      mark: { atLeast: comparison.throughput },
+      plot: 'throughput',
+    },
+    {
+      title: 'CPU per proof',
+      unit: 'µs',
+      ...both(({ cpuMicrosecondsEach }) => cpuMicrosecondsEach),
+      ...cpuMark,
+    },
+    { title: 'p50', unit: 'ms', ...both(({ p50Ms }) => p50Ms), plot: 'latency' },
+    { title: 'p99', unit: 'ms', ...both(({ p99Ms }) => p99Ms), plot: 'latency' },
+  ];
+}

@@ -1,0 +1,23 @@
+import { NGINX, startGateway } from '../../env/gateway.ts';
+import { compareSides } from '../compare-sides.ts';
+import type { Row } from '../row.ts';
+import { type SigningSide, warmStage } from '../sign-stage.ts';
+
+/** The sign route behind the shipped gateway, against the bare route behind the same. */
+export const signGatewayRow: Row = {
+  name: 'sign-gateway',
+  missing: () => (NGINX === undefined ? 'no nginx on this machine; `npm run setup` brings it' : undefined),
+  async run(bench) {
+    const stage = await warmStage(bench);
+    await using stack = new AsyncDisposableStack();
+    const behindGateway = async (side: SigningSide): Promise<SigningSide> => {
+      const address = `127.0.0.1:${side.port}`;
+      const gateway = stack.use(await startGateway({ signers: [address], management: [address] }));
+      return { ...side, name: `nginx and ${side.name}`, port: gateway.port };
+    };
+    const [ours, theirs] = [await behindGateway(stage.ours), await behindGateway(stage.floor)];
+    for (const side of [ours, theirs]) await stage.load(side, bench.load);
+    // Awaited here, while the gateways stand.
+    return await compareSides(bench, stage, { ours, theirs, throughput: 0.85 });
+  },
+};

@@ -1,0 +1,55 @@
+import { type Bench, median, type Row } from '../row.ts';
+import { type Measured, type SignStage, warmStage } from '../sign-stage.ts';
+
+/** So many that no request waits for one, unless the server is far behind. */
+const CONNECTIONS = 128;
+
+/** Latency of the sign route at half of what it can do, the requests arriving evenly whatever the answers do. */
+export const signLatencyRow: Row = {
+  name: 'sign-latency',
+  async run(bench) {
+    const stage = await warmStage(bench);
+    const capacity = await measureCapacity(bench, stage);
+    const measured: Measured[] = [];
+    const delaysMs: number[] = [];
+    for (let round = 1; round <= bench.rounds; round++) {
+      bench.progress(`round ${round} of ${bench.rounds}: ${Math.round(capacity / 2)} requests/s`);
+      await eventLoopDelayMs(stage);
+      const wish = { ...bench.load, connections: CONNECTIONS, perSecond: capacity / 2 };
+      measured.push(await stage.load(stage.ours, wish));
+      delaysMs.push(await eventLoopDelayMs(stage));
+    }
+    const series = (name: string, read: (one: Measured) => number) => ({ name, rounds: measured.map(read) });
+    return [
+      {
+        title: 'p99 at half load',
+        unit: 'ms',
+        ours: series('p99', ({ p99Ms }) => p99Ms),
+        theirs: series('p50', ({ p50Ms }) => p50Ms),
+        mark: { atMost: 5 },
+        plot: 'latency',
+      },
+      {
+        title: 'event-loop delay p99',
+        unit: 'ms',
+        ours: { name: 'signer', rounds: delaysMs },
+        mark: { atMost: 5 },
+      },
+    ];
+  },
+};
+
+async function measureCapacity(bench: Bench, { load, ours }: SignStage): Promise<number> {
+  const rates: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    bench.progress('measuring the capacity');
+    rates.push((await load(ours, bench.load)).perSecond);
+  }
+  return median(rates);
+}
+
+/** Since it was last asked for. */
+async function eventLoopDelayMs({ world }: SignStage): Promise<number> {
+  const { text } = await world.page('/metrics');
+  return Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(text)?.[1]) * 1000;
+}
