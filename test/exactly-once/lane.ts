@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Checker } from './checker.ts';
+import { createPool } from './proofs.ts';
 import type { Random } from './random.ts';
 import type { Schedule } from './schedule.ts';
 import { NO_ERROR, type Restart, type Stage, type World } from './stage.ts';
@@ -19,8 +20,8 @@ export interface LaneOptions {
   readonly verifiers: number;
   readonly callers: number;
   readonly adversaries: number;
-  readonly maxAgeSeconds: number;
   readonly clockToleranceSeconds: number;
+  readonly recoveryMsMax: number;
 }
 
 export interface Outcome {
@@ -29,11 +30,12 @@ export interface Outcome {
   readonly recoveryMs: number;
 }
 
-/** The demand: a store that refuses for ever is no store. */
-const RECOVERY_MS_MAX = 5000;
 /** How long a recovery is waited for, so that a late one is told from none. */
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 20;
+const RECORD_MAX = 1000;
+/** Processes of one world may differ in how old a proof they take. */
+const AGES = [60, 600];
 
 export async function openLane(options: LaneOptions) {
   const { name, internId, world, checker, random, folder } = options;
@@ -43,12 +45,14 @@ export async function openLane(options: LaneOptions) {
   const past: VerifierHandle[] = [];
   /** What fresh proofs were told since the last fault's end, until all was well. */
   const refusals = new Map<string, number>();
+  const record = createPool(RECORD_MAX);
   let started = 0;
   let clock = NO_ERROR;
 
-  function start({ store = world.store, clockErrorMs = 0 }: Restart = {}): Promise<VerifierHandle> {
+  async function start({ store = world.store, clockErrorMs = 0 }: Restart = {}): Promise<VerifierHandle> {
     const tag = `${name}-${started++}`;
-    const { library, callers, adversaries, maxAgeSeconds, clockToleranceSeconds } = options;
+    const { library, callers, adversaries, clockToleranceSeconds } = options;
+    const maxAgeSeconds = random.pick(AGES);
     const task: VerifierTask = {
       ...{ tag, library, internId, keySeed, maxAgeSeconds, clockToleranceSeconds, callers, adversaries },
       store,
@@ -56,9 +60,14 @@ export async function openLane(options: LaneOptions) {
       history: join(folder, `${tag}.history`),
       clock: { ...clock, errorMs: clockErrorMs },
     };
-    return startVerifier(task, (proofs, from) => {
+    const verifier = await startVerifier(task, (proofs, from) => {
+      for (const proof of proofs) record.add(proof);
       for (const other of verifiers) if (other !== from) other.tell({ order: 'hear', proofs });
     });
+    // The adversary outlives every process.
+    verifier.tell({ order: 'hear', proofs: record.last(RECORD_MAX).reverse() });
+    verifier.tell({ order: 'worst moment' });
+    return verifier;
   }
 
   /** Reads every history; returns the verifiers that have accepted a fresh proof that was sent after `sinceMs`, and when. */
@@ -164,7 +173,7 @@ export async function openLane(options: LaneOptions) {
       const faultUntilMs = Date.now();
       const recoveredMs = await recovery(schedule.number, faultUntilMs);
       const recoveryMs = (recoveredMs ?? Number.POSITIVE_INFINITY) - faultUntilMs;
-      if (recoveryMs > RECOVERY_MS_MAX) {
+      if (recoveryMs > options.recoveryMsMax) {
         const told = JSON.stringify(Object.fromEntries(refusals));
         checker.fail(
           'no recovery',

@@ -41,7 +41,7 @@ async function judgeStores({ stores, seed, schedules, minutes, faults }: RunArgu
 
 /** True when every broken guard was caught. */
 async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments): Promise<boolean> {
-  const names = variant === 'all' ? Object.keys(VARIANTS) : [variant ?? ''];
+  const names = variant === 'all' ? Object.keys(VARIANTS) : (variant ?? '').split(',');
   let missed = 0;
   console.log(`seed ${seed}`);
   for (const name of names) {
@@ -53,7 +53,7 @@ async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments
     const [first] = violations;
     if (!first) missed += 1;
     const found = first
-      ? `caught after ${outcomes.length} schedules: ${first.what}`
+      ? `caught after ${outcomes.length} schedules: ${first.what}: ${first.detail}`
       : `NOT caught in ${outcomes.length} schedules`;
     console.log(`${name} (${VARIANTS[name]?.guard}): ${found}`);
   }
@@ -70,11 +70,13 @@ async function runVariant(
   await using broken = await breakLibrary(name);
   const { store, faults } = variant;
   const settings = SETTINGS[store];
-  return runSchedules({
+  return await runSchedules({
     settings,
     library: broken.folder,
     faults,
     stopsAtFirst: true,
+    // A late recovery is no sign of a broken guard.
+    recoveryMsMax: 19_000,
     ...PARTIES,
     ...limits,
   });

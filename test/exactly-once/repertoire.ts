@@ -5,6 +5,7 @@ import { postgresPair } from './stores/postgres-pair.ts';
 import { postgresSingle } from './stores/postgres-single.ts';
 import { redisPair } from './stores/redis-pair.ts';
 import { redisSingle } from './stores/redis-single.ts';
+import { redisTrio } from './stores/redis-trio.ts';
 import { sentinelWorld } from './stores/sentinel.ts';
 
 /** A kind of world that lanes are made of, for one of the stores that a run can be asked for. */
@@ -19,6 +20,7 @@ export const SETTINGS = {
     { name: 'redis', verifiers: 3, open: () => redisSingle('none') },
     { name: 'redis-aof', verifiers: 2, open: () => redisSingle('aof') },
     { name: 'redis-pair', verifiers: 3, open: redisPair },
+    { name: 'redis-trio', verifiers: 2, open: redisTrio },
   ],
   sentinel: [
     { name: 'sentinel-1', verifiers: 2, open: sentinelWorld },

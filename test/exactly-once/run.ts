@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly adversaries: number;
   /** Ends at the first violation. */
   readonly stopsAtFirst?: boolean;
+  /** The most that a recovery may take. */
+  readonly recoveryMsMax?: number;
   /** Stages no other faults. */
   readonly faults?: readonly string[] | undefined;
   readonly progress?: (done: Done) => void;
@@ -36,8 +38,9 @@ export interface Result {
   readonly violations: readonly Violation[];
 }
 
-/** The policies that lanes draw from. The store's memory of a proof follows from them. */
-const AGES = [60, 60, 600];
+/** A store that refuses for longer than that once all is well again has not passed. */
+const RECOVERY_MS_MAX = 5000;
+/** What lanes draw from. */
 const TOLERANCES = [1, 1, 2];
 
 /** Opens a lane for every setting and lets each run its share of the schedules, all at the same time. */
@@ -77,7 +80,7 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
         verifiers: setting.verifiers,
         callers: options.callers,
         adversaries: options.adversaries,
-        maxAgeSeconds: own.pick(AGES),
+        recoveryMsMax: options.recoveryMsMax ?? RECOVERY_MS_MAX,
         clockToleranceSeconds: own.pick(TOLERANCES),
       });
       for (const schedule of mine) {

@@ -7,23 +7,18 @@ export interface Ledger {
   /** The time from which on version 2 spends record their version 1 id too; undefined while nobody asked for it. */
   marksFrom: number | undefined;
   /**
-   * Forgets what is stamped up to `horizon` and was recorded up to `recordedMs` on the clock that never steps: a wall clock that is
-   * ahead for a moment makes nothing forgotten. Returns how many entries that were.
+   * Forgets everything stamped up to `horizon` and returns how many entries that were. The floor rises no higher than to what was
+   * really forgotten: a clock that is ahead for a moment must not make later proofs refused when it is right again.
    */
-  forget(horizon: number, recordedMs: number): number;
+  forget(horizon: number): number;
   has(ids: readonly string[]): boolean;
   /** How many of the ids were new. */
-  add(timestamp: number, ids: readonly string[], uptimeMs: number): number;
-}
-
-interface Second {
-  readonly ids: string[];
-  lastRecordedMs: number;
+  add(timestamp: number, ids: readonly string[]): number;
 }
 
 export function createLedger(): Ledger {
   const spent = new Set<string>();
-  const stamped = new Map<number, Second>();
+  const stamped = new Map<number, string[]>();
   let floor = -1;
   let highest = -1;
   let lookedFor = -1;
@@ -39,12 +34,12 @@ export function createLedger(): Ledger {
       return highest;
     },
 
-    forget(horizon, recordedMs) {
+    forget(horizon) {
       if (horizon === lookedFor) return 0;
       lookedFor = horizon;
       const before = spent.size;
-      for (const [timestamp, { ids, lastRecordedMs }] of stamped) {
-        if (timestamp > horizon || lastRecordedMs > recordedMs) continue;
+      for (const [timestamp, ids] of stamped) {
+        if (timestamp > horizon) continue;
         floor = Math.max(floor, timestamp);
         for (const id of ids) spent.delete(id);
         stamped.delete(timestamp);
@@ -54,16 +49,15 @@ export function createLedger(): Ledger {
 
     has: (ids) => ids.some((id) => spent.has(id)),
 
-    add(timestamp, ids, uptimeMs) {
-      const second = stamped.get(timestamp) ?? { ids: [], lastRecordedMs: uptimeMs };
-      if (second.ids.length === 0) stamped.set(timestamp, second);
-      second.lastRecordedMs = uptimeMs;
+    add(timestamp, ids) {
+      const second = stamped.get(timestamp) ?? [];
+      if (second.length === 0) stamped.set(timestamp, second);
       highest = Math.max(highest, timestamp);
       const before = spent.size;
       for (const id of ids) {
         if (spent.has(id)) continue;
         spent.add(id);
-        second.ids.push(id);
+        second.push(id);
       }
       return spent.size - before;
     },

@@ -45,7 +45,8 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
 
   /** As the clock said it then, or as it says it now, whichever is later: it may have been set right since. */
   function createdSeconds(wallMs: number, uptimeMs: number): number {
-    return Math.max(created.wallMs, wallMs - (uptimeMs - created.uptimeMs)) / 1000;
+    const nowSaidMs = wallMs - (uptimeMs - created.uptimeMs);
+    return (nowSaidMs > created.wallMs + DRIFT_MS ? nowSaidMs : created.wallMs) / 1000;
   }
 
   function spend({ policy, timestamp, nonce, v1Id }: Spend): void {
@@ -54,9 +55,8 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     const seconds = wallMs / 1000;
     requireAfter(createdSeconds(wallMs, uptimeMs) + policy.clockToleranceSeconds, timestamp, seconds);
     const ledger = ledgerOf(policy.internId);
-    const retention = retentionSeconds(policy);
-    const horizon = Math.floor(seconds - retention);
-    entries -= ledger.forget(horizon, uptimeMs - retention * 1000);
+    const horizon = Math.floor(seconds - retentionSeconds(policy));
+    entries -= ledger.forget(horizon);
     if (timestamp <= ledger.floor || timestamp <= horizon) {
       throw new ProofError('proof_expired', 'the proof is older than what is remembered');
     }
@@ -71,17 +71,14 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     const { conflicting, recorded } =
       nonce === undefined ? idsOfV1(v1Id()) : idsOfV2(nonce, isMarking ? v1Id() : undefined);
     if (ledger.has(conflicting)) throw new ProofError('nonce_replayed', 'the proof was spent before');
-    requireRoom(recorded.length, seconds, uptimeMs);
-    entries += ledger.add(timestamp, recorded, uptimeMs);
+    requireRoom(recorded.length, Math.floor(seconds - RETENTION_SECONDS_MAX));
+    entries += ledger.add(timestamp, recorded);
   }
 
   /** Never by evicting what could still be accepted: only what no verifier accepts any more makes room. */
-  function requireRoom(needed: number, seconds: number, uptimeMs: number): void {
+  function requireRoom(needed: number, horizon: number): void {
     if (entries + needed <= entriesMax) return;
-    const horizon = Math.floor(seconds - RETENTION_SECONDS_MAX);
-    for (const ledger of ledgers.values()) {
-      entries -= ledger.forget(horizon, uptimeMs - RETENTION_SECONDS_MAX * 1000);
-    }
+    for (const ledger of ledgers.values()) entries -= ledger.forget(horizon);
     if (entries + needed <= entriesMax) return;
     throw new UnavailableError('replay_store_full', `${entriesMax} proofs are remembered`);
   }
@@ -103,6 +100,9 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     spend,
   };
 }
+
+/** Two clocks of one machine come apart by this much within seconds, without a step of either. */
+const DRIFT_MS = 5;
 
 /** What must not be there yet, and what is then recorded. */
 interface Ids {

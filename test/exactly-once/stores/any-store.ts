@@ -1,16 +1,40 @@
 import type { Fault, Stage } from '../stage.ts';
 
 const STEP_MS = 300_000;
+/** Until every process has heard what it was told. */
+const HEARD_MS = 700;
 
-/** One verifier's clock steps and comes back. A store with a clock of its own must not work with it meanwhile. */
-async function step({ verifiers, random, clock, pause, worst }: Stage, errorMs: number): Promise<void> {
-  const index = random.below(verifiers.length);
-  clock(index, errorMs);
-  worst();
-  await pause(random.between(300, 1200));
-  clock(index, 0);
-  worst();
+/** One verifier's clock steps and comes back. */
+async function step(
+  stage: Stage,
+  errorMs: number,
+  meanwhile: (index: number) => Promise<void>,
+): Promise<void> {
+  const index = stage.random.below(stage.verifiers.length);
+  stage.clock(index, errorMs);
+  stage.worst();
+  await meanwhile(index);
+  stage.clock(index, 0);
+  stage.worst();
 }
+
+/** Where the store has a clock of its own, it must not work with a verifier whose clock is another. */
+const refused = (errorMs: number) => (stage: Stage) =>
+  step(stage, errorMs, async (index) => {
+    await stage.pause(HEARD_MS);
+    const safe = stage.unsafe([index]);
+    await stage.pause(stage.random.between(100, 1000));
+    safe();
+  });
+
+const endured = (errorMs: number) => (stage: Stage) =>
+  step(stage, errorMs, () => stage.pause(stage.random.between(300, 1200)));
+
+/** For a store that goes by the verifier's own clock. */
+export const OWN_CLOCK_FAULTS: Readonly<Record<string, Fault>> = {
+  'clock forward 300 s': endured(STEP_MS),
+  'clock back 300 s': endured(-STEP_MS),
+};
 
 /** What befalls the verifiers, whatever their store. */
 export const VERIFIER_FAULTS: Readonly<Record<string, Fault>> = {
@@ -20,8 +44,8 @@ export const VERIFIER_FAULTS: Readonly<Record<string, Fault>> = {
     worst();
   },
 
-  'clock forward 300 s': (stage) => step(stage, STEP_MS),
-  'clock back 300 s': (stage) => step(stage, -STEP_MS),
+  'clock forward 300 s': refused(STEP_MS),
+  'clock back 300 s': refused(-STEP_MS),
 
   /** Long enough for version 1 to be taken: at first everything up to its first use is refused. */
   async 'stripped after the whole'({ strip, worst, pause, random }) {

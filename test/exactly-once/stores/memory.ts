@@ -1,10 +1,10 @@
 import type { Fault, World } from '../stage.ts';
-import { VERIFIER_FAULTS } from './any-store.ts';
+import { OWN_CLOCK_FAULTS, VERIFIER_FAULTS } from './any-store.ts';
 
 const STORE = { kind: 'memory', entriesMax: 2_000_000 } as const;
-const CAP = 3000;
+const CAP = 100;
 /** Longer than anything is remembered. */
-const LONG_MS = 200_000;
+const LONG_MS = 700_000;
 
 /** One process that remembers in its own memory; whatever befalls it befalls the store. */
 export async function memoryWorld(): Promise<World> {
@@ -30,7 +30,7 @@ export async function memoryWorld(): Promise<World> {
     /** More proofs than the cap allows: none may be forgotten for another, and room comes with time. */
     async 'cap flooded'({ restart, pause, random, worst, sleep }) {
       await restart(0, { store: { kind: 'memory', entriesMax: CAP } });
-      await pause(random.between(3500, 4500));
+      await pause(random.between(4500, 6000));
       worst();
       await pause(300);
       sleep(LONG_MS);
@@ -50,7 +50,7 @@ export async function memoryWorld(): Promise<World> {
   };
   return {
     store: STORE,
-    faults: { ...VERIFIER_FAULTS, ...faults },
+    faults: { ...VERIFIER_FAULTS, ...OWN_CLOCK_FAULTS, ...faults },
     [Symbol.asyncDispose]: async () => {},
   };
 }

@@ -68,7 +68,9 @@ export async function redisPair(): Promise<World> {
     /** The replica is behind by all that was spent while it stood still. */
     async 'lagging replica promoted'(stage) {
       await replica.server.freeze();
+      const safe = stage.unsafe();
       await stage.pause(stage.random.between(200, 1500));
+      safe();
       const kills = stage.random.chance(0.5);
       if (kills) await primary.server.kill();
       else await primary.server.freeze();
@@ -151,9 +153,12 @@ export async function redisPair(): Promise<World> {
       await whole();
     },
 
-    async 'replica frozen'({ random, pause, worst }) {
+    /** What is on one server alone may not count as spent. */
+    async 'replica frozen'({ random, pause, worst, unsafe }) {
       await replica.server.freeze();
+      const safe = unsafe();
       await pause(random.between(200, 4000));
+      safe();
       worst();
       await replica.server.thaw();
       await whole();

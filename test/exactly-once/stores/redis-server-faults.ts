@@ -10,7 +10,7 @@ export interface Primary {
 }
 
 /** How long after a change of settings the store may not know yet: it looks every 2 s. */
-const LOOK_MS = 3000;
+const LOOK_MS = 4500;
 
 /**
  * What befalls one Redis server and is mended in place. `primary` says which it is at that moment, `whole` resolves when it serves
@@ -28,10 +28,11 @@ export function redisServerFaults(
       await pause(random.between(0, 300));
     },
 
+    /** For long enough, at times, that proofs are accepted in the other one too. */
     async SWAPDB({ pause, random, worst }) {
       await primary().admin.call('SWAPDB', '0', '1');
       worst();
-      await pause(random.between(100, 2000));
+      await pause(random.between(100, 7000));
       await primary().admin.call('SWAPDB', '0', '1');
       worst();
     },

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { SETTINGS } from './repertoire.ts';
+import { type RunOptions, runSchedules } from './run.ts';
+import { breakLibrary, LIBRARY } from './variants.ts';
+
+/** The machine may be busy: a late recovery is no failure here, one that never comes is. */
+const LIMITS = {
+  seed: 'ci',
+  callers: 2,
+  adversaries: 2,
+  recoveryMsMax: 19_000,
+  endsAtMs: Number.POSITIVE_INFINITY,
+} as const;
+
+const FAULTS = [
+  'killed, with AOF',
+  'killed, old file',
+  'lagging replica promoted',
+  'verifier killed',
+  'SWAPDB',
+];
+
+test('no proof is accepted twice, whatever breaks, and fresh ones are accepted again', async () => {
+  const { outcomes, totals, violations } = await runSchedules({
+    ...LIMITS,
+    settings: [...SETTINGS.redis, SETTINGS.memory[0]],
+    library: LIBRARY,
+    faults: [...FAULTS, 'time passes, then the clock goes back'],
+    schedules: 6,
+  });
+  console.log(totals);
+  expect(violations).toEqual([]);
+  expect(outcomes).toHaveLength(6);
+  for (const { spends, accepted } of totals) expect(spends).toBeGreaterThan(accepted);
+}, 120_000);
+
+test.each([
+  ['redis-fence', SETTINGS.redis[0], 'FLUSHALL'],
+  ['memory-boot-refusal', SETTINGS.memory[0], 'verifier killed'],
+] as const)(
+  'a library without a guard is caught: %s',
+  async (variant, setting, fault) => {
+    await using broken = await breakLibrary(variant);
+    const options: RunOptions = { ...LIMITS, settings: [setting], library: broken.folder, schedules: 4 };
+    const { violations } = await runSchedules({ ...options, faults: [fault], stopsAtFirst: true });
+    expect(violations.map(({ what }) => what)).toContain('accepted twice');
+  },
+  120_000,
+);

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { createRandom } from './random.ts';
+import { planSchedules } from './schedule.ts';
+
+const REPERTOIRE = { one: ['kill', 'flush', 'freeze'], two: ['kill', 'flush'], three: ['promote'] };
+const plan = (seed: string, count = 100) => planSchedules(createRandom(seed), REPERTOIRE, count);
+
+test('the same seed gives the same schedules, another seed others', () => {
+  expect(plan('a')).toEqual(plan('a'));
+  expect(plan('a')).not.toEqual(plan('b'));
+});
+
+test('every fault is staged as often as every other, in a lane that can stage it', () => {
+  const schedules = plan('a');
+  const counts = new Map<string, number>();
+  for (const { lane, fault } of schedules) {
+    expect(REPERTOIRE[lane as keyof typeof REPERTOIRE]).toContain(fault);
+    counts.set(fault, (counts.get(fault) ?? 0) + 1);
+  }
+  expect([...counts.values()]).toEqual([25, 25, 25, 25]);
+});
+
+test('draws of one part do not move those of another', () => {
+  const one = createRandom('a');
+  const other = createRandom('a');
+  for (let draws = 0; draws < 10; draws += 1) other.derive('x').next();
+  expect(one.next()).toBe(other.next());
+  expect(one.derive('x').next()).not.toBe(one.derive('y').next());
+});
