@@ -71,10 +71,11 @@ describe('spend', () => {
   });
 
   test('refuses whatever is as old as something forgotten', async () => {
-    const { verifier, request } = await daemonOn(server);
+    const { verifier, request, internId } = await daemonOn(server);
     await sql(`UPDATE ori_replay.ledger SET floor = ${seconds() + 1}`);
     const refused = expect(verifier.verify(request())).rejects;
     await refused.toMatchObject({ code: 'proof_expired' });
+    expect(await sql(`SELECT FROM ori_replay.spent WHERE intern_id = '${internId}'`)).toEqual([]);
     await sql('UPDATE ori_replay.ledger SET floor = -1');
   });
 
@@ -307,6 +308,28 @@ describe('spends and what they are judged by', () => {
     client.release();
     await touched;
     expect(await sql('SELECT FROM ori_replay.v1')).toHaveLength(1);
+  });
+
+  test.each([
+    ['the same nonce in another partition', Buffer.alloc(16, 3), 400],
+    ['a version 1 proof of the same request', null, 0],
+  ])('a spend waits for %s that is under way', async (_name, nonce, older) => {
+    const { internId, pool } = await daemonOn(server, { acceptV1: true });
+    await sql('UPDATE ori_replay.v1 SET since = since - 1000');
+    const [one, other] = [await pool.connect(), await pool.connect()];
+    const ask = (client: typeof one, id: Buffer | null, age: number) => {
+      const now = Date.now() / 1000;
+      return client.query('SELECT verdict FROM ori_replay.spend($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)', [
+        ...[internId, Math.floor(now) - age, id, Buffer.alloc(32, 9), now, 0, '', '0/0', 690, 2, 0, 5000],
+      ]);
+    };
+    await one.query('BEGIN');
+    expect((await ask(one, Buffer.alloc(16, 3), 0)).rows).toEqual([{ verdict: 'spent' }]);
+    const asked = ask(other, nonce, older);
+    await expect.poll(async () => (await sql(waiting)).length, { timeout: 5000 }).toBe(1);
+    await one.query('COMMIT');
+    expect((await asked).rows).toEqual([{ verdict: 'replayed' }]);
+    for (const client of [one, other]) client.release();
   });
 
   test('a spend that must wait is refused in time, here and in the server', async () => {
