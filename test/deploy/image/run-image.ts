@@ -14,11 +14,16 @@ export interface Contained {
   readonly exited: Promise<number | null>;
 }
 
+/** Why no image can be made here, if so: its programs and their libraries are this machine's. */
+export function whyNotBuilt(): string | undefined {
+  const missing = ['ldd', 'prlimit'].filter((name) => findProgram(name) === undefined);
+  if (process.platform !== 'linux') return 'images are made of programs of Linux';
+  return missing.length > 0 ? `there is no ${missing.join(' and no ')} here` : undefined;
+}
+
 /** Why nothing can be run in an image here, if so. */
 export function whyNotContained(): string | undefined {
-  return CHROOT && process.platform === 'linux' && process.getuid?.() === 0
-    ? undefined
-    : 'chroot needs Linux and root';
+  return whyNotBuilt() ?? (CHROOT && process.getuid?.() === 0 ? undefined : 'chroot needs root');
 }
 
 /** `chroot` stands in for the engine: no shell, no file of this machine, the numeric user of the image. */

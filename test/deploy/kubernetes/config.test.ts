@@ -30,13 +30,6 @@ describe.each(['signer', 'management'] as const)('%s', (name) => {
     expect(verdict).toEqual({ code: 0, output: `the ${name.toUpperCase()}_… configuration is valid\n` });
   });
 
-  test('would not start on secrets that everyone in the pod may read', async () => {
-    const secrets = await mountSecret(`${name}-open`, 0o444);
-    const { code, output } = await checkConfig(name, environmentOf(container, secrets));
-    expect(code).toBe(2);
-    expect(output).toContain('everyone on this machine may open');
-  });
-
   test('names every secret that the README makes', async () => {
     const readme = await readFile(join(ROOT, 'deploy/kubernetes/README.md'), 'utf8');
     const { secretName } = pod.volumes.find((each: Manifest) => each.secret).secret;
