@@ -57,6 +57,25 @@ it('does the main job on real parts: ada signs in, calls her intern’s daemon, 
   expect(await post()).toBe(JSON.stringify({ user }));
   expect(await post()).toContain('nonce_replayed');
 
+  // The sample daemon tells what arrived.
+  const doctor = [
+    'doctor',
+    'call',
+    internId,
+    '/api/invoke',
+    '--data',
+    '{}',
+    '--content-type',
+    'text/plain',
+    '--json',
+  ];
+  const { exit, stdout } = await home.ori(doctor);
+  expect({ exit, ...JSON.parse(stdout) }).toMatchObject({
+    exit: 7,
+    verdict: 'unchanged',
+    code: 'request_not_coverable',
+  });
+
   expect(await home.ori(['logout'])).toMatchObject({ exit: 0 });
   expect(await home.ori(['call', internId, '/api/invoke', '--data', '{}'])).toMatchObject({
     exit: 3,

@@ -83,7 +83,9 @@ const CASES: Record<
         server(`${UNTOUCHED} location /old { rewrite ^ /api/invoke last; }`),
     },
     clean: {
-      'a redirect': () => server(`rewrite ^/old /new permanent; rewrite ^ https://b/ ; ${UNTOUCHED}`),
+      'a redirect': () => server(`rewrite ^/old /new permanent; rewrite ^/x /y redirect; ${UNTOUCHED}`),
+      'a redirect by its address': () =>
+        server(`rewrite ^ https://$host$request_uri; rewrite ^ $scheme://b$uri; ${UNTOUCHED}`),
       'before a route that sends the raw target': () => server(`rewrite ^/a /b last; ${RAW}`),
       'towards a page': () =>
         server(`${UNTOUCHED} location = /page { return 204; } location /old { rewrite ^ /page last; }`),
@@ -96,7 +98,10 @@ const CASES: Record<
       'try_files to a path of the route': () =>
         server('location / { try_files $uri /app; } location /app { proxy_pass http://up; }'),
       'try_files to a variable': () => server(`${UNTOUCHED} location /a { try_files /x $uri/y; }`),
-      'index on the route': () => server(`location = /a/ { root /srv; index b.php; } ${UNTOUCHED}`),
+      'index on the route': () =>
+        server('location /a/ { root /srv; index b.php; } location = /a/b.php { proxy_pass http://up; }'),
+      'index by a path of its own': () =>
+        server('location /a/ { root /srv; index /b.php; } location = /b.php { proxy_pass http://up; }'),
     },
     clean: {
       'try_files to a name': () =>
@@ -106,7 +111,7 @@ const CASES: Record<
         server(`${UNTOUCHED} location = /p { return 204; } location /f { try_files $uri /p?x; }`),
       'try_files before the raw target': () => server(`${RAW} location /f { try_files $uri /g; }`),
       'index beside the route': () =>
-        server('location /f/ { root /srv; index i.html; } location /a { proxy_pass http://up; }'),
+        server('location /f/ { root /srv; index i.html; } location = /i.html { proxy_pass http://up; }'),
     },
   },
   'query-set': {
@@ -127,6 +132,8 @@ const CASES: Record<
     },
     clean: {
       'the method itself': () => route('proxy_method $request_method;'),
+      'in an inner location, which passes nothing on by itself': () =>
+        server('location /a { proxy_pass http://up; location /a/b { proxy_method GET; return 204; } }'),
       'where nothing is passed on': () =>
         server(`${UNTOUCHED} location /x { proxy_method GET; return 204; }`),
     },
@@ -255,7 +262,7 @@ const CASES: Record<
       'to a page by path': () =>
         server(`error_page 404 /404.html; ${UNTOUCHED} location = /404.html { root /srv; }`),
       'to a page by name': () => route(`error_page 502 @b; } location @b { return 502 '{}';`),
-      elsewhere: () => route('error_page 502 https://status.example/;'),
+      elsewhere: () => route('error_page 502 https://status.example/; error_page 503 https://$host/sorry;'),
       'before anything was sent': () =>
         server('location / { root /srv; error_page 404 = @app; } location @app { proxy_pass http://up; }'),
     },
@@ -264,6 +271,7 @@ const CASES: Record<
     found: { 'POST too': () => route('proxy_cache zone; proxy_cache_methods GET POST;') },
     clean: {
       'GET and HEAD': () => route('proxy_cache zone;'),
+      'GET alone': () => route('proxy_cache zone; proxy_cache_methods GET;'),
       'no cache': () =>
         server(
           'proxy_cache_methods POST; proxy_cache zone; location / { proxy_cache off; proxy_pass http://up; }',
@@ -316,6 +324,11 @@ const each = (side: 'found' | 'clean') =>
 it.each(each('found'))('finds $rule: $what', ({ rule, judge }) => expect(judge()).toEqual([rule]));
 it.each(each('clean'))('finds nothing beside $rule: $what', ({ judge }) => expect(judge()).toEqual([]));
 it('has cases of every rule', () => expect(Object.keys(CASES)).toEqual(Object.keys(RULES)));
+
+it('names a rewrite also where proxy_pass replaces the path', () => {
+  const text = 'location / { rewrite ^/a /b break; proxy_pass http://up/; }';
+  expect(server(text).toSorted()).toEqual(['path-replaced', 'path-rewritten']);
+});
 
 it('takes a file without http, or without servers, for a part of one', () => {
   expect(rulesIn('upstream up { server a; } server { location / { proxy_pass http://up/; } }')).toEqual([

@@ -51,9 +51,7 @@ function toServer(scope: Scope): Server {
   const all = routesOf(scope);
   const leadsToAny = follow(scope, all);
   const senders = [...within(scope)].flatMap((inner) => COPIERS.flatMap((name) => effective(inner, name)));
-  const copies = [...new Set(senders)]
-    .filter(({ args }) => args[0] !== undefined && args[0] !== 'off')
-    .map((by) => ({ by, to: leadsToAny(by.args[0] ?? '') }));
+  const copies = [...new Set(senders)].map((by) => ({ by, to: leadsToAny(by.args[0] ?? '') }));
   const beside = new Set(copies.flatMap(({ to }) => to));
   const routes = all.filter((route) => !beside.has(route));
   return { scope, routes, copies, leadsTo: follow(scope, routes) };
