@@ -69,7 +69,10 @@ test('another role can do nothing at all', async () => {
 
 test('what is looked up by a bare name is not the caller’s', async () => {
   const { verifierOn, request } = await daemonOn(server);
-  await query(server.url, 'CREATE SCHEMA trap AUTHORIZATION ori_daemon');
+  await query(
+    server.url,
+    'CREATE SCHEMA trap AUTHORIZATION ori_daemon; GRANT USAGE ON SCHEMA trap TO PUBLIC',
+  );
   await query(
     daemonUrl,
     `CREATE FUNCTION trap.abs(double precision) RETURNS double precision LANGUAGE sql AS 'SELECT 0::float8'`,
