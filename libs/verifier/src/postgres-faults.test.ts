@@ -131,7 +131,7 @@ test('refuses a spend that no standby acknowledged, also when somebody ends the 
     .poll(() => query(server.url, 'SHOW synchronous_standby_names'))
     .toEqual([{ synchronous_standby_names: 'missing' }]);
   const { verifier, replay } = verifierOn(server.url, { replicas: 1 });
-  const hasty = verifierOn(server.url, { replicas: 1, timeoutMs: 200 });
+  const hasty = verifierOn(server.url, { replicas: 1, timeoutMs: 200, touchSeconds: 60 });
   const waiting = `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
   const [first, second] = [request(), request()];
 
@@ -142,6 +142,8 @@ test('refuses a spend that no standby acknowledged, also when somebody ends the 
 
   await hasty.replay.touch();
   expect(await verdictOf(hasty.verifier, second)).toBe('replay_store_unavailable');
+  await Promise.all([1, 2, 3].map(() => verdictOf(hasty.verifier, request())));
+  expect((await admin.query(waiting)).rowCount).toBe(1);
   await expect
     .poll(
       () =>
