@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Gateway, NGINX, startDaemonGateway } from '../env/gateway.ts';
+import { askByFrames, type Field } from './http2-frames.ts';
+import { type JudgingDaemon, startJudgingDaemon } from './judging-daemon.ts';
+import { type Relay, startRelay } from './relay.ts';
+
+const BODY = '{"prompt":"hello"}';
+const PATH = '/api/invoke';
+const HIDDEN = 'POST /api/hidden HTTP/1.1';
+const GOOD: readonly Field[] = [
+  [':method', 'POST'],
+  [':scheme', 'https'],
+  [':authority', 'localhost'],
+  [':path', PATH],
+  ['content-type', 'application/json'],
+];
+const replaced = (name: string, value: string): readonly Field[] =>
+  GOOD.map(([own, was]) => [own, own === name ? value : was]);
+
+/** What HTTP/2 can say and HTTP/1.1, as which it goes on, cannot. */
+const STRANGE: Record<string, readonly Field[]> = {
+  'a line end in a value': [...GOOD, ['x-filler', `a\r\n\r\n${HIDDEN}\r\n\r\n`]],
+  'a bare LF in a value': [...GOOD, ['x-filler', `a\nx-other: b\n\n${HIDDEN}\n\n`]],
+  'a NUL in a value': [...GOOD, ['x-filler', 'a\u0000b']],
+  'a line end in a name': [...GOOD, [`x\r\n\r\n${HIDDEN}\r\nx`, 'a']],
+  'a colon in a name': [...GOOD, ['x-filler: a\r\nx-other', 'b']],
+  'a space in a name': [...GOOD, ['x filler', 'a']],
+  'a name in capitals': [...GOOD, ['X-Filler', 'a']],
+  'an empty name': [...GOOD, ['', 'a']],
+  'a path with a line end': replaced(':path', `${PATH} HTTP/1.1\r\nHost: x\r\n\r\n${HIDDEN}`),
+  'a path with a space': replaced(':path', `${PATH} HTTP/1.1`),
+  'a path without a slash': replaced(':path', 'api/invoke'),
+  'a path that is a URL': replaced(':path', `https://localhost${PATH}`),
+  'an empty path': replaced(':path', ''),
+  'a path twice': [...GOOD, [':path', '/api/hidden']],
+  'a method with a space': replaced(':method', 'POST /api/hidden HTTP/1.1\r\nHost: x\r\n\r\nPOST'),
+  'a method in lower case': replaced(':method', 'post'),
+  'an authority with a line end': replaced(':authority', `localhost\r\n\r\n${HIDDEN}\r\n\r\n`),
+  'an authority with a path': replaced(':authority', 'localhost/api/hidden'),
+  'Host besides the authority': [...GOOD, ['host', 'eu.api.example']],
+  'a transfer coding': [...GOOD, ['transfer-encoding', 'chunked']],
+  'a connection header': [...GOOD, ['connection', 'close, x-ori-invoke-user']],
+  'a length that is too short': [...GOOD, ['content-length', '3']],
+  'a length that is too long': [...GOOD, ['content-length', '300']],
+  'two lengths': [...GOOD, ['content-length', String(BODY.length)], ['content-length', '3']],
+  'a pseudo-header that nobody knows': [...GOOD, [':protocol', 'websocket']],
+  'a pseudo-header after the others': [...GOOD.slice(0, 3), ...GOOD.slice(4), [':path', PATH]],
+  'no method': GOOD.slice(1),
+};
+
+describe.skipIf(NGINX === undefined)('a request over HTTP/2', () => {
+  let daemon: JudgingDaemon;
+  let relay: Relay;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    daemon = await startJudgingDaemon();
+    relay = await startRelay(daemon.address);
+    gateway = await startDaemonGateway({ daemons: [relay.address] });
+  });
+  afterAll(async () => {
+    await gateway?.[Symbol.asyncDispose]();
+    await relay?.[Symbol.asyncDispose]();
+    await daemon?.[Symbol.asyncDispose]();
+  });
+
+  async function send(fields: readonly Field[]) {
+    const proof = Object.entries(daemon.signer.sign({ path: PATH, body: BODY }));
+    await askByFrames(gateway, [...fields, ...proof], BODY);
+    return { sent: relay.take().join(''), arrivals: daemon.takeArrivals() };
+  }
+
+  it('is accepted when it is as it should be', async () => {
+    expect((await send(GOOD)).arrivals).toMatchObject([{ target: PATH, verdict: 'accepted' }]);
+  });
+
+  it.each(Object.entries(STRANGE))(
+    'makes one request for the daemon, or none, with %s',
+    async (_, fields) => {
+      const { sent, arrivals } = await send(fields);
+      expect(sent.match(/^\S+ \S+ HTTP\/1\.[01]\r?$/gm) ?? []).toEqual(
+        sent === '' ? [] : [`POST ${PATH} HTTP/1.1\r`],
+      );
+      expect(sent).not.toMatch(/^(?:x-other|upgrade):/im);
+      // The gateway's own, where no length was announced.
+      expect(sent.match(/^(?:transfer-encoding|content-length):/gim) ?? []).toHaveLength(sent === '' ? 0 : 1);
+      expect(arrivals.filter(({ target }) => target !== PATH)).toEqual([]);
+      expect(arrivals.length).toBeLessThanOrEqual(1);
+    },
+  );
+});
