@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ROOT } from '../root.ts';
+import { type Manifest, podOf, render } from './render.ts';
+
+const base = render(join(ROOT, 'deploy/kubernetes/base'));
+const monitors = render(join(ROOT, 'deploy/kubernetes/components/prometheus-operator'));
+
+test('each service has a PodMonitor, whose job is the one that the rules know', () => {
+  expect(monitors.map(({ metadata }) => metadata.name)).toEqual(['signer', 'management']);
+  for (const { kind, spec } of monitors) {
+    expect(kind).toBe('PodMonitor');
+    const [[label, value] = []] = Object.entries(spec.selector.matchLabels);
+    expect(spec.jobLabel).toBe(label);
+    const chosen = base.filter((each) => each.spec?.template?.metadata.labels[String(label)] === value);
+    expect(chosen).toHaveLength(1);
+    expect(['signer', 'management']).toContain(value);
+  }
+});
+
+test('it asks the ops port, which the namespace of Prometheus may reach', () => {
+  for (const { metadata, spec } of monitors) {
+    const workload = base.find((each) => podOf(each) && each.metadata.name === metadata.name);
+    const [endpoint] = spec.podMetricsEndpoints;
+    const named = podOf(workload).containers[0].ports.find((port: Manifest) => port.name === endpoint.port);
+    const policy = base.find((each) => each.kind === 'NetworkPolicy' && each.metadata.name === metadata.name);
+    const reachable = policy.spec.ingress.flatMap((rule: Manifest) =>
+      rule.ports.map((port: Manifest) => port.port),
+    );
+    expect(endpoint.path).toBe('/metrics');
+    expect(reachable).toContain(named.containerPort);
+  }
+});
