@@ -7,6 +7,8 @@ export interface Relay extends AsyncDisposable {
   readonly address: string;
   /** The bytes sent towards the service since this was last asked, one string for each connection. */
   take(): string[];
+  /** Resolves once every connection has ended. */
+  quiet(): Promise<void>;
 }
 
 export async function startRelay(address: string): Promise<Relay> {
@@ -31,6 +33,9 @@ export async function startRelay(address: string): Promise<Relay> {
       const taken = [...sent.values()];
       sent.clear();
       return taken;
+    },
+    async quiet() {
+      await Promise.all([...open].map((socket) => once(socket, 'close')));
     },
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close');
