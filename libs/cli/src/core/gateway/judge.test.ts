@@ -342,6 +342,7 @@ it('judges no streams, and no entries of maps', () => {
   const text =
     'stream { server { proxy_pass up/; } } http { map $a $b { rewrite x; server y; } server { location / { proxy_pass http://up; } } }';
   expect(rulesIn(text)).toEqual([]);
+  expect(server(`types { rewrite ^/a/(.*)$ /$1; } ${UNTOUCHED}`)).toEqual([]);
 });
 
 it('names a directive once, however many routes inherit it', () => {
@@ -359,6 +360,9 @@ it('sets aside what a comment allows, and only that', () => {
   );
   expect(findings.map(({ rule }) => rule)).toEqual(['method-set']);
   expect(allowed.map(({ rule }) => rule)).toEqual(['retried']);
+  const other =
+    '# ori-doctor: allow path-unknown, for another reason\nproxy_method GET; proxy_pass http://up;';
+  expect(rulesIn(`location / { ${other} }`)).toEqual(['method-set']);
 });
 
 it('counts the places that pass requests on', () => {

@@ -112,7 +112,7 @@ it('takes allowances from the line above and from the line itself, with a reason
       '# ori-doctor: allow retried',
       'c;',
       'd {   # ori-doctor: allow sent-twice, twice is fine',
-      '  x; # ori-doctor: allow retried, lost with the block',
+      '  # ori-doctor: allow retried, lost with the block',
       '}',
       'e;',
     ].join('\n'),
