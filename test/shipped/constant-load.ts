@@ -4,7 +4,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 export interface Load<T> {
   /** Stops sending, and resolves with the outcomes once each request has one. */
   end(): Promise<PromiseSettledResult<T>[]>;
-  readonly sent: number;
 }
 
 /** Sends at a constant rate, whatever becomes of the requests before: nothing waits for an answer. */
@@ -22,9 +21,6 @@ export function startLoad<T>(perSecond: number, ask: () => Promise<T>): Load<T> 
   };
   const sending = send();
   return {
-    get sent() {
-      return outcomes.length;
-    },
     async end() {
       ended = true;
       await sending;

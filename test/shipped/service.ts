@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../..');
 
 /** A service of ours as a deployment starts it: by its entry point, as a process, with its environment and files alone. */
 export interface Service extends AsyncDisposable {
-  /** `127.0.0.1:<port>` of the API, and of the ops port. */
+  /** `<host>:<port>` of the API, and of the ops port. */
   readonly address: string;
   readonly opsAddress: string;
   readonly pid: number | undefined;
@@ -33,9 +33,12 @@ export interface ServiceOptions {
 export async function createService({ name, address, environment }: ServiceOptions): Promise<Service> {
   const prefix = name.toUpperCase();
   const room = await openRoom(`ori-shipped-${name}`);
+  const [host = '', port = ''] = address.split(':');
   const opsPort = await freePort();
   const own: Record<string, string> = {
-    [`${prefix}_PORT`]: address.replace(/.*:/, ''),
+    [`${prefix}_HOST`]: host,
+    [`${prefix}_PORT`]: port,
+    [`${prefix}_OPS_HOST`]: host,
     [`${prefix}_OPS_PORT`]: String(opsPort),
   };
   for (const [word, value] of Object.entries(environment)) {
@@ -54,7 +57,7 @@ export async function createService({ name, address, environment }: ServiceOptio
     environment: own,
     hear: (line) => void output.push(line),
   });
-  const opsAddress = `127.0.0.1:${opsPort}`;
+  const opsAddress = `${host}:${opsPort}`;
   return {
     ...{ address, opsAddress, output, folder: room.directory },
     get pid() {
@@ -62,7 +65,13 @@ export async function createService({ name, address, environment }: ServiceOptio
     },
     async start() {
       await server.start();
-      while ((await fetch(`http://${opsAddress}/readyz`)).status !== 200) await pause(20);
+      // The connection that fetch kept may be one to the process before.
+      const ready = () =>
+        fetch(`http://${opsAddress}/readyz`).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      while (!(await ready())) await pause(20);
     },
     stop: () => server.end('SIGTERM'),
     [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),

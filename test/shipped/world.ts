@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openPostgres, type Database as Store } from '@ori/store';
@@ -94,8 +94,14 @@ export async function startShippedWorld(
   };
 }
 
+/**
+ * Where Linux gives every process the whole of 127.0.0.0/8, each service has an address to itself: while it is restarted
+ * nobody else can be given its port, and be sent its requests.
+ */
 async function address(): Promise<string> {
-  return `127.0.0.1:${await freePort()}`;
+  const own = () => randomInt(1, 255);
+  const host = process.platform === 'linux' ? `127.${own()}.${own()}.${own()}` : '127.0.0.1';
+  return `${host}:${await freePort()}`;
 }
 
 /** What management serves: an icon, a provider credential, and the key that may see it. */
