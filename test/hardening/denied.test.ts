@@ -103,15 +103,15 @@ test('code inside the signer is denied what the signer does not do, and the sign
     });
     return answer.status;
   };
-  expect(await sign()).toBe(200);
+  await expect.poll(sign, { timeout: 20_000 }).toBe(200);
 
   const audit = env['SIGNER_AUDIT_FILE'] ?? '';
   const linesOf = async (path: string) =>
     (await readFile(path, 'utf8').catch(() => 'missing')).split('\n').slice(0, -1).length;
   await rename(audit, `${audit}.1`);
   signer.kill('SIGHUP');
-  await expect.poll(() => readFile(audit, 'utf8').catch(() => 'missing')).toBe('');
-  expect(await sign()).toBe(200);
+  await expect.poll(() => readFile(audit, 'utf8').catch(() => 'missing'), { timeout: 20_000 }).toBe('');
+  await expect.poll(sign, { timeout: 20_000 }).toBe(200);
   expect([await linesOf(`${audit}.1`), await linesOf(audit)]).toEqual([1, 1]);
 });
 

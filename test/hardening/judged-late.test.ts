@@ -10,6 +10,9 @@ import { createDatabase } from '../env/postgres.ts';
 import { startRedis } from '../env/redis.ts';
 import { SIGN_BODY, startWorld } from '../env/world.ts';
 
+/** A busy machine takes its time. */
+const PATIENT = { timeout: 20_000 };
+
 /** What is not there when the signer starts: an address that is nobody's until `appear` is called. */
 async function absent(url: string) {
   const port = await freePort();
@@ -63,7 +66,9 @@ async function startBeside(world: Awaited<ReturnType<typeof startWorld>>, differ
   return { readyz, sign, [Symbol.asyncDispose]: () => signer.stop() };
 }
 
-test('a login that may do too much, on a database that comes after the start, lets nobody through', async () => {
+test('a login that may do too much, on a database that comes after the start, lets nobody through', {
+  timeout: 60_000,
+}, async () => {
   await using world = await startWorld();
   const name = new URL(world.environment['SIGNER_DATABASE_URL'] ?? '').pathname;
   await using database = await createDatabase();
@@ -73,12 +78,16 @@ test('a login that may do too much, on a database that comes after the start, le
   await using signer = await startBeside(world, { SIGNER_DATABASE_URL: late.url });
   expect(await signer.readyz()).toMatchObject({ status: 503, postgresql: 'failing: unreachable' });
   await late.appear();
-  await expect.poll(signer.readyz).toMatchObject({ status: 503, postgresql: 'failing: overprivileged' });
+  await expect
+    .poll(signer.readyz, PATIENT)
+    .toMatchObject({ status: 503, postgresql: 'failing: overprivileged' });
   expect(await signer.sign()).toBe(500);
-  expect(await world.sign()).toMatchObject({ status: 200 });
+  await expect.poll(() => world.sign(), PATIENT).toMatchObject({ status: 200 });
 });
 
-test('a Redis that evicts, and comes after the start, is signed with only once it does not', async () => {
+test('a Redis that evicts, and comes after the start, is signed with only once it does not', {
+  timeout: 60_000,
+}, async () => {
   await using redis = await startRedis();
   await using admin = {
     client: new Redis(redis.url),
@@ -90,11 +99,11 @@ test('a Redis that evicts, and comes after the start, is signed with only once i
   await using signer = await startBeside(world, { SIGNER_REDIS_URL: late.url });
   expect(await signer.readyz()).toMatchObject({ status: 503, redis: expect.stringMatching(/^failing: /) });
   await late.appear();
-  await expect.poll(signer.readyz).toMatchObject({ status: 503, redis: 'failing: redis_evicts' });
+  await expect.poll(signer.readyz, PATIENT).toMatchObject({ status: 503, redis: 'failing: redis_evicts' });
   expect(await signer.sign()).toBe(500);
   expect(await admin.client.dbsize()).toBe(0);
   await admin.client.config('SET', 'maxmemory-policy', 'noeviction');
   await admin.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-  await expect.poll(signer.readyz).toMatchObject({ status: 200 });
-  expect(await signer.sign()).toBe(200);
+  await expect.poll(signer.readyz, PATIENT).toMatchObject({ status: 200 });
+  await expect.poll(signer.sign, PATIENT).toBe(200);
 });

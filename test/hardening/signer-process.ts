@@ -24,7 +24,7 @@ export async function run(
   const path = join(ROOT, 'services', file[entry]);
   const outcome = await promisify(execFile)(process.execPath, [path, ...args], {
     env,
-    timeout: 20_000,
+    timeout: 60_000,
   }).catch((error: { code: number; stdout: string; stderr: string }) => error);
   return { code: 'code' in outcome ? outcome.code : 0, stdout: outcome.stdout, stderr: outcome.stderr };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openPostgres } from '@ori/store';
 import { migrate } from '@ori/store/migrate';
 import { Redis } from 'ioredis';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { createDatabase } from '../env/postgres.ts';
 import { startRedis } from '../env/redis.ts';
 import { openRoom } from '../env/room.ts';
@@ -19,6 +19,10 @@ const database = stack.use(await createDatabase());
 const owner = openPostgres({ url: database.url, poolMax: 1 });
 await migrate(owner);
 await owner.close();
+
+/** A busy machine takes its time. */
+const PATIENT = { timeout: 20_000 };
+vi.setConfig({ testTimeout: 90_000 });
 
 const kek = world.environment['SIGNER_KEK_FILE'] ?? '';
 const signer = { ...world.environment, SIGNER_PORT: '0', SIGNER_OPS_PORT: '0' };
@@ -114,12 +118,12 @@ test('a Redis that begins to evict while the signer runs ends the signing until 
   const gauge = async () =>
     /^signer_nonce_store_unsafe(?:\{.*\})? (\d)$/m.exec((await world.page('/metrics')).text)?.[1];
   expect(await gauge()).toBe('0');
-  expect((await world.sign()).status).toBe(200);
+  await expect.poll(async () => (await world.sign()).status, PATIENT).toBe(200);
   const before = await world.audit();
   await admin.config('SET', 'maxmemory-policy', 'volatile-lru');
   await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   await expect
-    .poll(async () => (await world.page('/readyz')).text)
+    .poll(async () => (await world.page('/readyz')).text, PATIENT)
     .toContain('"redis":"failing: redis_evicts"');
   expect((await world.page('/readyz')).status).toBe(503);
   expect(await gauge()).toBe('1');
@@ -134,6 +138,6 @@ test('a Redis that begins to evict while the signer runs ends the signing until 
   await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   await world.ready();
   expect(await gauge()).toBe('0');
-  expect((await world.sign()).status).toBe(200);
+  await expect.poll(async () => (await world.sign()).status, PATIENT).toBe(200);
   admin.disconnect();
 });

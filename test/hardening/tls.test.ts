@@ -68,7 +68,9 @@ test('the hardened signer signs over TLS to Redis and PostgreSQL, with authoriti
     SIGNER_REDIS_URL: redisUrl.href,
     SIGNER_REQUIRE_HARDENED: 'true',
   });
-  await expect.poll(async () => (await fetch(`${signer.opsUrl}/readyz`)).text()).toContain('"ready"');
+  await expect
+    .poll(async () => (await fetch(`${signer.opsUrl}/readyz`)).text(), { timeout: 20_000 })
+    .toContain('"ready"');
   const answer = await fetch(`${signer.url}${world.signPath}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${world.issuer.opaqueToken()}`, 'content-type': 'application/json' },
