@@ -31,6 +31,8 @@ export interface SentinelPair extends AsyncDisposable {
   failedOver(former: RedisServer): Promise<void>;
   /** Until one is a primary that the other follows, and no sentinel has doubts. */
   whole(): Promise<void>;
+  /** Starts a server that was killed and has it follow the primary, without waiting for the sentinels to do so. */
+  rejoin(former: RedisServer): Promise<void>;
   /** FLUSHALL on the primary. */
   flush(): Promise<void>;
 }
@@ -92,6 +94,13 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
             (await admin?.info('replication')) ?? '',
           );
         }, 'the replica does not follow'),
+      async rejoin(former) {
+        await former.start();
+        await admins[servers.indexOf(former as (typeof servers)[number])]?.replicaof(
+          '127.0.0.1',
+          await primaryPort(),
+        );
+      },
       async flush() {
         const port = await primaryPort();
         await admins[servers.findIndex((server) => server.port === port)]?.flushall();

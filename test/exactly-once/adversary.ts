@@ -20,7 +20,7 @@ export interface Adversary {
   unanswered(proof: Proof): void;
   /** What to present next: mostly copies that are likely to slip through just now. */
   next(nowSeconds: number): Presenting | undefined;
-  /** A fault begins or ends: everything recent once more, the lost ones first. */
+  /** A fault begins or ends: everything recent once more, the lost ones first, then the newest. */
   worstMoment(): void;
 }
 
@@ -61,7 +61,7 @@ export function createAdversary(random: Random, maxAgeSeconds: number): Adversar
         : { proof, form: 'whole', kind: 'replay' };
     },
     worstMoment() {
-      urgent = [...pool.last(AT_WORST), ...lost.last(100)];
+      urgent = [...pool.last(AT_WORST).reverse(), ...lost.last(100)];
     },
   };
   return adversary;

@@ -1,6 +1,7 @@
 import { type RunArguments, readArguments, USAGE } from './arguments.ts';
+import type { Violation } from './checker.ts';
 import { SETTINGS } from './repertoire.ts';
-import { renderReport, renderVerdict } from './report.ts';
+import { renderReport, renderVerdict, renderViolation, SHOWN_MAX } from './report.ts';
 import { type Done, type Result, type RunOptions, runSchedules } from './run.ts';
 import { VARIANTS } from './variant-table.ts';
 import { breakLibrary, LIBRARY } from './variants.ts';
@@ -85,12 +86,14 @@ async function runVariant(
 /** A line per schedule. */
 function showProgress(): (done: Done) => void {
   let done = 0;
+  const shown = new Set<Violation>();
   return ({ lane, schedule, recoveryMs, total, violations }) => {
     done += 1;
     const what = `${lane} ${schedule.number} ${schedule.fault}`;
-    const found = violations.length === 0 ? '' : `, VIOLATIONS: ${violations.length}`;
-    console.log(
-      `${done}: ${what}: well again after ${Math.round(recoveryMs)} ms, ${total.spends} spends${found}`,
-    );
+    console.log(`${done}: ${what}: well again after ${Math.round(recoveryMs)} ms, ${total.spends} spends`);
+    for (const violation of violations.slice(0, SHOWN_MAX)) {
+      if (!shown.has(violation)) console.log(renderViolation(violation));
+      shown.add(violation);
+    }
   };
 }

@@ -2,20 +2,22 @@ import { renderTable } from '../env/text-table.ts';
 import type { Totals, Violation } from './checker.ts';
 import type { Result } from './run.ts';
 
-const SHOWN_MAX = 20;
+/** So many violations are told one by one. */
+export const SHOWN_MAX = 20;
 
 /** How often each fault was staged and how long the slowest recovery took, then the sums, then what must not be. */
 export function renderReport(store: string, { outcomes, totals, violations }: Result): string {
   const faults = [...new Set(outcomes.map(({ schedule }) => schedule.fault))].sort();
   const rows = faults.map((fault) => {
     const those = outcomes.filter(({ schedule }) => schedule.fault === fault);
-    const worst = Math.max(...those.map(({ recoveryMs }) => recoveryMs));
-    return [fault, String(those.length), `${(worst / 1000).toFixed(1)} s`];
+    const [slowest] = [...those].sort((less, more) => more.recoveryMs - less.recoveryMs);
+    const { recoveryMs = 0, waitedMs = 0 } = slowest ?? {};
+    return [fault, String(those.length), seconds(recoveryMs), seconds(waitedMs)];
   });
   const sum = sumOf(totals);
   const twice = violations.filter(({ what }) => what === 'accepted twice').length;
   const lines = [
-    renderTable([[`${store}: fault`, 'schedules', 'slowest recovery'], ...rows]),
+    renderTable([[`${store}: fault`, 'schedules', 'slowest recovery', 'of that, no processor'], ...rows]),
     '',
     `${outcomes.length} schedules, ${count(sum.spends)} spends, ${count(sum.accepted)} proofs accepted, ${twice} of them twice`,
     `${count(sum.inFlight)} spends were under way when a fault began`,
@@ -36,7 +38,7 @@ export function renderVerdict(seed: string, results: ReadonlyMap<string, Result>
   return `${what}: ${schedules} schedules, ${count(spends)} spends, ${[...results.keys()].join(', ')}; seed ${seed}`;
 }
 
-function renderViolation({ what, schedule, detail }: Violation): string {
+export function renderViolation({ what, schedule, detail }: Violation): string {
   return `! schedule ${schedule}: ${what}: ${detail}`;
 }
 
@@ -64,6 +66,10 @@ function said(codes: Readonly<Record<string, number>>): string {
   const total = entries.reduce((sum, [, times]) => sum + times, 0);
   if (total === 0) return '0';
   return `${count(total)} (${entries.map(([code, times]) => `${code} ${times}`).join(', ')})`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
 }
 
 function count(number: number): string {

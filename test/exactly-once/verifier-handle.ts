@@ -10,7 +10,7 @@ const PROGRAM = fileURLToPath(new URL('verifier-process.ts', import.meta.url));
 /** A verifier process as the one who runs the schedules sees it. */
 export interface VerifierHandle {
   readonly tag: string;
-  readonly isAlive: boolean;
+  readonly pid: number | undefined;
   tell(order: Order): void;
   /** SIGKILL, in the middle of whatever it does. */
   kill(): Promise<void>;
@@ -30,12 +30,9 @@ export async function startVerifier(
   child.on('error', () => {});
   const history = followHistory(task.history);
   const gone = once(child, 'exit');
-  const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
   const handle: VerifierHandle = {
     tag: task.tag,
-    get isAlive() {
-      return isAlive();
-    },
+    pid: child.pid,
     tell: (order) => void (child.connected && child.send(order, () => {})),
     async kill() {
       child.kill('SIGKILL');

@@ -21,6 +21,7 @@ export interface RedisConnectionOptions {
 /** Short and bounded, so that a Redis that comes back is used again within a second. */
 const backoffMs = (attempt: number) => Math.min(attempt * 50, 250);
 const CONNECT_TIMEOUT_MS = 500;
+const SLOTS_REFRESH_MS = 500;
 const DISCONNECT_TIMEOUT_MS = 100;
 
 /**
@@ -75,6 +76,8 @@ function openCluster(
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+    // A node that is gone tells nobody who serves its slots now, and a failed command does not make the client ask.
+    slotsRefreshInterval: SLOTS_REFRESH_MS,
     // A name that a certificate was issued for must reach the TLS layer unresolved.
     ...(address.tls ? { dnsLookup: keepName } : {}),
   };

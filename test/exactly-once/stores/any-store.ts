@@ -1,6 +1,7 @@
 import type { Fault, Stage } from '../stage.ts';
 
-const STEP_MS = 300_000;
+/** Clocks step by this much. */
+export const STEP_MS = 300_000;
 /** Until every process has heard what it was told. */
 const HEARD_MS = 700;
 

@@ -1,5 +1,5 @@
 import type { Fault, World } from '../stage.ts';
-import { OWN_CLOCK_FAULTS, VERIFIER_FAULTS } from './any-store.ts';
+import { OWN_CLOCK_FAULTS, STEP_MS, VERIFIER_FAULTS } from './any-store.ts';
 
 const STORE = { kind: 'memory', entriesMax: 2_000_000 } as const;
 const CAP = 100;
@@ -9,9 +9,9 @@ const LONG_MS = 700_000;
 /** One process that remembers in its own memory; whatever befalls it befalls the store. */
 export async function memoryWorld(): Promise<World> {
   const faults: Record<string, Fault> = {
-    /** The clock is behind when the process starts and is set right soon after: to it, its former life was in the future. */
+    /** The clock is behind when the process starts and is set right later: to it, its former life was in the future. */
     async 'killed, started with the clock behind'({ restart, clock, pause, random, worst }) {
-      await restart(0, { clockErrorMs: -random.between(5000, 60_000) });
+      await restart(0, { clockErrorMs: -STEP_MS });
       worst();
       await pause(random.between(200, 2500));
       clock(0, 0);

@@ -1,0 +1,18 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/**
+ * How long the threads of a process were ready to run and had no processor, in milliseconds since it began: the most that any one
+ * of them waited. 0 where the system does not tell (Linux does).
+ */
+export function processorWaitMs(pid: number | undefined): number {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    return Math.max(...threads.map((thread) => waitOf(`/proc/${pid}/task/${thread}/schedstat`))) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+function waitOf(path: string): number {
+  return Number(readFileSync(path, 'utf8').split(' ')[1]);
+}

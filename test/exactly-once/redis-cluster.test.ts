@@ -1,0 +1,59 @@
+import { issuedKey, spentKey } from '@ori/verifier/redis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ClusterNode, type RedisCluster, startRedisCluster } from '../env/redis-cluster.ts';
+import { openParties } from './redis-topologies.ts';
+
+const PATIENT = { timeout: 40_000, interval: 50 };
+const REFUSED_FOR_GOOD = /^(?:nonce_replayed|proof_before_fence)$/;
+
+let cluster: RedisCluster;
+beforeAll(async () => {
+  cluster = await startRedisCluster({ replicas: 1 });
+}, 90_000);
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+async function replicaOf({ admin }: ClusterNode): Promise<ClusterNode> {
+  const port = Number(/slave0:ip=[^,]*,port=(\d+)/.exec(await admin.info('replication'))?.[1]);
+  const node = cluster.nodes.find(({ server }) => server.port === port);
+  if (!node) throw new Error('no replica');
+  return node;
+}
+
+test('on a Cluster of 3 with replicas a spend is on a replica before it counts', async () => {
+  const { request, present, presentFresh, internId } = openParties(cluster.url, 1);
+  await expect.poll(presentFresh, PATIENT).toBe('accepted');
+  const owner = await cluster.ownerOf(spentKey(internId));
+  const replica = await replicaOf(owner);
+  const signed = request();
+  expect(await present(signed)).toBe('accepted');
+  const spent = await owner.admin.zcount(spentKey(internId), 0, '+inf');
+  await replica.admin.readonly();
+  expect(await replica.admin.zcount(spentKey(internId), 0, '+inf')).toBe(spent);
+  expect(await present(signed)).toBe('nonce_replayed');
+}, 90_000);
+
+test('when a node of the Cluster is lost no proof is good twice, and daemon and signer go on', async () => {
+  const { request, present, presentFresh, nonces, turns, internId } = openParties(cluster.url, 1);
+  await expect.poll(presentFresh, PATIENT).toBe('accepted');
+  const signed = request();
+  expect(await present(signed)).toBe('accepted');
+  const reservation = { internId, nonce: nonces.draw(), signingInput: Buffer.from('input') };
+  expect(await nonces.reserve(reservation)).toBe(true);
+
+  const key = spentKey(internId);
+  const lost = await cluster.ownerOf(key);
+  expect(lost).toBe(await cluster.ownerOf(issuedKey(internId, reservation.nonce)));
+  await lost.server.kill();
+  const reserveOne = () =>
+    nonces.reserve({ ...reservation, nonce: nonces.draw() }).catch(() => 'unavailable');
+  await expect.poll(reserveOne, PATIENT).toBe(true);
+  const takeOne = () =>
+    turns.take({ userId: 'u', organizationId: 'o' }).then(({ allowed }) => allowed, String);
+  await expect.poll(takeOne, PATIENT).toBe(true);
+  expect(await present(signed)).not.toBe('accepted');
+
+  await lost.server.start();
+  await cluster.whole();
+  await expect.poll(presentFresh, PATIENT).toBe('accepted');
+  expect(await present(signed)).toMatch(REFUSED_FOR_GOOD);
+}, 120_000);

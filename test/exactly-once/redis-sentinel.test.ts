@@ -1,0 +1,54 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { type SentinelPair, startSentinelPair } from '../env/redis-sentinel.ts';
+import { openParties } from './redis-topologies.ts';
+
+const PATIENT = { timeout: 40_000, interval: 50 };
+const REFUSED_FOR_GOOD = /^(?:nonce_replayed|proof_before_fence)$/;
+
+async function startPair(): Promise<SentinelPair> {
+  const pair = await startSentinelPair();
+  onTestFinished(() => pair[Symbol.asyncDispose]());
+  return pair;
+}
+
+test('through a Sentinel failover no proof is good twice, and daemon and signer go on at the new primary', async () => {
+  const pair = await startPair();
+  const { request, present, presentFresh, nonces, turns, internId } = openParties(pair.url, 1);
+  await expect.poll(presentFresh, PATIENT).toBe('accepted');
+  const signed = request();
+  expect(await present(signed)).toBe('accepted');
+  const reservation = { internId, nonce: nonces.draw(), signingInput: Buffer.from('input') };
+  expect(await nonces.reserve(reservation)).toBe(true);
+  expect(await nonces.reserve(reservation)).toBe(false);
+  expect(await turns.take({ userId: 'u', organizationId: 'o' })).toMatchObject({ allowed: true });
+
+  const former = await pair.primary();
+  await former.kill();
+  await pair.failedOver(former);
+  const reserveOne = () =>
+    nonces.reserve({ ...reservation, nonce: nonces.draw() }).catch(() => 'unavailable');
+  await expect.poll(reserveOne, PATIENT).toBe(true);
+  const takeOne = () =>
+    turns.take({ userId: 'u', organizationId: 'o' }).then(({ allowed }) => allowed, String);
+  await expect.poll(takeOne, PATIENT).toBe(true);
+  // The new primary has no replica yet: nothing is accepted, old or new.
+  expect(await presentFresh()).toMatch(/^replay_store_/);
+
+  await pair.rejoin(former);
+  await expect.poll(presentFresh, PATIENT).toBe('accepted');
+  expect(await present(signed)).toMatch(REFUSED_FOR_GOOD);
+}, 90_000);
+
+test('a spend that the only replica of a Sentinel pair has not acknowledged is refused, and stays spent', async () => {
+  const pair = await startPair();
+  const { request, present, presentFresh } = openParties(pair.url, 1);
+  await expect.poll(presentFresh, PATIENT).toBe('accepted');
+  const primary = await pair.primary();
+  const replica = pair.servers.find((server) => server !== primary);
+  const signed = request();
+  await replica?.freeze();
+  expect(await present(signed)).toMatch(/^replay_store_/);
+  await replica?.thaw();
+  await expect.poll(presentFresh, PATIENT).toBe('accepted');
+  expect(await present(signed)).toMatch(REFUSED_FOR_GOOD);
+}, 90_000);

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { connectRedis, type RedisClient } from '@ori/service-kit/redis';
+import { Secret } from '@ori/service-kit/secret';
+import { createTurnLimiter, type TurnLimiter } from '@ori/service-kit/turns';
+import { onTestFinished } from 'vitest';
+import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
+import { redisReplayStore } from '../../libs/verifier/src/redis-replay-store.ts';
+import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
+import { createTestSigner } from '../../libs/verifier/src/testing.ts';
+import { createVerifier } from '../../libs/verifier/src/verifier.ts';
+import { type Nonces, redisNonces } from '../../services/signer/src/adapters/nonces.ts';
+
+/** A busy machine is no fault of the store's. */
+const PATIENT_MS = 2000;
+
+/** What a daemon and a signer do with one Redis, each through a client of its own. */
+export interface Parties {
+  readonly internId: string;
+  readonly nonces: Nonces;
+  readonly turns: TurnLimiter;
+  readonly client: RedisClient;
+  request(): SignedRequest;
+  /** `accepted`, or the code of the refusal. */
+  present(request: SignedRequest): Promise<string>;
+  /** A fresh proof: what it was told. */
+  presentFresh(): Promise<string>;
+}
+
+/** A daemon whose store waits for half of `replicas`, and a signer's adapters, on the Redis at this address. */
+export function openParties(url: string, replicas: number): Parties {
+  const open = (): RedisClient => {
+    const options = { purpose: 'test', commandTimeoutMs: PATIENT_MS, socketTimeoutMs: PATIENT_MS };
+    const client = connectRedis(new Secret(url), options);
+    client.on('error', () => {});
+    onTestFinished(() => client.disconnect());
+    return client;
+  };
+  const internId = `int_${randomBytes(8).toString('hex')}`;
+  const signer = createTestSigner({ internId });
+  const replay = redisReplayStore(open(), {
+    mode: 'spend',
+    replicas,
+    timeoutMs: PATIENT_MS,
+    touchSeconds: 0.5,
+  });
+  onTestFinished(() => replay.close());
+  const verifier = createVerifier({
+    internId,
+    keys: createLocalKeySet(signer.jwks),
+    replay,
+    clockToleranceSeconds: 1,
+  });
+  const client = open();
+  const limits = { turnsPerUser: 1000, turnsPerOrganization: 1000, windowSeconds: 600 };
+  const present: Parties['present'] = (request) =>
+    verifier.verify(request).then(
+      () => 'accepted',
+      (error: { code?: string }) => error.code ?? String(error),
+    );
+  const request = () => signer.request({ path: '/api/invoke', body: '{}' });
+  return {
+    internId,
+    nonces: redisNonces(client, 65),
+    turns: createTurnLimiter({ redis: client, ...limits }),
+    client,
+    request,
+    present,
+    presentFresh: () => present(request()),
+  };
+}
