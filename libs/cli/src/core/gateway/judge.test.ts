@@ -362,7 +362,7 @@ it('sets aside what a comment allows, and only that', () => {
   expect(allowed.map(({ rule }) => rule)).toEqual(['retried']);
   const other =
     '# ori-doctor: allow path-unknown, for another reason\nproxy_method GET; proxy_pass http://up;';
-  expect(rulesIn(`location / { ${other} }`)).toEqual(['method-set']);
+  expect(rulesIn(`location / {\n${other} }`)).toEqual(['method-set']);
 });
 
 it('counts the places that pass requests on', () => {
