@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { SETTINGS, type StoreName } from './repertoire.ts';
-import { VARIANTS } from './variant-table.ts';
+import { VARIANTS } from './variants.ts';
 
 /** What a run was asked for. */
 export interface RunArguments {

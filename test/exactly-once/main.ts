@@ -3,8 +3,7 @@ import type { Violation } from './checker.ts';
 import { SETTINGS } from './repertoire.ts';
 import { renderReport, renderVerdict, renderViolation, SHOWN_MAX } from './report.ts';
 import { type Done, type Result, type RunOptions, runSchedules } from './run.ts';
-import { VARIANTS } from './variant-table.ts';
-import { breakLibrary, LIBRARY } from './variants.ts';
+import { breakLibrary, LIBRARY, VARIANTS } from './variants.ts';
 
 // `npm run faults`: the real stores under faults, with every proof replayed. The last line and the exit status give the verdict.
 const PARTIES = { callers: 4, adversaries: 4 } as const;

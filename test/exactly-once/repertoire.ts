@@ -8,11 +8,18 @@ import { redisSingle } from './stores/redis-single.ts';
 import { redisTrio } from './stores/redis-trio.ts';
 import { sentinelWorld } from './stores/sentinel.ts';
 
+/** What a world may need to know of its verifiers. */
+export interface Place {
+  readonly internId: string;
+  /** Folder of the verifier library's sources. */
+  readonly library: string;
+}
+
 /** A kind of world that lanes are made of, for one of the stores that a run can be asked for. */
 export interface Setting {
   readonly name: string;
   readonly verifiers: number;
-  readonly open: (internId: string) => Promise<World>;
+  readonly open: (place: Place) => Promise<World>;
 }
 
 export const SETTINGS = {

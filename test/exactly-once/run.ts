@@ -49,7 +49,10 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-faults-'));
   const outcomes: Outcome[] = [];
   const worlds = await Promise.all(
-    options.settings.map(async (setting) => ({ setting, world: await setting.open(internIdOf(setting)) })),
+    options.settings.map(async (setting) => ({
+      setting,
+      world: await setting.open({ internId: internIdOf(setting), library: options.library }),
+    })),
   );
   const repertoire = Object.fromEntries(
     worlds.map(({ setting, world }) => [

@@ -2,7 +2,26 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { VARIANTS } from './variant-table.ts';
+import type { StoreName } from './repertoire.ts';
+import { MEMORY_VARIANTS } from './variants/memory.ts';
+import { POSTGRES_VARIANTS } from './variants/postgres.ts';
+import { REDIS_VARIANTS } from './variants/redis.ts';
+
+/** A guard, and the library without it. */
+export interface Variant {
+  readonly guard: string;
+  readonly store: StoreName;
+  /** The faults that are staged, where the others say nothing about this guard. */
+  readonly faults?: readonly string[];
+  readonly breaks: readonly { readonly file: string; readonly guard: string; readonly without: string }[];
+}
+
+/** The harness must find every one of them. */
+export const VARIANTS: Readonly<Record<string, Variant>> = {
+  ...REDIS_VARIANTS,
+  ...MEMORY_VARIANTS,
+  ...POSTGRES_VARIANTS,
+};
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 

@@ -1,5 +1,6 @@
 import { spentKey } from '../../../libs/verifier/src/redis-keys.ts';
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../../env/redis-cluster.ts';
+import type { Place } from '../repertoire.ts';
 import type { Fault, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
 import { TIMEOUT_MS } from './redis-single.ts';
@@ -7,7 +8,7 @@ import { TIMEOUT_MS } from './redis-single.ts';
 const ELECTION_MS_MAX = 20_000;
 
 /** Three primaries with a replica each; the intern's key is on one of them. */
-export async function clusterWorld(internId: string): Promise<World> {
+export async function clusterWorld({ internId }: Place): Promise<World> {
   const cluster = await startRedisCluster({ replicas: 1 });
   return {
     store: { kind: 'redis', url: cluster.url, replicas: 1, timeoutMs: TIMEOUT_MS },

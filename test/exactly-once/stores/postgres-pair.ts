@@ -1,17 +1,17 @@
-import { POSTGRES_REPLAY_SQL } from '../../../libs/verifier/src/postgres-schema.ts';
 import type { OwnPostgresServer } from '../../env/postgres-server.ts';
+import type { Place } from '../repertoire.ts';
 import type { Fault, Stage, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
 import { postgresServerFaults } from './postgres-server-faults.ts';
-import { ask, POSTGRES_TIMEOUT_MS, startLedger } from './postgres-single.ts';
+import { ask, POSTGRES_TIMEOUT_MS, schemaOf, startLedger } from './postgres-single.ts';
 
 const WAITS = { settings: ['synchronous_standby_names=*'] };
 const SYNC = "SELECT count(*)::int AS n FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')";
 const PATIENCE_MS = 30_000;
 
 /** A primary whose commits wait for its standby, and an operator who promotes by hand. */
-export async function postgresPair(): Promise<World> {
-  const pair = await openPair();
+export async function postgresPair({ library }: Place): Promise<World> {
+  const pair = await openPair(await schemaOf(library));
   const { whole, moveAll } = pair;
 
   const faults: Record<string, Fault> = {
@@ -77,12 +77,12 @@ export async function postgresPair(): Promise<World> {
   };
 }
 
-async function openPair() {
+async function openPair(schema: string) {
   const follower = async (of: OwnPostgresServer): Promise<OwnPostgresServer> =>
     startLedger({ ...WAITS, copyOf: of, standbyOf: of });
   let primary = await startLedger(WAITS);
   // Nobody is there yet to wait for.
-  await ask(primary.url, `SET synchronous_commit = local; ${POSTGRES_REPLAY_SQL}`);
+  await ask(primary.url, `SET synchronous_commit = local; ${schema}`);
   await primary.stop();
   let standby = await follower(primary);
   await primary.start();

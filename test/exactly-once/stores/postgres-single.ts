@@ -1,5 +1,5 @@
+import { pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { POSTGRES_REPLAY_SQL } from '../../../libs/verifier/src/postgres-schema.ts';
 import { findPostgres } from '../../env/postgres-binaries.ts';
 import {
   copyFolder,
@@ -8,6 +8,7 @@ import {
   type OwnPostgresServer,
   startPostgresProcesses,
 } from '../../env/postgres-server.ts';
+import type { Place } from '../repertoire.ts';
 import type { Fault, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
 import { postgresServerFaults } from './postgres-server-faults.ts';
@@ -20,6 +21,11 @@ export async function startLedger(options: OwnPostgresOptions = {}): Promise<Own
   if (binaries === undefined) throw new Error(NO_POSTGRES);
   const settings = ['fsync=on', 'full_page_writes=on', ...(options.settings ?? [])];
   return startPostgresProcesses(binaries, { ...options, settings });
+}
+
+/** What is to be installed for the stores of this library. */
+export async function schemaOf(library: string): Promise<string> {
+  return (await import(pathToFileURL(`${library}/postgres-schema.ts`).href)).POSTGRES_REPLAY_SQL;
 }
 
 /** Asks on a connection of its own; waits until there is a server that answers. */
@@ -40,10 +46,10 @@ export async function ask(url: string, text: string): Promise<Record<string, unk
 }
 
 /** One server without standbys. */
-export async function postgresSingle(): Promise<World> {
+export async function postgresSingle({ library }: Place): Promise<World> {
   const stack = new AsyncDisposableStack();
   const server = stack.use(await startLedger());
-  await ask(server.url, POSTGRES_REPLAY_SQL);
+  await ask(server.url, await schemaOf(library));
   const answers = async (): Promise<void> => void (await ask(server.url, 'SELECT 1'));
 
   const own: Record<string, Fault> = {

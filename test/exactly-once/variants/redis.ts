@@ -1,20 +1,10 @@
-import type { StoreName } from './repertoire.ts';
-
-/** A guard of a store, and the library without it. */
-export interface Variant {
-  readonly guard: string;
-  readonly store: StoreName;
-  /** The faults that are staged, where the others say nothing about this guard. */
-  readonly faults?: readonly string[];
-  readonly breaks: readonly { readonly file: string; readonly guard: string; readonly without: string }[];
-}
+import type { Variant } from '../variants.ts';
 
 const SCRIPTS = 'redis-scripts.ts';
 const REDIS = 'redis-replay-store.ts';
-const MEMORY = 'memory-replay-store.ts';
 
-/** Each guard of the stores, broken. The harness must find every one of them. */
-export const VARIANTS: Readonly<Record<string, Variant>> = {
+/** Guards of the Redis store, each broken. */
+export const REDIS_VARIANTS: Readonly<Record<string, Variant>> = {
   'redis-fence': {
     guard: 'fence: proofs from before a loss are refused',
     store: 'redis',
@@ -130,84 +120,6 @@ export const VARIANTS: Readonly<Record<string, Variant>> = {
         file: SCRIPTS,
         guard: "if timestamp <= math.ceil(mark('v1')) then return before(mark('v1')) end",
         without: '',
-      },
-    ],
-  },
-  'signature-first': {
-    guard: 'order of signature and spend: a forged copy uses nothing up',
-    store: 'memory',
-    faults: ['stripped after the whole'],
-    breaks: [
-      { file: 'verifier.ts', guard: 'await requireSignature(claim, keys);', without: '' },
-      {
-        file: 'verifier.ts',
-        guard: 'v1Id: () => sha256Hex(signingInputV1(claim)) });',
-        without: 'v1Id: () => sha256Hex(signingInputV1(claim)) }); await requireSignature(claim, keys);',
-      },
-    ],
-  },
-  'memory-boot-refusal': {
-    guard: 'boot refusal: proofs older than the store are refused',
-    store: 'memory',
-    breaks: [
-      {
-        file: MEMORY,
-        guard:
-          'requireAfter(createdSeconds(wallMs, uptimeMs) + policy.clockToleranceSeconds, timestamp, seconds);',
-        without: '',
-      },
-    ],
-  },
-  'memory-clock-at-boot': {
-    guard: 'boot refusal: also when the clock was set right since',
-    store: 'memory',
-    faults: ['killed, started with the clock behind'],
-    breaks: [
-      {
-        file: MEMORY,
-        guard: 'nowSaidMs > created.wallMs + DRIFT_MS ? nowSaidMs : created.wallMs',
-        without: 'created.wallMs',
-      },
-    ],
-  },
-  'memory-boot-tolerance': {
-    guard: 'clock tolerance in the fence of the memory store',
-    store: 'memory',
-    breaks: [
-      {
-        file: MEMORY,
-        guard: 'createdSeconds(wallMs, uptimeMs) + policy.clockToleranceSeconds',
-        without: 'createdSeconds(wallMs, uptimeMs) - 1',
-      },
-    ],
-  },
-  'memory-high-water': {
-    guard: 'high-water mark: what was forgotten stays refused when the clock goes back',
-    store: 'memory',
-    faults: ['time passes, then the clock goes back'],
-    breaks: [{ file: MEMORY, guard: 'timestamp <= ledger.floor || ', without: '' }],
-  },
-  'memory-cap': {
-    guard: 'cap: refuses rather than forgets',
-    store: 'memory',
-    faults: ['cap flooded'],
-    breaks: [
-      {
-        file: MEMORY,
-        guard: "throw new UnavailableError('replay_store_full',",
-        without: "ledgers.clear(); entries = 0; void String('full',",
-      },
-    ],
-  },
-  'memory-v1-burn': {
-    guard: 'v1 burn in the memory store',
-    store: 'memory',
-    faults: ['stripped after the whole'],
-    breaks: [
-      {
-        file: MEMORY,
-        guard: 'const isMarking = ledger.marksFrom !== undefined;',
-        without: 'const isMarking = false;',
       },
     ],
   },
