@@ -1,5 +1,6 @@
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisClient } from './redis.ts';
+import { requireIntegers } from './turns-answer.ts';
 import { createExhaustedKeys } from './turns-exhausted.ts';
 import {
   type TurnCharge,
@@ -119,8 +120,9 @@ class WindowLimiter extends RateLimiterRedis {
   }
 
   /** Called by the base class for every answer of the script. */
-  _getRateLimiterRes(_key: string, charged: number, [used, ttlMs, windowEndMs]: number[]): WindowState {
-    return new WindowState(this.points, Number(used), Number(ttlMs), charged, Number(windowEndMs));
+  _getRateLimiterRes(_key: string, charged: number, answer: unknown): WindowState {
+    const [used = 0, ttlMs = 0, windowEndMs = 0] = requireIntegers(answer, 3);
+    return new WindowState(this.points, used, ttlMs, charged, windowEndMs);
   }
 }
 

@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisClient } from './redis.ts';
+import { requireIntegers } from './turns-answer.ts';
 import { createClusterTurns } from './turns-cluster.ts';
 import {
   type TurnCharge,
@@ -78,8 +79,8 @@ class PairLimiter extends RateLimiterRedis {
   }
 
   /** Called by the base class for every answer of the script. */
-  _getRateLimiterRes(_user: string, _points: number, answer: number[]): PairState {
-    return new PairState(answer, this.#limits);
+  _getRateLimiterRes(_user: string, _points: number, answer: unknown): PairState {
+    return new PairState(requireIntegers(answer, 5), this.#limits);
   }
 }
 
