@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { createLogSink } from './log-sink.ts';
 import { scrub, scrubDeep } from './scrub.ts';
 
 export { describeError, type ErrorDescription } from './scrub.ts';
@@ -6,6 +7,8 @@ export type { Logger };
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const STDOUT = 1;
 
 export interface LoggerOptions {
   service: string;
@@ -30,27 +33,11 @@ export function createLogger({ service, level, destination }: LoggerOptions): Lo
       serializers: { err: (described: unknown) => described },
       formatters: { level: (label) => ({ level: label }), log: fields, bindings: fields },
     },
-    scrubbed(destination ?? linesTogether(pino.destination({ fd: 1, sync: true }))),
+    scrubbed(destination ?? createLogSink(STDOUT, service)),
   );
 }
 
 /** The whole line by shape: pino takes some of its text (an error's message, a child's fields) past the formatter. */
 function scrubbed(destination: DestinationStream): DestinationStream {
   return { write: (line) => destination.write(scrub(line)) };
-}
-
-/** Writes the lines of one turn of the event loop in one system call, before the next turn or the exit, whichever comes. */
-function linesTogether(destination: DestinationStream): DestinationStream {
-  let lines = '';
-  const flush = () => {
-    if (lines !== '') destination.write(lines);
-    lines = '';
-  };
-  process.on('exit', flush);
-  return {
-    write(line) {
-      if (lines === '') setImmediate(flush);
-      lines += line;
-    },
-  };
 }

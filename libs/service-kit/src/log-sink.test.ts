@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { createLogSink, type SinkSystem } from './log-sink.ts';
+
+/** Logs 8 MiB in many turns, says so on standard error, and ends. */
+const TALKER = `
+  const { createLogger } = await import('./log.ts');
+  const log = createLogger({ service: 'test', level: 'info' });
+  for (let turn = 0; turn < 1000; turn++) {
+    for (let line = 0; line < 8; line++) log.info('x'.repeat(1000));
+    await new Promise(setImmediate);
+  }
+  process.stderr.write('went on');
+`;
+
+const talk = (end = '') =>
+  spawn(process.execPath, ['--input-type=module', '-e', TALKER + end], { cwd: import.meta.dirname });
+
+test('a reader of standard output that stands still holds up nothing', async () => {
+  const child = talk();
+  const ended = once(child, 'exit');
+  let said = '';
+  for await (const words of child.stderr) {
+    said += words;
+    if (said.includes('went on')) break;
+  }
+  expect(said).toBe('went on');
+  const output = await text(child.stdout);
+  const lines = output.trim().split('\n');
+  const dropped = lines.map((line) => JSON.parse(line).dropped ?? 0).reduce((sum, count) => sum + count);
+  const told = lines.filter((line) => line.includes('log lines dropped')).length;
+  expect(lines.length - told + dropped).toBe(8000);
+  expect(dropped).toBeGreaterThan(0);
+  expect(await ended).toEqual([0, null]);
+});
+
+test('a process whose standard output nobody reads does not hang at its end', async () => {
+  const child = talk('await new Promise((done) => setTimeout(done, 500)); process.exit(3);');
+  expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+});
+
+test('a reader of standard output that leaves ends nothing', async () => {
+  const child = talk();
+  child.stdout.destroy();
+  const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  expect(said).toBe('went on');
+  expect(code).toBe(0);
+});
+
+test('lines that the system does not take now are tried again, and one that was cut short is not continued', async () => {
+  const output: string[] = [];
+  const answers = ['EAGAIN', 3, 'EIO'];
+  const system = {
+    write(_fd: number, bytes: Buffer, _offset: number, length: number, _at: null, done: Done) {
+      const answer = answers.shift();
+      if (typeof answer === 'string') return done(Object.assign(new Error(), { code: answer }), 0);
+      const taken = answer ?? length;
+      output.push(bytes.subarray(0, taken).toString());
+      done(null, taken);
+    },
+    writeSync: () => 0,
+    on: () => undefined,
+  } as unknown as SinkSystem;
+  const sink = createLogSink(1, 'test', system);
+  sink.write('first\n');
+  await expect.poll(() => answers.length).toBe(0);
+  sink.write('second\n');
+  await expect.poll(() => output.join('')).toBe('fir\nsecond\n');
+});
+
+type Done = (error: Error | null, written: number) => void;

@@ -1,0 +1,92 @@
+import { write, writeSync } from 'node:fs';
+
+/** How many characters of lines wait for a reader that is slow; what comes beyond is dropped and counted. */
+const WAITING_MAX = 1024 * 1024;
+const AGAIN_MS = 50;
+/** A write that takes this long at the exit has a reader that stands still. */
+const STUCK_MS = 200;
+const NEWLINE = 0x0a;
+
+/** The part of `node:fs` and `process` that the sink uses. */
+export interface SinkSystem {
+  write: typeof write;
+  writeSync: typeof writeSync;
+  on(event: 'exit', listener: () => void): unknown;
+  /** Ends the process at once. */
+  kill(): void;
+}
+
+const SYSTEM: SinkSystem = {
+  write,
+  writeSync,
+  on: (event, listener) => process.on(event, listener),
+  kill: () => void process.kill(process.pid, 'SIGKILL'),
+};
+
+/**
+ * Lines to a file descriptor, written off the event loop, those of one turn together: whoever reads them, slowly, not any
+ * more or never again, holds up no request. Lines that find no room are dropped, and a line says how many once there is room.
+ */
+export function createLogSink(
+  fd: number,
+  service: string,
+  { write, writeSync, on, kill }: SinkSystem = SYSTEM,
+) {
+  let waiting = '';
+  let dropped = 0;
+  let underWay = false;
+  /** A failure cut the last line short: the next one does not continue it. */
+  let torn = false;
+  let begun: number | undefined;
+
+  function turn(): void {
+    if (dropped > 0) {
+      const time = new Date().toISOString();
+      waiting += `${JSON.stringify({ level: 'warn', time, service, dropped, msg: 'log lines dropped' })}\n`;
+      dropped = 0;
+    }
+    if (waiting === '') {
+      underWay = false;
+      return;
+    }
+    const bytes = Buffer.from(torn ? `\n${waiting}` : waiting);
+    waiting = '';
+    begun = performance.now();
+    writeAll(bytes);
+  }
+
+  function writeAll(bytes: Buffer): void {
+    write(fd, bytes, 0, bytes.length, null, (error, written) => {
+      if (error?.code === 'EAGAIN') return void setTimeout(writeAll, AGAIN_MS, bytes).unref();
+      if (written > 0) torn = bytes[written - 1] !== NEWLINE;
+      if (error === null && written < bytes.length) return writeAll(bytes.subarray(written));
+      // After a failure these lines are lost: nobody reads, or the disk is full. The next ones are tried again.
+      begun = undefined;
+      turn();
+    });
+  }
+
+  on('exit', () => {
+    // Node's exit waits for its threads. One whose reader never comes is waited for by nobody.
+    if (begun !== undefined && performance.now() - begun > STUCK_MS) return kill();
+    if (waiting === '') return;
+    try {
+      writeSync(fd, waiting);
+    } catch {
+      // Nobody is left to be told.
+    }
+  });
+
+  return {
+    write(line: string): void {
+      if (waiting.length + line.length > WAITING_MAX) {
+        dropped += 1;
+        return;
+      }
+      waiting += line;
+      if (underWay) return;
+      underWay = true;
+      setImmediate(turn);
+    },
+  };
+}
