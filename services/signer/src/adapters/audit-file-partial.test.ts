@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openAuditFile } from './audit-file.ts';
 
-/** What each coming write does: so many bytes at most, or none and a failure. Nothing planned: a whole write. */
-const plan: (number | 'fails')[] = [];
+/** What each coming write does: so many bytes at most, none and a failure, or nothing until told. Nothing planned: a whole write. */
+const plan: (number | 'fails' | Promise<void>)[] = [];
 let writes = 0;
 
 vi.mock('node:fs', async (original) => {
@@ -16,7 +16,8 @@ vi.mock('node:fs', async (original) => {
     writes += 1;
     const step = plan.shift();
     if (step === 'fails') throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
-    return write(fd, bytes, offset, Math.min(length, step ?? length), null);
+    if (typeof step === 'object') await step;
+    return write(fd, bytes, offset, typeof step === 'number' ? Math.min(length, step) : length, null);
   };
   return { ...fs, write: Object.assign(() => {}, { [promisify.custom]: planned }) };
 });
@@ -59,5 +60,41 @@ test('lines that come in one turn of the event loop, and while a write is under 
   await Promise.all([...together, ...['4', '5'].map((line) => log.append(line))]);
   expect(writes).toBe(2);
   expect(await readFile(path, 'utf8')).toBe('0\n1\n2\n3\n4\n5\n');
+  await log.close();
+});
+
+test('a write that fails half way refuses all lines of it, tells none twice and leaves no empty line', async () => {
+  const log = await openAuditFile(path);
+  plan.push(5, 'fails');
+  const together = ['0123', '4567', '89ab'].map((line) => log.append(line));
+  for (const outcome of await Promise.allSettled(together)) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { dependency: 'audit' } });
+  }
+  await log.append('next');
+  expect(await readFile(path, 'utf8')).toBe('0123\nnext\n');
+  await log.close();
+});
+
+test('a write that does not end refuses its lines and those behind it, which are not written later', async () => {
+  const log = await openAuditFile(path);
+  const { promise: thaw, resolve } = Promise.withResolvers<void>();
+  plan.push(thaw);
+  const stuck = log.append('stuck');
+  await vi.waitUntil(() => plan.length === 0);
+  const behind = log.append('behind');
+  for (const outcome of await Promise.allSettled([stuck, behind])) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { dependency: 'audit' } });
+  }
+  await expect(log.check()).rejects.toMatchObject({ dependency: 'audit' });
+  resolve();
+  await log.append('next');
+  expect(await readFile(path, 'utf8')).toBe('stuck\nnext\n');
+  await log.close();
+});
+
+test('a write that never ends does not hold up the stop', async () => {
+  const log = await openAuditFile(path);
+  plan.push(new Promise(() => {}));
+  await expect(log.append('stuck')).rejects.toMatchObject({ dependency: 'audit' });
   await log.close();
 });

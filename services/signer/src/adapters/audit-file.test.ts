@@ -1,4 +1,6 @@
-import { chmod, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { constants } from 'node:fs';
+import { chmod, mkdtemp, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -100,5 +102,31 @@ test('a file that was deleted is no audit log, until it is opened again', async 
   await expect(log.check()).rejects.toBeInstanceOf(DependencyError);
   await log.reopen();
   await log.check();
+  await log.close();
+});
+
+test('a FIFO that nobody reads is no audit log, and holds up no start', async () => {
+  execFileSync('mkfifo', [path]);
+  await expect(openAuditFile(path)).rejects.toMatchObject({ dependency: 'audit' });
+});
+
+test('a FIFO whose reader stands still or leaves refuses lines, and takes them as soon as it is read again', async () => {
+  execFileSync('mkfifo', [path]);
+  const reader = () => open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const still = await reader();
+  const log = await openAuditFile(path);
+  const full = async () => {
+    for (;;) await log.append('x'.repeat(4000));
+  };
+  await expect(full()).rejects.toMatchObject({ dependency: 'audit' });
+  const { buffer, bytesRead } = await still.read(Buffer.alloc(1024 * 1024));
+  expect(buffer.subarray(0, bytesRead).at(-1)).toBe(0x0a);
+  await log.append('read again');
+  await still.close();
+  await expect(log.append('nobody there')).rejects.toMatchObject({ dependency: 'audit' });
+  const next = await reader();
+  await log.append('somebody there');
+  expect((await next.read()).buffer.toString('utf8')).toContain('somebody there\n');
+  await next.close();
   await log.close();
 });

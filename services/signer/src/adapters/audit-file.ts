@@ -25,21 +25,27 @@ export type AuditSync = 'kernel' | 'disk';
 
 interface Waiting {
   readonly line: string;
+  readonly timer: NodeJS.Timeout;
   readonly resolve: (written: Written) => void;
   readonly reject: (error: DependencyError) => void;
 }
 
 /** How long a failed write keeps the log from being called ready, in milliseconds. */
 const FAILURE_REMEMBERED_MS = 5000;
+/** How long a line waits for its write, and the close for the write under way, in milliseconds. */
+const WRITE_TIMEOUT_MS = 400;
+const NEWLINE = 0x0a;
 
 /**
  * Opens an append-only file of JSON lines, created with mode 0600. One write is under way at a time; the lines that come
  * meanwhile go together in the next, so that a slow disk costs time and not throughput. A line is acknowledged after its
- * own write alone.
+ * own write alone, and refused with all others of a write that failed or takes too long: it may then be on record all the same.
+ *
+ * A FIFO is opened without waiting for a reader, and a full one refuses a line at once instead of holding up a thread.
  */
 export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): Promise<AuditLog> {
-  const flags =
-    constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (sync === 'disk' ? constants.O_DSYNC : 0);
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_DSYNC } = constants;
+  const flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | (sync === 'disk' ? O_DSYNC : 0);
   let fd = await orUnavailable(openFile(path, flags, 0o600));
   let successor: number | undefined;
   let waiting: Waiting[] = [];
@@ -58,21 +64,35 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
       try {
         // A write that failed half way left an unfinished line behind: the next one does not continue it.
         await writeAll(Buffer.from(torn ? `\n${lines}` : lines));
-        for (const { line, resolve } of batch) resolve({ line });
+        for (const { line, timer, resolve } of batch) {
+          clearTimeout(timer);
+          resolve({ line });
+        }
       } catch (cause) {
-        failedAt = performance.now();
         const error = new DependencyError('audit', 'the audit file cannot be written', { cause });
-        for (const { reject } of batch) reject(error);
+        for (const one of batch) refuse(one, error);
       }
     }
     work = undefined;
+  }
+
+  function refuse({ timer, reject }: Pick<Waiting, 'timer' | 'reject'>, error: DependencyError): void {
+    failedAt = performance.now();
+    clearTimeout(timer);
+    reject(error);
+  }
+
+  /** A line whose write has not begun is not written any more. */
+  function giveUp(late: Waiting): void {
+    waiting = waiting.filter((one) => one !== late);
+    refuse(late, new DependencyError('audit', 'the audit file took too long'));
   }
 
   async function writeAll(bytes: Buffer): Promise<void> {
     for (let done = 0; done < bytes.length; ) {
       const { bytesWritten } = await writeFile(fd, bytes, done, bytes.length - done, null);
       done += bytesWritten;
-      torn = done < bytes.length;
+      torn = bytes[done - 1] !== NEWLINE;
     }
   }
 
@@ -92,7 +112,9 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
   return {
     append(line) {
       return new Promise((resolve, reject) => {
-        waiting.push({ line, resolve, reject });
+        const timer = setTimeout(() => giveUp(one), WRITE_TIMEOUT_MS);
+        const one: Waiting = { line, timer, resolve, reject };
+        waiting.push(one);
         void startWork();
       });
     },
@@ -100,7 +122,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
       const next = await orUnavailable(openFile(path, flags, 0o600));
       if (successor !== undefined) await closeFile(successor);
       successor = next;
-      await startWork();
+      await inTime(startWork());
     },
     async check() {
       if (performance.now() - failedAt < FAILURE_REMEMBERED_MS) {
@@ -111,10 +133,18 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
         throw new DependencyError('audit', 'the audit file was deleted; SIGHUP makes a new one');
     },
     async close() {
-      await work;
-      await closeFile(fd);
+      if (work === undefined || (await inTime(work))) await closeFile(fd);
     },
   };
+}
+
+/** @returns false where a write takes so long that it may never end */
+async function inTime(work: Promise<void>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), WRITE_TIMEOUT_MS);
+  const ended = await Promise.race([work.then(() => true), late]);
+  clearTimeout(timer);
+  return ended;
 }
 
 function orUnavailable(opened: Promise<number>): Promise<number> {
