@@ -25,7 +25,7 @@ const CHECK_TIMEOUT_MS = 1000;
 const SETTLE_MS = 5000;
 /** How long the database may take, in milliseconds: to give a connection, and to answer. */
 const CONNECT_TIMEOUT_MS = 400;
-const STATEMENT_TIMEOUT_MS = 2000;
+const STATEMENT_TIMEOUT_MS = 500;
 
 /** What may be brought along instead of being made from the configuration. */
 export interface ManagementParts {
