@@ -55,6 +55,7 @@ export function postgresReplayStore(
   const interns = new Map<string, ReplayPolicy>();
   let known: Known = { event: 0, identity: '', lsn: '0/0' };
   let refusal: UnavailableError | undefined;
+  let doubts = 0;
   let touching: Promise<void> | undefined;
   let touchedMs = Number.NEGATIVE_INFINITY;
 
@@ -91,15 +92,22 @@ export function postgresReplayStore(
    */
   function doubt(error: unknown): void {
     if (!(error instanceof UnavailableError)) return;
-    if (error.code === 'replay_store_unsafe' || isSilence(error)) refusal = error;
+    if (error.code !== 'replay_store_unsafe' && !isSilence(error)) return;
+    refusal = error;
+    doubts += 1;
   }
 
   async function touchAll(): Promise<void> {
     touchedMs = performance.now();
     try {
-      if (acks > 0) requireSafe(await call('waiting', []));
-      // One after the other: a pool of one connection is enough, and a frozen server costs one wait.
-      for (const policy of interns.values()) await touchOne(policy);
+      let doubtsBefore: number;
+      do {
+        doubtsBefore = doubts;
+        if (acks > 0) requireSafe(await call('waiting', []));
+        // One after the other: a pool of one connection is enough, and a frozen server costs one wait.
+        for (const policy of interns.values()) await touchOne(policy);
+        // What was seen before a doubt arose does not settle it.
+      } while (doubts !== doubtsBefore);
       refusal = undefined;
     } catch (error) {
       doubt(error);

@@ -1,0 +1,46 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { daemonOn, openPool, query, startLedgerServer } from '../../../test/verifier/postgres-world.ts';
+import { createLocalKeySet } from './key-set.ts';
+import type { PostgresPool } from './postgres-client.ts';
+import { postgresReplayStore } from './postgres-replay-store.ts';
+import { createVerifier } from './verifier.ts';
+
+/** A pool whose looks at the server are answered by the server, but not before `release` is called. */
+function holdTouches(pool: PostgresPool) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let answers = 0;
+  const connect = async () => {
+    const connection = await pool.connect();
+    const held: typeof connection = Object.create(connection);
+    held.query = async (text, values) => {
+      const answer = await connection.query(text, values);
+      if (text.includes('ori_replay.touch(')) {
+        answers += 1;
+        await released;
+      }
+      return answer;
+    };
+    held.release = (destroy) => connection.release(destroy);
+    return held;
+  };
+  return { pool: { options: pool.options, connect }, release, answers: () => answers };
+}
+
+test('a look at the server that began before a doubt does not settle it', async () => {
+  const server = await startLedgerServer();
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const { internId, signer, request } = await daemonOn(server);
+  const held = holdTouches(openPool(server.url));
+  const replay = postgresReplayStore(held.pool, { replicas: 0, timeoutMs: 5000, touchSeconds: 60 });
+  onTestFinished(() => replay.close());
+  const keys = createLocalKeySet(signer.jwks);
+  const verifier = createVerifier({ internId, keys, replay });
+  await expect.poll(held.answers, { timeout: 5000 }).toBe(1);
+
+  await query(server.url, 'ALTER FUNCTION ori_replay.spend RENAME TO spend_elsewhere');
+  await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+  const touched = replay.touch();
+  held.release();
+  await touched;
+  expect(held.answers()).toBe(2);
+});
