@@ -36,39 +36,60 @@ export function createDeadline(
   startedAt: number = performance.now(),
   onExpire?: () => void,
 ): Deadline {
-  let controller: AbortController | undefined;
-  let expired = false;
-  const remainingMs = () => Math.max(0, startedAt + ms - performance.now());
-  const expire = () => {
-    expired = true;
-    onExpire?.();
-    controller?.abort(new DeadlineError(ms));
-  };
-  const timer = setTimeout(expire, Math.ceil(remainingMs()));
-  return {
-    ms,
-    get signal() {
-      if (controller === undefined) {
-        controller = new AbortController();
-        if (expired) controller.abort(new DeadlineError(ms));
-      }
-      return controller.signal;
-    },
-    remainingMs,
-    check() {
-      if (expired || remainingMs() === 0) throw new DeadlineError(ms);
-    },
-    race(work) {
-      const { signal } = this;
-      return new Promise((resolve, reject) => {
-        const onAbort = () => reject(new DeadlineError(ms));
-        if (signal.aborted) onAbort();
-        signal.addEventListener('abort', onAbort, { once: true });
-        work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-      });
-    },
-    clear: () => clearTimeout(timer),
-  };
+  return new RunningDeadline(ms, startedAt, onExpire);
+}
+
+/** A class, since there is one per request: an object literal with a getter would get a hidden class of its own each. */
+class RunningDeadline implements Deadline {
+  readonly ms: number;
+  readonly #startedAt: number;
+  readonly #onExpire: (() => void) | undefined;
+  readonly #timer: NodeJS.Timeout;
+  #controller: AbortController | undefined;
+  #expired = false;
+
+  constructor(ms: number, startedAt: number, onExpire: (() => void) | undefined) {
+    this.ms = ms;
+    this.#startedAt = startedAt;
+    this.#onExpire = onExpire;
+    this.#timer = setTimeout(() => this.#expire(), Math.ceil(this.remainingMs()));
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#expired) this.#controller.abort(new DeadlineError(this.ms));
+    }
+    return this.#controller.signal;
+  }
+
+  remainingMs(): number {
+    return Math.max(0, this.#startedAt + this.ms - performance.now());
+  }
+
+  check(): void {
+    if (this.#expired || this.remainingMs() === 0) throw new DeadlineError(this.ms);
+  }
+
+  race<T>(work: Promise<T>): Promise<T> {
+    const { signal, ms } = this;
+    return new Promise((resolve, reject) => {
+      const onAbort = () => reject(new DeadlineError(ms));
+      if (signal.aborted) onAbort();
+      signal.addEventListener('abort', onAbort, { once: true });
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    });
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #expire(): void {
+    this.#expired = true;
+    this.#onExpire?.();
+    this.#controller?.abort(new DeadlineError(this.ms));
+  }
 }
 
 /** What the client of a request that ran out of time is told. */
