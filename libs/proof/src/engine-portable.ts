@@ -1,16 +1,24 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex } from '@noble/hashes/utils.js';
+import { bytesToNumberLE, equalBytes } from '@noble/curves/utils.js';
+import { sha256, sha512 } from '@noble/hashes/sha2.js';
+import { bytesToHex, concatBytes } from '@noble/hashes/utils.js';
 import type { Engine } from './engine.ts';
+
+const { Point } = ed25519;
 
 /** @noble/curves and @noble/hashes: any JavaScript runtime, no `node:crypto`, no `Buffer`. */
 export const engine: Engine = {
   loadPublicKey(publicKey) {
-    // It checks the equation multiplied by 8, OpenSSL the plain one. They agree where no point has a torsion part: the
-    // key has none since it was admitted, R is looked at here.
-    return (input, signature) =>
-      ed25519.verify(signature, input, publicKey, { zip215: false }) &&
-      isTorsionFree(signature.subarray(0, 32));
+    const minusA = Point.fromBytes(publicKey).negate();
+    // RFC 8032, section 5.1.7, by the plain equation and on the encoded points, as OpenSSL does it: R = [S]B - [k]A. The
+    // library's own `verify` multiplies the equation by 8, and so accepts an R with a torsion part.
+    return (input, signature) => {
+      const encodedR = signature.subarray(0, 32);
+      const s = bytesToNumberLE(signature.subarray(32));
+      const k = Point.Fn.create(bytesToNumberLE(sha512(concatBytes(encodedR, publicKey, input))));
+      const pointR = Point.BASE.multiplyUnsafe(s).add(minusA.multiplyUnsafe(k));
+      return equalBytes(pointR.toBytes(), encodedR);
+    };
   },
 
   createSha256() {
@@ -25,7 +33,3 @@ export const engine: Engine = {
 
   sha256Hex: (bytes) => bytesToHex(sha256(bytes)),
 };
-
-function isTorsionFree(encoded: Uint8Array): boolean {
-  return ed25519.Point.fromBytes(encoded).isTorsionFree();
-}
