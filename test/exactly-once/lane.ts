@@ -160,7 +160,7 @@ export async function openLane(options: LaneOptions) {
 
   verifiers.push(...(await Promise.all(Array.from({ length: options.verifiers }, () => start()))));
   const firstMs = await recovery(-1, Date.now());
-  let calmFromMs = firstMs ?? Date.now();
+  let calmFromMs = firstMs ?? Number.POSITIVE_INFINITY;
   if (firstMs === undefined)
     checker.fail('no recovery', -1, `${name}: nothing is accepted before the first fault`);
 
@@ -194,7 +194,7 @@ export async function openLane(options: LaneOptions) {
       const overMs = Date.now();
       const stages = { faultFromMs, faultUntilMs, recoveredMs: recoveredMs ?? overMs, overMs };
       checker.conclude({ schedule: schedule.number, calmFromMs, unsafe, ...stages });
-      calmFromMs = overMs;
+      calmFromMs = recoveredMs === undefined ? Number.POSITIVE_INFINITY : overMs;
       for (const { close } of past.splice(0)) close();
       return { schedule, recoveryMs, waitedMs };
     },
