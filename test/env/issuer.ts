@@ -14,7 +14,8 @@ export type IssuerRoute = 'discovery' | 'jwks' | 'introspection' | 'revocation';
 
 /**
  * How a route answers. `frozen` takes the request and never answers; `redirecting` sends on to a place of the
- * same origin that has the right answer; `huge` answers rightly after 16 MiB of white space.
+ * same origin that has the right answer; `huge` answers rightly after 16 MiB of white space; `stalling` says half of the
+ * answer and no more, `truncated` ends there; `html` is a page; `impostor` answers in the name of another issuer.
  */
 export type IssuerBehaviour =
   | 'good'
@@ -23,6 +24,10 @@ export type IssuerBehaviour =
   | 'redirecting'
   | 'huge'
   | 'malformed'
+  | 'stalling'
+  | 'truncated'
+  | 'html'
+  | 'impostor'
   | { slowMs: number };
 
 export interface IssuerOptions {
@@ -63,6 +68,7 @@ const ROUTES: Record<string, IssuerRoute> = {
   '/revoke': 'revocation',
 };
 
+const IMPOSTOR = 'https://issuer.example';
 const HUGE_BYTES = 16 * 1024 * 1024;
 
 export async function startIssuer(options: IssuerOptions): Promise<TestIssuer> {
@@ -113,8 +119,23 @@ export async function startIssuer(options: IssuerOptions): Promise<TestIssuer> {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"keys":[');
       return;
     }
+    if (behaviour === 'html') {
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<!doctype html><title>Maintenance</title>');
+      return;
+    }
     if (typeof behaviour === 'object') await pause(behaviour.slowMs);
     const [status, content] = answers[route](body, request);
+    if (behaviour === 'stalling' || behaviour === 'truncated') {
+      const whole = JSON.stringify(content);
+      response.writeHead(status, { 'content-type': 'application/json', 'content-length': whole.length });
+      response.write(whole.slice(0, whole.length / 2), () => behaviour === 'truncated' && response.destroy());
+      return;
+    }
+    if (behaviour === 'impostor') {
+      return send(response, status, { ...(content as object), iss: IMPOSTOR, issuer: IMPOSTOR, keys: [] });
+    }
     send(response, status, content, behaviour === 'huge' ? ' '.repeat(HUGE_BYTES) : '');
   }
 

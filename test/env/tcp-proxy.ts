@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/**
+ * What passes. `open`: both ways. `deaf`: nothing reaches the server any more. `mute`: the server hears, and nobody hears it.
+ * Bytes that did not pass are kept until it is opened again, or lost with their connection at `cut`. `shut`: connections end as
+ * soon as they are made. `slowMs`: what the server says comes so much later. `lie`: is said instead of it to whatever the client says.
+ */
+export type Passage =
+  | 'open'
+  | 'deaf'
+  | 'mute'
+  | 'shut'
+  | { readonly slowMs: number }
+  | { readonly lie: Uint8Array };
+
+export interface TcpProxy extends AsyncDisposable {
+  readonly port: number;
+  set(passage: Passage): void;
+  /** Ends every connection without a word to the other side, as a router does that lost its tables. */
+  cut(): void;
+}
+
+/** Passes bytes on to a port of this machine, as `passage` says at the moment they come. */
+export async function startTcpProxy(target: number): Promise<TcpProxy> {
+  const pairs = new Set<readonly [Socket, Socket]>();
+  let passage: Passage = 'open';
+  const apply = ([client, server]: readonly [Socket, Socket]): void => {
+    if (passage === 'deaf') client.pause();
+    else client.resume();
+    if (passage === 'mute') server.pause();
+    else server.resume();
+  };
+  /** When the last of what the server said is due; nothing overtakes it. */
+  const due = new Map<Socket, number>();
+  const toServer = (client: Socket, server: Socket, bytes: Buffer): void => {
+    if (typeof passage === 'object' && 'lie' in passage) client.write(passage.lie);
+    else server.write(bytes);
+  };
+  const toClient = (client: Socket, bytes: Buffer): void => {
+    if (typeof passage === 'object' && 'lie' in passage) return;
+    const now = performance.now();
+    const slowMs = typeof passage === 'object' ? passage.slowMs : 0;
+    const at = Math.max(due.get(client) ?? 0, now + slowMs);
+    due.set(client, at);
+    if (at <= now) client.write(bytes);
+    else setTimeout(() => client.destroyed || client.write(bytes), at - now).unref();
+  };
+  const listener = createServer((client) => {
+    client.on('error', () => {});
+    if (passage === 'shut') return void client.destroy();
+    const server = connect(target, '127.0.0.1');
+    const pair = [client, server] as const;
+    pairs.add(pair);
+    client.on('data', (bytes: Buffer) => toServer(client, server, bytes));
+    server.on('data', (bytes: Buffer) => toClient(client, bytes));
+    for (const [from, to] of [pair, [server, client] as const]) {
+      from.setNoDelay();
+      from.on('error', () => {});
+      from.on('close', () => {
+        pairs.delete(pair);
+        due.delete(client);
+        to.destroy();
+      });
+    }
+    apply(pair);
+  });
+  const cut = (): void => {
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+  };
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  return {
+    port: (listener.address() as AddressInfo).port,
+    set(next) {
+      // Whoever was lied to would not believe the truth on the same connection.
+      if (next === 'shut' || (typeof passage === 'object' && 'lie' in passage)) cut();
+      passage = next;
+      for (const pair of pairs) apply(pair);
+    },
+    cut,
+    async [Symbol.asyncDispose]() {
+      const closed = once(listener, 'close');
+      listener.close();
+      cut();
+      await closed;
+    },
+  };
+}

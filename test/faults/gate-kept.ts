@@ -1,0 +1,40 @@
+import { turnKey } from '@ori/service-kit/turns';
+import { issuedKey } from '@ori/verifier/redis';
+import { expect } from 'vitest';
+import type { Answered } from './load.ts';
+import type { MatrixWorld } from './matrix-world.ts';
+
+/** Turns that were charged so far. */
+export async function turnsCharged({ redisDirectly, world }: MatrixWorld): Promise<number> {
+  return Number((await redisDirectly.get(turnKey('user', world.demo.userId))) ?? 0);
+}
+
+/** What a proof must have left behind: a reserved nonce, a turn, and one line in the audit. */
+export async function expectEveryCheckBehind(
+  on: MatrixWorld,
+  answers: readonly Answered[],
+  chargedBefore: number | undefined,
+): Promise<void> {
+  const proofs = answers.filter(({ reply }) => reply.status === 200);
+  const ids = proofs.map(({ reply }) => String(reply.headers['x-request-id']));
+  await expect.poll(() => linesOf(on, ids), { timeout: 10_000 }).toEqual(ids.map((id) => [id, 1]));
+
+  const nonces = proofs.map(({ reply }) => String(JSON.parse(reply.text)['x-ori-invoke-nonce']));
+  expect(new Set(nonces).size).toBe(nonces.length);
+  // A Redis that started empty has forgotten them.
+  if (chargedBefore === undefined) return;
+  const keys = nonces.map((nonce) => issuedKey(on.world.demo.internId, nonce));
+  if (keys.length > 0) expect(await on.redisDirectly.exists(...keys)).toBe(keys.length);
+  const charged = (await turnsCharged(on)) - chargedBefore;
+  expect(charged).toBeGreaterThanOrEqual(proofs.length);
+  // A turn whose answer was lost stays charged, once: the request got a 500.
+  const attempts = answers.filter(({ reply }) => reply.status === 200 || reply.status === 500);
+  expect(charged).toBeLessThanOrEqual(attempts.length);
+}
+
+/** How many lines each of these requests has. */
+async function linesOf({ sink }: MatrixWorld, ids: readonly string[]): Promise<[string, number][]> {
+  const counts = new Map<unknown, number>();
+  for (const { requestId } of await sink.lines()) counts.set(requestId, (counts.get(requestId) ?? 0) + 1);
+  return ids.map((id) => [id, counts.get(id) ?? 0]);
+}

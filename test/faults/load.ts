@@ -1,0 +1,39 @@
+import type { Reply } from '../env/http-client.ts';
+
+/** One kind of request, and what it gets while all is well. */
+export interface Shape {
+  readonly name: string;
+  readonly well: number;
+  ask(): Promise<Reply> | Reply;
+}
+
+export interface Answered {
+  readonly shape: string;
+  readonly reply: Reply;
+  /** By `performance.now()`. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/** Asks in every shape so often, whatever the answers do, until it is ended; then waits for the last answer. */
+export function startLoad(shapes: readonly Shape[], everyMs: number) {
+  const asked: Promise<Answered>[] = [];
+  const ask = async ({ name, ask }: Shape): Promise<Answered> => {
+    const startedAt = performance.now();
+    const reply = await ask();
+    return { shape: name, reply, startedAt, endedAt: performance.now() };
+  };
+  const timer = setInterval(() => {
+    for (const shape of shapes) {
+      const answered = ask(shape);
+      answered.catch(() => {});
+      asked.push(answered);
+    }
+  }, everyMs);
+  return {
+    end(): Promise<Answered[]> {
+      clearInterval(timer);
+      return Promise.all(asked);
+    },
+  };
+}

@@ -1,0 +1,229 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { IssuerBehaviour } from '../env/issuer.ts';
+import type { Passage, TcpProxy } from '../env/tcp-proxy.ts';
+import type { MatrixWorld } from './matrix-world.ts';
+
+export type Dependency = 'Redis' | 'PostgreSQL' | 'issuer' | 'audit sink';
+
+/** One dependency broken in one way. */
+export interface Cell {
+  readonly dependency: Dependency;
+  readonly fault: 'down' | 'frozen' | 'slow' | 'half-open' | 'wrong answer' | 'flapping';
+  /** False where the dependency works some of the time, so that either row is deserved. */
+  readonly total: boolean;
+  /** The process was restarted empty. */
+  readonly forgets?: boolean;
+  /** Breaks it, keeps it broken for `forMs` and mends it; tells when it is broken, and when it is to be mended. */
+  run(on: MatrixWorld, forMs: number, broken: () => void, mending: () => void): Promise<void>;
+}
+
+type Deed = (on: MatrixWorld) => Promise<unknown> | unknown;
+
+const SLOW_MS = 3000;
+
+const lasting = (cause: Deed, lift: Deed): Pick<Cell, 'run' | 'total'> => ({
+  total: true,
+  async run(on, forMs, broken, mending) {
+    await cause(on);
+    broken();
+    await pause(forMs);
+    mending();
+    await lift(on);
+  },
+});
+
+/** Each of them for an equal part of the time. */
+const oneAfterAnother = (causes: readonly Deed[], lift: Deed): Pick<Cell, 'run' | 'total'> => ({
+  total: true,
+  async run(on, forMs, broken, mending) {
+    for (const [index, cause] of causes.entries()) {
+      await cause(on);
+      if (index === 0) broken();
+      await pause(forMs / causes.length);
+    }
+    mending();
+    await lift(on);
+  },
+});
+
+/** Away and back again, between 100 and 300 ms each. */
+const flapping = (cause: Deed, lift: Deed): Pick<Cell, 'run' | 'total'> => ({
+  total: false,
+  async run(on, forMs, broken, mending) {
+    broken();
+    const endsAt = performance.now() + forMs;
+    for (let turn = 0; performance.now() < endsAt; turn++) {
+      await cause(on);
+      await pause(100 + ((turn * 70) % 200));
+      await lift(on);
+      await pause(100 + ((turn * 130) % 200));
+    }
+    mending();
+  },
+});
+
+const proxied = (of: (on: MatrixWorld) => TcpProxy) => {
+  const set =
+    (passage: Passage): Deed =>
+    (on) =>
+      of(on).set(passage);
+  const end: Deed = (on) => {
+    of(on).cut();
+    of(on).set('open');
+  };
+  return {
+    slow: lasting(set({ slowMs: SLOW_MS }), set('open')),
+    /** Connections are accepted, and what is said on them is swallowed. */
+    halfOpen: lasting(set('deaf'), end),
+    flapping: flapping(set('shut'), set('open')),
+    lies: (lies: readonly Uint8Array[]) =>
+      oneAfterAnother(
+        lies.map((lie) => set({ lie })),
+        set('open'),
+      ),
+  };
+};
+
+const REDIS_LIES = ['\x00\x01garbage\r\n', '-ERR no such thing\r\n', '+OK\r\n', ':1\r\n', '*-1\r\n'].map(
+  (lie) => Buffer.from(lie),
+);
+
+/** A message of PostgreSQL: its type, its length, its body. */
+function message(type: string, body: string | Uint8Array): Buffer {
+  const bytes = Buffer.from(body as string);
+  const head = Buffer.alloc(5, type);
+  head.writeUInt32BE(bytes.length + 4, 1);
+  return Buffer.concat([head, bytes]);
+}
+
+const POSTGRES_LIES = [
+  message('E', 'SFATAL\0VFATAL\0CXX000\0Mno such thing\0\0'),
+  Buffer.from('\x00\x01garbage that is no message at all'),
+  message('R', Uint8Array.of(0, 0, 0, 3)),
+  message('D', Uint8Array.of(0, 1, 0, 0, 0, 1, 0x31)),
+  Buffer.concat([message('C', 'SELECT 0\0'), message('Z', 'I')]),
+];
+
+const issuing =
+  (behaviour: IssuerBehaviour): Deed =>
+  ({ world }) =>
+    world.issuer.behave(behaviour);
+const good = issuing('good');
+
+const redis = proxied(({ toRedis }) => toRedis);
+const postgres = proxied(({ toPostgres }) => toPostgres);
+const LIES: readonly IssuerBehaviour[] = ['error', 'html', 'impostor', 'malformed', 'truncated'];
+
+/** Keeps a slow reader slow: it reads for a moment, then stands still for longer. */
+const slowly: Pick<Cell, 'run' | 'total'> = {
+  total: false,
+  async run({ sink }, forMs, broken, mending) {
+    sink.freeze();
+    await sink.fill();
+    broken();
+    const endsAt = performance.now() + forMs;
+    while (performance.now() < endsAt) {
+      sink.freeze();
+      await pause(200);
+      sink.thaw();
+      await pause(10);
+    }
+    mending();
+  },
+};
+
+export const CELLS: readonly Cell[] = [
+  {
+    ...{ dependency: 'Redis', fault: 'down', forgets: true },
+    ...lasting(
+      ({ redis }) => redis.kill(),
+      ({ redis }) => redis.start(),
+    ),
+  },
+  {
+    ...{ dependency: 'Redis', fault: 'frozen' },
+    ...lasting(
+      ({ redis }) => redis.freeze(),
+      ({ redis }) => redis.thaw(),
+    ),
+  },
+  { dependency: 'Redis', fault: 'slow', ...redis.slow },
+  { dependency: 'Redis', fault: 'half-open', ...redis.halfOpen },
+  { dependency: 'Redis', fault: 'wrong answer', ...redis.lies(REDIS_LIES) },
+  { dependency: 'Redis', fault: 'flapping', ...redis.flapping },
+  {
+    ...{ dependency: 'PostgreSQL', fault: 'down' },
+    ...lasting(
+      ({ postgres }) => postgres.stop(),
+      ({ postgres }) => postgres.start(),
+    ),
+  },
+  {
+    ...{ dependency: 'PostgreSQL', fault: 'frozen' },
+    ...lasting(
+      ({ postgres }) => postgres.freeze(),
+      ({ postgres }) => postgres.thaw(),
+    ),
+  },
+  { dependency: 'PostgreSQL', fault: 'slow', ...postgres.slow },
+  { dependency: 'PostgreSQL', fault: 'half-open', ...postgres.halfOpen },
+  { dependency: 'PostgreSQL', fault: 'wrong answer', ...postgres.lies(POSTGRES_LIES) },
+  { dependency: 'PostgreSQL', fault: 'flapping', ...postgres.flapping },
+  {
+    ...{ dependency: 'issuer', fault: 'down' },
+    ...lasting(
+      ({ world }) => world.issuer.stop(),
+      ({ world }) => world.issuer.start(),
+    ),
+  },
+  { dependency: 'issuer', fault: 'frozen', ...lasting(issuing('frozen'), good) },
+  { dependency: 'issuer', fault: 'slow', ...lasting(issuing({ slowMs: SLOW_MS }), good) },
+  { dependency: 'issuer', fault: 'half-open', ...lasting(issuing('stalling'), good) },
+  { dependency: 'issuer', fault: 'wrong answer', ...oneAfterAnother(LIES.map(issuing), good) },
+  {
+    ...{ dependency: 'issuer', fault: 'flapping' },
+    ...flapping(
+      ({ world }) => world.issuer.stop(),
+      ({ world }) => world.issuer.start(),
+    ),
+  },
+  {
+    ...{ dependency: 'audit sink', fault: 'down' },
+    ...lasting(
+      ({ sink }) => sink.kill(),
+      ({ sink }) => sink.start(),
+    ),
+  },
+  {
+    ...{ dependency: 'audit sink', fault: 'frozen' },
+    ...lasting(
+      async ({ sink }) => {
+        sink.freeze();
+        await sink.fill();
+      },
+      ({ sink }) => sink.thaw(),
+    ),
+  },
+  { dependency: 'audit sink', fault: 'slow', ...slowly },
+  {
+    ...{ dependency: 'audit sink', fault: 'half-open' },
+    ...lasting(
+      async ({ sink }) => {
+        await sink.hold();
+        await sink.kill();
+        await sink.fill();
+      },
+      async ({ sink }) => {
+        await sink.start();
+        await sink.release();
+      },
+    ),
+  },
+  {
+    ...{ dependency: 'audit sink', fault: 'flapping' },
+    ...flapping(
+      ({ sink }) => sink.kill(),
+      ({ sink }) => sink.start(),
+    ),
+  },
+];

@@ -1,0 +1,57 @@
+import type { Ask } from '../env/http-client.ts';
+import { SIGN_BODY } from '../env/world.ts';
+import type { Shape } from './load.ts';
+import type { MatrixWorld } from './matrix-world.ts';
+
+/** What asks the signer. The last three must never get a proof. */
+export async function signerShapes({ world, signerHttp }: MatrixWorld): Promise<Shape[]> {
+  const kid = await world.issuer.addKey('ES256', true);
+  const [known, unknown, stranger] = await Promise.all([
+    world.token(),
+    world.token({ signWith: { kid } }),
+    world.token({ subject: 'nobody' }),
+  ]);
+  const seen = world.issuer.opaqueToken();
+  const sign = (bearer: string | null) => {
+    const authorization = bearer === null ? [] : ['Authorization', `Bearer ${bearer}`];
+    const headers = [...authorization, 'Content-Type', 'application/json'];
+    return signerHttp.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY });
+  };
+  // The issuer knows it now, and the signer remembers it.
+  await Promise.all([sign(known), sign(seen), sign(stranger)]);
+  return [
+    { name: 'JWT, known key', well: 200, ask: () => sign(known) },
+    { name: 'JWT, unknown key', well: 200, ask: () => sign(unknown) },
+    { name: 'opaque, seen', well: 200, ask: () => sign(seen) },
+    { name: 'opaque, unseen', well: 200, ask: () => sign(world.issuer.opaqueToken()) },
+    { name: 'API key', well: 403, ask: () => sign(world.demo.apiKey) },
+    { name: 'JWT of a stranger', well: 404, ask: () => sign(stranger) },
+    { name: 'no credential', well: 401, ask: () => sign(null) },
+  ];
+}
+
+/** What asks management. The last two must never get an answer of 2xx. */
+export async function managementShapes(on: MatrixWorld): Promise<Shape[]> {
+  const { world, managementHttp, ours, theirs } = on;
+  const ask = (bearer: string | null, call: Ask) => {
+    const authorization = bearer === null ? [] : ['Authorization', `Bearer ${bearer}`];
+    const type = call.body === undefined ? [] : ['Content-Type', 'application/json'];
+    return managementHttp.ask({ ...call, headers: [...authorization, ...type] });
+  };
+  const create = { method: 'POST', path: '/v1/guardrails', body: '{"name":"made under a fault"}' };
+  const owned = await ask(ours.managementKey, create);
+  if (owned.status !== 201) throw new Error(`the world is not well: ${owned.status} ${owned.text}`);
+  const path = `/v1/guardrails/${JSON.parse(owned.text).data.id}`;
+  const session = await world.token({ subject: ours.subject });
+  const opaque = () => world.issuer.opaqueToken({ subject: ours.subject });
+  await ask(session, { path: '/v1/interns' });
+  return [
+    { name: 'interns, API key', well: 200, ask: () => ask(ours.apiKey, { path: '/v1/interns' }) },
+    { name: 'interns, JWT, known key', well: 200, ask: () => ask(session, { path: '/v1/interns' }) },
+    { name: 'interns, opaque, unseen', well: 200, ask: () => ask(opaque(), { path: '/v1/interns' }) },
+    { name: 'a guardrail', well: 200, ask: () => ask(ours.managementKey, { path }) },
+    { name: 'a new guardrail', well: 201, ask: () => ask(ours.managementKey, create) },
+    { name: 'a guardrail, of another account', well: 404, ask: () => ask(theirs.managementKey, { path }) },
+    { name: 'interns, no credential', well: 401, ask: () => ask(null, { path: '/v1/interns' }) },
+  ];
+}
