@@ -10,11 +10,14 @@ export interface Load<T> {
 export function startLoad<T>(perSecond: number, ask: () => Promise<T>): Load<T> {
   const outcomes: Promise<PromiseSettledResult<T>>[] = [];
   let ended = false;
-  const begun = performance.now();
+  let begun = performance.now();
   const send = async () => {
     while (!ended) {
-      // All that is due, so that a late timer makes no request fewer.
-      const due = Math.floor(((performance.now() - begun) / 1000) * perSecond);
+      // All that is due, so that a late timer makes no request fewer; but no flood after the machine stood still for longer.
+      const now = performance.now();
+      const behindMs = now - begun - (outcomes.length / perSecond) * 1000;
+      if (behindMs > 1000) begun += behindMs - 1000;
+      const due = Math.floor(((now - begun) / 1000) * perSecond);
       while (outcomes.length < due) outcomes.push(settled(ask()));
       await pause(1000 / perSecond);
     }
