@@ -105,6 +105,19 @@ describe('a PostgreSQL that fails', () => {
     });
   });
 
+  it('that freezes in the middle of a transaction is not asked again on that connection, not even to roll back', async () => {
+    await withStore({ poolMax: 1 }, async (db) => {
+      const frozen = db.kysely.transaction().execute(async (tx) => {
+        await sql`select 1`.execute(tx);
+        await server.freeze();
+        await expect(sql`select 1`.execute(tx)).rejects.toMatchObject(unavailable('timed_out'));
+        await sql`select 1`.execute(tx);
+      });
+      await expect(frozen.finally(() => server.thaw())).rejects.toMatchObject(unavailable('unreachable'));
+      await signerQueries(db).ping();
+    });
+  });
+
   it('that is slow with one statement is told to cancel it, and keeps the connection', async () => {
     await withStore({ poolMax: 1 }, async (db) => {
       const backend = async () =>

@@ -30,6 +30,8 @@ function guardClient(
   };
   client.on('error', onError);
   const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
+    // The rollback of a transaction that failed with its connection: the server rolls back when the connection ends.
+    if (broken) throw new StoreUnavailable('unreachable', 'The database connection is not used any more.');
     try {
       const name = nameOf(text, values);
       return await client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
