@@ -1,5 +1,5 @@
-import type { Stage } from './stage.ts';
 import { type Passage, startTcpProxy } from '../env/tcp-proxy.ts';
+import type { Stage } from './stage.ts';
 
 /** All verifiers go through a proxy, which then swallows one direction: for a while, or until the connection is dead. */
 export async function halfOpen(

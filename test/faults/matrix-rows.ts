@@ -13,10 +13,11 @@ const GATE_MEMORY_MS = 1000;
 
 const NEEDS_ISSUER = new Set(['JWT, unknown key', 'opaque, unseen', 'interns, opaque, unseen']);
 
+/** How long after a fetch the issuer is not asked again, and how long such a fetch takes at most. */
+const COOL_DOWN_MS = 1000 + 800;
+
 /** What the contract gives a shape while a dependency is of no use at all. */
 export function deserved({ dependency, fault }: Cell, { name, well }: Shape): readonly number[] {
-  // Within the cool-down the issuer is not asked about a key: to the signer it is none of the issuer's.
-  const unknown = name === 'JWT, unknown key' ? [401] : [];
   const needed = {
     Redis: well === 200,
     'audit sink': well === 200,
@@ -25,17 +26,19 @@ export function deserved({ dependency, fault }: Cell, { name, well }: Shape): re
   }[dependency];
   if (!needed) return [well];
   // Somebody else's answer is not that of our issuer about our token, and says that it is not ours.
-  const denied = dependency === 'issuer' && fault === 'wrong answer' ? [401] : [];
-  return [500, ...denied, ...unknown];
+  return dependency === 'issuer' && fault === 'wrong answer' ? [500, 401] : [500];
 }
 
 /** Every answer that its shape does not deserve, in words. */
 export function undeserved(cell: Cell, shapes: readonly Shape[], observed: Observed): string[] {
   const { answers, brokenAt, mendingAt } = observed;
-  const settledAt = brokenAt + (cell.dependency === 'PostgreSQL' ? GATE_MEMORY_MS : 0);
-  const wrong = shapes.flatMap((shape) => {
+  const memoryMs = cell.dependency === 'PostgreSQL' ? GATE_MEMORY_MS : 0;
+  return shapes.flatMap((shape) => {
+    const isUnknown = shape.name === 'JWT, unknown key';
+    const settledAt = brokenAt + Math.max(memoryMs, isUnknown ? COOL_DOWN_MS : 0);
     const always = deserved(cell, shape);
-    const either = [...always, shape.well, ...(shape.name === 'JWT, unknown key' ? [401] : [])];
+    // In the cool-down after a good answer the issuer has no other key, as far as the signer knows.
+    const either = [...always, shape.well, ...(isUnknown ? [401] : [])];
     return answers
       .filter((answered) => answered.shape === shape.name)
       .filter(({ reply, startedAt, endedAt }) => {
@@ -47,7 +50,6 @@ export function undeserved(cell: Cell, shapes: readonly Shape[], observed: Obser
         return `${shape.name}: ${reply.status} at ${at} ms of the fault: ${reply.text.slice(0, 200)}`;
       });
   });
-  return wrong;
 }
 
 /** How often what was answered while the dependency was broken, as `200 x 12, 500 x 3`. */
