@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -7,6 +7,14 @@ import { FIXED_FLAGS, hardenedCommand } from './hardened-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'ori-hardened-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+const [kek, linkToKek, loop] = ['kek.json', 'link', 'loop'].map((name) => join(folder, name)) as [
+  string,
+  string,
+  string,
+];
+writeFileSync(kek, '{}');
+symlinkSync(kek, linkToKek);
+symlinkSync(loop, loop);
 
 const program = { prefix: 'THING', root: '/opt/ori', service: 'thing', writes: ['THING_AUDIT_FILE'] };
 const flagsOf = (env: Environment, extra: object = {}) =>
@@ -30,9 +38,9 @@ it('grants what is installed, what the process reads of itself, and the files of
     '--allow-fs-read=/opt/ori/node_modules/*',
     '--allow-fs-read=/opt/ori/libs/*',
     '--allow-fs-read=/opt/ori/services/*',
+    '--allow-fs-read=/run/kek.json',
     '--allow-fs-read=/proc/self/fd',
     '--allow-fs-read=/proc/self/limits',
-    '--allow-fs-read=/run/kek.json',
     '--allow-fs-write=/var/log/audit.jsonl',
     '/opt/ori/services/thing/src/main.ts',
     'check-config',
@@ -66,6 +74,24 @@ it.each([
     { NODE_OPTIONS: '--max-old-space-size=512 --require=/x' },
     'NODE_OPTIONS: "--require"',
   ],
+  [
+    'the code as a file that is written',
+    { THING_AUDIT_FILE: '/opt/ori/services/thing/src/main.ts' },
+    'THING_AUDIT_FILE: "/opt/ori/services/thing/src/main.ts" is read by the service',
+  ],
+  [
+    'a key as a file that is written',
+    { THING_KEK_FILE: '/run/kek.json', THING_AUDIT_FILE: '/run/./kek.json' },
+    'THING_AUDIT_FILE: "/run/kek.json" is read by the service',
+  ],
+  [
+    'a link to a key as a file that is written',
+    { THING_KEK_FILE: kek, THING_AUDIT_FILE: linkToKek },
+    'is read by the service',
+  ],
+  ['a path that leads nowhere', { THING_AUDIT_FILE: loop }, `"${loop}" (ELOOP)`],
+  ['a library of the loader', { LD_PRELOAD: '/x.so' }, 'LD_PRELOAD: would load native code'],
+  ['a provider of OpenSSL', { OPENSSL_CONF: '/x.cnf' }, 'OPENSSL_CONF: would load native code'],
   ['a name of Node', { NODE_V8_COVERAGE: '/tmp' }, 'NODE_V8_COVERAGE'],
 ])('%s that would widen the grants is refused', (_what, env, words) => {
   expect(complaintOf(env)).toContain('the configuration is not usable');

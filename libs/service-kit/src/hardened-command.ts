@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { ConfigError, type Environment } from './config.ts';
+import { systemErrorCode } from './system-error-code.ts';
 
 /** A service's program as it is started in production. */
 export interface HardenedProgram {
@@ -66,16 +67,17 @@ export function hardenedCommand(
   words: readonly string[],
 ): HardenedCommand {
   const { prefix, root, service, writes = [], workers = false } = program;
-  const complaints = complaintsOfNode(env);
-  const read: string[] = [];
-  const written: string[] = [];
+  const complaints = [...complaintsOfNode(env), ...complaintsOfNativeCode(env)];
+  const read: string[] = ['node_modules', 'libs', 'services'].map((folder) => join(root, folder, '*'));
+  const written = new Map<string, string>();
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || value === '' || !name.startsWith(`${prefix}_`)) continue;
     if (name.endsWith('_FILE')) {
       const path = resolve(value);
       const complaint = complaintOfFile(name, path);
       if (complaint) complaints.push(complaint);
-      else (writes.includes(name) ? written : read).push(path);
+      else if (writes.includes(name)) written.set(name, path);
+      else read.push(path);
     }
   }
   for (const [name, path] of certificatesOf(prefix, env)) {
@@ -83,14 +85,14 @@ export function hardenedCommand(
     if (complaint) complaints.push(complaint);
     else read.push(path);
   }
+  complaints.push(...complaintsOfWritten(written, read));
   if (complaints.length > 0) throw new ConfigError(complaints);
-  const folders = ['node_modules', 'libs', 'services'].map((folder) => join(root, folder, '*'));
   return {
     args: [
       ...FIXED_FLAGS,
       ...(workers ? WORKER_FLAGS : []),
-      ...[...folders, ...OWN_FACTS, ...read].map((path) => `--allow-fs-read=${path}`),
-      ...written.map((path) => `--allow-fs-write=${path}`),
+      ...[...read, ...OWN_FACTS].map((path) => `--allow-fs-read=${path}`),
+      ...[...written.values()].map((path) => `--allow-fs-write=${path}`),
       join(root, 'services', service, 'src/main.ts'),
       ...words,
     ],
@@ -114,13 +116,48 @@ function complaintsOfNode(env: Environment): string[] {
   ];
 }
 
+/** Of the loader and of OpenSSL: names that bring native code into the process, past the permission model. */
+const NATIVE_CODE_NAMES = ['LD_AUDIT', 'LD_PRELOAD', 'OPENSSL_CONF', 'OPENSSL_ENGINES', 'OPENSSL_MODULES'];
+
+function complaintsOfNativeCode(env: Environment): string[] {
+  return NATIVE_CODE_NAMES.filter((name) => env[name]).map(
+    (name) => `${name}: would load native code into the service; unset it`,
+  );
+}
+
+/** What is read decides what the service does, so it is not written: neither its code, nor its keys. */
+function complaintsOfWritten(written: ReadonlyMap<string, string>, read: readonly string[]): string[] {
+  return [...written].flatMap(([name, path]) => {
+    const real = realPathOf(path);
+    const kept = read.find((other) => {
+      const realOther = realPathOf(other.replace(/\/\*$/, ''));
+      return real === realOther || (other.endsWith('/*') && real.startsWith(`${realOther}/`));
+    });
+    return kept === undefined
+      ? []
+      : [`${name}: ${JSON.stringify(path)} is read by the service; name a file of its own`];
+  });
+}
+
+/** Where links lead, as far as it is there. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const folder = dirname(path);
+    return folder === path ? path : join(realPathOf(folder), basename(path));
+  }
+}
+
 /** Node takes a star for a pattern, and a folder for everything below it. */
 function complaintOfFile(name: string, path: string): string | undefined {
   if (path.includes('*')) return `${name}: expected a path without a star, got ${JSON.stringify(path)}`;
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+  try {
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined;
     return `${name}: expected a file, and ${JSON.stringify(path)} is a folder`;
+  } catch (error) {
+    return `${name}: cannot reach ${JSON.stringify(path)} (${systemErrorCode(error)})`;
   }
-  return undefined;
 }
 
 /** The certificate files that a PostgreSQL address names. An address that is none is complained of elsewhere. */

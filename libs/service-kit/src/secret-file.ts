@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+import { systemErrorCode } from './system-error-code.ts';
 
 /** What must not be set: any right of others, and the group's right to write. */
 const TOO_OPEN = 0o027;
@@ -40,6 +41,5 @@ function requireClosed(path: string, stats: Stats): void {
 }
 
 function unreadable(path: string, error: unknown): SecretFileError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-  return new SecretFileError(`cannot read ${JSON.stringify(path)} (${code})`);
+  return new SecretFileError(`cannot read ${JSON.stringify(path)} (${systemErrorCode(error)})`);
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { systemErrorCode } from '@ori/service-kit/system-error-code';
 import type { Context } from './context.ts';
 import { UsageError } from './failure.ts';
 
@@ -49,9 +50,8 @@ function readFile(path: string): string {
     return decode(readFileSync(path));
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     throw new UsageError(
-      `Cannot read ${JSON.stringify(path)} (${code}).`,
+      `Cannot read ${JSON.stringify(path)} (${systemErrorCode(error)}).`,
       'Name a file that holds the key and nothing else.',
     );
   }

@@ -1,4 +1,5 @@
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { systemErrorCode } from '@ori/service-kit/system-error-code';
 import type { Context } from './context.ts';
 import { UsageError } from './failure.ts';
 
@@ -64,7 +65,7 @@ function createFile(path: string): number {
   try {
     return openSync(path, 'wx', 0o600);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = systemErrorCode(error);
     const why = code === 'EEXIST' ? 'it exists already' : code;
     throw new UsageError(`Cannot make ${JSON.stringify(path)}: ${why}.`, 'Name a new file.');
   }

@@ -81,8 +81,10 @@ test('a rotation that fails keeps the former file', async () => {
 });
 
 test('a file that cannot be opened is no audit log', async () => {
-  await expect(openAuditFile(join(folder, 'missing', 'audit.jsonl'))).rejects.toMatchObject({
+  const nowhere = join(folder, 'missing', 'audit.jsonl');
+  await expect(openAuditFile(nowhere)).rejects.toMatchObject({
     dependency: 'audit',
+    message: `the audit file "${nowhere}" cannot be opened (ENOENT)`,
   });
 });
 

@@ -1,5 +1,6 @@
 import { close, constants, fstat, open, write } from 'node:fs';
 import { promisify } from 'node:util';
+import { systemErrorCode } from '@ori/service-kit/system-error-code';
 import type { Written } from '../core/record.ts';
 import { DependencyError } from './dependency-error.ts';
 
@@ -46,7 +47,7 @@ const NEWLINE = 0x0a;
 export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): Promise<AuditLog> {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_DSYNC } = constants;
   const flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | (sync === 'disk' ? O_DSYNC : 0);
-  let fd = await orUnavailable(openFile(path, flags, 0o600));
+  let fd = await openOrFail(path, flags);
   let successor: number | undefined;
   let waiting: Waiting[] = [];
   let work: Promise<void> | undefined;
@@ -119,7 +120,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
       });
     },
     async reopen() {
-      const next = await orUnavailable(openFile(path, flags, 0o600));
+      const next = await openOrFail(path, flags);
       if (successor !== undefined) await closeFile(successor);
       successor = next;
       await inTime(startWork());
@@ -147,8 +148,11 @@ async function inTime(work: Promise<void>): Promise<boolean> {
   return ended;
 }
 
-function orUnavailable(opened: Promise<number>): Promise<number> {
-  return opened.catch((cause) => {
-    throw new DependencyError('audit', 'the audit file cannot be opened', { cause });
+function openOrFail(path: string, flags: number): Promise<number> {
+  return openFile(path, flags, 0o600).catch((cause) => {
+    const why = systemErrorCode(cause);
+    throw new DependencyError('audit', `the audit file ${JSON.stringify(path)} cannot be opened (${why})`, {
+      cause,
+    });
   });
 }
