@@ -85,8 +85,10 @@ describe('the times of the gateway', () => {
 
   it('leave a service its deadline', () => {
     const deadline = Number(SERVICE_SPEC.deadlineMs.defaultText) / 1000;
-    expect(seconds('proxy_read_timeout')).toEqual([
-      expect.toSatisfy((value: number) => value > deadline + 1),
-    ]);
+    for (const directive of ['proxy_read_timeout', 'client_body_timeout']) {
+      expect(seconds(directive), directive).toEqual([
+        expect.toSatisfy((value: number) => value > deadline + 1),
+      ]);
+    }
   });
 });
