@@ -50,7 +50,7 @@ async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments
       schedules: Math.min(schedules, VARIANT_SCHEDULES_MAX),
       endsAtMs: Date.now() + minutes * 60_000,
     });
-    const [first] = violations;
+    const first = violations.find(({ what }) => what !== 'no recovery');
     if (!first) missed += 1;
     const found = first
       ? `caught after ${outcomes.length} schedules: ${first.what}: ${first.detail}`
@@ -76,7 +76,7 @@ async function runVariant(
     faults,
     stopsAtFirst: true,
     // A late recovery is no sign of a broken guard.
-    recoveryMsMax: 19_000,
+    recoveryMsMax: 40_000,
     ...PARTIES,
     ...limits,
   });

@@ -1,0 +1,106 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { turnKey } from '@ori/service-kit/turns';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import { createHttpClient, type Reply } from '../env/http-client.ts';
+import { freePort } from '../env/ports.ts';
+import { type RedisServer, startRedis } from '../env/redis.ts';
+import { hostInProcess } from '../env/signer-host.ts';
+import { SIGN_BODY, startWorld } from '../env/world.ts';
+
+const SIGNERS = 8;
+const REQUESTS_EACH = 10;
+
+/** Eight signers that share one Redis and one database, and write one audit file. */
+async function startSigners(environment: Readonly<Record<string, string>>, redis?: RedisServer) {
+  const stack = new AsyncDisposableStack();
+  onTestFinished(() => stack.disposeAsync());
+  const world = stack.use(await startWorld({ environment, ...(redis ? { redis } : {}) }));
+  const clients = [stack.use(createHttpClient(world.baseUrl))];
+  while (clients.length < SIGNERS) {
+    const [port, opsPort] = [await freePort(), await freePort()];
+    const ports = { SIGNER_PORT: String(port), SIGNER_OPS_PORT: String(opsPort) };
+    stack.use(await hostInProcess({ ...world.environment, ...ports }, {}));
+    clients.push(stack.use(createHttpClient(`http://127.0.0.1:${port}/v1`)));
+  }
+  const admin = new Redis(world.environment['SIGNER_REDIS_URL'] ?? '', { retryStrategy: () => 20 });
+  admin.on('error', () => {});
+  stack.defer(() => admin.disconnect());
+  const token = await world.token();
+  const headers = ['Authorization', `Bearer ${token}`, 'Content-Type', 'application/json'];
+  const used = async (scope: 'user' | 'organization', id: string) =>
+    Number((await admin.get(turnKey(scope, id))) ?? 0);
+  const { userId, organizationId } = world.demo;
+  return {
+    world,
+    /** Every signer is asked so often, one request after the other; all signers at once. */
+    async askAll(): Promise<Reply[]> {
+      const askOne = async (client: (typeof clients)[number]): Promise<Reply[]> => {
+        const replies: Reply[] = [];
+        while (replies.length < REQUESTS_EACH) {
+          replies.push(await client.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY }));
+        }
+        return replies;
+      };
+      return (await Promise.all(clients.map(askOne))).flat();
+    },
+    turnsUsed: async () => ({
+      user: await used('user', userId),
+      organization: await used('organization', organizationId),
+    }),
+  };
+}
+
+/** The nonces of all proofs that were given out. */
+function noncesOf(replies: readonly Reply[]): Set<string> {
+  return new Set(replies.map(({ text }) => JSON.parse(text)['x-ori-invoke-nonce'] as string));
+}
+
+const LIMITS = [
+  ['the user', { TURNS_PER_USER: '30', TURNS_PER_ORGANIZATION: '1000' }, 30],
+  ['the organization', { TURNS_PER_USER: '1000', TURNS_PER_ORGANIZATION: '40' }, 40],
+] as const;
+
+test.each(LIMITS)(
+  '8 signers at once let exactly as many turns pass as %s has',
+  async (_whose, environment, limit) => {
+    const { askAll, turnsUsed, world } = await startSigners(environment);
+    const replies = await askAll();
+    const signed = replies.filter(({ status }) => status === 200);
+    // On a machine too busy to answer in time a turn may be lost to a 500; none is ever won.
+    const lost = replies.filter(({ status }) => status === 500);
+    expect(signed.length).toBeLessThanOrEqual(limit);
+    expect(signed.length + lost.length).toBeGreaterThanOrEqual(limit);
+    expect(replies.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
+    const used = await turnsUsed();
+    for (const count of [used.user, used.organization]) {
+      expect(count).toBeGreaterThanOrEqual(signed.length);
+      expect(count).toBeLessThanOrEqual(limit);
+    }
+    expect(noncesOf(signed).size).toBe(signed.length);
+    expect((await world.audit()).trim().split('\n')).toHaveLength(signed.length);
+  },
+  60_000,
+);
+
+test('while Redis stands still, an answer that was lost costs one turn at most, and gives no proof', async () => {
+  await using redis = await startRedis();
+  const { askAll, turnsUsed, world } = await startSigners({}, redis);
+  const asked = askAll();
+  await pause(200);
+  await redis.freeze();
+  const replies = [...(await asked), ...(await askAll())];
+  await redis.thaw();
+  const signed = replies.filter(({ status }) => status === 200);
+  const failed = replies.filter(({ status }) => status === 500);
+  expect(signed.length + failed.length).toBe(2 * SIGNERS * REQUESTS_EACH);
+  expect(failed.length).toBeGreaterThan(0);
+  expect(noncesOf(signed).size).toBe(signed.length);
+  expect((await world.audit()).split('\n').filter(Boolean)).toHaveLength(signed.length);
+
+  const used = await turnsUsed();
+  for (const count of [used.user, used.organization]) {
+    expect(count).toBeGreaterThanOrEqual(signed.length);
+    expect(count).toBeLessThanOrEqual(signed.length + failed.length);
+  }
+}, 60_000);
