@@ -21,7 +21,7 @@ export const DOCTOR_SENTENCES: { readonly [Code in DoctorCode]: Sentence<CliErro
     next: ({ from }) =>
       from === undefined
         ? 'Check the name and its permissions.'
-        : `It is included at ${from.file}:${from.line}; a relative name starts at the folder of the main file.`,
+        : `It is included at ${from.file}:${from.line}; a relative name starts at the folder of the main file. Without it: --skip-missing.`,
   },
   configuration_malformed: {
     exit: EXIT.usage,

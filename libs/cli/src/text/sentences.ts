@@ -3,8 +3,8 @@ import { EXIT, type ExitCode } from '../core/exit-codes.ts';
 import { daemonAdvice } from './daemon-advice.ts';
 import { DOCTOR_SENTENCES } from './doctor-sentences.ts';
 import type { Sentence } from './sentence.ts';
+import { SESSION_SENTENCES } from './session-sentences.ts';
 
-const SIGN_IN = 'Sign in again: ori login --oidc';
 const TRY_AGAIN = 'Try again in a moment.';
 
 const ADDRESS_FAULTS = {
@@ -71,62 +71,7 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
     what: () => 'ori does not know where the daemon of this intern is.',
     next: () => 'Name it: --daemon https://…, or set ORI_DAEMON_URL.',
   },
-  not_signed_in: {
-    exit: EXIT.signInNeeded,
-    what: () => 'Nobody is signed in.',
-    next: () => 'Sign in: ori login --oidc',
-  },
-  session_elsewhere: {
-    exit: EXIT.signInNeeded,
-    what: ({ sessionBaseUrl, baseUrl }) => `The session is for ${sessionBaseUrl}, not for ${baseUrl}.`,
-    next: ({ baseUrl }) => `Sign in there: ori --base-url ${baseUrl} login --oidc, or unset ORI_BASE_URL.`,
-  },
-  session_file_exposed: {
-    exit: EXIT.signInNeeded,
-    what: ({ file, mode }) =>
-      `Others on this machine can reach the session file ${file} (${mode}), so it is not used.`,
-    next: () => 'End that session and start a new one: ori logout, then ori login --oidc',
-  },
-  session_file_damaged: {
-    exit: EXIT.signInNeeded,
-    what: ({ file }) => `The session file ${file} is not one that this ori wrote.`,
-    next: () => SIGN_IN,
-  },
-  session_file_unusable: {
-    exit: EXIT.unexpected,
-    what: ({ file, why }) => `Cannot use ${file}: ${why}.`,
-    next: () => 'ori keeps its session there: make the folder writable, or set XDG_CONFIG_HOME.',
-  },
-  session_busy: {
-    exit: EXIT.unavailable,
-    what: ({ file }) => `Another ori has been holding ${file} for too long.`,
-    next: () => 'Wait for it, or end it, and try again.',
-  },
-  session_ended: {
-    exit: EXIT.signInNeeded,
-    what: ({ why }) => `The session has ended${why === undefined ? '' : ` (${why})`}.`,
-    next: () => SIGN_IN,
-  },
-  sign_in_denied: {
-    exit: EXIT.refused,
-    what: ({ why }) => `The sign-in was denied${why === undefined ? '' : ` (${why})`}.`,
-    next: () => 'Nothing was stored. To try again: ori login --oidc',
-  },
-  sign_in_failed: {
-    exit: EXIT.refused,
-    what: ({ why }) => `The issuer's answer was refused: ${why}.`,
-    next: () => 'Nothing was stored. Try again; if it stays so, tell whoever runs the issuer.',
-  },
-  sign_in_timed_out: {
-    exit: EXIT.unavailable,
-    what: ({ seconds }) => `Nobody finished the sign-in within ${seconds} s.`,
-    next: () => 'Try again: ori login --oidc (on a machine without a browser, add --device).',
-  },
-  sign_in_method_missing: {
-    exit: EXIT.refused,
-    what: ({ issuer, method }) => `The issuer ${issuer} does not offer ${method}.`,
-    next: ({ next }) => next,
-  },
+  ...SESSION_SENTENCES,
   resource_mismatch: {
     exit: EXIT.refused,
     what: ({ baseUrl, resource }) => `${baseUrl} describes itself as ${resource}.`,
