@@ -1,4 +1,4 @@
-/** What a finding must reach: of ours divided by theirs, or of ours alone. */
+/** What a finding must reach: of ours divided by theirs (or less theirs), or of ours alone. */
 export type Mark = { readonly atLeast: number } | { readonly atMost: number };
 
 /** One measured number, once per round. */
@@ -14,6 +14,8 @@ export interface Finding {
   readonly ours: Series;
   /** Absent: the mark is for our own number. */
   readonly theirs?: Series;
+  /** How ours is held against theirs. Default: their ratio. */
+  readonly by?: 'difference';
   /** Absent: shown for scale. */
   readonly mark?: Mark;
   /** In which part of the plot it is drawn; absent: in none. */
@@ -22,6 +24,8 @@ export interface Finding {
 
 /** What a row runs with. */
 export interface Bench {
+  /** Only to see that everything runs: fewer and smaller of everything. */
+  readonly isQuick: boolean;
   readonly rounds: number;
   /** One measurement of one server: how long, and how many requests under way at once. */
   readonly load: { readonly seconds: number; readonly connections: number };
@@ -56,10 +60,13 @@ export async function alternate<Side extends string, Measured>(
   return measured;
 }
 
-/** The ratio of a finding per round, or our own number where there is nothing to divide by. */
-export function valuesOf({ ours, theirs }: Finding): number[] {
+/** The ratio (or difference) of a finding per round, or our own number where there is nothing beside it. */
+export function valuesOf({ ours, theirs, by }: Finding): number[] {
   if (theirs === undefined) return [...ours.rounds];
-  return ours.rounds.map((value, round) => value / (theirs.rounds[round] ?? Number.NaN));
+  return ours.rounds.map((value, round) => {
+    const other = theirs.rounds[round] ?? Number.NaN;
+    return by === 'difference' ? value - other : value / other;
+  });
 }
 
 export function median(values: readonly number[]): number {

@@ -1,9 +1,23 @@
 import type { Row } from './row.ts';
+import { manyInternsRow } from './rows/many-interns.ts';
 import { signRow } from './rows/sign.ts';
 import { signGatewayRow } from './rows/sign-gateway.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
 import { signPeerRow } from './rows/sign-peer.ts';
 import { signUnseenRow } from './rows/sign-unseen.ts';
+import { startRow } from './rows/start.ts';
+import { verifyRow } from './rows/verify.ts';
+import { verifyPortableRow } from './rows/verify-portable.ts';
 
 /** Every comparison, in the order of the table. */
-export const ROWS: readonly Row[] = [signRow, signPeerRow, signUnseenRow, signGatewayRow, signLatencyRow];
+export const ROWS: readonly Row[] = [
+  signRow,
+  signPeerRow,
+  signUnseenRow,
+  signGatewayRow,
+  signLatencyRow,
+  verifyRow,
+  verifyPortableRow,
+  manyInternsRow,
+  startRow,
+];

@@ -33,6 +33,7 @@ async function main(): Promise<number> {
   for (const row of chosen) {
     const bench: Bench = {
       ...(options.quick ? QUICK : FULL),
+      isQuick: options.quick,
       progress: (what) => say(`${row.name}: ${what}`),
       share<T extends AsyncDisposable>(open: () => Promise<T>) {
         const opened = (shared.get(open) ?? open().then((part) => stack.use(part))) as Promise<T>;

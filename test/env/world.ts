@@ -44,6 +44,8 @@ export interface World extends AsyncDisposable {
   readonly issuer: TestIssuer;
   readonly demo: Demo;
   readonly store: Store;
+  /** Where a management service would find the same database. */
+  readonly managementDatabaseUrl: string;
   readonly http: HttpClient;
   readonly signer: SignerHost;
   /** What a process of this signer is started with. */
@@ -116,6 +118,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 
   return {
     ...{ baseUrl, opsUrl, issuer, demo, store, http, signer, environment, kekText, signPath, page, ready },
+    managementDatabaseUrl: database.managementUrl,
     async sign({ bearer, internId, body = SIGN_BODY } = {}) {
       const credential = bearer === undefined ? await issuer.token() : bearer;
       const path = internId === undefined ? signPath : `/v1/interns/${internId}/daemon/sign`;

@@ -1,0 +1,29 @@
+import type { Contestants } from './contest.ts';
+
+// The process of one contestant: a number of pieces comes, the CPU seconds that they took go back.
+
+const [name = '', title = ''] = process.argv.slice(2);
+const opened = import(`./contests/${name}.ts`).then(async ({ CONTESTANTS }: { CONTESTANTS: Contestants }) => {
+  const contestant = await CONTESTANTS[title]?.();
+  if (contestant === undefined) throw new Error(`${name} has no contestant ${title}`);
+  await contestant.check();
+  return contestant;
+});
+
+process.on('message', (count: number) => {
+  time(count).then(
+    (seconds) => process.send?.({ seconds }),
+    (error: Error) => process.send?.({ failure: error.stack }),
+  );
+});
+process.on('disconnect', () => process.exit());
+
+/** Of all threads, so that what is done beside the main one is counted too. What preparing left behind is collected before. */
+async function time(count: number): Promise<number> {
+  const run = await (await opened).prepare(count);
+  globalThis.gc?.({ type: 'minor' });
+  const before = process.cpuUsage();
+  await run();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}

@@ -1,0 +1,36 @@
+import { Buffer } from 'node:buffer';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { admitPublicKey } from '@ori/proof/portable';
+import type { Contestant, Contestants } from '../contest.ts';
+import { BODY, createProofs, type Proof, PUBLIC_JWK } from './proofs.ts';
+
+/** The signature of a proof by the engine for any JavaScript runtime, and by the library under it. */
+export const CONTESTANTS: Contestants = {
+  portable: () => {
+    const key = admitPublicKey(publicKey());
+    return judging(({ input, signature }) => key.verify(input, signature));
+  },
+  '@noble/curves': () => {
+    const key = publicKey();
+    return judging(({ input, signature }) => ed25519.verify(signature, input, key, { zip215: false }));
+  },
+};
+
+const publicKey = () => new Uint8Array(Buffer.from(PUBLIC_JWK.x, 'base64url'));
+
+function judging(isGood: (proof: Proof) => boolean): Contestant {
+  return {
+    async prepare(count) {
+      const proofs = createProofs(count, Date.now());
+      return async () => {
+        for (const proof of proofs) if (!isGood(proof)) throw new Error('a good signature was refused');
+      };
+    },
+    async check() {
+      const [proof] = createProofs(1, Date.now()) as [Proof];
+      if (!isGood(proof)) throw new Error('a good signature was refused');
+      if (isGood({ ...proof, input: Buffer.concat([proof.input, BODY]) }))
+        throw new Error('it accepts anything');
+    },
+  };
+}

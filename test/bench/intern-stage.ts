@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { addSigningKey, createApiKey } from '@ori/store/admin';
+import { parseKekRing } from '@ori/store/sealing';
+import { sql } from 'kysely';
+import { freePort } from '../env/ports.ts';
+import { startPostgres } from '../env/postgres.ts';
+import { startRedis } from '../env/redis.ts';
+import { openRoom } from '../env/room.ts';
+import { ServerProcess } from '../env/server-process.ts';
+import { startWorld, type World } from '../env/world.ts';
+import { pin } from './process-cost.ts';
+
+/** A signer and a management service on a database that holds so many interns, each with a signing key. */
+export interface Town extends AsyncDisposable {
+  readonly interns: number;
+  readonly world: World;
+  readonly managementPort: number;
+  /** Sees every intern. */
+  readonly apiKey: string;
+  /** The `starting_after` of the page that ends with the oldest intern. */
+  readonly deepest: string;
+  /** An intern whose key opens and that nobody asked for yet, out of all parts of the table. */
+  nextIntern(): CallableIntern;
+}
+
+export interface CallableIntern {
+  readonly internId: string;
+  readonly publicKey: Uint8Array;
+}
+
+/** As `GET /interns` has it where nothing is said. */
+export const PAGE = 50;
+
+/** A small town and a large one, on the same servers. */
+export interface InternStage extends AsyncDisposable {
+  readonly small: Town;
+  readonly large: Town;
+}
+
+export async function openInternStage(largeSize: number, callable: number): Promise<InternStage> {
+  await using stack = new AsyncDisposableStack();
+  const servers = { redis: stack.use(await startRedis()), postgres: stack.use(await startPostgres()) };
+  const small = stack.use(await openTown(servers, 1000, callable));
+  const large = stack.use(await openTown(servers, largeSize, callable));
+  const owned = stack.move();
+  return { small, large, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+type Servers = Required<Pick<NonNullable<Parameters<typeof startWorld>[0]>, 'redis' | 'postgres'>>;
+
+async function openTown(servers: Servers, interns: number, callable: number): Promise<Town> {
+  await using stack = new AsyncDisposableStack();
+  const world = stack.use(await startWorld({ process: true, ...servers }));
+  if (world.signer.pid !== undefined) pin(world.signer.pid, 'servers');
+  await fill(world, interns);
+  const left = await unlockSome(world, interns, callable);
+  const { workspaceId } = world.demo;
+  const { key: apiKey } = await createApiKey(world.store, { kind: 'api', name: 'bench', workspaceId });
+  const managementPort = await freePort();
+  const room = stack.use(await openRoom('ori-bench-management'));
+  const management = new ServerProcess({
+    room,
+    program: process.execPath,
+    arguments: [join(import.meta.dirname, '../../services/management/bin/ori-management.js')],
+    ready: /"msg":"listening"/,
+    farewell: 'KILL',
+    environment: {
+      MANAGEMENT_PORT: String(managementPort),
+      MANAGEMENT_OPS_PORT: String(await freePort()),
+      MANAGEMENT_DATABASE_URL: world.managementDatabaseUrl,
+      MANAGEMENT_ISSUER: world.issuer.url,
+      MANAGEMENT_AUDIENCE: `http://127.0.0.1:${managementPort}/v1`,
+      MANAGEMENT_KEK_FILE: world.environment['SIGNER_KEK_FILE'] ?? '',
+    },
+  });
+  stack.defer(() => management.end('SIGKILL'));
+  await management.start();
+  if (management.pid !== undefined) pin(management.pid, 'servers');
+  const deepest = await deepestCursor(world);
+  const owned = stack.move();
+  return {
+    ...{ interns, world, managementPort, apiKey, deepest },
+    nextIntern() {
+      const next = left.pop();
+      if (next === undefined) throw new Error('every intern of this town was asked for already');
+      return next;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Interns of one workspace, a second between each; keys with a seed of the right size that nothing opens. */
+async function fill({ store, demo }: World, interns: number): Promise<void> {
+  const { organizationId, workspaceId, internId } = demo;
+  await store.kysely.transaction().execute(async (trx) => {
+    // A million looks at a foreign key would find what stands in this very statement.
+    await sql`set local session_replication_role = replica`.execute(trx);
+    await sql`set local statement_timeout = 0`.execute(trx);
+    await sql`
+      insert into interns (id, organization_id, workspace_id, name, description, hostname, status, created_at, updated_at)
+      select 'int_' || lpad(n::text, 12, '0'), ${organizationId}, ${workspaceId}, 'intern ' || n,
+        'does what interns do', 'intern-' || n || '.example', 'running',
+        now() - n * interval '1 second', now() - n * interval '1 second'
+      from generate_series(1, ${interns - 1}::int) n`.execute(trx);
+    await sql`
+      insert into signing_keys (id, intern_id, kid, public_key, sealed_seed, not_before)
+      select 'key_' || lpad(n::text, 12, '0'), 'int_' || lpad(n::text, 12, '0'), rpad('kid' || n, 43, '-'),
+        decode(md5(n::text) || md5('y' || n), 'hex'),
+        (select rpad('', length(sealed_seed), 'x') from signing_keys where intern_id = ${internId}), 0
+      from generate_series(1, ${interns - 1}::int) n`.execute(trx);
+    await sql`analyze interns, signing_keys`.execute(trx);
+  });
+}
+
+/** Gives interns in all parts of the table a key that opens, in an order without rhyme. */
+async function unlockSome(world: World, interns: number, callable: number): Promise<CallableIntern[]> {
+  const { store, issuer, baseUrl, kekText } = world;
+  const home = { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) };
+  const step = Math.floor((interns - 1) / callable);
+  const some: CallableIntern[] = [];
+  for (let index = 0; index < callable; index++) {
+    const internId = `int_${String(1 + ((index * 7919) % callable) * step).padStart(12, '0')}`;
+    await sql`delete from signing_keys where intern_id = ${internId}`.execute(store.kysely);
+    const { publicKey } = await addSigningKey(store, { internId, seed: randomBytes(32), ...home });
+    some.push({ internId, publicKey });
+  }
+  return some;
+}
+
+async function deepestCursor({ store, demo }: World): Promise<string> {
+  const before = await store.kysely
+    .selectFrom('interns')
+    .select(['id', 'created_at'])
+    .where('workspace_id', '=', demo.workspaceId)
+    .orderBy('created_at', 'asc')
+    .orderBy('id', 'asc')
+    .offset(PAGE)
+    .limit(1)
+    .executeTakeFirstOrThrow();
+  return Buffer.from(`${before.created_at.toISOString()} ${before.id}`, 'latin1').toString('base64url');
+}

@@ -1,0 +1,76 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort } from '../../env/ports.ts';
+import { startPostgres } from '../../env/postgres.ts';
+import { startRedis } from '../../env/redis.ts';
+import { openRoom, type Room } from '../../env/room.ts';
+import { BODY_SHA256, startWorld, type World } from '../../env/world.ts';
+import { alternate, type Finding, type Row } from '../row.ts';
+import { runProgram, untilReady, untilSaid } from '../start-program.ts';
+
+/** How long after Node's own start a service is ready, or a command has ended. */
+export const startRow: Row = {
+  name: 'start',
+  async run(bench) {
+    bench.progress('starting what a signer needs');
+    await using redis = await startRedis();
+    await using postgres = await startPostgres();
+    await using world = await startWorld({ process: true, redis, postgres });
+    await using room = await openRoom('ori-bench-start');
+    const folder = room.directory;
+    const empty = join(folder, 'empty.mjs');
+    await writeFile(empty, '');
+    await signIn(folder, world);
+    const signer = await anotherSigner(folder, world);
+    const place: Place = { room, env: { HOME: folder, XDG_CACHE_HOME: folder, XDG_CONFIG_HOME: folder } };
+    const sign = ['sign', world.demo.internId, '--path', '/api/invoke', '--body-sha256', BODY_SHA256];
+    const seconds = await alternate(bench.isQuick ? { ...bench, rounds: 1 } : bench, {
+      node: () => runProgram(place, [empty], /^$/),
+      signer: () => untilReady(place, ['services/signer/bin/ori-signer.js'], signer),
+      standalone: () =>
+        untilSaid({ ...place, env: { ...place.env, ORI_PORT: '0' } }, /^ready: /m, [
+          'services/standalone/src/main.ts',
+        ]),
+      help: () => runProgram(place, ['libs/cli/bin/ori.js', '--help'], /Usage: ori/),
+      sign: () => runProgram(place, ['libs/cli/bin/ori.js', ...sign], /x-ori-invoke-signature-v2: /),
+    });
+    const finding = (title: string, name: keyof typeof seconds, secondsMore: number): Finding => ({
+      ...{ title, unit: 's', by: 'difference', mark: { atMost: secondsMore } },
+      ours: { name, rounds: seconds[name] },
+      theirs: { name: 'node', rounds: seconds.node },
+    });
+    return [
+      finding('signer ready', 'signer', 0.5),
+      finding('standalone ready', 'standalone', 3.5),
+      finding('ori --help', 'help', 0.15),
+      finding('ori sign', 'sign', 0.25),
+    ];
+  },
+};
+
+/** Where a program runs, and all that it finds in its environment. */
+export interface Place {
+  readonly room: Room;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The environment of one more signer beside that of the world. */
+async function anotherSigner(folder: string, { environment }: World): Promise<Record<string, string>> {
+  return {
+    ...environment,
+    SIGNER_PORT: String(await freePort()),
+    SIGNER_OPS_PORT: String(await freePort()),
+    SIGNER_AUDIT_FILE: join(folder, 'audit.jsonl'),
+  };
+}
+
+/** Leaves a session as `ori login` does. */
+async function signIn(folder: string, { baseUrl, issuer, token }: World): Promise<void> {
+  const session = {
+    ...{ version: 1, base_url: baseUrl, resource: baseUrl, issuer: issuer.url, client_id: 'ori-cli' },
+    ...{ subject: 'ada', name: null, scope: 'vault:read', access_token: await token() },
+    ...{ expires_at: null, refresh_token: null, signed_in_at: Math.floor(Date.now() / 1000) },
+  };
+  await mkdir(join(folder, 'ori'), { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, 'ori/session.json'), JSON.stringify(session), { mode: 0o600 });
+}

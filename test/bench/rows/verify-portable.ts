@@ -1,0 +1,20 @@
+import { runContest } from '../contest.ts';
+import type { Row } from '../row.ts';
+
+/** A signature by the engine for runtimes without OpenSSL, against the library under it. */
+export const verifyPortableRow: Row = {
+  name: 'verify-portable',
+  async run(bench) {
+    const measured = await runContest(bench, 'verify-portable', ['portable', '@noble/curves']);
+    return [
+      {
+        title: 'the signature',
+        unit: 'per CPU s',
+        ours: { name: 'portable', rounds: measured.portable },
+        theirs: { name: '@noble/curves', rounds: measured['@noble/curves'] },
+        mark: { atLeast: 0.9 },
+        plot: 'throughput',
+      },
+    ];
+  },
+};

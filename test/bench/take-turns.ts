@@ -1,0 +1,53 @@
+import { type Answer, HttpConnection } from './http-connection.ts';
+import { type Bench, median } from './row.ts';
+
+/** Somebody who asks one server, one request at a time. */
+export interface Asker {
+  readonly port: number;
+  /** The next request, whole. */
+  next(): string | Promise<string>;
+  /** @throws Error unless the answer holds what was asked for */
+  check(answer: Answer): void;
+}
+
+/** Lets each asker ask once in turn, so many times per round; @returns the median of each round in milliseconds. */
+export async function takeTurns<Name extends string>(
+  bench: Bench,
+  askers: Readonly<Record<Name, Asker>>,
+  { perRound, warm }: { readonly perRound: number; readonly warm: number },
+): Promise<Record<Name, number[]>> {
+  const sides = Object.entries(askers) as [Name, Asker][];
+  const medians = Object.fromEntries(sides.map(([name]) => [name, []])) as unknown as Record<Name, number[]>;
+  const connections = await Promise.all(sides.map(([, { port }]) => HttpConnection.open(port, fail)));
+  const turns = async (count: number) => {
+    const tookMs = sides.map((): number[] => []);
+    for (let turn = 0; turn < count; turn++) {
+      for (const [index, [, asker]] of sides.entries()) {
+        const request = await asker.next();
+        const startedAt = performance.now();
+        const answer = await new Promise<Answer>((resolve) => connections[index]?.send(request, resolve));
+        tookMs[index]?.push(performance.now() - startedAt);
+        if (answer.status !== 200) throw new Error(`an answer other than 200:\n${answer.text}`);
+        asker.check(answer);
+      }
+    }
+    return tookMs;
+  };
+  try {
+    bench.progress('warming up');
+    await turns(warm);
+    for (let round = 1; round <= bench.rounds; round++) {
+      bench.progress(`round ${round} of ${bench.rounds}`);
+      for (const [index, took] of (await turns(perRound)).entries()) {
+        medians[(sides[index] as [Name, Asker])[0]].push(median(took));
+      }
+    }
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+  return medians;
+}
+
+function fail(error: Error): never {
+  throw error;
+}
