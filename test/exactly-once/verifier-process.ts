@@ -84,9 +84,9 @@ async function run(task: VerifierTask): Promise<void> {
   let lenient: Verifier | undefined;
   let signed: Proof[] = [];
 
-  async function present({ proof, form, kind }: Presenting): Promise<void> {
+  /** A proof that its signer held back was sent when it was signed: as old as that it arrives. */
+  async function present({ proof, form, kind }: Presenting, sentMs = Date.now()): Promise<void> {
     const judge = form === 'stripped' || (lenient && random.chance(0.5)) ? (lenient ?? verifier) : verifier;
-    const sentMs = Date.now();
     let verdict = 'accepted';
     try {
       await judge.verify(toRequest(proof, form));
@@ -103,7 +103,8 @@ async function run(task: VerifierTask): Promise<void> {
   /** Signs as the signer does: by the true time, some as far ahead as the tolerance allows. */
   async function call(): Promise<void> {
     const isAhead = random.chance(0.3);
-    const nowSeconds = Math.floor((Date.now() + off.sleptMs) / 1000);
+    const signedMs = Date.now();
+    const nowSeconds = Math.floor((signedMs + off.sleptMs) / 1000);
     const proof = proofs.sign(nowSeconds + (isAhead ? task.clockToleranceSeconds : 0));
     adversary.hear(proof);
     signed.push(proof);
@@ -113,7 +114,7 @@ async function run(task: VerifierTask): Promise<void> {
       await present({ proof, form: 'stripped', kind: 'stripped' });
       await present({ proof, form: 'whole', kind: 'replay' });
     } else {
-      await present({ proof, form: 'whole', kind: isAhead ? 'ahead' : 'fresh' });
+      await present({ proof, form: 'whole', kind: isAhead ? 'ahead' : 'fresh' }, signedMs);
     }
   }
 
