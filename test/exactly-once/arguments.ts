@@ -7,8 +7,8 @@ import { VARIANTS } from './variants.ts';
 export interface RunArguments {
   readonly seed: string;
   readonly stores: readonly StoreName[];
-  /** Per store. */
-  readonly schedules: number;
+  /** Per store; undefined: as many as each store needs. */
+  readonly schedules: number | undefined;
   readonly minutes: number;
   readonly faults: readonly string[] | undefined;
   readonly variant: string | undefined;
@@ -16,7 +16,7 @@ export interface RunArguments {
 
 export const USAGE = `npm run faults -- [options]
   --store NAME      ${Object.keys(SETTINGS).join(', ')}; may be repeated; all by default
-  --schedules N     per store; 500 by default
+  --schedules N     per store; by default so many that each fault is staged 20 times, and 500 for Redis, memory and PostgreSQL
   --minutes M       no schedule begins later; 240 by default
   --quick           12 schedules per store, within 5 minutes
   --seed TEXT       of an earlier run, for the same schedules and choices
@@ -54,15 +54,15 @@ export function readArguments(argv: readonly string[]): RunArguments {
   return {
     seed: values.seed ?? randomBytes(4).toString('hex'),
     stores,
-    schedules: positive('--schedules', values.schedules, values.quick ? 12 : 500),
-    minutes: positive('--minutes', values.minutes, values.quick ? 4 : 240),
+    schedules: positive('--schedules', values.schedules) ?? (values.quick ? 12 : undefined),
+    minutes: positive('--minutes', values.minutes) ?? (values.quick ? 4 : 240),
     faults: values.fault,
     variant,
   };
 }
 
-function positive(name: string, text: string | undefined, otherwise: number): number {
-  if (text === undefined) return otherwise;
+function positive(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
   const number = Number(text);
   if (number > 0 && Number.isFinite(number)) return number;
   throw new TypeError(`${name}: expected a number above 0, got ${JSON.stringify(text)}`);

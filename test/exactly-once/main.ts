@@ -1,6 +1,6 @@
 import { type RunArguments, readArguments, USAGE } from './arguments.ts';
 import type { Violation } from './checker.ts';
-import { SETTINGS } from './repertoire.ts';
+import { SCHEDULES, SETTINGS } from './repertoire.ts';
 import { renderReport, renderVerdict, renderViolation, SHOWN_MAX } from './report.ts';
 import { type Done, type Result, type RunOptions, runSchedules } from './run.ts';
 import { breakLibrary, LIBRARY, VARIANTS } from './variants.ts';
@@ -28,7 +28,15 @@ async function judgeStores({ stores, seed, schedules, minutes, faults }: RunArgu
   console.log(`seed ${seed}`);
   for (const [index, store] of stores.entries()) {
     const share = (endsAtMs - Date.now()) / (stores.length - index);
-    const options = { settings: SETTINGS[store], seed, schedules, library: LIBRARY, faults, ...PARTIES };
+    const count = schedules ?? SCHEDULES[store];
+    const options = {
+      settings: SETTINGS[store],
+      seed,
+      schedules: count,
+      library: LIBRARY,
+      faults,
+      ...PARTIES,
+    };
     const result = await runSchedules({ ...options, endsAtMs: Date.now() + share, progress: showProgress() });
     results.set(store, result);
     console.log(`\n${renderReport(store, result)}\n`);
@@ -47,7 +55,7 @@ async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments
   for (const name of names) {
     const { outcomes, violations } = await runVariant(name, {
       seed,
-      schedules: Math.min(schedules, VARIANT_SCHEDULES_MAX),
+      schedules: Math.min(schedules ?? VARIANT_SCHEDULES_MAX, VARIANT_SCHEDULES_MAX),
       endsAtMs: Date.now() + minutes * 60_000,
     });
     const first = violations.find(({ what }) => what !== 'no recovery');

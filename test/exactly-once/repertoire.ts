@@ -46,3 +46,12 @@ export const SETTINGS = {
 } as const satisfies Record<string, readonly Setting[]>;
 
 export type StoreName = keyof typeof SETTINGS;
+
+/** How many schedules stage each fault of a store at least 20 times. */
+export const SCHEDULES: Readonly<Record<StoreName, number>> = {
+  redis: 560,
+  sentinel: 260,
+  cluster: 260,
+  memory: 500,
+  postgres: 500,
+};
