@@ -1,0 +1,100 @@
+import { hash } from 'node:crypto';
+
+/** Something with states: where it starts, what can happen in each, and what that leads to. */
+export interface Model<State, Action, Event> {
+  readonly initial: State;
+  /** Everything that can happen next. What chance or an adversary decides is part of the action. */
+  actions(state: State): readonly Action[];
+  /** What an action leads to: always the same. */
+  apply(state: State, action: Action): Step<State, Event>;
+  /** Two states with the same text behave alike. */
+  encode(state: State): string;
+  /** Judged on every transition. Each returns why it does not hold, or nothing. */
+  readonly invariants: Readonly<Record<string, Invariant<State, Action, Event>>>;
+  /** Judged once in every state. */
+  readonly always: Readonly<Record<string, (state: State) => string | undefined>>;
+}
+
+export interface Step<State, Event> {
+  readonly state: State;
+  readonly event: Event;
+}
+
+export type Invariant<State, Action, Event> = (step: {
+  readonly before: State;
+  readonly action: Action;
+  readonly event: Event;
+  readonly state: State;
+}) => string | undefined;
+
+/** The shortest way to a state where an invariant does not hold. */
+export interface Violation<Action> {
+  readonly invariant: string;
+  readonly why: string;
+  readonly trace: readonly Action[];
+}
+
+export interface Exploration<Action> {
+  /** Distinct states that were reached. */
+  readonly states: number;
+  /** Actions taken from them: each once. */
+  readonly transitions: number;
+  /** Actions of the longest of all shortest ways. */
+  readonly depth: number;
+  readonly violation?: Violation<Action>;
+}
+
+/**
+ * Breadth first through every state that can be reached, judging every invariant on every transition; stops at the first that does
+ * not hold, so its trace is a shortest one.
+ * Throws RangeError beyond `statesMax`: a bound that is too wide is no proof, and must not look like one.
+ */
+export function explore<State, Action, Event>(
+  model: Model<State, Action, Event>,
+  { statesMax = 1_000_000 }: { statesMax?: number } = {},
+): Exploration<Action> {
+  const invariants = Object.entries(model.invariants);
+  const always = Object.entries(model.always);
+  const digestOf = (state: State): string => hash('sha1', model.encode(state), 'base64');
+  const seen = new Set([digestOf(model.initial)]);
+  /** How each state was first reached: the number of the state before it, and the action. */
+  const origins: ({ from: number; action: Action } | undefined)[] = [undefined];
+  const traceTo = (index: number): Action[] => {
+    const origin = origins[index];
+    return origin === undefined ? [] : [...traceTo(origin.from), origin.action];
+  };
+
+  let frontier: { index: number; state: State }[] = [{ index: 0, state: model.initial }];
+  let transitions = 0;
+  let depth = 0;
+  while (frontier.length > 0) {
+    const reached: typeof frontier = [];
+    for (const { index, state: before } of frontier) {
+      for (const action of model.actions(before)) {
+        const { state, event } = model.apply(before, action);
+        transitions += 1;
+        const violated = (invariant: string, why: string): Exploration<Action> => {
+          const violation = { invariant, why, trace: [...traceTo(index), action] };
+          return { states: seen.size, transitions, depth: violation.trace.length, violation };
+        };
+        for (const [invariant, judge] of invariants) {
+          const why = judge({ before, action, event, state });
+          if (why !== undefined) return violated(invariant, why);
+        }
+        if (state === before) continue;
+        const digest = digestOf(state);
+        if (seen.has(digest)) continue;
+        seen.add(digest);
+        if (seen.size > statesMax) throw new RangeError(`more than ${statesMax} states`);
+        for (const [invariant, judge] of always) {
+          const why = judge(state);
+          if (why !== undefined) return violated(invariant, why);
+        }
+        reached.push({ index: origins.push({ from: index, action }) - 1, state });
+      }
+    }
+    if (reached.length > 0) depth += 1;
+    frontier = reached;
+  }
+  return { states: seen.size, transitions, depth };
+}

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Action, describe } from './actions.ts';
+import type { Configuration } from './configuration.ts';
+import { CONFIGURATIONS } from './configurations.ts';
+import { explore } from './explore.ts';
+import type { Guard } from './guards.ts';
+import { MUTANTS } from './mutants.ts';
+import { createProtocol, type Protocol } from './protocol.ts';
+import { clear, type RealRedis, startRealRedis } from './real-redis.ts';
+import { isReal, replay } from './replay.ts';
+
+let server: RealRedis;
+beforeAll(async () => {
+  server = await startRealRedis();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const names = Object.keys(MUTANTS) as Guard[];
+
+test.each(names)('without its guard, %s is caught, and its attack fails in reality', async (name) => {
+  const mutant = MUTANTS[name];
+  const configuration: Configuration = CONFIGURATIONS[mutant.in];
+  const model = createProtocol({ ...configuration, broken: new Set([name]) });
+  const { states, violation } = explore(model);
+  const trace = violation?.trace ?? [];
+  const words = trace.map(describe).join(', ');
+  process.stderr.write(`mutant ${name} | ${violation?.invariant} | ${states} | ${trace.length} | ${words}\n`);
+  expect(violation?.invariant).toBe(mutant.caughtBy);
+
+  if (configuration.servers > 1 || !trace.every(isReal)) return;
+  const steps = await replay(configuration, server, (_, done) => trace[done]);
+  await clear(server);
+  expect(steps.map(({ action, real }) => [action, real])).toEqual(
+    steps.map(({ action, model }) => [action, model]),
+  );
+  if (mutant.caughtBy === 'accepts-again') return;
+  expect(verdictsOf(model, trace)).not.toEqual(steps.map(({ real }) => real));
+});
+
+/** What the mutant says along its own trace. */
+function verdictsOf(model: Protocol, trace: readonly Action[]): (string | undefined)[] {
+  let state = model.initial;
+  return trace.map((action) => {
+    const step = model.apply(state, action);
+    state = step.state;
+    return step.event.verdict;
+  });
+}
