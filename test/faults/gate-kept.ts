@@ -33,8 +33,8 @@ export async function expectEveryCheckBehind(
 }
 
 /** How many lines each of these requests has. */
-async function linesOf({ sink }: MatrixWorld, ids: readonly string[]): Promise<[string, number][]> {
+function linesOf({ sink }: MatrixWorld, ids: readonly string[]): [string, number][] {
   const counts = new Map<unknown, number>();
-  for (const { requestId } of await sink.lines()) counts.set(requestId, (counts.get(requestId) ?? 0) + 1);
+  for (const { requestId } of sink.lines()) counts.set(requestId, (counts.get(requestId) ?? 0) + 1);
   return ids.map((id) => [id, counts.get(id) ?? 0]);
 }

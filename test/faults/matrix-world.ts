@@ -32,7 +32,7 @@ export interface MatrixWorld extends AsyncDisposable {
   readonly theirs: Tenant;
 }
 
-export async function startMatrixWorld(coolDownSeconds: number): Promise<MatrixWorld> {
+export async function startMatrixWorld(coolDownSeconds: number, deadlineMs: number): Promise<MatrixWorld> {
   await using stack = new AsyncDisposableStack();
   const [redis, postgres, room] = await Promise.all([startRedis(), startPostgres(), openRoom('ori-matrix')]);
   stack.use(redis);
@@ -42,7 +42,7 @@ export async function startMatrixWorld(coolDownSeconds: number): Promise<MatrixW
   const toPostgres = stack.use(await startTcpProxy(postgres.port));
   const through = (url: string, port: number, proxy: TcpProxy) => url.replace(`:${port}`, `:${proxy.port}`);
   const proxied = { url: through(postgres.url, postgres.port, toPostgres) };
-  const sink = stack.use(await startAuditSink(join(room.directory, 'sink'), room));
+  const sink = stack.use(await startAuditSink(join(room.directory, 'sink')));
   const world = stack.use(
     await startWorld({
       process: true,
@@ -52,6 +52,7 @@ export async function startMatrixWorld(coolDownSeconds: number): Promise<MatrixW
         AUDIT_FILE: sink.path,
         ISSUER_COOL_DOWN_SECONDS: String(coolDownSeconds),
         TURN_WINDOW_SECONDS: '86400',
+        DEADLINE_MS: String(deadlineMs),
       },
     }),
   );
@@ -71,6 +72,7 @@ export async function startMatrixWorld(coolDownSeconds: number): Promise<MatrixW
         INTROSPECTION_CLIENT_ID: world.issuer.introspectionClient.id,
         INTROSPECTION_CLIENT_SECRET_FILE: world.issuer.introspectionClient.secret,
         ISSUER_COOL_DOWN_SECONDS: String(coolDownSeconds),
+        DEADLINE_MS: String(deadlineMs),
       },
     }),
   );
