@@ -30,7 +30,8 @@ export function openHttp2({ secureUrl, certificate }: Gateway): Http2Client {
       return { ...head, body: await text(stream).catch(() => '') };
     },
     async [Symbol.asyncDispose]() {
-      await new Promise<void>((resolve) => session.close(resolve));
+      // A session that the server ended calls nobody back.
+      if (!session.destroyed) await new Promise<void>((resolve) => session.close(resolve));
     },
   };
 }

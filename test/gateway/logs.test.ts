@@ -86,11 +86,16 @@ describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
     await askRaw(gateway.port, requestBytes(`POST ${path} HTTP/1.1`, [['User-Agent', '"\\\n'.trim()]], '{}'));
     await askRaw(gateway.port, 'HELLO\r\n\r\n');
     await askRaw(gateway.port, requestBytes('PATCH /v1/byok/x HTTP/1.1', [], '{}'));
+    await using http = openHttp2(gateway);
+    // nginx ends the connection, and has no answer.
+    await expect(http.ask({ ':path': path, 'x-long': 'x'.repeat(40_000) })).rejects.toThrow(
+      'without an answer',
+    );
     // A line is written once the answer is sent.
     const lines = async () => (await gateway.accessLog()).split('\n').filter((line) => line !== '');
-    await expect.poll(async () => (await lines()).length).toBe(3);
+    await expect.poll(async () => (await lines()).length).toBe(4);
     const entries = (await lines()).map((line) => JSON.parse(line));
-    const [first, second, third] = [200, 400, 502].map((status) =>
+    const [first, second, third, fourth] = [200, 400, 502, 0].map((status) =>
       entries.find((entry) => entry.status === status),
     );
     expect(first).toMatchObject({
@@ -105,5 +110,6 @@ describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
     });
     expect(second).toMatchObject({ status: 400, method: 'other', route: '' });
     expect(third).toMatchObject({ status: 502, method: 'PATCH', route: 'byok' });
+    expect(fourth).toMatchObject({ protocol: 'HTTP/2.0', status: 0 });
   });
 });
