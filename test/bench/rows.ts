@@ -1,5 +1,7 @@
 import type { Row } from './row.ts';
+import { longRunRow } from './rows/long-run.ts';
 import { manyInternsRow } from './rows/many-interns.ts';
+import { noncesRow } from './rows/nonces.ts';
 import { signRow } from './rows/sign.ts';
 import { signGatewayRow } from './rows/sign-gateway.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
@@ -8,6 +10,7 @@ import { signUnseenRow } from './rows/sign-unseen.ts';
 import { startRow } from './rows/start.ts';
 import { verifyRow } from './rows/verify.ts';
 import { verifyPortableRow } from './rows/verify-portable.ts';
+import { verifyStreamRow } from './rows/verify-stream.ts';
 
 /** Every comparison, in the order of the table. */
 export const ROWS: readonly Row[] = [
@@ -17,7 +20,10 @@ export const ROWS: readonly Row[] = [
   signGatewayRow,
   signLatencyRow,
   verifyRow,
+  verifyStreamRow,
   verifyPortableRow,
   manyInternsRow,
+  noncesRow,
+  longRunRow,
   startRow,
 ];

@@ -1,4 +1,4 @@
-import { PGlite } from '@electric-sql/pglite';
+import type { PGlite } from '@electric-sql/pglite';
 import { Kysely, PGliteDialect } from 'kysely';
 import { type Database, requireStoreRole, type StoreRole } from '../database.ts';
 import type { Schema } from '../schema.ts';
@@ -31,6 +31,8 @@ export async function openPglite(options: PgliteOptions = {}): Promise<EmbeddedD
   const unlock = dataDir === undefined ? async () => {} : await lockDataDir(dataDir);
   let engine: PGlite;
   try {
+    // Loaded where it is wanted: a service on PostgreSQL starts without it.
+    const { PGlite } = await import('@electric-sql/pglite');
     engine = await PGlite.create(dataDir === undefined ? {} : { dataDir });
   } catch (error) {
     await unlock();

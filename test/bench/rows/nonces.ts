@@ -1,0 +1,73 @@
+import { createNonce } from '@ori/proof/signing';
+import { redisReplayStore } from '@ori/verifier/redis';
+import { Redis } from 'ioredis';
+import { startRedis } from '../../env/redis.ts';
+import { openMemoryProcess } from '../memory-process.ts';
+import type { Bench, Row } from '../row.ts';
+
+/** Twelve characters. */
+const INTERN_ID = 'int_7Qm2Vb9x';
+const POLICY = { internId: INTERN_ID, maxAgeSeconds: 600, clockToleranceSeconds: 2, acceptV1: false };
+
+/** What a spent nonce takes up for as long as it must be remembered. */
+export const noncesRow: Row = {
+  name: 'nonces',
+  async run(bench) {
+    const counts = bench.isQuick ? [5000, 8000] : [100_000, 150_000, 200_000, 250_000, 300_000, 400_000];
+    const memory: number[] = [];
+    const redis: number[] = [];
+    for (const nonces of counts) {
+      bench.progress(`${nonces} nonces`);
+      await using process = openMemoryProcess('nonces');
+      memory.push((await process.ask<{ each: number }>({ nonces, internId: INTERN_ID })).each);
+      redis.push(await bytesInRedis(bench, nonces));
+    }
+    const finding = (title: string, name: string, rounds: number[], bytes: number) => ({
+      ...{ title, unit: 'bytes', ours: { name, rounds }, mark: { atMost: bytes } },
+    });
+    return [
+      finding('a spent nonce in memory', 'memory store', memory, 160),
+      finding('a spent nonce in Redis', 'Redis store', redis, 140),
+    ];
+  },
+};
+
+/** Of the intern's whole sorted set, as MEMORY USAGE counts it. */
+async function bytesInRedis(bench: Bench, nonces: number): Promise<number> {
+  await using server = await startRedis();
+  const redis = new Redis(server.url, {
+    ...{ enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 },
+    lazyConnect: true,
+  });
+  await redis.connect();
+  const store = redisReplayStore(redis, { mode: 'spend', timeoutMs: 5000 });
+  try {
+    store.attach(POLICY);
+    await store.touch();
+    const nowMs = Date.now();
+    // Past the fence that the first touch wrote, within the tolerance of a clock a little ahead.
+    const timestamp = Math.ceil(nowMs / 1000) + POLICY.clockToleranceSeconds + 1;
+    await until((timestamp - POLICY.clockToleranceSeconds) * 1000 + 50);
+    for (let done = 0; done < nonces; done += 500) {
+      if (done % 50_000 === 0) bench.progress(`${done} of ${nonces} nonces in Redis`);
+      const spends = Array.from({ length: 500 }, () =>
+        store.spend({
+          ...{ policy: POLICY, timestamp, nowMs: Date.now(), nonce: createNonce() },
+          ...{ signingInput: new Uint8Array(), v1Id: () => '00'.repeat(32) },
+        }),
+      );
+      await Promise.all(spends);
+    }
+    const [key = ''] = await redis.keys('*');
+    // The set holds the fence too.
+    if ((await redis.zcount(key, 0, '+inf')) !== nonces) throw new Error('some nonces are not there');
+    return Number(await redis.memory('USAGE', key, 'SAMPLES', 0)) / nonces;
+  } finally {
+    store.close();
+    redis.disconnect();
+  }
+}
+
+async function until(atMs: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, atMs - Date.now()));
+}
