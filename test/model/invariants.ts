@@ -18,12 +18,12 @@ export function createInvariants(
   return {
     invariants: {
       'accepted-once': onAcceptance(({ state }) => acceptedTwice(state)),
+      'accepted-under-a-key-of-its-time': onAcceptance(underWrongKey),
       'accepted-as-issued': onAcceptance((transition) => notIssued(configuration, transition)),
       'accepted-in-time': onAcceptance(untimely),
       'body-ends': onAcceptance(({ before, action, event }) =>
         nowOf(before, action) - (event.judgedAt ?? 0) > STREAM ? 'accepted long after its head' : undefined,
       ),
-      'accepted-under-a-key-of-its-time': onAcceptance(underWrongKey),
       'v2-decides': onAcceptance(({ action, event: { claim, message } }) => {
         if (claim?.version !== 1) return undefined;
         if (message?.v2 !== undefined) return 'accepted as version 1 beside version 2 headers';

@@ -24,8 +24,16 @@ export const MUTANTS: Readonly<Record<Guard, MutantCase>> = {
   },
   'v1-by-default': { guard: 'version 1 is opted into', in: 'wire', caughtBy: 'v2-decides' },
   'bad-v2-falls-back': { guard: 'a bad version 2 stays bad', in: 'wire', caughtBy: 'v2-decides' },
-  'nbf-ignored': { guard: 'a key is not good before its time', in: 'wire', caughtBy: 'accepted-as-issued' },
-  'exp-ignored': { guard: 'a key is not good after its time', in: 'wire', caughtBy: 'accepted-as-issued' },
+  'nbf-ignored': {
+    guard: 'a key is not good before its time',
+    in: 'wire',
+    caughtBy: 'accepted-under-a-key-of-its-time',
+  },
+  'exp-ignored': {
+    guard: 'a key is not good after its time',
+    in: 'wire',
+    caughtBy: 'accepted-under-a-key-of-its-time',
+  },
   'retired-key-signs': {
     guard: 'the signer takes the key of the time',
     in: 'wire',
