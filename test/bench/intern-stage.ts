@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { addSigningKey, createApiKey } from '@ori/store/admin';
 import { parseKekRing } from '@ori/store/sealing';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { freePort } from '../env/ports.ts';
 import { startPostgres } from '../env/postgres.ts';
 import { startRedis } from '../env/redis.ts';
@@ -91,26 +92,32 @@ async function openTown(servers: Servers, interns: number, callable: number): Pr
 }
 
 /** Interns of one workspace, a second between each; keys with a seed of the right size that nothing opens. */
-async function fill({ store, demo }: World, interns: number): Promise<void> {
+async function fill({ databaseUrl, demo }: World, interns: number): Promise<void> {
   const { organizationId, workspaceId, internId } = demo;
-  await store.kysely.transaction().execute(async (trx) => {
-    // A million looks at a foreign key would find what stands in this very statement.
-    await sql`set local session_replication_role = replica`.execute(trx);
-    await sql`set local statement_timeout = 0`.execute(trx);
-    await sql`
-      insert into interns (id, organization_id, workspace_id, name, description, hostname, status, created_at, updated_at)
-      select 'int_' || lpad(n::text, 12, '0'), ${organizationId}, ${workspaceId}, 'intern ' || n,
-        'does what interns do', 'intern-' || n || '.example', 'running',
-        now() - n * interval '1 second', now() - n * interval '1 second'
-      from generate_series(1, ${interns - 1}::int) n`.execute(trx);
-    await sql`
-      insert into signing_keys (id, intern_id, kid, public_key, sealed_seed, not_before)
-      select 'key_' || lpad(n::text, 12, '0'), 'int_' || lpad(n::text, 12, '0'), rpad('kid' || n, 43, '-'),
-        decode(md5(n::text) || md5('y' || n), 'hex'),
-        (select rpad('', length(sealed_seed), 'x') from signing_keys where intern_id = ${internId}), 0
-      from generate_series(1, ${interns - 1}::int) n`.execute(trx);
-    await sql`analyze interns, signing_keys`.execute(trx);
-  });
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    // A million looks at a foreign key would find what was written a moment ago.
+    await client.query('set session_replication_role = replica');
+    await client.query(
+      `insert into interns (id, organization_id, workspace_id, name, description, hostname, status, created_at, updated_at)
+       select 'int_' || lpad(n::text, 12, '0'), $1, $2, 'intern ' || n, 'does what interns do',
+         'intern-' || n || '.example', 'running', now() - n * interval '1 second', now() - n * interval '1 second'
+       from generate_series(1, $3::int) n`,
+      [organizationId, workspaceId, interns - 1],
+    );
+    await client.query(
+      `insert into signing_keys (id, intern_id, kid, public_key, sealed_seed, not_before)
+       select 'key_' || lpad(n::text, 12, '0'), 'int_' || lpad(n::text, 12, '0'), rpad('kid' || n, 43, '-'),
+         decode(md5(n::text) || md5('y' || n), 'hex'),
+         (select rpad('', length(sealed_seed), 'x') from signing_keys where intern_id = $1), 0
+       from generate_series(1, $2::int) n`,
+      [internId, interns - 1],
+    );
+    await client.query('vacuum analyze');
+  } finally {
+    await client.end();
+  }
 }
 
 /** Gives interns in all parts of the table a key that opens, in an order without rhyme. */
@@ -121,7 +128,9 @@ async function unlockSome(world: World, interns: number, callable: number): Prom
   const some: CallableIntern[] = [];
   for (let index = 0; index < callable; index++) {
     const internId = `int_${String(1 + ((index * 7919) % callable) * step).padStart(12, '0')}`;
-    await sql`delete from signing_keys where intern_id = ${internId}`.execute(store.kysely);
+    await sql`delete from signing_keys where intern_id = ${internId} and retired_at is null`.execute(
+      store.kysely,
+    );
     const { publicKey } = await addSigningKey(store, { internId, seed: randomBytes(32), ...home });
     some.push({ internId, publicKey });
   }

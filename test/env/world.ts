@@ -44,7 +44,8 @@ export interface World extends AsyncDisposable {
   readonly issuer: TestIssuer;
   readonly demo: Demo;
   readonly store: Store;
-  /** Where a management service would find the same database. */
+  /** The database as its owner, and as a management service finds it. */
+  readonly databaseUrl: string;
   readonly managementDatabaseUrl: string;
   readonly http: HttpClient;
   readonly signer: SignerHost;
@@ -118,6 +119,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 
   return {
     ...{ baseUrl, opsUrl, issuer, demo, store, http, signer, environment, kekText, signPath, page, ready },
+    databaseUrl: database.url,
     managementDatabaseUrl: database.managementUrl,
     async sign({ bearer, internId, body = SIGN_BODY } = {}) {
       const credential = bearer === undefined ? await issuer.token() : bearer;
