@@ -10,7 +10,7 @@ import { type Answered, type Shape, startLoad } from './load.ts';
 // A disk has no connection that could be half open.
 
 const FULL = process.env['FAULT_MATRIX'] === 'full';
-const FAULT_MS = FULL ? 5000 : 900;
+const FAULT_MS = FULL ? 5000 : 700;
 const EVERY_MS = FULL ? 20 : 60;
 
 let world: World;

@@ -12,9 +12,9 @@ import { type MatrixWorld, startMatrixWorld } from './matrix-world.ts';
 // holds both services to their times as well: for a machine that does nothing else.
 const FULL = process.env['FAULT_MATRIX'] === 'full';
 // Shorter than the memory of an opaque token that was seen.
-const FAULT_MS = FULL ? 4000 : 900;
+const FAULT_MS = FULL ? 4000 : 700;
 /** The signer may go by what the database said before for a second of it. */
-const DATABASE_FAULT_MS = FULL ? 6000 : 1900;
+const DATABASE_FAULT_MS = FULL ? 6000 : 1700;
 const EVERY_MS = FULL ? 30 : 60;
 const COOL_DOWN_SECONDS = 1;
 /** An answer that takes longer is a 408, which no request deserves here. */
