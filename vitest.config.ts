@@ -5,7 +5,7 @@ const include = ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'test
 /** What judges how a service behaves under load, and so must be the only load there is. */
 const alone = [
   'test/exactly-once/harness.test.ts',
-  'test/faults/{dependencies,disk,matrix}.test.ts',
+  'test/faults/{disk,matrix}.test.ts',
   'test/shipped/rolling-restarts.test.ts',
 ];
 

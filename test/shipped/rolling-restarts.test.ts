@@ -9,8 +9,8 @@ import { startLoad } from './constant-load.ts';
 import type { Service } from './service.ts';
 import { type ShippedWorld, startShippedWorld } from './world.ts';
 
-/** Restarts of one signer after the other; `ROLLING_RESTARTS` asks for another number. */
-const RESTARTS = Number(process.env['ROLLING_RESTARTS'] ?? 30);
+/** Restarts of one signer after the other; `ROLLING_RESTARTS` asks for more. */
+const RESTARTS = Number(process.env['ROLLING_RESTARTS'] ?? 10);
 const PER_SECOND = 40;
 const SETTLED_MS = 1000;
 const BODY = Buffer.from('{"prompt":"hello"}');

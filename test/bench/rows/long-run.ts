@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 export const longRunRow: Row = {
   name: 'long-run',
   async run(bench) {
-    const [first, last] = bench.isQuick ? [2000, 8000] : [100_000, 1_000_000];
+    const [first, last] = bench.isQuick ? [500, 2000] : [100_000, 1_000_000];
     const finding = (name: string, { early, late }: Grown): Finding => ({
       title: `resident memory after ${last} proofs`,
       unit: 'MiB',

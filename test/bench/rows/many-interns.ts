@@ -12,7 +12,7 @@ const WARM = 40;
 export const manyInternsRow: Row = {
   name: 'many-interns',
   async run(bench) {
-    const size = bench.isQuick ? 20_000 : 1_000_000;
+    const size = bench.isQuick ? 5_000 : 1_000_000;
     const perRound = bench.isQuick ? 20 : 120;
     bench.progress(`filling a database with ${size} interns`);
     await using stage = await openInternStage(size, WARM + bench.rounds * perRound);
