@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
   },
 });
 const FULL = { rounds: 7, load: { seconds: 3, connections: 32 }, warmProofs: 20_000 };
-const QUICK = { rounds: 2, load: { seconds: 0.4, connections: 8 }, warmProofs: 500 };
+const QUICK = { rounds: 2, load: { seconds: 0.3, connections: 8 }, warmProofs: 500 };
 const folder = join(import.meta.dirname, 'results');
 
 if (options.help) console.log(USAGE);
