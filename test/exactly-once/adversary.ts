@@ -16,25 +16,32 @@ export interface Adversary {
   stripping: Stripping;
   /** Records a proof of anybody's. */
   hear(proof: Proof): void;
+  /** Remembers a proof that this party got accepted: the only ones that a copy of can be accepted twice. */
+  accepted(proof: Proof): void;
   /** Remembers a proof whose answer was lost: it may have been spent, and may not be accepted twice. */
   unanswered(proof: Proof): void;
   /** What to present next: mostly copies that are likely to slip through just now. */
   next(nowSeconds: number): Presenting | undefined;
-  /** A fault begins or ends: everything recent once more, the lost ones first, then the newest. */
+  /** A fault begins or ends: everything recent once more, what was accepted or lost first, then the newest. */
   worstMoment(): void;
 }
 
 const RECORDED_MAX = 8192;
 const AT_WORST = 400;
+/** Of every so many proofs one is kept for minutes. */
+const ELDER_EVERY = 16;
 
 /**
- * Has every proof of all parties on record and replays each many times: the newest against those who race for it, those whose
- * answers were lost, those of before a fault as soon as it is over, old ones that a wrong clock finds timely, and copies without
- * their version 2 headers.
+ * Has every proof of all parties on record and replays each many times: the newest against those who race for it, those that were
+ * accepted or whose answers were lost, those of before a fault as soon as it is over, old ones that a wrong clock or a long age finds
+ * timely, and copies without their version 2 headers.
  */
 export function createAdversary(random: Random, maxAgeSeconds: number): Adversary {
   const pool = createPool(RECORDED_MAX);
   const lost = createPool(512);
+  const won = createPool(512);
+  const elders = createPool(1024);
+  let heard = 0;
   let urgent: Proof[] = [];
 
   function choose(nowSeconds: number): Proof | undefined {
@@ -42,15 +49,20 @@ export function createAdversary(random: Random, maxAgeSeconds: number): Adversar
     if (proof) return proof;
     const turn = random.next();
     if (turn < 0.35) return pool.newest();
-    if (turn < 0.65) return pool.recent(random, 200);
+    if (turn < 0.5) return pool.recent(random, 200);
+    if (turn < 0.65) return won.recent(random, 200) ?? pool.newest();
     if (turn < 0.75) return lost.recent(random, 512) ?? pool.newest();
-    return pool.timely(random, nowSeconds, maxAgeSeconds);
+    return (turn < 0.88 ? elders : pool).timely(random, nowSeconds, maxAgeSeconds);
   }
 
   const adversary: Adversary = {
     pool,
     stripping: 'off',
-    hear: pool.add,
+    hear(proof) {
+      pool.add(proof);
+      if (heard++ % ELDER_EVERY === 0) elders.add(proof);
+    },
+    accepted: won.add,
     unanswered: lost.add,
     next(nowSeconds) {
       const proof = choose(nowSeconds);
@@ -61,7 +73,8 @@ export function createAdversary(random: Random, maxAgeSeconds: number): Adversar
         : { proof, form: 'whole', kind: 'replay' };
     },
     worstMoment() {
-      urgent = [...pool.last(AT_WORST).reverse(), ...lost.last(100)];
+      // In any order: a store that is not ready yet may use up what comes first, and what comes first must not be the same for all.
+      urgent = [...pool.last(AT_WORST).reverse(), ...random.shuffle([...won.last(200), ...lost.last(100)])];
     },
   };
   return adversary;

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { SETTINGS, type StoreName } from './repertoire.ts';
+import { ROUNDS, SETTINGS, type StoreName } from './repertoire.ts';
 import { VARIANTS } from './variants.ts';
+
+/** A broken guard that is not caught by then is not caught. */
+export const VARIANT_SCHEDULES_MAX = 40;
 
 /** What a run was asked for. */
 export interface RunArguments {
@@ -9,22 +12,37 @@ export interface RunArguments {
   readonly stores: readonly StoreName[];
   /** Per store; undefined: as many as each store needs. */
   readonly schedules: number | undefined;
+  /** Each fault once, as far as the time goes. */
+  readonly quick: boolean;
   readonly minutes: number;
   readonly faults: readonly string[] | undefined;
   readonly variant: string | undefined;
 }
 
-export const USAGE = `npm run faults -- [options]
-  --store NAME      ${Object.keys(SETTINGS).join(', ')}; may be repeated; all by default
-  --schedules N     per store; by default so many that each fault is staged 20 times, and 500 for Redis, memory and PostgreSQL
-  --minutes M       no schedule begins later; 240 by default
-  --quick           12 schedules per store, within 5 minutes
-  --seed TEXT       of an earlier run, for the same schedules and choices
-  --fault NAME      stages only this one; may be repeated
-  --variant NAME    a library with one guard broken, until it is caught: ${Object.keys(VARIANTS).join(', ')}, or all`;
+const names = (of: object): string => Object.keys(of).join(', ');
 
-/** Throws TypeError with a sentence for the one who typed it. */
-export function readArguments(argv: readonly string[]): RunArguments {
+export const USAGE = `npm run faults -- [options]
+
+Breaks the replay stores in every way it knows, with several verifier processes at work and every proof replayed, and looks for a
+proof that was accepted twice, one accepted by a store that may not work, and a store that does not work again within 5 s.
+The last line is the verdict. Exit status: 0 passed, 1 failed, 2 not understood.
+
+  --store NAME      one of ${names(SETTINGS)}; may be repeated; all by default
+  --quick           each fault once, all stores within 5 minutes
+  --minutes M       no schedule begins later, shared by the stores; 240 by default
+  --schedules N     per store; by default each fault ${ROUNDS} times, and at least 500 for Redis, memory and PostgreSQL
+  --fault NAME      stages only this one; may be repeated; a name that is none lists those there are
+  --seed TEXT       of an earlier run, for the same schedules and choices
+  --variant NAMES   the library with a guard broken, which must be caught within ${VARIANT_SCHEDULES_MAX} schedules; all, or some of
+${Object.keys(SETTINGS).map(variantsOf).filter(Boolean).join('\n')}`;
+
+function variantsOf(store: string): string {
+  const those = Object.entries(VARIANTS).filter(([, variant]) => variant.store === store);
+  return those.map(([name, { guard }]) => `                      ${name.padEnd(26)}${guard}`).join('\n');
+}
+
+/** Undefined when help was asked for. Throws TypeError with a sentence for the one who typed it. */
+export function readArguments(argv: readonly string[]): RunArguments | undefined {
   const { values } = parseArgs({
     args: [...argv],
     options: {
@@ -35,13 +53,13 @@ export function readArguments(argv: readonly string[]): RunArguments {
       quick: { type: 'boolean', default: false },
       fault: { type: 'string', multiple: true },
       variant: { type: 'string' },
+      help: { type: 'boolean', default: false },
     },
   });
+  if (values.help) return undefined;
   const stores = (values.store ?? Object.keys(SETTINGS)).map((name) => {
     if (Object.hasOwn(SETTINGS, name)) return name as StoreName;
-    throw new TypeError(
-      `--store: expected one of ${Object.keys(SETTINGS).join(', ')}, got ${JSON.stringify(name)}`,
-    );
+    throw new TypeError(`--store: expected one of ${names(SETTINGS)}, got ${JSON.stringify(name)}`);
   });
   const { variant } = values;
   if (
@@ -49,12 +67,13 @@ export function readArguments(argv: readonly string[]): RunArguments {
     variant !== 'all' &&
     !variant.split(',').every((name) => Object.hasOwn(VARIANTS, name))
   ) {
-    throw new TypeError(`--variant: expected all or some of ${Object.keys(VARIANTS).join(', ')}`);
+    throw new TypeError(`--variant: expected all or some of ${names(VARIANTS)}`);
   }
   return {
     seed: values.seed ?? randomBytes(4).toString('hex'),
     stores,
-    schedules: positive('--schedules', values.schedules) ?? (values.quick ? 12 : undefined),
+    schedules: positive('--schedules', values.schedules),
+    quick: values.quick,
     minutes: positive('--minutes', values.minutes) ?? (values.quick ? 4 : 240),
     faults: values.fault,
     variant,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createChecker, type Stages } from './checker.ts';
+import { createChecker, judgeRecovery, type Stages } from './checker.ts';
 import type { Presentation } from './history.ts';
 
 const STAGES: Stages = {
@@ -99,4 +99,13 @@ test('counts the spends that were under way when the fault began', () => {
   ] as const;
   const presentations = spans.map(([sentMs, answeredMs], index) => ({ id: `p${index}`, sentMs, answeredMs }));
   expect(judge(presentations).totals).toMatchObject({ spends: 4, accepted: 4, inFlight: 2 });
+});
+
+test('a recovery is late by the clock on the wall, whatever the reason', () => {
+  const judged = (recoveryMs: number, waitedMs: number) => judgeRecovery({ recoveryMs, waitedMs }, 5000);
+  expect(judged(5000, 0)).toBeUndefined();
+  expect(judged(5001, 0)).toBe('no recovery in time');
+  expect(judged(8000, 4000)).toBe('no recovery in time');
+  expect(judged(8000, 4001)).toBe('late on a busy machine');
+  expect(judged(Number.POSITIVE_INFINITY, 40_000)).toBe('no recovery in time');
 });

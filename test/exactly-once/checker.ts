@@ -6,7 +6,8 @@ export interface Violation {
     | 'accepted twice'
     | 'accepted while the store is unsafe'
     | 'accepted a forged proof'
-    | 'no recovery'
+    | 'no recovery in time'
+    | 'late on a busy machine'
     | 'refused a fresh proof without a fault';
   /** The number of the schedule in which it was found. */
   readonly schedule: number;
@@ -52,6 +53,23 @@ interface Disputed {
 
 /** Codes that say that the store could not be asked, which a busy machine can bring about by itself. */
 const UNAVAILABLE = /^(?:replay_store|keys)_/;
+
+/**
+ * A recovery is in time by the clock on the wall. One that is late because a verifier had no processor for more than half of it has a
+ * word of its own: it says more of the machine than of the store.
+ */
+export function judgeRecovery(
+  { recoveryMs, waitedMs }: { recoveryMs: number; waitedMs: number },
+  recoveryMsMax: number,
+): Violation['what'] | undefined {
+  if (recoveryMs <= recoveryMsMax) return undefined;
+  return waitedMs > recoveryMs / 2 ? 'late on a busy machine' : 'no recovery in time';
+}
+
+/** Being late is no sign of a broken guard. */
+export function isLateness({ what }: Pick<Violation, 'what'>): boolean {
+  return what === 'no recovery in time' || what === 'late on a busy machine';
+}
 
 /** Judges the histories of all processes of one world. Give it every presentation, then the stages of the schedule they fell into. */
 export function createChecker() {

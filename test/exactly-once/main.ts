@@ -1,46 +1,50 @@
-import { type RunArguments, readArguments, USAGE } from './arguments.ts';
-import type { Violation } from './checker.ts';
-import { SCHEDULES, SETTINGS } from './repertoire.ts';
-import { renderReport, renderVerdict, renderViolation, SHOWN_MAX } from './report.ts';
-import { type Done, type Result, type RunOptions, runSchedules } from './run.ts';
+import { type RunArguments, readArguments, USAGE, VARIANT_SCHEDULES_MAX } from './arguments.ts';
+import { isLateness } from './checker.ts';
+import { showProgress } from './progress.ts';
+import { ROUNDS, SCHEDULES_MIN, SETTINGS } from './repertoire.ts';
+import { renderReport, renderSummary, renderVerdict } from './report.ts';
+import { type Result, type RunOptions, runSchedules } from './run.ts';
 import { breakLibrary, LIBRARY, VARIANTS } from './variants.ts';
 
 // `npm run faults`: the real stores under faults, with every proof replayed. The last line and the exit status give the verdict.
 const PARTIES = { callers: 4, adversaries: 4 } as const;
-/** A broken guard that is not caught by then is not caught. */
-const VARIANT_SCHEDULES_MAX = 40;
 
 try {
   const asked = readArguments(process.argv.slice(2));
-  process.exitCode = (await (asked.variant === undefined ? judgeStores(asked) : judgeVariants(asked)))
-    ? 0
-    : 1;
+  if (asked === undefined) console.log(USAGE);
+  else {
+    const isGood = await (asked.variant === undefined ? judgeStores(asked) : judgeVariants(asked));
+    process.exitCode = isGood ? 0 : 1;
+  }
 } catch (error) {
   if (!(error instanceof TypeError)) throw error;
-  console.error(`${error.message}\n\n${USAGE}`);
+  console.error(`${error.message}\nnpm run faults -- --help tells more.`);
   process.exitCode = 2;
 }
 
 /** True when every store did its duty. */
-async function judgeStores({ stores, seed, schedules, minutes, faults }: RunArguments): Promise<boolean> {
+async function judgeStores(asked: RunArguments): Promise<boolean> {
+  const { stores, seed, schedules, quick, minutes, faults } = asked;
   const endsAtMs = Date.now() + minutes * 60_000;
   const results = new Map<string, Result>();
   console.log(`seed ${seed}`);
   for (const [index, store] of stores.entries()) {
-    const share = (endsAtMs - Date.now()) / (stores.length - index);
-    const count = schedules ?? SCHEDULES[store];
-    const options = {
+    const shareEndsAtMs = Date.now() + (endsAtMs - Date.now()) / (stores.length - index);
+    const result = await runSchedules({
       settings: SETTINGS[store],
       seed,
-      schedules: count,
+      schedules:
+        schedules ?? (quick ? { rounds: 1, atLeast: 0 } : { rounds: ROUNDS, atLeast: SCHEDULES_MIN[store] }),
+      endsAtMs: shareEndsAtMs,
       library: LIBRARY,
       faults,
       ...PARTIES,
-    };
-    const result = await runSchedules({ ...options, endsAtMs: Date.now() + share, progress: showProgress() });
+      progress: showProgress(store, shareEndsAtMs),
+    });
     results.set(store, result);
     console.log(`\n${renderReport(store, result)}\n`);
   }
+  console.log(`${renderSummary(results)}\n`);
   console.log(renderVerdict(seed, results));
   return [...results.values()].every(
     ({ violations, outcomes }) => violations.length === 0 && outcomes.length > 0,
@@ -58,7 +62,7 @@ async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments
       schedules: Math.min(schedules ?? VARIANT_SCHEDULES_MAX, VARIANT_SCHEDULES_MAX),
       endsAtMs: Date.now() + minutes * 60_000,
     });
-    const first = violations.find(({ what }) => what !== 'no recovery');
+    const first = violations.find((violation) => !isLateness(violation));
     if (!first) missed += 1;
     const found = first
       ? `caught after ${outcomes.length} schedules: ${first.what}: ${first.detail}`
@@ -88,19 +92,4 @@ async function runVariant(
     ...PARTIES,
     ...limits,
   });
-}
-
-/** A line per schedule. */
-function showProgress(): (done: Done) => void {
-  let done = 0;
-  const shown = new Set<Violation>();
-  return ({ lane, schedule, recoveryMs, total, violations }) => {
-    done += 1;
-    const what = `${lane} ${schedule.number} ${schedule.fault}`;
-    console.log(`${done}: ${what}: well again after ${Math.round(recoveryMs)} ms, ${total.spends} spends`);
-    for (const violation of violations.slice(0, SHOWN_MAX)) {
-      if (!shown.has(violation)) console.log(renderViolation(violation));
-      shown.add(violation);
-    }
-  };
 }

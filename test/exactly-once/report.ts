@@ -28,14 +28,42 @@ export function renderReport(store: string, { outcomes, totals, violations }: Re
   return lines.join('\n');
 }
 
+/** A row per store. */
+export function renderSummary(results: ReadonlyMap<string, Result>): string {
+  const rows = [...results].map(([store, { planned, outcomes, totals, violations }]) => {
+    const { spends, accepted, inFlight } = sumOf(totals);
+    const twice = violations.filter(({ what }) => what === 'accepted twice').length;
+    const slowestMs = Math.max(0, ...outcomes.map(({ recoveryMs }) => recoveryMs));
+    const staged = outcomes.length < planned ? `${outcomes.length} of ${planned}` : `${outcomes.length}`;
+    const sums = [spends, inFlight, accepted, twice, violations.length - twice].map(count);
+    return [store, staged, ...sums, seconds(slowestMs)];
+  });
+  const head = 'store,schedules,spends,under way at a fault,accepted,twice,other violations,slowest recovery';
+  return renderTable([head.split(','), ...rows]);
+}
+
 /** The last line of a run. */
 export function renderVerdict(seed: string, results: ReadonlyMap<string, Result>): string {
   const all = [...results.values()];
   const schedules = all.reduce((sum, { outcomes }) => sum + outcomes.length, 0);
-  const violations = all.reduce((sum, result) => sum + result.violations.length, 0);
   const { spends } = sumOf(all.flatMap(({ totals }) => totals));
-  const what = violations === 0 ? 'exactly once' : `NOT exactly once: ${violations} violations`;
-  return `${what}: ${schedules} schedules, ${count(spends)} spends, ${[...results.keys()].join(', ')}; seed ${seed}`;
+  const idle = [...results].filter(([, { outcomes }]) => outcomes.length === 0).map(([store]) => store);
+  const wrong = [
+    ...Object.entries(tally(all.flatMap(({ violations }) => violations))).map(
+      ([what, times]) => `${what} ${times}`,
+    ),
+    ...(idle.length > 0 ? [`nothing staged for ${idle.join(', ')}`] : []),
+  ];
+  const what = wrong.length === 0 ? 'PASSED, exactly once' : `FAILED, ${wrong.join(', ')}`;
+  const unstaged = all.reduce((sum, { planned }) => sum + planned, 0) - schedules;
+  const cut = unstaged > 0 ? ` (time was up before ${unstaged} more)` : '';
+  return `${what}: ${schedules} schedules${cut}, ${count(spends)} spends, ${[...results.keys()].join(', ')}; seed ${seed}`;
+}
+
+function tally(violations: readonly Violation[]): Record<string, number> {
+  const times: Record<string, number> = {};
+  for (const { what } of violations) times[what] = (times[what] ?? 0) + 1;
+  return times;
 }
 
 export function renderViolation({ what, schedule, detail }: Violation): string {

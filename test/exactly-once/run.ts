@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createChecker, type Totals, type Violation } from './checker.ts';
+import { createChecker, isLateness, type Totals, type Violation } from './checker.ts';
 import { type Lane, type Outcome, openLane } from './lane.ts';
 import { createRandom } from './random.ts';
 import type { Setting } from './repertoire.ts';
@@ -10,7 +10,8 @@ import { planSchedules } from './schedule.ts';
 export interface RunOptions {
   readonly settings: readonly Setting[];
   readonly seed: string;
-  readonly schedules: number;
+  /** So many, or so many times each fault. */
+  readonly schedules: number | { readonly rounds: number; readonly atLeast: number };
   /** Unix milliseconds; no schedule begins later. */
   readonly endsAtMs: number;
   /** Folder of the verifier library's sources. */
@@ -26,13 +27,18 @@ export interface RunOptions {
   readonly progress?: (done: Done) => void;
 }
 
+/** A schedule that is over, of how many, and what is known by then of all lanes. */
 export interface Done extends Outcome {
   readonly lane: string;
-  readonly total: Totals;
+  readonly done: number;
+  readonly planned: number;
+  readonly spends: number;
   readonly violations: readonly Violation[];
 }
 
 export interface Result {
+  /** More than there are outcomes when the time was up, or something was found that ends a run. */
+  readonly planned: number;
   readonly outcomes: readonly Outcome[];
   readonly totals: readonly Totals[];
   readonly violations: readonly Violation[];
@@ -43,7 +49,10 @@ const RECOVERY_MS_MAX = 5000;
 /** What lanes draw from. */
 const TOLERANCES = [1, 1, 2];
 
-/** Opens a lane for every setting and lets each run its share of the schedules, all at the same time. */
+/**
+ * Opens a lane for every setting and lets each run its share of the schedules, all at the same time.
+ * Throws TypeError for a fault that none of them knows.
+ */
 export async function runSchedules(options: RunOptions): Promise<Result> {
   const random = createRandom(options.seed);
   const folder = await mkdtemp(join(tmpdir(), 'ori-faults-'));
@@ -60,7 +69,14 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
       Object.keys(world.faults).filter((fault) => options.faults?.includes(fault) ?? true),
     ]),
   );
+  const unknown = options.faults?.filter((fault) => !Object.values(repertoire).flat().includes(fault)) ?? [];
+  if (unknown.length > 0) {
+    await Promise.all(worlds.map(({ world }) => world[Symbol.asyncDispose]()));
+    const known = [...new Set(worlds.flatMap(({ world }) => Object.keys(world.faults)))].sort();
+    throw new TypeError(`--fault: no ${unknown.join(', ')} here, but ${known.join('; ')}`);
+  }
   const schedules = planSchedules(random.derive('schedules'), repertoire, options.schedules);
+  const spends = new Map<string, number>();
   let isOver = false;
 
   const runLane = async ({ setting, world }: (typeof worlds)[number]) => {
@@ -91,8 +107,16 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
         const outcome = await lane.run(schedule);
         outcomes.push(outcome);
         const { violations } = checker;
-        options.progress?.({ ...outcome, lane: setting.name, total: checker.totals(), violations });
-        if (options.stopsAtFirst && violations.some(({ what }) => what !== 'no recovery')) isOver = true;
+        spends.set(setting.name, checker.totals().spends);
+        options.progress?.({
+          ...outcome,
+          lane: setting.name,
+          done: outcomes.length,
+          planned: schedules.length,
+          spends: [...spends.values()].reduce((sum, one) => sum + one, 0),
+          violations,
+        });
+        if (options.stopsAtFirst && !violations.every(isLateness)) isOver = true;
       }
     } finally {
       await (lane ? lane.close() : world[Symbol.asyncDispose]());
@@ -104,6 +128,7 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
   try {
     const judged = await Promise.all(worlds.map(runLane));
     return {
+      planned: schedules.length,
       outcomes,
       totals: judged.map(({ totals }) => totals),
       violations: judged.flatMap(({ violations }) => violations),

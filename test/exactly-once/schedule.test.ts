@@ -3,7 +3,8 @@ import { createRandom } from './random.ts';
 import { planSchedules } from './schedule.ts';
 
 const REPERTOIRE = { one: ['kill', 'flush', 'freeze'], two: ['kill', 'flush'], three: ['promote'] };
-const plan = (seed: string, count = 100) => planSchedules(createRandom(seed), REPERTOIRE, count);
+const plan = (seed: string, count: Parameters<typeof planSchedules>[2] = 100) =>
+  planSchedules(createRandom(seed), REPERTOIRE, count);
 
 test('the same seed gives the same schedules, another seed others', () => {
   expect(plan('a')).toEqual(plan('a'));
@@ -18,6 +19,16 @@ test('every fault is staged as often as every other, in a lane that can stage it
     counts.set(fault, (counts.get(fault) ?? 0) + 1);
   }
   expect([...counts.values()]).toEqual([25, 25, 25, 25]);
+});
+
+test('each fault is staged as many times as asked for, whatever is added to the faults', () => {
+  const counts = (asked: { rounds: number; atLeast: number }) => {
+    const faults = plan('a', asked).map(({ fault }) => fault);
+    return ['kill', 'flush', 'freeze', 'promote'].map((name) => faults.filter((it) => it === name).length);
+  };
+  expect(counts({ rounds: 1, atLeast: 0 })).toEqual([1, 1, 1, 1]);
+  expect(counts({ rounds: 20, atLeast: 0 })).toEqual([20, 20, 20, 20]);
+  expect(counts({ rounds: 20, atLeast: 100 })).toEqual([25, 25, 25, 25]);
 });
 
 test('draws of one part do not move those of another', () => {

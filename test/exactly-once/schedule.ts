@@ -15,8 +15,13 @@ export type Repertoire = Readonly<Record<string, readonly string[]>>;
  * As many schedules as asked for, every fault as often as every other, each in the lane that has the least to do among those that
  * can stage it. The order of every round is drawn.
  */
-export function planSchedules(random: Random, repertoire: Repertoire, count: number): Schedule[] {
+export function planSchedules(
+  random: Random,
+  repertoire: Repertoire,
+  asked: number | { readonly rounds: number; readonly atLeast: number },
+): Schedule[] {
   const faults = [...new Set(Object.values(repertoire).flat())];
+  const count = typeof asked === 'number' ? asked : Math.max(asked.rounds * faults.length, asked.atLeast);
   const lanes = Object.keys(repertoire);
   const load = new Map(lanes.map((lane) => [lane, 0]));
   const schedules: Schedule[] = [];

@@ -6,6 +6,7 @@ import type { ClockError, VerifierTask } from './verifier-process.ts';
 export interface Restart {
   readonly store?: VerifierTask['store'];
   readonly clockErrorMs?: number;
+  readonly maxAgeSeconds?: number;
 }
 
 /** What a fault may do, and has to say, while it runs. */

@@ -46,8 +46,8 @@ export type Word =
   | { readonly word: 'signed'; readonly proofs: readonly Proof[] };
 
 const SHARE_MS = 10;
-/** After a refusal, so that a store that is away is not asked in a circle. */
-const REFUSED_PAUSE_MS = 3;
+/** After a refusal, so that a store that is away is not asked in a circle, and the record is not all of refused proofs. */
+const REFUSED_PAUSE_MS = 8;
 
 process.once('message', (task: VerifierTask) => void run(task));
 // Goes with the one that started it.
@@ -94,6 +94,7 @@ async function run(task: VerifierTask): Promise<void> {
       verdict = (refusal as { code?: string }).code ?? `${refusal}`.replaceAll(/\s/g, '_');
     }
     history.record({ kind, id: proof.id, verdict, sentMs, answeredMs: Date.now() });
+    if (verdict === 'accepted') adversary.accepted(proof);
     if (verdict.startsWith('replay_store_')) adversary.unanswered(proof);
     // Many answers come without any wait, and orders must be heard between them.
     if (verdict === 'accepted' || verdict === 'nonce_replayed') await breathe();
