@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { addSigningKey, createApiKey } from '@ori/store/admin';
 import { parseKekRing } from '@ori/store/sealing';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { freePort } from '../env/ports.ts';
 import { startPostgres } from '../env/postgres.ts';
+import { shipped } from '../env/programs.ts';
 import { startRedis } from '../env/redis.ts';
 import { openRoom } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';
@@ -63,7 +63,7 @@ async function openTown(servers: Servers, interns: number, callable: number): Pr
   const management = new ServerProcess({
     room,
     program: process.execPath,
-    arguments: [join(import.meta.dirname, '../../services/management/bin/ori-management.js')],
+    arguments: [await shipped('management/ori-management')],
     ready: /"msg":"listening"/,
     farewell: 'KILL',
     environment: {

@@ -5,6 +5,7 @@ import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../env/ports.ts';
+import { shipped } from '../env/programs.ts';
 import { startRedis } from '../env/redis.ts';
 import { openRoom, type Room } from '../env/room.ts';
 import { SIGN_BODY, startWorld, type World } from '../env/world.ts';
@@ -127,8 +128,7 @@ async function startSignerSide(world: World, room: Room): Promise<SigningSide> {
   const log = join(room.directory, 'signer.log');
   const output = openSync(log, 'a');
   const flags = process.env['BENCH_SIGNER_FLAGS']?.split(' ').filter(Boolean);
-  const program = flags === undefined ? 'bin/ori-signer.js' : 'src/main.ts';
-  const path = join(import.meta.dirname, '../../services/signer', program);
+  const path = await shipped(flags === undefined ? 'signer/ori-signer' : 'signer/main');
   const child = spawn(process.execPath, [...(flags ?? []), path], {
     cwd: room.directory,
     stdio: ['ignore', output, output],

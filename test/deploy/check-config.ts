@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import process from 'node:process';
-import { ROOT } from './root.ts';
+import { shipped } from '../env/programs.ts';
 
 export interface Verdict {
   readonly code: number;
@@ -8,16 +8,20 @@ export interface Verdict {
 }
 
 /** Has a service judge an environment, by the entry that deployments start and with nothing else in the environment. */
-export function checkConfig(
+export async function checkConfig(
   service: 'signer' | 'management',
   env: Readonly<Record<string, string>>,
 ): Promise<Verdict> {
-  return run([`${ROOT}services/${service}/bin/ori-${service}.js`, 'check-config'], env);
+  const entry = service === 'signer' ? 'signer/ori-signer' : 'management/ori-management';
+  return run([await shipped(entry), 'check-config'], env);
 }
 
 /** Runs `ori-admin` with nothing but the environment given. */
-export function runAdmin(words: readonly string[], env: Readonly<Record<string, string>>): Promise<Verdict> {
-  return run([`${ROOT}services/management/src/admin/main.ts`, ...words], env);
+export async function runAdmin(
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Verdict> {
+  return run([await shipped('admin/ori-admin'), ...words], env);
 }
 
 function run(words: readonly string[], env: Readonly<Record<string, string>>): Promise<Verdict> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
+import { shipped } from '../env/programs.ts';
 import { ROOT } from './root.ts';
 
 /** What `prepare.sh` made, in a folder of its own. */
@@ -15,13 +16,12 @@ export interface Prepared extends AsyncDisposable {
   secret(name: string): Promise<string>;
 }
 
-export const ORI_ADMIN = `${process.execPath} ${ROOT}services/management/src/admin/main.ts`;
-
-/** Runs `prepare.sh` word for word; `ori-admin` is this checkout's. */
+/** Runs `prepare.sh` word for word; `ori-admin` is the one that ships. */
 export async function prepare(issuer: string): Promise<Prepared> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-compose-'));
   await copyFile(`${ROOT}deploy/docker/prepare.sh`, join(folder, 'prepare.sh'));
   const { PATH, HOME } = process.env;
+  const ORI_ADMIN = `${process.execPath} ${await shipped('admin/ori-admin')}`;
   await promisify(execFile)('sh', [join(folder, 'prepare.sh'), issuer], { env: { PATH, HOME, ORI_ADMIN } });
   const text = await readFile(join(folder, '.env'), 'utf8');
   return {

@@ -2,16 +2,18 @@ import { randomBytes } from 'node:crypto';
 import type { TestProject } from 'vitest/node';
 import { dropDatabasesOfRun } from './postgres.ts';
 import { startPostgresAnywhere } from './postgres-server.ts';
+import { buildPrograms } from './programs.ts';
 import { startRedisAnywhere } from './redis-server.ts';
 import type { Backends } from './run.ts';
 
-/** Chooses and starts the Redis and the PostgreSQL that all test files share, and says which. */
+/** Chooses and starts the Redis and the PostgreSQL that all test files share, and says which; builds what ships. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const runId = randomBytes(4).toString('hex');
   const stack = new AsyncDisposableStack();
   try {
     const [redis, postgres] = await bothOrNeither(chooseRedis(stack), choosePostgres(stack, runId));
-    const backends: Backends = { runId, redis, postgres };
+    const programs = stack.use(await buildPrograms()).directory;
+    const backends: Backends = { runId, redis, postgres, programs };
     project.provide('backends', backends);
   } catch (error) {
     await stack.disposeAsync();

@@ -7,6 +7,8 @@ export interface Backends {
   readonly runId: string;
   readonly redis: { readonly origin: RedisOrigin; readonly url: string };
   readonly postgres: { readonly origin: PostgresOrigin; readonly url: string };
+  /** The folder of what ships, built for this run. */
+  readonly programs: string;
 }
 
 declare module 'vitest' {

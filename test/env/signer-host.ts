@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import { createLogger } from '@ori/service-kit/log';
 import { loadSignerConfig, type RunningSigner, type SignerParts, startSigner } from '@ori/signer';
+import { shipped } from './programs.ts';
 import type { Room } from './room.ts';
 import { ServerProcess } from './server-process.ts';
 
@@ -38,13 +38,13 @@ export async function hostInProcess(
   return { pid: undefined, output, start, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** The signer as an operator starts it: hardened, a process with an environment and nothing else. */
+/** The signer as it ships and an operator starts it: hardened, a process with an environment and nothing else. */
 export async function hostAsProcess(environment: SignerEnvironment, room: Room): Promise<SignerHost> {
   const output: string[] = [];
   const server = new ServerProcess({
     room,
     program: process.execPath,
-    arguments: [join(import.meta.dirname, '../../services/signer/bin/ori-signer.js')],
+    arguments: [await shipped('signer/ori-signer')],
     ready: /"msg":"listening"/,
     farewell: 'KILL',
     environment,

@@ -93,7 +93,7 @@ async function probeUnder(flags: readonly string[], env: Record<string, string>)
 
 test('code inside the signer is denied what the signer does not do, and the signer signs', async () => {
   const env = await place();
-  await using signer = await start(room, { ...env, SIGNER_REQUIRE_HARDENED: 'true' }, probedFlags(env));
+  await using signer = await start(room, { ...env, SIGNER_REQUIRE_HARDENED: 'true' }, await probedFlags(env));
   expect(outcomesIn(signer.output)).toEqual(ATTEMPTS);
   const sign = async () => {
     const answer = await fetch(`${signer.url}${world.signPath}`, {
@@ -132,7 +132,7 @@ test.each([
   ['--disable-proto=delete', ['reach a prototype by __proto__']],
 ])('without %s, what it denies is allowed', async (flag, attempts) => {
   const env = await place();
-  const flags = probedFlags(env);
+  const flags = await probedFlags(env);
   expect(flags).toContain(flag);
   const rest = flags.filter(
     (word) => word !== flag && !(flag === '--permission' && word.startsWith('--allow')),

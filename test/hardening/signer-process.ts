@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { hardenedCommand } from '@ori/service-kit/hardened-command';
+import { shipped } from '../env/programs.ts';
 import type { Room } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';
 
-export const ROOT = join(import.meta.dirname, '../..');
 export const PROBE = join(import.meta.dirname, 'probe.ts');
 
 type Environment = Readonly<Record<string, string>>;
@@ -16,12 +16,12 @@ export async function run(
   env: Environment,
   args: readonly string[] = [],
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const file = {
-    'ori-signer': 'signer/bin/ori-signer.js',
-    'ori-management': 'management/bin/ori-management.js',
-    main: 'signer/src/main.ts',
-  };
-  const path = join(ROOT, 'services', file[entry]);
+  const program = {
+    'ori-signer': 'signer/ori-signer',
+    'ori-management': 'management/ori-management',
+    main: 'signer/main',
+  } as const;
+  const path = await shipped(program[entry]);
   const outcome = await promisify(execFile)(process.execPath, [path, ...args], {
     env,
     timeout: 60_000,
@@ -30,8 +30,9 @@ export async function run(
 }
 
 /** The flags that the environment makes, and one more file to read: the probe. */
-export function probedFlags(env: Environment): string[] {
-  const program = { prefix: 'SIGNER', root: ROOT, service: 'signer', writes: ['SIGNER_AUDIT_FILE'] };
+export async function probedFlags(env: Environment): Promise<string[]> {
+  const folder = dirname(await shipped('signer/ori-signer'));
+  const program = { prefix: 'SIGNER', folder, writes: ['SIGNER_AUDIT_FILE'] };
   const { args } = hardenedCommand(program, env, []);
   return [...args.slice(0, -1), `--allow-fs-read=${PROBE}`, '--import', PROBE];
 }
@@ -48,12 +49,11 @@ export interface StartedSigner extends AsyncDisposable {
 /** Starts the signer on ports of the system's choice. @param flags default: those of the hardened entry */
 export async function start(room: Room, env: Environment, flags?: readonly string[]): Promise<StartedSigner> {
   const output: string[] = [];
-  const entry = flags ? [...flags, 'services/signer/src/main.ts'] : ['services/signer/bin/ori-signer.js'];
-  const last = join(ROOT, entry.at(-1) ?? '');
+  const program = await shipped(flags ? 'signer/main' : 'signer/ori-signer');
   const server = new ServerProcess({
     room,
     program: process.execPath,
-    arguments: [...entry.slice(0, -1), last],
+    arguments: [...(flags ?? []), program],
     ready: /"msg":"listening"/,
     farewell: 'KILL',
     environment: { ...env, SIGNER_PORT: '0', SIGNER_OPS_PORT: '0' },

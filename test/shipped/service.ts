@@ -2,10 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../env/ports.ts';
+import { shipped } from '../env/programs.ts';
 import { openRoom } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
 
 /** A service of ours as a deployment starts it: by its entry point, as a process, with its environment and files alone. */
 export interface Service extends AsyncDisposable {
@@ -51,7 +50,7 @@ export async function createService({ name, address, environment }: ServiceOptio
   const server = new ServerProcess({
     room,
     program: process.execPath,
-    arguments: [join(ROOT, `services/${name}/bin/ori-${name}.js`)],
+    arguments: [await shipped(name === 'signer' ? 'signer/ori-signer' : 'management/ori-management')],
     ready: /"msg":"listening"/,
     farewell: 'KILL',
     environment: own,

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -16,7 +16,10 @@ writeFileSync(kek, '{}');
 symlinkSync(kek, linkToKek);
 symlinkSync(loop, loop);
 
-const program = { prefix: 'THING', root: '/opt/ori', service: 'thing', writes: ['THING_AUDIT_FILE'] };
+const built = join(folder, 'thing');
+mkdirSync(built);
+writeFileSync(join(built, 'main.js'), '');
+const program = { prefix: 'THING', folder: built, writes: ['THING_AUDIT_FILE'] };
 const flagsOf = (env: Environment, extra: object = {}) =>
   hardenedCommand({ ...program, ...extra }, env, ['check-config']).args;
 const complaintOf = (env: Environment): string => {
@@ -27,7 +30,7 @@ const complaintOf = (env: Environment): string => {
   }
 };
 
-it('grants what is installed, what the process reads of itself, and the files of the environment', () => {
+it('grants the code, what the process reads of itself, and the files of the environment', () => {
   const env = {
     THING_KEK_FILE: '/run/kek.json',
     THING_AUDIT_FILE: '/var/log/audit.jsonl',
@@ -35,14 +38,25 @@ it('grants what is installed, what the process reads of itself, and the files of
   };
   expect(flagsOf(env)).toEqual([
     ...FIXED_FLAGS,
-    '--allow-fs-read=/opt/ori/node_modules/*',
-    '--allow-fs-read=/opt/ori/libs/*',
-    '--allow-fs-read=/opt/ori/services/*',
+    `--allow-fs-read=${built}/*`,
     '--allow-fs-read=/run/kek.json',
     '--allow-fs-read=/proc/self/fd',
     '--allow-fs-read=/proc/self/limits',
     '--allow-fs-write=/var/log/audit.jsonl',
-    '/opt/ori/services/thing/src/main.ts',
+    `${built}/main.js`,
+    'check-config',
+  ]);
+});
+
+it('in a checkout it runs the sources, and grants the workspace', () => {
+  const args = flagsOf({}, { folder: '/home/ada/ori/services/thing/bin' });
+  expect(args.slice(FIXED_FLAGS.length)).toEqual([
+    '--allow-fs-read=/home/ada/ori/node_modules/*',
+    '--allow-fs-read=/home/ada/ori/libs/*',
+    '--allow-fs-read=/home/ada/ori/services/*',
+    '--allow-fs-read=/proc/self/fd',
+    '--allow-fs-read=/proc/self/limits',
+    '/home/ada/ori/services/thing/src/main.ts',
     'check-config',
   ]);
 });
@@ -76,8 +90,8 @@ it.each([
   ],
   [
     'the code as a file that is written',
-    { THING_AUDIT_FILE: '/opt/ori/services/thing/src/main.ts' },
-    'THING_AUDIT_FILE: "/opt/ori/services/thing/src/main.ts" is read by the service',
+    { THING_AUDIT_FILE: join(built, 'main.js') },
+    `THING_AUDIT_FILE: "${join(built, 'main.js')}" is read by the service`,
   ],
   [
     'a key as a file that is written',
@@ -98,9 +112,9 @@ it.each([
   expect(complaintOf(env)).toContain(words);
 });
 
-it('the memory of the process and its authorities stay the operator’s to choose', () => {
+it('the memory of the process, its authorities and how its stacks read stay the operator’s to choose', () => {
   const env = {
-    NODE_OPTIONS: '--max-old-space-size=512 --use-system-ca',
+    NODE_OPTIONS: '--max-old-space-size=512 --use-system-ca --enable-source-maps',
     NODE_EXTRA_CA_CERTS: '/etc/ca.pem',
   };
   expect(hardenedCommand(program, env, []).env).toEqual(env);

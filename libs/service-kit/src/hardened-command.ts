@@ -1,16 +1,15 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ConfigError, type Environment } from './config.ts';
+import { placeOf } from './program-place.ts';
 import { systemErrorCode } from './system-error-code.ts';
 
 /** A service's program as it is started in production. */
 export interface HardenedProgram {
   /** Upper case, as its environment names begin. */
   readonly prefix: string;
-  /** The folder that holds `node_modules`, `libs` and `services`. */
-  readonly root: string;
-  /** The service's own folder under `services`. */
-  readonly service: string;
+  /** Of the entry: the main program is found from there. */
+  readonly folder: string;
   /** Of `<PREFIX>_…_FILE` names, those whose files are written; all others are read. */
   readonly writes?: readonly string[];
   /** Whether it has threads of its own. */
@@ -52,10 +51,10 @@ const NODE_NAMES: ReadonlySet<string> = new Set([
   'NODE_VERSION',
 ]);
 const NODE_OPTION =
-  /^--(max-(old|semi)-space-size=\d+|max-old-space-size-percentage=\d+|use-(bundled|openssl|system)-ca|dns-result-order=\w+)$/;
+  /^--(max-(old|semi)-space-size=\d+|max-old-space-size-percentage=\d+|enable-source-maps|use-(bundled|openssl|system)-ca|dns-result-order=\w+)$/;
 
 /**
- * The command line of a service under Node's permission model: it reads what is installed and the files that its
+ * The command line of a service under Node's permission model: it reads its code and the files that its
  * environment names, writes the files in `writes`, and may start no process, thread (unless `workers`), addon, WASI
  * module, inspector or code from strings. Node has no flag for the network: that is the deployment's to hold.
  *
@@ -66,9 +65,10 @@ export function hardenedCommand(
   env: Environment,
   words: readonly string[],
 ): HardenedCommand {
-  const { prefix, root, service, writes = [], workers = false } = program;
+  const { prefix, folder, writes = [], workers = false } = program;
+  const { main, code } = placeOf(folder);
   const complaints = [...complaintsOfNode(env), ...complaintsOfNativeCode(env)];
-  const read: string[] = ['node_modules', 'libs', 'services'].map((folder) => join(root, folder, '*'));
+  const read: string[] = code.map((place) => join(place, '*'));
   const written = new Map<string, string>();
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || value === '' || !name.startsWith(`${prefix}_`)) continue;
@@ -93,7 +93,7 @@ export function hardenedCommand(
       ...(workers ? WORKER_FLAGS : []),
       ...[...read, ...OWN_FACTS].map((path) => `--allow-fs-read=${path}`),
       ...[...written.values()].map((path) => `--allow-fs-write=${path}`),
-      join(root, 'services', service, 'src/main.ts'),
+      main,
       ...words,
     ],
     env: Object.fromEntries(

@@ -65,7 +65,7 @@ export async function runService<Config extends Hardenable>(
 }
 
 function notHardened(prefix: string, weaknesses: readonly string[]): ConfigError {
-  const entry = `services/${prefix.toLowerCase()}/bin/ori-${prefix.toLowerCase()}.js`;
+  const entry = `ori-${prefix.toLowerCase()}.js`;
   return new ConfigError([
     `${prefix}_REQUIRE_HARDENED: this process may ${weaknesses.join(', ')}; start it by ${entry}`,
   ]);

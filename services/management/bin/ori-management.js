@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // The management service as it is run in production: this process becomes the service, under the flags that
 // libs/service-kit/src/hardened-command.ts makes of the environment. Plain JavaScript, so that an older Node says so.
-import { join } from 'node:path';
 import process from 'node:process';
 
 if (typeof process.execve !== 'function') {
@@ -11,7 +10,6 @@ if (typeof process.execve !== 'function') {
 const { startHardened } = await import('@ori/service-kit/start-hardened');
 startHardened(process, {
   prefix: 'MANAGEMENT',
-  root: join(import.meta.dirname, '../../..'),
-  service: 'management',
+  folder: import.meta.dirname,
   workers: true,
 });

@@ -2,13 +2,17 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../env/ports.ts';
 import { startPostgres } from '../../env/postgres.ts';
+import { shipped } from '../../env/programs.ts';
 import { startRedis } from '../../env/redis.ts';
 import { openRoom, type Room } from '../../env/room.ts';
 import { BODY_SHA256, startWorld, type World } from '../../env/world.ts';
 import { alternate, type Finding, type Row } from '../row.ts';
 import { runProgram, untilReady, untilSaid } from '../start-program.ts';
 
-/** How long after Node's own start a service is ready, or a command has ended. */
+/**
+ * How long after Node's own start a service is ready, or a command has ended. The signer is what ships, built and hardened;
+ * the standalone and the command are what a checkout runs, its sources.
+ */
 export const startRow: Row = {
   name: 'start',
   async run(bench) {
@@ -21,12 +25,13 @@ export const startRow: Row = {
     const empty = join(folder, 'empty.mjs');
     await writeFile(empty, '');
     await signIn(folder, world);
+    const program = await shipped('signer/ori-signer');
     const signer = await anotherSigner(folder, world);
     const place: Place = { room, env: { HOME: folder, XDG_CACHE_HOME: folder, XDG_CONFIG_HOME: folder } };
     const sign = ['sign', world.demo.internId, '--path', '/api/invoke', '--body-sha256', BODY_SHA256];
     const seconds = await alternate(bench.isQuick ? { ...bench, rounds: 1 } : bench, {
       node: () => runProgram(place, [empty], /^$/),
-      signer: () => untilReady(place, ['services/signer/bin/ori-signer.js'], signer),
+      signer: () => untilReady(place, [program], signer),
       standalone: () =>
         untilSaid({ ...place, env: { ...place.env, ORI_PORT: '0' } }, /^ready: /m, [
           'services/standalone/src/main.ts',

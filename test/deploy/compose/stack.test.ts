@@ -5,12 +5,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startIssuer } from '../../env/issuer.ts';
 import { freePort } from '../../env/ports.ts';
 import { startPostgres } from '../../env/postgres.ts';
+import { shipped } from '../../env/programs.ts';
 import { startRedis } from '../../env/redis.ts';
 import { openRoom } from '../../env/room.ts';
 import { ServerProcess } from '../../env/server-process.ts';
 import { runAdmin } from '../check-config.ts';
 import { prepare } from '../prepared.ts';
-import { ROOT } from '../root.ts';
 import { readCompose } from './compose-file.ts';
 
 /** Real servers, set up by what prepare.sh made and started as compose.yaml says, at other addresses. */
@@ -59,12 +59,11 @@ test.each(['signer-1', 'management'])(
   '%s becomes ready with the rights that are made for it',
   async (name) => {
     const prefix = name === 'management' ? 'MANAGEMENT' : 'SIGNER';
-    const kind = prefix.toLowerCase();
     const opsPort = await freePort();
     const service = new ServerProcess({
       room,
       program: process.execPath,
-      arguments: [`${ROOT}services/${kind}/bin/ori-${kind}.js`],
+      arguments: [await shipped(name === 'management' ? 'management/ori-management' : 'signer/ori-signer')],
       environment: { ...environment(name), [`${prefix}_PORT`]: '0', [`${prefix}_OPS_PORT`]: String(opsPort) },
       ready: /"msg":"listening"/,
       farewell: 'KILL',

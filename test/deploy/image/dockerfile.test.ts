@@ -8,9 +8,9 @@ const stages = readStages();
 const names = new Set(stages.map(({ name }) => name));
 const SHIPPED = ['signer', 'management', 'admin', 'gateway'];
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
-  signer: ['/usr/local/bin/node', '/app/services/signer/bin/ori-signer.js'],
-  management: ['/usr/local/bin/node', '/app/services/management/bin/ori-management.js'],
-  admin: ['/usr/local/bin/node', '/app/services/management/src/admin/main.ts'],
+  signer: ['/usr/local/bin/node', '/app/signer/ori-signer.js'],
+  management: ['/usr/local/bin/node', '/app/management/ori-management.js'],
+  admin: ['/usr/local/bin/node', '/app/admin/ori-admin.js'],
   gateway: ['/usr/sbin/nginx', '-e', 'stderr', '-p', '/srv/gateway/', '-c', '/etc/ori/gateway/nginx.conf'],
 };
 
@@ -82,6 +82,7 @@ describe('.dockerignore', () => {
     '.env',
     '.git/config',
     '.ori/standalone.json',
+    'dist/signer/main.js',
     'kek.json',
     'deploy/docker/secrets/kek.json',
     'deploy/docker/compose.yaml',

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { requireModestPatterns } from '../core/guardrail/pattern-size.ts';
 import { Refusal } from '../core/refusal.ts';
@@ -54,7 +55,10 @@ export function createPatternCompiler({ timeoutMs = 1000 } = {}): PatternCompile
 }
 
 function startWorker(): Worker {
-  const worker = new Worker(new URL('./pattern-compiler-worker.ts', import.meta.url));
+  // The thread's program stands beside this one, as a source or as it was built.
+  const worker = new Worker(
+    join(import.meta.dirname, `pattern-compiler-worker${extname(import.meta.filename)}`),
+  );
   worker.unref();
   return worker;
 }

@@ -1,0 +1,73 @@
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { type OutputChunk, rolldown } from 'rolldown';
+import { packagesOf, renderLicences } from './licences.ts';
+import { SHIPPED, type ShippedFolder } from './programs.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Asked for by packages that do without, or by code that no service reaches: the embedded database. */
+const NOT_SHIPPED = ['@electric-sql/pglite', 'pg-native', 'supports-color'];
+
+/**
+ * Builds what ships: of each program one file that needs nothing but Node, its source map, and the licences of what is in it.
+ * The code is not minified, so that a stack names functions, and a reader finds each source below a line with its name.
+ *
+ * @param target a folder for them, made anew
+ * @throws Error where a program would need a package, or a package says nothing of its licence
+ */
+export async function bundle(target: string, shipped: readonly ShippedFolder[] = SHIPPED): Promise<void> {
+  await rm(target, { recursive: true, force: true });
+  for (const folder of shipped) await bundleFolder(folder, join(target, folder.name));
+}
+
+async function bundleFolder({ name, programs, assets = [] }: ShippedFolder, folder: string): Promise<void> {
+  const modules: string[] = [];
+  for (const [program, source] of Object.entries(programs)) {
+    const chunk = await bundleProgram(source, join(folder, `${program}.js`));
+    modules.push(...Object.keys(chunk.modules));
+  }
+  for (const asset of assets) {
+    const file = join(ROOT, 'node_modules', asset);
+    const place = join(folder, 'node_modules', asset);
+    await mkdir(dirname(place), { recursive: true });
+    await cp(file, place);
+    await cp(`${file}.LICENSE.txt`, `${place}.LICENSE.txt`);
+    modules.push(file);
+  }
+  await writeFile(join(folder, 'THIRD-PARTY-LICENSES'), renderLicences(packagesOf(modules)));
+  await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
+  // Without it Node would have to find out what kind of modules these are.
+  const { version, license } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+  const manifest = { name: `ori-${name}`, version, license, private: true, type: 'module' };
+  await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+async function bundleProgram(source: string, file: string): Promise<OutputChunk> {
+  await using build = await rolldown({
+    input: source,
+    cwd: ROOT,
+    platform: 'node',
+    external: NOT_SHIPPED,
+    onLog(_level, { message }) {
+      throw new Error(`${source}: ${message}`);
+    },
+  });
+  const { output } = await build.write({
+    file,
+    format: 'esm',
+    codeSplitting: false,
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    sourcemapPathTransform: (path, map) => resolve(dirname(map), path).replace(`${ROOT}/`, ''),
+  });
+  const [chunk] = output;
+  const needed = [...chunk.imports, ...chunk.dynamicImports].filter(
+    (id) => !isBuiltin(id) && id !== chunk.fileName,
+  );
+  if (needed.length > 0) throw new Error(`${source} would need ${needed.join(' and ')}`);
+  return chunk;
+}
+
+if (import.meta.main) await bundle(join(ROOT, 'dist'));

@@ -1,0 +1,31 @@
+/** One folder of `dist`: what one image holds, and one service of a machine without images. */
+export interface ShippedFolder {
+  readonly name: string;
+  /** File name without ending, and the source that it is built from, relative to the checkout: programs, and threads of their own. */
+  readonly programs: Readonly<Record<string, string>>;
+  /** What is read as a file and not run: a path below `node_modules`. */
+  readonly assets?: readonly string[];
+}
+
+export const SHIPPED: readonly ShippedFolder[] = [
+  {
+    name: 'signer',
+    programs: {
+      'ori-signer': 'services/signer/bin/ori-signer.js',
+      main: 'services/signer/src/main.ts',
+    },
+  },
+  {
+    name: 'management',
+    programs: {
+      'ori-management': 'services/management/bin/ori-management.js',
+      main: 'services/management/src/main.ts',
+      'pattern-compiler-worker': 'services/management/src/adapters/pattern-compiler-worker.ts',
+    },
+    assets: ['redoc/bundles/redoc.standalone.js'],
+  },
+  {
+    name: 'admin',
+    programs: { 'ori-admin': 'services/management/src/admin/main.ts' },
+  },
+];

@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A service's main program, and the folders that hold all of its code. */
+export interface ProgramPlace {
+  readonly main: string;
+  readonly code: readonly string[];
+}
+
+/**
+ * Where the program of an entry is. Built, it is `main.js` beside its entry and needs nothing else; in a checkout it is
+ * `src/main.ts` beside the entry's folder `bin`, and needs the workspace.
+ *
+ * @param folder of the entry
+ */
+export function placeOf(folder: string): ProgramPlace {
+  const built = join(folder, 'main.js');
+  if (existsSync(built)) return { main: built, code: [folder] };
+  const root = join(folder, '../../..');
+  return {
+    main: join(folder, '../src/main.ts'),
+    code: ['node_modules', 'libs', 'services'].map((name) => join(root, name)),
+  };
+}

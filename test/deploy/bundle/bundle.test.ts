@@ -1,0 +1,117 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { bundle } from '../../../deploy/bundle/bundle.ts';
+import { renderLicences } from '../../../deploy/bundle/licences.ts';
+import { SHIPPED } from '../../../deploy/bundle/programs.ts';
+import { shippedFolder } from '../../env/programs.ts';
+import { openRoom } from '../../env/room.ts';
+import { ROOT } from '../root.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const room = stack.use(await openRoom('ori-bundle'));
+const built = await shippedFolder();
+
+describe.each(SHIPPED)('what ships of $name', ({ name, programs, assets = [] }) => {
+  const folder = join(built, name);
+
+  test('is its programs, their source maps, and the terms they come under', async () => {
+    const files = Object.keys(programs).flatMap((program) => [`${program}.js`, `${program}.js.map`]);
+    const rest = [
+      'LICENSE',
+      'THIRD-PARTY-LICENSES',
+      'package.json',
+      ...(assets.length > 0 ? ['node_modules'] : []),
+    ];
+    expect((await readdir(folder)).toSorted()).toEqual([...files, ...rest].toSorted());
+  });
+
+  test('imports nothing but what Node brings', async () => {
+    for (const program of Object.keys(programs)) {
+      const code = await readFile(join(folder, `${program}.js`), 'utf8');
+      const imported = [...code.matchAll(/^import (?:.* from )?"(.+)";$/gm)].map(([, id = '']) => id);
+      expect(imported.length).toBeGreaterThan(0);
+      expect(imported.filter((id) => !isBuiltin(id))).toEqual([]);
+    }
+  });
+
+  test('names every package that is in it, with its terms', async () => {
+    const licences = await readFile(join(folder, 'THIRD-PARTY-LICENSES'), 'utf8');
+    const notices = licences.split(`\n${'-'.repeat(80)}\n`);
+    const named = new Set(notices.map((notice) => /^(\S+) \S+\n\n(?=.{20})/s.exec(notice)?.[1]));
+    const inside = new Set(assets.map((asset) => asset.split('/')[0] ?? ''));
+    for (const program of Object.keys(programs)) {
+      const code = await readFile(join(folder, `${program}.js`), 'utf8');
+      for (const [, id = ''] of code.matchAll(/^\/\/ .*\bnode_modules\/((?:@[^/]+\/)?[^/]+)\//gm))
+        inside.add(id);
+    }
+    expect(named).toEqual(inside);
+  });
+});
+
+test('a stack leads to the source, where Node is asked to look at source maps', async () => {
+  const map = JSON.parse(await readFile(join(built, 'signer/main.js.map'), 'utf8'));
+  expect(map.sources).toContain('services/signer/src/sign-proof.ts');
+  expect(map.sourcesContent ?? []).toEqual([]);
+});
+
+test('a program that would need a package is not built', async () => {
+  const source = join(room.directory, 'needy.js');
+  await writeFile(source, "import { PGlite } from '@electric-sql/pglite';\nawait PGlite.create();\n");
+  const building = bundle(join(room.directory, 'needy'), [{ name: 'needy', programs: { main: source } }]);
+  await expect(building).rejects.toThrow('would need @electric-sql/pglite');
+});
+
+test('a program with something that is not there is not built', async () => {
+  const source = join(room.directory, 'lost.js');
+  await writeFile(source, "import './nowhere.js';\n");
+  const building = bundle(join(room.directory, 'lost'), [{ name: 'lost', programs: { main: source } }]);
+  await expect(building).rejects.toThrow('nowhere.js');
+});
+
+describe('the terms of a package', () => {
+  const packaged = async (name: string, manifest: object, files: Record<string, string> = {}) => {
+    const folder = join(room.directory, name);
+    await mkdir(folder);
+    for (const [file, text] of Object.entries({ 'package.json': JSON.stringify(manifest), ...files })) {
+      await writeFile(join(folder, file), text);
+    }
+    return folder;
+  };
+
+  test('are every text that it brings', async () => {
+    const folder = await packaged(
+      'two',
+      { name: 'two', version: '1.0.0', license: 'Apache-2.0' },
+      {
+        'LICENSE.md': 'as is',
+        NOTICE: 'by ada',
+      },
+    );
+    expect(renderLicences([folder, folder])).toBe('two 1.0.0\n\nas is\n\nby ada\n');
+  });
+
+  test('are what its manifest says, where it brings none', async () => {
+    const folder = await packaged('short', {
+      name: 'short',
+      version: '1.0.0',
+      license: 'MIT',
+      author: { name: 'ada' },
+    });
+    expect(renderLicences([folder])).toContain('License: MIT\nAuthor: ada\n');
+  });
+
+  test('must be known', async () => {
+    const folder = await packaged('silent', { name: 'silent', version: '1.0.0' });
+    expect(() => renderLicences([folder])).toThrow('silent says nothing of its licence');
+  });
+});
+
+test('the version of what ships is that of the checkout', async () => {
+  const read = async (file: string) => JSON.parse(await readFile(file, 'utf8')) as { version: string };
+  expect((await read(join(built, 'signer/package.json'))).version).toBe(
+    (await read(`${ROOT}package.json`)).version,
+  );
+});

@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { bundle } from '../../deploy/bundle/bundle.ts';
+import { openRoom, type Room } from './room.ts';
+import { providedBackends } from './run.ts';
+
+/** What a deployment starts. */
+export type Program =
+  | 'signer/ori-signer'
+  | 'signer/main'
+  | 'management/ori-management'
+  | 'management/main'
+  | 'admin/ori-admin';
+
+/** Builds everything that ships into a room of its own. */
+export async function buildPrograms(): Promise<Room> {
+  const room = await openRoom('ori-programs');
+  await bundle(room.directory);
+  return room;
+}
+
+let own: Promise<Room> | undefined;
+
+/** The folder of what ships: built once for a test run, or once for a script that no test run has prepared. */
+export async function shippedFolder(): Promise<string> {
+  const provided = providedBackends();
+  if (provided !== undefined) return provided.programs;
+  own ??= buildPrograms();
+  return (await own).directory;
+}
+
+/** The file of a program as it ships. */
+export async function shipped(program: Program): Promise<string> {
+  return join(await shippedFolder(), `${program}.js`);
+}
