@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
  * What passes. `open`: both ways. `deaf`: nothing reaches the server any more. `mute`: the server hears, and nobody hears it.
+ * `silent`: both.
  * Bytes that did not pass are kept until it is opened again, or lost with their connection at `cut`. `shut`: connections end as
  * soon as they are made. `slowMs`: what the server says comes so much later. `lie`: is said instead of it to whatever the client says.
  */
@@ -10,6 +11,7 @@ export type Passage =
   | 'open'
   | 'deaf'
   | 'mute'
+  | 'silent'
   | 'shut'
   | { readonly slowMs: number }
   | { readonly lie: Uint8Array };
@@ -26,9 +28,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
   let passage: Passage = 'open';
   const apply = ([client, server]: readonly [Socket, Socket]): void => {
-    if (passage === 'deaf') client.pause();
+    if (passage === 'deaf' || passage === 'silent') client.pause();
     else client.resume();
-    if (passage === 'mute') server.pause();
+    if (passage === 'mute' || passage === 'silent') server.pause();
     else server.resume();
   };
   /** When the last of what the server said is due; nothing overtakes it. */

@@ -11,7 +11,8 @@ const PATIENCE_MS = 30_000;
 
 /** A primary whose commits wait for its standby, and an operator who promotes by hand. */
 export async function postgresPair({ library }: Place): Promise<World> {
-  const pair = await openPair(await schemaOf(library));
+  const schema = await schemaOf(library);
+  const pair = await openPair(schema);
   const { whole, moveAll } = pair;
 
   const faults: Record<string, Fault> = {
@@ -72,7 +73,7 @@ export async function postgresPair({ library }: Place): Promise<World> {
   };
   return {
     store: { kind: 'postgres', url: pair.primary.url, replicas: 1, timeoutMs: POSTGRES_TIMEOUT_MS },
-    faults: { ...VERIFIER_FAULTS, ...postgresServerFaults(() => pair.primary, whole), ...faults },
+    faults: { ...VERIFIER_FAULTS, ...postgresServerFaults(() => pair.primary, schema, whole), ...faults },
     [Symbol.asyncDispose]: () => pair.close(),
   };
 }

@@ -1,6 +1,7 @@
 import type { OwnPostgresServer } from '../../env/postgres-server.ts';
 import { halfOpen } from '../half-open.ts';
 import type { Fault } from '../stage.ts';
+import { postgresClockFaults } from './postgres-clock.ts';
 import { ask } from './postgres-single.ts';
 
 /** Settings under which a commit can be lost, and how to put them back. */
@@ -19,9 +20,13 @@ const SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 /** What befalls one PostgreSQL server and is mended in place. */
 export function postgresServerFaults(
   primary: () => OwnPostgresServer,
+  schema: string,
   whole: () => Promise<void>,
 ): Readonly<Record<string, Fault>> {
+  const clocks = postgresClockFaults(primary);
   return {
+    ...clocks.faults,
+
     async frozen({ pause, random, worst }) {
       await primary().freeze();
       await pause(random.between(100, 2500));
@@ -35,10 +40,17 @@ export function postgresServerFaults(
       worst();
     },
 
-    async 'spends emptied by someone'({ worst, pause }) {
+    /** Some way into a second, so that proofs stamped ahead in it outlive it. */
+    async 'spends emptied by someone'({ worst, pause, random }) {
+      await pause(random.between(300, 700) + 1000 - (Date.now() % 1000));
       await ask(primary().url, 'TRUNCATE ori_replay.spent');
       worst();
       await pause(200);
+    },
+
+    async 'dropped and installed anew'({ worst }) {
+      await ask(primary().url, `DROP SCHEMA ori_replay CASCADE; ${schema}; ${clocks.clockSql()}`);
+      worst();
     },
 
     async 'tables locked'({ worst, pause, random }) {

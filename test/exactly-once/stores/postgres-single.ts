@@ -49,7 +49,8 @@ export async function ask(url: string, text: string): Promise<Record<string, unk
 export async function postgresSingle({ library }: Place): Promise<World> {
   const stack = new AsyncDisposableStack();
   const server = stack.use(await startLedger());
-  await ask(server.url, await schemaOf(library));
+  const schema = await schemaOf(library);
+  await ask(server.url, schema);
   const answers = async (): Promise<void> => void (await ask(server.url, 'SELECT 1'));
 
   const own: Record<string, Fault> = {
@@ -82,7 +83,7 @@ export async function postgresSingle({ library }: Place): Promise<World> {
   };
   return {
     store: { kind: 'postgres', url: server.url, replicas: 0, timeoutMs: POSTGRES_TIMEOUT_MS },
-    faults: { ...VERIFIER_FAULTS, ...postgresServerFaults(() => server, answers), ...own },
+    faults: { ...VERIFIER_FAULTS, ...postgresServerFaults(() => server, schema, answers), ...own },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

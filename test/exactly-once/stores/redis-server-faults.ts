@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { RedisServer } from '../../env/redis.ts';
 import { halfOpen } from '../half-open.ts';
 import type { Fault, Stage } from '../stage.ts';
+import { snapshotsFail } from './redis-disk-faults.ts';
 
 /** The server that the verifiers use just now, and an operator's connection to it. */
 export interface Primary {
@@ -86,6 +87,7 @@ export function redisServerFaults(
       await whole();
     },
 
+    'snapshots fail': snapshotsFail(primary),
     'half-open, requests lost': half('deaf'),
     'half-open, answers lost': half('mute'),
   };

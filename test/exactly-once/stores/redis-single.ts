@@ -1,7 +1,10 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startRedis } from '../../env/redis.ts';
 import type { Fault, Stage, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
+import { diskFull, folderOf } from './redis-disk-faults.ts';
 import { redisServerFaults } from './redis-server-faults.ts';
 
 export const TIMEOUT_MS = 500;
@@ -36,9 +39,13 @@ export async function redisSingle(files: 'none' | 'aof'): Promise<World> {
             await admin.config('SET', 'appendfsync', stage.random.pick(['always', 'everysec', 'no']));
             await killed(stage);
           },
+          'disk full': diskFull({ server, admin }),
         }
       : {
-          'killed, no files': killed,
+          async 'killed, no files'(stage) {
+            await rm(join(await folderOf(admin), 'dump.rdb'), { force: true });
+            await killed(stage);
+          },
           /** The file of a moment ago, and what was spent since is not in it. */
           async 'killed, old file'(stage) {
             await admin.save();

@@ -1,8 +1,12 @@
 import { startRedis } from '../../env/redis.ts';
-import type { World } from '../stage.ts';
+import { startTcpProxy } from '../../env/tcp-proxy.ts';
+import type { Stage, World } from '../stage.ts';
 import { openAdmin, TIMEOUT_MS } from './redis-single.ts';
 
 const PATIENCE_MS = 20_000;
+const SHORT_AGE_SECONDS = 3;
+/** More than the least time for which anything is remembered: an age of 1 s, a tolerance of 2 s, 30 s for a body. */
+const FORGOTTEN_MS = 36_000;
 
 /** A primary and two followers, of which one must have every spend. */
 export async function redisTrio(): Promise<World> {
@@ -23,6 +27,18 @@ export async function redisTrio(): Promise<World> {
     }
   };
 
+  /** The one that was alone is the primary from now on: the third follows it, later the former primary. */
+  async function changeSides({ pause, random, worst }: Pick<Stage, 'pause' | 'random' | 'worst'>) {
+    [first, second] = [second, first];
+    await third.admin.replicaof('127.0.0.1', first.server.port);
+    await followers(1);
+    worst();
+    await pause(random.between(300, 1500));
+    worst();
+    await second.admin.replicaof('127.0.0.1', first.server.port);
+    await followers(2);
+  }
+
   for (const { admin } of [second, third]) await admin.replicaof('127.0.0.1', first.server.port);
   await followers(2);
   return {
@@ -39,14 +55,41 @@ export async function redisTrio(): Promise<World> {
         worst();
         await pause(random.between(2000, 6000));
         goTo(second.server.url);
-        [first, second] = [second, first];
-        await third.admin.replicaof('127.0.0.1', first.server.port);
-        await followers(1);
-        worst();
-        await pause(random.between(300, 1500));
-        worst();
-        await second.admin.replicaof('127.0.0.1', first.server.port);
+        await changeSides({ pause, random, worst });
+      },
+
+      /**
+       * The same, but at first nobody tells the servers: the way between two of them loses one direction or both, for longer than a
+       * replica may lag, and all in all for longer than the verifier on the far side takes a proof.
+       */
+      async 'partition outlasts the proofs'(stage) {
+        const { verifiers, goTo, pause, random, worst, restart } = stage;
+        const lost = random.below(verifiers.length);
+        await restart(lost, { maxAgeSeconds: SHORT_AGE_SECONDS });
+        await using way = await startTcpProxy(first.server.port);
+        await second.admin.replicaof('127.0.0.1', way.port);
         await followers(2);
+        way.set(random.pick(['deaf', 'mute', 'silent']));
+        goTo(second.server.url, lost);
+        worst();
+        await pause(random.between(2500, 4000));
+        await second.admin.replicaof('NO', 'ONE');
+        await pause(random.between(2500, 5000));
+        goTo(second.server.url);
+        await changeSides(stage);
+        await restart(lost);
+        worst();
+      },
+
+      /** One verifier needs them no more while the others would still take them. */
+      async 'spends forgotten early'({ verifiers, pause, random, worst, restart }) {
+        const forgetful = random.below(verifiers.length);
+        await restart(forgetful, { maxAgeSeconds: 1 });
+        await pause(FORGOTTEN_MS);
+        worst();
+        await pause(2500);
+        await restart(forgetful);
+        worst();
       },
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

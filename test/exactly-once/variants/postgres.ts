@@ -23,6 +23,31 @@ export const POSTGRES_VARIANTS: Readonly<Record<string, Variant>> = {
     faults: ['spends emptied by someone'],
     breaks: [{ file: SPENDS, guard: 'fence := ceil(event + tolerance);', without: 'fence := floor(event);' }],
   },
+  'postgres-empty-store': {
+    guard: 'boot refusal: an emptied store, or a new one, starts with a fence',
+    store: 'postgres',
+    faults: ['spends emptied by someone', 'dropped and installed anew'],
+    breaks: [
+      {
+        file: STATE,
+        guard: 'greatest(ori_replay.clock(), verifier_now, known_event, book.event + 0.001)',
+        without: 'greatest(known_event, book.event + 0.001)',
+      },
+    ],
+  },
+  'postgres-floor': {
+    guard: 'floor: what was forgotten stays refused when the clocks go back',
+    store: 'postgres',
+    faults: ['time passes, then all clocks go back'],
+    breaks: [
+      { file: SPENDS, guard: ' OR stamped <= book.floor', without: '' },
+      {
+        file: SPENDS,
+        guard: 'IF stamped <= (SELECT l.floor FROM ori_replay.ledger l) THEN',
+        without: 'IF false THEN',
+      },
+    ],
+  },
   'postgres-identity': {
     guard: 'the fence is of one run on one timeline, and the log does not go back',
     store: 'postgres',

@@ -25,6 +25,24 @@ export const REDIS_VARIANTS: Readonly<Record<string, Variant>> = {
       { file: SCRIPTS, guard: 'timestamp <= math.ceil(fence)', without: 'timestamp <= math.floor(fence)' },
     ],
   },
+  'redis-empty-store': {
+    guard: 'boot refusal: an emptied store, or a new one, starts with a fence',
+    store: 'redis',
+    faults: ['FLUSHALL'],
+    breaks: [
+      {
+        file: SCRIPTS,
+        guard: 'math.max(latest + tolerance, newest_fence + 0.001)',
+        without: 'newest_fence + 0.001',
+      },
+    ],
+  },
+  'redis-floor': {
+    guard: 'floor: what was forgotten stays refused, also by a verifier that would take it',
+    store: 'redis',
+    faults: ['spends forgotten early'],
+    breaks: [{ file: SCRIPTS, guard: " or timestamp <= (mark('floor') or -1)", without: '' }],
+  },
   'redis-identity': {
     guard: 'the fence is of one replication id',
     store: 'redis',

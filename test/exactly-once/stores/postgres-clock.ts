@@ -1,0 +1,54 @@
+import type { OwnPostgresServer } from '../../env/postgres-server.ts';
+import type { Fault } from '../stage.ts';
+import { STEP_MS } from './any-store.ts';
+import { ask } from './postgres-single.ts';
+
+/** So much later what was spent has expired for every policy, and its partition is not in use again. */
+const LONG_MS = 1_200_000;
+const FORGOTTEN_MS_MAX = 15_000;
+
+/** A world of one server's own time: the store reads it by a function of its own, which is replaced. */
+export function postgresClockFaults(primary: () => OwnPostgresServer): {
+  readonly faults: Readonly<Record<string, Fault>>;
+  /** What sets the clock to where this world is in time: for a ledger that was installed anew. */
+  readonly clockSql: () => string;
+} {
+  let passedMs = 0;
+  const clockSql = (
+    stepMs = 0,
+  ): string => `CREATE OR REPLACE FUNCTION ori_replay.clock() RETURNS double precision
+    LANGUAGE sql VOLATILE AS $$ SELECT extract(epoch FROM pg_catalog.clock_timestamp())::double precision
+      + ${(passedMs + stepMs) / 1000} $$`;
+  const setClock = async (stepMs = 0): Promise<void> => void (await ask(primary().url, clockSql(stepMs)));
+  const floor = async (): Promise<number> =>
+    Number((await ask(primary().url, 'SELECT floor FROM ori_replay.ledger'))[0]?.['floor']);
+
+  const faults: Record<string, Fault> = {
+    async 'server clock steps'({ pause, random, worst, unsafe }) {
+      await setClock(random.pick([STEP_MS, -STEP_MS]));
+      await pause(700);
+      const safe = unsafe();
+      worst();
+      await pause(random.between(100, 500));
+      safe();
+      await setClock();
+    },
+
+    /** What was emptied for its age becomes young again, to the server and to all its verifiers. */
+    async 'time passes, then all clocks go back'({ verifiers, sleep, clock, pause, random, worst }) {
+      const before = await floor();
+      passedMs += LONG_MS;
+      sleep(LONG_MS);
+      await setClock();
+      const untilMs = Date.now() + FORGOTTEN_MS_MAX;
+      while ((await floor()) <= before && Date.now() < untilMs) await pause(200);
+      for (const index of verifiers.keys()) clock(index, -LONG_MS);
+      await setClock(-LONG_MS);
+      await pause(random.between(800, 1600));
+      for (const index of verifiers.keys()) clock(index, 0);
+      await setClock();
+      worst();
+    },
+  };
+  return { faults, clockSql };
+}

@@ -1,0 +1,98 @@
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import type { Fault } from '../stage.ts';
+import type { Primary } from './redis-server-faults.ts';
+
+const SAVED_MS_MAX = 20_000;
+
+/** Where a server keeps its files. */
+export async function folderOf(admin: Redis): Promise<string> {
+  const [, folder = ''] = (await admin.config('GET', 'dir')) as string[];
+  return folder;
+}
+
+/** A snapshot cannot be put in its place, and the server is told to take no writes then. */
+export const snapshotsFail =
+  (primary: () => Primary): Fault =>
+  async ({ pause, random, worst, unsafe }) => {
+    const { admin } = primary();
+    const place = join(await folderOf(admin), 'dump.rdb');
+    await rm(place, { force: true });
+    await mkdir(place);
+    await admin.config('SET', 'save', '3600 1');
+    await snapshot(admin, 'err');
+    await pause(100);
+    const safe = unsafe();
+    worst();
+    await pause(random.between(100, 1000));
+    safe();
+    await rm(place, { recursive: true });
+    await snapshot(admin, 'ok');
+    await admin.config('SET', 'save', '');
+    await rm(place, { force: true });
+  };
+
+/** Tries until a snapshot ended that way. */
+async function snapshot(admin: Redis, status: 'ok' | 'err'): Promise<void> {
+  const untilMs = Date.now() + SAVED_MS_MAX;
+  for (;;) {
+    const said = await admin.info('persistence');
+    if (said.includes(`rdb_last_bgsave_status:${status}`) && said.includes('rdb_bgsave_in_progress:0'))
+      return;
+    if (Date.now() > untilMs) throw new Error(`no snapshot ended ${status}`);
+    // Refused while another one is under way.
+    await admin.bgsave().catch(() => undefined);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/**
+ * The append-only file goes on in a place where every write fails for want of room. `everysec` and `no` refuse writes from then on;
+ * under `always` the server ends by itself, and starts with what its files hold.
+ */
+export const diskFull =
+  ({ server, admin }: Primary): Fault =>
+  async ({ pause, random, worst, unsafe }) => {
+    const sync = random.pick(['always', 'everysec', 'no']);
+    await admin.config('SET', 'appendfsync', sync);
+    const folder = join(await folderOf(admin), 'appendonlydir');
+    const next = join(folder, await nextFile(folder));
+    await symlink('/dev/full', next);
+    await admin.bgrewriteaof();
+    await pause(500);
+    const safe = unsafe();
+    worst();
+    await pause(random.between(100, 1000));
+    safe();
+    await rm(next, { force: true });
+    await writeFile(next, '', { flag: 'a' });
+    if (sync === 'always') {
+      await server.kill();
+      await server.start();
+    }
+    await rewrite(admin);
+    worst();
+  };
+
+/** The file that a rewrite begins. */
+async function nextFile(folder: string): Promise<string> {
+  const numbers = (await readdir(folder)).map((name) => Number(/\.(\d+)\.incr\.aof$/.exec(name)?.[1] ?? 0));
+  return `appendonly.aof.${Math.max(...numbers) + 1}.incr.aof`;
+}
+
+/** Until a rewrite begun after this call has given the server a file that takes what is written. */
+async function rewrite(admin: Redis): Promise<void> {
+  const good = /aof_rewrite_in_progress:0\s+aof_rewrite_scheduled:0[\s\S]*aof_last_write_status:ok/;
+  const untilMs = Date.now() + SAVED_MS_MAX;
+  let begun = false;
+  while (!(begun && good.test(await admin.info('persistence')))) {
+    if (Date.now() > untilMs) throw new Error('the append-only file is not written again');
+    // Refused while another one is under way.
+    begun ||= await admin.bgrewriteaof().then(
+      () => true,
+      () => false,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
