@@ -51,6 +51,14 @@ describe.each(SHIPPED)('what ships of $name', ({ name, programs, assets = [] }) 
   });
 });
 
+test('the signer holds no package that only the other services use', async () => {
+  const licences = await readFile(join(built, 'signer/THIRD-PARTY-LICENSES'), 'utf8');
+  expect(licences).toMatch(/^kysely /m);
+  expect(licences).not.toMatch(
+    /^(commander|oidc-provider|re2js|react|redoc|zod-openapi|@electric-sql\/pglite) /m,
+  );
+});
+
 test('a stack leads to the source, where Node is asked to look at source maps', async () => {
   const map = JSON.parse(await readFile(join(built, 'signer/main.js.map'), 'utf8'));
   expect(map.sources).toContain('services/signer/src/sign-proof.ts');

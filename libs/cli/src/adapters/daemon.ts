@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { PROOF_METHOD, type ProofHeaderValues } from '@ori/proof';
+import { PROOF_METHOD, type ProofHeaderValues } from '@ori/proof/wire';
 import { CliError } from '../core/errors.ts';
 import { type OpenedRequest, openRequest, type Peer } from './http-request.ts';
 import type { RequestBody } from './request-body.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CliError } from '../core/errors.ts';
-import { judgeList, parseJson } from '../core/refusal.ts';
+import { parseJson } from '../core/parse-json.ts';
+import { judgeList } from '../core/refusal.ts';
 import { requestApi } from './api.ts';
 import { TokenRefused } from './token-refused.ts';
 

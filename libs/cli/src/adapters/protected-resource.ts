@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { metadataAddress, parseBaseAddress } from '../core/address.ts';
 import { CliError } from '../core/errors.ts';
-import { parseJson } from '../core/refusal.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { requestApi } from './api.ts';
 
 const MetadataShape = z.object({

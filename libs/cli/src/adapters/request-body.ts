@@ -4,7 +4,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { createBodyDigest } from '@ori/proof';
+import { createBodyDigest } from '@ori/proof/wire';
 import { CliError } from '../core/errors.ts';
 import { explainSystemError } from './system-error.ts';
 

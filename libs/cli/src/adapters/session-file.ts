@@ -3,7 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { chmod, type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CliError } from '../core/errors.ts';
-import { type Session, SessionShape } from '../core/session.ts';
+import { parseSession, type Session } from '../core/session.ts';
 
 const SESSION_BYTES_MAX = 256 * 1024;
 const OTHERS = 0o077;
@@ -20,12 +20,9 @@ export async function readSession(
 ): Promise<Session | undefined> {
   const text = await readPrivate(file, options?.trusting ?? false);
   if (text === undefined) return undefined;
-  try {
-    return SessionShape.parse(JSON.parse(text));
-  } catch {
-    // No cause: the parser's message quotes the text, which holds tokens.
-    throw new CliError('session_file_damaged', { file });
-  }
+  const session = parseSession(text);
+  if (session === undefined) throw new CliError('session_file_damaged', { file });
+  return session;
 }
 
 /**

@@ -1,7 +1,7 @@
-import type { ProofHeaderValues } from '@ori/proof';
+import type { ProofHeaderValues } from '@ori/proof/wire';
 import { CliError } from '../core/errors.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { type ProofRequest, readProof, signingBody } from '../core/proof-request.ts';
-import { judgeSigning, parseJson } from '../core/refusal.ts';
 import { requestApi } from './api.ts';
 import { TokenRefused } from './token-refused.ts';
 
@@ -18,7 +18,10 @@ export async function requestProof(
   const url = `${baseUrl}/interns/${request.internId}/daemon/sign`;
   const answer = await requestApi(url, { method: 'POST', accessToken, body: signingBody(request) }, signal);
   if (answer.status === 401) throw new TokenRefused();
-  if (answer.status !== 200) throw judgeSigning(answer, request.internId);
+  if (answer.status !== 200) {
+    const { judgeSigning } = await import('../core/refusal.ts');
+    throw judgeSigning(answer, request.internId);
+  }
   const proof = readProof(parseJson(answer.body), request);
   if (proof === undefined) {
     const why = 'it is not a proof of what was asked';

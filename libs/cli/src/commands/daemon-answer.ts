@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type DaemonResponse, daemonPeer } from '../adapters/daemon.ts';
 import { CliError } from '../core/errors.ts';
-import { parseJson } from '../core/refusal.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { Context } from './context.ts';
 
 /** How much of a refusal is read to find its code before it is printed. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ProofHeaderValues } from '@ori/proof';
+import type { ProofHeaderValues } from '@ori/proof/wire';
 import { callDaemon, type DaemonResponse } from '../adapters/daemon.ts';
 import type { RequestBody } from '../adapters/request-body.ts';
 import { requestProof } from '../adapters/signer.ts';

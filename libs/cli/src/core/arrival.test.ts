@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { renderProofHeaders } from '@ori/proof';
+import { renderProofHeaders } from '@ori/proof/wire';
 import { expect, it } from 'vitest';
 import { type Change, changesOf, type Diagnosis, readDiagnosis, type SentCall } from './arrival.ts';
 

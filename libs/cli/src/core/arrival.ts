@@ -1,4 +1,4 @@
-import { PROOF_METHOD, type ProofHeaderValues, bodySha256 as sha256Hex } from '@ori/proof';
+import { PROOF_METHOD, type ProofHeaderValues, bodySha256 as sha256Hex } from '@ori/proof/wire';
 import { z } from 'zod';
 import { pathsLike } from './path-guesses.ts';
 

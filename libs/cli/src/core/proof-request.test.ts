@@ -1,4 +1,4 @@
-import { bodySha256 } from '@ori/proof';
+import { bodySha256 } from '@ori/proof/wire';
 import { createTestSigner } from '@ori/verifier/testing';
 import { expect, it } from 'vitest';
 import { readProof, requireBodySha256, requireInternId, requirePath, signingBody } from './proof-request.ts';

@@ -5,7 +5,7 @@ import {
   PROOF_METHOD,
   type ProofHeaderValues,
   parseProofHeaders,
-} from '@ori/proof';
+} from '@ori/proof/wire';
 import { CliError } from './errors.ts';
 
 /** What a proof is asked for. Without `path` it is a version 1 proof, bound to no route. */

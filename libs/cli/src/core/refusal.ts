@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CliError, type ServerSaid } from './errors.ts';
+import { parseJson } from './parse-json.ts';
 import { LISTING_SCOPE, SIGNING_SCOPE } from './scopes.ts';
 
 /** An answer of the API, with what a judgement of it needs. */
@@ -74,13 +75,4 @@ function readSaid({ status, headers, body }: ApiAnswer): ServerSaid {
   if (!envelope.success) return { status, message: 'no explanation that ori understands', ...told };
   const { message, metadata } = envelope.data.error;
   return { status, message, ...(metadata === undefined ? {} : { reason: metadata.reason }), ...told };
-}
-
-/** The value of a JSON text, undefined when it is none. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

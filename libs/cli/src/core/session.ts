@@ -1,22 +1,49 @@
-import { z } from 'zod';
+import { parseJson } from './parse-json.ts';
 
 /** What a sign-in left behind, as the session file holds it. Times are Unix seconds. */
-export const SessionShape = z.strictObject({
-  version: z.literal(1),
-  base_url: z.string(),
-  resource: z.string(),
-  issuer: z.string(),
-  client_id: z.string(),
-  subject: z.string(),
-  name: z.string().nullable(),
-  scope: z.string(),
-  access_token: z.string(),
-  expires_at: z.int().nullable(),
-  refresh_token: z.string().nullable(),
-  signed_in_at: z.int(),
-});
+export interface Session {
+  readonly version: 1;
+  readonly base_url: string;
+  readonly resource: string;
+  readonly issuer: string;
+  readonly client_id: string;
+  readonly subject: string;
+  readonly name: string | null;
+  readonly scope: string;
+  readonly access_token: string;
+  readonly expires_at: number | null;
+  readonly refresh_token: string | null;
+  readonly signed_in_at: number;
+}
 
-export type Session = z.infer<typeof SessionShape>;
+const isText = (value: unknown) => typeof value === 'string';
+const isTextOrNull = (value: unknown) => value === null || isText(value);
+const isTimeOrNull = (value: unknown) => value === null || Number.isSafeInteger(value);
+
+/** What each field of the file must be. By hand: zod takes longer to load than all else that most commands do. */
+const FIELDS: Readonly<Record<keyof Session, (value: unknown) => boolean>> = {
+  version: (value) => value === 1,
+  base_url: isText,
+  resource: isText,
+  issuer: isText,
+  client_id: isText,
+  subject: isText,
+  name: isTextOrNull,
+  scope: isText,
+  access_token: isText,
+  expires_at: isTimeOrNull,
+  refresh_token: isTextOrNull,
+  signed_in_at: Number.isSafeInteger,
+};
+
+/** The session in a file's text; undefined for anything but every field, each of its kind, and no other. */
+export function parseSession(text: string): Session | undefined {
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null) return undefined;
+  const found = new Map(Object.entries(value));
+  const fits = Object.entries(FIELDS).every(([name, isGood]) => isGood(found.get(name)));
+  return fits && found.size === Object.keys(FIELDS).length ? (value as Session) : undefined;
+}
 
 /** What the issuer granted, from a sign-in or a refresh. */
 export interface Grant {

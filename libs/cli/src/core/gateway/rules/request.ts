@@ -1,4 +1,4 @@
-import { PROOF_HEADERS } from '@ori/proof';
+import { PROOF_HEADERS } from '@ori/proof/wire';
 import type { Directive } from '../../nginx/parser.ts';
 import type { Finding, RuleId } from '../finding.ts';
 import type { Route, Server } from '../routes.ts';
