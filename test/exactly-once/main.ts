@@ -1,3 +1,4 @@
+import { renderTable } from '../env/text-table.ts';
 import { type RunArguments, readArguments, USAGE, VARIANT_SCHEDULES_MAX } from './arguments.ts';
 import { isLateness } from './checker.ts';
 import { showProgress } from './progress.ts';
@@ -54,6 +55,7 @@ async function judgeStores(asked: RunArguments): Promise<boolean> {
 /** True when every broken guard was caught. */
 async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments): Promise<boolean> {
   const names = variant === 'all' ? Object.keys(VARIANTS) : (variant ?? '').split(',');
+  const rows: string[][] = [];
   let missed = 0;
   console.log(`seed ${seed}`);
   for (const name of names) {
@@ -64,12 +66,13 @@ async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments
     });
     const first = violations.find((violation) => !isLateness(violation));
     if (!first) missed += 1;
-    const found = first
-      ? `caught after ${outcomes.length} schedules: ${first.what}: ${first.detail}`
-      : `NOT caught in ${outcomes.length} schedules`;
-    console.log(`${name} (${VARIANTS[name]?.guard}): ${found}`);
+    const found = first ? `${outcomes.length}` : `NOT in ${outcomes.length}`;
+    rows.push([name, found, first?.what ?? '', VARIANTS[name]?.guard ?? '']);
+    console.log(`${name}: ${first ? `caught: ${first.what}: ${first.detail}` : 'NOT caught'}\n`);
   }
-  console.log(`${names.length - missed} of ${names.length} broken guards caught; seed ${seed}`);
+  console.log(`${renderTable([['variant', 'schedules until caught', 'by', 'broken guard'], ...rows])}\n`);
+  const sum = `${names.length - missed} of ${names.length} broken guards caught`;
+  console.log(`${missed === 0 ? 'PASSED' : 'FAILED'}, ${sum}; seed ${seed}`);
   return missed === 0;
 }
 
@@ -89,6 +92,7 @@ async function runVariant(
     stopsAtFirst: true,
     // A late recovery is no sign of a broken guard.
     recoveryMsMax: 40_000,
+    progress: showProgress(name, limits.endsAtMs),
     ...PARTIES,
     ...limits,
   });

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import type { Violation } from './checker.ts';
+import { renderReport, renderSummary, renderVerdict } from './report.ts';
+import type { Result } from './run.ts';
+
+const TOTALS = {
+  ...{ spends: 1234, accepted: 500, inFlight: 7, calm: 300 },
+  ...{ refusedWhileCalm: {}, unavailableWhileCalm: {} },
+};
+
+/** What a run of one schedule came to, of `planned`. */
+function result(violations: readonly Violation['what'][] = [], planned = 1): Result {
+  const schedule = { number: 0, lane: 'memory-1', fault: 'FLUSHALL', calmMs: 1 };
+  return {
+    planned,
+    outcomes: [{ schedule, recoveryMs: 2100, waitedMs: 40 }],
+    totals: [TOTALS],
+    violations: violations.map((what) => ({ what, schedule: 0, detail: 'x' })),
+  };
+}
+
+const verdict = (one: Result) => renderVerdict('s', new Map([['memory', one]]));
+
+test('the last line says that all is well, and of how much', () => {
+  expect(verdict(result())).toBe('PASSED, exactly once: 1 schedules, 1,234 spends, memory; seed s');
+});
+
+test('the last line says when the time was up before the end', () => {
+  expect(verdict(result([], 4))).toMatch(/^PASSED.*1 schedules \(time was up before 3 more\)/);
+});
+
+test('the last line fails a run and names each kind of violation with its number', () => {
+  const words = ['accepted twice', 'late on a busy machine', 'accepted twice'] as const;
+  expect(verdict(result(words))).toMatch(/^FAILED, accepted twice 2, late on a busy machine 1:/);
+  expect(verdict({ ...result(), outcomes: [] })).toMatch(/^FAILED, nothing staged for memory:/);
+});
+
+test('the tables show each fault, what the processor cost, and what was accepted twice', () => {
+  expect(renderReport('memory', result())).toMatch(/FLUSHALL +1 +2\.1 s +0\.0 s/);
+  const rows = renderSummary(new Map([['memory', result(['accepted twice', 'no recovery in time'], 2)]]));
+  expect(rows).toMatch(/memory +1 of 2 +1,234 +7 +500 +1 +1 +2\.1 s/);
+});
