@@ -29,6 +29,8 @@ export interface SentinelPair extends AsyncDisposable {
   primary(): Promise<RedisServer>;
   /** Until a server other than `former` is the primary. */
   failedOver(former: RedisServer): Promise<void>;
+  /** Has the other server promoted. The sentinel that leads a failover may give it up: it is asked again. */
+  failOver(former: RedisServer): Promise<void>;
   /** Until one is a primary that the other follows, and no sentinel has doubts. */
   whole(): Promise<void>;
   /** Starts a server that was killed and has it follow the primary, without waiting for the sentinels to do so. */
@@ -82,6 +84,12 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
       call,
       primary,
       failedOver: (former) => until(async () => (await primaryPort()) !== former.port, 'no failover'),
+      failOver: (former) =>
+        until(async () => {
+          if ((await primaryPort()) !== former.port) return true;
+          await call('FAILOVER', MASTER_NAME);
+          return false;
+        }, 'no failover by command'),
       whole: () =>
         until(async () => {
           const views = (await Promise.all(

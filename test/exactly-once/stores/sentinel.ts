@@ -44,9 +44,7 @@ function sentinelFaults(pair: SentinelPair): Readonly<Record<string, Fault>> {
     },
 
     async 'failover by command'({ worst }) {
-      const former = await pair.primary();
-      await pair.call('FAILOVER', 'ori');
-      await pair.failedOver(former);
+      await pair.failOver(await pair.primary());
       worst();
       await pair.whole();
     },
