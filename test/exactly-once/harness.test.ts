@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { SETTINGS } from './repertoire.ts';
+import { SETTINGS, type Setting } from './repertoire.ts';
 import { type RunOptions, runSchedules } from './run.ts';
+import type { Fault } from './stage.ts';
 import { breakLibrary, LIBRARY } from './variants.ts';
 
 /** The machine may be busy: a late recovery is no failure here, one that does not come is. */
@@ -33,6 +34,25 @@ test('no proof is accepted twice, whatever breaks, and fresh ones are accepted a
   expect(outcomes).toHaveLength(6);
   for (const { spends, accepted } of totals) expect(spends).toBeGreaterThan(accepted);
 }, 120_000);
+
+test('a lane whose fault cannot be staged goes on in a new world', async () => {
+  const memory = SETTINGS.memory[0];
+  const failing: Setting = {
+    ...memory,
+    open: async () => {
+      const world = await memory.open();
+      const faults = { 'verifier killed': world.faults['verifier killed'] as Fault, impossible };
+      return { ...world, faults, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+    },
+  };
+  const options: RunOptions = { ...LIMITS, settings: [failing], library: LIBRARY, schedules: 2 };
+  const { outcomes, unstaged, violations } = await runSchedules(options);
+  expect(unstaged.map(({ schedule, why }) => `${schedule.fault}: ${why}`)).toEqual(['impossible: no way']);
+  expect(outcomes.map(({ schedule }) => schedule.fault)).toEqual(['verifier killed']);
+  expect(violations).toEqual([]);
+}, 60_000);
+
+const impossible = (): Promise<never> => Promise.reject(new Error('no way'));
 
 test.each([
   ['redis-fence', SETTINGS.redis[0], 'FLUSHALL'],

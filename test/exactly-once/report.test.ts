@@ -14,6 +14,7 @@ function result(violations: readonly Violation['what'][] = [], planned = 1): Res
   return {
     planned,
     outcomes: [{ schedule, recoveryMs: 2100, waitedMs: 40 }],
+    unstaged: [],
     totals: [TOTALS],
     violations: violations.map((what) => ({ what, schedule: 0, detail: 'x' })),
   };
@@ -27,6 +28,14 @@ test('the last line says that all is well, and of how much', () => {
 
 test('the last line says when the time was up before the end', () => {
   expect(verdict(result([], 4))).toMatch(/^PASSED.*1 schedules \(time was up before 3 more\)/);
+});
+
+test('a fault that could not be staged is told, with its reason', () => {
+  const { outcomes, ...rest } = result([], 2);
+  const schedule = { number: 1, lane: 'memory-1', fault: 'SWAPDB', calmMs: 1 };
+  const one: Result = { ...rest, outcomes, unstaged: [{ schedule, why: 'nobody there' }] };
+  expect(verdict(one)).toMatch(/^PASSED.*1 schedules \(1 could not be staged\),/);
+  expect(renderReport('memory', one)).toContain('not staged: schedule 1, SWAPDB: nobody there');
 });
 
 test('the last line fails a run and names each kind of violation with its number', () => {

@@ -6,7 +6,7 @@ import type { Result } from './run.ts';
 export const SHOWN_MAX = 20;
 
 /** How often each fault was staged and how long the slowest recovery took, then the sums, then what must not be. */
-export function renderReport(store: string, { outcomes, totals, violations }: Result): string {
+export function renderReport(store: string, { outcomes, unstaged, totals, violations }: Result): string {
   const faults = [...new Set(outcomes.map(({ schedule }) => schedule.fault))].sort();
   const rows = faults.map((fault) => {
     const those = outcomes.filter(({ schedule }) => schedule.fault === fault);
@@ -22,6 +22,9 @@ export function renderReport(store: string, { outcomes, totals, violations }: Re
     `${outcomes.length} schedules, ${count(sum.spends)} spends, ${count(sum.accepted)} proofs accepted, ${twice} of them twice`,
     `${count(sum.inFlight)} spends were under way when a fault began`,
     `${count(sum.calm)} fresh proofs while nothing was wrong: ${said(sum.refusedWhileCalm)} refused, ${said(sum.unavailableWhileCalm)} without an answer in time`,
+    ...unstaged.map(
+      ({ schedule, why }) => `not staged: schedule ${schedule.number}, ${schedule.fault}: ${why}`,
+    ),
     ...violations.slice(0, SHOWN_MAX).map(renderViolation),
     ...(violations.length > SHOWN_MAX ? [`… and ${violations.length - SHOWN_MAX} more`] : []),
   ];
@@ -55,8 +58,12 @@ export function renderVerdict(seed: string, results: ReadonlyMap<string, Result>
     ...(idle.length > 0 ? [`nothing staged for ${idle.join(', ')}`] : []),
   ];
   const what = wrong.length === 0 ? 'PASSED, exactly once' : `FAILED, ${wrong.join(', ')}`;
-  const unstaged = all.reduce((sum, { planned }) => sum + planned, 0) - schedules;
-  const cut = unstaged > 0 ? ` (time was up before ${unstaged} more)` : '';
+  const unstaged = all.reduce((sum, result) => sum + result.unstaged.length, 0);
+  const left = all.reduce((sum, { planned }) => sum + planned, 0) - schedules - unstaged;
+  const cut = [
+    ...(unstaged > 0 ? [` (${unstaged} could not be staged)`] : []),
+    ...(left > 0 ? [` (time was up before ${left} more)`] : []),
+  ].join('');
   return `${what}: ${schedules} schedules${cut}, ${count(spends)} spends, ${[...results.keys()].join(', ')}; seed ${seed}`;
 }
 

@@ -5,7 +5,8 @@ import { createChecker, isLateness, type Totals, type Violation } from './checke
 import { type Lane, type Outcome, openLane } from './lane.ts';
 import { createRandom } from './random.ts';
 import type { Setting } from './repertoire.ts';
-import { planSchedules } from './schedule.ts';
+import { planSchedules, type Schedule } from './schedule.ts';
+import type { World } from './stage.ts';
 
 export interface RunOptions {
   readonly settings: readonly Setting[];
@@ -40,8 +41,15 @@ export interface Result {
   /** More than there are outcomes when the time was up, or something was found that ends a run. */
   readonly planned: number;
   readonly outcomes: readonly Outcome[];
+  /** Faults that could not be staged: their lanes went on in new worlds. */
+  readonly unstaged: readonly Unstaged[];
   readonly totals: readonly Totals[];
   readonly violations: readonly Violation[];
+}
+
+export interface Unstaged {
+  readonly schedule: Schedule;
+  readonly why: string;
 }
 
 /** A store that refuses for longer than that once all is well again has not passed. */
@@ -57,10 +65,13 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
   const random = createRandom(options.seed);
   const folder = await mkdtemp(join(tmpdir(), 'ori-faults-'));
   const outcomes: Outcome[] = [];
+  const unstaged: Unstaged[] = [];
+  const openWorld = (setting: Setting): Promise<World> =>
+    setting.open({ internId: internIdOf(setting), library: options.library });
   const worlds = await Promise.all(
     options.settings.map(async (setting) => ({
       setting,
-      world: await setting.open({ internId: internIdOf(setting), library: options.library }),
+      world: await openWorld(setting),
     })),
   );
   const repertoire = Object.fromEntries(
@@ -85,13 +96,11 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
     const mine = schedules.filter(({ lane }) => lane === setting.name);
     const laneFolder = join(folder, setting.name);
     await mkdir(laneFolder);
-    let lane: Lane | undefined;
-    try {
-      if (mine.length === 0) return { totals: checker.totals(), violations: [] };
-      lane = await openLane({
-        name: setting.name,
+    const enter = (name: string, entered: World): Promise<Lane> =>
+      openLane({
+        name,
         internId: internIdOf(setting),
-        world,
+        world: entered,
         checker,
         random: own,
         folder: laneFolder,
@@ -102,9 +111,19 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
         recoveryMsMax: options.recoveryMsMax ?? RECOVERY_MS_MAX,
         clockToleranceSeconds: own.pick(TOLERANCES),
       });
+    let lane: Lane | undefined;
+    try {
+      if (mine.length === 0) return { totals: checker.totals(), violations: [] };
+      lane = await enter(setting.name, world);
       for (const schedule of mine) {
         if (isOver || Date.now() > options.endsAtMs) break;
-        const outcome = await lane.run(schedule);
+        const outcome = await lane.run(schedule).catch((error: Error) => error);
+        if (outcome instanceof Error) {
+          unstaged.push({ schedule, why: outcome.message });
+          await lane.close();
+          lane = await enter(`${setting.name}+${unstaged.length}`, await openWorld(setting));
+          continue;
+        }
         outcomes.push(outcome);
         const { violations } = checker;
         spends.set(setting.name, checker.totals().spends);
@@ -130,6 +149,7 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
     return {
       planned: schedules.length,
       outcomes,
+      unstaged,
       totals: judged.map(({ totals }) => totals),
       violations: judged.flatMap(({ violations }) => violations),
     };
