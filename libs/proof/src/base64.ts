@@ -1,3 +1,5 @@
+import { NodeBuffer } from './node-buffer.ts';
+
 /**
  * Base64 in the one spelling that RFC 4648 calls canonical: no white space, no missing or extra padding, unused bits zero.
  * Written out because `atob` and `Buffer` both read many spellings of the same bytes, and one of them is not everywhere.
@@ -10,9 +12,6 @@ export interface Base64Codec {
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const OUTSIDE = 64;
-
-/** Spells as `encode` does, several times as fast; undefined where there is none. */
-const { Buffer: NodeBuffer } = globalThis as { Buffer?: typeof Buffer };
 
 /** RFC 4648, section 4: `+`, `/`, padded with `=`. */
 export const base64: Base64Codec = createCodec('base64', `${LETTERS}+/`, '=');

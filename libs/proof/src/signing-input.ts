@@ -1,3 +1,4 @@
+import { asciiBytes } from './ascii.ts';
 import {
   isBodySha256,
   isInternId,
@@ -29,8 +30,6 @@ export interface ProofV2 extends ProofV1 {
   path: string;
 }
 
-const encoder = new TextEncoder();
-
 /**
  * The bytes a version 1 signature is over (SPEC.md, section 2): five netstrings, nothing between or after.
  * Throws TypeError when a field is outside its alphabet, so every field is ASCII and its length in characters is its length in bytes.
@@ -39,7 +38,7 @@ export function signingInputV1(proof: ProofV1): Uint8Array {
   requireFieldsV1(proof);
   const { internId, user, bodySha256 } = proof;
   const timestamp = String(proof.timestamp);
-  return encoder.encode(
+  return asciiBytes(
     `13:ori-invoke-v1,${internId.length}:${internId},${timestamp.length}:${timestamp},${user.length}:${user},64:${bodySha256},`,
   );
 }
@@ -55,7 +54,7 @@ export function signingInputV2(proof: ProofV2): Uint8Array {
   if (!isPath(proof.path)) throw new TypeError('path is outside its alphabet');
   const { internId, nonce, user, path, bodySha256 } = proof;
   const timestamp = String(proof.timestamp);
-  return encoder.encode(
+  return asciiBytes(
     `13:ori-invoke-v2,${internId.length}:${internId},${timestamp.length}:${timestamp},22:${nonce},${user.length}:${user},4:POST,${path.length}:${path},64:${bodySha256},`,
   );
 }

@@ -53,13 +53,12 @@ export function createLedger(): Ledger {
       const second = stamped.get(timestamp) ?? [];
       if (second.length === 0) stamped.set(timestamp, second);
       highest = Math.max(highest, timestamp);
-      const before = spent.size;
+      const before = second.length;
       for (const id of ids) {
-        if (spent.has(id)) continue;
-        spent.add(id);
-        second.push(id);
+        const known = spent.size;
+        if (spent.add(id).size > known) second.push(id);
       }
-      return spent.size - before;
+      return second.length - before;
     },
   };
 }
