@@ -31,7 +31,7 @@ export async function stopGracefully(
   const closeIdle = setTimeout(() => {
     onIdleOver();
     for (const [socket, connection] of connections) {
-      if (isIdle(connection)) socket.destroy();
+      if (!connection.isBusy) socket.destroy();
     }
   }, idleGraceMs);
   // Not the HTTP server's own close: it would close idle connections at once.
@@ -57,8 +57,4 @@ async function emptyQueue(server: Server): Promise<void> {
     await turn();
   }
   server.off('connection', count);
-}
-
-function isIdle({ current, firstByteAt, lingering }: Connection): boolean {
-  return current === undefined && firstByteAt === undefined && !lingering;
 }

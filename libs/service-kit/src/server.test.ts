@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readBody } from './body.ts';
@@ -353,6 +354,22 @@ describe('stop', () => {
     const answer = await client.answer();
     expect(answer).toMatchObject({ status: 200, body: 'done' });
     expect(answer.headers.get('connection')).toBe('close');
+    await stopped;
+  });
+
+  it('lets a request end of which a part of the head has come', async () => {
+    const server = await serve(hello);
+    const accepted = once(server.server, 'connection') as Promise<[Socket]>;
+    const client = await clientOf(server);
+    const [socket] = await accepted;
+    client.send(GET.slice(0, -2));
+    while (socket.bytesRead === 0) await sleep(1);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const stopped = server.stop({ graceMs: 10_000 });
+    // Later than the moment at which idle connections are closed.
+    await Promise.race([sleep(50), closed]);
+    client.send(GET.slice(-2));
+    expect(await client.answer()).toMatchObject({ status: 200, body: 'hello' });
     await stopped;
   });
 

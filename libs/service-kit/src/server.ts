@@ -28,6 +28,7 @@ import { requestIdOf } from './request-id.ts';
 import { observe, type Sinks } from './request-line.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
+/** How often connections are looked at whose head is late or comes in pieces. */
 const CHECK_INTERVAL_MS = 100;
 /** Longer than the idle time-out of common gateways, so that the gateway is the one that closes. */
 const KEEP_ALIVE_MS = 75_000;
@@ -64,9 +65,10 @@ export interface ApiServer {
 
 /**
  * A strict HTTP/1.1 server around an application. Each request has an {@link Exchange} with its id and a deadline
- * that runs from its first byte; at the deadline the server itself answers 408. Only origin-form targets and exactly
- * one `Host` pass; what the parser refuses is answered with the error envelope too. `100 Continue` is left to
- * `readBody`. An answer to a request whose body was not read closes the connection.
+ * that runs from its first byte (which counts as up to 100 ms older than it is where the head came in pieces); at the
+ * deadline the server itself answers 408. Only origin-form targets and exactly one `Host` pass; what the parser refuses
+ * is answered with the error envelope too. `100 Continue` is left to `readBody`. An answer to a request whose body was
+ * not read closes the connection.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { app, deadlineMs } = options;
@@ -115,7 +117,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     res.once('close', () => {
       deadline.clear();
       if (connection?.current === res && !connection.lingering) {
-        connection.current = undefined;
+        connection.answered();
         // Its head may have been sent before the stop began, and the client may use the connection again until told otherwise.
         if (idleOver) req.socket.destroySoon();
       }
@@ -143,6 +145,12 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     connections.set(socket, watchConnection(socket));
     socket.once('close', () => connections.delete(socket));
   });
+  let lookedAt = performance.now();
+  const looking = setInterval(() => {
+    for (const connection of connections.values()) connection.look(lookedAt);
+    lookedAt = performance.now();
+  }, CHECK_INTERVAL_MS);
+  server.once('close', () => clearInterval(looking));
   server.on('request', handle);
   server.on('checkContinue', (req, res) => {
     holdContinue(req, res);
