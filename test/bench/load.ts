@@ -1,4 +1,5 @@
 import { HttpConnection } from './http-connection.ts';
+import { startPacer } from './pacer.ts';
 
 /** What the generator is asked to do. */
 export interface LoadOrder {
@@ -25,6 +26,9 @@ export interface LoadReport {
   readonly samples: readonly string[];
 }
 
+/** What a pacer's thread has to begin. */
+const PACER_LEAD_MS = 200;
+
 /** @throws Error for any answer but 200 and for a connection that ends: what is measured is work done */
 export async function runLoad(order: LoadOrder): Promise<LoadReport> {
   return new Promise((resolve, reject) => {
@@ -49,7 +53,7 @@ async function generate(order: LoadOrder, fail: (error: Error) => void): Promise
       then();
     });
   };
-  const startedAt = performance.now();
+  const startedAt = performance.now() + (order.perSecond === undefined ? 0 : PACER_LEAD_MS);
   const isUsedUp = () => order.eachOnce === true && sent >= requests.length;
   const plan = { connections, ask, isUsedUp, startedAt, endsAt: startedAt + seconds * 1000 };
   await (order.perSecond === undefined ? closedLoop(plan) : openLoop(plan, order.perSecond));
@@ -95,23 +99,23 @@ async function closedLoop({ connections, ask, isUsedUp, endsAt }: Plan): Promise
 async function openLoop({ connections, ask, startedAt, endsAt }: Plan, perSecond: number): Promise<void> {
   const free = [...connections];
   const spacingMs = 1000 / perSecond;
+  const over = Promise.withResolvers<void>();
   let due = 0;
-  await new Promise<void>((done) => {
-    const tick = () => {
-      const now = performance.now();
-      for (;;) {
-        const dueAt = startedAt + due * spacingMs;
-        if (dueAt > now || dueAt >= endsAt) break;
-        const connection = free.pop();
-        if (connection === undefined) break;
-        due += 1;
-        ask(connection, dueAt, () => free.push(connection));
-      }
-      const isOver = startedAt + due * spacingMs >= endsAt && free.length === connections.length;
-      // Timers are a millisecond coarse; a request is due in a fraction of one.
-      if (isOver) done();
-      else setImmediate(tick);
-    };
-    tick();
-  });
+  const catchUp = () => {
+    const now = performance.now();
+    for (;;) {
+      const dueAt = startedAt + due * spacingMs;
+      if (dueAt >= endsAt && free.length === connections.length) over.resolve();
+      if (dueAt > now || dueAt >= endsAt) return;
+      const connection = free.pop();
+      if (connection === undefined) return;
+      due += 1;
+      ask(connection, dueAt, () => {
+        free.push(connection);
+        catchUp();
+      });
+    }
+  };
+  await using _pacer = startPacer(startedAt, spacingMs, catchUp);
+  await over.promise;
 }

@@ -1,0 +1,12 @@
+import { parentPort, workerData } from 'node:worker_threads';
+
+// Sleeps until the next beat and says so. `Atomics.wait` sleeps for fractions of a millisecond, which no timer does.
+
+const { firstAt, spacingMs } = workerData as { firstAt: number; spacingMs: number };
+const nobody = new Int32Array(new SharedArrayBuffer(4));
+
+for (let beat = 0; ; beat++) {
+  const leftMs = firstAt + beat * spacingMs - (performance.timeOrigin + performance.now());
+  if (leftMs > 0) Atomics.wait(nobody, 0, 0, leftMs);
+  parentPort?.postMessage(beat);
+}
