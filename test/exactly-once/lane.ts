@@ -186,7 +186,7 @@ export async function openLane(options: LaneOptions) {
       const late = judgeRecovery({ recoveryMs, waitedMs }, options.recoveryMsMax);
       if (late) {
         const told = JSON.stringify(Object.fromEntries(refusals));
-        const detail = `${schedule.fault}: after ${recoveryMs} ms, ${Math.round(waitedMs)} of them without a processor; until then ${told}`;
+        const detail = `${schedule.fault}: ${recoveredMs === undefined ? 'not' : `after ${recoveryMs} ms`}, ${Math.round(waitedMs)} ms without a processor; until then ${told}`;
         checker.fail(late, schedule.number, detail);
       }
       await stage.pause(schedule.calmMs / 2);

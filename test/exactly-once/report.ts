@@ -104,7 +104,7 @@ function said(codes: Readonly<Record<string, number>>): string {
 }
 
 function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
+  return Number.isFinite(ms) ? `${(ms / 1000).toFixed(1)} s` : 'never';
 }
 
 function count(number: number): string {

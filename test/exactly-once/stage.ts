@@ -35,6 +35,7 @@ export type Fault = (stage: Stage) => Promise<void>;
 
 /** A store with everything that it consists of, and what can befall it. */
 export interface World extends AsyncDisposable {
+  /** Where a verifier that starts now finds its store. */
   readonly store: VerifierTask['store'];
   readonly faults: Readonly<Record<string, Fault>>;
 }

@@ -72,7 +72,14 @@ export async function postgresPair({ library }: Place): Promise<World> {
     },
   };
   return {
-    store: { kind: 'postgres', url: pair.primary.url, replicas: 1, timeoutMs: POSTGRES_TIMEOUT_MS },
+    get store() {
+      return {
+        kind: 'postgres',
+        url: pair.primary.url,
+        replicas: 1,
+        timeoutMs: POSTGRES_TIMEOUT_MS,
+      } as const;
+    },
     faults: { ...VERIFIER_FAULTS, ...postgresServerFaults(() => pair.primary, schema, whole), ...faults },
     [Symbol.asyncDispose]: () => pair.close(),
   };

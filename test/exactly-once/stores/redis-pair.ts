@@ -168,7 +168,9 @@ export async function redisPair(): Promise<World> {
   await follow(replica, primary);
   await whole();
   return {
-    store: { kind: 'redis', url: primary.server.url, replicas: 1, timeoutMs: TIMEOUT_MS },
+    get store() {
+      return { kind: 'redis', url: primary.server.url, replicas: 1, timeoutMs: TIMEOUT_MS } as const;
+    },
     faults: { ...VERIFIER_FAULTS, ...redisServerFaults(() => primary, whole), ...faults },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -42,7 +42,9 @@ export async function redisTrio(): Promise<World> {
   for (const { admin } of [second, third]) await admin.replicaof('127.0.0.1', first.server.port);
   await followers(2);
   return {
-    store: { kind: 'redis', url: first.server.url, replicas: 2, timeoutMs: TIMEOUT_MS },
+    get store() {
+      return { kind: 'redis', url: first.server.url, replicas: 2, timeoutMs: TIMEOUT_MS } as const;
+    },
     faults: {
       /**
        * One replica is promoted and alone for a while: what happens there meanwhile may not count, for the two others go on. Then the
