@@ -14,7 +14,7 @@ let standalone: Standalone;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ori-standalone-'));
   const env = { ORI_PORT: String(await freePort()), SIGNER_TURNS_PER_USER: '4' };
-  standalone = await startStandalone(loadStandaloneConfig(env), folder);
+  standalone = await startStandalone(loadStandaloneConfig(env), { home: folder });
 });
 afterAll(async () => {
   await standalone.stop();

@@ -40,12 +40,17 @@ export async function makeStandaloneHome(): Promise<StandaloneHome> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-standalone-'));
   const stateFile = join(folder, '.ori', 'standalone.json');
   await symlink(join(ROOT, 'services'), join(folder, 'services'));
+  const cache = join(folder, 'cache');
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   // As npm runs a script: its line in a shell, which npm hands its signals to; but in this folder.
   const run = (script: 'start' | 'token', args: readonly string[], env: Environment = {}): ChildProcess =>
     spawn('sh', ['-c', `${scripts[script]} "$@"`, 'sh', ...args], {
       cwd: folder,
-      env: { PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env['PATH']}`, ...env },
+      env: {
+        PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env['PATH']}`,
+        XDG_CACHE_HOME: cache,
+        ...env,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
   return {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -230,6 +230,10 @@ describe('starting and stopping', () => {
     expect(stderr).toMatch(/ORI_HOST: expected a loopback address/);
     expect(stderr).not.toContain('    at ');
     expect(existsSync(elsewhere.stateFile)).toBe(false);
+    expect(readdirSync(join(elsewhere.folder, 'cache/ori')).toSorted()).toEqual([
+      'compile-cache',
+      expect.stringMatching(/^empty-cluster-/),
+    ]);
   });
 
   it('says that the port is taken when another one runs there', async () => {
@@ -240,12 +244,16 @@ describe('starting and stopping', () => {
     expect(stderr).toMatch(new RegExp(`^port ${port} .*another standalone.*ORI_PORT`));
   });
 
-  it('stops at a signal with everything it started, and takes its state file along', async () => {
+  it('stops at a signal with everything it started, takes its state file along, and leaves what shortens the next start', async () => {
     await using elsewhere = await makeStandaloneHome();
     const running = await elsewhere.start();
     const { baseUrl, issuer, daemonUrl, metrics } = running.state;
     expect(await running.stop()).toMatchObject({ exit: 0, stderr: '' });
     expect(existsSync(elsewhere.stateFile)).toBe(false);
+    expect(readdirSync(join(elsewhere.folder, 'cache/ori')).toSorted()).toEqual([
+      'compile-cache',
+      expect.stringMatching(/^empty-cluster-/),
+    ]);
     for (const url of [baseUrl, issuer, daemonUrl, metrics.signer]) expect(await isOpen(url)).toBe(false);
   });
 });

@@ -1,0 +1,111 @@
+import { setTimeout } from 'node:timers/promises';
+import { inspect } from 'node:util';
+import { ConfigError, type Environment } from '@ori/service-kit/config';
+import { StoreUnavailable } from '@ori/store';
+import { MigrationError } from '@ori/store/migrate';
+import { loadStandaloneConfig, type StandaloneConfig } from './config.ts';
+import { proveOnce } from './first-proof.ts';
+import { RedisUnreachable } from './open-replay.ts';
+import { ForeignDatabaseError } from './open-store.ts';
+import { PortTaken } from './reserve-port.ts';
+import { signIn } from './sign-in.ts';
+import { type Standalone, startStandalone } from './standalone.ts';
+
+/** The CLI's own default. */
+const DEFAULT_BASE_URL = 'http://127.0.0.1:8080/v1';
+
+/** Failures that say what to do; anything else is a defect, and is shown with its stack. */
+const EXPECTED = [
+  ConfigError,
+  PortTaken,
+  RedisUnreachable,
+  ForeignDatabaseError,
+  MigrationError,
+  StoreUnavailable,
+];
+
+export interface Surroundings {
+  readonly env: Environment;
+  /** The folder in which `.ori` is made. */
+  readonly home: string;
+  /** A folder for what makes the next start shorter. */
+  readonly cacheFolder: string;
+}
+
+/** Starts the standalone, proves once, and stays until a signal. A failure is told, and ends the process. */
+export async function run(surroundings: Surroundings): Promise<void> {
+  await start(surroundings).catch(fail);
+}
+
+async function start({ env, home, cacheFolder }: Surroundings): Promise<void> {
+  const config = loadStandaloneConfig(env);
+  say('Starting ori standalone: demo data, loopback only.');
+  const standalone = await startStandalone(config, { home, cacheFolder });
+  stopOnSignal(standalone);
+  describe(config, standalone);
+  await proveFirst(standalone).catch(async (error) => {
+    await standalone.stop();
+    throw error;
+  });
+  invite(standalone);
+  say(`ready: ${standalone.state.baseUrl}`);
+}
+
+function describe({ databaseUrl, redisUrl }: StandaloneConfig, { state }: Standalone): void {
+  say(`
+  database  ${databaseUrl === undefined ? 'PGlite, in memory' : 'PostgreSQL at ORI_DATABASE_URL'}
+  nonces    ${redisUrl === undefined ? 'in memory' : 'Redis at ORI_REDIS_URL; the daemon redeems them there'}
+  sign-in   ${state.issuer}  (${state.users.map(({ name }) => name).join(', ')}; no passwords)
+  daemon    ${state.daemonUrl}  (intern ${state.internId})
+  files     .ori/standalone.json .ori/audit.log .ori/signer.log .ori/management.log
+`);
+}
+
+async function proveFirst({ state, acceptsFromMs }: Standalone): Promise<void> {
+  const { baseUrl, issuer, daemonUrl, internId } = state;
+  const scope = 'openid vault:read';
+  const { accessToken } = await signIn({
+    issuer,
+    clientId: 'ori-cli',
+    resource: baseUrl,
+    user: 'ada',
+    scope,
+  });
+  say('ada signed in: code + PKCE, scope vault:read.');
+  await setTimeout(Math.max(0, acceptsFromMs - Date.now()));
+  const { user, nonce } = await proveOnce({ baseUrl, daemonUrl, internId, accessToken });
+  say(`The signer signed POST /api/invoke for ${user}, nonce ${nonce}.`);
+  say(`The daemon verified it: 200 {"user":"${user}"}.`);
+  say('The same request again: 401 nonce_replayed.\n');
+}
+
+/** What to type next, in another terminal. */
+function invite({ state: { baseUrl, daemonUrl, internId } }: Standalone): void {
+  const address = baseUrl === DEFAULT_BASE_URL ? '' : `  export ORI_BASE_URL=${baseUrl}\n`;
+  say(`Now you, in another terminal:
+
+${address}  npx ori login --oidc
+  npx ori call ${internId} /api/invoke --daemon ${daemonUrl} --data '{"prompt":"hello"}'
+`);
+}
+
+function stopOnSignal(standalone: Standalone): void {
+  let stopping = false;
+  const stop = () => {
+    // npm and the terminal may both send the signal.
+    if (stopping) return;
+    stopping = true;
+    standalone.stop().then(() => process.exit(0), fail);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+}
+
+function fail(error: unknown): never {
+  const expected = EXPECTED.some((known) => error instanceof known);
+  process.stderr.write(`${expected && error instanceof Error ? error.message : inspect(error)}\n`);
+  process.exit(1);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
