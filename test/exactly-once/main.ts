@@ -3,7 +3,7 @@ import { type RunArguments, readArguments, USAGE, VARIANT_SCHEDULES_MAX } from '
 import { isLateness } from './checker.ts';
 import { showProgress } from './progress.ts';
 import { ROUNDS, SCHEDULES_MIN, SETTINGS } from './repertoire.ts';
-import { renderReport, renderSummary, renderVerdict } from './report.ts';
+import { renderReport, renderSummary, renderVerdict, SHOWN_MAX } from './report.ts';
 import { type Result, type RunOptions, runSchedules } from './run.ts';
 import { breakLibrary, LIBRARY, VARIANTS } from './variants.ts';
 
@@ -40,7 +40,7 @@ async function judgeStores(asked: RunArguments): Promise<boolean> {
       library: LIBRARY,
       faults,
       ...PARTIES,
-      progress: showProgress(store, shareEndsAtMs),
+      progress: showProgress(store, shareEndsAtMs, SHOWN_MAX),
     });
     results.set(store, result);
     console.log(`\n${renderReport(store, result)}\n`);
@@ -92,7 +92,7 @@ async function runVariant(
     stopsAtFirst: true,
     // A late recovery is no sign of a broken guard.
     recoveryMsMax: 40_000,
-    progress: showProgress(name, limits.endsAtMs),
+    progress: showProgress(name, limits.endsAtMs, 0),
     ...PARTIES,
     ...limits,
   });

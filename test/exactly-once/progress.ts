@@ -1,9 +1,9 @@
 import type { Violation } from './checker.ts';
-import { renderViolation, SHOWN_MAX } from './report.ts';
+import { renderViolation } from './report.ts';
 import type { Done } from './run.ts';
 
-/** A line per schedule, with what is left to do, and each violation as soon as it is found. */
-export function showProgress(store: string, endsAtMs: number): (done: Done) => void {
+/** A line per schedule, with what is left to do, and the first violations as soon as they are found. */
+export function showProgress(store: string, endsAtMs: number, shownMax: number): (done: Done) => void {
   const startedMs = Date.now();
   const shown = new Set<Violation>();
   return ({ lane, schedule, recoveryMs, done, planned, spends, violations }) => {
@@ -15,7 +15,7 @@ export function showProgress(store: string, endsAtMs: number): (done: Done) => v
     console.log(
       `${store} ${done}/${planned}, ${minutes(leftMs)} left: ${lane}: ${schedule.fault}: ${well}; ${spends.toLocaleString('en-US')} spends so far`,
     );
-    for (const violation of violations.slice(0, SHOWN_MAX)) {
+    for (const violation of violations.slice(0, shownMax)) {
       if (!shown.has(violation)) console.log(renderViolation(violation));
       shown.add(violation);
     }
