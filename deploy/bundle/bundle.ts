@@ -15,7 +15,7 @@ const NOT_SHIPPED = ['@electric-sql/pglite', 'pg-native', 'supports-color'];
  * The code is not minified, so that a stack names functions, and a reader finds each source below a line with its name.
  *
  * @param target a folder for them, made anew
- * @throws Error where a program would need a package, or a package says nothing of its licence
+ * @throws Error where a program would need a package, where the bundler warns, where a package says nothing of its licence
  */
 export async function bundle(target: string, shipped: readonly ShippedFolder[] = SHIPPED): Promise<void> {
   await rm(target, { recursive: true, force: true });

@@ -111,12 +111,32 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
     expect((await world.client.ask({ method: 'DELETE', path, bearer })).json()).toEqual({ deleted: true });
   });
 
+  test('a pattern of a guardrail is compiled, on a thread of its own', async () => {
+    const make = (pattern: string) =>
+      world.client.ask({
+        ...{ method: 'POST', path: '/v1/guardrails', bearer: world.managementKey },
+        json: {
+          ...{ name: 'filtering', workspace_id: world.demo.workspaceId },
+          content_filters: [{ pattern, action: 'redact', label: '[KEY]' }],
+        },
+      });
+    expect((await make('sk-[a-z0-9]{8}')).status).toBe(201);
+    expect((await make('(a)\\1')).status).toBe(400);
+  });
+
+  test('the reference is served with its renderer', async () => {
+    const renderer = await world.client.ask({ path: '/v1/docs/redoc.js' });
+    expect(renderer.status).toBe(200);
+    expect(renderer.bytes.toString()).toContain('Redoc');
+  });
+
   test('a signer runs under its permission flags', async () => {
     for (const { pid } of world.signers) {
       const flags = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
       expect(flags).toContain('--permission');
       expect(flags).toContain('--disable-proto=delete');
       expect(flags.filter((flag) => flag.startsWith('--allow-fs-write='))).toHaveLength(1);
+      expect(flags.filter((flag) => /^--allow-fs-read=.*node_modules/.test(flag))).toEqual([]);
     }
   });
 

@@ -72,11 +72,13 @@ test('a program that would need a package is not built', async () => {
   await expect(building).rejects.toThrow('would need @electric-sql/pglite');
 });
 
-test('a program with something that is not there is not built', async () => {
-  const source = join(room.directory, 'lost.js');
-  await writeFile(source, "import './nowhere.js';\n");
-  const building = bundle(join(room.directory, 'lost'), [{ name: 'lost', programs: { main: source } }]);
-  await expect(building).rejects.toThrow('nowhere.js');
+test('a program that the bundler warns of is not built', async () => {
+  const source = join(room.directory, 'doubtful.js');
+  await writeFile(source, "eval('1');\n");
+  const building = bundle(join(room.directory, 'doubtful'), [
+    { name: 'doubtful', programs: { main: source } },
+  ]);
+  await expect(building).rejects.toThrow('eval');
 });
 
 describe('the terms of a package', () => {
@@ -99,6 +101,12 @@ describe('the terms of a package', () => {
       },
     );
     expect(renderLicences([folder, folder])).toBe('two 1.0.0\n\nas is\n\nby ada\n');
+    const one = await packaged(
+      'one',
+      { name: 'one', version: '1.0.0', license: 'ISC' },
+      { LICENCE: 'as it is' },
+    );
+    expect(renderLicences([one])).toBe('one 1.0.0\n\nas it is\n');
   });
 
   test('are what its manifest says, where it brings none', async () => {
