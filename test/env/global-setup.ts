@@ -11,8 +11,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const runId = randomBytes(4).toString('hex');
   const stack = new AsyncDisposableStack();
   try {
-    const [redis, postgres] = await bothOrNeither(chooseRedis(stack), choosePostgres(stack, runId));
-    const programs = stack.use(await buildPrograms()).directory;
+    const [redis, postgres, programs] = await allOrNone([
+      chooseRedis(stack),
+      choosePostgres(stack, runId),
+      buildPrograms().then((room) => stack.use(room).directory),
+    ]);
     const backends: Backends = { runId, redis, postgres, programs };
     project.provide('backends', backends);
   } catch (error) {
@@ -60,10 +63,12 @@ async function choosePostgres(stack: AsyncDisposableStack, runId: string): Promi
   return { origin: server.origin, url: server.url };
 }
 
-/** Waits for both even when one fails, so that nothing is started after the clearing away. */
-async function bothOrNeither<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
-  await Promise.allSettled([first, second]);
-  return [await first, await second];
+/** Waits for all even when one fails, so that nothing is started after the clearing away. */
+async function allOrNone<Parts extends unknown[]>(
+  parts: [...{ [Part in keyof Parts]: Promise<Parts[Part]> }],
+): Promise<Parts> {
+  await Promise.allSettled(parts);
+  return Promise.all(parts) as Promise<Parts>;
 }
 
 function remarks(passedOver: readonly string[]): string {
