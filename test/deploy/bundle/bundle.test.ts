@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { isBuiltin } from 'node:module';
+import { isBuiltin, SourceMap } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { bundle } from '../../../deploy/bundle/bundle.ts';
@@ -60,9 +60,12 @@ test('the signer holds no package that only the other services use', async () =>
 });
 
 test('a stack leads to the source, where Node is asked to look at source maps', async () => {
-  const map = JSON.parse(await readFile(join(built, 'signer/main.js.map'), 'utf8'));
-  expect(map.sources).toContain('services/signer/src/sign-proof.ts');
-  expect(map.sourcesContent ?? []).toEqual([]);
+  const main = join(built, 'signer/main.js');
+  const lines = (await readFile(main, 'utf8')).split('\n');
+  const map = new SourceMap(JSON.parse(await readFile(`${main}.map`, 'utf8')));
+  const line = lines.findIndex((text) => text.includes('async function signProof('));
+  expect(map.findEntry(line, 0)).toMatchObject({ originalSource: 'services/signer/src/sign-proof.ts' });
+  expect(lines.at(-1)).toBe('//# sourceMappingURL=main.js.map');
 });
 
 test('a program that would need a package is not built', async () => {
