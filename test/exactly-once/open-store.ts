@@ -108,17 +108,26 @@ const POOL = { max: 10, connectionTimeoutMillis: 500 };
 /** The same for a pool. */
 function movablePool(url: string): { pool: PostgresPool; goTo(url: string): void } {
   const pools = new Map<string, pg.Pool>();
+  const listeners: Parameters<PostgresPool['on']>[] = [];
   const open = (at: string): pg.Pool => {
     const known = pools.get(at);
     if (known) return known;
     const pool = new pg.Pool({ ...POOL, connectionString: at });
     pool.on('error', () => {});
+    for (const [event, listener] of listeners) pool.on(event, listener);
     pools.set(at, pool);
     return pool;
   };
   let current = open(url);
   return {
-    pool: { options: POOL, connect: () => current.connect() },
+    pool: {
+      options: POOL,
+      connect: () => current.connect(),
+      on(event, listener) {
+        listeners.push([event, listener]);
+        for (const pool of pools.values()) pool.on(event, listener);
+      },
+    },
     goTo(to) {
       current = open(to);
     },

@@ -5,6 +5,7 @@ import type { Verdict } from './verdict.ts';
 export interface PostgresPool {
   readonly options: { readonly connectionTimeoutMillis?: number | undefined };
   connect(): Promise<PostgresConnection>;
+  on(event: 'connect', listener: (connection: Pick<PostgresConnection, 'on'>) => void): unknown;
 }
 
 /** What is used of the connections that the pool lends. */
@@ -50,6 +51,19 @@ export function createFunctionCaller(pool: PostgresPool, timeoutMs: number): Cal
   };
 }
 
+/**
+ * Keeps the process alive: pg ends it over the error of a connection that nobody listens to, and the pool listens to those
+ * only that are not lent. A server can dismiss a connection as it lets it in, before whoever asked for it holds it.
+ */
+export function surviveErrors(pool: PostgresPool): void {
+  if (surviving.has(pool)) return;
+  surviving.add(pool);
+  pool.on('connect', (connection) => void connection.on('error', doNothing));
+}
+
+const surviving = new WeakSet<PostgresPool>();
+const doNothing = (): void => undefined;
+
 /** Whether nothing was heard from the server: neither an answer nor a refusal. */
 export function isSilence(error: UnavailableError): boolean {
   return error.cause instanceof Silence;
@@ -72,7 +86,6 @@ async function callOnce(
   const listen = (notice: { severity?: string | undefined }): void => {
     if (notice.severity === undefined || notice.severity === 'WARNING') isDoubtful = true;
   };
-  const doNothing = (): void => undefined;
   const give = (lent: PostgresConnection, destroy: boolean): void => {
     lent.off('notice', listen);
     lent.release(destroy);

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { startDismissingPostgres } from '../../../test/env/dismissing-postgres.ts';
 import { daemonOn, openPool, query, startLedgerServer } from '../../../test/verifier/postgres-world.ts';
 import { createLocalKeySet } from './key-set.ts';
 import type { PostgresPool } from './postgres-client.ts';
@@ -23,7 +24,8 @@ function holdTouches(pool: PostgresPool) {
     held.release = (destroy) => connection.release(destroy);
     return held;
   };
-  return { pool: { options: pool.options, connect }, release, answers: () => answers };
+  const on: PostgresPool['on'] = (event, listener) => pool.on(event, listener);
+  return { pool: { options: pool.options, connect, on }, release, answers: () => answers };
 }
 
 test('a look at the server that began before a doubt does not settle it', async () => {
@@ -43,4 +45,16 @@ test('a look at the server that began before a doubt does not settle it', async 
   held.release();
   await touched;
   expect(held.answers()).toBe(2);
+});
+
+test('a connection that the server dismisses as it lets it in does not end the process', async () => {
+  await using server = await startDismissingPostgres();
+  const replay = postgresReplayStore(openPool(server.url), {
+    replicas: 0,
+    timeoutMs: 5000,
+    touchSeconds: 60,
+  });
+  onTestFinished(() => replay.close());
+  replay.attach({ internId: 'int_1', maxAgeSeconds: 60, clockToleranceSeconds: 1, acceptV1: false });
+  await expect(replay.touch()).rejects.toMatchObject({ code: 'replay_store_unavailable' });
 });

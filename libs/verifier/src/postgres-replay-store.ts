@@ -5,6 +5,7 @@ import {
   type PostgresAnswer,
   type PostgresPool,
   requirePostgresPool,
+  surviveErrors,
 } from './postgres-client.ts';
 import { SCHEMA_VERSION } from './postgres-tables.ts';
 import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from './replay-store.ts';
@@ -49,6 +50,7 @@ export function postgresReplayStore(
   options: PostgresReplayStoreOptions,
 ): PostgresReplayStore {
   requirePostgresPool(pool);
+  surviveErrors(pool);
   const { replicas, timeoutMs, touchSeconds, now } = requireOptions(options);
   const acks = Math.ceil(replicas / 2);
   const call = createFunctionCaller(pool, timeoutMs);

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startDismissingPostgres } from '../../../../test/env/dismissing-postgres.ts';
 import { createDatabase, type PostgresServer, startPostgres } from '../../../../test/env/postgres.ts';
 import type { Database } from '../database.ts';
 import { signerQueries } from '../queries/signer.ts';
@@ -157,4 +158,14 @@ describe('a PostgreSQL that fails', () => {
       await signerQueries(db).ping();
     });
   });
+});
+
+it('outlives a server that dismisses a connection as it lets it in', async () => {
+  await using server = await startDismissingPostgres();
+  const db = openPostgres({ url: server.url, statementTimeoutMs: 500, connectTimeoutMs: 500 });
+  try {
+    await expect(signerQueries(db).gateFacts(QUESTION)).rejects.toMatchObject(unavailable('unreachable'));
+  } finally {
+    await db.close();
+  }
 });

@@ -8,7 +8,10 @@ import { createStatementNames } from './statement-names.ts';
 /** How long a server may take to end a connection that is closed in order. */
 const FAREWELL_MS = 500;
 
-/** A client that knows its own socket, so that one which a frozen server holds can be ended. */
+/**
+ * A client that knows its own socket, so that one which a frozen server holds can be ended. Somebody listens to its errors
+ * at any time: the server can dismiss it as it lets it in, between the pool's hands and ours, and pg would end the process.
+ */
 class SocketClient extends pg.Client {
   readonly socket: Socket;
 
@@ -16,6 +19,7 @@ class SocketClient extends pg.Client {
     const socket = new Socket();
     super({ ...config, stream: () => socket });
     this.socket = socket;
+    this.on('error', () => {});
   }
 }
 
