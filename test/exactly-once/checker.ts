@@ -8,6 +8,7 @@ export interface Violation {
     | 'accepted a forged proof'
     | 'no recovery in time'
     | 'late on a busy machine'
+    | 'a verifier ended by itself'
     | 'refused a fresh proof without a fault';
   /** The number of the schedule in which it was found. */
   readonly schedule: number;

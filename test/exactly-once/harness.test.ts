@@ -52,6 +52,26 @@ test('a lane whose fault cannot be staged goes on in a new world', async () => {
   expect(violations).toEqual([]);
 }, 60_000);
 
+test('a verifier that ends by itself is told, and another takes its place', async () => {
+  const memory = SETTINGS.memory[0];
+  const ending: Setting = {
+    ...memory,
+    open: async () => {
+      const world = await memory.open();
+      const crash: Fault = async ({ verifiers, pause }) => {
+        const [first] = verifiers;
+        process.kill(first?.pid ?? Number.NaN);
+        while (!first?.hasEnded) await pause(10);
+      };
+      return { ...world, faults: { crash }, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+    },
+  };
+  const options: RunOptions = { ...LIMITS, settings: [ending], library: LIBRARY, schedules: 1 };
+  const { outcomes, violations } = await runSchedules(options);
+  expect(violations.map(({ what }) => what)).toEqual(['a verifier ended by itself']);
+  expect(outcomes[0]?.recoveryMs).toBeLessThan(Number.POSITIVE_INFINITY);
+}, 60_000);
+
 const impossible = (): Promise<never> => Promise.reject(new Error('no way'));
 
 test.each([

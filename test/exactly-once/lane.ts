@@ -91,6 +91,16 @@ export async function openLane(options: LaneOptions) {
     return well;
   }
 
+  /** No store takes its process along: one that ended by itself is told, and another takes its place. */
+  async function replaceEnded(schedule: number): Promise<void> {
+    for (const [index, verifier] of verifiers.entries()) {
+      if (!verifier.hasEnded) continue;
+      checker.fail('a verifier ended by itself', schedule, `${verifier.tag}; why is on standard error`);
+      past.push(verifier);
+      verifiers[index] = await start(index);
+    }
+  }
+
   const waits = (): Map<string, number> =>
     new Map(verifiers.map(({ tag, pid }) => [tag, processorWaitMs(pid)]));
 
@@ -100,6 +110,7 @@ export async function openLane(options: LaneOptions) {
     refusals.clear();
     while (Date.now() < sinceMs + PATIENCE_MS) {
       for (const [tag, atMs] of look(schedule, sinceMs)) if (!well.has(tag)) well.set(tag, atMs);
+      await replaceEnded(schedule);
       if (verifiers.every(({ tag }) => well.has(tag)))
         return Math.max(...verifiers.map(({ tag }) => well.get(tag) ?? 0));
       await pause(LOOK_MS);
@@ -178,6 +189,7 @@ export async function openLane(options: LaneOptions) {
       stage.worst();
       await fault(stage);
       stage.worst();
+      await replaceEnded(schedule.number);
       const faultUntilMs = Date.now();
       const before = waits();
       const recoveredMs = await recovery(schedule.number, faultUntilMs);

@@ -11,6 +11,8 @@ const PROGRAM = fileURLToPath(new URL('verifier-process.ts', import.meta.url));
 export interface VerifierHandle {
   readonly tag: string;
   readonly pid: number | undefined;
+  /** Killed, or by itself. */
+  readonly hasEnded: boolean;
   tell(order: Order): void;
   /** SIGKILL, in the middle of whatever it does. */
   kill(): Promise<void>;
@@ -33,6 +35,9 @@ export async function startVerifier(
   const handle: VerifierHandle = {
     tag: task.tag,
     pid: child.pid,
+    get hasEnded() {
+      return child.exitCode !== null || child.signalCode !== null;
+    },
     tell: (order) => void (child.connected && child.send(order, () => {})),
     async kill() {
       child.kill('SIGKILL');
