@@ -2,7 +2,7 @@ export type { Database, StoreRole } from './database.ts';
 export { STORE_ROLES } from './database.ts';
 export { type EmbeddedDatabase, openPglite, type PgliteOptions } from './pglite/open-pglite.ts';
 export { openPostgres, type PostgresOptions } from './postgres/open-postgres.ts';
-export { OverprivilegedLogin } from './postgres/overprivileged-login.ts';
+export { OverprivilegedLogin, overprivilegedLogin } from './postgres/overprivileged-login.ts';
 export { excessPrivileges, mendPrivileges } from './queries/excess-privileges.ts';
 export { type ManagementQueries, managementQueries } from './queries/management.ts';
 export { type Privileges, readPrivileges } from './queries/privileges.ts';

@@ -6,7 +6,7 @@ import { createMetrics } from '@ori/service-kit/metrics';
 import { startOpsServer } from '@ori/service-kit/ops';
 import { type Sinks, startApiServer } from '@ori/service-kit/server';
 import { stopService } from '@ori/service-kit/stop-service';
-import { type ManagementQueries, managementQueries, OverprivilegedLogin, openPostgres } from '@ori/store';
+import { type ManagementQueries, managementQueries, openPostgres, overprivilegedLogin } from '@ori/store';
 import type { KekRing } from '@ori/store/sealing';
 import { createCallers } from './adapters/callers.ts';
 import { createCredentialVault } from './adapters/credential-vault.ts';
@@ -135,7 +135,6 @@ function openStore(config: ManagementConfig, stack: AsyncDisposableStack): Manag
 
 /** A database that is not there yet is judged at its first connection, before it is asked anything. */
 async function judgeLogin(store: ManagementQueries): Promise<void> {
-  const error: unknown = await store.ping().catch((failure: unknown) => failure);
-  if (error instanceof OverprivilegedLogin)
-    throw new ConfigError(error.complaints('MANAGEMENT_DATABASE_URL'));
+  const refusal = await overprivilegedLogin(store.ping);
+  if (refusal !== undefined) throw new ConfigError(refusal.complaints('MANAGEMENT_DATABASE_URL'));
 }

@@ -3,8 +3,9 @@ import { afterAll, expect, it } from 'vitest';
 import { createDatabase } from '../../../../test/env/postgres.ts';
 import type { Database } from '../database.ts';
 import { migrate } from '../migrations/migrate.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import { openPostgres } from './open-postgres.ts';
-import { OverprivilegedLogin } from './overprivileged-login.ts';
+import { OverprivilegedLogin, overprivilegedLogin } from './overprivileged-login.ts';
 
 const database = await createDatabase();
 const owner = openPostgres({ url: database.url, poolMax: 2 });
@@ -117,4 +118,13 @@ it('nothing is asked on a connection before its login was judged', async () => {
     expect(attempt).toMatchObject({ status: 'rejected', reason: { code: 'overprivileged' } });
   }
   await db.close();
+});
+
+it('a start asks a server again that was late, and nobody for ever', async () => {
+  const verdict = new OverprivilegedLogin(['too much'], []);
+  const late = new StoreUnavailable('timed_out', 'late');
+  const answers = [late, late, verdict];
+  expect(await overprivilegedLogin(() => Promise.reject(answers.shift()))).toBe(verdict);
+  expect(await overprivilegedLogin(() => Promise.reject(late), 100)).toBeUndefined();
+  expect(await overprivilegedLogin(() => Promise.resolve())).toBeUndefined();
 });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { StoreRole } from '../database.ts';
 import { excessPrivileges, mendPrivileges } from '../queries/excess-privileges.ts';
@@ -57,4 +58,30 @@ export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Pr
     });
     await judging;
   };
+}
+
+/** How long a start asks a server that does not answer, and how long it waits before it asks again, in milliseconds. */
+const PATIENCE_MS = 1000;
+const AGAIN_MS = 50;
+
+/**
+ * For a start: asks until the server has judged the login. A busy server may be late once.
+ *
+ * @param ping asks something on a connection that is judged
+ * @returns undefined where the login is good, or where nobody answered: it is then judged at its first connection
+ */
+export async function overprivilegedLogin(
+  ping: () => Promise<unknown>,
+  patienceMs = PATIENCE_MS,
+): Promise<OverprivilegedLogin | undefined> {
+  const untilMs = performance.now() + patienceMs;
+  for (;;) {
+    const error: unknown = await ping().then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
+    if (error instanceof OverprivilegedLogin) return error;
+    if (error === undefined || performance.now() >= untilMs) return undefined;
+    await pause(AGAIN_MS);
+  }
 }

@@ -1,6 +1,6 @@
 import { ConfigError } from '@ori/service-kit/config';
 import { EvictingRedis, type EvictionWatch } from '@ori/service-kit/redis-eviction';
-import { OverprivilegedLogin, type SignerQueries } from '@ori/store';
+import { overprivilegedLogin, type SignerQueries } from '@ori/store';
 
 export interface JudgedOutside {
   readonly eviction: EvictionWatch | undefined;
@@ -39,6 +39,6 @@ async function complaintsOfRedis(eviction: EvictionWatch | undefined): Promise<s
 }
 
 async function complaintsOfLogin(store: Pick<SignerQueries, 'ping'> | undefined): Promise<string[]> {
-  const error: unknown = await store?.ping().catch((failure: unknown) => failure);
-  return error instanceof OverprivilegedLogin ? error.complaints('SIGNER_DATABASE_URL') : [];
+  const refusal = store && (await overprivilegedLogin(store.ping));
+  return refusal?.complaints('SIGNER_DATABASE_URL') ?? [];
 }
