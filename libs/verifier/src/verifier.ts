@@ -81,7 +81,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     async verify(request) {
       requireHead(request);
       requireBytes(request.body, 'body');
-      return outcomes.of(async () => settle(judge(request), sha256Hex(request.body)));
+      return outcomes.of(() => settle(judge(request), sha256Hex(request.body)));
     },
 
     begin(request) {
@@ -122,6 +122,10 @@ function requirePrompt(judgedAtMs: number, nowMs: number): void {
 }
 
 function toVerifiedProof({ user, internId, version, timestamp, nonce }: Claim): VerifiedProof {
-  const verified = { user, internId, version, issuedAt: new Date(timestamp * 1000) };
-  return Object.freeze(nonce === undefined ? verified : { ...verified, nonce });
+  const issuedAt = new Date(timestamp * 1000);
+  return Object.freeze(
+    nonce === undefined
+      ? { user, internId, version, issuedAt }
+      : { user, internId, version, issuedAt, nonce },
+  );
 }
