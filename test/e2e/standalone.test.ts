@@ -230,10 +230,6 @@ describe('starting and stopping', () => {
     expect(stderr).toMatch(/ORI_HOST: expected a loopback address/);
     expect(stderr).not.toContain('    at ');
     expect(existsSync(elsewhere.stateFile)).toBe(false);
-    expect(readdirSync(join(elsewhere.folder, 'cache/ori')).toSorted()).toEqual([
-      'compile-cache',
-      expect.stringMatching(/^empty-cluster-/),
-    ]);
   });
 
   it('says that the port is taken when another one runs there', async () => {
