@@ -31,8 +31,6 @@ export const FIXED_FLAGS = [
   '--disable-sigusr1',
   // It opens files past the permission model.
   '--no-experimental-sqlite',
-  // Under load V8 would soon make much of what each request needs in the old space at once, and a young collection then takes 15 ms instead of 2.
-  '--no-allocation-site-pretenuring',
 ] as const;
 
 /** A thread inherits the permissions, unless the code that starts it says otherwise: hence Node's warning at every start. */
