@@ -48,3 +48,15 @@ it('what was written before the end of a stream is sent', async () => {
   await turn();
   expect(calls.join('')).toBe('ab');
 });
+
+it('much in one turn does not wait for its end', async () => {
+  const { stream, calls } = recorder();
+  for (const text of 'abcdefghijklmnopqrst') stream.write(text);
+  expect(calls).toEqual(['abcdefgh', 'ijklmnop']);
+  await turn();
+  expect(calls).toEqual(['abcdefgh', 'ijklmnop', 'qrst']);
+  for (const text of 'abcdefgh') stream.write(text);
+  expect(calls.at(-1)).toBe('abcdefgh');
+  await turn();
+  expect(calls).toHaveLength(4);
+});
