@@ -4,6 +4,7 @@ import type { RedisClient } from './redis.ts';
 import { requireIntegers } from './turns-answer.ts';
 import { createClusterTurns } from './turns-cluster.ts';
 import {
+  type Claim,
   type TurnCharge,
   type TurnCounts,
   TurnLimiterUnavailable,
@@ -13,7 +14,8 @@ import {
 
 /**
  * Charges one turn to both counters, or to neither. Keys: user's, organization's; arguments: the window in
- * milliseconds, the two limits. A window that has no end gets one.
+ * milliseconds, the two limits. A window that has no end gets one. With a third key, its value and its milliseconds, an
+ * allowed turn claims it.
  */
 const CHARGE_SCRIPT = `
 local window = tonumber(ARGV[1])
@@ -34,24 +36,29 @@ local function charge(key, count)
 end
 local user, organization = look(KEYS[1]), look(KEYS[2])
 local free = user.used < tonumber(ARGV[2]) and organization.used < tonumber(ARGV[3])
+local claimed = false
 if free then
   user, organization = charge(KEYS[1], user), charge(KEYS[2], organization)
+  claimed = KEYS[3] and redis.call('set', KEYS[3], ARGV[4], 'PX', ARGV[5], 'NX')
 end
-return { free and 1 or 0, user.used, user.ttl, organization.used, organization.ttl }
+return { free and 1 or 0, user.used, user.ttl, organization.used, organization.ttl, claimed and 1 or 0 }
 `;
 
 /**
- * Turn counters in Redis. Where one server holds both keys, one script charges both or neither, so that a refused turn
- * changes nothing, not even for a moment. There is no second store to fall back to.
+ * Turn counters in Redis. Where one server holds all keys, one script charges both counters or neither, so that a
+ * refused turn changes nothing, not even for a moment. There is no second store to fall back to.
  */
 export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnStore {
   if (redis instanceof Cluster) return createClusterTurns(redis, limits);
   const limiter = new PairLimiter(redis as typeof redis & ChargeCommand, limits);
-  return { take: (keys) => limiter.take(keys) };
+  return {
+    take: async (charge) => (await limiter.take(charge)).counts,
+    takeAndClaim: (charge, claim) => limiter.take(charge, claim),
+  };
 }
 
 interface ChargeCommand {
-  oriTurnCharge(...args: (string | number)[]): Promise<number[]>;
+  oriTurnCharge(numberOfKeys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
 }
 
 /** The library's limiter over two keys at once: its own script knows one. */
@@ -61,33 +68,46 @@ class PairLimiter extends RateLimiterRedis {
 
   constructor(redis: RedisClient & ChargeCommand, limits: TurnLimits) {
     super({ storeClient: redis, keyPrefix: '', points: limits.user, duration: limits.windowSeconds });
-    redis.defineCommand('oriTurnCharge', { numberOfKeys: 2, lua: CHARGE_SCRIPT });
+    redis.defineCommand('oriTurnCharge', { lua: CHARGE_SCRIPT });
     this.#redis = redis;
     this.#limits = limits;
   }
 
-  async take({ user, organization }: TurnCharge): Promise<TurnCounts> {
-    const state: unknown = await this.consume(user, 1, { organization }).catch((refusal: unknown) => refusal);
-    if (state instanceof PairState) return state.counts;
+  async take({ user, organization }: TurnCharge, claim?: Claim): Promise<PairState> {
+    const others: OtherKeys = { organization, claim };
+    const state: unknown = await this.consume(user, 1, { ...others }).catch((refusal: unknown) => refusal);
+    if (state instanceof PairState) return state;
     throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause: state });
   }
 
-  /** Called by the base class to charge `points` to `user`; the other key comes with the options of `consume`. */
-  _upsert(user: string, _points: number, windowMs: number, _force: boolean, other: { organization: string }) {
-    const { user: userLimit, organization: organizationLimit } = this.#limits;
-    return this.#redis.oriTurnCharge(user, other.organization, windowMs, userLimit, organizationLimit);
+  /** Called by the base class to charge `points` to `user`; the other keys come with the options of `consume`. */
+  _upsert(user: string, _points: number, windowMs: number, _force: boolean, others: OtherKeys) {
+    const { organization, claim } = others;
+    const limits = [windowMs, this.#limits.user, this.#limits.organization];
+    return claim === undefined
+      ? this.#redis.oriTurnCharge(2, user, organization, ...limits)
+      : this.#redis.oriTurnCharge(3, user, organization, claim.key, ...limits, claim.value, claim.keptMs);
   }
 
   /** Called by the base class for every answer of the script. */
   _getRateLimiterRes(_user: string, _points: number, answer: unknown): PairState {
-    return new PairState(requireIntegers(answer, 5), this.#limits);
+    return new PairState(requireIntegers(answer, 6), this.#limits);
   }
+}
+
+interface OtherKeys {
+  readonly organization: string;
+  readonly claim: Claim | undefined;
 }
 
 class PairState extends RateLimiterRes {
   readonly counts: TurnCounts;
+  readonly claimed: boolean;
 
-  constructor([free, userUsed = 0, userTtlMs = 0, used = 0, ttlMs = 0]: number[], limits: TurnLimits) {
+  constructor(
+    [free, userUsed = 0, userTtlMs = 0, used = 0, ttlMs = 0, claimed]: number[],
+    limits: TurnLimits,
+  ) {
     // More than its points is what the base class takes for a refusal.
     super(0, userTtlMs, free === 1 ? 0 : limits.user + 1, false);
     const windowMs = limits.windowSeconds * 1000;
@@ -100,5 +120,6 @@ class PairState extends RateLimiterRes {
       user: count(userUsed, limits.user, userTtlMs),
       organization: count(used, limits.organization, ttlMs),
     };
+    this.claimed = claimed === 1;
   }
 }

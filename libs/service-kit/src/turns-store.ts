@@ -19,9 +19,22 @@ export interface TurnLimits {
   readonly windowSeconds: number;
 }
 
+/** A key that is to be set unless somebody has it: `SET key value PX keptMs NX`. */
+export interface Claim {
+  readonly key: string;
+  readonly value: string | Buffer;
+  readonly keptMs: number;
+}
+
 export interface TurnStore {
   /** Charges both counters or neither. @throws {TurnLimiterUnavailable} */
   take(charge: TurnCharge): Promise<TurnCounts>;
+  /**
+   * Charges both counters and then claims the key, or does nothing. Only where one server holds all keys.
+   *
+   * @throws {TurnLimiterUnavailable}
+   */
+  takeAndClaim?(charge: TurnCharge, claim: Claim): Promise<{ counts: TurnCounts; claimed: boolean }>;
 }
 
 /** The store of the turn counters did not answer, so nobody can say whether a turn is free. */

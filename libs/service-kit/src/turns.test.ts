@@ -243,6 +243,68 @@ describe('turns on Redis', () => {
   });
 });
 
+describe('turns on one Redis, with a key that an allowed one claims', () => {
+  const limiter = () => createTurnLimiter({ ...limits, redis });
+  const take = (who: ReturnType<typeof person>, key: string, value = 'mine') =>
+    limiter().takeAndClaim?.(who, { key, value, keptMs: 30_000 });
+
+  it('set it, for as long as it is asked for', async () => {
+    const key = randomUUID();
+    const who = person();
+    expect(await take(who, key)).toMatchObject({ verdict: { allowed: true, remaining: 2 }, claimed: true });
+    expect(await redis.get(key)).toBe('mine');
+    const ttl = await redis.pttl(key);
+    expect(ttl).toBeGreaterThan(20_000);
+    expect(ttl).toBeLessThanOrEqual(30_000);
+    expect(await used('user', who.userId)).toBe(1);
+  });
+
+  it('leave a key that somebody has, and stay charged', async () => {
+    const key = randomUUID();
+    const who = person();
+    await redis.set(key, 'theirs', 'PX', 30_000);
+    expect(await take(who, key)).toMatchObject({ verdict: { allowed: true }, claimed: false });
+    expect(await redis.get(key)).toBe('theirs');
+    expect(await used('organization', who.organizationId)).toBe(1);
+  });
+
+  it('claim nothing when they are refused, for either reason', async () => {
+    const who = person();
+    await takeMany(limiter(), who, 3);
+    const other = person();
+    await redis.set(turnKey('organization', other.organizationId), 5, 'PX', 30_000);
+    for (const refused of [who, other]) {
+      const key = randomUUID();
+      expect(await take(refused, key)).toMatchObject({ verdict: { allowed: false }, claimed: false });
+      expect(await redis.exists(key)).toBe(0);
+    }
+  });
+
+  it('give the key to one of many who want it', async () => {
+    const key = randomUUID();
+    const taken = await Promise.all(Array.from({ length: 50 }, () => take(person(), key)));
+    expect(taken.filter((one) => one?.claimed)).toHaveLength(1);
+    expect(taken.filter((one) => one?.verdict.allowed)).toHaveLength(50);
+  });
+
+  it('claim nothing when a counter cannot be read', async () => {
+    const who = person();
+    const counter = turnKey('organization', who.organizationId);
+    await redis.lpush(counter, 'not a counter');
+    const key = randomUUID();
+    await expect(take(who, key)).rejects.toBeInstanceOf(TurnLimiterUnavailable);
+    expect(await redis.exists(key)).toBe(0);
+    await redis.del(counter);
+  });
+
+  it('are not offered where keys live apart', () => {
+    expect(createTurnLimiter({ ...limits, memory: true }).takeAndClaim).toBeUndefined();
+    expect(
+      createClusterTurns(redis, { user: 3, organization: 5, windowSeconds: 60 }).takeAndClaim,
+    ).toBeUndefined();
+  });
+});
+
 describe('turns in a Cluster, each counter charged by itself', () => {
   const keysOf = (who: ReturnType<typeof person>) => ({
     user: turnKey('user', who.userId),

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import type { RedisClient } from './redis.ts';
 import { createMemoryTurns } from './turns-memory.ts';
 import { createRedisTurns } from './turns-redis.ts';
-import type { TurnCounts, TurnScope } from './turns-store.ts';
+import type { Claim, TurnCharge, TurnCounts, TurnScope } from './turns-store.ts';
 
-export { TurnLimiterUnavailable, type TurnScope } from './turns-store.ts';
+export { type Claim, TurnLimiterUnavailable, type TurnScope } from './turns-store.ts';
 
 export interface TurnPolicy {
   readonly scope: TurnScope;
@@ -25,13 +25,26 @@ export interface TurnVerdict {
   readonly policies: readonly TurnPolicy[];
 }
 
+/** Whose turn it is. */
+export interface TurnTaker {
+  readonly userId: string;
+  readonly organizationId: string;
+}
+
 export interface TurnLimiter {
   /**
    * Takes one turn of the user and one of the organization, or none of either.
    *
    * @throws {TurnLimiterUnavailable} when the store did not answer for both; then no turn may pass.
    */
-  take(who: { userId: string; organizationId: string }): Promise<TurnVerdict>;
+  take(who: TurnTaker): Promise<TurnVerdict>;
+  /**
+   * The same, and an allowed turn claims a key in the same round trip: not there where no single Redis holds all keys.
+   *
+   * @returns also whether the key was set: false where the turn was refused, or somebody has the key
+   * @throws {TurnLimiterUnavailable} as `take` does
+   */
+  takeAndClaim?(who: TurnTaker, claim: Claim): Promise<{ verdict: TurnVerdict; claimed: boolean }>;
 }
 
 export type TurnLimiterOptions = {
@@ -52,15 +65,20 @@ export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
   ];
   const limits = { user: turnsPerUser, organization: turnsPerOrganization, windowSeconds };
   const store = 'redis' in options ? createRedisTurns(options.redis, limits) : createMemoryTurns(limits);
+  const { takeAndClaim } = store;
   return {
-    async take({ userId, organizationId }) {
-      const counts = await store.take({
-        user: turnKey('user', userId),
-        organization: turnKey('organization', organizationId),
-      });
-      return verdict(counts, policies);
-    },
+    take: async (who) => verdict(await store.take(chargeOf(who)), policies),
+    ...(takeAndClaim && {
+      async takeAndClaim(who, claim) {
+        const { counts, claimed } = await takeAndClaim(chargeOf(who), claim);
+        return { verdict: verdict(counts, policies), claimed };
+      },
+    }),
   };
+}
+
+function chargeOf({ userId, organizationId }: TurnTaker): TurnCharge {
+  return { user: turnKey('user', userId), organization: turnKey('organization', organizationId) };
 }
 
 /** The counter's key; the hash is the Cluster hash tag, because an id may hold any character. */

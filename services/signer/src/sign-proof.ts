@@ -1,22 +1,16 @@
 import { type Bearer, readBearer } from '@ori/identity/bearer';
-import type { TurnVerdict } from '@ori/service-kit/turns';
+import type { TurnTaker, TurnVerdict } from '@ori/service-kit/turns';
 import { authenticate, type Identity } from './core/authenticate.ts';
 import { checkHost } from './core/check-host.ts';
+import { draftProof, type Reservation, reservationOf } from './core/draft-proof.ts';
 import { type GateFacts, passGate } from './core/pass-gate.ts';
 import { readRequest } from './core/read-request.ts';
 import { record, renderAuditLine, type Written } from './core/record.ts';
 import { requireScope } from './core/require-scope.ts';
-import {
-  draftProof,
-  NONCE_DRAWS_MAX,
-  type Reservation,
-  type ReservedProof,
-  reservationOf,
-  reserveNonce,
-} from './core/reserve-nonce.ts';
+import { NONCE_DRAWS_MAX, type ReservedProof, reserveNonce } from './core/reserve-nonce.ts';
 import { type SignedProof, sign } from './core/sign.ts';
 import { SigningError } from './core/signing-error.ts';
-import { type Turn, throttle } from './core/throttle.ts';
+import { redraft, type Turn, throttle } from './core/throttle.ts';
 import { type UnlockableKey, unlockKey } from './core/unlock-key.ts';
 
 /** One signing request, as far as HTTP has to do with it. */
@@ -40,14 +34,25 @@ export interface GateQuestion {
   readonly internId: string | undefined;
 }
 
+/** The limiter's verdict, and whether a nonce was reserved with it: never for a turn that was refused. */
+export interface TurnTaken {
+  readonly verdict: TurnVerdict;
+  readonly reserved: boolean;
+}
+
 /** What the signer asks the outside. Each rejects with DependencyError where it gets no answer. */
 export interface SigningParts {
   readonly regionalHosts: ReadonlySet<string>;
   readonly identities: { identify(bearer: Bearer): Promise<Identity> };
   readonly gate: { facts(question: GateQuestion): Promise<GateFacts | undefined> };
   readonly keys: { unlock(internId: string): Promise<UnlockableKey> };
-  readonly turns: { take(who: { userId: string; organizationId: string }): Promise<TurnVerdict> };
-  readonly nonces: { draw(): string; reserve(reservation: Reservation): Promise<boolean> };
+  readonly turns: { take(who: TurnTaker, reservation: Reservation | undefined): Promise<TurnTaken> };
+  readonly nonces: {
+    draw(): string;
+    reserve(reservation: Reservation): Promise<boolean>;
+    /** Told of each that was drawn although it was reserved already. */
+    onTaken(): void;
+  };
   readonly audit: { append(line: string): Promise<Written> };
   /** Milliseconds since the epoch. */
   now(): number;
@@ -66,7 +71,7 @@ export interface SigningAnswer {
  * @throws SigningError, IdentityError, DependencyError, and whatever `readBody` and `checkDeadline` throw
  */
 export async function signProof(call: SigningCall, parts: SigningParts): Promise<SigningAnswer> {
-  const { identities, gate, keys, turns, audit, now } = parts;
+  const { identities, gate, keys, nonces, turns, audit, now } = parts;
 
   checkHost(call.authority, parts.regionalHosts);
   const bearer = readBearer(call.authorizations);
@@ -76,21 +81,25 @@ export async function signProof(call: SigningCall, parts: SigningParts): Promise
   const { issuer, subject } = grant.session;
   const entry = passGate(order, await gate.facts({ issuer, subject, internId: call.internId }));
   const key = unlockKey(entry, await keys.unlock(entry.internId));
-  const turn = throttle(key, await turns.take(entry));
-  const reserved = await reserve(turn, parts);
+  const draft = draftProof(key, seconds(now()), nonces.draw());
+  const taken = await turns.take(entry, reservationOf(draft));
+  const turn = throttle(draft, taken.verdict);
+  const reserved = reserveNonce(turn, taken.reserved) ?? (await reserveAnother(turn, parts));
   call.checkDeadline();
   const line = renderAuditLine(reserved, call.requestId, now());
   const recorded = record(reserved, line, await audit.append(line));
   return { proof: sign(recorded), turns: turn.verdict };
 }
 
-/** Draws nonces until one is nobody else's: `reserveNonce`, with the store asked in between. */
-async function reserve(turn: Turn, { nonces, now }: SigningParts): Promise<ReservedProof> {
-  for (let draws = 0; draws < NONCE_DRAWS_MAX; draws++) {
-    const draft = draftProof(turn, seconds(now()), nonces.draw());
-    const reservation = reservationOf(draft);
-    const reserved = reserveNonce(draft, reservation !== undefined && (await nonces.reserve(reservation)));
+/** Draws nonces until one is nobody else's, on the turn that is paid for. */
+async function reserveAnother(turn: Turn, { nonces, now }: SigningParts): Promise<ReservedProof> {
+  nonces.onTaken();
+  for (let draws = 1; draws < NONCE_DRAWS_MAX; draws++) {
+    const again = redraft(turn, seconds(now()), nonces.draw());
+    const reservation = reservationOf(again.draft);
+    const reserved = reserveNonce(again, reservation !== undefined && (await nonces.reserve(reservation)));
     if (reserved !== undefined) return reserved;
+    nonces.onTaken();
   }
   throw new SigningError('internal_error', 'every nonce drawn was taken');
 }

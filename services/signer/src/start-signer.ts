@@ -7,7 +7,6 @@ import type { KekRing } from '@ori/store/sealing';
 import type { Express } from 'express';
 import { createIdentities } from './adapters/identities.ts';
 import { collectKeyOutlook } from './adapters/key-outlook-metrics.ts';
-import { watchNonces } from './adapters/nonces.ts';
 import { connectOutside, type Outside } from './adapters/outside.ts';
 import { readKekRing } from './adapters/read-kek-ring.ts';
 import { collectSafety } from './adapters/safety-metrics.ts';
@@ -98,7 +97,7 @@ export async function startSigner(
       gate: memory.gate,
       keys,
       turns: outside.turns,
-      nonces: watchNonces(outside.nonces, metrics.nonceTaken),
+      nonces: { ...outside.nonces, onTaken: metrics.nonceTaken },
       audit: outside.audit,
       publishedKeys: memory.publishedKeys,
       now,

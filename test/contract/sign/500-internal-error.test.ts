@@ -1,11 +1,19 @@
+import { once } from 'node:events';
+import { connectRedis } from '@ori/service-kit/redis';
+import { Secret } from '@ori/service-kit/secret';
 import { memoryNonces } from '@ori/signer';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { redisNonces } from '../../../services/signer/src/adapters/nonces.ts';
 import { startPostgres } from '../../env/postgres.ts';
-import { startRedis } from '../../env/redis.ts';
+import { sharedRedisUrl, startRedis } from '../../env/redis.ts';
 import { expectRefusal } from '../refusal.ts';
 import { type SignerWorld, startSignerWorld } from '../signer-world.ts';
 
 // What each credential gets while each dependency fails, how fast, and how it recovers: test/faults.
+
+const redis = connectRedis(new Secret(sharedRedisUrl()), { purpose: 'test' });
+await once(redis, 'ready');
+afterAll(() => redis.disconnect());
 
 const unavailable = { status: 500, reason: 'internal_error', retryable: true };
 
@@ -60,11 +68,19 @@ test('without an audit file that can be written there is no proof', async () => 
   await expectUnready(world, 'audit');
 });
 
-test('a random source that repeats itself makes no second proof with its nonce', async () => {
-  const nonces = { ...memoryNonces(65), draw: () => 'AAECAwQFBgcICQoLDA0ODw' };
-  await using world = await startSignerWorld({ parts: { nonces } });
-  expect((await world.sign()).status).toBe(200);
-  expectRefusal(await world.sign(), unavailable);
-  expect(await world.auditLines()).toHaveLength(1);
-  expect((await world.page('/metrics')).text).toContain('signer_nonces_taken_total 3');
-});
+const repeated = () => 'AAECAwQFBgcICQoLDA0ODw';
+
+test.each([
+  ['memory', () => memoryNonces(65)],
+  ['Redis', () => redisNonces(redis, 65)],
+] as const)(
+  'a random source that repeats itself makes no second proof with its nonce: %s',
+  async (_, open) => {
+    await using world = await startSignerWorld({ parts: { nonces: { ...open(), draw: repeated } } });
+    expect((await world.sign()).status).toBe(200);
+    expectRefusal(await world.sign(), unavailable);
+    expect(await world.auditLines()).toHaveLength(1);
+    expect(await world.turnsUsed()).toEqual({ user: 2, organization: 2 });
+    expect((await world.page('/metrics')).text).toContain('signer_nonces_taken_total 3');
+  },
+);

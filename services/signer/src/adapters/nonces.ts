@@ -1,7 +1,8 @@
 import { createNonce } from '@ori/proof/signing';
 import { onNodeReady, type RedisClient } from '@ori/service-kit/redis';
+import type { Claim } from '@ori/service-kit/turns';
 import { issuedKey, issuedValue, loadRedisScripts } from '@ori/verifier/redis';
-import type { Reservation } from '../core/reserve-nonce.ts';
+import type { Reservation } from '../core/draft-proof.ts';
 import { DependencyError } from './dependency-error.ts';
 
 /** Where nonces are reserved, so that none is issued twice, whatever the random source does. */
@@ -9,6 +10,8 @@ export interface Nonces {
   draw(): string;
   /** @returns false where the nonce was taken. @throws DependencyError `redis` */
   reserve(reservation: Reservation): Promise<boolean>;
+  /** A reservation as Redis sees it; not there where it is not Redis that nonces are reserved in. */
+  claimOf?(reservation: Reservation): Claim;
 }
 
 /**
@@ -19,27 +22,21 @@ export interface Nonces {
  */
 export function redisNonces(redis: RedisClient, keptSeconds: number): Nonces {
   onNodeReady(redis, loadRedisScripts);
+  const claimOf = ({ internId, nonce, signingInput }: Reservation): Claim => ({
+    key: issuedKey(internId, nonce),
+    value: issuedValue(signingInput),
+    keptMs: keptSeconds * 1000,
+  });
   return {
     draw: createNonce,
-    async reserve({ internId, nonce, signingInput }) {
+    claimOf,
+    async reserve(reservation) {
+      const { key, value, keptMs } = claimOf(reservation);
       try {
-        const key = issuedKey(internId, nonce);
-        return (await redis.set(key, issuedValue(signingInput), 'PX', keptSeconds * 1000, 'NX')) === 'OK';
+        return (await redis.set(key, value, 'PX', keptMs, 'NX')) === 'OK';
       } catch (cause) {
         throw new DependencyError('redis', 'the nonce could not be reserved', { cause });
       }
-    },
-  };
-}
-
-/** The same nonces, telling of each that was drawn although it was reserved already. */
-export function watchNonces({ draw, reserve }: Nonces, onTaken: () => void): Nonces {
-  return {
-    draw,
-    async reserve(reservation) {
-      const reserved = await reserve(reservation);
-      if (!reserved) onTaken();
-      return reserved;
     },
   };
 }

@@ -4,6 +4,7 @@ import { type EvictionWatch, watchEviction } from '@ori/service-kit/redis-evicti
 import { createTurnLimiter, type TurnLimiter } from '@ori/service-kit/turns';
 import { openPostgres, type SignerQueries, signerQueries } from '@ori/store';
 import type { SignerConfig } from '../config.ts';
+import type { SigningParts } from '../sign-proof.ts';
 import { type AuditLog, openAuditFile } from './audit-file.ts';
 import { judgeOutside } from './judge-outside.ts';
 import { type Nonces, redisNonces } from './nonces.ts';
@@ -25,7 +26,7 @@ export interface Outside {
 }
 
 /** The same, with how to ask after them and how to let go of them. */
-export interface Connected extends Outside {
+export interface Connected extends Omit<Outside, 'turns'>, Pick<SigningParts, 'turns'> {
   readonly redis: RedisClient | undefined;
   readonly eviction: EvictionWatch | undefined;
   close(): Promise<void>;
@@ -54,9 +55,9 @@ export async function connectOutside(
   const eviction = redis && stack.adopt(watch(redis, log), (watching) => watching.close());
   const store = given.store ?? openStore(config, stack);
   const limiter = given.turns ?? limiterOf(config, required(redis, 'redisUrl'));
-  const turns = limiterTurns(limiter, eviction);
   const keptSeconds = config.proofMaxAgeSeconds + RESERVED_LONGER_SECONDS;
   const nonces = given.nonces ?? redisNonces(required(redis, 'redisUrl'), keptSeconds);
+  const turns = limiterTurns(limiter, nonces, eviction);
   await judgeOutside({ eviction, store: given.store === undefined ? store : undefined });
   const owned = stack.move();
   return { audit, redis, eviction, store, turns, nonces, close: () => owned.disposeAsync() };

@@ -1,20 +1,40 @@
 import type { EvictionWatch } from '@ori/service-kit/redis-eviction';
 import type { TurnLimiter } from '@ori/service-kit/turns';
+import type { SigningParts } from '../sign-proof.ts';
 import { DependencyError } from './dependency-error.ts';
+import type { Nonces } from './nonces.ts';
 
 /**
- * The shared turn limiter, with the failures of its store as every other dependency's. It is the first that a signing
- * request asks of Redis: a server that may forget turns and nonces is refused here.
+ * The shared turn limiter, with the failures of its store as every other dependency's. The nonce is reserved with the turn
+ * where one Redis holds both, else right after. It is the first that a signing request asks of Redis: a server that may
+ * forget turns and nonces is refused here.
  */
-export function limiterTurns(limiter: TurnLimiter, eviction?: EvictionWatch): TurnLimiter {
+export function limiterTurns(
+  limiter: TurnLimiter,
+  nonces: Nonces,
+  eviction?: EvictionWatch,
+): SigningParts['turns'] {
+  const { takeAndClaim } = limiter;
+
+  async function ask<T>(question: () => Promise<T>): Promise<T> {
+    try {
+      if (eviction !== undefined && !eviction.isSafe) await eviction.require();
+      return await question();
+    } catch (cause) {
+      throw new DependencyError('redis', 'the turn limiter gave no verdict', { cause });
+    }
+  }
+
   return {
-    async take(who) {
-      try {
-        if (eviction !== undefined && !eviction.isSafe) await eviction.require();
-        return await limiter.take(who);
-      } catch (cause) {
-        throw new DependencyError('redis', 'the turn limiter gave no verdict', { cause });
+    async take(who, reservation) {
+      const claim = reservation && nonces.claimOf?.(reservation);
+      if (claim !== undefined && takeAndClaim !== undefined) {
+        const { verdict, claimed } = await ask(() => takeAndClaim(who, claim));
+        return { verdict, reserved: claimed };
       }
+      const verdict = await ask(() => limiter.take(who));
+      const reserved = verdict.allowed && reservation !== undefined && (await nonces.reserve(reservation));
+      return { verdict, reserved };
     },
   };
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { record, renderAuditLine } from './record.ts';
-import { BODY_SHA256, entryOf, keyOf, NOW, orderOf, reservedOf, turnOf } from './stages.fixture.ts';
+import { BODY_SHA256, draftOf, entryOf, keyOf, NOW, orderOf, reservedOf, turnOf } from './stages.fixture.ts';
 
 test('the line of a v1 proof names neither route nor nonce', () => {
-  const reserved = reservedOf(turnOf(keyOf(entryOf(orderOf({ bodySha256: BODY_SHA256 })))));
+  const reserved = reservedOf(turnOf(draftOf(keyOf(entryOf(orderOf({ bodySha256: BODY_SHA256 }))))));
   const line = JSON.parse(renderAuditLine(reserved, 'request-1', NOW * 1000));
   expect(line).toMatchObject({ versions: [1], bodySha256: BODY_SHA256, requestId: 'request-1' });
   for (const absent of ['method', 'path', 'nonce']) expect(line).not.toHaveProperty(absent);

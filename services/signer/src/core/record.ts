@@ -24,7 +24,7 @@ export interface Written {
  */
 export function renderAuditLine(proof: ReservedProof, requestId: string, at: number): string {
   const { draft } = proof;
-  const { entry, signingKey } = draft.turn.key;
+  const { entry, signingKey } = draft.key;
   const { grant, route, bodySha256 } = entry.order;
   return JSON.stringify({
     time: new Date(at).toISOString(),
@@ -47,7 +47,7 @@ export function renderAuditLine(proof: ReservedProof, requestId: string, at: num
 }
 
 /**
- * Ninth stage: no signature without its line.
+ * Tenth stage: no signature without its line.
  *
  * @throws TypeError when the line written is not this proof's: a defect of ours
  */

@@ -7,7 +7,7 @@ export type SignedProof = ProofHeaderValues;
 /** Last stage: nothing is decided here any more. */
 export function sign(recorded: RecordedProof): SignedProof {
   const { draft } = recorded.proof;
-  const { entry, signingKey } = draft.turn.key;
+  const { entry, signingKey } = draft.key;
   return renderProofHeaders({
     timestamp: draft.timestamp,
     user: entry.order.grant.session.subject,

@@ -3,10 +3,11 @@ import { readBearer } from '@ori/identity/bearer';
 import { createSigningKey } from '@ori/proof/signing';
 import type { TurnVerdict } from '@ori/service-kit/turns';
 import { authenticate } from './authenticate.ts';
+import { type Draft, draftProof } from './draft-proof.ts';
 import { type Entry, type GateFacts, passGate } from './pass-gate.ts';
 import { type Order, readRequest } from './read-request.ts';
 import { type Grant, requireScope } from './require-scope.ts';
-import { draftProof, type ReservedProof, reserveNonce } from './reserve-nonce.ts';
+import { type ReservedProof, reserveNonce } from './reserve-nonce.ts';
 import { SigningError, type SigningErrorCode } from './signing-error.ts';
 import { type Turn, throttle } from './throttle.ts';
 import { type UnlockedKey, unlockKey } from './unlock-key.ts';
@@ -67,12 +68,16 @@ export function keyOf(entry = entryOf()): UnlockedKey {
   return unlockKey(entry, SIGNING_KEY);
 }
 
-export function turnOf(key = keyOf()): Turn {
-  return throttle(key, VERDICT);
+export function draftOf(key = keyOf()): Draft {
+  return draftProof(key, NOW, NONCE);
+}
+
+export function turnOf(draft = draftOf()): Turn {
+  return throttle(draft, VERDICT);
 }
 
 export function reservedOf(turn = turnOf()): ReservedProof {
-  const reserved = reserveNonce(draftProof(turn, NOW, NONCE), true);
+  const reserved = reserveNonce(turn, true);
   if (reserved === undefined) throw new TypeError('the nonce was reserved');
   return reserved;
 }

@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
+import { draftProof } from './draft-proof.ts';
 import { passGate } from './pass-gate.ts';
 import { readRequest } from './read-request.ts';
 import { record } from './record.ts';
 import { requireScope } from './require-scope.ts';
-import { draftProof, reserveNonce } from './reserve-nonce.ts';
+import { reserveNonce } from './reserve-nonce.ts';
 import { sign } from './sign.ts';
 import {
   bearer,
   codeOf,
+  draftOf,
   entryOf,
   GATE,
   grantOf,
@@ -39,13 +41,13 @@ export function skipped(): unknown[] {
     // @ts-expect-error an order did not pass the gate
     unlockKey(orderOf(), SIGNING_KEY),
     // @ts-expect-error an entry has no key in hand
-    throttle(entryOf(), VERDICT),
-    // @ts-expect-error a key in hand was charged no turn
-    draftProof(keyOf(), NOW, NONCE),
-    // @ts-expect-error a turn is no draft
-    reserveNonce(turnOf(), true),
-    // @ts-expect-error a draft's nonce is not reserved
-    record(draftProof(turnOf(), NOW, NONCE), '', { line: '' }),
+    draftProof(entryOf(), NOW, NONCE),
+    // @ts-expect-error a key in hand is no draft
+    throttle(keyOf(), VERDICT),
+    // @ts-expect-error a draft was charged no turn
+    reserveNonce(draftOf(), true),
+    // @ts-expect-error a turn's nonce is not reserved
+    record(turnOf(), '', { line: '' }),
     // @ts-expect-error a reserved proof is not on record
     sign(reservedOf()),
   ];

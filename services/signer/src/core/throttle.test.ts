@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { SigningError } from './signing-error.ts';
-import { keyOf, VERDICT } from './stages.fixture.ts';
+import { draftOf, VERDICT } from './stages.fixture.ts';
 import { throttle } from './throttle.ts';
 
 test('refuses a turn that the limiter refuses, and keeps its verdict for the answer', () => {
   const verdict = { ...VERDICT, allowed: false, remaining: 0, retryAfterSeconds: 7 };
-  expect(() => throttle(keyOf(), verdict)).toThrow(SigningError);
+  expect(() => throttle(draftOf(), verdict)).toThrow(SigningError);
   try {
-    throttle(keyOf(), verdict);
+    throttle(draftOf(), verdict);
   } catch (error) {
     expect(error).toMatchObject({ code: 'rate_limited', turns: verdict });
   }
