@@ -18,7 +18,7 @@ const { values: options } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
-const FULL = { rounds: 7, load: { seconds: 3, connections: 32 }, warmProofs: 20_000 };
+const FULL = { rounds: 11, load: { seconds: 2, connections: 32 }, warmProofs: 40_000 };
 const QUICK = { rounds: 2, load: { seconds: 0.3, connections: 8 }, warmProofs: 500 };
 const folder = join(import.meta.dirname, 'results');
 

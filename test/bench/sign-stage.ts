@@ -31,7 +31,7 @@ export interface Measured extends LoadReport {
 
 export type LoadWish = Pick<LoadOrder, 'seconds' | 'connections'> & Partial<LoadOrder>;
 
-/** The servers that are compared, each a process on one core; Redis and the generator have the other. */
+/** The servers that are compared, each a process on one core; Redis, the generator and what stands in between have the other. */
 export interface SignStage extends AsyncDisposable {
   readonly world: World;
   readonly ours: SigningSide;

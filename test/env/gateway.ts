@@ -1,5 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, openSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
@@ -28,6 +36,8 @@ export interface Gateway extends AsyncDisposable {
   readonly securePort: number;
   /** PEM: what a client must trust. */
   readonly certificate: string;
+  /** The master and its workers. */
+  pids(): readonly number[];
   /** Holds `conf`, with the shipped files and `site`, `logs` and `run`. */
   readonly folder: string;
   accessLog(): Promise<string>;
@@ -108,9 +118,12 @@ async function startNginx(configuration: string, site: Readonly<Record<string, s
   const errorLog = () => readFile(join(folder, 'logs/error.log'), 'utf8').catch(() => '');
   await listening(child, port, () => readFile(join(folder, 'logs/output.log'), 'utf8'));
   child.unref();
+  const { pid } = child;
+  if (pid === undefined) throw new Error('nginx did not start');
   const owned = stack.move();
   return {
     ...{ port, securePort, folder, errorLog, certificate: cert },
+    pids: () => [pid, ...childrenOf(pid)],
     url: `http://127.0.0.1:${port}`,
     secureUrl: `https://localhost:${securePort}`,
     accessLog: () => readFile(join(folder, 'logs/access.log'), 'utf8'),
@@ -123,6 +136,10 @@ async function startNginx(configuration: string, site: Readonly<Record<string, s
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 }
 
 /** Resolves when connections are taken; rejects with nginx's last words when it ends before. */

@@ -1,5 +1,6 @@
 import { NGINX, startGateway } from '../../env/gateway.ts';
 import { compareSides } from '../compare-sides.ts';
+import { pin } from '../process-cost.ts';
 import type { Row } from '../row.ts';
 import { type SigningSide, warmStage } from '../sign-stage.ts';
 
@@ -13,6 +14,7 @@ export const signGatewayRow: Row = {
     const behindGateway = async (side: SigningSide): Promise<SigningSide> => {
       const address = `127.0.0.1:${side.port}`;
       const gateway = stack.use(await startGateway({ signers: [address], management: [address] }));
+      for (const pid of gateway.pids()) pin(pid, 'others');
       return { ...side, name: `nginx and ${side.name}`, port: gateway.port };
     };
     const [ours, theirs] = [await behindGateway(stage.ours), await behindGateway(stage.floor)];

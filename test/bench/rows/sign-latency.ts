@@ -11,6 +11,7 @@ export const signLatencyRow: Row = {
     const stage = await warmStage(bench);
     const capacity = await measureCapacity(bench, stage);
     const measured: Measured[] = [];
+    const floor: Measured[] = [];
     const delaysMs: number[] = [];
     for (let round = 1; round <= bench.rounds; round++) {
       bench.progress(`round ${round} of ${bench.rounds}: ${Math.round(capacity / 2)} requests/s`);
@@ -18,8 +19,12 @@ export const signLatencyRow: Row = {
       const wish = { ...bench.load, connections: CONNECTIONS, perSecond: capacity / 2 };
       measured.push(await stage.load(stage.ours, wish));
       delaysMs.push(await eventLoopDelayMs(stage));
+      floor.push(await stage.load(stage.floor, wish));
     }
-    const series = (name: string, read: (one: Measured) => number) => ({ name, rounds: measured.map(read) });
+    const series = (name: string, read: (one: Measured) => number, of = measured) => ({
+      name,
+      rounds: of.map(read),
+    });
     return [
       {
         title: 'p99 at half load',
@@ -28,6 +33,12 @@ export const signLatencyRow: Row = {
         theirs: series('p50', ({ p50Ms }) => p50Ms),
         mark: { atMost: 5 },
         plot: 'latency',
+      },
+      {
+        title: 'the floor under the same load',
+        unit: 'ms',
+        ours: series('floor p99', ({ p99Ms }) => p99Ms, floor),
+        theirs: series('floor p50', ({ p50Ms }) => p50Ms, floor),
       },
       {
         title: 'event-loop delay p99',

@@ -2,6 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { createSigner, createVerifier, httpbis, type Request } from 'http-message-signatures';
 import type { Contestant } from '../../contest.ts';
 import { BODY, digestOf, PRIVATE_KEY, PUBLIC_JWK, requireRefusal } from '../proofs.ts';
+import { nonceOf, rememberUses } from './uses.ts';
 
 const FIELDS = ['@authority', '@method', '@path', 'content-type', 'content-digest', 'x-user'];
 
@@ -14,6 +15,7 @@ export function openMessageSignatures(): Contestant {
     keyLookup: async ({ keyid }: { keyid?: string }) => (keyid === 'k1' ? key : null),
     ...{ requiredFields: FIELDS, requiredParams: ['created', 'nonce'], maxAge: 60, tolerance: 2 },
   };
+  const use = rememberUses(config.maxAge + config.tolerance);
   const create = (): Promise<Request> =>
     httpbis.signMessage(
       {
@@ -39,6 +41,7 @@ export function openMessageSignatures(): Contestant {
   async function judge(request: Request, body: Uint8Array): Promise<void> {
     if (request.headers['content-digest'] !== `sha-256=:${digestOf(body)}:`) throw new Error('another body');
     if ((await httpbis.verifyMessage(config, request)) !== true) throw new Error('not verified');
+    use(nonceOf(request.headers['Signature-Input'] ?? request.headers['signature-input']));
   }
   return {
     async prepare(count) {
@@ -50,6 +53,7 @@ export function openMessageSignatures(): Contestant {
     async check() {
       const request = await create();
       await judge(request, BODY);
+      await requireRefusal(() => judge(request, BODY));
       await requireRefusal(() => judge(request, Buffer.concat([BODY, BODY])));
       await requireRefusal(() => judge({ ...request, url: 'https://intern.example/other' }, BODY));
     },

@@ -3,6 +3,7 @@ import { generateNonce, signatureHeadersSync, verify } from 'web-bot-auth';
 import { verifierFromJWK } from 'web-bot-auth/crypto';
 import type { Contestant } from '../../contest.ts';
 import { BODY, digestOf, PRIVATE_KEY, PUBLIC_JWK, requireRefusal } from '../proofs.ts';
+import { nonceOf, rememberUses } from './uses.ts';
 
 interface Message {
   readonly method: string;
@@ -18,6 +19,7 @@ export async function openWebBotAuth(): Promise<Contestant> {
     keyid: 'k1',
     signSync: (data: string) => new Uint8Array(sign(null, Buffer.from(data), PRIVATE_KEY)),
   };
+  const use = rememberUses(60);
   function create(): Message {
     const message = {
       method: 'POST',
@@ -44,6 +46,7 @@ export async function openWebBotAuth(): Promise<Contestant> {
   async function judge(message: Message, body: Uint8Array): Promise<void> {
     if (message.headers['content-digest'] !== `sha-256=:${digestOf(body)}:`) throw new Error('another body');
     await verify(message, verifier);
+    use(nonceOf(message.headers['signature-input']));
   }
   return {
     async prepare(count) {
@@ -55,6 +58,7 @@ export async function openWebBotAuth(): Promise<Contestant> {
     async check() {
       const message = create();
       await judge(message, BODY);
+      await requireRefusal(() => judge(message, BODY));
       await requireRefusal(() => judge(message, Buffer.concat([BODY, BODY])));
       await requireRefusal(() => judge({ ...message, url: 'https://intern.example/other' }, BODY));
     },
