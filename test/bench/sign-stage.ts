@@ -44,6 +44,8 @@ export interface SignStage extends AsyncDisposable {
 }
 
 const SESSIONS = 64;
+/** Longer than all rows together. */
+const SESSION_SECONDS = 7200;
 
 export async function openSignStage(): Promise<SignStage> {
   await using stack = new AsyncDisposableStack();
@@ -60,7 +62,9 @@ export async function openSignStage(): Promise<SignStage> {
   const generator = fork(join(import.meta.dirname, 'load-process.ts'));
   room.admit(generator, 'KILL');
   if (generator.pid !== undefined) pin(generator.pid, 'others');
-  const tokens = await Promise.all(Array.from({ length: SESSIONS }, () => issuer.token()));
+  const tokens = await Promise.all(
+    Array.from({ length: SESSIONS }, () => issuer.token({ expiresInSeconds: SESSION_SECONDS })),
+  );
   const requests = tokens.map((token) => requestBytes(world, token));
   const owned = stack.move();
 

@@ -6,16 +6,15 @@ import { type CallableIntern, openInternStage, PAGE, type Town } from '../intern
 import type { Row } from '../row.ts';
 import { type Asker, takeTurns } from '../take-turns.ts';
 
-const WARM = 40;
-
 /** What a million interns cost: the list, first and deepest page, and a proof whose key nobody asked for yet. */
 export const manyInternsRow: Row = {
   name: 'many-interns',
   async run(bench) {
     const size = bench.isQuick ? 5_000 : 1_000_000;
     const perRound = bench.isQuick ? 20 : 120;
+    const warm = bench.isQuick ? 5 : 40;
     bench.progress(`filling a database with ${size} interns`);
-    await using stage = await openInternStage(size, WARM + bench.rounds * perRound);
+    await using stage = await openInternStage(size, warm + bench.rounds * perRound);
     const { small, large } = stage;
     const pages = {
       'small first': await listing(small, ''),
@@ -23,9 +22,9 @@ export const manyInternsRow: Row = {
       'small deepest': await listing(small, small.deepest),
       'large deepest': await listing(large, large.deepest),
     };
-    const listed = await takeTurns(bench, pages, { perRound, warm: 5 * WARM });
+    const listed = await takeTurns(bench, pages, { perRound, warm: 5 * warm });
     const cold = { small: await signing(small), large: await signing(large) };
-    const signed = await takeTurns(bench, cold, { perRound, warm: WARM });
+    const signed = await takeTurns(bench, cold, { perRound, warm });
     const finding = (title: string, ours: readonly number[], theirs: readonly number[]) => ({
       title: `${title}, ${size} interns`,
       unit: 'ms',

@@ -35,7 +35,7 @@ export const startRow: Row = {
         'services/standalone/src/main.ts',
       ]);
     bench.progress('filling the caches');
-    await standalone(folder);
+    if (!bench.isQuick) await standalone(folder);
     await runProgram(place, ['libs/cli/bin/ori.js', ...sign], /x-ori-invoke-signature-v2: /);
     const seconds = await alternate(bench.isQuick ? { ...bench, rounds: 1 } : bench, {
       node: () => runProgram(place, [empty], /^$/),
