@@ -74,8 +74,8 @@ class PairLimiter extends RateLimiterRedis {
   }
 
   async take({ user, organization }: TurnCharge, claim?: Claim): Promise<PairState> {
-    const others: OtherKeys = { organization, claim };
-    const state: unknown = await this.consume(user, 1, { ...others }).catch((refusal: unknown) => refusal);
+    const others = { organization, claim } satisfies OtherKeys;
+    const state: unknown = await this.consume(user, 1, others).catch((refusal: unknown) => refusal);
     if (state instanceof PairState) return state;
     throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause: state });
   }
