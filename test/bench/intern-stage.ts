@@ -125,6 +125,7 @@ async function unlockSome(world: World, interns: number, callable: number): Prom
   const { store, issuer, baseUrl, kekText } = world;
   const home = { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) };
   const step = Math.floor((interns - 1) / callable);
+  if (step === 0) throw new RangeError(`${callable} of ${interns} interns cannot be callable`);
   const some: CallableIntern[] = [];
   for (let index = 0; index < callable; index++) {
     const internId = `int_${String(1 + ((index * 7919) % callable) * step).padStart(12, '0')}`;

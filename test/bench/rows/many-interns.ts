@@ -11,7 +11,7 @@ export const manyInternsRow: Row = {
   name: 'many-interns',
   async run(bench) {
     const size = bench.isQuick ? 5_000 : 1_000_000;
-    const perRound = bench.isQuick ? 20 : 120;
+    const perRound = bench.isQuick ? 20 : 80;
     const warm = bench.isQuick ? 5 : 40;
     bench.progress(`filling a database with ${size} interns`);
     await using stage = await openInternStage(size, warm + bench.rounds * perRound);
