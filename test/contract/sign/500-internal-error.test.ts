@@ -84,3 +84,16 @@ test.each([
     expect((await world.page('/metrics')).text).toContain('signer_nonces_taken_total 3');
   },
 );
+
+test('a nonce that was taken is drawn again on the turn that is paid for', async () => {
+  const store = redisNonces(redis, 65);
+  let draws = 0;
+  const nonces = { ...store, draw: () => (++draws <= 2 ? 'EBESExQVFhcYGRobHB0eHw' : store.draw()) };
+  await using world = await startSignerWorld({ parts: { nonces } });
+  expect((await world.sign()).status).toBe(200);
+  const again = await world.sign();
+  expect(again.status).toBe(200);
+  expect(again.text).not.toContain('EBESExQVFhcYGRobHB0eHw');
+  expect(await world.turnsUsed()).toEqual({ user: 2, organization: 2 });
+  expect((await world.page('/metrics')).text).toContain('signer_nonces_taken_total 1');
+});
