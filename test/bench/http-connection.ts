@@ -7,6 +7,11 @@ export interface Answer {
   readonly text: string;
 }
 
+/** Whether the answer says that the request may be repeated: it is, a little later. */
+export const isRepeatable = ({ status, text }: Answer): boolean =>
+  status === 500 && text.includes('"retryable":true');
+export const REPEAT_AFTER_MS = 100;
+
 /**
  * A kept-alive HTTP/1.1 connection that sends requests as ready bytes, one at a time, and reads no more of an answer
  * than its status, its length and whether it is the connection's last: the generator must cost less than what it

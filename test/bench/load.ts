@@ -1,4 +1,4 @@
-import { HttpConnection } from './http-connection.ts';
+import { type Answer, HttpConnection, isRepeatable, REPEAT_AFTER_MS } from './http-connection.ts';
 import { startPacer } from './pacer.ts';
 
 /** What the generator is asked to do. */
@@ -19,6 +19,8 @@ export interface LoadOrder {
 /** What came of it. Latencies in milliseconds; of an open loop from the moment the request was due. */
 export interface LoadReport {
   readonly answers: number;
+  /** Requests sent again, as the answer to them allowed. */
+  readonly repeats: number;
   readonly seconds: number;
   readonly perSecond: number;
   readonly p50Ms: number;
@@ -26,10 +28,17 @@ export interface LoadReport {
   readonly samples: readonly string[];
 }
 
+/** A machine that stands still for longer than a dependency may take costs each connection an answer or two. */
+const REPEATS_PER_CONNECTION = 5;
+
 /** What a pacer's thread has to begin. */
 const PACER_LEAD_MS = 200;
 
-/** @throws Error for any answer but 200 and for a connection that ends: what is measured is work done */
+/**
+ * A request whose answer says that it may be repeated is, a little later, and its time counts from the first.
+ *
+ * @throws Error for any other answer but 200, for too many repeats, for a connection that ends: what is measured is work done
+ */
 export async function runLoad(order: LoadOrder): Promise<LoadReport> {
   return new Promise((resolve, reject) => {
     generate(order, reject).then(resolve, reject);
@@ -44,14 +53,22 @@ async function generate(order: LoadOrder, fail: (error: Error) => void): Promise
   const latencies: number[] = [];
   const samples: string[] = [];
   let sent = 0;
+  let repeats = 0;
   const ask = (connection: HttpConnection, dueAt: number, then: () => void) => {
     const request = requests[sent++ % requests.length] as string;
-    connection.send(request, ({ status, text }) => {
+    const settle = (answer: Answer) => {
+      const { status, text } = answer;
+      if (isRepeatable(answer) && repeats < REPEATS_PER_CONNECTION * order.connections) {
+        repeats += 1;
+        setTimeout(() => connection.send(request, settle), REPEAT_AFTER_MS);
+        return;
+      }
       if (status !== 200) return fail(new Error(`an answer other than 200:\n${text}`));
       latencies.push(performance.now() - dueAt);
       if (latencies.length % sampleEvery === 1) samples.push(text);
       then();
-    });
+    };
+    connection.send(request, settle);
   };
   const startedAt = performance.now() + (order.perSecond === undefined ? 0 : PACER_LEAD_MS);
   const isUsedUp = () => order.eachOnce === true && sent >= requests.length;
@@ -63,6 +80,7 @@ async function generate(order: LoadOrder, fail: (error: Error) => void): Promise
   const percentile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
   return {
     answers: latencies.length,
+    repeats,
     seconds: took,
     perSecond: latencies.length / took,
     p50Ms: percentile(0.5),

@@ -49,7 +49,11 @@ export function renderNumber(value: number): string {
 }
 
 /** Everything that was measured, for machines and for later. */
-export function renderJson(reports: readonly RowReport[], options: object): string {
+export function renderJson(
+  reports: readonly RowReport[],
+  remarks: readonly string[],
+  options: object,
+): string {
   const [cpu] = cpus();
   const machine = { node: process.version, cores: availableParallelism(), cpu: cpu?.model };
   const rows = reports.map((report) => ({
@@ -59,5 +63,5 @@ export function renderJson(reports: readonly RowReport[], options: object): stri
       return { ...finding, values, median: median(values), reached: isReached(finding) };
     }),
   }));
-  return `${JSON.stringify({ at: new Date().toISOString(), machine, options, rows }, null, 2)}\n`;
+  return `${JSON.stringify({ at: new Date().toISOString(), machine, options, rows, remarks }, null, 2)}\n`;
 }

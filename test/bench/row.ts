@@ -32,8 +32,10 @@ export interface Bench {
   /** How many proofs a server has made before it is measured. */
   readonly warmProofs: number;
   progress(what: string): void;
+  /** What a reader of the figures should know about them; shown below the table. */
+  remark(what: string): void;
   /** What several rows share: opened by the first that needs it, closed after the last row. */
-  share<T extends AsyncDisposable>(open: () => Promise<T>): Promise<T>;
+  share<T extends AsyncDisposable>(open: (bench: Bench) => Promise<T>): Promise<T>;
 }
 
 /** One comparison. It checks the work that it measures, and throws where that was not done. */

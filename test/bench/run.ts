@@ -30,13 +30,15 @@ async function main(): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const shared = new Map<unknown, Promise<AsyncDisposable>>();
   const reports: RowReport[] = [];
+  const remarks: string[] = [];
   for (const row of chosen) {
     const bench: Bench = {
       ...(options.quick ? QUICK : FULL),
       isQuick: options.quick,
       progress: (what) => say(`${row.name}: ${what}`),
-      share<T extends AsyncDisposable>(open: () => Promise<T>) {
-        const opened = (shared.get(open) ?? open().then((part) => stack.use(part))) as Promise<T>;
+      remark: (what) => void remarks.push(what),
+      share<T extends AsyncDisposable>(open: (bench: Bench) => Promise<T>) {
+        const opened = (shared.get(open) ?? open(bench).then((part) => stack.use(part))) as Promise<T>;
         shared.set(open, opened);
         return opened;
       },
@@ -44,9 +46,11 @@ async function main(): Promise<number> {
     reports.push(await runRow(row, bench));
   }
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'bench.json'), renderJson(reports, options));
+  await writeFile(join(folder, 'bench.json'), renderJson(reports, remarks, options));
   await writeFile(join(folder, 'bench.svg'), renderPlot(reports));
-  console.log(`\n${renderReport(reports)}\n\n${join(folder, 'bench.json')}, bench.svg`);
+  console.log(
+    `\n${[renderReport(reports), ...remarks].join('\n')}\n\n${join(folder, 'bench.json')}, bench.svg`,
+  );
   const missed = reports.flatMap(({ findings }) => findings).filter((one) => isReached(one) === false);
   if (missed.length > 0) console.log(`${missed.length} mark(s) missed`);
   return options.strict && missed.length > 0 ? 1 : 0;

@@ -22,7 +22,7 @@ export interface SigningSide {
   /** @throws Error unless every sampled answer holds what the route is for, its signatures good */
   check(samples: readonly string[]): Promise<void>;
   /** The last line of its log that tells of trouble. */
-  lastError?(): string;
+  lastError?(): Promise<string>;
 }
 
 export interface Measured extends LoadReport {
@@ -47,7 +47,7 @@ const SESSIONS = 64;
 /** Longer than all rows together. */
 const SESSION_SECONDS = 7200;
 
-export async function openSignStage(): Promise<SignStage> {
+export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignStage> {
   await using stack = new AsyncDisposableStack();
   const room = stack.use(await openRoom('ori-bench'));
   const redis = stack.use(await startRedis());
@@ -75,10 +75,17 @@ export async function openSignStage(): Promise<SignStage> {
       const order: LoadOrder = {
         ...{ port: side.port, requests, sampleEvery: 101, ...wish },
       };
-      const report = await ask(generator, order).catch((error: Error) => {
-        throw new Error(`${side.name}: ${error.message}\n${side.lastError?.() ?? ''}`);
+      const trouble = async () => (await side.lastError?.()) ?? '';
+      const report = await ask(generator, order).catch(async ({ message }: Error) => {
+        throw new Error(`${side.name}: ${message}\n${await trouble()}`);
       });
-      const cpuMicrosecondsEach = ((cpuSeconds(side.pid) - cpuBefore) * 1e6) / report.answers;
+      const { answers, repeats } = report;
+      const cpuMicrosecondsEach = ((cpuSeconds(side.pid) - cpuBefore) * 1e6) / answers;
+      if (repeats > 0) {
+        bench.remark(
+          `${side.name}: ${repeats} requests were sent again beside ${answers} answers; ${await trouble()}`,
+        );
+      }
       await side.check(report.samples);
       return { ...report, cpuMicrosecondsEach };
     },
@@ -146,7 +153,9 @@ async function startSignerSide(world: World, room: Room): Promise<SigningSide> {
   return { name: 'signer', port, pid: side, check, lastError: () => lastErrorIn(log) };
 }
 
-function lastErrorIn(log: string): string {
+/** A log is written a moment after the answer. */
+async function lastErrorIn(log: string): Promise<string> {
+  await pause(100);
   const lines = readFileSync(log, 'utf8').split('\n');
   return lines.findLast((line) => !line.includes('"level":"info"') && line !== '') ?? '';
 }
