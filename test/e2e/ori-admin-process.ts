@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { shipped } from '../env/programs.ts';
 
 const { PATH } = process.env;
 const XDG_CACHE_HOME = join(tmpdir(), 'ori-test-cache');
-/** The launcher, as npm links it. */
-const ORI_ADMIN = new URL('../../services/management/bin/ori-admin.js', import.meta.url).pathname;
+/** As npm links it: it asks for the pinned Node, and runs the source. */
+const LAUNCHER = new URL('../../services/management/bin/ori-admin.js', import.meta.url).pathname;
 /** Stands in for a Node that runs no TypeScript. What it hands over to is another process, and real. */
 const OLDER_NODE = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
 /** Stands in for a terminal: what Node would say of a stream that is one. */
@@ -20,6 +21,7 @@ export interface AdminRun {
   /** Which streams are terminals. */
   readonly screens?: readonly ('stdin' | 'stdout' | 'stderr')[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** The launcher is asked, by a Node that it hands over from. */
   readonly olderNode?: boolean;
   /** Nobody reads stdout. */
   readonly readerLeaves?: boolean;
@@ -31,7 +33,7 @@ export interface AdminResult {
   readonly stderr: string;
 }
 
-/** `ori-admin` as its own process, with an environment of its own and nothing else. */
+/** `ori-admin` as it ships, its own process, with an environment of its own and nothing else. */
 export interface OriAdmin {
   run(args: readonly string[], run?: AdminRun): Promise<AdminResult>;
   /** The one line on stdout of a command that must succeed. */
@@ -48,7 +50,8 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>): O
   const run: OriAdmin['run'] = async (args, options = {}) => {
     const { stdin = '', screens = [], olderNode = false } = options;
     const stage = olderNode ? OLDER_NODE : onScreen(screens);
-    const child = spawn(process.execPath, ['--import', stage, ORI_ADMIN, ...args], {
+    const program = olderNode ? LAUNCHER : await shipped('admin/ori-admin');
+    const child = spawn(process.execPath, ['--import', stage, program, ...args], {
       env: { PATH, XDG_CACHE_HOME, ...environment, ...options.environment },
       stdio: ['pipe', 'pipe', 'pipe'],
     });

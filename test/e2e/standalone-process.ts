@@ -36,11 +36,12 @@ export interface RunningStandalone extends AsyncDisposable {
   stop(): Promise<Ended>;
 }
 
-export async function makeStandaloneHome(): Promise<StandaloneHome> {
+/** @param cache what earlier starts left to shorten this one; `none`: a first start ever */
+export async function makeStandaloneHome(cache: 'shared' | 'none' = 'shared'): Promise<StandaloneHome> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-standalone-'));
   const stateFile = join(folder, '.ori', 'standalone.json');
   await symlink(join(ROOT, 'services'), join(folder, 'services'));
-  const cache = join(folder, 'cache');
+  const cacheFolder = cache === 'shared' ? join(tmpdir(), 'ori-test-cache') : join(folder, 'cache');
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   // As npm runs a script: its line in a shell, which npm hands its signals to; but in this folder.
   const run = (script: 'start' | 'token', args: readonly string[], env: Environment = {}): ChildProcess =>
@@ -48,7 +49,7 @@ export async function makeStandaloneHome(): Promise<StandaloneHome> {
       cwd: folder,
       env: {
         PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env['PATH']}`,
-        XDG_CACHE_HOME: cache,
+        XDG_CACHE_HOME: cacheFolder,
         ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -241,7 +241,7 @@ describe('starting and stopping', () => {
   });
 
   it('stops at a signal with everything it started, takes its state file along, and leaves what shortens the next start', async () => {
-    await using elsewhere = await makeStandaloneHome();
+    await using elsewhere = await makeStandaloneHome('none');
     const running = await elsewhere.start();
     const { baseUrl, issuer, daemonUrl, metrics } = running.state;
     expect(await running.stop()).toMatchObject({ exit: 0, stderr: '' });
