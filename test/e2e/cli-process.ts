@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { TEST_CACHE_HOME } from '../env/cache.ts';
 
 const { PATH } = process.env;
 /** The launcher, as npm links it. */
@@ -50,7 +51,7 @@ export async function makeOriHome(env: Readonly<Record<string, string>> = {}): P
       env: {
         PATH,
         HOME: folder,
-        XDG_CACHE_HOME: join(tmpdir(), 'ori-test-cache'),
+        XDG_CACHE_HOME: TEST_CACHE_HOME,
         ...env,
         ...run.env,
       },

@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { TEST_CACHE_HOME } from '../env/cache.ts';
 import { shipped } from '../env/programs.ts';
 
 const { PATH } = process.env;
-const XDG_CACHE_HOME = join(tmpdir(), 'ori-test-cache');
 /** As npm links it: it asks for the pinned Node, and runs the source. */
 const LAUNCHER = new URL('../../services/management/bin/ori-admin.js', import.meta.url).pathname;
 /** Stands in for a Node that runs no TypeScript. What it hands over to is another process, and real. */
@@ -52,7 +50,7 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>): O
     const stage = olderNode ? OLDER_NODE : onScreen(screens);
     const program = olderNode ? LAUNCHER : await shipped('admin/ori-admin');
     const child = spawn(process.execPath, ['--import', stage, program, ...args], {
-      env: { PATH, XDG_CACHE_HOME, ...environment, ...options.environment },
+      env: { PATH, XDG_CACHE_HOME: TEST_CACHE_HOME, ...environment, ...options.environment },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     // A child that ends without reading its stdin closes the pipe.

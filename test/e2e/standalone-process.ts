@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { StandaloneState } from '../../services/standalone/src/state-file.ts';
+import { TEST_CACHE_HOME } from '../env/cache.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 
@@ -41,7 +42,7 @@ export async function makeStandaloneHome(cache: 'shared' | 'none' = 'shared'): P
   const folder = await mkdtemp(join(tmpdir(), 'ori-standalone-'));
   const stateFile = join(folder, '.ori', 'standalone.json');
   await symlink(join(ROOT, 'services'), join(folder, 'services'));
-  const cacheFolder = cache === 'shared' ? join(tmpdir(), 'ori-test-cache') : join(folder, 'cache');
+  const cacheFolder = cache === 'shared' ? TEST_CACHE_HOME : join(folder, 'cache');
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   // As npm runs a script: its line in a shell, which npm hands its signals to; but in this folder.
   const run = (script: 'start' | 'token', args: readonly string[], env: Environment = {}): ChildProcess =>

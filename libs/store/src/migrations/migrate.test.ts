@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { TEST_CACHE } from '../../../../test/env/cache.ts';
 import { createDatabase, startPostgres } from '../../../../test/env/postgres.ts';
 import type { Database } from '../database.ts';
 import { openPglite } from '../pglite/open-pglite.ts';
@@ -17,7 +18,7 @@ const refused = (code: string) => ({ name: 'MigrationError', code });
 async function emptyDatabase(dialect: Dialect) {
   const stack = new AsyncDisposableStack();
   if (dialect === 'pglite') {
-    const db = stack.adopt(await openPglite(), (opened) => opened.close());
+    const db = stack.adopt(await openPglite({ cacheFolder: TEST_CACHE }), (opened) => opened.close());
     return { db, open: (): Database => db, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   }
   const { url } = stack.use(await createDatabase({ migrated: false }));

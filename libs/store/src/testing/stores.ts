@@ -1,3 +1,4 @@
+import { TEST_CACHE } from '../../../../test/env/cache.ts';
 import { createDatabase } from '../../../../test/env/postgres.ts';
 import type { Database, StoreRole } from '../database.ts';
 import { migrate } from '../migrations/migrate.ts';
@@ -18,7 +19,7 @@ export async function openTestStore(dialect: Dialect): Promise<TestStore> {
 }
 
 async function openEmbedded(): Promise<TestStore> {
-  const owner = await openPglite();
+  const owner = await openPglite({ cacheFolder: TEST_CACHE });
   await migrate(owner);
   return { owner, as: (role) => owner.as(role), [Symbol.asyncDispose]: () => owner.close() };
 }
