@@ -49,6 +49,22 @@ test('a reader of standard output that leaves ends nothing', async () => {
   expect(code).toBe(0);
 });
 
+test('lines of turns that follow each other share a write', async () => {
+  const writes: string[] = [];
+  const system = {
+    write(_fd: number, bytes: Buffer, _offset: number, length: number, _at: null, done: Done) {
+      writes.push(bytes.toString());
+      done(null, length);
+    },
+    on: () => undefined,
+  } as unknown as SinkSystem;
+  const sink = createLogSink(1, 'test', system);
+  sink.write('first\n');
+  await new Promise(setImmediate);
+  sink.write('second\n');
+  await expect.poll(() => writes).toEqual(['first\nsecond\n']);
+});
+
 test('lines that the system does not take now are tried again, and one that was cut short is not continued', async () => {
   const output: string[] = [];
   const answers = ['EAGAIN', 3, 'EIO'];

@@ -3,6 +3,8 @@ import { write, writeSync } from 'node:fs';
 /** How many characters of lines wait for a reader that is slow; what comes beyond is dropped and counted. */
 const WAITING_MAX = 1024 * 1024;
 const AGAIN_MS = 50;
+/** For so long lines are gathered: a write of its own for each costs more than making the line. */
+const GATHER_MS = 10;
 /** A write that takes this long at the exit has a reader that stands still. */
 const STUCK_MS = 200;
 const NEWLINE = 0x0a;
@@ -24,8 +26,9 @@ const SYSTEM: SinkSystem = {
 };
 
 /**
- * Lines to a file descriptor, written off the event loop, those of one turn together: whoever reads them, slowly, not any
- * more or never again, holds up no request. Lines that find no room are dropped, and a line says how many once there is room.
+ * Lines to a file descriptor, written off the event loop and some milliseconds' worth together: whoever reads them, slowly,
+ * not any more or never again, holds up no request. Lines that find no room are dropped, and a line says how many once there
+ * is room.
  */
 export function createLogSink(
   fd: number,
@@ -39,15 +42,16 @@ export function createLogSink(
   let torn = false;
   let begun: number | undefined;
 
-  function turn(): void {
+  function gather(): void {
+    underWay = true;
+    setTimeout(flush, GATHER_MS);
+  }
+
+  function flush(): void {
     if (dropped > 0) {
       const time = new Date().toISOString();
       waiting += `${JSON.stringify({ level: 'warn', time, service, dropped, msg: 'log lines dropped' })}\n`;
       dropped = 0;
-    }
-    if (waiting === '') {
-      underWay = false;
-      return;
     }
     const bytes = Buffer.from(torn ? `\n${waiting}` : waiting);
     waiting = '';
@@ -62,7 +66,8 @@ export function createLogSink(
       if (error === null && written < bytes.length) return writeAll(bytes.subarray(written));
       // After a failure these lines are lost: nobody reads, or the disk is full. The next ones are tried again.
       begun = undefined;
-      turn();
+      underWay = false;
+      if (waiting !== '' || dropped > 0) gather();
     });
   }
 
@@ -84,9 +89,7 @@ export function createLogSink(
         return;
       }
       waiting += line;
-      if (underWay) return;
-      underWay = true;
-      setImmediate(turn);
+      if (!underWay) gather();
     },
   };
 }
