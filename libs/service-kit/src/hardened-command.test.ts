@@ -38,6 +38,7 @@ it('grants the code, what the process reads of itself, and the files of the envi
   };
   expect(flagsOf(env)).toEqual([
     ...FIXED_FLAGS,
+    '--max-semi-space-size=8',
     `--allow-fs-read=${built}/*`,
     '--allow-fs-read=/run/kek.json',
     '--allow-fs-read=/proc/self/fd',
@@ -51,6 +52,7 @@ it('grants the code, what the process reads of itself, and the files of the envi
 it('in a checkout it runs the sources, and grants the workspace', () => {
   const args = flagsOf({}, { folder: '/home/ada/ori/services/thing/bin' });
   expect(args.slice(FIXED_FLAGS.length)).toEqual([
+    '--max-semi-space-size=8',
     '--allow-fs-read=/home/ada/ori/node_modules/*',
     '--allow-fs-read=/home/ada/ori/libs/*',
     '--allow-fs-read=/home/ada/ori/services/*',
@@ -118,4 +120,6 @@ it('the memory of the process, its authorities and how its stacks read stay the 
     NODE_EXTRA_CA_CERTS: '/etc/ca.pem',
   };
   expect(hardenedCommand(program, env, []).env).toEqual(env);
+  const young = '--max-semi-space-size=32';
+  expect(flagsOf({ NODE_OPTIONS: young }).join(' ')).not.toContain('semi-space');
 });

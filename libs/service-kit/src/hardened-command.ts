@@ -33,6 +33,12 @@ export const FIXED_FLAGS = [
   '--no-experimental-sqlite',
 ] as const;
 
+/**
+ * Room for young objects, in MiB of each half, unless `NODE_OPTIONS` says it. What a request makes is garbage within
+ * milliseconds: V8's own choice, twice to four times as much, makes nothing faster and keeps up to 80 MiB more resident.
+ */
+const YOUNG_SPACE = { option: '--max-semi-space-size', mib: 8 };
+
 /** A thread inherits the permissions, unless the code that starts it says otherwise: hence Node's warning at every start. */
 const WORKER_FLAGS = ['--allow-worker', '--disable-warning=PERM0006'];
 
@@ -88,6 +94,7 @@ export function hardenedCommand(
   return {
     args: [
       ...FIXED_FLAGS,
+      ...youngSpaceFlag(env),
       ...(workers ? WORKER_FLAGS : []),
       ...[...read, ...OWN_FACTS].map((path) => `--allow-fs-read=${path}`),
       ...[...written.values()].map((path) => `--allow-fs-write=${path}`),
@@ -98,6 +105,11 @@ export function hardenedCommand(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
     ),
   };
+}
+
+function youngSpaceFlag(env: Environment): string[] {
+  const { option, mib } = YOUNG_SPACE;
+  return env['NODE_OPTIONS']?.includes(`${option}=`) ? [] : [`${option}=${mib}`];
 }
 
 function complaintsOfNode(env: Environment): string[] {
