@@ -38,7 +38,7 @@ it('grants the code, what the process reads of itself, and the files of the envi
   };
   expect(flagsOf(env)).toEqual([
     ...FIXED_FLAGS,
-    '--max-semi-space-size=8',
+    '--max-semi-space-size=16',
     `--allow-fs-read=${built}/*`,
     '--allow-fs-read=/run/kek.json',
     '--allow-fs-read=/proc/self/fd',
@@ -52,7 +52,7 @@ it('grants the code, what the process reads of itself, and the files of the envi
 it('in a checkout it runs the sources, and grants the workspace', () => {
   const args = flagsOf({}, { folder: '/home/ada/ori/services/thing/bin' });
   expect(args.slice(FIXED_FLAGS.length)).toEqual([
-    '--max-semi-space-size=8',
+    '--max-semi-space-size=16',
     '--allow-fs-read=/home/ada/ori/node_modules/*',
     '--allow-fs-read=/home/ada/ori/libs/*',
     '--allow-fs-read=/home/ada/ori/services/*',
