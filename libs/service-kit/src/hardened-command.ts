@@ -35,7 +35,7 @@ export const FIXED_FLAGS = [
 
 /**
  * Room for young objects, in MiB of each half, unless `NODE_OPTIONS` says it. What a request makes is garbage within
- * milliseconds: V8's own choice, twice as much and more, makes nothing faster and keeps up to 80 MiB more resident.
+ * milliseconds: V8's own choice, twice as much and more, makes no proof measurably faster and keeps some 60 MiB more resident.
  */
 const YOUNG_SPACE = { option: '--max-semi-space-size', mib: 16 };
 
