@@ -13,7 +13,7 @@ import { text } from 'node:stream/consumers';
 import { renderJwkSet, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
-import { type ProvenRequest, requireProof } from '@ori/verifier/express';
+import { requireProof } from '@ori/verifier/node';
 import { createTestReplayStore } from '@ori/verifier/testing';
 import { startOpenIdProvider } from '../../services/standalone/src/openid-provider.ts';
 import { walkThrough } from '../../services/standalone/src/person.ts';
@@ -102,10 +102,10 @@ export async function startCliWorld({ tls, ...options }: CliWorldOptions = {}): 
     keys: createLocalKeySet(renderJwkSet([key])),
     replay: createTestReplayStore(),
   });
-  const guard = requireProof(verifier, { bodyBytesMax: 1_048_576, diagnose: true });
   const daemon = await listen(
-    (req: ProvenRequest, res) =>
-      guard(req, res, () => send(res, { status: 200, body: { user: req.proof?.user } })),
+    requireProof(verifier, { bodyBytesMax: 1_048_576, diagnose: true }, (_req, res, { proof }) =>
+      send(res, { status: 200, body: { user: proof.user } }),
+    ),
     tls,
   );
 

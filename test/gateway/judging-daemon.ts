@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
-import { requireProof } from '@ori/verifier/express';
+import { requireProof } from '@ori/verifier/node';
 import { createTestReplayStore, createTestSigner, type TestSigner } from '@ori/verifier/testing';
 
 /** What a daemon saw of one request, and its verdict. */
@@ -32,25 +32,23 @@ export async function startJudgingDaemon({ hangsUp = false } = {}): Promise<Judg
   const signer = createTestSigner({ internId: INTERN_ID });
   const keys = createLocalKeySet(signer.jwks);
   const verifier = createVerifier({ internId: INTERN_ID, keys, replay: createTestReplayStore() });
-  const guard = requireProof(verifier, { bodyBytesMax: 1_048_576 });
   let arrivals: Arrival[] = [];
 
   const limits = { headersTimeout: 1000, requestTimeout: 1000, connectionsCheckingInterval: 100 };
+  const guarded = requireProof(verifier, { bodyBytesMax: 1_048_576 }, (req, res, { body }) => {
+    const { method = '', url: target = '' } = req;
+    const bodySha256 = createHash('sha256').update(body).digest('hex');
+    arrivals.push({ method, target, bodySha256, verdict: 'accepted' });
+    if (hangsUp) req.socket.destroy();
+    else res.end('{"accepted":true}');
+  });
   const server = createServer(limits, (req, res) => {
     const { method = '', url: target = '' } = req;
     res.once('close', () => {
       if (res.statusCode === 200) return;
       arrivals.push({ method, target, verdict: String(res.statusCode) });
     });
-    guard(req, res, (error) => {
-      // The gateway went away in the middle of the body.
-      if (error !== undefined) return void res.destroy();
-      const { body } = req as typeof req & { body: Buffer };
-      const bodySha256 = createHash('sha256').update(body).digest('hex');
-      arrivals.push({ method, target, bodySha256, verdict: 'accepted' });
-      if (hangsUp) req.socket.destroy();
-      else res.end('{"accepted":true}');
-    });
+    guarded(req, res);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

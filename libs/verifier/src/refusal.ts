@@ -3,12 +3,23 @@ import { ProofError, type ProofErrorCode, UnavailableError, type UnavailableErro
 type Code = ProofErrorCode | UnavailableErrorCode;
 
 /** What a peer is told about a proof that was not accepted. */
-export interface Refusal {
+export interface Refusal extends Answer {
   readonly status: 401 | 413 | 503;
+}
+
+interface Answer {
+  readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON: `{"error":{"code":…,"message":…}}`. */
   readonly body: string;
 }
+
+/** What adapters answer when verification failed by a mistake in the daemon's own code. */
+export const INTERNAL_ERROR: Answer = {
+  status: 500,
+  headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+  body: JSON.stringify({ error: { code: 'internal_error', message: 'The request could not be judged.' } }),
+};
 
 /** The public sentences: they hold nothing from the request, and nothing of the daemon's inside. */
 const SENTENCES = {

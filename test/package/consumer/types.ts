@@ -9,8 +9,9 @@ import {
   type ProofErrorCode,
   type VerifiedProof,
 } from '@ori/verifier';
-import { type ProvenRequest, requireProof } from '@ori/verifier/express';
+import { requireProof } from '@ori/verifier/express';
 import { requireProof as requireFetchProof } from '@ori/verifier/fetch';
+import { requireProof as requireNodeProof } from '@ori/verifier/node';
 import { POSTGRES_REPLAY_SQL, postgresReplayStore } from '@ori/verifier/postgres';
 import { redisReplayStore } from '@ori/verifier/redis';
 import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
@@ -27,8 +28,9 @@ express().post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_000_000 }
   res.json({ user: req.proof.user });
 });
 
-const guard = requireProof(verifier, { bodyBytesMax: 1_000_000 });
-createServer((req: ProvenRequest, res) => guard(req, res, () => res.end(req.proof?.user)));
+createServer(
+  requireNodeProof(verifier, { bodyBytesMax: 1_000_000 }, (_req, res, { proof }) => res.end(proof.user)),
+);
 createServer(async (req) => {
   const { method, url: target, rawHeaders } = req;
   const open = verifier.begin({ method, target, rawHeaders });
