@@ -20,12 +20,12 @@ export const SHIPPED: readonly ShippedFolder[] = [
     programs: {
       'ori-management': 'services/management/bin/ori-management.js',
       main: 'services/management/src/main.ts',
-      'pattern-compiler-worker': 'services/management/src/adapters/pattern-compiler-worker.ts',
+      'pattern-compiler-worker': 'services/management/src/guardrails/pattern-compiler-worker.ts',
     },
     assets: ['redoc/bundles/redoc.standalone.js'],
   },
   {
     name: 'admin',
-    programs: { 'ori-admin': 'services/management/src/admin/main.ts' },
+    programs: { 'ori-admin': 'libs/admin/src/main.ts' },
   },
 ];

@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert';
 import type { IncomingHttpHeaders } from 'node:http';
+import { compilePath } from '@ori/http/target';
 import { createApiDocument } from '@ori/management/api-document';
-import { compilePath } from '@ori/service-kit/target';
-import { SIGNER_OPERATIONS } from '@ori/signer/operations';
+import { SIGNER_OPERATIONS } from '@ori/signing-api/operations';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 

@@ -6,7 +6,7 @@ import { shipped } from '../env/programs.ts';
 
 const { PATH } = process.env;
 /** As npm links it: it asks for the pinned Node, and runs the source. */
-const LAUNCHER = new URL('../../services/management/bin/ori-admin.js', import.meta.url).pathname;
+const LAUNCHER = new URL('../../libs/admin/bin/ori-admin.js', import.meta.url).pathname;
 /** Stands in for a Node that runs no TypeScript. What it hands over to is another process, and real. */
 const OLDER_NODE = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
 /** Stands in for a terminal: what Node would say of a stream that is one. */

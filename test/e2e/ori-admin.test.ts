@@ -4,7 +4,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadManagementConfig, startManagement } from '@ori/management';
-import { createLogger } from '@ori/service-kit/log';
+import { createLogger } from '@ori/runtime/log';
 import { open, parseKekRing, sealedUnder } from '@ori/store/sealing';
 import { createRemoteKeySet, createVerifier, type ReplayStore } from '@ori/verifier';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

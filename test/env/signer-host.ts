@@ -1,4 +1,4 @@
-import { createLogger } from '@ori/service-kit/log';
+import { createLogger } from '@ori/runtime/log';
 import { loadSignerConfig, type RunningSigner, type SignerParts, startSigner } from '@ori/signer';
 import { shipped } from './programs.ts';
 import type { Room } from './room.ts';

@@ -2,15 +2,15 @@ import { EventEmitter } from 'node:events';
 import { pathToFileURL } from 'node:url';
 import type { Redis } from 'ioredis';
 import pg from 'pg';
-import { connectRedis } from '../../libs/service-kit/src/redis.ts';
-import { Secret } from '../../libs/service-kit/src/secret.ts';
-import type { MemoryReplayStoreOptions } from '../../libs/verifier/src/memory-replay-store.ts';
+import { connectRedis } from '../../libs/redis/src/connection.ts';
+import { Secret } from '../../libs/runtime/src/secret.ts';
 import type { VerifierOptions } from '../../libs/verifier/src/policy.ts';
-import type { PostgresPool } from '../../libs/verifier/src/postgres-client.ts';
-import type { PostgresReplayStoreOptions } from '../../libs/verifier/src/postgres-replay-store.ts';
-import type { RedisClient } from '../../libs/verifier/src/redis-client.ts';
-import type { RedisReplayStoreOptions } from '../../libs/verifier/src/redis-replay-store.ts';
-import type { ReplayStore } from '../../libs/verifier/src/replay-store.ts';
+import type { MemoryReplayStoreOptions } from '../../libs/verifier/src/replay/memory/store.ts';
+import type { PostgresPool } from '../../libs/verifier/src/replay/postgres/client.ts';
+import type { PostgresReplayStoreOptions } from '../../libs/verifier/src/replay/postgres/store.ts';
+import type { RedisClient } from '../../libs/verifier/src/replay/redis/client.ts';
+import type { RedisReplayStoreOptions } from '../../libs/verifier/src/replay/redis/store.ts';
+import type { ReplayStore } from '../../libs/verifier/src/replay/replay-store.ts';
 import type { Verifier } from '../../libs/verifier/src/verifier.ts';
 
 /** Where a verifier process keeps its spent proofs. */
@@ -48,21 +48,21 @@ export function loadLibrary(folder: string) {
       switch (address.kind) {
         case 'memory': {
           const options: MemoryReplayStoreOptions = { ...clock, entriesMax: address.entriesMax };
-          const replay = (await load('memory-replay-store.ts')).memoryReplayStore(options);
+          const replay = (await load('replay/memory/store.ts')).memoryReplayStore(options);
           return { replay, goTo() {} };
         }
         case 'redis': {
           const { client, goTo } = movableClient(address.url);
           const { replicas, timeoutMs } = address;
           const options: RedisReplayStoreOptions = { mode: 'spend', replicas, timeoutMs, now: clock.now };
-          return { replay: (await load('redis-replay-store.ts')).redisReplayStore(client, options), goTo };
+          return { replay: (await load('replay/redis/store.ts')).redisReplayStore(client, options), goTo };
         }
         case 'postgres': {
           const { pool, goTo } = movablePool(address.url);
           const { replicas, timeoutMs } = address;
           const options: PostgresReplayStoreOptions = { replicas, timeoutMs, now: clock.now };
           return {
-            replay: (await load('postgres-replay-store.ts')).postgresReplayStore(pool, options),
+            replay: (await load('replay/postgres/store.ts')).postgresReplayStore(pool, options),
             goTo,
           };
         }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { connectRedis, type RedisClient } from '@ori/service-kit/redis';
-import { Secret } from '@ori/service-kit/secret';
-import { createTurnLimiter, type TurnLimiter } from '@ori/service-kit/turns';
+import { connectRedis, type RedisClient } from '@ori/redis';
+import { Secret } from '@ori/runtime/secret';
+import { createTurnLimiter, type TurnLimiter } from '@ori/turns';
 import { onTestFinished } from 'vitest';
-import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
-import { redisReplayStore } from '../../libs/verifier/src/redis-replay-store.ts';
+import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
+import { redisReplayStore } from '../../libs/verifier/src/replay/redis/store.ts';
 import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
 import { createTestSigner } from '../../libs/verifier/src/testing.ts';
 import { createVerifier } from '../../libs/verifier/src/verifier.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as breathe, setTimeout as pause } from 'node:timers/promises';
-import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
+import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
 import type { Verifier } from '../../libs/verifier/src/verifier.ts';
 import { createAdversary, type Presenting, type Stripping } from './adversary.ts';
 import { openHistory } from './history.ts';

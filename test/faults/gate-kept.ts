@@ -1,4 +1,4 @@
-import { turnKey } from '@ori/service-kit/turns';
+import { turnKey } from '@ori/turns';
 import { issuedKey } from '@ori/verifier/redis';
 import { expect } from 'vitest';
 import type { Answered } from './load.ts';

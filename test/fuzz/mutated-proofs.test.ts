@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
+import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
 import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
 import { createTestReplayStore, createTestSigner } from '../../libs/verifier/src/testing.ts';
 import { createVerifier } from '../../libs/verifier/src/verifier.ts';

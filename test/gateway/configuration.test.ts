@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
-import { SERVICE_SPEC } from '@ori/service-kit/service-spec';
+import { SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { describe, expect, it } from 'vitest';
 import { makeCertificate } from '../e2e/cli-certificate.ts';
 import { NGINX, startDaemonGateway, startGateway } from '../env/gateway.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createLogger } from '@ori/service-kit/log';
+import { createLogger } from '@ori/runtime/log';
 import { loadSignerConfig, startSigner } from '@ori/signer';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { hardenedCommand } from '@ori/service-kit/hardened-command';
+import { hardenedCommand } from '@ori/runtime/hardened-command';
 import { shipped } from '../env/programs.ts';
 import type { Room } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { ProofError, UnavailableError } from '@ori/proof';
-import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
-import { memoryReplayStore } from '../../libs/verifier/src/memory-replay-store.ts';
-import { issuedKey, spentKey } from '../../libs/verifier/src/redis-keys.ts';
-import { type RedisReplayStore, redisReplayStore } from '../../libs/verifier/src/redis-replay-store.ts';
-import type { ReplayStore } from '../../libs/verifier/src/replay-store.ts';
+import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
+import { memoryReplayStore } from '../../libs/verifier/src/replay/memory/store.ts';
+import { issuedKey, spentKey } from '../../libs/verifier/src/replay/redis/keys.ts';
+import { type RedisReplayStore, redisReplayStore } from '../../libs/verifier/src/replay/redis/store.ts';
+import type { ReplayStore } from '../../libs/verifier/src/replay/replay-store.ts';
 import { createVerifier, type OpenProof, type Verifier } from '../../libs/verifier/src/verifier.ts';
 import { memoryNonces, redisNonces } from '../../services/signer/src/adapters/nonces.ts';
 import type { Action, Break } from './actions.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { renderJwkSet } from '@ori/proof';
-import { turnKey } from '@ori/service-kit/turns';
+import { turnKey } from '@ori/turns';
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';

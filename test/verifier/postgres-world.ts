@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
-import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
+import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
 import type { VerifierOptions } from '../../libs/verifier/src/policy.ts';
+import { POSTGRES_REPLAY_SQL } from '../../libs/verifier/src/replay/postgres/schema.ts';
 import {
   type PostgresReplayStoreOptions,
   postgresReplayStore,
-} from '../../libs/verifier/src/postgres-replay-store.ts';
-import { POSTGRES_REPLAY_SQL } from '../../libs/verifier/src/postgres-schema.ts';
+} from '../../libs/verifier/src/replay/postgres/store.ts';
 import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
 import { createTestSigner, type TestProofOptions } from '../../libs/verifier/src/testing.ts';
 import { createVerifier } from '../../libs/verifier/src/verifier.ts';

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { createLocalKeySet } from '../../libs/verifier/src/key-set.ts';
-import { postgresReplayStore } from '../../libs/verifier/src/postgres-replay-store.ts';
-import { redisReplayStore } from '../../libs/verifier/src/redis-replay-store.ts';
+import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
+import { postgresReplayStore } from '../../libs/verifier/src/replay/postgres/store.ts';
+import { redisReplayStore } from '../../libs/verifier/src/replay/redis/store.ts';
 import { createVerifier } from '../../libs/verifier/src/verifier.ts';
 import { STRICT } from './strict-client.ts';
 

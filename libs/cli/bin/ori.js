@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { launch } from './launch.js';
+import { launch } from '@ori/terminal/launch';
 
 await launch('ori', () => import('../src/main.ts'));

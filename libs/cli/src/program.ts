@@ -1,9 +1,9 @@
+import { printable, printableJson, printableLines } from '@ori/terminal/printable';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { VERSION } from './adapters/user-agent.ts';
 import type { Context, GlobalOptions, Surroundings } from './commands/context.ts';
 import { CliError, isCliError } from './core/errors.ts';
 import { EXIT } from './core/exit-codes.ts';
-import { printable, printableJson, printableLines } from './core/printable.ts';
 import {
   CALL_HELP,
   DOCTOR_CALL_HELP,

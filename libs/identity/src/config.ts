@@ -1,4 +1,4 @@
-import { type Config, choice, flag, integer, secret, text, url } from '@ori/service-kit/config';
+import { type Config, choice, flag, integer, secret, text, url } from '@ori/runtime/config';
 
 /** The part of a service's environment that says whose tokens it accepts. */
 export const IDENTITY_SPEC = {

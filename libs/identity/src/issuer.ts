@@ -1,4 +1,4 @@
-import { createRemoteJson, type RemoteJson, type RemoteJsonOptions } from '@ori/proof/remote-json';
+import { createRemoteJson, type RemoteJson, type RemoteJsonOptions } from '@ori/remote-json';
 import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import { z } from 'zod';
 import { IdentityError } from './identity-error.ts';

@@ -6,7 +6,7 @@ import {
   signingInputV2,
   type VerificationKey,
 } from '@ori/proof';
-import { candidatesAt, type KeySet } from './key-set.ts';
+import { candidatesAt, type KeySet } from './keys/local.ts';
 
 /** What the signature must be over, built from the verifier's own values and the few fields only the peer knows. */
 export interface Claim {

@@ -1,9 +1,9 @@
 import { UnavailableError } from '@ori/proof';
 import { describe, expect, test } from 'vitest';
-import { createLocalKeySet } from './key-set.ts';
-import { memoryReplayStore } from './memory-replay-store.ts';
+import { createLocalKeySet } from './keys/local.ts';
 import { PROOF_OUTCOMES, type ProofOutcome } from './outcome.ts';
 import type { VerifierOptions } from './policy.ts';
+import { memoryReplayStore } from './replay/memory/store.ts';
 import { createTestSigner } from './testing.ts';
 import { createVerifier } from './verifier.ts';
 

@@ -1,7 +1,7 @@
 import { isInternId } from '@ori/proof';
-import type { KeySet } from './key-set.ts';
+import type { KeySet } from './keys/local.ts';
 import type { ProofOutcome } from './outcome.ts';
-import type { ReplayPolicy, ReplayStore } from './replay-store.ts';
+import type { ReplayPolicy, ReplayStore } from './replay/replay-store.ts';
 
 export interface VerifierOptions {
   /** The intern this daemon is. A proof for any other one does not verify. */

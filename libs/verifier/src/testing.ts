@@ -10,8 +10,8 @@ import {
   signingInputV2,
 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
-import { memoryReplayStore } from './memory-replay-store.ts';
-import type { ReplayStore } from './replay-store.ts';
+import { memoryReplayStore } from './replay/memory/store.ts';
+import type { ReplayStore } from './replay/replay-store.ts';
 import type { SignedRequest } from './requirements.ts';
 
 export interface TestSignerOptions {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { type JwkSet, ProofError, parseJwkSet, UnavailableError } from '@ori/proof';
 import { describe, expect, test } from 'vitest';
-import { memoryReplayStore } from './memory-replay-store.ts';
+import { memoryReplayStore } from './replay/memory/store.ts';
 import { createVerifier, type VerifiedProof, type Verifier } from './verifier.ts';
 
 /** One scenario: see test/vectors/README.md. */

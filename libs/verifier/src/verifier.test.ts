@@ -1,9 +1,9 @@
 import { ProofError } from '@ori/proof';
 import { describe, expect, test } from 'vitest';
-import { createLocalKeySet } from './key-set.ts';
-import { memoryReplayStore } from './memory-replay-store.ts';
+import { createLocalKeySet } from './keys/local.ts';
 import type { VerifierOptions } from './policy.ts';
-import type { ReplayStore } from './replay-store.ts';
+import { memoryReplayStore } from './replay/memory/store.ts';
+import type { ReplayStore } from './replay/replay-store.ts';
 import type { SignedRequest } from './requirements.ts';
 import { createTestSigner, type TestProofOptions } from './testing.ts';
 import { createVerifier } from './verifier.ts';

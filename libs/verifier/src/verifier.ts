@@ -9,7 +9,7 @@ import {
 import { type Claim, requireSignature, toClaim } from './claim.ts';
 import { tellOutcomes } from './outcome.ts';
 import { requirePolicy, type VerifierOptions } from './policy.ts';
-import { STREAM_SECONDS_MAX } from './replay-store.ts';
+import { STREAM_SECONDS_MAX } from './replay/replay-store.ts';
 import {
   type RequestHead,
   requireBytes,

@@ -8,8 +8,8 @@ import {
   path,
   secret,
   text,
-} from '@ori/service-kit/config';
-import { SERVICE_SPEC } from '@ori/service-kit/service-spec';
+} from '@ori/runtime/config';
+import { SERVICE_SPEC } from '@ori/runtime/service-spec';
 
 /** The environment of the management service: `MANAGEMENT_…`. */
 export const MANAGEMENT_SPEC = {

@@ -1,7 +1,7 @@
-import { createLogger } from '@ori/service-kit/log';
-import { logHardening } from '@ori/service-kit/log-hardening';
-import { runService } from '@ori/service-kit/run-service';
-import { readKekRing } from './adapters/read-kek-ring.ts';
+import { createLogger } from '@ori/runtime/log';
+import { logHardening } from '@ori/runtime/log-hardening';
+import { runService } from '@ori/runtime/run-service';
+import { readKekRing } from '@ori/store/sealing/read-kek-ring';
 import { loadManagementConfig, startManagement } from './start-management.ts';
 
 await runService(process, {
@@ -9,7 +9,7 @@ await runService(process, {
   workers: true,
   load(env) {
     const config = loadManagementConfig(env);
-    readKekRing(config.kekFile);
+    readKekRing(config.kekFile, 'MANAGEMENT_KEK_FILE');
     return config;
   },
   start(config, weaknesses) {

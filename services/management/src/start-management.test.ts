@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { ConfigError } from '@ori/service-kit/config';
+import { ConfigError } from '@ori/runtime/config';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { expect, test } from 'vitest';
 import { freePort } from '../../../test/env/ports.ts';

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 // The signer as it is run in production: this process becomes the service, under the flags that
-// libs/service-kit/src/hardened-command.ts makes of the environment. Plain JavaScript, so that an older Node says so.
+// libs/runtime/src/hardened-command.ts makes of the environment. Plain JavaScript, so that an older Node says so.
 import process from 'node:process';
 
 if (typeof process.execve !== 'function') {
   process.stderr.write(`ori-signer: needs Node 24, and this is Node ${process.versions.node}.\n`);
   process.exit(1);
 }
-const { startHardened } = await import('@ori/service-kit/start-hardened');
+const { startHardened } = await import('@ori/runtime/start-hardened');
 startHardened(process, {
   prefix: 'SIGNER',
   folder: import.meta.dirname,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError } from '@ori/service-kit/config';
-import { renderConfigTable } from '@ori/service-kit/config-table';
+import { ConfigError } from '@ori/runtime/config';
+import { renderConfigTable } from '@ori/runtime/config-table';
 import { expect, test } from 'vitest';
 import { loadSignerConfig, SIGNER_SPEC } from './config.ts';
 

@@ -1,4 +1,5 @@
 import { baseUrlOf, complaintsOfIdentity, IDENTITY_SPEC } from '@ori/identity';
+import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/redis';
 import {
   type Config,
   ConfigError,
@@ -9,9 +10,8 @@ import {
   path,
   secret,
   text,
-} from '@ori/service-kit/config';
-import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/service-kit/redis';
-import { SERVICE_SPEC } from '@ori/service-kit/service-spec';
+} from '@ori/runtime/config';
+import { SERVICE_SPEC } from '@ori/runtime/service-spec';
 
 /** The environment of the signer: `SIGNER_…`. */
 export const SIGNER_SPEC = {

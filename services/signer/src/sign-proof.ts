@@ -1,17 +1,17 @@
 import { type Bearer, readBearer } from '@ori/identity/bearer';
-import type { TurnTaker, TurnVerdict } from '@ori/service-kit/turns';
-import { authenticate, type Identity } from './core/authenticate.ts';
-import { checkHost } from './core/check-host.ts';
-import { draftProof, type Reservation, reservationOf } from './core/draft-proof.ts';
-import { type GateFacts, passGate } from './core/pass-gate.ts';
-import { readRequest } from './core/read-request.ts';
-import { record, renderAuditLine, type Written } from './core/record.ts';
-import { requireScope } from './core/require-scope.ts';
-import { NONCE_DRAWS_MAX, type ReservedProof, reserveNonce } from './core/reserve-nonce.ts';
-import { type SignedProof, sign } from './core/sign.ts';
-import { SigningError } from './core/signing-error.ts';
-import { redraft, type Turn, throttle } from './core/throttle.ts';
-import { type UnlockableKey, unlockKey } from './core/unlock-key.ts';
+import type { TurnTaker, TurnVerdict } from '@ori/turns';
+import { authenticate, type Identity } from './stages/authenticate.ts';
+import { checkHost } from './stages/check-host.ts';
+import { draftProof, type Reservation, reservationOf } from './stages/draft-proof.ts';
+import { type GateFacts, passGate } from './stages/pass-gate.ts';
+import { readRequest } from './stages/read-request.ts';
+import { record, renderAuditLine, type Written } from './stages/record.ts';
+import { requireScope } from './stages/require-scope.ts';
+import { NONCE_DRAWS_MAX, type ReservedProof, reserveNonce } from './stages/reserve-nonce.ts';
+import { type SignedProof, sign } from './stages/sign.ts';
+import { SigningError } from './stages/signing-error.ts';
+import { redraft, type Turn, throttle } from './stages/throttle.ts';
+import { type UnlockableKey, unlockKey } from './stages/unlock-key.ts';
 
 /** One signing request, as far as HTTP has to do with it. */
 export interface SigningCall {

@@ -1,14 +1,14 @@
+import { startOpsServer } from '@ori/http/ops';
+import { type Sinks, startApiServer } from '@ori/http/server';
+import { stopService } from '@ori/http/stop-service';
 import { openIdentity } from '@ori/identity';
-import { createLogger, type Logger } from '@ori/service-kit/log';
-import { startOpsServer } from '@ori/service-kit/ops';
-import { type Sinks, startApiServer } from '@ori/service-kit/server';
-import { stopService } from '@ori/service-kit/stop-service';
+import { createLogger, type Logger } from '@ori/runtime/log';
 import type { KekRing } from '@ori/store/sealing';
+import { readKekRing } from '@ori/store/sealing/read-kek-ring';
 import type { Express } from 'express';
 import { createIdentities } from './adapters/identities.ts';
 import { collectKeyOutlook } from './adapters/key-outlook-metrics.ts';
 import { connectOutside, type Outside } from './adapters/outside.ts';
-import { readKekRing } from './adapters/read-kek-ring.ts';
 import { collectSafety } from './adapters/safety-metrics.ts';
 import { createSignerMetrics } from './adapters/signer-metrics.ts';
 import { createSigningKeys } from './adapters/signing-keys.ts';
@@ -60,7 +60,7 @@ export async function startSigner(
 ): Promise<RunningSigner> {
   const log = parts.log ?? createLogger({ service: 'signer', level: config.logLevel });
   const now = parts.now ?? Date.now;
-  const ring = parts.ring ?? readKekRing(config.kekFile);
+  const ring = parts.ring ?? readKekRing(config.kekFile, 'SIGNER_KEK_FILE');
   const { issuer, baseUrl } = config;
   const regionalHosts = new Set(config.regionalHosts);
   const metrics = createSignerMetrics(Object.values(signerRoutes(baseUrl)), REFUSAL_REASONS);

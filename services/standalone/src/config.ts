@@ -7,7 +7,7 @@ import {
   loadConfig,
   secret,
   text,
-} from '@ori/service-kit/config';
+} from '@ori/runtime/config';
 import { SIGNER_SPEC } from '@ori/signer/config';
 
 const LOOPBACK_HOSTS = ['127.0.0.1', '::1', 'localhost'];

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
-import { type ApiServer, type Sinks, startApiServer } from '@ori/service-kit/server';
-import { parseTarget } from '@ori/service-kit/target';
+import { type ApiServer, type Sinks, startApiServer } from '@ori/http/server';
+import { parseTarget } from '@ori/http/target';
 
 /** A service that runs in this process. */
 export interface Behind {

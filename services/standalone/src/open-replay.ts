@@ -1,5 +1,5 @@
-import { connectRedis, type RedisClient } from '@ori/service-kit/redis';
-import type { Secret } from '@ori/service-kit/secret';
+import { connectRedis, type RedisClient } from '@ori/redis';
+import type { Secret } from '@ori/runtime/secret';
 import { memoryReplayStore, type ReplayStore } from '@ori/verifier';
 import { redisReplayStore } from '@ori/verifier/redis';
 

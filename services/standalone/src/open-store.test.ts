@@ -1,4 +1,4 @@
-import { Secret } from '@ori/service-kit/secret';
+import { Secret } from '@ori/runtime/secret';
 import type { Database } from '@ori/store';
 import { expect, it } from 'vitest';
 import { createDatabase } from '../../../test/env/postgres.ts';

@@ -1,4 +1,4 @@
-import type { Secret } from '@ori/service-kit/secret';
+import type { Secret } from '@ori/runtime/secret';
 import { type Database, openPglite, openPostgres, type StoreRole } from '@ori/store';
 import { migrate } from '@ori/store/migrate';
 

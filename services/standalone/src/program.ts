@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { ConfigError, type Environment } from '@ori/service-kit/config';
+import { ConfigError, type Environment } from '@ori/runtime/config';
 import { StoreUnavailable } from '@ori/store';
 import { MigrationError } from '@ori/store/migrate';
 import { loadStandaloneConfig, type StandaloneConfig } from './config.ts';

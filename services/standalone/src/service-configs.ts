@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ManagementConfig } from '@ori/management/config';
-import { Secret } from '@ori/service-kit/secret';
+import { Secret } from '@ori/runtime/secret';
 import type { SignerConfig } from '@ori/signer';
 import type { StandaloneConfig } from './config.ts';
 import { SIGNER_CLIENT_ID } from './openid/configuration.ts';

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { Secret } from '@ori/service-kit/secret';
+import { Secret } from '@ori/runtime/secret';
 import { StoreUnavailable } from '@ori/store';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { loadStandaloneConfig } from './config.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { loadManagementConfig, type ManagementParts, startManagement } from '@ori/management';
-import { createLogger } from '@ori/service-kit/log';
+import { createLogger } from '@ori/runtime/log';
 import { type Database, managementQueries, openPostgres } from '@ori/store';
 import {
   addMember,

@@ -1,4 +1,4 @@
-import { turnKey } from '@ori/service-kit/turns';
+import { turnKey } from '@ori/turns';
 import { expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld } from '../signer-world.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { connectRedis } from '@ori/service-kit/redis';
-import { Secret } from '@ori/service-kit/secret';
+import { connectRedis } from '@ori/redis';
+import { Secret } from '@ori/runtime/secret';
 import { memoryNonces } from '@ori/signer';
 import { afterAll, expect, test } from 'vitest';
 import { redisNonces } from '../../../services/signer/src/adapters/nonces.ts';

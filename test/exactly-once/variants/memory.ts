@@ -1,6 +1,6 @@
 import type { Variant } from '../variants.ts';
 
-const MEMORY = 'memory-replay-store.ts';
+const MEMORY = 'replay/memory/store.ts';
 
 /** Guards of the memory store, and the verifier itself, each broken. */
 export const MEMORY_VARIANTS: Readonly<Record<string, Variant>> = {

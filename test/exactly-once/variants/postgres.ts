@@ -1,7 +1,7 @@
 import type { Variant } from '../variants.ts';
 
-const STATE = 'postgres-state.ts';
-const SPENDS = 'postgres-spend.ts';
+const STATE = 'replay/postgres/state.ts';
+const SPENDS = 'replay/postgres/spend.ts';
 
 /** Guards of the PostgreSQL store, each broken. */
 export const POSTGRES_VARIANTS: Readonly<Record<string, Variant>> = {

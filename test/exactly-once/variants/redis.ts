@@ -1,7 +1,7 @@
 import type { Variant } from '../variants.ts';
 
-const SCRIPTS = 'redis-scripts.ts';
-const REDIS = 'redis-replay-store.ts';
+const SCRIPTS = 'replay/redis/scripts.ts';
+const REDIS = 'replay/redis/store.ts';
 
 /** Guards of the Redis store, each broken. */
 export const REDIS_VARIANTS: Readonly<Record<string, Variant>> = {
@@ -95,7 +95,11 @@ export const REDIS_VARIANTS: Readonly<Record<string, Variant>> = {
     store: 'redis',
     faults: ['lagging replica promoted', 'replica frozen'],
     breaks: [
-      { file: 'redis-script-runner.ts', guard: 'replicasMin === 0 ? call : callAndWait', without: 'call' },
+      {
+        file: 'replay/redis/script-runner.ts',
+        guard: 'replicasMin === 0 ? call : callAndWait',
+        without: 'call',
+      },
     ],
   },
   'redis-replicas-before': {

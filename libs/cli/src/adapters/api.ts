@@ -1,8 +1,8 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import { explainSystemError } from '@ori/terminal/system-error';
 import { CliError } from '../core/errors.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
 import { openRequest, type Peer } from './http-request.ts';
-import { explainSystemError } from './system-error.ts';
 import { USER_AGENT } from './user-agent.ts';
 
 const CONNECT_SECONDS = 10;

@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { explainSystemError } from '@ori/terminal/system-error';
 import { CliError } from '../core/errors.ts';
-import { explainSystemError } from './system-error.ts';
 
 /** Whom a request goes to, in the words of a message. */
 export interface Peer {

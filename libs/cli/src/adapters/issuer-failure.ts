@@ -1,5 +1,5 @@
+import { explainSystemError, systemErrorCode } from '@ori/terminal/system-error';
 import { CliError } from '../core/errors.ts';
-import { explainSystemError, systemErrorCode } from './system-error.ts';
 
 const REQUEST_SECONDS = 10;
 const REFUSALS = new Set(['access_denied', 'login_required', 'consent_required', 'interaction_required']);

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createBodyDigest } from '@ori/proof/wire';
+import { explainSystemError } from '@ori/terminal/system-error';
 import { CliError } from '../core/errors.ts';
-import { explainSystemError } from './system-error.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 /** Input that cannot be read twice is kept in memory up to here, beyond in a temporary file. */

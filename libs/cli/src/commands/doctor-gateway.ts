@@ -1,8 +1,9 @@
-import { readConfiguration } from '../adapters/nginx-files.ts';
+import { GATEWAY_RULES } from '@ori/gateway-lint/advice';
+import { type Finding, RULES } from '@ori/gateway-lint/finding';
+import { isError, judgeGateway } from '@ori/gateway-lint/judge';
+import { ConfigurationError } from '@ori/gateway-lint/nginx/configuration-error';
+import { type Configuration, type ReadingOptions, readConfiguration } from '@ori/gateway-lint/nginx/files';
 import { CliError } from '../core/errors.ts';
-import { type Finding, RULES } from '../core/gateway/finding.ts';
-import { isError, judgeGateway } from '../core/gateway/judge.ts';
-import { GATEWAY_RULES } from '../text/gateway-rules.ts';
 import type { Context } from './context.ts';
 
 export interface DoctorGatewayOptions {
@@ -18,7 +19,7 @@ export async function doctorGateway(
   file: string,
   { skipMissing = false }: DoctorGatewayOptions,
 ): Promise<void> {
-  const { directives, files, missing } = await readConfiguration(file, { skipMissing });
+  const { directives, files, missing } = await read(file, { skipMissing });
   const { findings, allowed, routes } = judgeGateway(directives);
   if (routes === 0) throw new CliError('gateway_without_route', { file });
   const errors = findings.filter(isError).length;
@@ -37,6 +38,15 @@ export async function doctorGateway(
   } else for (const finding of findings) context.terminal.print(...toLines(finding));
   if (findings.length > 0) throw new CliError('gateway_faulty', { errors, warnings });
   if (!context.json) context.terminal.print(toSummary(files.length, routes, allowed.length));
+}
+
+async function read(file: string, options: ReadingOptions): Promise<Configuration> {
+  try {
+    return await readConfiguration(file, options);
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw new CliError(error.code, error.facts, { cause: error });
+    throw error;
+  }
 }
 
 function toRecord({ rule, directive }: Finding): Record<string, unknown> {

@@ -1,5 +1,7 @@
+import type { ConfigurationErrorFacts } from '@ori/gateway-lint/nginx/configuration-error';
+
 /** Every way `ori` can fail, with the facts its sentence needs (text/sentences.ts holds the sentences). */
-export interface CliErrorFacts {
+export interface CliErrorFacts extends ConfigurationErrorFacts {
   usage: { detail: string; next?: string };
   address_not_usable: { what: AddressKind; address: string; why: AddressFault };
   issuer_not_usable: { what: AddressKind; address: string; why: AddressFault };
@@ -39,8 +41,6 @@ export interface CliErrorFacts {
   daemon_failed: { status: number; code?: string };
   answer_broke_off: { what: string; address: string };
   revocation_failed: { issuer: string; why: string };
-  configuration_unreadable: { file: string; why: string; from?: { file: string; line: number } };
-  configuration_malformed: { file: string; line: number; why: string };
   gateway_without_route: { file: string };
   call_changed: { status: number; code: string; fields: readonly string[] };
   call_unchanged: { status: number; code: string };

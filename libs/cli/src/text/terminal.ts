@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { printable, printableJson, printableLines } from '../core/printable.ts';
+import { printable, printableJson, printableLines } from '@ori/terminal/printable';
 
 /** Where output goes, and whether a person looks at it. */
 export interface OutputStream extends Writable {

@@ -1,6 +1,6 @@
-import type { Deadline } from '@ori/service-kit/deadline';
+import type { Deadline } from '@ori/http/deadline';
 import type { z } from 'zod';
-import type { Caller } from '../core/caller.ts';
+import type { Caller } from '../callers/caller.ts';
 import type { Services } from './services.ts';
 
 /** The families of the interface; their errors differ in what they carry. */

@@ -1,7 +1,7 @@
-import { ASSIGNMENT_OPERATIONS } from './assignments.ts';
-import { BYOK_OPERATIONS } from './byok.ts';
-import { GUARDRAIL_OPERATIONS } from './guardrails.ts';
-import { INTERN_OPERATIONS } from './interns.ts';
+import { ASSIGNMENT_OPERATIONS } from '../assignments/operations.ts';
+import { BYOK_OPERATIONS } from '../byok/operations.ts';
+import { GUARDRAIL_OPERATIONS } from '../guardrails/operations.ts';
+import { INTERN_OPERATIONS } from '../interns/operations.ts';
 import type { Operation } from './operation.ts';
 
 /** Every operation of the interface but signing. */

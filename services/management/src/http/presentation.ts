@@ -1,8 +1,9 @@
+import { InvalidCredential } from '@ori/byok/invalid-credential';
+import { BodyError } from '@ori/http/body';
+import { DeadlineError, presentDeadline } from '@ori/http/deadline';
+import type { Presentation } from '@ori/http/envelope';
 import { IdentityError } from '@ori/identity';
-import { BodyError } from '@ori/service-kit/body';
-import { DeadlineError, presentDeadline } from '@ori/service-kit/deadline';
-import type { Presentation } from '@ori/service-kit/envelope';
-import { Refusal, type RefusalCode } from '../core/refusal.ts';
+import { Refusal, type RefusalCode } from '../refusal.ts';
 import type { Family } from './operation.ts';
 
 /** A request whose form HTTP itself settles. */
@@ -48,6 +49,9 @@ const BODY_TERMS = {
  * it does not, a credential of the wrong kind is a 401. Intern operations carry metadata, the others do not.
  */
 export function present(error: unknown, family: Family, refusals: readonly number[]): Presentation {
+  if (error instanceof InvalidCredential) {
+    return present(new Refusal('invalid_parameters', error.message), family, refusals);
+  }
   if (error instanceof Refusal) {
     const terms: Terms = TERMS[error.code];
     if (error.code === 'management_key_required' && !refusals.includes(403)) {

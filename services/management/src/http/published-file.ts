@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isMatch } from '@ori/service-kit/if-none-match';
+import { isMatch } from '@ori/http/if-none-match';
 
 /** Bytes that are the same for everyone, public, and known when the service starts. */
 export interface PublishedFile {

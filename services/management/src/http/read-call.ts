@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { readBody } from '@ori/service-kit/body';
-import { exchangeOf } from '@ori/service-kit/exchange';
+import { readBody } from '@ori/http/body';
+import { exchangeOf } from '@ori/http/exchange';
 import type { z } from 'zod';
-import { Refusal } from '../core/refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { MalformedRequest } from './presentation.ts';
 
 const BODY_BYTES_MAX = 1_048_576;

@@ -1,6 +1,6 @@
+import type { CredentialVault } from '@ori/byok/vault';
 import type { ManagementQueries } from '@ori/store';
-import type { CredentialVault } from '../adapters/credential-vault.ts';
-import type { PatternCompiler } from '../adapters/pattern-compiler.ts';
+import type { PatternCompiler } from '../guardrails/pattern-compiler.ts';
 
 /** What the operations ask the outside. */
 export interface Services {

@@ -1,7 +1,7 @@
 import { close, constants, fstat, open, write } from 'node:fs';
 import { promisify } from 'node:util';
-import { systemErrorCode } from '@ori/service-kit/system-error-code';
-import type { Written } from '../core/record.ts';
+import { systemErrorCode } from '@ori/runtime/system-error-code';
+import type { Written } from '../stages/record.ts';
 import { DependencyError } from './dependency-error.ts';
 
 const openFile = promisify(open);

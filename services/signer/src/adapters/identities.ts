@@ -1,6 +1,6 @@
 import { IdentityError, type OpenIdentity } from '@ori/identity';
 import type { Bearer } from '@ori/identity/bearer';
-import type { ApiKeyFacts, Identity } from '../core/authenticate.ts';
+import type { ApiKeyFacts, Identity } from '../stages/authenticate.ts';
 import { DependencyError } from './dependency-error.ts';
 
 /** Whom a bearer names, as far as can be found out: the issuer is one more dependency that may give no answer. */

@@ -1,5 +1,5 @@
-import { ConfigError } from '@ori/service-kit/config';
-import { EvictingRedis, type EvictionWatch } from '@ori/service-kit/redis-eviction';
+import { EvictingRedis, type EvictionWatch } from '@ori/redis/eviction';
+import { ConfigError } from '@ori/runtime/config';
 import { overprivilegedLogin, type SignerQueries } from '@ori/store';
 
 export interface JudgedOutside {

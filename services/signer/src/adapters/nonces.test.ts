@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { isNonce } from '@ori/proof';
-import { connectRedis } from '@ori/service-kit/redis';
-import { Secret } from '@ori/service-kit/secret';
+import { connectRedis } from '@ori/redis';
+import { Secret } from '@ori/runtime/secret';
 import { issuedKey, issuedValue } from '@ori/verifier/redis';
 import { afterAll, expect, test } from 'vitest';
 import { sharedRedisUrl } from '../../../../test/env/redis.ts';

@@ -1,8 +1,8 @@
 import { createNonce } from '@ori/proof/signing';
-import { onNodeReady, type RedisClient } from '@ori/service-kit/redis';
-import type { Claim } from '@ori/service-kit/turns';
+import { onNodeReady, type RedisClient } from '@ori/redis';
+import type { Claim } from '@ori/turns';
 import { issuedKey, issuedValue, loadRedisScripts } from '@ori/verifier/redis';
-import type { Reservation } from '../core/draft-proof.ts';
+import type { Reservation } from '../stages/draft-proof.ts';
 import { DependencyError } from './dependency-error.ts';
 
 /** Where nonces are reserved, so that none is issued twice, whatever the random source does. */

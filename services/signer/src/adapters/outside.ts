@@ -1,8 +1,8 @@
-import type { Logger } from '@ori/service-kit/log';
-import { connectRedis, type RedisClient } from '@ori/service-kit/redis';
-import { type EvictionWatch, watchEviction } from '@ori/service-kit/redis-eviction';
-import { createTurnLimiter, type TurnLimiter } from '@ori/service-kit/turns';
+import { connectRedis, type RedisClient } from '@ori/redis';
+import { type EvictionWatch, watchEviction } from '@ori/redis/eviction';
+import type { Logger } from '@ori/runtime/log';
 import { openPostgres, type SignerQueries, signerQueries } from '@ori/store';
+import { createTurnLimiter, type TurnLimiter } from '@ori/turns';
 import type { SignerConfig } from '../config.ts';
 import type { SigningParts } from '../sign-proof.ts';
 import { type AuditLog, openAuditFile } from './audit-file.ts';

@@ -1,5 +1,5 @@
-import { weaknessesOf } from '@ori/service-kit/hardening';
-import type { EvictionWatch } from '@ori/service-kit/redis-eviction';
+import type { EvictionWatch } from '@ori/redis/eviction';
+import { weaknessesOf } from '@ori/runtime/hardening';
 import { Gauge, type Registry } from 'prom-client';
 
 /** What the signer stands on although it should not: alerts watch both. */

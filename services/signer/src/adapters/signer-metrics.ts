@@ -1,4 +1,4 @@
-import { createMetrics, type Metrics } from '@ori/service-kit/metrics';
+import { createMetrics, type Metrics } from '@ori/runtime/metrics';
 import { Counter } from 'prom-client';
 import type { Dependency } from './dependency-error.ts';
 

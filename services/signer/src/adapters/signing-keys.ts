@@ -2,8 +2,8 @@ import { createSigningKey, type SigningKey, selfTest } from '@ori/proof/signing'
 import type { SigningKeyRow } from '@ori/store';
 import { type KekRing, open, type SeedHome, seedContext } from '@ori/store/sealing';
 import { LRUCache } from 'lru-cache';
-import { chooseKeys } from '../core/choose-keys.ts';
-import type { UnlockableKey } from '../core/unlock-key.ts';
+import { chooseKeys } from '../stages/choose-keys.ts';
+import type { UnlockableKey } from '../stages/unlock-key.ts';
 
 const OPENED_KEYS_MAX = 20_000;
 

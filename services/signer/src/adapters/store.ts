@@ -1,9 +1,9 @@
 import type { ApiKeyHolder } from '@ori/identity';
-import { shortMemory } from '@ori/service-kit/short-memory';
 import type { GateFacts, PublishedKeyRow, SignerQueries, SigningKeyRow } from '@ori/store';
-import type { ApiKeyFacts } from '../core/authenticate.ts';
 import type { GateQuestion } from '../sign-proof.ts';
+import type { ApiKeyFacts } from '../stages/authenticate.ts';
 import { DependencyError } from './dependency-error.ts';
+import { shortMemory } from './short-memory.ts';
 
 /** How long an answer of the database stands: what an operator revokes is effective within two seconds. */
 const REMEMBERED_MS = 1000;

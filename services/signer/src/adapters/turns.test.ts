@@ -1,6 +1,6 @@
-import type { TurnLimiter } from '@ori/service-kit/turns';
+import type { TurnLimiter } from '@ori/turns';
 import { expect, test, vi } from 'vitest';
-import { VERDICT } from '../core/stages.fixture.ts';
+import { VERDICT } from '../stages/stages.fixture.ts';
 import { DependencyError } from './dependency-error.ts';
 import { memoryNonces, type Nonces } from './nonces.ts';
 import { limiterTurns } from './turns.ts';

@@ -1,5 +1,5 @@
-import type { EvictionWatch } from '@ori/service-kit/redis-eviction';
-import type { TurnLimiter } from '@ori/service-kit/turns';
+import type { EvictionWatch } from '@ori/redis/eviction';
+import type { TurnLimiter } from '@ori/turns';
 import type { SigningParts } from '../sign-proof.ts';
 import { DependencyError } from './dependency-error.ts';
 import type { Nonces } from './nonces.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
+import { sendEnvelope } from '@ori/http/envelope';
+import { exchangeOf } from '@ori/http/exchange';
+import { isMatch } from '@ori/http/if-none-match';
+import type { Route } from '@ori/http/routes';
 import { renderJwkSet } from '@ori/proof';
-import { sendEnvelope } from '@ori/service-kit/envelope';
-import { exchangeOf } from '@ori/service-kit/exchange';
-import { isMatch } from '@ori/service-kit/if-none-match';
-import type { Route } from '@ori/service-kit/routes';
 import type { PublishedKeyRow } from '@ori/store';
-import { checkHost } from '../core/check-host.ts';
+import { checkHost } from '../stages/check-host.ts';
 import { NOT_FOUND } from './presentations.ts';
 import { decodeInternId } from './sign-route.ts';
 

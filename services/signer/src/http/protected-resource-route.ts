@@ -1,5 +1,5 @@
-import type { Route } from '@ori/service-kit/routes';
-import { SIGNING_SCOPE } from '../core/require-scope.ts';
+import type { Route } from '@ori/http/routes';
+import { SIGNING_SCOPE } from '@ori/signing-api/refusals';
 
 /**
  * `GET /.well-known/oauth-protected-resource/v1` (RFC 9728): from it and the base address a client finds the issuer and

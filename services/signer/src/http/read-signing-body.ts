@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyError, readBody } from '@ori/service-kit/body';
-import type { Deadline } from '@ori/service-kit/deadline';
-import { checkBodyHeaders } from '../core/check-body-headers.ts';
-import { SigningError } from '../core/signing-error.ts';
+import { BodyError, readBody } from '@ori/http/body';
+import type { Deadline } from '@ori/http/deadline';
+import { checkBodyHeaders } from '../stages/check-body-headers.ts';
+import { SigningError } from '../stages/signing-error.ts';
 
 /**
  * Reads a signing request's body, as much as its headers allow. Called once the caller is known: only now is a client

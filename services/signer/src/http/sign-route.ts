@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
+import { BodyError } from '@ori/http/body';
+import { DeadlineError } from '@ori/http/deadline';
+import { exchangeOf } from '@ori/http/exchange';
+import { valuesOf } from '@ori/http/raw-headers';
+import type { Route } from '@ori/http/routes';
 import { IdentityError } from '@ori/identity';
 import { isInternId } from '@ori/proof';
-import { BodyError } from '@ori/service-kit/body';
-import { DeadlineError } from '@ori/service-kit/deadline';
-import { exchangeOf } from '@ori/service-kit/exchange';
-import { rateLimitHeaders } from '@ori/service-kit/rate-limit-headers';
-import { valuesOf } from '@ori/service-kit/raw-headers';
-import type { Route } from '@ori/service-kit/routes';
+import { rateLimitHeaders } from '@ori/turns/rate-limit-headers';
 import { DependencyError } from '../adapters/dependency-error.ts';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
-import { SigningError } from '../core/signing-error.ts';
 import { type SigningAnswer, type SigningParts, signProof } from '../sign-proof.ts';
+import { SigningError } from '../stages/signing-error.ts';
 import type { RefusalReason } from './presentations.ts';
 import { readSigningBody } from './read-signing-body.ts';
 

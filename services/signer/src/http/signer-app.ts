@@ -1,5 +1,5 @@
-import { errorHandler } from '@ori/service-kit/error-handler';
-import { routeStrictly } from '@ori/service-kit/routes';
+import { errorHandler } from '@ori/http/error-handler';
+import { routeStrictly } from '@ori/http/routes';
 import express, { type Express } from 'express';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
 import type { SigningParts } from '../sign-proof.ts';

@@ -1,4 +1,4 @@
-import { type Presentation, renderEnvelope } from '@ori/service-kit/envelope';
+import { type Presentation, renderEnvelope } from '@ori/http/envelope';
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 

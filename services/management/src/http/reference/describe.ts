@@ -1,5 +1,5 @@
-import type { Presentation } from '@ori/service-kit/envelope';
-import type { DescribedOperation } from '@ori/signer/operations';
+import type { Presentation } from '@ori/http/envelope';
+import type { DescribedOperation } from '@ori/signing-api/operations';
 import { z } from 'zod';
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject } from 'zod-openapi';
 import type { Operation } from '../operation.ts';

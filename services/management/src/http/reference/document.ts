@@ -1,4 +1,4 @@
-import { SIGNER_OPERATIONS } from '@ori/signer/operations';
+import { SIGNER_OPERATIONS } from '@ori/signing-api/operations';
 import {
   createDocument,
   type ZodOpenApiObject,

@@ -1,13 +1,14 @@
+import type { ByokUpdate } from '@ori/byok/credential';
 import type { z } from 'zod';
 import type {
   KeyAssignment,
   KeySelection,
   MemberAssignment,
   MemberSelection,
-} from '../../core/shapes/assignment.ts';
-import type { ByokCredential, ByokUpdate } from '../../core/shapes/byok.ts';
-import type { Guardrail, GuardrailCreate, GuardrailUpdate } from '../../core/shapes/guardrail.ts';
-import type { Intern } from '../../core/shapes/intern.ts';
+} from '../../assignments/shape.ts';
+import type { ByokCredential } from '../../byok/shape.ts';
+import type { Guardrail, GuardrailCreate, GuardrailUpdate } from '../../guardrails/shape.ts';
+import type { Intern } from '../../interns/shape.ts';
 
 interface Example {
   readonly request?: unknown;

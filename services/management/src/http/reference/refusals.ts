@@ -1,8 +1,8 @@
+import { BodyError } from '@ori/http/body';
+import { DeadlineError } from '@ori/http/deadline';
+import type { Presentation } from '@ori/http/envelope';
 import { IdentityError } from '@ori/identity';
-import { BodyError } from '@ori/service-kit/body';
-import { DeadlineError } from '@ori/service-kit/deadline';
-import type { Presentation } from '@ori/service-kit/envelope';
-import { Refusal, type RefusalCode } from '../../core/refusal.ts';
+import { Refusal, type RefusalCode } from '../../refusal.ts';
 import type { Family, Operation } from '../operation.ts';
 import { present } from '../presentation.ts';
 

@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import { applyUpdate, type CredentialFacts } from '@ori/byok/apply-update';
+import type { ByokUpdate } from '@ori/byok/credential';
+import { createCredentialVault } from '@ori/byok/vault';
+import { type Database, managementQueries } from '@ori/store';
+import { AdminError, createCredential, deleteCredential, listAllCredentials } from '@ori/store/admin';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { examples } from '../help.ts';
+import { newCredential, requireProvider } from '../new-credential.ts';
+import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
+import { readSecret } from '../read-secret.ts';
+import {
+  addKeySource,
+  addPolicy,
+  type KeySourceOptions,
+  type PolicyOptions,
+  policyOf,
+  requireNoKeyArgument,
+} from './byok-options.ts';
+import { credentialOwner, type PlaceOptions, placeOf, requireOwnKeys } from './byok-place.ts';
+
+type CreateOptions = KeySourceOptions &
+  PolicyOptions &
+  PlaceOptions & { provider: string; sortOrder?: number };
+
+export function addByokCommands(program: Command, context: () => Context): void {
+  const byok = program.command('byok').description('provider credentials that accounts bring; stored sealed');
+
+  addPolicy(addKeySource(byok.command('create')))
+    .description('store a provider credential; its key comes from stdin or a file. Prints its id')
+    .requiredOption('--provider <slug>', 'whose key it is')
+    .option('--workspace <id>', 'for this workspace')
+    .option('--organization <id>', 'for every workspace of this organization')
+    .addHelpText(
+      'after',
+      examples(
+        'ori-admin byok create --provider openai --workspace ws_7Qm2 --name production < openai.key',
+        'ori-admin byok create --provider azure --organization org_3xYz --key-file azure.key --declared-region europe',
+      ),
+    )
+    .action(async (options: CreateOptions) => {
+      requireNoKeyArgument(options);
+      const provider = requireProvider(options.provider);
+      const admin = context();
+      admin.config('databaseUrl', 'kekFile');
+      const vault = createCredentialVault(admin.readRing());
+      const key = await readSecret(admin, options);
+      const columns = newCredential(provider, key, policyOf(options));
+      const made = await admin.withDatabase(async (db) => {
+        const place = await placeOf(db, options);
+        await requireOwnKeys(db, place.organization_id, columns.allowed_api_key_hashes ?? []);
+        const row = { id: randomUUID(), ...place };
+        const sealed_key = await vault.seal(row, key);
+        await createCredential(db, {
+          ...row,
+          ...columns,
+          name: columns.name ?? null,
+          allowed_api_key_hashes: columns.allowed_api_key_hashes ?? null,
+          allowed_models: columns.allowed_models ?? null,
+          allowed_user_ids: columns.allowed_user_ids ?? null,
+          declared_region: columns.declared_region ?? null,
+          declared_zdr: columns.declared_zdr ?? null,
+          key_region: columns.key_region ?? null,
+          ...given({
+            disabled: columns.disabled,
+            is_fallback: columns.is_fallback,
+            is_required: columns.is_required,
+            is_byok_only: columns.is_byok_only,
+            sort_order: options.sortOrder,
+          }),
+          provider,
+          sealed_key,
+        });
+        return { id: row.id, label: columns.label };
+      });
+      admin.report(made, { lines: [made.id], note: `Stored the ${provider} credential ${made.label}.` });
+    });
+
+  addList(byok, 'list credentials without their keys')
+    .option('--organization <id>', 'only of this organization')
+    .option('--provider <slug>', 'only of this provider')
+    .action(
+      async ({
+        limit,
+        organization,
+        provider,
+      }: ListOptions & { organization?: string; provider?: string }) => {
+        const filter = given({
+          organizationId: organization,
+          provider: provider === undefined ? undefined : requireProvider(provider),
+        });
+        const admin = context();
+        const listed = await admin.withDatabase((db) => listAllCredentials(db, { limit, ...filter }));
+        admin.reportList(
+          listed,
+          [
+            'id',
+            'label',
+            'provider',
+            'name',
+            'organization',
+            'workspace',
+            'disabled',
+            'use',
+            'region',
+            'created',
+          ],
+          (row) => [
+            row.id,
+            row.label,
+            row.provider,
+            row.name,
+            row.organization_id,
+            row.workspace_id ?? '(every one)',
+            row.disabled,
+            [row.is_fallback && 'fallback', row.is_required && 'required', row.is_byok_only && 'byok-only']
+              .filter((word) => word !== false)
+              .join(' '),
+            row.declared_region,
+            row.created_at,
+          ],
+        );
+      },
+    );
+
+  addKeySource(byok.command('rotate'))
+    .description('overwrite the key of a credential in place; label and region follow the new key')
+    .argument('<credential>', 'its id')
+    .addHelpText('after', examples('ori-admin byok rotate 5e0c… --key-file openai.key'))
+    .action(async (id: string, options: KeySourceOptions) => {
+      requireNoKeyArgument(options);
+      const admin = context();
+      admin.config('databaseUrl', 'kekFile');
+      const vault = createCredentialVault(admin.readRing());
+      const key = await readSecret(admin, options);
+      const { label } = await admin.withDatabase((db) =>
+        change(db, id, { key }, (stored) => vault.seal(stored, key)),
+      );
+      admin.report({ id, label }, { note: `The credential is ${label} now.` });
+    });
+
+  for (const [verb, disabled] of [
+    ['disable', true],
+    ['enable', false],
+  ] as const) {
+    byok
+      .command(verb)
+      .description(disabled ? 'no longer route to the credential' : 'take back a disable')
+      .argument('<credential>', 'its id')
+      .action(async (id: string) => {
+        const admin = context();
+        await admin.withDatabase((db) => change(db, id, { disabled }));
+        admin.report({ id, disabled }, { note: disabled ? 'Disabled.' : 'Enabled.' });
+      });
+  }
+
+  addYes(
+    byok.command('delete').description('delete a credential with its key').argument('<credential>', 'its id'),
+  ).action(async (id: string, options: { yes?: true }) => {
+    requireYes(options, `This deletes the credential ${id}; its key is nowhere else.`);
+    const admin = context();
+    await admin.withDatabase(async (db) => {
+      await credentialOwner(db, id);
+      await deleteCredential(db, { id });
+    });
+    admin.report({ id, deleted: true }, { note: 'Deleted.' });
+  });
+}
+
+/** A change by the rules of the API, under the row's lock as there. */
+async function change(
+  db: Database,
+  id: string,
+  update: ByokUpdate,
+  seal?: (stored: { id: string; organization_id: string }) => Promise<string>,
+): Promise<{ label: string }> {
+  const account = await credentialOwner(db, id);
+  const outcome = await managementQueries(db).changeCredential(account, id, async (stored) => {
+    const { columns } = applyUpdate(stored as CredentialFacts, update);
+    return seal === undefined ? columns : { ...columns, sealed_key: await seal(stored) };
+  });
+  if (outcome === 'absent') throw new AdminError('not_found', `no BYOK credential ${id}`);
+  if (outcome === 'busy') throw new AdminError('conflict', 'the credential is being changed right now');
+  return outcome.changed;
+}

@@ -1,0 +1,53 @@
+import {
+  type Config,
+  type Environment,
+  loadConfig,
+  path,
+  secret,
+  url,
+  variableName,
+} from '@ori/runtime/config';
+
+const PREFIX = 'ORI_ADMIN';
+
+/** The environment of `ori-admin`. Each command demands what it needs of it, and looks at nothing else. */
+export const ADMIN_SPEC = {
+  databaseUrl: secret({
+    doc: "PostgreSQL address of the database's owner: every command but `kek generate` and `kek list`",
+    expected: 'postgres://user:password@host:port/database',
+    accepts: (value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value),
+  }),
+  kekFile: path({
+    doc: 'The ring of key-encryption keys, a JWK Set, that the services read too: `signing-key add` and `rotate`, `byok create` and `rotate`, `kek`',
+  }),
+  issuer: url({
+    doc: 'The OpenID issuer, exactly as the services have it: what seeds are sealed to, and the issuer of subjects',
+  }),
+  baseUrl: {
+    ...url({ doc: 'The public base address, exactly as the signer has it: what seeds are sealed to' }),
+    expected: 'a URL whose path ends in /v1, without query or fragment',
+    parse: (value: string) =>
+      URL.canParse(value) && /^https?:\/\/[^?#@]*\/v1$/.test(value) ? value : undefined,
+  },
+} as const;
+
+type AdminConfig = Config<typeof ADMIN_SPEC>;
+
+/**
+ * What a command needs of the environment.
+ *
+ * @throws ConfigError with every complaint at once, unknown `ORI_ADMIN_…` names too
+ */
+export function loadAdminConfig<Key extends keyof AdminConfig>(
+  env: Environment,
+  needed: readonly Key[],
+): Pick<AdminConfig, Key> {
+  const isNeeded = (key: string) => needed.some((name) => name === key);
+  const unneeded = Object.keys(ADMIN_SPEC)
+    .filter((key) => !isNeeded(key))
+    .map((key) => variableName(PREFIX, key))
+    .flatMap((name) => [name, `${name}_FILE`]);
+  const spec = Object.fromEntries(Object.entries(ADMIN_SPEC).filter(([key]) => isNeeded(key)));
+  const seen = Object.fromEntries(Object.entries(env).filter(([name]) => !unneeded.includes(name)));
+  return loadConfig(PREFIX, spec, seen) as unknown as Pick<AdminConfig, Key>;
+}

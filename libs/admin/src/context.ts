@@ -1,0 +1,115 @@
+import type { Readable, Writable } from 'node:stream';
+import { type Config, ConfigError } from '@ori/runtime/config';
+import { type Database, openPostgres } from '@ori/store';
+import type { Listed } from '@ori/store/admin';
+import type { KekRing } from '@ori/store/sealing';
+import { readKekRing } from '@ori/store/sealing/read-kek-ring';
+import { printable, printableJson } from '@ori/terminal/printable';
+import { type Cell, renderTable } from '@ori/terminal/table';
+import { type ADMIN_SPEC, loadAdminConfig } from './config.ts';
+
+export interface OutputStream extends Writable {
+  readonly isTTY?: boolean;
+}
+
+/** What surrounds the process. Only main.ts takes it from the real one. */
+export interface Surroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+}
+
+type AdminConfig = Config<typeof ADMIN_SPEC>;
+
+/** What a command works with. Results go to stdout, what a person should know to stderr. */
+export interface Context extends Surroundings {
+  readonly json: boolean;
+  config<Key extends keyof AdminConfig>(...needed: readonly Key[]): Pick<AdminConfig, Key>;
+  /** Runs `work` on the database, connected on its first query and closed after it. */
+  withDatabase<Result>(
+    work: (db: Database) => Promise<Result>,
+    options?: { readonly statementTimeoutMs: number },
+  ): Promise<Result>;
+  /** The ring of `ORI_ADMIN_KEK_FILE`. */
+  readRing(): KekRing;
+  /** A result: with `--json` the value, else its lines, and a note beside it. */
+  report(value: object, told: { readonly lines?: readonly string[]; readonly note?: string }): void;
+  /** A list: with `--json` `{ data, has_more }`, else a table. */
+  reportList<Row>(listed: Listed<Row>, head: readonly string[], cells: (row: Row) => readonly Cell[]): void;
+  note(line: string): void;
+  /** One line of stderr that is drawn over and over, where a person looks at it. */
+  readonly progress: { show(line: string): void; end(): void };
+}
+
+export function createContext(surroundings: Surroundings, { json = false }: { json?: boolean }): Context {
+  const { environment, stdout, stderr } = surroundings;
+  const note = (line: string): void => void stderr.write(`${printable(line)}\n`);
+  const print = (lines: readonly string[]): void => {
+    if (lines.length > 0) stdout.write(`${lines.map(printable).join('\n')}\n`);
+  };
+  const printJson = (value: unknown): void => void stdout.write(`${printableJson(value, 2)}\n`);
+  const config: Context['config'] = (...needed) => loadAdminConfig(environment, needed);
+  return {
+    ...surroundings,
+    json,
+    config,
+    note,
+    withDatabase: (work, options) => withDatabase(config('databaseUrl').databaseUrl.reveal(), work, options),
+    readRing: () => readKekRing(config('kekFile').kekFile, 'ORI_ADMIN_KEK_FILE'),
+    report(value, { lines = [], note: line }) {
+      if (json) return printJson(value);
+      print(lines);
+      if (line !== undefined) note(line);
+    },
+    reportList({ rows, hasMore }, head, cells) {
+      if (json) return printJson({ data: rows, has_more: hasMore });
+      if (rows.length === 0) note('There are none.');
+      else print(renderTable(head, rows.map(cells)));
+      if (hasMore) note(`These are the first ${rows.length}: narrow the list, or raise --limit.`);
+    },
+    progress: createProgress(stderr),
+  };
+}
+
+async function withDatabase<Result>(
+  url: string,
+  work: (db: Database) => Promise<Result>,
+  { statementTimeoutMs = 30_000 }: { readonly statementTimeoutMs?: number } = {},
+): Promise<Result> {
+  let db: Database;
+  try {
+    db = openPostgres({
+      url,
+      poolMax: 2,
+      connectTimeoutMs: 5000,
+      statementTimeoutMs,
+      applicationName: 'ori-admin',
+    });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new ConfigError([`ORI_ADMIN_DATABASE_URL: ${error.message.replace(/^url: /, '')}`]);
+  }
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}
+
+const ERASE_LINE = '\r\u001b[K';
+
+function createProgress(stderr: OutputStream): Context['progress'] {
+  let shown = false;
+  return {
+    show(line) {
+      if (!stderr.isTTY) return;
+      stderr.write(ERASE_LINE + printable(line));
+      shown = true;
+    },
+    end() {
+      if (shown) stderr.write(ERASE_LINE);
+      shown = false;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { systemErrorCode } from '@ori/runtime/system-error-code';
+import type { Context } from './context.ts';
+import { UsageError } from './failure.ts';
+
+/** The longest provider key that the API takes too. */
+const CHARACTERS_MAX = 65_536;
+
+/**
+ * A secret from a file or from stdin, without the line end that an editor leaves. Never from the command line: every
+ * process on the machine can read that.
+ */
+export async function readSecret(
+  { stdin }: Context,
+  { keyFile }: { readonly keyFile?: string },
+): Promise<string> {
+  const text = keyFile === undefined ? await readStdin(stdin) : readFile(keyFile);
+  const secret = text.replace(/\r?\n$/, '');
+  if (secret === '')
+    throw new UsageError('The key is empty.', 'Pipe it in, or name its file: --key-file FILE');
+  if (secret.length > CHARACTERS_MAX) {
+    throw new UsageError(
+      `The key is longer than ${CHARACTERS_MAX} characters.`,
+      'Check that this is the right file.',
+    );
+  }
+  return secret;
+}
+
+async function readStdin(stdin: Context['stdin']): Promise<string> {
+  if (stdin.isTTY) {
+    throw new UsageError(
+      'A key typed here would stay on the screen.',
+      'Pipe it in (… < key.txt), or name its file: --key-file FILE',
+    );
+  }
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stdin) {
+    chunks.push(Buffer.from(chunk));
+    length += chunk.length;
+    // Four bytes a character at the most; what is longer is refused by its length.
+    if (length > CHARACTERS_MAX * 4) break;
+  }
+  return decode(Buffer.concat(chunks));
+}
+
+function readFile(path: string): string {
+  try {
+    return decode(readFileSync(path));
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `Cannot read ${JSON.stringify(path)} (${systemErrorCode(error)}).`,
+      'Name a file that holds the key and nothing else.',
+    );
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new UsageError('The key is not text in UTF-8.', 'Check that this is the right file.');
+  }
+}

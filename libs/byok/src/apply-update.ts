@@ -1,0 +1,68 @@
+import { maskSecret } from '@ori/store/mask';
+import type { ByokUpdate, DeclaredRegion } from './credential.ts';
+import { InvalidCredential } from './invalid-credential.ts';
+import { readKeyMaterial, requireDeclarable } from './key-material.ts';
+import type { Provider } from './provider.ts';
+
+/** What of a stored credential the rules of a change look at. */
+export interface CredentialFacts {
+  readonly provider: Provider;
+  readonly is_fallback: boolean;
+  readonly is_byok_only: boolean;
+  readonly is_required: boolean;
+  /** The region that the stored key names itself; null where it names none. */
+  readonly key_region: DeclaredRegion | null;
+}
+
+/** The columns that a change sets. A rotated key is told apart: it is sealed before it is stored. */
+export interface CredentialChange {
+  readonly columns: Omit<ByokUpdate, 'key'> & { label?: string; key_region?: DeclaredRegion | null };
+  readonly rotatedKey: string | undefined;
+}
+
+/**
+ * Judges a change of a credential on the record that would result, and says which columns it sets.
+ * A rotated key brings its own label and, for providers whose keys name a region, its own region.
+ *
+ * @throws {InvalidCredential} when flags exclude each other or the region cannot be declared.
+ */
+export function applyUpdate(stored: CredentialFacts, update: ByokUpdate): CredentialChange {
+  const { key, ...columns } = update;
+  requireCompatibleFlags({
+    is_fallback: columns.is_fallback ?? stored.is_fallback,
+    is_byok_only: columns.is_byok_only ?? stored.is_byok_only,
+    is_required: columns.is_required ?? stored.is_required,
+  });
+
+  const rotated = key === undefined ? undefined : readKeyMaterial(stored.provider, key);
+  const keyRegion = rotated === undefined ? (stored.key_region ?? undefined) : rotated.region;
+  if (columns.declared_region !== undefined) {
+    requireDeclarable(stored.provider, columns.declared_region, keyRegion);
+  }
+  if (rotated === undefined) return { columns, rotatedKey: undefined };
+
+  const derived =
+    rotated.region !== undefined || stored.key_region !== null
+      ? { declared_region: rotated.region ?? null }
+      : {};
+  return {
+    columns: {
+      ...derived,
+      ...columns,
+      label: maskSecret(rotated.apiKey),
+      key_region: rotated.region ?? null,
+    },
+    rotatedKey: key,
+  };
+}
+
+function requireCompatibleFlags(
+  result: Pick<CredentialFacts, 'is_fallback' | 'is_byok_only' | 'is_required'>,
+) {
+  if (result.is_fallback && result.is_byok_only) {
+    throw new InvalidCredential('is_byok_only cannot be combined with is_fallback.');
+  }
+  if (result.is_fallback && result.is_required) {
+    throw new InvalidCredential('is_required cannot be combined with is_fallback.');
+  }
+}

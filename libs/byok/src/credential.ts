@@ -1,0 +1,56 @@
+import { ApiKeyHash } from '@ori/identity/api-key-hash';
+import { z } from 'zod';
+
+export const DeclaredRegion = z.enum(['global', 'europe', 'us']).meta({ id: 'DeclaredRegion' });
+export type DeclaredRegion = z.infer<typeof DeclaredRegion>;
+
+/** What the fields say, on the record and on its change alike. */
+export const FIELDS = {
+  name: { description: 'A name for people.' },
+  disabled: { description: 'Whether requests pass it over.' },
+  is_fallback: {
+    description:
+      'Used only after the other credentials of the provider. Excludes `is_byok_only` and `is_required`.',
+  },
+  is_required: {
+    description: "The provider's shared endpoints are removed for the models that the credential applies to.",
+  },
+  is_byok_only: { description: "The provider's shared endpoints are removed for every model." },
+  allowed_api_key_hashes: { description: 'The API keys that may use it; null: no restriction.' },
+  allowed_models: { description: 'The models it may be used for, by slug; null: no restriction.' },
+  allowed_user_ids: { description: 'The users that may use it; null: no restriction.' },
+  declared_region: {
+    description: 'Region of the upstream account as declared, not verified; null: as `global`.',
+  },
+  declared_zdr: {
+    description:
+      "Zero data retention of the upstream account as declared, not verified; null: the policy of the provider's endpoint.",
+  },
+};
+
+/** A change of a credential: what is omitted stays, `null` clears, a list replaces the whole list. */
+export const ByokUpdate = z
+  .strictObject({
+    key: z.string().min(1).max(65_536).meta({
+      description: 'The new provider key. Rotates in place; encrypted at rest, never returned.',
+      writeOnly: true,
+    }),
+    name: z.string().max(255).nullable().meta(FIELDS.name),
+    disabled: z.boolean().meta(FIELDS.disabled),
+    is_fallback: z.boolean().meta(FIELDS.is_fallback),
+    is_byok_only: z.boolean().meta(FIELDS.is_byok_only),
+    is_required: z.boolean().meta(FIELDS.is_required),
+    allowed_api_key_hashes: z
+      .array(ApiKeyHash)
+      .min(1)
+      .max(100)
+      .nullable()
+      .meta(FIELDS.allowed_api_key_hashes),
+    allowed_models: z.array(z.string().min(1)).max(100).nullable().meta(FIELDS.allowed_models),
+    allowed_user_ids: z.array(z.string().min(1)).max(100).nullable().meta(FIELDS.allowed_user_ids),
+    declared_region: DeclaredRegion.nullable().meta(FIELDS.declared_region),
+    declared_zdr: z.boolean().nullable().meta(FIELDS.declared_zdr),
+  })
+  .partial()
+  .meta({ id: 'ByokUpdate' });
+export type ByokUpdate = z.infer<typeof ByokUpdate>;

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { DeclaredRegion } from './credential.ts';
+import { InvalidCredential } from './invalid-credential.ts';
+import type { Provider } from './provider.ts';
+
+/** The providers whose region is part of the key: the key may be JSON with `api_key` and `region`. */
+const STRUCTURED: ReadonlySet<Provider> = new Set<Provider>(['openai', 'fireworks']);
+
+/** Which regions can be declared where the key does not name one; every other provider: `global` alone. */
+const DECLARABLE: Partial<Record<Provider, readonly DeclaredRegion[]>> = {
+  azure: ['europe', 'us'],
+  anthropic: ['us'],
+};
+
+const StructuredKey = z.strictObject({ api_key: z.string().min(1), region: DeclaredRegion });
+
+export interface KeyMaterial {
+  /** The part that is a secret of its own, from which the label is made. */
+  readonly apiKey: string;
+  /** The region the key itself names; undefined where it names none. */
+  readonly region: DeclaredRegion | undefined;
+}
+
+/** Reads what a provider key says of itself. Throws {@link InvalidCredential} on a broken structured key. */
+export function readKeyMaterial(provider: Provider, key: string): KeyMaterial {
+  if (!STRUCTURED.has(provider) || !key.trimStart().startsWith('{'))
+    return { apiKey: key, region: undefined };
+  const parsed = StructuredKey.safeParse(parseJson(key));
+  if (!parsed.success) {
+    throw new InvalidCredential('key: a structured key is JSON with exactly "api_key" and "region".');
+  }
+  return { apiKey: parsed.data.api_key, region: parsed.data.region };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Judges a region that the caller declares. `null` (undeclared) is always allowed. */
+export function requireDeclarable(
+  provider: Provider,
+  region: DeclaredRegion | null,
+  ofKey: DeclaredRegion | undefined,
+): void {
+  if (region === null) return;
+  const allowed = STRUCTURED.has(provider) ? [ofKey ?? 'global'] : (DECLARABLE[provider] ?? ['global']);
+  if (allowed.includes(region)) return;
+  throw new InvalidCredential(
+    `declared_region: ${provider} accepts ${allowed.join(' or ')} here, not ${region}.`,
+  );
+}

@@ -1,0 +1,142 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { isConfigurationError } from './configuration-error.ts';
+import { readConfiguration } from './files.ts';
+import { filesMatching } from './glob.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ori-nginx-files-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+let last = 0;
+/** A folder of its own with these files; returns the path of the first. */
+async function write(files: Record<string, string>): Promise<string> {
+  last += 1;
+  const place = join(folder, String(last));
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(place, name)), { recursive: true });
+    await writeFile(join(place, name), text);
+  }
+  return join(place, Object.keys(files)[0] ?? '');
+}
+
+const failure = (reading: Promise<unknown>) =>
+  reading.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+it('puts what is included in its place, in the order of names', async () => {
+  const main = await write({
+    'nginx.conf': 'http { a; include conf.d/*.conf; include end; }',
+    'conf.d/20.conf': 'c;',
+    'conf.d/10.conf': 'b;',
+    'conf.d/.hidden.conf': 'hidden;',
+    'conf.d/readme': 'readme;',
+    end: 'd { include inner/x; }',
+    'inner/x': 'e;',
+  });
+  const { directives, files } = await readConfiguration(main);
+  const [http] = directives;
+  expect(http?.block?.map(({ name, file }) => [name, relative(dirname(main), file)])).toEqual([
+    ['a', 'nginx.conf'],
+    ['b', 'conf.d/10.conf'],
+    ['c', 'conf.d/20.conf'],
+    ['d', 'end'],
+  ]);
+  expect(http?.block?.at(-1)?.block?.map(({ name }) => name)).toEqual(['e']);
+  expect(files).toHaveLength(5);
+});
+
+it('starts a relative name at the folder of the main file, wherever it is included from', async () => {
+  const main = await write({
+    'nginx.conf': 'include sub/a;',
+    'sub/a': 'include b;',
+    b: 'here;',
+    'sub/b': 'there;',
+  });
+  expect((await readConfiguration(main)).directives.map(({ name }) => name)).toEqual(['here']);
+});
+
+it('takes an absolute name, one file several times, and a pattern that matches nothing', async () => {
+  const shared = await write({ shared: 'a;' });
+  const main = await write({ 'nginx.conf': `include ${shared}; include ${shared}; include none/*.conf;` });
+  expect((await readConfiguration(main)).directives.map(({ name }) => name)).toEqual(['a', 'a']);
+});
+
+it('includes entries of a map', async () => {
+  const main = await write({ 'nginx.conf': 'map $a $b { include entries; }', entries: 'x http://y/z;' });
+  expect((await readConfiguration(main)).directives[0]?.block?.[0]?.args).toEqual(['http://y/z']);
+});
+
+it.each([
+  ['itself', { 'nginx.conf': 'a;\ninclude nginx.conf;' }],
+  ['itself by another', { 'nginx.conf': 'a;\ninclude b;', b: '\ninclude c;', c: '\ninclude b;' }],
+  ['itself by a pattern', { 'nginx.conf': 'a;\ninclude *.conf;' }],
+])('refuses a file that includes %s, with the line', async (_how, files) => {
+  const error = await failure(readConfiguration(await write(files)));
+  if (!isConfigurationError(error, 'configuration_malformed')) throw error;
+  expect(error.facts.line).toBe(2);
+  expect(error.facts.why).toContain('includes itself');
+});
+
+it('refuses includes that multiply without end', async () => {
+  const levels = Array.from({ length: 40 }, (_, i) => [`l${i}`, `include l${i + 1}; include l${i + 1}; a;`]);
+  const main = await write({ 'nginx.conf': 'include l0;', ...Object.fromEntries(levels), l40: 'a;' });
+  const error = await failure(readConfiguration(main));
+  expect(isConfigurationError(error, 'configuration_malformed')).toBe(true);
+});
+
+it.each([
+  ['is not there', 'include gone;'],
+  ['is a folder', 'include sub;'],
+])('refuses a file that %s, with where it is included', async (_what, text) => {
+  const main = await write({ 'nginx.conf': `a;\n${text}`, 'sub/x': '' });
+  const error = await failure(readConfiguration(main));
+  if (!isConfigurationError(error, 'configuration_unreadable')) throw error;
+  expect(error.facts.from).toEqual({ file: main, line: 2 });
+});
+
+it('refuses a main file that is not there', async () => {
+  const error = await failure(readConfiguration(join(folder, 'gone')));
+  expect(isConfigurationError(error, 'configuration_unreadable')).toBe(true);
+});
+
+it('leaves out what is not there when asked to, and says what', async () => {
+  const main = await write({ 'nginx.conf': 'a; include gone; include sub; b;' });
+  const options = { skipMissing: true };
+  const { directives, missing } = await readConfiguration(main, options);
+  expect(directives.map(({ name }) => name)).toEqual(['a', 'b']);
+  expect(missing.map((file) => relative(dirname(main), file))).toEqual(['gone', 'sub']);
+  const gone = await failure(readConfiguration(join(folder, 'gone'), options));
+  expect(isConfigurationError(gone, 'configuration_unreadable')).toBe(true);
+});
+
+it('says the line of the included file that does not parse', async () => {
+  const main = await write({ 'nginx.conf': 'include b;', b: '\n\n}' });
+  const error = await failure(readConfiguration(main));
+  if (!isConfigurationError(error, 'configuration_malformed')) throw error;
+  expect(error.facts).toMatchObject({ file: join(dirname(main), 'b'), line: 3 });
+});
+
+it.each([
+  ['*.conf', ['a.conf', 'b.conf']],
+  ['?.conf', ['a.conf', 'b.conf']],
+  ['[a].conf', ['a.conf']],
+  ['[!a].conf', ['b.conf']],
+  ['[a-b].con?', ['a.conf', 'b.conf']],
+  ['[z-a].conf', []],
+  ['.*', ['.c.conf']],
+  ['*/x.conf', ['d/x.conf']],
+  ['*/y.conf', []],
+  ['(a).*', []],
+  ['[.conf', []],
+])('finds the files of glob(3) for %s', async (pattern, names) => {
+  const place = dirname(await write({ 'a.conf': '', 'b.conf': '', '.c.conf': '', 'd/x.conf': '' }));
+  const found = await filesMatching(join(place, pattern));
+  expect(found.map((file) => relative(place, file))).toEqual(names);
+});

@@ -1,0 +1,92 @@
+import { PROOF_HEADERS } from '@ori/proof/wire';
+import type { Finding, RuleId } from '../finding.ts';
+import type { Directive } from '../nginx/parser.ts';
+import type { Route, Server } from '../routes.ts';
+import { effective, isOff, isOn } from '../scopes.ts';
+
+const PROOF_HEADER_NAMES: ReadonlySet<string> = new Set(Object.values(PROOF_HEADERS));
+/** What setting a header breaks, by its name in lower case. */
+const RULE_OF_HEADER = new Map<string, RuleId>([
+  ...[...PROOF_HEADER_NAMES].map((name): [string, RuleId] => [name, 'proof-header-set']),
+  ['content-type', 'content-type-set'],
+  ['content-encoding', 'content-encoding-set'],
+  ['content-length', 'body-length-set'],
+  ['transfer-encoding', 'body-length-set'],
+]);
+
+/** `proxy_method`, unless it says POST is POST. */
+export function* setMethod({ routes }: Server): Iterable<Finding> {
+  for (const { scope } of routes) {
+    const directive = effective(scope, 'proxy_method').at(-1);
+    if (directive !== undefined && directive.args[0] !== '$request_method')
+      yield { rule: 'method-set', directive };
+  }
+}
+
+/** The body put in another's place, or left out. */
+export function* replacedBody({ routes }: Server): Iterable<Finding> {
+  for (const { scope } of routes) {
+    const set = effective(scope, 'proxy_set_body').at(-1);
+    if (set !== undefined) yield { rule: 'body-replaced', directive: set };
+    const off = isOff(scope, 'proxy_pass_request_body');
+    if (off !== undefined) yield { rule: 'body-dropped', directive: off };
+  }
+}
+
+/** Headers of the call left out, set or cleared. */
+export function* setHeaders({ routes }: Server): Iterable<Finding> {
+  for (const { scope, protocol } of routes) {
+    const off = isOff(scope, 'proxy_pass_request_headers');
+    if (off !== undefined) yield { rule: 'headers-dropped', directive: off };
+    for (const directive of effective(scope, `${protocol === 'grpc' ? 'grpc' : 'proxy'}_set_header`)) {
+      yield* judged(directive, [directive.args[0] ?? '']);
+    }
+    for (const directive of effective(scope, 'more_set_input_headers')) {
+      yield* judged(directive, namesIn(directive, ':'));
+    }
+    for (const directive of effective(scope, 'more_clear_input_headers')) {
+      yield* judged(directive, namesIn(directive, ' '));
+    }
+  }
+}
+
+/** Headers that nginx would keep back on its own. */
+export function* looseHeaders({ scope: server }: Server): Iterable<Finding> {
+  const aliases = isOn(server, 'underscores_in_headers');
+  if (aliases !== undefined) yield { rule: 'header-aliases', directive: aliases };
+  const invalid = isOff(server, 'ignore_invalid_headers');
+  if (invalid !== undefined) yield { rule: 'invalid-headers-passed', directive: invalid };
+}
+
+/** True when the requests that a route sends carry no proof. */
+export function isStripped({ scope }: Route): boolean {
+  if (isOff(scope, 'proxy_pass_request_headers') !== undefined) return true;
+  const emptied = new Set(
+    effective(scope, 'proxy_set_header')
+      .filter(({ args }) => args[1] === '')
+      .map(({ args }) => args[0]?.toLowerCase()),
+  );
+  // Without its signature a proof is none.
+  return emptied.has(PROOF_HEADERS.signatureV2) && emptied.has(PROOF_HEADERS.signature);
+}
+
+/** Protocols in which headers arrive as variables. */
+export function* otherProtocols({ routes }: Server): Iterable<Finding> {
+  for (const { protocol, pass: directive } of routes) {
+    if (protocol === 'cgi') yield { rule: 'not-http', directive };
+  }
+}
+
+function* judged(directive: Directive, names: readonly string[]): Iterable<Finding> {
+  for (const name of names.map((text) => text.toLowerCase())) {
+    for (const [header, rule] of RULE_OF_HEADER) {
+      const isNamed = name.endsWith('*') ? header.startsWith(name.slice(0, -1)) : header === name;
+      if (isNamed) yield { rule, directive };
+    }
+  }
+}
+
+/** The header names in the arguments of the headers-more module; its options and media types are none of ours. */
+function namesIn({ args }: Directive, end: ':' | ' '): string[] {
+  return args.map((text) => text.split(end, 1).join().trim());
+}

@@ -1,0 +1,90 @@
+import type { Directive } from './nginx/parser.ts';
+
+export type ScopeKind = 'http' | 'server' | 'location' | 'if' | 'limit_except';
+
+/** One level of an HTTP configuration: what stands in it, and what lies around and within. */
+export interface Scope {
+  readonly kind: ScopeKind;
+  /** The directive whose block this is; undefined for a file that has no such block around it. */
+  readonly directive: Directive | undefined;
+  readonly parent: Scope | undefined;
+  /** What stands in it, by name. */
+  readonly directives: ReadonlyMap<string, readonly Directive[]>;
+  readonly children: readonly Scope[];
+}
+
+const KINDS: ReadonlySet<string> = new Set<ScopeKind>(['server', 'location', 'if', 'limit_except']);
+
+/**
+ * The http levels of a configuration. A file without an `http` block is taken for one that such a block includes: then
+ * its servers count, or, without any, its locations. `stream`, `mail` and `upstream` hold no requests.
+ */
+export function toHttpScopes(directives: readonly Directive[]): Scope[] {
+  const blocks = directives.filter(({ name, block }) => name === 'http' && block !== undefined);
+  if (blocks.length > 0)
+    return blocks.map((directive) => toScope('http', directive, undefined, directive.block ?? []));
+  const hasServer = directives.some(({ name }) => name === 'server');
+  if (hasServer) return [toScope('http', undefined, undefined, directives)];
+  return [
+    toScope('http', undefined, undefined, [], (http) => [toScope('server', undefined, http, directives)]),
+  ];
+}
+
+function toScope(
+  kind: ScopeKind,
+  directive: Directive | undefined,
+  parent: Scope | undefined,
+  directives: readonly Directive[],
+  inner = (scope: Scope) => blocksOf(scope, directives),
+): Scope {
+  const children: Scope[] = [];
+  const byName = Map.groupBy(directives, ({ name }) => name);
+  const scope: Scope = { kind, directive, parent, directives: byName, children };
+  for (const child of inner(scope)) children.push(child);
+  return scope;
+}
+
+function blocksOf(scope: Scope, directives: readonly Directive[]): Scope[] {
+  return directives.flatMap((directive) =>
+    directive.block !== undefined && KINDS.has(directive.name)
+      ? [toScope(directive.name as ScopeKind, directive, scope, directive.block)]
+      : [],
+  );
+}
+
+/** The scope and all within it. */
+export function* within(scope: Scope): Generator<Scope> {
+  yield scope;
+  for (const child of scope.children) yield* within(child);
+}
+
+/** The scope and all around it, inside first. */
+export function* around(scope: Scope): Generator<Scope> {
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) yield at;
+}
+
+/** The directives of this name that stand in the scope itself. */
+export function own(scope: Scope, name: string): readonly Directive[] {
+  return scope.directives.get(name) ?? [];
+}
+
+/** The directives of this name that hold in the scope: those of the innermost level that has any, as nginx inherits. */
+export function effective(scope: Scope, name: string): readonly Directive[] {
+  for (const level of around(scope)) {
+    const found = own(level, name);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/** Whether the last directive of this name that holds in the scope says `on`. */
+export function isOn(scope: Scope, name: string): Directive | undefined {
+  const directive = effective(scope, name).at(-1);
+  return directive?.args[0]?.toLowerCase() === 'on' ? directive : undefined;
+}
+
+/** The same for `off`. */
+export function isOff(scope: Scope, name: string): Directive | undefined {
+  const directive = effective(scope, name).at(-1);
+  return directive?.args[0]?.toLowerCase() === 'off' ? directive : undefined;
+}

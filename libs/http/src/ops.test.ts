@@ -1,0 +1,127 @@
+import { createMetrics } from '@ori/runtime/metrics';
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type OpsServer, type OpsServerOptions, startOpsServer } from './ops.ts';
+
+let ops: OpsServer | undefined;
+afterEach(() => ops?.stop());
+
+async function start(options: Partial<OpsServerOptions>): Promise<string> {
+  const registry = new Registry();
+  ops = await startOpsServer({
+    host: '127.0.0.1',
+    port: 0,
+    registry,
+    checks: {},
+    checkTimeoutMs: 50,
+    ...options,
+  });
+  return ops.url;
+}
+
+const fine = async () => {};
+
+describe('settled', () => {
+  it('resolves once every dependency works', async () => {
+    let asked = 0;
+    const slow = async () => {
+      asked += 1;
+      if (asked < 3) throw new Error('not yet');
+    };
+    await start({ checks: { fine, slow } });
+    await ops?.settled(3_600_000);
+    expect(asked).toBe(3);
+  });
+
+  it('resolves without them when the time is over', async () => {
+    await start({ checks: { redis: () => Promise.reject(new Error('away')) } });
+    await ops?.settled(100);
+  });
+});
+
+describe('/readyz', () => {
+  it('is 200 when every dependency works', async () => {
+    const answer = await fetch(`${await start({ checks: { redis: fine, postgresql: fine } })}/readyz`);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({ status: 'ready', checks: { redis: 'ok', postgresql: 'ok' } });
+  });
+
+  it('is 503 and names what is missing by code, never by address', async () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:6379'), { code: 'ECONNREFUSED' });
+    const checks = {
+      redis: () => Promise.reject(refused),
+      issuer: () => Promise.reject(new TypeError('https://issuer.internal/ is down')),
+      disk: () => {
+        throw new RangeError('/secret/path');
+      },
+      postgresql: () => new Promise<void>(() => {}),
+      rest: fine,
+    };
+    const answer = await fetch(`${await start({ checks })}/readyz`);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toEqual({
+      status: 'not ready',
+      checks: {
+        redis: 'failing: ECONNREFUSED',
+        issuer: 'failing: TypeError',
+        disk: 'failing: RangeError',
+        postgresql: 'failing: timeout',
+        rest: 'ok',
+      },
+    });
+  });
+
+  it('is 503 while the service drains', async () => {
+    const url = await start({ checks: { redis: fine } });
+    ops?.drain();
+    const answer = await fetch(`${url}/readyz`);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toEqual({
+      status: 'not ready',
+      checks: { redis: 'ok', shutdown: 'draining' },
+    });
+  });
+});
+
+describe('the operator’s port', () => {
+  it('says that the process lives although nothing else works', async () => {
+    const answer = await fetch(`${await start({ checks: { redis: () => new Promise(() => {}) } })}/livez`);
+    expect([answer.status, await answer.json()]).toEqual([200, { status: 'alive' }]);
+  });
+
+  it('shows at each scrape whether each dependency works, by the judgement of /readyz', async () => {
+    let redis: () => Promise<void> = fine;
+    const checks = { redis: () => redis(), issuer: () => new Promise<void>(() => {}) };
+    const url = await start({ checks });
+    const scrape = async () => (await fetch(`${url}/metrics`)).text();
+    const first = await scrape();
+    expect(first).toContain('ori_dependency_up{dependency="redis"} 1');
+    expect(first).toContain('ori_dependency_up{dependency="issuer"} 0');
+    redis = () => Promise.reject(new Error('gone'));
+    expect(await scrape()).toContain('ori_dependency_up{dependency="redis"} 0');
+  });
+
+  it('shows the metrics in the text format', async () => {
+    const metrics = createMetrics({ service: 'test' });
+    const answer = await fetch(`${await start({ registry: metrics.registry })}/metrics`);
+    metrics.close();
+    expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(await answer.text()).toContain('ori_service_info{service="test"} 1');
+  });
+
+  it.each(['/', '/livez/', '/LIVEZ', '/v1/interns', '/toString', '/__proto__'])(
+    'knows no %s',
+    async (path) => {
+      const answer = await fetch(`${await start({})}${path}`);
+      expect([answer.status, await answer.json()]).toEqual([
+        404,
+        { error: { code: 404, message: 'No such page.' } },
+      ]);
+    },
+  );
+
+  it('is only read', async () => {
+    const answer = await fetch(`${await start({})}/metrics`, { method: 'POST' });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+});

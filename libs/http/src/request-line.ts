@@ -1,0 +1,36 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import type { Logger } from '@ori/runtime/log';
+import type { Metrics } from '@ori/runtime/metrics';
+import type { Exchange } from './exchange.ts';
+
+/** What sees the requests of one service. */
+export interface Sinks {
+  readonly log?: Logger;
+  readonly metrics?: Metrics;
+}
+
+/**
+ * Writes a finished request into the log, one line, and into the metrics. The line names the route's template, never
+ * the path, and holds no header and no body; `client` is an IP address.
+ */
+export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exchange, sinks: Sinks): void {
+  const durationMs = performance.now() - exchange.receivedAt;
+  const { requestId, client, route, error, facts } = exchange;
+  const method = req.method ?? '';
+  const status = res.headersSent ? res.statusCode : undefined;
+  sinks.metrics?.requestEnded({ route, method, status, seconds: durationMs / 1000 });
+  const line = {
+    ...facts,
+    requestId,
+    client: client.address,
+    method,
+    route: route ?? null,
+    status: status ?? null,
+    durationMs: Math.round(durationMs * 10) / 10,
+    ...(res.writableFinished ? {} : { aborted: true }),
+    ...(error === undefined ? {} : { err: error }),
+  };
+  const level = status !== undefined && status >= 500 ? 'error' : 'info';
+  sinks.log?.[level](line, 'request');
+}

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import type { Logger } from '@ori/runtime/log';
+import type { Metrics } from '@ori/runtime/metrics';
+import { holdContinue } from './body.ts';
+import { clientOf } from './client.ts';
+import { type Connection, closeAfter, watchConnection } from './connection.ts';
+import { createDeadline, DeadlineError, presentDeadline } from './deadline.ts';
+import { hasUnreadBody, type Presentation, sendEnvelope } from './envelope.ts';
+import { beginExchange, type Exchange } from './exchange.ts';
+import { type GracefulStop, stopGracefully } from './graceful-stop.ts';
+import {
+  CONNECT_REFUSED,
+  EXPECTATION_UNKNOWN,
+  judgeHead,
+  presentProtocolError,
+  renderRawAnswer,
+} from './protocol-errors.ts';
+import { requestIdOf } from './request-id.ts';
+import { observe, type Sinks } from './request-line.ts';
+
+const HEADER_BYTES_MAX = 16 * 1024;
+/** How often connections are looked at whose head is late or comes in pieces. */
+const CHECK_INTERVAL_MS = 100;
+/** Longer than the idle time-out of common gateways, so that the gateway is the one that closes. */
+const KEEP_ALIVE_MS = 75_000;
+/** The parser's own limit on a whole request only backs up the deadline, which answers first. */
+const BACKSTOP_MS = 1000;
+
+export type { Sinks } from './request-line.ts';
+
+export interface ApiServerOptions {
+  /** An Express application, or any request listener. */
+  app: RequestListener;
+  host: string;
+  port: number;
+  deadlineMs: number;
+  /** Whether `X-Request-Id`, `X-Forwarded-For` and `X-Forwarded-Host` are believed: only behind a gateway that sets them. */
+  trustGateway?: boolean;
+  log?: Logger;
+  metrics?: Metrics;
+  /** Where a request is to be seen instead, for a server in front of several services. */
+  sinksOf?: (req: IncomingMessage) => Sinks;
+}
+
+export interface ApiServer {
+  readonly url: string;
+  readonly port: number;
+  readonly server: Server;
+  /**
+   * Accepts nothing more, lets requests under way end (their answers say `Connection: close`), closes idle
+   * connections, and cuts what is left after `graceMs`. A gateway may have sent a request on an idle connection
+   * before it learns of its end: with `idleGraceMs` idle connections stay that long, and such a request is answered.
+   */
+  stop(grace: GracefulStop): Promise<void>;
+}
+
+/**
+ * A strict HTTP/1.1 server around an application. Each request has an {@link Exchange} with its id and a deadline
+ * that runs from its first byte (which counts as up to 100 ms older than it is where the head came in pieces); at the
+ * deadline the server itself answers 408. Only origin-form targets and exactly one `Host` pass; what the parser refuses
+ * is answered with the error envelope too. `100 Continue` is left to `readBody`. An answer to a request whose body was
+ * not read closes the connection.
+ */
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { app, deadlineMs } = options;
+  const connections = new Map<Socket, Connection>();
+  let draining = false;
+  let idleOver = false;
+  const server = createServer({
+    headersTimeout: deadlineMs,
+    requestTimeout: deadlineMs + BACKSTOP_MS,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    insecureHTTPParser: false,
+    joinDuplicateHeaders: false,
+    // Judged below, where the answer is an envelope.
+    requireHostHeader: false,
+  });
+
+  function accept(req: IncomingMessage, res: ServerResponse): Exchange {
+    const connection = connections.get(req.socket);
+    const receivedAt = connection?.firstByteAt ?? performance.now();
+    const deadline = createDeadline(deadlineMs, receivedAt, () => {
+      if (res.headersSent) return;
+      exchange.error ??= new DeadlineError(deadlineMs);
+      sendEnvelope(res, exchange.deadlineAnswer ?? presentDeadline(deadlineMs));
+    });
+    const requestId = requestIdOf(req, options.trustGateway ?? false);
+    const exchange: Exchange = {
+      requestId,
+      client: clientOf(req, options.trustGateway ?? false),
+      receivedAt,
+      deadline,
+      route: undefined,
+      error: undefined,
+      facts: {},
+    };
+    beginExchange(req, exchange);
+    if (connection !== undefined) {
+      connection.firstByteAt = undefined;
+      connection.current = res;
+    }
+    res.setHeader('X-Request-Id', requestId);
+    closeAfter(res, () => draining || hasUnreadBody(req));
+    const sinks = options.sinksOf?.(req) ?? options;
+    sinks.metrics?.requestStarted();
+    res.once('close', () => {
+      deadline.clear();
+      if (connection?.current === res && !connection.lingering) {
+        connection.answered();
+        // Its head may have been sent before the stop began, and the client may use the connection again until told otherwise.
+        if (idleOver) req.socket.destroySoon();
+      }
+      observe(req, res, exchange, sinks);
+    });
+    return exchange;
+  }
+
+  function handle(req: IncomingMessage, res: ServerResponse): void {
+    accept(req, res);
+    const refusal = judgeHead(req);
+    if (refusal === undefined) app(req, res);
+    else sendEnvelope(res, refusal);
+  }
+
+  function answerRaw(socket: Socket, presentation: Presentation): void {
+    if (!socket.writable) return void socket.destroy();
+    socket.write(renderRawAnswer(presentation, randomUUID()));
+    connections.get(socket)?.close();
+    options.metrics?.connectionRefused(presentation.status);
+    options.log?.info({ status: presentation.status }, 'connection refused');
+  }
+
+  server.on('connection', (socket) => {
+    connections.set(socket, watchConnection(socket));
+    socket.once('close', () => connections.delete(socket));
+  });
+  let lookedAt = performance.now();
+  const looking = setInterval(() => {
+    for (const connection of connections.values()) connection.look(lookedAt);
+    lookedAt = performance.now();
+  }, CHECK_INTERVAL_MS);
+  server.once('close', () => clearInterval(looking));
+  server.on('request', handle);
+  server.on('checkContinue', (req, res) => {
+    holdContinue(req, res);
+    handle(req, res);
+  });
+  server.on('checkExpectation', (req, res) => {
+    accept(req, res);
+    sendEnvelope(res, EXPECTATION_UNKNOWN);
+  });
+  server.on('connect', (_req, stream) => answerRaw(stream as Socket, CONNECT_REFUSED));
+  server.on('clientError', (error: Error & { code?: string }, stream) => {
+    const socket = stream as Socket;
+    const connection = connections.get(socket);
+    const current = connection?.current;
+    if (connection?.lingering) return;
+    if (error.code === 'ECONNRESET' || current?.headersSent) return void socket.destroy();
+    const presentation = presentProtocolError(error.code, deadlineMs, current !== undefined);
+    if (current === undefined) return answerRaw(socket, presentation);
+    sendEnvelope(current, presentation);
+  });
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(options.port, options.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    server,
+    stop(grace) {
+      draining = true;
+      return stopGracefully(server, connections, grace, () => {
+        idleOver = true;
+      });
+    },
+  };
+}

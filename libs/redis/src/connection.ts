@@ -1,0 +1,146 @@
+import type { Logger } from '@ori/runtime/log';
+import type { Secret } from '@ori/runtime/secret';
+import { Cluster, type DNSLookupFunction, Redis } from 'ioredis';
+import { parseRedisUrl, REDIS_URL_FORMS, type RedisAddress } from './url.ts';
+import { writeTogether } from './write-together.ts';
+
+export { parseRedisUrl, REDIS_URL_FORMS } from './url.ts';
+
+export type RedisClient = Redis | Cluster;
+
+export interface RedisConnectionOptions {
+  /** What the connection is for; its name in `CLIENT LIST` and in the log. */
+  purpose: string;
+  /** How long one command may take, in milliseconds. */
+  commandTimeoutMs?: number;
+  /** After how long without an answer a connection counts as dead and is made anew, in milliseconds. */
+  socketTimeoutMs?: number;
+  log?: Logger;
+}
+
+/** Short and bounded, so that a Redis that comes back is used again within a second. */
+const backoffMs = (attempt: number) => Math.min(attempt * 50, 250);
+const CONNECT_TIMEOUT_MS = 500;
+const SLOTS_REFRESH_MS = 500;
+const DISCONNECT_TIMEOUT_MS = 100;
+
+/**
+ * Opens a connection that never hides trouble: no command waits for a connection, none is sent a second time, and
+ * each is given up after its time. It returns at once and keeps connecting until `disconnect()` is called; while it
+ * is not connected, every command fails at once. The URL appears in no message.
+ *
+ * @throws {TypeError} when the URL has none of {@link REDIS_URL_FORMS}.
+ */
+export function connectRedis(url: Secret, options: RedisConnectionOptions): RedisClient {
+  const address = parseRedisUrl(url.reveal());
+  if (address === undefined) throw new TypeError(`the Redis URL has none of the forms ${REDIS_URL_FORMS}`);
+  const client = open(address, options);
+  report(client, options);
+  onNodeReady(client, async (node) => writeTogether(node.stream));
+  return client;
+}
+
+function open(address: RedisAddress, options: RedisConnectionOptions): RedisClient {
+  const common = connectionOptions(address, options);
+  switch (address.kind) {
+    case 'single':
+      return new Redis({ ...common, ...address.node, retryStrategy: backoffMs, enableOfflineQueue: false });
+    case 'sentinel':
+      return new Redis({
+        ...common,
+        sentinels: address.sentinels.map((node) => ({ ...node })),
+        name: address.masterName,
+        retryStrategy: backoffMs,
+        enableOfflineQueue: false,
+        sentinelCommandTimeout: common.commandTimeout,
+        sentinelRetryStrategy: backoffMs,
+        ...(address.username === undefined ? {} : { sentinelUsername: address.username }),
+        ...(address.password === undefined ? {} : { sentinelPassword: address.password }),
+        ...(common.tls === undefined ? {} : { sentinelTLS: common.tls, enableTLSForSentinelMode: true }),
+      });
+    case 'cluster':
+      return openCluster(address, common);
+  }
+}
+
+function openCluster(
+  address: RedisAddress & { kind: 'cluster' },
+  common: ReturnType<typeof connectionOptions>,
+): Cluster {
+  const options = {
+    redisOptions: common,
+    enableOfflineQueue: false,
+    clusterRetryStrategy: backoffMs,
+    clusterNodeRetryStrategy: backoffMs,
+    // Zero means: a command whose node went away or whose slot is down fails, instead of being sent again.
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+    // A node that is gone tells nobody who serves its slots now, and a failed command does not make the client ask.
+    slotsRefreshInterval: SLOTS_REFRESH_MS,
+    // A name that a certificate was issued for must reach the TLS layer unresolved.
+    ...(address.tls ? { dnsLookup: keepName } : {}),
+  };
+  const cluster = new Cluster(
+    address.nodes.map((node) => ({ ...node })),
+    options,
+  );
+  // Nodes connect at the first command by default, and that command would have to wait for it.
+  cluster.on('+node', (node: Redis) => {
+    if (node.status === 'wait') node.connect().catch(() => {});
+  });
+  return cluster;
+}
+
+/** ioredis resolves the nodes' names itself unless told otherwise. */
+const keepName: DNSLookupFunction = (host, done) => done(null, host, 0);
+
+function connectionOptions(address: RedisAddress, options: RedisConnectionOptions) {
+  const { purpose, commandTimeoutMs = 200, socketTimeoutMs = 300 } = options;
+  return {
+    connectionName: `ori-${purpose}`,
+    // Would need a right of its own (CLIENT SETINFO), and tells the operator nothing.
+    disableClientInfo: true,
+    db: address.db,
+    commandTimeout: commandTimeoutMs,
+    socketTimeout: socketTimeoutMs,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+    // A master that was demoted answers READONLY until the connection goes to the new one.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+    ...(address.username === undefined ? {} : { username: address.username }),
+    ...(address.password === undefined ? {} : { password: address.password }),
+    ...(address.tls ? { tls: {} } : {}),
+  };
+}
+
+/**
+ * Calls `prepare` with every node each time a connection to it is ready: for what a server forgets when it restarts
+ * (`SCRIPT LOAD`). In a Cluster that is each node, else the one Redis. Its failures are left to the next time.
+ */
+export function onNodeReady(client: RedisClient, prepare: (node: Redis) => Promise<unknown>): void {
+  const watch = (node: Redis) => {
+    const run = () => void prepare(node).catch(() => {});
+    if (node.status === 'ready') run();
+    node.on('ready', run);
+  };
+  const known = client instanceof Redis ? [client] : client.nodes('all');
+  for (const node of known) watch(node);
+  client.on('+node', watch);
+}
+
+/** One line when the connection is lost and one when it is back; ioredis repeats the error at every attempt. */
+function report(client: RedisClient, { purpose, log }: RedisConnectionOptions): void {
+  let lost = false;
+  client.on('error', (err: Error) => {
+    if (!lost) log?.warn({ purpose, err }, 'Redis connection failed');
+    lost = true;
+  });
+  client.on('ready', () => {
+    if (lost) log?.info({ purpose }, 'Redis connection is back');
+    lost = false;
+  });
+}

@@ -1,0 +1,115 @@
+import type { Redis } from 'ioredis';
+import { onNodeReady, type RedisClient } from './connection.ts';
+
+/** A server that may drop keys before their time when its memory is full, or does not let us see whether it would. */
+export class EvictingRedis extends Error {
+  override readonly name = 'EvictingRedis';
+  readonly code = 'redis_evicts';
+  /** `maxmemory-policy` as the server gives it; undefined where it does not say. */
+  readonly policy: string | undefined;
+
+  constructor(policy: string | undefined) {
+    super(
+      policy === undefined
+        ? 'the Redis user may not run INFO, which says whether the server evicts'
+        : `the server evicts: its maxmemory-policy is ${policy}`,
+    );
+    this.policy = policy;
+  }
+}
+
+export interface EvictionWatch {
+  /** Every connected node is known to keep what it is given. */
+  readonly isSafe: boolean;
+  /** A connected node is known not to. */
+  readonly isUnsafe: boolean;
+  /** Returns once the connected nodes are known to keep what they are given. @throws EvictingRedis; Error while none is connected */
+  require(): Promise<void>;
+  /** Resolves once a node was judged, or the connection failed. */
+  settled(): Promise<void>;
+  close(): void;
+}
+
+export interface EvictionWatchOptions {
+  /** How often connected nodes are asked again, in milliseconds. */
+  readonly everyMs?: number;
+  /** Told when what is known changes for a node. */
+  readonly onChange?: (unsafe: EvictingRedis | undefined) => void;
+}
+
+type Verdict = 'unknown' | 'safe' | EvictingRedis;
+
+/**
+ * Asks each node for its `maxmemory-policy` (`INFO memory`) whenever a connection to it is made, and again from time to
+ * time. Anything but `noeviction` is unsafe: every key that a proof depends on expires, so `volatile-…` evicts it too.
+ */
+export function watchEviction(client: RedisClient, options: EvictionWatchOptions = {}): EvictionWatch {
+  const { everyMs = 5000, onChange } = options;
+  const verdicts = new Map<Redis, Verdict>();
+  const asked = new Map<Redis, Promise<void>>();
+  const known = new WeakSet<Redis>();
+  const settled = Promise.withResolvers<void>();
+  client.once('error', () => settled.resolve());
+  client.once('close', () => settled.resolve());
+
+  function ask(node: Redis): Promise<void> {
+    const asking = asked.get(node) ?? judge(node).finally(() => asked.delete(node));
+    asked.set(node, asking);
+    return asking;
+  }
+
+  async function judge(node: Redis): Promise<void> {
+    const verdict = await readVerdict(node);
+    const former = verdicts.get(node);
+    // Gone meanwhile, or no answer: what was known of this connection stands.
+    if (former === undefined || verdict === 'unknown') return;
+    verdicts.set(node, verdict);
+    settled.resolve();
+    if (nameOf(former) !== nameOf(verdict)) onChange?.(verdict === 'safe' ? undefined : verdict);
+  }
+
+  onNodeReady(client, (node) => {
+    verdicts.set(node, 'unknown');
+    if (!known.has(node)) node.on('close', () => verdicts.delete(node));
+    known.add(node);
+    return ask(node);
+  });
+  const timer = setInterval(() => {
+    for (const node of verdicts.keys()) void ask(node);
+  }, everyMs);
+  timer.unref();
+
+  const all = (holds: (verdict: Verdict) => boolean) => [...verdicts.values()].every(holds);
+  const isSafe = () => verdicts.size > 0 && all((verdict) => verdict === 'safe');
+  return {
+    get isSafe() {
+      return isSafe();
+    },
+    get isUnsafe() {
+      return !all((verdict) => !(verdict instanceof EvictingRedis));
+    },
+    async require() {
+      const unknown = [...verdicts.keys()].filter((node) => verdicts.get(node) === 'unknown');
+      await Promise.all(unknown.map(ask));
+      for (const verdict of verdicts.values()) if (verdict instanceof EvictingRedis) throw verdict;
+      if (!isSafe()) throw new Error('whether Redis evicts is not known: no connection, or no answer');
+    },
+    settled: () => settled.promise,
+    close: () => clearInterval(timer),
+  };
+}
+
+async function readVerdict(node: Redis): Promise<Verdict> {
+  try {
+    const policy = /^maxmemory_policy:(\S+)/m.exec(await node.info('memory'))?.[1];
+    return policy === 'noeviction' ? 'safe' : new EvictingRedis(policy);
+  } catch (error) {
+    return error instanceof Error && error.message.startsWith('NOPERM')
+      ? new EvictingRedis(undefined)
+      : 'unknown';
+  }
+}
+
+function nameOf(verdict: Verdict): string {
+  return verdict instanceof EvictingRedis ? `evicts ${verdict.policy}` : verdict;
+}

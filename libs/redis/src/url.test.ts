@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { parseRedisUrl } from './url.ts';
+
+describe('parseRedisUrl', () => {
+  it.each([
+    ['redis://h', { kind: 'single', tls: false, db: 0, node: { host: 'h', port: 6379 } }],
+    ['redis://h:1/', { kind: 'single', tls: false, db: 0, node: { host: 'h', port: 1 } }],
+    ['rediss://h/3', { kind: 'single', tls: true, db: 3, node: { host: 'h', port: 6379 } }],
+    [
+      'redis://us%40er:p%2Fw%3A@h',
+      {
+        kind: 'single',
+        tls: false,
+        db: 0,
+        username: 'us@er',
+        password: 'p/w:',
+        node: { host: 'h', port: 6379 },
+      },
+    ],
+    ['redis://:pw@h', { kind: 'single', tls: false, db: 0, password: 'pw', node: { host: 'h', port: 6379 } }],
+    ['redis://[::1]:7', { kind: 'single', tls: false, db: 0, node: { host: '::1', port: 7 } }],
+    [
+      'redis+sentinel://u:p@a:1,b/my-master/2',
+      {
+        kind: 'sentinel',
+        tls: false,
+        db: 2,
+        username: 'u',
+        password: 'p',
+        masterName: 'my-master',
+        sentinels: [
+          { host: 'a', port: 1 },
+          { host: 'b', port: 26379 },
+        ],
+      },
+    ],
+    [
+      'rediss+cluster://a:1,b:2',
+      {
+        kind: 'cluster',
+        tls: true,
+        db: 0,
+        nodes: [
+          { host: 'a', port: 1 },
+          { host: 'b', port: 2 },
+        ],
+      },
+    ],
+  ])('reads %s', (url, address) => {
+    expect(parseRedisUrl(url)).toEqual(address);
+  });
+
+  it.each([
+    '',
+    'h:6379',
+    'http://h',
+    'redis:h',
+    'redis://',
+    'redis://h:0',
+    'redis://h:65536',
+    'redis://h/x',
+    'redis://h/1/2',
+    'redis://h?db=1',
+    'redis://h#1',
+    'redis://a,b',
+    'redis://%zz@h',
+    'redis+sentinel://a',
+    'redis+sentinel://a/m/1/2',
+    'redis+cluster://a/1',
+    'redis+other://a',
+    'redis+cluster://a,',
+  ])('does not take %j', (url) => {
+    expect(parseRedisUrl(url)).toBeUndefined();
+  });
+});

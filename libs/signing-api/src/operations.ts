@@ -1,0 +1,203 @@
+import { presentDeadline } from '@ori/http/deadline';
+import type { Presentation } from '@ori/http/envelope';
+import { PROOF_HEADERS } from '@ori/proof';
+import { z } from 'zod';
+import { PRESENTATIONS, SIGNING_SCOPE } from './refusals.ts';
+import { signingRequest } from './request.ts';
+
+/** An answer that is no refusal. */
+export interface DescribedAnswer {
+  readonly description: string;
+  /** Absent: an answer without a body. */
+  readonly body?: z.ZodType;
+  readonly headers?: z.ZodObject;
+}
+
+/** One operation of the signer, for those who describe the API; the routes themselves do not depend on it. */
+export interface DescribedOperation {
+  readonly operationId: string;
+  readonly method: 'GET' | 'POST';
+  /** Below the base address, with `{name}` for a parameter; `well-known`: the resource's metadata (RFC 9728, section 3.1). */
+  readonly path: `/${string}` | 'well-known';
+  readonly summary: string;
+  readonly description: string;
+  /** The scopes of the session that may call; undefined: anyone may. */
+  readonly scopes?: readonly string[];
+  readonly requestHeaders?: z.ZodObject;
+  readonly requestBody?: z.ZodType;
+  readonly answers: Readonly<Record<number, DescribedAnswer>>;
+  /** Every refusal, several of one status where the reasons differ. */
+  readonly refusals: readonly Presentation[];
+}
+
+const Signature = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]{85}[AQgw]==$/)
+  .meta({
+    description: 'Ed25519 signature, base64.',
+    example: 'zMyIKlNJgAaBSg8nfMAE6m/6KpahQl/Vxr5un34nPzqZoo5O2fHUhGpO3tu+TVLk1hOThvkmbukkANvDcw8IBg==',
+  });
+
+/** The signing response: header names and their values. The last two come together, when a route was given. */
+export const DaemonProof = z
+  .strictObject({
+    [PROOF_HEADERS.signature]: Signature.meta({
+      description: 'Ed25519 signature, base64, over intern, timestamp, user and body digest.',
+    }),
+    [PROOF_HEADERS.timestamp]: z
+      .string()
+      .regex(/^(0|[1-9][0-9]{0,11})$/)
+      .meta({ description: 'Unix seconds at signing.', example: '1789000000' }),
+    [PROOF_HEADERS.user]: z
+      .string()
+      .min(1)
+      .max(255)
+      .meta({ description: 'The verified OAuth subject that the proof names.', example: 'user_2abc' }),
+    [PROOF_HEADERS.signatureV2]: Signature.optional().meta({
+      description:
+        'Ed25519 signature, base64, over intern, timestamp, nonce, user, method, path and body digest. ' +
+        'Present when the request carried `route`; the daemon accepts it once.',
+    }),
+    [PROOF_HEADERS.nonce]: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{21}[AQgw]$/)
+      .optional()
+      .meta({
+        description: 'The single-use id to which the v2 proof is bound.',
+        example: 'AAECAwQFBgcICQoLDA0ODw',
+      }),
+  })
+  .meta({
+    id: 'DaemonProof',
+    description: 'The headers to add to the daemon request, by name.',
+    override: {
+      dependentRequired: {
+        [PROOF_HEADERS.signatureV2]: [PROOF_HEADERS.nonce],
+        [PROOF_HEADERS.nonce]: [PROOF_HEADERS.signatureV2],
+      },
+    },
+  });
+
+const VerificationKey = z
+  .strictObject({
+    kty: z.literal('OKP'),
+    crv: z.literal('Ed25519'),
+    use: z.literal('sig'),
+    kid: z.string().meta({ description: 'RFC 7638 thumbprint of the key.' }),
+    x: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{43}$/)
+      .meta({
+        description: 'The public key: 32 bytes, base64url.',
+        example: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+      }),
+    nbf: z.int().optional().meta({ description: 'The first proof timestamp for which the key is good.' }),
+    exp: z
+      .int()
+      .optional()
+      .meta({ description: 'The first proof timestamp for which the key no longer is good.' }),
+  })
+  .meta({ id: 'VerificationKey' });
+
+export const VerificationKeySet = z
+  .strictObject({ keys: z.array(VerificationKey) })
+  .meta({ id: 'VerificationKeySet', description: 'JWK Set (RFC 7517).' });
+
+export const ProtectedResource = z
+  .strictObject({
+    resource: z.url().meta({ description: 'The base address.' }),
+    authorization_servers: z.array(z.url()).meta({ description: 'The OpenID issuer.' }),
+    scopes_supported: z.array(z.string()).meta({ example: [SIGNING_SCOPE, 'interns'] }),
+    bearer_methods_supported: z.array(z.literal('header')),
+  })
+  .meta({ id: 'ProtectedResource', description: 'OAuth 2.0 Protected Resource Metadata (RFC 9728).' });
+
+const rateLimit = {
+  RateLimit: z.string().meta({
+    description: 'What is left of the turns that run out first (IETF draft).',
+    example: '"user";r=59;t=60',
+  }),
+  'RateLimit-Policy': z.string().meta({
+    description: 'How many turns there are, and for how many seconds (IETF draft).',
+    example: '"user";q=60;w=60, "organization";q=600;w=60',
+  }),
+};
+
+const cacheControl = (value: string) => ({ 'Cache-Control': z.literal(value) });
+const etag = { ETag: z.string().meta({ description: 'Strong entity tag of the answer.' }) };
+
+const timeout = presentDeadline(5000);
+const always: readonly Presentation[] = [timeout, PRESENTATIONS.internal_error];
+
+const { rate_limited: tooMany, ...refusals } = PRESENTATIONS;
+
+/** The signer's operations as they are described to the API's users. */
+export const SIGNER_OPERATIONS: readonly DescribedOperation[] = [
+  {
+    operationId: 'signDaemonRequest',
+    method: 'POST',
+    path: '/interns/{internId}/daemon/sign',
+    summary: 'Sign the digest of a daemon request',
+    description: `Gives the headers that prove to the intern's daemon who is calling. Only the SHA-256 of the daemon request's body is sent here, never the body itself.
+
+With \`route\` the answer holds a v2 proof too: bound to method, path and body, good once. Without it the answer holds the three v1 headers alone, which a daemon refuses unless it was told otherwise.
+
+Takes a session of \`ori login --oidc\` whose grant carries \`${SIGNING_SCOPE}\`; an API key names no person and is refused. Each request costs one turn of the user and one of the organization.`,
+    scopes: [SIGNING_SCOPE],
+    requestBody: signingRequest,
+    answers: {
+      200: {
+        description: 'The proof.',
+        body: DaemonProof,
+        headers: z.object({ ...cacheControl('no-store'), ...rateLimit }),
+      },
+    },
+    refusals: [
+      ...Object.values(refusals),
+      {
+        ...tooMany,
+        headers: {
+          'Retry-After': '12',
+          RateLimit: '"user";r=0;t=12',
+          'RateLimit-Policy': '"user";q=60;w=60, "organization";q=600;w=60',
+        },
+      },
+      timeout,
+    ],
+  },
+  {
+    operationId: 'getDaemonKeys',
+    method: 'GET',
+    path: '/interns/{internId}/daemon/jwks.json',
+    summary: "Get the public keys that verify an intern's proofs",
+    description:
+      'Public. A daemon fetches and keeps them. An id that no intern has is answered with the set of no keys, so that nobody learns which interns exist.',
+    requestHeaders: z.object({
+      'If-None-Match': z.string().optional().meta({ description: 'The `ETag` of the answer that was kept.' }),
+    }),
+    answers: {
+      200: {
+        description: 'The keys that are published now; there may be none.',
+        body: VerificationKeySet,
+        headers: z.object({ ...etag, ...cacheControl('public, max-age=60') }),
+      },
+      304: { description: 'What was kept is still right.', headers: z.object(etag) },
+    },
+    refusals: [PRESENTATIONS.regional_host_refused, PRESENTATIONS.not_found, ...always],
+  },
+  {
+    operationId: 'getProtectedResource',
+    method: 'GET',
+    path: 'well-known',
+    summary: 'Find the issuer and the scopes',
+    description: 'Public. From it and the base address a client finds everything it needs to sign in.',
+    answers: {
+      200: {
+        description: 'The metadata of this API as an OAuth 2.0 protected resource.',
+        body: ProtectedResource,
+        headers: z.object(cacheControl('public, max-age=60')),
+      },
+    },
+    refusals: [],
+  },
+];

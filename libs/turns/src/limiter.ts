@@ -1,0 +1,112 @@
+import { hash } from 'node:crypto';
+import type { RedisClient } from '@ori/redis';
+import { createMemoryTurns } from './memory.ts';
+import { createRedisTurns } from './redis.ts';
+import type { Claim, TurnCharge, TurnCounts, TurnScope } from './store.ts';
+
+export { type Claim, TurnLimiterUnavailable, type TurnScope } from './store.ts';
+
+export interface TurnPolicy {
+  readonly scope: TurnScope;
+  readonly limit: number;
+  readonly windowSeconds: number;
+}
+
+/** Whether a turn may be taken; everything else describes the scope that is nearest to its limit. */
+export interface TurnVerdict {
+  readonly allowed: boolean;
+  readonly scope: TurnScope;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Until the scope's window ends; whole seconds, at least 1. */
+  readonly resetSeconds: number;
+  /** On a refusal: after how long a turn may be free again; whole seconds, at least 1. */
+  readonly retryAfterSeconds?: number;
+  readonly policies: readonly TurnPolicy[];
+}
+
+/** Whose turn it is. */
+export interface TurnTaker {
+  readonly userId: string;
+  readonly organizationId: string;
+}
+
+export interface TurnLimiter {
+  /**
+   * Takes one turn of the user and one of the organization, or none of either.
+   *
+   * @throws {TurnLimiterUnavailable} when the store did not answer for both; then no turn may pass.
+   */
+  take(who: TurnTaker): Promise<TurnVerdict>;
+  /**
+   * The same, and an allowed turn claims a key in the same round trip: not there where no single Redis holds all keys.
+   *
+   * @returns also whether the key was set: false where the turn was refused, or somebody has the key
+   * @throws {TurnLimiterUnavailable} as `take` does
+   */
+  takeAndClaim?(who: TurnTaker, claim: Claim): Promise<{ verdict: TurnVerdict; claimed: boolean }>;
+}
+
+export type TurnLimiterOptions = {
+  turnsPerUser: number;
+  turnsPerOrganization: number;
+  windowSeconds: number;
+} & ({ redis: RedisClient } | { memory: true });
+
+/**
+ * The limit on turns, shared by chat and signing through its key names: fixed windows that begin with their first
+ * turn, in Redis for any number of processes, or in the memory of this one. What is refused is not counted.
+ */
+export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
+  const { turnsPerUser, turnsPerOrganization, windowSeconds } = options;
+  const policies: TurnPolicy[] = [
+    { scope: 'user', limit: turnsPerUser, windowSeconds },
+    { scope: 'organization', limit: turnsPerOrganization, windowSeconds },
+  ];
+  const limits = { user: turnsPerUser, organization: turnsPerOrganization, windowSeconds };
+  const store = 'redis' in options ? createRedisTurns(options.redis, limits) : createMemoryTurns(limits);
+  const { takeAndClaim } = store;
+  return {
+    take: async (who) => verdict(await store.take(chargeOf(who)), policies),
+    ...(takeAndClaim && {
+      async takeAndClaim(who, claim) {
+        const { counts, claimed } = await takeAndClaim(chargeOf(who), claim);
+        return { verdict: verdict(counts, policies), claimed };
+      },
+    }),
+  };
+}
+
+function chargeOf({ userId, organizationId }: TurnTaker): TurnCharge {
+  return { user: turnKey('user', userId), organization: turnKey('organization', organizationId) };
+}
+
+/** The counter's key; the hash is the Cluster hash tag, because an id may hold any character. */
+export function turnKey(scope: TurnScope, id: string): string {
+  return `ori:turns:${scope}:{${hash('sha256', id, 'hex')}}`;
+}
+
+function verdict(counts: TurnCounts, policies: readonly TurnPolicy[]): TurnVerdict {
+  const states = policies.flatMap((policy) => {
+    const count = counts[policy.scope];
+    if (count === undefined) return [];
+    const resetSeconds = Math.max(1, Math.ceil(count.msBeforeReset / 1000));
+    return {
+      ...policy,
+      allowed: count.allowed,
+      remaining: Math.max(0, policy.limit - count.used),
+      resetSeconds,
+    };
+  });
+  const refused = states.filter((state) => !state.allowed);
+  // Of two refusals the later one to end, else the one with fewer turns left.
+  const [telling] =
+    refused.length > 0
+      ? refused.sort((a, b) => b.resetSeconds - a.resetSeconds)
+      : states.sort((a, b) => a.remaining - b.remaining);
+  if (telling === undefined) throw new TypeError('no counter was asked');
+  const { scope, limit, remaining, resetSeconds } = telling;
+  const told = { scope, limit, resetSeconds, policies };
+  if (refused.length === 0) return { allowed: true, remaining, ...told };
+  return { allowed: false, remaining: 0, retryAfterSeconds: resetSeconds, ...told };
+}

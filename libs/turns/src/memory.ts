@@ -1,0 +1,43 @@
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
+import type { TurnCharge, TurnCount, TurnCounts, TurnLimits, TurnStore } from './store.ts';
+
+/** Turn counters in this process's memory: for the standalone and for tests. */
+export function createMemoryTurns(limits: TurnLimits): TurnStore {
+  const duration = limits.windowSeconds;
+  const user = new RateLimiterMemory({ keyPrefix: '', points: limits.user, duration });
+  const organization = new RateLimiterMemory({ keyPrefix: '', points: limits.organization, duration });
+  // One take after the other: between looking and charging no other may come.
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function takeAlone(charge: TurnCharge): Promise<TurnCounts> {
+    const before = {
+      user: await look(user, charge.user, duration),
+      organization: await look(organization, charge.organization, duration),
+    };
+    if (!before.user.allowed || !before.organization.allowed) return before;
+    return {
+      user: counted(await user.consume(charge.user)),
+      organization: counted(await organization.consume(charge.organization)),
+    };
+  }
+
+  return {
+    take(charge) {
+      const turn = last.then(() => takeAlone(charge));
+      last = turn.catch(() => {});
+      return turn;
+    },
+  };
+}
+
+async function look(limiter: RateLimiterMemory, key: string, windowSeconds: number): Promise<TurnCount> {
+  const state = await limiter.get(key);
+  const empty = state === null || state.msBeforeNext <= 0;
+  const used = empty ? 0 : state.consumedPoints;
+  const msBeforeReset = empty ? windowSeconds * 1000 : state.msBeforeNext;
+  return { allowed: used < limiter.points, used, msBeforeReset };
+}
+
+function counted(state: RateLimiterRes): TurnCount {
+  return { allowed: true, used: state.consumedPoints, msBeforeReset: state.msBeforeNext };
+}

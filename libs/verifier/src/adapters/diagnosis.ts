@@ -1,0 +1,88 @@
+import { createBodyDigest, PROOF_HEADERS, bodySha256 as sha256Hex } from '@ori/proof';
+import type { Refusal } from '../refusal.ts';
+import type { RequestHead } from '../requirements.ts';
+
+/**
+ * What a refused request looked like on arrival, for whoever sent it to compare with: SHA-256 of each value that a proof is over or is
+ * judged by, 64 lower-case hex digits. No value stands there itself.
+ */
+export interface Diagnosis {
+  readonly method: string;
+  /** Of the request-target up to its query. */
+  readonly path: string;
+  /** Whether a query came, if only an empty one. What it holds is not told: a gateway may have put it there. */
+  readonly query: boolean;
+  /** Null when the request was refused before its body was read. */
+  readonly body: string | null;
+  readonly bodyBytes: number | null;
+  /** The headers of the proof, Content-Type and Content-Encoding that came, by lower-case name: one digest for each time, at most four. */
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The body as far as it was received; `isWhole` once its end was. */
+export interface Received {
+  readonly chunks: Uint8Array[];
+  isWhole: boolean;
+}
+
+const NAMES: ReadonlySet<string> = new Set([
+  ...Object.values(PROOF_HEADERS),
+  'content-type',
+  'content-encoding',
+]);
+/** More than two of a kind say no more. */
+const REPEATS_MAX = 4;
+
+const encoder = new TextEncoder();
+const digestOf = (text: string): string => sha256Hex(encoder.encode(text));
+
+/** Describes a request by digests. Judges nothing: it must not be asked before the request was refused. */
+export function diagnosisOf(
+  { method = '', target = '', rawHeaders }: RequestHead,
+  received: Received,
+): Diagnosis {
+  const [path = ''] = target.split('?', 1);
+  return {
+    method: digestOf(method),
+    path: digestOf(path),
+    query: path.length < target.length,
+    ...describeBody(received),
+    headers: digestsOf(rawHeaders),
+  };
+}
+
+/** The refusal with a diagnosis in its body, when it is a 401; any other as it is, and nothing is computed. */
+export function withDiagnosis(refusal: Refusal, diagnosis: () => Diagnosis): Refusal {
+  if (refusal.status !== 401) return refusal;
+  const { error } = JSON.parse(refusal.body) as { error: Record<string, unknown> };
+  return { ...refusal, body: JSON.stringify({ error: { ...error, diagnosis: diagnosis() } }) };
+}
+
+/** Throws TypeError for anything but true, false and nothing. */
+export function requireDiagnoseOption(diagnose: boolean | undefined): void {
+  if (diagnose !== undefined && typeof diagnose !== 'boolean') {
+    throw new TypeError('diagnose: expected true or false');
+  }
+}
+
+function describeBody({ chunks, isWhole }: Received): Pick<Diagnosis, 'body' | 'bodyBytes'> {
+  if (!isWhole) return { body: null, bodyBytes: null };
+  const digest = createBodyDigest();
+  let bodyBytes = 0;
+  for (const chunk of chunks) {
+    digest.update(chunk);
+    bodyBytes += chunk.byteLength;
+  }
+  return { body: digest.hex(), bodyBytes };
+}
+
+function digestsOf(rawHeaders: readonly string[]): Record<string, string[]> {
+  const digests: Record<string, string[]> = {};
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? '';
+    if (!NAMES.has(name)) continue;
+    digests[name] ??= [];
+    if (digests[name].length < REPEATS_MAX) digests[name].push(digestOf(rawHeaders[index + 1] ?? ''));
+  }
+  return digests;
+}

@@ -1,0 +1,209 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import express from 'express';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createLocalKeySet } from '../keys/local.ts';
+import { memoryReplayStore } from '../replay/memory/store.ts';
+import { createTestReplayStore, createTestSigner, type TestProofOptions } from '../testing.ts';
+import { createVerifier } from '../verifier.ts';
+import { requireProof } from './express.ts';
+
+const PATH = '/api/invoke';
+const BODY = '{"prompt":"hello"}';
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A daemon on a port of its own. */
+async function serve(listener: Listener): Promise<{ url: string; port: number }> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, port };
+}
+
+function guard() {
+  const signer = createTestSigner({ internId: 'int_1' });
+  const keys = createLocalKeySet(signer.jwks);
+  const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
+  return { signer, proof: requireProof(verifier, { bodyBytesMax: 1000 }) };
+}
+
+async function world() {
+  const { signer, proof } = guard();
+  const app = express();
+  app.post(PATH, proof, express.json(), (request, response) => {
+    response.json({ user: request.proof.user, bytes: (request.body as Buffer).toString() });
+  });
+  const daemon = await serve(app);
+  const call = (options: Partial<TestProofOptions> = {}, sent: RequestInit = {}, path = PATH) => {
+    const headers = signer.sign({ path: PATH, body: BODY, ...options });
+    return fetch(daemon.url + path, {
+      method: 'POST',
+      body: options.body ?? BODY,
+      ...sent,
+      headers: { 'content-type': 'application/json', ...headers, ...sent.headers } as Record<string, string>,
+    });
+  };
+  return { ...daemon, signer, call };
+}
+
+/** Sends bytes as they are and reads until the other side closes. */
+async function raw(port: number, text: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write(text, 'latin1');
+  let answer = '';
+  for await (const chunk of socket.setEncoding('latin1')) answer += chunk;
+  return answer;
+}
+
+test('hands the caller and the raw bytes to the handler, before any body parser', async () => {
+  const { call } = await world();
+  const response = await call();
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual({ user: 'user_test', bytes: BODY });
+});
+
+test('answers a replay with 401 and its code', async () => {
+  const { signer, url } = await world();
+  const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
+  const send = () => fetch(url + PATH, { method: 'POST', body: BODY, headers });
+  expect((await send()).status).toBe(200);
+  const response = await send();
+  expect(response.status).toBe(401);
+  expect(response.headers.get('www-authenticate')).toBe('Ori-Proof');
+  expect(await response.json()).toEqual({
+    error: { code: 'nonce_replayed', message: expect.any(String) },
+  });
+});
+
+test.each([
+  ['a query', 'request_not_coverable', `${PATH}?a=1`],
+  ['another path that routes here', 'signature_invalid', '/API/invoke'],
+])('sees %s', async (_name, code, path) => {
+  const { call } = await world();
+  const response = await call({}, {}, path);
+  expect(response.status).toBe(401);
+  expect(await response.json()).toMatchObject({ error: { code } });
+});
+
+test('sees the target as sent, below whatever path it is mounted', async () => {
+  const { signer, proof } = guard();
+  const app = express();
+  app.use(
+    '/api',
+    express.Router().use(proof, (request, response) => response.json(request.proof.user)),
+  );
+  const { url } = await serve(app);
+  const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
+  expect((await fetch(url + PATH, { method: 'POST', body: BODY, headers })).status).toBe(200);
+});
+
+test('sees a header that was sent twice', async () => {
+  const { port, signer } = await world();
+  const headers = Object.entries(signer.sign({ path: PATH, body: BODY })).map((pair) => pair.join(': '));
+  const lines = [
+    `POST ${PATH} HTTP/1.1`,
+    'host: daemon',
+    'connection: close',
+    'content-type: application/json',
+    `content-length: ${BODY.length}`,
+    ...headers,
+    'X-Ori-Invoke-User: user_test',
+  ];
+  expect(await raw(port, `${lines.join('\r\n')}\r\n\r\n${BODY}`)).toContain('"proof_malformed"');
+});
+
+test('takes a body that arrives in chunks', async () => {
+  const { call } = await world();
+  const body = ReadableStream.from([
+    new TextEncoder().encode('{"prompt":'),
+    new TextEncoder().encode('"hello"}'),
+  ]);
+  expect((await call({}, { body, duplex: 'half' } as RequestInit)).status).toBe(200);
+});
+
+test('takes an empty body', async () => {
+  const { call } = await world();
+  expect((await call({ body: '' })).status).toBe(200);
+});
+
+test('answers a body beyond the limit with 413, whether or not its length was announced', async () => {
+  const { call, port, signer } = await world();
+  const body = JSON.stringify('x'.repeat(1000));
+  const announced = await call({ body });
+  expect(announced.status).toBe(413);
+  expect(await announced.json()).toMatchObject({ error: { code: 'body_too_large' } });
+  const headers = Object.entries(signer.sign({ path: PATH, body })).map((pair) => pair.join(': '));
+  const head = [`POST ${PATH} HTTP/1.1`, 'host: daemon', 'content-type: application/json', ...headers];
+  const chunk = `${body.length.toString(16)}\r\n${body}\r\n`;
+  const unannounced = await raw(port, `${head.join('\r\n')}\r\ntransfer-encoding: chunked\r\n\r\n${chunk}`);
+  expect(unannounced).toMatch(/^HTTP\/1.1 413 /);
+  expect(unannounced.toLowerCase()).toContain('connection: close');
+});
+
+test('answers bad headers without waiting for the body', async () => {
+  const { port } = await world();
+  const head = `POST ${PATH} HTTP/1.1\r\nhost: daemon\r\ncontent-length: 1000000\r\n\r\n`;
+  expect(await raw(port, head)).toMatch(/^HTTP\/1.1 401 .*"proof_missing"/s);
+});
+
+test('tells how long to wait while the store is young', async () => {
+  const { signer } = guard();
+  const verifier = createVerifier({
+    internId: 'int_1',
+    keys: createLocalKeySet(signer.jwks),
+    replay: memoryReplayStore(),
+  });
+  const app = express().use(requireProof(verifier, { bodyBytesMax: 1000 }));
+  const { url } = await serve(app);
+  const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
+  const response = await fetch(url + PATH, { method: 'POST', body: BODY, headers });
+  expect(response.status).toBe(401);
+  expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  expect(await response.json()).toMatchObject({ error: { code: 'proof_before_fence' } });
+});
+
+test('answers 500 behind a body parser, and no handler runs', async () => {
+  const { signer, proof } = guard();
+  const reached = vi.fn<() => void>();
+  const app = express().use(express.json());
+  app.post(PATH, proof, reached);
+  app.use((_error: unknown, _request: unknown, _response: unknown, _next: unknown) => reached());
+  const { url } = await serve(app);
+  const warned = once(process, 'warning');
+  const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
+  expect((await fetch(url + PATH, { method: 'POST', body: BODY, headers })).status).toBe(500);
+  expect((await warned)[0]).toBeInstanceOf(TypeError);
+  expect(reached).not.toHaveBeenCalled();
+});
+
+test('never calls a next that ignores its argument, as under node:http', async () => {
+  const { signer, proof } = guard();
+  const reached = vi.fn<() => void>();
+  const { url } = await serve((request, response) => {
+    (request as { body?: unknown }).body = 'parsed by something before';
+    proof(request, response, reached);
+  });
+  const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
+  expect((await fetch(url + PATH, { method: 'POST', body: BODY, headers })).status).toBe(500);
+  expect(reached).not.toHaveBeenCalled();
+});
+
+test.each([undefined, {}, { bodyBytesMax: -1 }, { bodyBytesMax: '1mb' }])(
+  'refuses the options %o',
+  (options) => {
+    const { keys, replay } = {
+      keys: createLocalKeySet(createTestSigner({ internId: 'i' }).jwks),
+      replay: createTestReplayStore(),
+    };
+    const verifier = createVerifier({ internId: 'i', keys, replay });
+    expect(() => requireProof(verifier, options as never)).toThrow(TypeError);
+    expect(() => requireProof(undefined as never, { bodyBytesMax: 1 })).toThrow(TypeError);
+  },
+);

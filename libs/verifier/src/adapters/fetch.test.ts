@@ -1,0 +1,113 @@
+import { expect, test, vi } from 'vitest';
+import { createLocalKeySet } from '../keys/local.ts';
+import { createTestReplayStore, createTestSigner, type TestProofOptions } from '../testing.ts';
+import { createVerifier } from '../verifier.ts';
+import { requireProof } from './fetch.ts';
+
+const PATH = '/api/invoke';
+const BODY = '{"prompt":"hello"}';
+
+function world() {
+  const signer = createTestSigner({ internId: 'int_1' });
+  const keys = createLocalKeySet(signer.jwks);
+  const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
+  const handler = vi.fn(
+    async (_request: Request, { proof, body }: { proof: { user: string }; body: Uint8Array }) =>
+      Response.json({ user: proof.user, bytes: new TextDecoder().decode(body) }),
+  );
+  const guarded = requireProof(verifier, { bodyBytesMax: 1000 }, handler);
+  const request = (options: Partial<TestProofOptions> = {}, target = options.path ?? PATH): Request => {
+    const headers = new Headers({ ...signer.sign({ path: PATH, body: BODY, ...options }) });
+    headers.set('content-type', 'application/json');
+    return new Request(`https://daemon.example${target}`, {
+      method: 'POST',
+      headers,
+      body: options.body ?? BODY,
+    } as RequestInit);
+  };
+  const codeOf = async (response: Response): Promise<unknown> =>
+    ((await response.json()) as { error: { code: string } }).error.code;
+  return { guarded, handler, request, codeOf };
+}
+
+test('hands the caller and the raw bytes to the handler', async () => {
+  const { guarded, request } = world();
+  const response = await guarded(request());
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual({ user: 'user_test', bytes: BODY });
+});
+
+test('answers a replay with 401 and its code, and calls nothing', async () => {
+  const { guarded, request, handler, codeOf } = world();
+  const first = request();
+  const copy = first.clone();
+  await guarded(first);
+  const response = await guarded(copy);
+  expect(response.status).toBe(401);
+  expect(await codeOf(response)).toBe('nonce_replayed');
+  expect(handler).toHaveBeenCalledTimes(1);
+});
+
+test('sees a query', async () => {
+  const { guarded, request, codeOf } = world();
+  expect(await codeOf(await guarded(request({}, `${PATH}?a=1`)))).toBe('request_not_coverable');
+});
+
+test('refuses headers that were sent twice: they arrive joined', async () => {
+  const { guarded, request, codeOf } = world();
+  const twice = request();
+  twice.headers.append('x-ori-invoke-user', 'user_test');
+  expect(await codeOf(await guarded(twice))).toBe('proof_malformed');
+});
+
+test.each(['/a/../b', '/a/./b', '/a/%2e%2e/b', '/a\\b', '/a"b', '/a<b>', '/{a}'])(
+  'refuses a legal path that Request rewrites: %s',
+  async (path) => {
+    const { guarded, request, codeOf } = world();
+    expect(await codeOf(await guarded(request({ path })))).toBe('signature_invalid');
+  },
+);
+
+test.each(['/', '//a', '/a%2Fb', '/a;b=c', "/a'b", '/~a/%E2%82%AC', '/a:b@c'])(
+  'takes a path that Request leaves alone: %s',
+  async (path) => {
+    const { guarded, request } = world();
+    expect((await guarded(request({ path }))).status).toBe(200);
+  },
+);
+
+test('answers a body beyond the limit with 413', async () => {
+  const { guarded, request, codeOf } = world();
+  const response = await guarded(request({ body: 'x'.repeat(1001) }));
+  expect(response.status).toBe(413);
+  expect(await codeOf(response)).toBe('body_too_large');
+});
+
+test('takes an empty body', async () => {
+  const { guarded, request } = world();
+  expect((await guarded(request({ body: '' }))).status).toBe(200);
+});
+
+test('rejects a request whose body was read already', async () => {
+  const { guarded, request, handler } = world();
+  const read = request();
+  await read.text();
+  await expect(guarded(read)).rejects.toThrow(TypeError);
+  expect(handler).not.toHaveBeenCalled();
+  const begin = vi.fn();
+  const reading = requireProof({ begin } as never, { bodyBytesMax: 1000 }, handler);
+  await expect(reading(read)).rejects.toThrow(TypeError);
+  expect(begin).not.toHaveBeenCalled();
+});
+
+test("leaves the handler's own errors alone", async () => {
+  const { guarded, request, handler } = world();
+  handler.mockRejectedValueOnce(new Error('mine'));
+  await expect(guarded(request())).rejects.toThrow('mine');
+});
+
+test.each([undefined, {}, { bodyBytesMax: -1 }])('refuses the options %o', (options) => {
+  expect(() =>
+    requireProof({ begin: () => undefined } as never, options as never, () => new Response()),
+  ).toThrow(TypeError);
+});

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { createTestSigner } from '../testing.ts';
+import { createLocalKeySet } from './local.ts';
+
+const { jwks } = createTestSigner({ internId: 'int_1' });
+
+test('holds the keys it was given', () => {
+  expect(createLocalKeySet(jwks).current()).toHaveLength(1);
+});
+
+test.each([
+  ['nothing', undefined],
+  ['no set', []],
+  ['an empty set', { keys: [] }],
+  ['a set without an Ed25519 key', { keys: [{ kty: 'RSA', n: 'AQAB', e: 'AQAB' }] }],
+  [
+    'a set with one key that is not admitted',
+    { keys: [...jwks.keys, { ...jwks.keys[0], x: `${'A'.repeat(42)}E` }] },
+  ],
+])('refuses %s', (_name, set) => {
+  expect(() => createLocalKeySet(set)).toThrow(TypeError);
+});

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { createTestReplayStore, createTestSigner } from '../testing.ts';
+import { createVerifier } from '../verifier.ts';
+import { createRemoteKeySet } from './remote.ts';
+
+/** A daemon that fetches its keys from an address under the test's control. */
+function world() {
+  const state = { nowMs: 0, fetches: 0, jwks: { keys: [] } as object, isDown: false };
+  const keys = createRemoteKeySet('https://ori.example/v1/interns/int_1/daemon/jwks.json', {
+    now: () => state.nowMs,
+    fetch: async () => {
+      state.fetches += 1;
+      return state.isDown ? new Response('down', { status: 500 }) : Response.json(state.jwks);
+    },
+  });
+  const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
+  const verify = (signer = first) => verifier.verify(signer.request({ path: '/', body: '{}' }));
+  const first = createTestSigner({ internId: 'int_1' });
+  state.jwks = first.jwks;
+  return { state, keys, verify, first };
+}
+
+test('fetches the keys once for all proofs that wait', async () => {
+  const { state, verify } = world();
+  await Promise.all(Array.from({ length: 50 }, () => verify()));
+  expect(state.fetches).toBe(1);
+});
+
+test('finds a key published since', async () => {
+  const { state, verify } = world();
+  await verify();
+  const second = createTestSigner({ internId: 'int_1' });
+  state.jwks = second.jwks;
+  state.nowMs = 10_000;
+  await expect(verify(second)).resolves.toBeDefined();
+  expect(state.fetches).toBe(2);
+});
+
+test('passes a flood of proofs under unknown keys on at most once per cool-down', async () => {
+  const { state, verify } = world();
+  await verify();
+  const stranger = createTestSigner({ internId: 'int_1' });
+  const flood = async (): Promise<void> => {
+    for (const verdict of await Promise.allSettled(Array.from({ length: 200 }, () => verify(stranger)))) {
+      expect(verdict).toMatchObject({ status: 'rejected', reason: { code: 'signature_invalid' } });
+    }
+  };
+  await flood();
+  expect(state.fetches).toBe(1);
+  state.nowMs = 10_000;
+  await flood();
+  await flood();
+  expect(state.fetches).toBe(2);
+});
+
+test('asks again, once per cool-down, for a time that no key covers', async () => {
+  const { state, verify, first } = world();
+  state.jwks = { keys: first.jwks.keys.map((key) => ({ ...key, exp: 1 })) };
+  await expect(verify()).rejects.toMatchObject({ code: 'key_unknown' });
+  await expect(verify()).rejects.toMatchObject({ code: 'key_unknown' });
+  expect(state.fetches).toBe(1);
+  state.jwks = first.jwks;
+  state.nowMs = 10_000;
+  await expect(verify()).resolves.toBeDefined();
+});
+
+test('goes on with known keys for a bounded time while the address fails', async () => {
+  const { state, verify } = world();
+  await verify();
+  state.isDown = true;
+  state.nowMs = 659_000;
+  await expect(verify()).resolves.toBeDefined();
+  state.nowMs = 660_000;
+  await expect(verify()).rejects.toMatchObject({ name: 'UnavailableError', code: 'keys_unavailable' });
+  state.isDown = false;
+  state.nowMs = 680_000;
+  await expect(verify()).resolves.toBeDefined();
+});
+
+test('judges nothing without keys', async () => {
+  const { state, verify } = world();
+  state.isDown = true;
+  await expect(verify()).rejects.toMatchObject({ code: 'keys_unavailable' });
+});
+
+test('judges nothing once closed', async () => {
+  const { keys, verify } = world();
+  await verify();
+  keys.close();
+  await expect(verify()).rejects.toMatchObject({ code: 'keys_unavailable' });
+});
+
+test('refuses an address that anybody on the way could answer for', () => {
+  expect(() => createRemoteKeySet('http://ori.example/jwks.json')).toThrow(TypeError);
+});

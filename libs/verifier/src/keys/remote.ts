@@ -1,0 +1,54 @@
+import { parseJwkSet, UnavailableError, type VerificationKey } from '@ori/proof';
+import { createRemoteJson } from '@ori/remote-json';
+import type { KeySet } from './local.ts';
+
+export interface RemoteKeySetOptions {
+  /** Longest time the keys are used without asking again; 60 by default. A shorter `max-age` of the answer wins. */
+  freshSeconds?: number;
+  /** How much longer they serve while the address fails; 600 by default. */
+  staleSeconds?: number;
+  /** Shortest time between two fetches, after success or failure; 10 by default. */
+  coolDownSeconds?: number;
+  /** Limit for one fetch; 2000 by default. */
+  timeoutMs?: number;
+  /** Longest document read; 65536 by default. */
+  bytesMax?: number;
+  /** Permits plain http to any host: whoever sits on that network then decides whose proofs are good. */
+  allowPlainHttp?: boolean;
+  fetch?: typeof globalThis.fetch;
+  /** Milliseconds on a clock that does not step. */
+  now?: () => number;
+}
+
+export interface RemoteKeySet extends KeySet {
+  /** Abandons a fetch under way; every later proof is refused as `keys_unavailable`. */
+  close(): void;
+}
+
+/**
+ * The keys at `{base}/interns/{internId}/daemon/jwks.json` (SPEC.md, section 4): fetched on first use, renewed before they
+ * expire, one fetch at a time, never through a redirect. A proof that no known key verifies makes it ask again, at most once per
+ * cool-down, so a key published since is found and a flood of bad proofs is not passed on.
+ * Throws TypeError for an address or limits that cannot work.
+ */
+export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptions = {}): RemoteKeySet {
+  const remote = createRemoteJson<readonly VerificationKey[]>({
+    freshSeconds: 60,
+    staleSeconds: 600,
+    coolDownSeconds: 10,
+    timeoutMs: 2000,
+    bytesMax: 65_536,
+    ...options,
+    url,
+    parse: (value) => parseJwkSet(value),
+  });
+  return {
+    current: () => remote.peek() ?? remote.get().catch(refuse),
+    renew: () => remote.refresh().catch(refuse),
+    close: remote.close,
+  };
+}
+
+function refuse(cause: unknown): never {
+  throw new UnavailableError('keys_unavailable', 'the published keys could not be had', { cause });
+}

@@ -1,0 +1,228 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import type { ReplayPolicy, Spend } from '../replay-store.ts';
+import { memoryReplayStore } from './store.ts';
+
+const NOW = 1_789_000_000;
+const POLICY: ReplayPolicy = {
+  internId: 'int_1',
+  maxAgeSeconds: 60,
+  clockToleranceSeconds: 2,
+  acceptV1: false,
+};
+
+/** A store made at NOW, and proofs of it that differ in a number. */
+function world(entriesMax = 1000, errorSeconds = 0) {
+  const clock = { ms: NOW * 1000, errorMs: errorSeconds * 1000 };
+  const store = memoryReplayStore({
+    entriesMax,
+    now: () => clock.ms + clock.errorMs,
+    uptime: () => clock.ms,
+  });
+  const spend = (id: number | string, timestamp = Math.floor(clock.ms / 1000), change: Partial<Spend> = {}) =>
+    store.spend({
+      policy: POLICY,
+      timestamp,
+      nowMs: clock.ms + clock.errorMs,
+      nonce: `nonce-${id}`,
+      signingInput: new Uint8Array(),
+      v1Id: () => `v1-${id}`,
+      ...change,
+    });
+  const spendV1 = (id: number | string, timestamp?: number) => {
+    const { nonce: _, ...v1 } = { nonce: '', policy: { ...POLICY, acceptV1: true } };
+    return spend(id, timestamp, { ...v1, nonce: undefined } as never);
+  };
+  const seconds = (after: number): void => {
+    clock.ms = (NOW + after) * 1000;
+  };
+  /** From now on the clock is wrong by this much. */
+  const step = (seconds: number): void => {
+    clock.errorMs = seconds * 1000;
+  };
+  return { clock, store, spend, spendV1, seconds, step };
+}
+
+test('spends a nonce once', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  spend(1);
+  expect(() => spend(1)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+  expect(() => spend(2)).not.toThrow();
+});
+
+test('spends a nonce once whatever the timestamp it comes with', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  spend(1, NOW + 10);
+  expect(() => spend(1, NOW + 9)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+});
+
+test('refuses what may have been accepted before it was made, a proof stamped ahead too, and names the pause', () => {
+  const { spend, seconds } = world();
+  for (const timestamp of [NOW - 10, NOW, NOW + 2]) {
+    expect(() => spend(timestamp, timestamp)).toThrow(
+      expect.objectContaining({ code: 'proof_before_fence', retryAfterSeconds: 3 }),
+    );
+  }
+  seconds(3);
+  expect(() => spend(1)).not.toThrow();
+});
+
+test('rounds the time it was made up', () => {
+  const clock = { ms: NOW * 1000 + 1 };
+  const store = memoryReplayStore({ now: () => clock.ms });
+  clock.ms += 5000;
+  const spend = (timestamp: number) =>
+    store.spend({
+      policy: POLICY,
+      timestamp,
+      nowMs: clock.ms,
+      nonce: `${timestamp}`,
+      signingInput: new Uint8Array(),
+      v1Id: () => '',
+    });
+  expect(() => spend(NOW + 3)).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
+  expect(() => spend(NOW + 4)).not.toThrow();
+});
+
+test('remembers as long as any verifier could accept: age, tolerance and 30 s of streaming', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  spend(1, NOW + 10);
+  seconds(10 + 91);
+  expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+  seconds(10 + 92);
+  expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_expired' }));
+});
+
+test('never takes a forgotten proof for a new one when the clock goes back', () => {
+  const { spend, seconds, step } = world();
+  seconds(10);
+  spend(1, NOW + 10);
+  seconds(310);
+  spend(2);
+  step(-300);
+  expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_expired' }));
+  expect(() => spend(2, NOW + 310)).toThrow(expect.objectContaining({ code: 'proof_not_yet_valid' }));
+  step(0);
+  expect(() => spend(3)).not.toThrow();
+});
+
+test('works at once when a clock that was ahead is right again, and takes nothing twice', () => {
+  const { spend, seconds, step } = world();
+  seconds(10);
+  spend(1, NOW + 10);
+  step(300);
+  expect(() => spend(2, NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
+  spend(2, NOW + 312);
+  step(0);
+  expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_expired' }));
+  seconds(11);
+  expect(() => spend(3)).not.toThrow();
+});
+
+test('refuses what may have been accepted before it was made on a clock that was behind, and was set right since', () => {
+  const { spend, seconds, step } = world(1000, -300);
+  seconds(1);
+  step(0);
+  expect(() => spend('of a former life', NOW - 1)).toThrow(
+    expect.objectContaining({ code: 'proof_before_fence' }),
+  );
+  seconds(4);
+  expect(() => spend(1)).not.toThrow();
+});
+
+test('refuses version 1 copies of what was spent before the clock went back', () => {
+  const { spend, spendV1, seconds, step } = world();
+  seconds(10);
+  spend('early', NOW + 10);
+  step(-300);
+  expect(() => spendV1('other', NOW - 290)).toThrow();
+  step(0);
+  expect(() => spendV1('early', NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
+});
+
+test('refuses a proof stamped ahead of its clock', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  expect(() => spend(1, NOW + 13)).toThrow(expect.objectContaining({ code: 'proof_not_yet_valid' }));
+});
+
+test('refuses when full rather than forget: ten times the cap, and the first is still remembered', () => {
+  const { spend, seconds } = world(100);
+  seconds(10);
+  let refused = 0;
+  for (let id = 0; id < 1000; id += 1) {
+    try {
+      spend(id);
+    } catch (error) {
+      expect(error).toMatchObject({ name: 'UnavailableError', code: 'replay_store_full' });
+      refused += 1;
+    }
+  }
+  expect(refused).toBe(900);
+  expect(() => spend(0)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+  seconds(10 + 92);
+  expect(() => spend(1000)).not.toThrow();
+});
+
+test('makes room from an intern that is no longer called', () => {
+  const { spend, seconds } = world(100);
+  seconds(10);
+  for (let id = 0; id < 100; id += 1) spend(id);
+  const other = { policy: { ...POLICY, internId: 'int_2' } };
+  expect(() => spend('x', undefined, other)).toThrow(expect.objectContaining({ code: 'replay_store_full' }));
+  seconds(10 + 692);
+  expect(() => spend('x', undefined, other)).not.toThrow();
+});
+
+test('keeps the interns apart', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  spend(1);
+  expect(() => spend(1, undefined, { policy: { ...POLICY, internId: 'int_2' } })).not.toThrow();
+});
+
+test('refuses version 1 proofs from before the first one: until then nobody recorded their ids', () => {
+  const { spend, spendV1, seconds } = world();
+  seconds(10);
+  spend('early');
+  seconds(11);
+  expect(() => spendV1('early', NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
+  seconds(14);
+  expect(() => spendV1('late')).not.toThrow();
+  spend('later');
+  expect(() => spendV1('later')).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+});
+
+test('records version 1 ids from the start for a verifier that accepts them', () => {
+  const { store, spend, spendV1, seconds } = world();
+  store.attach({ ...POLICY, acceptV1: true });
+  seconds(10);
+  spend(1);
+  expect(() => spendV1(1)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+  expect(() => spendV1(2)).not.toThrow();
+});
+
+test('does not compute version 1 ids where none is accepted', () => {
+  const { spend, seconds } = world();
+  seconds(10);
+  const v1Id = (): string => {
+    throw new Error('not needed');
+  };
+  expect(() => spend(1, undefined, { v1Id })).not.toThrow();
+});
+
+test.each([0, -1, 1.5, Number.NaN, '100'])('refuses a cap of %o', (entriesMax) => {
+  expect(() => memoryReplayStore({ entriesMax: entriesMax as number })).toThrow(TypeError);
+});
+
+test('refuses to work in a worker of node:cluster, where each would accept the same proof', async () => {
+  const program = fileURLToPath(new URL('../../../../../test/verifier/cluster-worker.ts', import.meta.url));
+  const child = fork(program, [], { stdio: 'pipe' });
+  const [said] = await once(child, 'message');
+  expect(said).toEqual({ name: 'TypeError' });
+});

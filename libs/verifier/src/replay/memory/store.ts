@@ -1,0 +1,131 @@
+import cluster from 'node:cluster';
+import { ProofError, UnavailableError } from '@ori/proof';
+import {
+  RETENTION_SECONDS_MAX,
+  type ReplayPolicy,
+  type ReplayStore,
+  retentionSeconds,
+  type Spend,
+} from '../replay-store.ts';
+import { createLedger, type Ledger } from './ledger.ts';
+
+export interface MemoryReplayStoreOptions {
+  /** Most proofs remembered at once, over all interns; 100000 by default. Beyond it everything is refused until some expire. */
+  entriesMax?: number;
+  /** Unix time in milliseconds; `Date.now` by default. The verifier must use the same clock. */
+  now?: () => number;
+  /** Milliseconds of a clock that never steps; `performance.now` by default, and `now` where that alone is given. */
+  uptime?: () => number;
+}
+
+/** A replay store that judges at once. */
+export interface MemoryReplayStore extends ReplayStore {
+  attach(policy: ReplayPolicy): void;
+  spend(spend: Spend): void;
+}
+
+/**
+ * Remembers spent proofs in this process, and in no other: not for a daemon that runs twice or behind a load balancer.
+ * What happened before it was made it cannot know, so it refuses every proof issued up to then (`proof_before_fence`): a daemon
+ * that restarts refuses for a few seconds. It never forgets a proof that could still be accepted, wherever the clock steps; when full
+ * it refuses.
+ * Throws TypeError in a worker of node:cluster, where each worker would accept the same proof once.
+ */
+export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
+  const { entriesMax = 100_000, now = Date.now } = options;
+  const uptime = options.uptime ?? options.now ?? performance.now.bind(performance);
+  if (!(Number.isInteger(entriesMax) && entriesMax > 0))
+    throw new TypeError('entriesMax: expected an integer above 0');
+  if (cluster.isWorker)
+    throw new TypeError('memoryReplayStore: one process only; in a cluster use redisReplayStore');
+
+  const created = { wallMs: now(), uptimeMs: uptime() };
+  const ledgers = new Map<string, Ledger>();
+  let entries = 0;
+
+  /** As the clock said it then, or as it says it now, whichever is later: it may have been set right since. */
+  function createdSeconds(wallMs: number, uptimeMs: number): number {
+    const nowSaidMs = wallMs - (uptimeMs - created.uptimeMs);
+    return (nowSaidMs > created.wallMs + DRIFT_MS ? nowSaidMs : created.wallMs) / 1000;
+  }
+
+  function spend({ policy, timestamp, nonce, v1Id }: Spend): void {
+    const wallMs = now();
+    const uptimeMs = uptime();
+    const seconds = wallMs / 1000;
+    requireAfter(createdSeconds(wallMs, uptimeMs) + policy.clockToleranceSeconds, timestamp, seconds);
+    const ledger = ledgerOf(policy.internId);
+    const horizon = Math.floor(seconds - retentionSeconds(policy));
+    entries -= ledger.forget(horizon);
+    if (timestamp <= ledger.floor || timestamp <= horizon) {
+      throw new ProofError('proof_expired', 'the proof is older than what is remembered');
+    }
+    if (timestamp > seconds + policy.clockToleranceSeconds) {
+      throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of the clock of the store');
+    }
+    if (nonce === undefined) {
+      ledger.marksFrom ??= ledger.highest;
+      requireAfter(ledger.marksFrom, timestamp, seconds);
+    }
+    const isMarking = ledger.marksFrom !== undefined;
+    const { conflicting, recorded } =
+      nonce === undefined ? idsOfV1(v1Id()) : idsOfV2(nonce, isMarking ? v1Id() : undefined);
+    if (ledger.has(conflicting)) throw new ProofError('nonce_replayed', 'the proof was spent before');
+    requireRoom(recorded.length, Math.floor(seconds - RETENTION_SECONDS_MAX));
+    entries += ledger.add(timestamp, recorded);
+  }
+
+  /** Never by evicting what could still be accepted: only what no verifier accepts any more makes room. */
+  function requireRoom(needed: number, horizon: number): void {
+    if (entries + needed <= entriesMax) return;
+    for (const ledger of ledgers.values()) entries -= ledger.forget(horizon);
+    if (entries + needed <= entriesMax) return;
+    throw new UnavailableError('replay_store_full', `${entriesMax} proofs are remembered`);
+  }
+
+  function ledgerOf(internId: string): Ledger {
+    let ledger = ledgers.get(internId);
+    if (ledger === undefined) {
+      ledger = createLedger();
+      ledgers.set(internId, ledger);
+    }
+    return ledger;
+  }
+
+  return {
+    attach({ internId, acceptV1 }) {
+      const ledger = ledgerOf(internId);
+      if (acceptV1) ledger.marksFrom ??= ledger.highest;
+    },
+    spend,
+  };
+}
+
+/** Two clocks of one machine come apart by this much within seconds, without a step of either. */
+const DRIFT_MS = 5;
+
+/** What must not be there yet, and what is then recorded. */
+interface Ids {
+  readonly conflicting: readonly string[];
+  readonly recorded: readonly string[];
+}
+
+function idsOfV1(id: string): Ids {
+  return { conflicting: [id, `m${id}`], recorded: [id] };
+}
+
+/** Two version 2 proofs may share a version 1 id, so theirs is recorded as a mark, which only a version 1 proof conflicts with. */
+function idsOfV2(nonce: string, v1Id: string | undefined): Ids {
+  if (v1Id === undefined) return { conflicting: [nonce], recorded: [nonce] };
+  return { conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`] };
+}
+
+/** Refuses what could have been accepted before an event that nothing is remembered from. */
+function requireAfter(fenceSeconds: number, timestamp: number, nowSeconds: number): void {
+  const fence = Math.ceil(fenceSeconds);
+  if (timestamp > fence) return;
+  const retryAfterSeconds = Math.max(1, Math.ceil(fence + 1 - nowSeconds));
+  throw new ProofError('proof_before_fence', 'the proof was issued before this store could remember it', {
+    retryAfterSeconds,
+  });
+}

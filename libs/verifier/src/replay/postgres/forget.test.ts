@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { OwnPostgresServer } from '../../../../../test/env/postgres-server.ts';
+import {
+  daemonOn,
+  openPool,
+  query,
+  startLedgerServer,
+  stepClock,
+} from '../../../../../test/verifier/postgres-world.ts';
+import { SLOT_SECONDS, SLOTS } from './tables.ts';
+
+let server: OwnPostgresServer;
+beforeAll(async () => {
+  server = await startLedgerServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await stepClock(server.url, 0);
+  await sql('TRUNCATE ori_replay.spent; UPDATE ori_replay.ledger SET floor = -1');
+});
+
+const sql = (text: string) => query(server.url, text);
+const rowsLeft = async (): Promise<number> =>
+  Number((await sql('SELECT count(*) FROM ori_replay.spent'))[0]?.['count']);
+
+/** A store whose clock, and the server's, can be stepped; nonces are numbers. */
+async function steppable() {
+  let ahead = 0;
+  const world = await daemonOn(server, { now: () => Date.now() + ahead * 1000, touchSeconds: 60 });
+  const policy = { internId: world.internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false };
+  const seconds = (): number => Math.floor(Date.now() / 1000) + ahead;
+  const spend = async (id: number, timestamp: number): Promise<string> => {
+    const nonce = Buffer.alloc(16, `${id}.`).toString('base64url');
+    const v1Id = () => randomBytes(32).toString('hex');
+    const nowMs = Date.now() + ahead * 1000;
+    try {
+      await world.replay.spend({ policy, timestamp, nowMs, nonce, v1Id, signingInput: new Uint8Array() });
+      return 'spent';
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  };
+  const step = async (by: number): Promise<void> => {
+    ahead += by;
+    await stepClock(server.url, ahead);
+  };
+  return { ...world, spend, seconds, step };
+}
+
+test('forgets by whole partitions through ten turns of them, never what could be accepted, and keeps no more', async () => {
+  const { spend, seconds, step, replay } = await steppable();
+  const known: [id: number, timestamp: number][] = [];
+  const perTurn = 5;
+  let most = 0;
+  for (let turn = 0; turn < 10 * SLOTS; turn += 1) {
+    const timestamp = seconds();
+    const fresh = Array.from({ length: perTurn }, (_, index) => turn * perTurn + index);
+    expect(await Promise.all(fresh.map((id) => spend(id, timestamp)))).toEqual(Array(perTurn).fill('spent'));
+    for (const id of fresh) known.push([id, timestamp]);
+    const again = await Promise.all(known.slice(-5 * perTurn).map(([id, stamp]) => spend(id, stamp)));
+    expect(again).not.toContain('spent');
+    expect(again.slice(-perTurn)).toEqual(Array(perTurn).fill('nonce_replayed'));
+    await step(SLOT_SECONDS);
+    await replay.touch();
+    most = Math.max(most, await rowsLeft());
+  }
+  expect(most).toBeLessThanOrEqual(SLOTS * perTurn);
+  expect(most).toBeGreaterThan(0);
+  const files = await sql(
+    "SELECT count(*) FROM pg_class WHERE relnamespace = 'ori_replay'::regnamespace AND relkind = 'r'",
+  );
+  expect(files).toEqual([{ count: String(SLOTS + 3) }]);
+}, 60_000);
+
+test('never takes a forgotten proof for a new one, though every clock goes back', async () => {
+  const { spend, seconds, step, replay } = await steppable();
+  const timestamp = seconds();
+  expect(await spend(1, timestamp)).toBe('spent');
+  await step(3000);
+  await replay.touch();
+  expect(await rowsLeft()).toBe(0);
+  await step(-3000);
+  await replay.touch();
+  expect(await spend(1, timestamp)).toBe('proof_expired');
+});
+
+test.each([-300, 300])(
+  'forgets nothing, and accepts nothing, while the server alone is %i s off',
+  async (by) => {
+    const { spend, seconds, replay } = await steppable();
+    const timestamp = seconds();
+    expect(await spend(1, timestamp)).toBe('spent');
+    const left = await rowsLeft();
+    await stepClock(server.url, by);
+    await expect(replay.touch()).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+    expect(await spend(1, timestamp)).toBe('replay_store_unsafe');
+    await sql(`SELECT ori_replay.forget(extract(epoch FROM clock_timestamp())::float8, 2, 0)`);
+    expect(await rowsLeft()).toBe(left);
+    await stepClock(server.url, 0);
+    await replay.touch();
+    expect(await spend(1, timestamp)).toBe('nonce_replayed');
+  },
+);
+
+test('does not empty a partition that holds a row from ahead of the clock', async () => {
+  const { spend, seconds, step } = await steppable();
+  await step(800);
+  const timestamp = seconds();
+  expect(await spend(1, timestamp)).toBe('spent');
+  await step(-800);
+  await sql('SELECT ori_replay.forget(ori_replay.clock(), 2, 0)');
+  await step(800);
+  expect(await spend(1, timestamp)).toBe('nonce_replayed');
+});
+
+test('a spend that was judged before its partition was emptied is refused after it', async () => {
+  const { spend, seconds } = await steppable();
+  const timestamp = seconds();
+  expect(await spend(1, timestamp)).toBe('spent');
+  const emptier = await openPool(server.url).connect();
+  await emptier.query('BEGIN');
+  await emptier.query(
+    `LOCK TABLE ori_replay.spent_${Math.floor(timestamp / SLOT_SECONDS) % SLOTS} IN ACCESS EXCLUSIVE MODE`,
+  );
+  const replayed = spend(1, timestamp);
+  const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%ori_replay.spend%'`;
+  await expect.poll(async () => (await sql(waiting)).length, { timeout: 5000 }).toBe(1);
+  await emptier.query(`CREATE OR REPLACE FUNCTION ori_replay.clock() RETURNS double precision LANGUAGE sql VOLATILE
+    AS $$ SELECT extract(epoch FROM pg_catalog.clock_timestamp())::double precision + 3000 $$`);
+  const { rows } = await emptier.query('SELECT emptied FROM ori_replay.forget(ori_replay.clock(), 2, 0)');
+  await emptier.query('COMMIT');
+  emptier.release();
+  expect(rows[0].emptied).toBeGreaterThan(0);
+  expect(await replayed).toBe('proof_expired');
+});

@@ -1,0 +1,22 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { daemonOn, startLedgerServer } from '../../../../../test/verifier/postgres-world.ts';
+import { COPIES, PROCESSES, presentEverywhere } from '../../../../../test/verifier/present-everywhere.ts';
+
+test('4 processes that present the same proof 1,000 times each against one PostgreSQL are told once that it is good', async () => {
+  const server = await startLedgerServer();
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const { internId, request, signer } = await daemonOn(server);
+  const signed = request();
+  const verdicts = await presentEverywhere({
+    url: server.url,
+    internId,
+    mode: 'spend',
+    jwks: signer.jwks,
+    target: signed.target ?? '',
+    rawHeaders: [...signed.rawHeaders],
+    body: Buffer.from(signed.body).toString(),
+    copies: COPIES,
+  });
+  console.log('postgres', verdicts);
+  expect(verdicts).toEqual({ accepted: 1, nonce_replayed: PROCESSES * COPIES - 1 });
+});

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { OwnPostgresServer } from '../../../../../test/env/postgres-server.ts';
+import { daemonOn, query, startLedgerServer } from '../../../../../test/verifier/postgres-world.ts';
+import { POSTGRES_REPLAY_SQL } from './schema.ts';
+
+const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+
+let server: OwnPostgresServer;
+let daemonUrl: string;
+
+/** The address of another login on the same database. */
+function addressOf(user: string, password: string): string {
+  const url = new URL(server.url);
+  url.username = user;
+  url.password = password;
+  return url.href;
+}
+
+// As the README says: a plain role owns the schema, and the daemon's role gets the three lines.
+beforeAll(async () => {
+  server = await startLedgerServer();
+  await query(
+    server.url,
+    `DROP SCHEMA ori_replay CASCADE; CREATE ROLE owner LOGIN PASSWORD 'secret'; GRANT CREATE ON DATABASE postgres TO owner`,
+  );
+  await query(addressOf('owner', 'secret'), POSTGRES_REPLAY_SQL);
+  const lines = README.match(/^(?:CREATE ROLE|GRANT) .*ori_daemon.*;$/gm) ?? [];
+  expect(lines).toHaveLength(3);
+  for (const line of lines) await query(server.url, line);
+  daemonUrl = addressOf('ori_daemon', 'SECRET');
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+test('the README gives a daemon what it needs, from an owner who is no superuser', async () => {
+  const { verifierOn, request } = await daemonOn(server, { acceptV1: true });
+  const { verifier, replay } = verifierOn(daemonUrl);
+  await replay.touch();
+  const signed = request();
+  await expect(verifier.verify(signed)).resolves.toBeDefined();
+  await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  await query(daemonUrl, 'SELECT * FROM ori_replay.waiting()');
+  await query(daemonUrl, 'SELECT * FROM ori_replay.forget(0, 2, 0)');
+});
+
+test.each([
+  'SELECT * FROM ori_replay.spent',
+  'SELECT * FROM ori_replay.ledger',
+  `INSERT INTO ori_replay.spent VALUES ('int', 'x', 0, 0)`,
+  'DELETE FROM ori_replay.spent',
+  'TRUNCATE ori_replay.spent_0',
+  'UPDATE ori_replay.ledger SET event = 0',
+  'BEGIN; LOCK TABLE ori_replay.ledger IN EXCLUSIVE MODE',
+  'DROP TABLE ori_replay.spent_0',
+  'CREATE TABLE ori_replay.more (id integer)',
+  `CREATE OR REPLACE FUNCTION ori_replay.clock() RETURNS double precision LANGUAGE sql AS 'SELECT 0::float8'`,
+])('and the daemon can do nothing else: %s', async (text) => {
+  await expect(query(daemonUrl, text)).rejects.toMatchObject({ code: expect.stringMatching(/^42501$/) });
+});
+
+test('another role can do nothing at all', async () => {
+  await query(server.url, `CREATE ROLE stranger LOGIN PASSWORD 'secret'`);
+  const { verifierOn, request } = await daemonOn(server);
+  const { verifier, replay } = verifierOn(addressOf('stranger', 'secret'));
+  const refused = { code: 'replay_store_unsafe', message: expect.stringMatching(/not granted/) };
+  await expect(replay.touch()).rejects.toMatchObject(refused);
+  await expect(verifier.verify(request())).rejects.toMatchObject(refused);
+});
+
+test('what is looked up by a bare name is not the caller’s', async () => {
+  const { verifierOn, request } = await daemonOn(server);
+  await query(
+    server.url,
+    'CREATE SCHEMA trap AUTHORIZATION ori_daemon; GRANT USAGE ON SCHEMA trap TO PUBLIC',
+  );
+  await query(
+    daemonUrl,
+    `CREATE FUNCTION trap.abs(double precision) RETURNS double precision LANGUAGE sql AS 'SELECT 0::float8'`,
+  );
+  await query(daemonUrl, 'ALTER ROLE ori_daemon SET search_path = trap, pg_catalog');
+  const { verifier } = verifierOn(daemonUrl, { now: Date.now });
+  const late = daemonOn(server, { now: () => Date.now() + 5000 });
+  await expect(verifier.verify(request())).resolves.toBeDefined();
+  const { verifierOn: lateOn, request: lateRequest } = await late;
+  await expect(
+    lateOn(daemonUrl).verifier.verify(lateRequest({ timestamp: Math.floor(Date.now() / 1000) + 5 })),
+  ).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+});
+
+test('a database without the schema is refused with what to do, and one of an older package too', async () => {
+  const { verifierOn, request } = await daemonOn(server);
+  await query(server.url, 'CREATE DATABASE bare');
+  const url = new URL('/bare', server.url).href;
+  const bare = { url, ...verifierOn(url) };
+  const missing = {
+    code: 'replay_store_unsafe',
+    message: expect.stringMatching(/schema ori_replay is missing/),
+  };
+  await expect(bare.replay.touch()).rejects.toMatchObject(missing);
+  await expect(bare.verifier.verify(request())).rejects.toMatchObject(missing);
+  await query(bare.url, POSTGRES_REPLAY_SQL.replace('version := 1', 'version := 0'));
+  await expect(bare.replay.touch()).rejects.toMatchObject({
+    code: 'replay_store_unsafe',
+    message: 'the schema ori_replay is old: install it again',
+  });
+  await query(bare.url, POSTGRES_REPLAY_SQL);
+  await expect(bare.replay.touch()).resolves.toBeUndefined();
+});
+
+test('installing it again, four at once, loses nothing that is remembered', async () => {
+  const { verifier, request } = await daemonOn(server);
+  const signed = request();
+  await verifier.verify(signed);
+  await Promise.all([1, 2, 3, 4].map(() => query(addressOf('owner', 'secret'), POSTGRES_REPLAY_SQL)));
+  await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  await expect(verifier.verify(request())).resolves.toBeDefined();
+});

@@ -1,0 +1,193 @@
+import { UnavailableError } from '@ori/proof';
+import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from '../replay-store.ts';
+import { requireSafe, requireSpent } from '../verdict.ts';
+import {
+  createFunctionCaller,
+  isSilence,
+  type PostgresAnswer,
+  type PostgresPool,
+  requirePostgresPool,
+  surviveErrors,
+} from './client.ts';
+import { SCHEMA_VERSION } from './tables.ts';
+
+export interface PostgresReplayStoreOptions {
+  /**
+   * How many standbys could be promoted. Above 0, `synchronous_standby_names` must wait for half of them, rounded up; with a
+   * failover in place and 0 here, a failover can accept a proof twice.
+   */
+  replicas: number;
+  /** Limit for one answer; 200 by default. */
+  timeoutMs?: number;
+  /** Time between two looks at the server's state; 2 by default. */
+  touchSeconds?: number;
+  /** Unix time in milliseconds for those looks; `Date.now` by default. */
+  now?: () => number;
+}
+
+export interface PostgresReplayStore extends ReplayStore {
+  attach(policy: ReplayPolicy): void;
+  spend(spend: Spend): Promise<void>;
+  /**
+   * Looks at the server, fences older proofs off where something may have been lost, and empties what has expired. The store does so by
+   * itself at start, whenever a spend found the server changed, and every few seconds; await it to know that the store may be used.
+   * @throws {UnavailableError} `replay_store_unavailable`, `replay_store_unsafe`, `replay_store_full`.
+   */
+  touch(): Promise<void>;
+  /** Stops looking. The pool stays open: it is the caller's. */
+  close(): void;
+}
+
+/**
+ * Remembers spent proofs in PostgreSQL, for any number of processes. The database holds `POSTGRES_REPLAY_SQL`. Each spend is one
+ * statement and its own transaction, on the disk before it is answered; it is refused unless the server is a primary with safe settings,
+ * its clock agrees, and it is the same run on the same timeline as before: after a restart, a failover or a restored backup, every
+ * proof issued up to then is refused (`proof_before_fence`). A spend whose answer was lost counts as spent and is never sent again.
+ * Throws TypeError for options that cannot work.
+ */
+export function postgresReplayStore(
+  pool: PostgresPool,
+  options: PostgresReplayStoreOptions,
+): PostgresReplayStore {
+  requirePostgresPool(pool);
+  surviveErrors(pool);
+  const { replicas, timeoutMs, touchSeconds, now } = requireOptions(options);
+  const acks = Math.ceil(replicas / 2);
+  const call = createFunctionCaller(pool, timeoutMs);
+  const interns = new Map<string, ReplayPolicy>();
+  let known: Known = { event: 0, identity: '', lsn: '0/0' };
+  let refusal: UnavailableError | undefined;
+  let doubts = 0;
+  let touching: Promise<void> | undefined;
+  let touchedMs = Number.NEGATIVE_INFINITY;
+
+  /** From a good answer only: an unsafe server's says nothing. */
+  function learn({ event = 0, identity = '', lsn = '0/0' }: PostgresAnswer): void {
+    if (event < known.event || identity === '') return;
+    const isAsBefore = event === known.event && toPosition(lsn) < toPosition(known.lsn);
+    known = { event, identity, lsn: isAsBefore ? known.lsn : lsn };
+  }
+
+  const facts = (): unknown[] => [known.event, known.identity, known.lsn];
+
+  async function touchOne({ internId, acceptV1, clockToleranceSeconds }: ReplayPolicy): Promise<void> {
+    const limits = [clockToleranceSeconds, acks];
+    const answer = await call('touch', [
+      internId,
+      acceptV1,
+      now() / 1000,
+      ...facts(),
+      ...limits,
+      Math.ceil(timeoutMs),
+    ]);
+    requireSafe(answer);
+    if (!(Number(answer.version) >= SCHEMA_VERSION)) {
+      throw new UnavailableError('replay_store_unsafe', 'the schema ori_replay is old: install it again');
+    }
+    learn(answer);
+    if (answer.due) await call('forget', [now() / 1000, ...limits]);
+  }
+
+  /**
+   * Until a look has found all well again, spends are refused without being sent: an unsafe server has nothing to say, and each that
+   * a frozen one or a commit without its standby keeps waiting holds a connection of the server.
+   */
+  function doubt(error: unknown): void {
+    if (!(error instanceof UnavailableError)) return;
+    if (error.code !== 'replay_store_unsafe' && !isSilence(error)) return;
+    refusal = error;
+    doubts += 1;
+  }
+
+  async function touchAll(): Promise<void> {
+    touchedMs = performance.now();
+    try {
+      let doubtsBefore: number;
+      do {
+        doubtsBefore = doubts;
+        if (acks > 0) requireSafe(await call('waiting', []));
+        // One after the other: a pool of one connection is enough, and a frozen server costs one wait.
+        for (const policy of interns.values()) await touchOne(policy);
+        // What was seen before a doubt arose does not settle it.
+      } while (doubts !== doubtsBefore);
+      refusal = undefined;
+    } catch (error) {
+      doubt(error);
+      throw error;
+    }
+  }
+
+  function touch(): Promise<void> {
+    touching ??= touchAll().finally(() => {
+      touching = undefined;
+    });
+    return touching;
+  }
+
+  const touchQuietly = (): void => void touch().catch(() => undefined);
+
+  async function spend({ policy, timestamp, nowMs, nonce, v1Id }: Spend): Promise<void> {
+    if (refusal !== undefined) {
+      if (performance.now() - touchedMs > TOUCH_APART_MS) touchQuietly();
+      throw new UnavailableError(refusal.code, refusal.message);
+    }
+    const answer = await call('spend', [
+      policy.internId,
+      timestamp,
+      nonce === undefined ? null : Buffer.from(nonce, 'base64url'),
+      Buffer.from(v1Id(), 'hex'),
+      nowMs / 1000,
+      ...facts(),
+      retentionSeconds(policy),
+      policy.clockToleranceSeconds,
+      acks,
+      Math.ceil(timeoutMs),
+    ]).catch((error: unknown) => {
+      doubt(error);
+      throw error;
+    });
+    if (answer.verdict === 'unsafe') touchQuietly();
+    else learn(answer);
+    // The recording of version 1 ids begins with a touch.
+    if (nonce === undefined && answer.verdict === 'before_fence') touchQuietly();
+    requireSpent(answer);
+  }
+
+  const timer = setInterval(touchQuietly, touchSeconds * 1000).unref();
+
+  return {
+    attach(policy) {
+      const acceptV1 = policy.acceptV1 || interns.get(policy.internId)?.acceptV1 === true;
+      interns.set(policy.internId, { ...policy, acceptV1 });
+      touchQuietly();
+    },
+    spend,
+    touch,
+    close: () => clearInterval(timer),
+  };
+}
+
+/** Spends that are refused make the store look again, at most this often. */
+const TOUCH_APART_MS = 100;
+
+/** What the last good answers said. */
+interface Known {
+  readonly event: number;
+  readonly identity: string;
+  readonly lsn: string;
+}
+
+/** A position in the write-ahead log as a number that compares. */
+function toPosition(lsn: string): bigint {
+  const [high = '0', low = '0'] = lsn.split('/');
+  return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`);
+}
+
+function requireOptions(options: PostgresReplayStoreOptions): Required<PostgresReplayStoreOptions> {
+  const { replicas, timeoutMs = 200, touchSeconds = 2, now = Date.now } = options ?? {};
+  if (!(Number.isInteger(replicas) && replicas >= 0))
+    throw new TypeError('replicas: expected an integer from 0');
+  if (!(timeoutMs > 0 && timeoutMs <= 5000)) throw new TypeError('timeoutMs: expected 1 to 5000');
+  if (!(touchSeconds > 0 && touchSeconds <= 60)) throw new TypeError('touchSeconds: expected up to 60');
+  return { replicas, timeoutMs, touchSeconds, now };
+}

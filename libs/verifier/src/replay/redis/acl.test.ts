@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import { sharedRedisUrl, startRedis } from '../../../../../test/env/redis.ts';
+import { connect, daemonOn, reserve } from '../../../../../test/verifier/redis-world.ts';
+import { loadRedisScripts } from './client.ts';
+import { issuedKey } from './keys.ts';
+
+const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+
+/** The user that the README's line makes, for this intern, and a connection as that user. */
+async function userOf(
+  line: 'ori-spending' | 'ori-redeeming',
+  admin: Redis,
+  internId: string,
+): Promise<Redis> {
+  const words = new RegExp(`^ACL SETUSER ${line} (.*)$`, 'm').exec(README)?.[1]?.split(' ') ?? [];
+  const username = `${line}-${internId}`;
+  const rules = words.map((word) => word.replace('>SECRET', '>secret').replace('int_7Qm2', internId));
+  await admin.call('ACL', 'SETUSER', username, ...rules);
+  onTestFinished(async () => {
+    const last = new Redis(sharedRedisUrl());
+    await last.call('ACL', 'DELUSER', username);
+    last.disconnect();
+  });
+  return connect(sharedRedisUrl(), { username, password: 'secret' });
+}
+
+test.each(['spend', 'redeem'] as const)(
+  'the README gives a daemon that may %s what it needs',
+  async (mode) => {
+    const admin = await connect(sharedRedisUrl());
+    await loadRedisScripts(admin);
+    const { internId, request, verifierOn } = await daemonOn(admin);
+    const redis = await userOf(mode === 'spend' ? 'ori-spending' : 'ori-redeeming', admin, internId);
+    const { verifier, replay } = verifierOn(redis, { mode });
+    await replay.touch();
+    const signed = request();
+    await reserve(admin, internId, signed);
+    await expect(verifier.verify(signed)).resolves.toBeDefined();
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  },
+);
+
+test.each(['ori-spending', 'ori-redeeming'] as const)('the user %s can do nothing else', async (line) => {
+  const admin = await connect(sharedRedisUrl());
+  await loadRedisScripts(admin);
+  const { internId, verifierOn } = await daemonOn(admin);
+  const other = await daemonOn(admin);
+  const redis = await userOf(line, admin, internId);
+  const denied: [string, ...string[]][] = [
+    ['EVAL', 'return 1', '0'],
+    ['SCRIPT', 'LOAD', 'return 1'],
+    ['SCRIPT', 'FLUSH'],
+    ['SET', issuedKey(internId, 'n'), 'x'],
+    ['GET', issuedKey(other.internId, 'n')],
+    ['ZSCORE', other.key, 'floor'],
+    ['FLUSHALL'],
+    ['CONFIG', 'GET', '*'],
+    ['KEYS', '*'],
+  ];
+  for (const [command, ...args] of denied) {
+    await expect(redis.call(command, ...args), command).rejects.toThrow(/^NOPERM/);
+  }
+  await expect(verifierOn(redis).replay.touch()).resolves.toBeUndefined();
+});
+
+test('a user that may not load scripts is refused while they are missing, and served once the signer loaded them', async () => {
+  const own = await startRedis();
+  onTestFinished(() => own[Symbol.asyncDispose]());
+  const admin = await connect(own.url);
+  const { internId, request, verifierOn } = await daemonOn(admin);
+  await admin.call(
+    'ACL',
+    'SETUSER',
+    'daemon',
+    'on',
+    '>secret',
+    `~ori:{${internId}}:spent`,
+    '-@all',
+    '+evalsha',
+    '+info',
+    '+time',
+    '+zscore',
+    '+zadd',
+    '+zrem',
+    '+zrangebyscore',
+  );
+  const redis = await connect(own.url, { username: 'daemon', password: 'secret' });
+  await admin.script('FLUSH');
+  const { verifier, replay } = verifierOn(redis);
+  await expect(replay.touch()).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+  await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+  await loadRedisScripts(admin);
+  await expect(verifier.verify(request())).resolves.toBeDefined();
+});

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.ts';
+
+type Argument = string | number | Buffer;
+
+/** The options of a client that are looked at; ioredis's names. */
+export interface RedisClientOptions {
+  readonly enableOfflineQueue?: boolean | undefined;
+  readonly autoResendUnfulfilledCommands?: boolean | undefined;
+  readonly maxRetriesPerRequest?: number | null | undefined;
+  readonly keyPrefix?: string | undefined;
+  readonly redisOptions?: RedisClientOptions | undefined;
+}
+
+/** What is used of ioredis 5 or 6: its `Redis` and its `Cluster` both fit. */
+export interface RedisClient {
+  readonly options: RedisClientOptions;
+  call(command: string, ...args: Argument[]): Promise<unknown>;
+  pipeline(commands: unknown[][]): { exec(): Promise<[error: Error | null, result: unknown][] | null> };
+  on(event: 'ready', listener: () => void): unknown;
+  off(event: 'ready', listener: () => void): unknown;
+  /** Of a cluster. */
+  nodes?(role: 'master'): Pick<RedisClient, 'call'>[];
+}
+
+const SHA1: Readonly<Record<RedisScriptName, string>> = {
+  touch: sha1(REDIS_SCRIPTS.touch),
+  spendV1: sha1(REDIS_SCRIPTS.spendV1),
+  spendV2: sha1(REDIS_SCRIPTS.spendV2),
+  redeem: sha1(REDIS_SCRIPTS.redeem),
+};
+
+/** The digest by which EVALSHA names a script. */
+export function scriptSha1(name: RedisScriptName): string {
+  return SHA1[name];
+}
+
+/**
+ * Loads every script that a Redis store calls, on every primary of a cluster. The signer does it whenever it connects, so that a
+ * daemon's own Redis user needs neither SCRIPT nor EVAL.
+ */
+export async function loadRedisScripts(redis: Pick<RedisClient, 'call' | 'nodes'>): Promise<void> {
+  const servers = redis.nodes?.('master') ?? [redis];
+  const sources = Object.values(REDIS_SCRIPTS);
+  await Promise.all(
+    servers.flatMap((server) => sources.map((source) => server.call('SCRIPT', 'LOAD', source))),
+  );
+}
+
+/**
+ * Throws TypeError for a client that queues or repeats commands: a spend that is sent late or twice gives the wrong answer, and one
+ * that waits for a server that is down does not answer at all.
+ */
+export function requireRedisClient(redis: RedisClient): void {
+  if (
+    typeof redis?.call !== 'function' ||
+    typeof redis.pipeline !== 'function' ||
+    typeof redis.on !== 'function'
+  ) {
+    throw new TypeError('redisReplayStore: expected an ioredis client');
+  }
+  const options = redis.options ?? {};
+  const connection = options.redisOptions ?? options;
+  requireOption('enableOfflineQueue: false', options.enableOfflineQueue === false);
+  if (connection === options) {
+    requireOption('autoResendUnfulfilledCommands: false', options.autoResendUnfulfilledCommands === false);
+    requireOption('maxRetriesPerRequest: 0', options.maxRetriesPerRequest === 0);
+  }
+  requireOption('no keyPrefix', !(options.keyPrefix || connection.keyPrefix));
+}
+
+function requireOption(words: string, isMet: boolean): void {
+  if (!isMet) throw new TypeError(`redisReplayStore: the client must be made with ${words}`);
+}
+
+function sha1(source: string): string {
+  return createHash('sha1').update(source).digest('hex');
+}

@@ -1,0 +1,212 @@
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { type RedisServer, startRedis } from '../../../../../test/env/redis.ts';
+import { connect, daemonOn } from '../../../../../test/verifier/redis-world.ts';
+
+/** A server of the test's own, gone after it. */
+async function server(...args: string[]): Promise<RedisServer> {
+  const started = await startRedis({ arguments: args });
+  onTestFinished(() => started[Symbol.asyncDispose]());
+  return started;
+}
+
+/** Spends one proof, lets something happen to the server, and presents the proof again. */
+async function replayAfter(
+  happens: (redis: Awaited<ReturnType<typeof connect>>, own: RedisServer) => Promise<unknown>,
+) {
+  const own = await server('--enable-debug-command', 'yes');
+  const redis = await connect(own.url);
+  const { verifier, request, replay } = await daemonOn(redis);
+  const signed = request();
+  await verifier.verify(signed);
+  await happens(redis, own);
+  if (redis.status !== 'ready') await once(redis, 'ready');
+  await replay.touch();
+  return verifier.verify(signed);
+}
+
+test.each([
+  ['FLUSHALL', (redis) => redis.flushall()],
+  ['SWAPDB', (redis) => redis.call('SWAPDB', '0', '1')],
+  ['another replication id', (redis) => redis.call('DEBUG', 'CHANGE-REPL-ID')],
+  ['SIGKILL and a start without files', (_redis, own) => own.kill().then(() => own.start())],
+  ['an orderly restart without files', (_redis, own) => own.restart()],
+] as [string, Parameters<typeof replayAfter>[0]][])(
+  'refuses every older proof after %s',
+  async (_name, happens) => {
+    await expect(replayAfter(happens)).rejects.toMatchObject({ code: 'proof_before_fence' });
+  },
+);
+
+test('refuses every older proof after SIGKILL and a start from a file older than its spend', async () => {
+  const own = await server();
+  const redis = await connect(own.url);
+  const { verifier, request, replay, key } = await daemonOn(redis);
+  await redis.save();
+  const signed = request();
+  await verifier.verify(signed);
+  await own.kill();
+  await own.start();
+  await once(redis, 'ready');
+  expect(await redis.zcount(key, 0, '+inf')).toBe(0);
+  await replay.touch();
+  await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+});
+
+test.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])(
+  'refuses to work under maxmemory-policy %s, also when it is set later',
+  async (policy) => {
+    const redis = await connect((await server()).url);
+    const { verifier, request, replay } = await daemonOn(redis);
+    await verifier.verify(request());
+    await redis.config('SET', 'maxmemory-policy', policy);
+    await expect(replay.touch()).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+    await redis.config('SET', 'maxmemory-policy', 'noeviction');
+    await replay.touch();
+    await expect(verifier.verify(request())).resolves.toBeDefined();
+  },
+);
+
+test('looks at the server by itself', async () => {
+  const redis = await connect((await server()).url);
+  const { verifier, request } = await daemonOn(redis, { touchSeconds: 0.02 });
+  await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  await expect
+    .poll(
+      () =>
+        verifier.verify(request()).then(
+          () => 'accepted',
+          (error) => error.code,
+        ),
+      { timeout: 5000 },
+    )
+    .toBe('replay_store_unsafe');
+});
+
+test('refuses when the server is out of memory, and forgets nothing', async () => {
+  const redis = await connect((await server()).url);
+  const { verifier, request } = await daemonOn(redis);
+  const signed = request();
+  await verifier.verify(signed);
+  await redis.config('SET', 'maxmemory', '1');
+  await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_full' });
+  await redis.config('SET', 'maxmemory', '0');
+  await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+});
+
+test('does not wait for a frozen server; a spend without an answer counts as spent', async () => {
+  const own = await server();
+  const redis = await connect(own.url);
+  const { verifier, request } = await daemonOn(redis, { timeoutMs: 200 });
+  const signed = request();
+  await own.freeze();
+  await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+  await own.thaw();
+  await redis.ping();
+  await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  await expect(verifier.verify(request())).resolves.toBeDefined();
+});
+
+test('refuses at once while the server is gone, and works again without a restart', async () => {
+  const own = await server();
+  const redis = await connect(own.url);
+  const { verifier, request, replay } = await daemonOn(redis);
+  await own.kill();
+  await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+  await own.start();
+  await once(redis, 'ready');
+  await replay.touch();
+  await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
+  const { verifier: other, request: otherRequest } = await daemonOn(redis);
+  await expect(other.verify(otherRequest())).resolves.toBeDefined();
+});
+
+test('loads its scripts behind a spend that met a server without them', async () => {
+  const redis = await connect((await server()).url);
+  const { verifier, request } = await daemonOn(redis);
+  await redis.script('FLUSH');
+  await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+  await expect
+    .poll(() =>
+      verifier.verify(request()).then(
+        () => true,
+        () => false,
+      ),
+    )
+    .toBe(true);
+});
+
+test('writes to a primary alone', async () => {
+  const primary = await server();
+  const replica = await server('--replicaof', '127.0.0.1', String(primary.port));
+  const redis = await connect(replica.url);
+  const { verifierOn, request } = await daemonOn(await connect(primary.url));
+  const { verifier, replay } = verifierOn(redis);
+  await expect(replay.touch()).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+  await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+});
+
+/** A primary with one replica that has caught up. */
+async function pair() {
+  const primary = await server();
+  const replica = await server(
+    '--replicaof',
+    '127.0.0.1',
+    String(primary.port),
+    '--repl-diskless-sync-delay',
+    '0',
+  );
+  const redis = await connect(primary.url);
+  await expect
+    .poll(() => redis.info('replication'), { timeout: 20_000 })
+    .toMatch(/slave0:.*state=online.*lag=[01]\r/);
+  return { primary, replica, redis };
+}
+
+test('demands as many fresh replicas as half of those configured', async () => {
+  const { redis, replica } = await pair();
+  const { verifierOn, request } = await daemonOn(redis, { replicas: 1 });
+  const one = verifierOn(redis).verifier;
+  const three = verifierOn(redis, { replicas: 3, timeoutMs: 300 }).verifier;
+  await expect(one.verify(request())).resolves.toBeDefined();
+  await expect(three.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+  await replica.kill();
+  await expect.poll(() => redis.info('replication')).toContain('connected_slaves:0');
+  await expect(one.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+});
+
+test('refuses a spend that no replica acknowledged, and the proof stays spent', async () => {
+  const { redis, replica } = await pair();
+  const { verifier, request } = await daemonOn(redis, { replicas: 1, timeoutMs: 500 });
+  const signed = request();
+  await replica.freeze();
+  await expect(verifier.verify(signed)).rejects.toMatchObject({
+    code: expect.stringMatching(/unsafe|unavailable/),
+  });
+  await replica.thaw();
+  await expect
+    .poll(
+      () =>
+        verifier.verify(signed).then(
+          () => 'accepted',
+          (error) => error.code,
+        ),
+      { timeout: 10_000 },
+    )
+    .toBe('nonce_replayed');
+});
+
+test('refuses older proofs on a promoted replica', async () => {
+  const { redis, replica } = await pair();
+  const { verifier, verifierOn, request, key } = await daemonOn(redis);
+  const signed = request();
+  await verifier.verify(signed);
+  const promoted = await connect(replica.url);
+  await promoted.replicaof('NO', 'ONE');
+  await promoted.zremrangebyscore(key, 0, '+inf');
+  const other = verifierOn(promoted);
+  await other.replay.touch();
+  await expect(other.verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+  await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+});

@@ -1,0 +1,8 @@
+export { loadRedisScripts, type RedisClient, type RedisClientOptions } from './client.ts';
+export { issuedKey, issuedValue, spentKey } from './keys.ts';
+export { REDIS_SCRIPTS, type RedisScriptName } from './scripts.ts';
+export {
+  type RedisReplayStore,
+  type RedisReplayStoreOptions,
+  redisReplayStore,
+} from './store.ts';

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { sharedRedisUrl } from '../../../../../test/env/redis.ts';
+import { COPIES, PROCESSES, presentEverywhere } from '../../../../../test/verifier/present-everywhere.ts';
+import { connect, daemonOn, reserve } from '../../../../../test/verifier/redis-world.ts';
+
+test.each(['spend', 'redeem'] as const)(
+  '4 processes that present the same proof 1,000 times each against one Redis are told once that it is good: %s',
+  async (mode) => {
+    const url = sharedRedisUrl();
+    const redis = await connect(url);
+    const { internId, request, signer } = await daemonOn(redis);
+    const signed = request();
+    if (mode === 'redeem') await reserve(redis, internId, signed);
+    const task = {
+      url,
+      internId,
+      mode,
+      jwks: signer.jwks,
+      target: signed.target ?? '',
+      rawHeaders: [...signed.rawHeaders],
+      body: Buffer.from(signed.body).toString(),
+      copies: COPIES,
+    };
+    const verdicts = await presentEverywhere(task);
+    console.log(mode, verdicts);
+    expect(verdicts).toEqual({ accepted: 1, nonce_replayed: PROCESSES * COPIES - 1 });
+  },
+);
+
+test('4 processes refuse a correctly signed proof whose nonce was never issued, each time', async () => {
+  const url = sharedRedisUrl();
+  const { internId, request, signer } = await daemonOn(await connect(url));
+  const signed = request();
+  const verdicts = await presentEverywhere({
+    url,
+    internId,
+    mode: 'redeem',
+    jwks: signer.jwks,
+    target: signed.target ?? '',
+    rawHeaders: [...signed.rawHeaders],
+    body: Buffer.from(signed.body).toString(),
+    copies: COPIES,
+  });
+  console.log('never issued', verdicts);
+  expect(verdicts).toEqual({ nonce_not_issued: PROCESSES * COPIES });
+});

@@ -1,0 +1,118 @@
+import { UnavailableError } from '@ori/proof';
+import type { Verdict } from '../verdict.ts';
+import { loadRedisScripts, type RedisClient, scriptSha1 } from './client.ts';
+import type { RedisScriptName } from './scripts.ts';
+
+/** What a script said. */
+export interface Answer extends Verdict {
+  /** Unix seconds with six decimals, as text so that it comes back as it went; absent from an unsafe server. */
+  readonly fence?: string;
+}
+
+export interface ScriptRunner {
+  /** Sends a script once. Without an answer in time it counts as done; an unknown script is loaded for the next one. */
+  spend(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
+  /** The same for a script that may run twice: when unknown, it is loaded and sent again. */
+  touch(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
+}
+
+type Argument = string | number | Buffer;
+
+/** Runs the scripts, and turns whatever fails into an UnavailableError. `WAIT` follows each spend where replicas are demanded. */
+export function createScriptRunner(
+  redis: RedisClient,
+  { replicasMin, timeoutMs }: { replicasMin: number; timeoutMs: number },
+): ScriptRunner {
+  const waitMs = Math.max(1, Math.floor(timeoutMs * 0.75));
+  let loading: Promise<void> | undefined;
+
+  const call: ScriptRunner['touch'] = async (name, keys, args) =>
+    toAnswer(await within(timeoutMs, redis.call('EVALSHA', scriptSha1(name), keys.length, ...keys, ...args)));
+
+  /** One pipeline, because `WAIT` counts for the connection that wrote. */
+  const callAndWait: ScriptRunner['spend'] = async (name, keys, args) => {
+    const pipeline = redis.pipeline([
+      ['evalsha', scriptSha1(name), keys.length, ...keys, ...args],
+      ['wait', replicasMin, waitMs],
+    ]);
+    const [answer, wait] = (await within(timeoutMs, pipeline.exec())) ?? [];
+    if (answer?.[0]) throw answer[0];
+    const verdict = toAnswer(answer?.[1]);
+    if (verdict.verdict !== 'spent') return verdict;
+    if (wait?.[0]) throw wait[0];
+    if (!(Number(wait?.[1]) >= replicasMin)) {
+      throw new UnavailableError('replay_store_unsafe', 'too few replicas acknowledged the spend');
+    }
+    return verdict;
+  };
+  const callOnce = replicasMin === 0 ? call : callAndWait;
+
+  /** A user that may only call EVALSHA cannot load: the signer does it for him. */
+  const loadScripts = (): Promise<void> => {
+    loading ??= within(timeoutMs, loadRedisScripts(redis))
+      .catch(() => undefined)
+      .finally(() => {
+        loading = undefined;
+      });
+    return loading;
+  };
+
+  return {
+    async spend(name, keys, args) {
+      try {
+        return await callOnce(name, keys, args);
+      } catch (error) {
+        if (isUnknownScript(error)) void loadScripts();
+        throw toUnavailable(error);
+      }
+    },
+    async touch(name, keys, args) {
+      try {
+        return await call(name, keys, args).catch(async (error: unknown) => {
+          if (!isUnknownScript(error)) throw error;
+          await loadScripts();
+          return call(name, keys, args);
+        });
+      } catch (error) {
+        throw toUnavailable(error);
+      }
+    },
+  };
+}
+
+function toAnswer(reply: unknown): Answer {
+  if (!Array.isArray(reply))
+    throw new UnavailableError('replay_store_unavailable', 'the store gave no verdict');
+  const [verdict, second, pause]: unknown[] = reply;
+  if (verdict === 'unsafe') return { verdict, detail: String(second) };
+  const answer = { verdict: String(verdict), fence: String(second) };
+  return typeof pause === 'number' ? { ...answer, retryAfterSeconds: pause } : answer;
+}
+
+/** Whether or not it happened: without an answer it counts as spent. */
+async function within<T>(timeoutMs: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([answer, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
+
+function toUnavailable(error: unknown): UnavailableError {
+  if (error instanceof UnavailableError) return error;
+  const message = error instanceof Error ? error.message : '';
+  if (message.startsWith('OOM')) {
+    return new UnavailableError('replay_store_full', 'the server is out of memory', { cause: error });
+  }
+  return message.startsWith('READONLY')
+    ? new UnavailableError('replay_store_unsafe', 'the server is not a primary', { cause: error })
+    : new UnavailableError('replay_store_unavailable', 'the store did not answer', { cause: error });
+}

@@ -1,0 +1,286 @@
+import { once } from 'node:events';
+import { Redis } from 'ioredis';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { sharedRedisUrl } from '../../../../../test/env/redis.ts';
+import {
+  connect,
+  daemonOn,
+  headerOf,
+  plantOldFence,
+  reserve,
+} from '../../../../../test/verifier/redis-world.ts';
+import { STRICT } from '../../../../../test/verifier/strict-client.ts';
+import { createLocalKeySet } from '../../keys/local.ts';
+import type { SignedRequest } from '../../requirements.ts';
+import { createVerifier } from '../../verifier.ts';
+import { issuedKey } from './keys.ts';
+import { redisReplayStore } from './store.ts';
+
+let redis: Redis;
+beforeEach(async () => {
+  redis = await connect(sharedRedisUrl());
+});
+
+const stripped = (request: SignedRequest): SignedRequest => ({
+  ...request,
+  rawHeaders: request.rawHeaders.filter(
+    (_, index, list) => !/-v2$|-nonce$/.test(list[index - (index % 2)] ?? ''),
+  ),
+});
+
+describe('spend', () => {
+  test('accepts a proof once', async () => {
+    const { verifier, request } = await daemonOn(redis);
+    const signed = request();
+    await expect(verifier.verify(signed)).resolves.toMatchObject({ version: 2 });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  });
+
+  test('accepts a nonce once whatever the proof it comes with', async () => {
+    const { verifier, request } = await daemonOn(redis);
+    const signed = request();
+    await verifier.verify(signed);
+    const nonce = headerOf(signed, 'x-ori-invoke-nonce');
+    const timestamp = Number(headerOf(signed, 'x-ori-invoke-timestamp')) - 1;
+    await expect(verifier.verify(request({ nonce, timestamp, user: 'user_other' }))).rejects.toMatchObject({
+      code: 'nonce_replayed',
+    });
+  });
+
+  test('accepts it once among verifiers on several connections', async () => {
+    const { verifierOn, request } = await daemonOn(redis);
+    const clients = await Promise.all([connect(sharedRedisUrl()), connect(sharedRedisUrl())]);
+    const verifiers = clients.map((client) => verifierOn(client).verifier);
+    const signed = request();
+    const verdicts = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, index) => verifiers[index % 2]?.verify(signed)),
+    );
+    expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('remembers nothing but the raw id and its time', async () => {
+    const { verifier, request, key } = await daemonOn(redis);
+    const signed = request();
+    await verifier.verify(signed);
+    const id = Buffer.concat([
+      Buffer.from('2'),
+      Buffer.from(headerOf(signed, 'x-ori-invoke-nonce'), 'base64url'),
+    ]);
+    expect(await redis.zscore(key, id)).toBe(headerOf(signed, 'x-ori-invoke-timestamp'));
+    expect(await redis.zcount(key, 0, '+inf')).toBe(1);
+  });
+
+  test('forgets a few ids past their time with every spend, and raises the floor', async () => {
+    const { verifier, request, key } = await daemonOn(redis);
+    const old = Math.floor(Date.now() / 1000) - 200;
+    await redis.zadd(key, ...Array.from({ length: 100 }, (_, index) => [old, `old-${index}`]).flat());
+    await verifier.verify(request());
+    expect(await redis.zcount(key, 0, '+inf')).toBe(100 - 64 + 1);
+    expect(-Number(await redis.zscore(key, 'floor'))).toBeGreaterThan(old);
+    await verifier.verify(request());
+    expect(await redis.zcount(key, 0, '+inf')).toBe(2);
+  });
+
+  test('refuses whatever is as old as something forgotten', async () => {
+    const { verifier, request, key } = await daemonOn(redis);
+    const signed = request();
+    await redis.zadd(key, -Number(headerOf(signed, 'x-ori-invoke-timestamp')), 'floor');
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_expired' });
+  });
+
+  test('refuses a proof stamped ahead of the clock of the server', async () => {
+    const { verifier, request } = await daemonOn(redis, { now: () => Date.now() + 1900 });
+    const signed = request({ timestamp: Math.floor((Date.now() + 3900) / 1000) });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_not_yet_valid' });
+  });
+
+  test.each([-5, 5])('refuses to work while the clocks are %i s apart', async (seconds) => {
+    const { verifier, request } = await daemonOn(redis, { now: () => Date.now() + seconds * 1000 });
+    const timestamp = Math.floor(Date.now() / 1000) + seconds;
+    await expect(verifier.verify(request({ timestamp }))).rejects.toMatchObject({
+      code: 'replay_store_unsafe',
+    });
+  });
+});
+
+describe('the fence', () => {
+  test('is written at start, and refuses every proof issued up to then, with the pause', async () => {
+    const { verifier, request, key, replay } = await daemonOn(redis);
+    await redis.del(key);
+    await replay.touch();
+    expect(await redis.zcard(key)).toBe(1);
+    await expect(verifier.verify(request())).rejects.toMatchObject({
+      code: 'proof_before_fence',
+      retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds >= 3 && seconds <= 4),
+    });
+  });
+
+  test('is missed, and set anew, by the first spend after a loss', async () => {
+    const { verifier, request, key } = await daemonOn(redis);
+    const signed = request();
+    await verifier.verify(signed);
+    await redis.del(key);
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+
+  test('is not good when it is older than one this verifier has seen', async () => {
+    const { verifier, request, key, internId } = await daemonOn(redis);
+    await redis.del(key);
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
+    await plantOldFence(redis, internId);
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+
+  test('of another server is no fence, and is forgotten', async () => {
+    const { verifier, request, key } = await daemonOn(redis);
+    await redis.del(key);
+    await redis.zadd(key, -(Date.now() / 1000 - 100), `fence:${'0'.repeat(40)}`);
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
+    expect(await redis.zscore(key, `fence:${'0'.repeat(40)}`)).toBeNull();
+  });
+});
+
+describe('version 1', () => {
+  test('is refused until its ids are recorded, which the verifier that accepts it sees to at start', async () => {
+    const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
+    expect(await redis.zscore(key, 'v1')).not.toBeNull();
+    const signed = request({ version: 1 });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+    await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
+    await expect(verifier.verify(signed)).resolves.toMatchObject({ version: 1 });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  });
+
+  test('starts the recording with its first spend', async () => {
+    const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
+    await redis.zrem(key, 'v1');
+    await expect(verifier.verify(request({ version: 1 }))).rejects.toMatchObject({
+      code: 'proof_before_fence',
+    });
+    expect(await redis.zscore(key, 'v1')).not.toBeNull();
+  });
+
+  test.each(['stripped after', 'stripped before'])(
+    'and the version 2 proof it was %s share one use',
+    async (order) => {
+      const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
+      await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
+      const signed = request();
+      const pair = order === 'stripped after' ? [signed, stripped(signed)] : [stripped(signed), signed];
+      await verifier.verify(pair[0] as SignedRequest);
+      await expect(verifier.verify(pair[1] as SignedRequest)).rejects.toMatchObject({
+        code: 'nonce_replayed',
+      });
+    },
+  );
+
+  test('does not stand between two version 2 proofs of the same user, body and second', async () => {
+    const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
+    await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
+    const timestamp = Math.floor(Date.now() / 1000);
+    await verifier.verify(request({ timestamp }));
+    await expect(verifier.verify(request({ timestamp }))).resolves.toBeDefined();
+  });
+
+  test('is recorded by the verifiers that do not accept it too', async () => {
+    const accepting = await daemonOn(redis, { acceptV1: true });
+    await redis.zadd(accepting.key, -(Date.now() / 1000 - 100), 'v1');
+    const strict = createVerifier({
+      internId: accepting.internId,
+      keys: createLocalKeySet(accepting.signer.jwks),
+      replay: accepting.replay,
+    });
+    const signed = accepting.request();
+    await strict.verify(signed);
+    await expect(accepting.verifier.verify(stripped(signed))).rejects.toMatchObject({
+      code: 'nonce_replayed',
+    });
+  });
+});
+
+describe('redeem', () => {
+  test('accepts a reserved nonce once', async () => {
+    const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
+    const signed = request();
+    await reserve(redis, internId, signed);
+    await expect(verifier.verify(signed)).resolves.toBeDefined();
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  });
+
+  test('refuses a correctly signed proof whose nonce was never issued, and does not spend it', async () => {
+    const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
+    const signed = request();
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_not_issued' });
+    await reserve(redis, internId, signed);
+    await expect(verifier.verify(signed)).resolves.toBeDefined();
+  });
+
+  test('refuses a nonce that was issued for another proof', async () => {
+    const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
+    const first = request();
+    const nonce = headerOf(first, 'x-ori-invoke-nonce');
+    await reserve(redis, internId, first);
+    const second = request({ nonce, user: 'user_other' });
+    await expect(verifier.verify(second)).rejects.toMatchObject({ code: 'nonce_not_issued' });
+  });
+
+  test('is fenced as a spend is', async () => {
+    const { verifier, request, internId, key } = await daemonOn(redis, { mode: 'redeem' });
+    const signed = request();
+    await reserve(redis, internId, signed);
+    await redis.del(key);
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+
+  test('leaves the reservation in place: the nonce cannot be issued again', async () => {
+    const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
+    const signed = request();
+    const nonce = headerOf(signed, 'x-ori-invoke-nonce');
+    await reserve(redis, internId, signed);
+    await verifier.verify(signed);
+    expect(await redis.exists(issuedKey(internId, nonce))).toBe(1);
+  });
+
+  test('excludes version 1, which has no nonce', async () => {
+    await expect(daemonOn(redis, { mode: 'redeem', acceptV1: true })).rejects.toThrow(TypeError);
+  });
+});
+
+describe('the client', () => {
+  test.each([
+    [{ enableOfflineQueue: true }, /enableOfflineQueue: false/],
+    [{ autoResendUnfulfilledCommands: true }, /autoResendUnfulfilledCommands: false/],
+    [{ maxRetriesPerRequest: null }, /maxRetriesPerRequest: 0/],
+    [{ maxRetriesPerRequest: 3 }, /maxRetriesPerRequest: 0/],
+    [{ keyPrefix: 'x:' }, /no keyPrefix/],
+  ])('that queues, repeats or renames is refused, and the words say what to set: %o', (wrong, words) => {
+    const client = new Redis({ lazyConnect: true, ...STRICT, ...wrong });
+    expect(() => redisReplayStore(client, { mode: 'spend' })).toThrow(words);
+    expect(() => redisReplayStore(client, { mode: 'spend' })).toThrow(TypeError);
+  });
+
+  test.each([undefined, {}, { call: () => undefined }])('that is none is refused: %o', (client) => {
+    expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
+  });
+
+  test.each([
+    undefined,
+    {},
+    { mode: 'both' },
+    { mode: 'spend', replicas: -1 },
+    { mode: 'spend', timeoutMs: 0 },
+    { mode: 'spend', touchSeconds: 61 },
+  ])('comes with options that can work, not %o', (options) => {
+    expect(() => redisReplayStore(redis, options as never)).toThrow(TypeError);
+  });
+
+  test('that is not connected refuses at once, and works as soon as it is', async () => {
+    const { verifierOn, request } = await daemonOn(redis);
+    const client = new Redis(sharedRedisUrl(), { lazyConnect: true, ...STRICT });
+    const { verifier } = verifierOn(client);
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+    await once(client, 'ready');
+    await expect(verifier.verify(request())).resolves.toBeDefined();
+    client.disconnect();
+  });
+});

@@ -1,0 +1,150 @@
+import type { z } from 'zod';
+import { notFound, requireManager } from '../callers/caller.ts';
+import { requireId } from '../guardrails/operations.ts';
+import { jsonOperation, type Operation } from '../http/operation.ts';
+import type { Services } from '../http/services.ts';
+import { Refusal } from '../refusal.ts';
+import {
+  AssignedCount,
+  AssignmentListQuery,
+  KeyAssignmentPage,
+  KeySelection,
+  MemberAssignmentPage,
+  MemberSelection,
+  UnassignedCount,
+} from './shape.ts';
+
+type Queries = Services['store']['keyAssignments'] | Services['store']['memberAssignments'];
+
+/** What tells the two targets of an assignment apart; all else they have in common. */
+interface Kind<Selection extends z.ZodType> {
+  readonly noun: 'Key' | 'Member';
+  readonly segment: 'keys' | 'members';
+  readonly page: z.ZodType;
+  readonly selection: Selection;
+  readonly targets: (selection: z.output<Selection>) => readonly string[];
+  readonly queries: (store: Services['store']) => Queries;
+}
+
+const KEYS = operationsOf({
+  noun: 'Key',
+  segment: 'keys',
+  page: KeyAssignmentPage,
+  selection: KeySelection,
+  targets: ({ key_hashes }) => key_hashes,
+  queries: (store) => store.keyAssignments,
+});
+
+const MEMBERS = operationsOf({
+  noun: 'Member',
+  segment: 'members',
+  page: MemberAssignmentPage,
+  selection: MemberSelection,
+  targets: ({ member_user_ids }) => member_user_ids,
+  queries: (store) => store.memberAssignments,
+});
+
+export const ASSIGNMENT_OPERATIONS: readonly Operation[] = [...KEYS, ...MEMBERS];
+
+function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): readonly Operation[] {
+  const { noun, segment, page, selection, targets, queries } = kind;
+  const common = { family: 'Guardrails', permit: requireManager, status: 200 } as const;
+  const ofOne = `/guardrails/{id}/assignments/${segment}`;
+
+  return [
+    jsonOperation({
+      ...common,
+      operationId: `listGuardrail${noun}Assignments`,
+      method: 'GET',
+      path: ofOne,
+      summary: `List a guardrail's ${segment}`,
+      description: 'Newest first.',
+      returns: 'A page of assignments.',
+      query: AssignmentListQuery,
+      result: page,
+      refusals: [401, 404],
+      async run({ principal, path, query }, { store }) {
+        const found = await queries(store).list(principal, { ...query, guardrailId: requireId(path) });
+        if (found === undefined) throw notFound();
+        return render(found);
+      },
+    }),
+    jsonOperation({
+      ...common,
+      operationId: `bulkAssign${noun}s`,
+      method: 'POST',
+      path: ofOne,
+      summary: `Assign a guardrail to ${segment}`,
+      description: `What had another guardrail is moved. At most 1000 at once, all or nothing: where one of the ${segment} is not the account's, nothing is assigned and the answer is 400. Repeats count once; what was assigned already counts as assigned.`,
+      returns: 'How many are assigned now.',
+      body: selection,
+      result: AssignedCount,
+      refusals: [400, 401, 404],
+      async run({ principal, path, body }, { store }) {
+        const outcome = await queries(store).assign(principal, {
+          guardrailId: requireId(path),
+          targets: targets(body),
+          assignedBy: principal.userId,
+        });
+        if (outcome === 'absent') throw notFound();
+        if ('unknown' in outcome) {
+          const [first] = outcome.unknown;
+          throw new Refusal(
+            'invalid_parameters',
+            `${first} is not one of the account's ${segment}; nothing was assigned.`,
+          );
+        }
+        return { assigned_count: outcome.count };
+      },
+    }),
+    jsonOperation({
+      ...common,
+      operationId: `bulkUnassign${noun}s`,
+      method: 'POST',
+      path: `${ofOne}/remove`,
+      summary: `Take a guardrail from ${segment}`,
+      description: `At most 1000 at once. What was not assigned is not counted.`,
+      returns: 'How many were taken.',
+      body: selection,
+      result: UnassignedCount,
+      refusals: [400, 401, 404],
+      async run({ principal, path, body }, { store }) {
+        const outcome = await queries(store).unassign(principal, {
+          guardrailId: requireId(path),
+          targets: targets(body),
+        });
+        if (outcome === 'absent') throw notFound();
+        return { unassigned_count: outcome.count };
+      },
+    }),
+    jsonOperation({
+      ...common,
+      operationId: `list${noun}Assignments`,
+      method: 'GET',
+      path: `/guardrails/assignments/${segment}`,
+      summary: `List all assignments to ${segment}`,
+      description: 'Of every guardrail. Newest first.',
+      returns: 'A page of assignments.',
+      query: AssignmentListQuery,
+      result: page,
+      refusals: [400, 401],
+      async run({ principal, query }, { store }) {
+        const found = await queries(store).list(principal, query);
+        return render(found ?? { rows: [], total: 0 });
+      },
+    }),
+  ];
+}
+
+function render({
+  rows,
+  total,
+}: {
+  readonly rows: readonly { readonly created_at: Date }[];
+  readonly total: number;
+}) {
+  return {
+    data: rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() })),
+    total_count: total,
+  };
+}

@@ -1,0 +1,88 @@
+import { applyUpdate, type CredentialFacts } from '@ori/byok/apply-update';
+import { ByokUpdate } from '@ori/byok/credential';
+import { z } from 'zod';
+import { notFound, requireManager } from '../callers/caller.ts';
+import { jsonOperation, type Operation } from '../http/operation.ts';
+import { dataOf } from '../http/page.ts';
+import { Refusal } from '../refusal.ts';
+import { renderCredential } from './render.ts';
+import { ByokCredential, ByokListQuery, ByokPage } from './shape.ts';
+
+const list = jsonOperation({
+  operationId: 'listByokCredentials',
+  family: 'BYOK',
+  method: 'GET',
+  path: '/byok',
+  summary: 'List provider credentials',
+  description:
+    'The credentials of one workspace, and the global ones. Without `workspace_id`: of the default workspace; where that was deleted, 400. Ordered by `sort_order`.',
+  returns: 'A page of credentials. The raw keys are in none.',
+  permit: requireManager,
+  query: ByokListQuery,
+  status: 200,
+  result: ByokPage,
+  refusals: [400, 401],
+  async run({ principal, query }, { store }) {
+    const page = await store.listCredentials(principal, {
+      offset: query.offset,
+      limit: query.limit,
+      ...(query.workspace_id !== undefined && { workspaceId: query.workspace_id }),
+      ...(query.provider !== undefined && { provider: query.provider }),
+    });
+    if (page === undefined) throw noWorkspace(query.workspace_id);
+    return { data: page.rows.map(renderCredential), total_count: page.total };
+  },
+});
+
+const update = jsonOperation({
+  operationId: 'updateByokCredential',
+  family: 'BYOK',
+  method: 'PATCH',
+  path: '/byok/{id}',
+  summary: 'Change or rotate a provider credential',
+  description:
+    'Every field is optional: what is omitted stays, `null` clears, a list replaces the whole list.\n\n- `key` rotates in place: the former key is overwritten and `label` made anew.\n- `is_byok_only` and `is_required` each exclude `is_fallback`, judged on the resulting record.\n- `declared_region`: for `openai` and `fireworks` it must be that of the key, which may be JSON `{"api_key","region"}`; `azure` takes `europe` and `us`, `anthropic` `us` alone, the others `global` alone. `null` always clears it.',
+  returns: 'The credential as it is now.',
+  permit: requireManager,
+  body: ByokUpdate,
+  status: 200,
+  result: dataOf(ByokCredential),
+  refusals: [400, 401, 403, 404, 409],
+  async run({ principal, path, body }, { store, vault }) {
+    const id = z.uuid().safeParse(path['id']);
+    if (!id.success) throw notFound();
+    await requireOwnKeys(body.allowed_api_key_hashes ?? []);
+    const outcome = await store.changeCredential(principal, id.data, async (stored) => {
+      const { columns, rotatedKey } = applyUpdate(stored as CredentialFacts, body);
+      return rotatedKey === undefined
+        ? columns
+        : { ...columns, sealed_key: await vault.seal(stored, rotatedKey) };
+    });
+    if (outcome === 'absent') throw notFound();
+    if (outcome === 'busy') {
+      throw new Refusal('conflict', 'The credential is being changed by another request. Try again later.');
+    }
+    return { data: renderCredential(outcome.changed) };
+
+    async function requireOwnKeys(hashes: readonly string[]): Promise<void> {
+      const [unknown] = await store.unknownApiKeys(principal, hashes);
+      if (unknown === undefined) return;
+      throw new Refusal(
+        'invalid_parameters',
+        `allowed_api_key_hashes: ${unknown} is not a key of this account.`,
+      );
+    }
+  },
+});
+
+export const BYOK_OPERATIONS: readonly Operation[] = [list, update];
+
+/** The account has no such workspace, or none by default. */
+export function noWorkspace(workspaceId: string | undefined): Refusal {
+  return new Refusal(
+    'invalid_parameters',
+    workspaceId === undefined
+      ? 'The default workspace was deleted: pass workspace_id.'
+      : 'workspace_id: not a workspace of this account.',
+  );
+}

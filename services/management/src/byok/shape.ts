@@ -1,0 +1,39 @@
+import { DeclaredRegion, FIELDS } from '@ori/byok/credential';
+import { Provider } from '@ori/byok/provider';
+import { ApiKeyHash } from '@ori/identity/api-key-hash';
+import { z } from 'zod';
+import { offsetPage, pageOf, Timestamp, WorkspaceId } from '../http/page.ts';
+
+const restriction = (item: z.ZodType<string>) => z.array(item).nullable();
+
+/** A stored provider credential as it is shown: everything but the key. */
+export const ByokCredential = z
+  .strictObject({
+    id: z.uuid(),
+    workspace_id: WorkspaceId.nullable().meta({ description: 'null: global, in every workspace.' }),
+    provider: Provider,
+    name: z.string().max(255).nullable().meta(FIELDS.name),
+    label: z.string().meta({ description: 'Masked rendering of the provider key.', example: 'sk-...wxyz' }),
+    disabled: z.boolean().meta(FIELDS.disabled),
+    is_fallback: z.boolean().meta(FIELDS.is_fallback),
+    is_required: z.boolean().meta(FIELDS.is_required),
+    is_byok_only: z.boolean().meta(FIELDS.is_byok_only),
+    sort_order: z.int().meta({ description: 'Place in the list and among the credentials of the provider.' }),
+    allowed_api_key_hashes: restriction(ApiKeyHash).meta(FIELDS.allowed_api_key_hashes),
+    allowed_models: restriction(z.string()).meta(FIELDS.allowed_models),
+    allowed_user_ids: restriction(z.string()).meta(FIELDS.allowed_user_ids),
+    declared_region: DeclaredRegion.nullable().meta(FIELDS.declared_region),
+    declared_zdr: z.boolean().nullable().meta(FIELDS.declared_zdr),
+    created_at: Timestamp,
+  })
+  .meta({ id: 'ByokCredential' });
+export type ByokCredential = z.infer<typeof ByokCredential>;
+
+export const ByokListQuery = z.object({
+  ...offsetPage,
+  workspace_id: WorkspaceId.optional().meta({ description: "Default: the account's default workspace." }),
+  provider: Provider.optional(),
+});
+export type ByokListQuery = z.infer<typeof ByokListQuery>;
+
+export const ByokPage = pageOf(ByokCredential).meta({ id: 'ByokPage' });

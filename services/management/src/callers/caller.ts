@@ -1,0 +1,136 @@
+import { Refusal } from '../refusal.ts';
+
+/** What an API key says of its caller. */
+export interface KeyFacts {
+  readonly hash: string;
+  readonly kind: 'api' | 'management';
+  readonly disabled: boolean;
+  readonly organizationId: string;
+  readonly createdBy: string | null;
+  readonly internId: string | null;
+  readonly workspace: {
+    readonly id: string;
+    readonly inProgramme: boolean;
+    readonly deleted: boolean;
+  } | null;
+}
+
+/** One workspace of which somebody is, or was, a member. */
+export interface Membership {
+  readonly workspaceId: string;
+  readonly inProgramme: boolean;
+  readonly removed: boolean;
+  /** Unix seconds. */
+  readonly sessionsValidFrom: number | null;
+}
+
+export interface SessionFacts {
+  readonly scopes: readonly string[];
+  /** Unix seconds; undefined when the token does not say. */
+  readonly authenticatedAt: number | undefined;
+  readonly person:
+    | { readonly userId: string; readonly disabled: boolean; readonly memberships: readonly Membership[] }
+    | undefined;
+}
+
+/** Who sent a request, as far as the credential says; undefined when it names nobody. */
+export type Caller = { readonly key: KeyFacts } | { readonly session: SessionFacts } | undefined;
+
+class ManagedAccount {
+  protected readonly judgement = 'requireManager';
+  readonly organizationId: string;
+  /** The user that what this caller does is attributed to. */
+  readonly userId: string | null;
+
+  constructor(organizationId: string, userId: string | null) {
+    this.organizationId = organizationId;
+    this.userId = userId;
+  }
+}
+
+/** An account that the caller may manage as a whole. */
+export type Manager = ManagedAccount;
+
+/**
+ * Requires a management key.
+ *
+ * @throws Refusal `bearer_refused` for an unknown or disabled credential, `management_key_required` for any other
+ */
+export function requireManager(caller: Caller): Manager {
+  if (caller === undefined) throw unknownBearer();
+  if (!('key' in caller)) throw new Refusal('management_key_required', 'A management key is required.');
+  const { key } = caller;
+  if (key.disabled) throw unknownBearer();
+  if (key.kind !== 'management') {
+    throw new Refusal('management_key_required', 'A management key is required.');
+  }
+  return new ManagedAccount(key.organizationId, key.createdBy);
+}
+
+class VisibleInterns {
+  protected readonly judgement = 'requireInternReader';
+  readonly workspaceIds: readonly string[];
+  /** Set for an intern's own key: this intern alone, and no collection. */
+  readonly internId: string | undefined;
+  readonly keyHash: string | undefined;
+  readonly userId: string | undefined;
+
+  constructor(scope: Pick<VisibleInterns, 'workspaceIds' | 'internId' | 'keyHash' | 'userId'>) {
+    this.workspaceIds = scope.workspaceIds;
+    this.internId = scope.internId;
+    this.keyHash = scope.keyHash;
+    this.userId = scope.userId;
+  }
+}
+
+/** The interns that the caller may see. */
+export type InternReader = VisibleInterns;
+
+/**
+ * Requires a caller to whom interns are visible: an API key with a workspace in the programme, or a session with
+ * the `interns` scope of a member of one.
+ *
+ * @throws Refusal `bearer_refused`, `insufficient_scope`, `access_revoked`, `not_found`
+ */
+export function requireInternReader(caller: Caller): InternReader {
+  if (caller === undefined) throw unknownBearer();
+  return 'key' in caller ? readerOfKey(caller.key) : readerOfSession(caller.session);
+}
+
+function readerOfKey(key: KeyFacts): InternReader {
+  if (key.disabled || key.kind !== 'api') throw unknownBearer();
+  const { workspace } = key;
+  if (workspace === null || workspace.deleted || !workspace.inProgramme) throw notFound();
+  return new VisibleInterns({
+    workspaceIds: [workspace.id],
+    internId: key.internId ?? undefined,
+    keyHash: key.hash,
+    userId: undefined,
+  });
+}
+
+function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): InternReader {
+  if (!scopes.includes('interns')) {
+    throw new Refusal('insufficient_scope', 'The grant does not carry the interns scope.');
+  }
+  const inProgramme = person?.memberships.filter((membership) => membership.inProgramme) ?? [];
+  if (person === undefined || inProgramme.length === 0) throw notFound();
+  const valid = inProgramme.filter(
+    ({ removed, sessionsValidFrom }) =>
+      !removed && (sessionsValidFrom === null || (authenticatedAt ?? 0) >= sessionsValidFrom),
+  );
+  if (person.disabled || valid.length === 0) {
+    throw new Refusal('access_revoked', 'Access to the workspace was revoked.');
+  }
+  return new VisibleInterns({
+    workspaceIds: valid.map(({ workspaceId }) => workspaceId),
+    internId: undefined,
+    keyHash: undefined,
+    userId: person.userId,
+  });
+}
+
+const unknownBearer = () => new Refusal('bearer_refused', 'A valid bearer credential is required.');
+
+/** The one answer to what is absent, hidden or somebody else's. */
+export const notFound = () => new Refusal('not_found', 'Not found.');

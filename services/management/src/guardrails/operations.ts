@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { Deleted } from '../assignments/shape.ts';
+import { noWorkspace } from '../byok/operations.ts';
+import { notFound, requireManager } from '../callers/caller.ts';
+import { jsonOperation, type Operation } from '../http/operation.ts';
+import { dataOf } from '../http/page.ts';
+import { renderGuardrail, type StoredGuardrail } from './render.ts';
+import { Guardrail, GuardrailCreate, GuardrailListQuery, GuardrailPage, GuardrailUpdate } from './shape.ts';
+import { spreadEnforceZdr } from './zero-data-retention.ts';
+
+const family = 'Guardrails';
+const permit = requireManager;
+const one = { family, permit, path: '/guardrails/{id}', status: 200 } as const;
+
+const list = jsonOperation({
+  operationId: 'listGuardrails',
+  family,
+  permit,
+  method: 'GET',
+  path: '/guardrails',
+  summary: 'List guardrails',
+  description: 'Without `workspace_id`: those of the default workspace. Newest first.',
+  returns: 'A page of guardrails.',
+  query: GuardrailListQuery,
+  status: 200,
+  result: GuardrailPage,
+  refusals: [400, 401],
+  async run({ principal, query }, { store }) {
+    const { workspace_id: workspaceId, offset, limit } = query;
+    const page = await store.listGuardrails(principal, {
+      offset,
+      limit,
+      ...(workspaceId !== undefined && { workspaceId }),
+    });
+    if (page === undefined) throw noWorkspace(workspaceId);
+    return { data: page.rows.map((row) => renderGuardrail(row as StoredGuardrail)), total_count: page.total };
+  },
+});
+
+const create = jsonOperation({
+  operationId: 'createGuardrail',
+  family,
+  permit,
+  method: 'POST',
+  path: '/guardrails',
+  summary: 'Create a guardrail',
+  description:
+    'Without `workspace_id` it belongs to the default workspace. Patterns of `content_filters` are RE2: what a linear-time engine does not compile is refused with 400.',
+  returns: 'The guardrail.',
+  body: GuardrailCreate,
+  status: 201,
+  result: dataOf(Guardrail),
+  refusals: [400, 401, 403],
+  async run({ principal, body }, { store, patterns }) {
+    const { workspace_id: workspaceId, ...policy } = body;
+    await patterns.requireLinear(policy.content_filters);
+    const created = await store.createGuardrail(principal, workspaceId, spreadEnforceZdr(policy));
+    if (created === undefined) throw noWorkspace(workspaceId);
+    return { data: renderGuardrail(created as StoredGuardrail) };
+  },
+});
+
+const get = jsonOperation({
+  ...one,
+  operationId: 'getGuardrail',
+  method: 'GET',
+  summary: 'Get a guardrail',
+  description: 'A guardrail by its id.',
+  returns: 'The guardrail.',
+  result: dataOf(Guardrail),
+  refusals: [401, 404],
+  async run({ principal, path }, { store }) {
+    const found = await store.guardrail(principal, requireId(path));
+    if (found === undefined) throw notFound();
+    return { data: renderGuardrail(found as StoredGuardrail) };
+  },
+});
+
+const update = jsonOperation({
+  ...one,
+  operationId: 'updateGuardrail',
+  method: 'PATCH',
+  summary: 'Change a guardrail',
+  description:
+    'What is omitted stays, `null` clears, a list replaces the whole list. The workspace stays what it was.',
+  returns: 'The guardrail as it is now.',
+  body: GuardrailUpdate,
+  result: dataOf(Guardrail),
+  refusals: [400, 401, 404],
+  async run({ principal, path, body }, { store, patterns }) {
+    const id = requireId(path);
+    await patterns.requireLinear(body.content_filters);
+    const changed = await store.changeGuardrail(principal, id, spreadEnforceZdr(body));
+    if (changed === undefined) throw notFound();
+    return { data: renderGuardrail(changed as StoredGuardrail) };
+  },
+});
+
+const remove = jsonOperation({
+  ...one,
+  operationId: 'deleteGuardrail',
+  method: 'DELETE',
+  summary: 'Delete a guardrail',
+  description: 'Its assignments go with it.',
+  returns: 'The guardrail is gone.',
+  result: Deleted,
+  refusals: [401, 404],
+  async run({ principal, path }, { store }) {
+    if (!(await store.deleteGuardrail(principal, requireId(path)))) throw notFound();
+    return { deleted: true as const };
+  },
+});
+
+export const GUARDRAIL_OPERATIONS: readonly Operation[] = [list, create, get, update, remove];
+
+/** The guardrail that a path names. What is not a UUID is no guardrail's id. */
+export function requireId(path: Readonly<Record<string, string>>): string {
+  const id = z.uuid().safeParse(path['id']);
+  if (!id.success) throw notFound();
+  return id.data;
+}

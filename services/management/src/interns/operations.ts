@@ -1,0 +1,91 @@
+import { isMatch } from '@ori/http/if-none-match';
+import { z } from 'zod';
+import { type InternReader, notFound, requireInternReader } from '../callers/caller.ts';
+import { type FileAnswer, fileOperation, jsonOperation, type Operation } from '../http/operation.ts';
+import { readCursor, renderCursor } from './cursor.ts';
+import { renderIntern } from './render.ts';
+import { InternListQuery, InternPage } from './shape.ts';
+
+const INTERN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+
+const list = jsonOperation({
+  operationId: 'listInterns',
+  family: 'Interns',
+  method: 'GET',
+  path: '/interns',
+  summary: 'List interns',
+  description:
+    "Those visible to the caller, newest first. `status` takes several lifecycle statuses, separated by commas. A `workspace_id` other than one the caller may see is answered 404. A session lists the interns of every workspace of which the person is a member; an intern's own key has no list and is answered 404.",
+  returns: 'A page of interns.',
+  permit: requireInternReader,
+  query: InternListQuery,
+  status: 200,
+  result: InternPage,
+  refusals: [400, 401, 403, 404],
+  async run({ principal, query }, { store }) {
+    const after = query.starting_after === undefined ? undefined : readCursor(query.starting_after);
+    const scope = collectionOf(principal, query.workspace_id);
+    const rows = await store.listInterns(scope, {
+      limit: query.limit + 1,
+      ...(query.status && { statuses: query.status }),
+      ...(after && { after }),
+    });
+    const page = rows.slice(0, query.limit);
+    const last = page.at(-1);
+    const more = rows.length > page.length && last !== undefined;
+    return {
+      data: page.map((row) => renderIntern(row, principal)),
+      has_more: more,
+      ...(more && { next_cursor: renderCursor({ createdAt: last.created_at.toISOString(), id: last.id }) }),
+    };
+  },
+});
+
+const icon = fileOperation({
+  operationId: 'getInternIcon',
+  family: 'Interns',
+  method: 'GET',
+  path: '/interns/{internId}/icon',
+  summary: "Fetch an intern's icon",
+  description:
+    'With `v`, the `icon_sha256` that is expected, the answer may be kept for good; another `v` than the current hash is answered 404.',
+  returns: 'The icon, byte for byte as it was stored.',
+  permit: requireInternReader,
+  query: z.object({
+    v: z
+      .string()
+      .optional()
+      .meta({ description: 'The `icon_sha256` expected; the answer may then be kept for good.' }),
+  }),
+  status: 200,
+  mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
+  refusals: [401, 403, 404],
+  async send({ principal, path, query, ifNoneMatch }, { store }): Promise<FileAnswer> {
+    const internId = path['internId'] ?? '';
+    if (!INTERN_ID.test(internId)) throw notFound();
+    const found = await store.icon(principal, internId);
+    if (found === undefined || (query.v !== undefined && query.v !== found.sha256)) throw notFound();
+    const etag = `"${found.sha256}"`;
+    const headers = {
+      'content-type': found.mediaType,
+      'x-content-type-options': 'nosniff',
+      etag,
+      'cache-control': query.v === undefined ? 'private, no-cache' : 'private, max-age=31536000, immutable',
+    };
+    const known = isMatch(ifNoneMatch, etag);
+    return { status: known ? 304 : 200, headers, bytes: known ? new Uint8Array() : found.bytes };
+  },
+});
+
+export const INTERN_OPERATIONS: readonly Operation[] = [list, icon];
+
+/** The interns to list: an intern's own key has no collection, another workspace is as good as none. */
+function collectionOf(
+  reader: InternReader,
+  workspaceId: string | undefined,
+): { workspaceIds: readonly string[] } {
+  if (reader.internId !== undefined) throw notFound();
+  if (workspaceId === undefined) return { workspaceIds: reader.workspaceIds };
+  if (!reader.workspaceIds.includes(workspaceId)) throw notFound();
+  return { workspaceIds: [workspaceId] };
+}

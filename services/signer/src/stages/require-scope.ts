@@ -1,0 +1,30 @@
+import type { TokenFacts } from '@ori/identity/access-token';
+import { SIGNING_SCOPE } from '@ori/signing-api/refusals';
+import type { Caller } from './authenticate.ts';
+import { SigningError } from './signing-error.ts';
+
+class SigningGrant {
+  protected readonly stage = 'requireScope';
+  readonly session: TokenFacts;
+
+  constructor(session: TokenFacts) {
+    this.session = session;
+  }
+}
+
+/** A person's session whose grant covers signing. */
+export type Grant = SigningGrant;
+
+/**
+ * Third stage. Judged on every request, whatever a cache remembers of the token.
+ *
+ * @throws SigningError `personal_identity_required` (an API key) or `insufficient_scope`
+ */
+export function requireScope(caller: Caller): Grant {
+  const { session } = caller;
+  if (session === undefined) throw new SigningError('personal_identity_required', 'caller is an API key');
+  if (!session.scopes.includes(SIGNING_SCOPE)) {
+    throw new SigningError('insufficient_scope', `grant without ${SIGNING_SCOPE}`);
+  }
+  return new SigningGrant(session);
+}

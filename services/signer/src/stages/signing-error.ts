@@ -1,0 +1,20 @@
+import type { SigningErrorCode } from '@ori/signing-api/refusals';
+import type { TurnVerdict } from '@ori/turns';
+
+export interface SigningErrorOptions extends ErrorOptions {
+  /** The limiter's verdict, with `rate_limited`. */
+  readonly turns?: TurnVerdict;
+}
+
+/** A refusal. The message is for the log; what the caller reads is in `@ori/signing-api/refusals`. */
+export class SigningError extends Error {
+  override readonly name = 'SigningError';
+  readonly code: SigningErrorCode;
+  readonly turns?: TurnVerdict;
+
+  constructor(code: SigningErrorCode, message: string, options: SigningErrorOptions = {}) {
+    super(message, options);
+    this.code = code;
+    if (options.turns !== undefined) this.turns = options.turns;
+  }
+}

@@ -1,0 +1,95 @@
+import type { TokenFacts } from '@ori/identity/access-token';
+import { readBearer } from '@ori/identity/bearer';
+import { createSigningKey } from '@ori/proof/signing';
+import type { SigningErrorCode } from '@ori/signing-api/refusals';
+import type { TurnVerdict } from '@ori/turns';
+import { authenticate } from './authenticate.ts';
+import { type Draft, draftProof } from './draft-proof.ts';
+import { type Entry, type GateFacts, passGate } from './pass-gate.ts';
+import { type Order, readRequest } from './read-request.ts';
+import { type Grant, requireScope } from './require-scope.ts';
+import { type ReservedProof, reserveNonce } from './reserve-nonce.ts';
+import { SigningError } from './signing-error.ts';
+import { type Turn, throttle } from './throttle.ts';
+import { type UnlockedKey, unlockKey } from './unlock-key.ts';
+
+// Each stage's value on the good path: made the only way there is, through all stages before it.
+
+export const NOW = 1_789_000_000;
+export const NONCE = 'AAECAwQFBgcICQoLDA0ODw';
+export const BODY_SHA256 = '8a44725210b9dcd4fefd9f0eca07b70ae45e69274a3105fb25eb426a2cf8bbf4';
+export const ROUTE = { method: 'POST', path: '/api/invoke' };
+
+export const TOKEN: TokenFacts = {
+  issuer: 'https://issuer.test',
+  subject: 'user_2abc',
+  scopes: ['vault:read'],
+  expiresAt: NOW + 300,
+  authenticatedAt: NOW - 10,
+};
+
+export const GATE: GateFacts = {
+  user: { id: 'user_1', disabled: false },
+  intern: { id: 'int_7Qm2', workspaceId: 'ws_1', organizationId: 'org_1' },
+  inProgramme: true,
+  membership: 'active',
+  sessionsValidFrom: null,
+  lifecycleWritesEnabled: true,
+};
+
+export const VERDICT: TurnVerdict = {
+  allowed: true,
+  scope: 'user',
+  limit: 60,
+  remaining: 59,
+  resetSeconds: 60,
+  policies: [{ scope: 'user', limit: 60, windowSeconds: 60 }],
+};
+
+/** RFC 8032 test 1, the key of the format's worked example. */
+export const SIGNING_KEY = createSigningKey(
+  Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex'),
+);
+
+export const bearer = readBearer([`Bearer ${'x'.repeat(22)}`]);
+
+export function grantOf(token: Partial<TokenFacts> = {}): Grant {
+  return requireScope(authenticate(bearer, { token: { ...TOKEN, ...token } }, NOW));
+}
+
+export function orderOf(body: object = { bodySha256: BODY_SHA256, route: ROUTE }, grant = grantOf()): Order {
+  return readRequest(grant, Buffer.from(JSON.stringify(body)));
+}
+
+export function entryOf(order = orderOf()): Entry {
+  return passGate(order, GATE);
+}
+
+export function keyOf(entry = entryOf()): UnlockedKey {
+  return unlockKey(entry, SIGNING_KEY);
+}
+
+export function draftOf(key = keyOf()): Draft {
+  return draftProof(key, NOW, NONCE);
+}
+
+export function turnOf(draft = draftOf()): Turn {
+  return throttle(draft, VERDICT);
+}
+
+export function reservedOf(turn = turnOf()): ReservedProof {
+  const reserved = reserveNonce(turn, true);
+  if (reserved === undefined) throw new TypeError('the nonce was reserved');
+  return reserved;
+}
+
+/** The code with which a judgement refuses. */
+export function codeOf(judge: () => unknown): SigningErrorCode {
+  try {
+    judge();
+  } catch (error) {
+    if (error instanceof SigningError) return error.code;
+    throw error;
+  }
+  throw new TypeError('nothing was refused');
+}

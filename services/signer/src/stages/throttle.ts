@@ -1,0 +1,35 @@
+import type { TurnVerdict } from '@ori/turns';
+import { type Draft, draftProof } from './draft-proof.ts';
+import { SigningError } from './signing-error.ts';
+
+class ChargedTurn {
+  protected readonly stage = 'throttle';
+  readonly draft: Draft;
+  readonly verdict: TurnVerdict;
+
+  constructor(draft: Draft, verdict: TurnVerdict) {
+    this.draft = draft;
+    this.verdict = verdict;
+  }
+}
+
+/** One turn, charged to the user and to the intern's organization, and the draft it was charged for. */
+export type Turn = ChargedTurn;
+
+/**
+ * Eighth stage: the limiter that chat shares, whose verdict is all or nothing. Everything that can be refused without it
+ * was refused before.
+ *
+ * @throws SigningError `rate_limited`, with the verdict
+ */
+export function throttle(draft: Draft, verdict: TurnVerdict): Turn {
+  if (!verdict.allowed) {
+    throw new SigningError('rate_limited', `no turn left for the ${verdict.scope}`, { turns: verdict });
+  }
+  return new ChargedTurn(draft, verdict);
+}
+
+/** The same turn for another draft of the same proof: its nonce was taken. */
+export function redraft({ draft, verdict }: Turn, timestamp: number, nonce: string): Turn {
+  return new ChargedTurn(draftProof(draft.key, timestamp, nonce), verdict);
+}
