@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { startOperatorWorld } from './ori-admin-world.ts';
 
 const ORI_ADMIN = new URL('../../libs/admin/bin/ori-admin.js', import.meta.url).pathname;
-const README = new URL('../../services/management/README.md', import.meta.url);
+const README = new URL('../../libs/admin/README.md', import.meta.url);
 
 /** The commands of the walkthrough that are ori-admin's, as a reader would paste them. */
 async function walkthrough(): Promise<string[]> {

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const LIBRARIES = ['proof', 'verifier'] as const;
+const LIBRARIES = ['proof', 'remote-json', 'verifier'] as const;
 const DOCUMENTS = ['README.md', 'SPEC.md'];
 
 /** The parts of a workspace's package.json that the shipped one is made of. */
@@ -56,15 +56,17 @@ async function packLibrary(library: string, destination: string): Promise<string
 
 /** The modules that exist now: `dist` may still hold what a deleted source left behind. */
 async function sourcesOf(library: string): Promise<string[]> {
-  const names = await readdir(join(library, 'src'));
-  return names.filter((name) => /^[\w-]+\.ts$/.test(name)).map((name) => name.slice(0, -3));
+  const names = await readdir(join(library, 'src'), { recursive: true });
+  return names.filter((name) => /^[\w/-]+\.ts$/.test(name)).map((name) => name.slice(0, -3));
 }
 
 async function stageCode(dist: string, modules: readonly string[], staging: string): Promise<void> {
-  const built = await readdir(dist);
+  const built = await readdir(dist, { recursive: true });
   for (const module of modules) {
     for (const file of [`${module}.js`, `${module}.d.ts`]) {
-      if (built.includes(file)) await writeFile(join(staging, file), await readCode(join(dist, file)));
+      if (!built.includes(file)) continue;
+      await mkdir(dirname(join(staging, file)), { recursive: true });
+      await writeFile(join(staging, file), await readCode(join(dist, file)));
     }
   }
 }
@@ -72,7 +74,7 @@ async function stageCode(dist: string, modules: readonly string[], staging: stri
 /** Declarations keep the `.ts` of their sources' imports, which older compilers do not take. */
 async function readCode(file: string): Promise<string> {
   const text = await readFile(file, 'utf8');
-  return file.endsWith('.d.ts') ? text.replace(/((?:from|import)\s*\(?'\.\/[\w-]+)\.ts'/g, "$1.js'") : text;
+  return file.endsWith('.d.ts') ? text.replace(/((?:from|import)\s*\(?'\.[\w./-]+)\.ts'/g, "$1.js'") : text;
 }
 
 function shipped({ name, version, license, exports, imports, dependencies }: Manifest): object {

@@ -37,18 +37,18 @@ test('the installed packages hold the code, the declarations and the documents, 
     const { stdout } = await run('tar', ['-tzf', tarball]);
     for (const file of stdout.trim().split('\n')) {
       expect(file).toMatch(
-        /^package\/(?:[a-z0-9-]+\.(?:js|d\.ts)|package\.json|LICENSE|README\.md|SPEC\.md)$/,
+        /^package\/(?:(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|d\.ts)|package\.json|LICENSE|README\.md|SPEC\.md)$/,
       );
       expect(file).not.toMatch(/\.test\./);
     }
   }
 });
 
-test('the verifier depends on @ori/proof alone', async () => {
+test('the verifier depends on our own packages alone', async () => {
   const manifest = JSON.parse(
     await readFile(join(project, 'node_modules/@ori/verifier/package.json'), 'utf8'),
   );
-  expect(Object.keys(manifest.dependencies)).toEqual(['@ori/proof']);
+  expect(Object.keys(manifest.dependencies)).toEqual(['@ori/proof', '@ori/remote-json']);
   expect(Object.keys(manifest)).not.toContain('peerDependencies');
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newCredential, requireProvider } from './new-credential.ts';
 
-const refused = expect.objectContaining({ name: 'Refusal', code: 'invalid_parameters' });
+const refused = expect.objectContaining({ name: 'InvalidCredential' });
 
 test('takes label and region from the key, and holds the key itself nowhere', () => {
   const key = JSON.stringify({ api_key: 'sk-0123456789abcdefghijklmnop', region: 'us' });
