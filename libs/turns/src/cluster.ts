@@ -1,7 +1,8 @@
 import type { RedisClient } from '@ori/redis';
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterRes } from 'rate-limiter-flexible';
 import { requireIntegers } from './answer.ts';
 import { createExhaustedKeys } from './exhausted.ts';
+import { ScriptLimiter } from './script-limiter.ts';
 import {
   type TurnCharge,
   type TurnCount,
@@ -17,12 +18,12 @@ import {
  */
 const CHARGE_SCRIPT = `
 local ttl = redis.call('pttl', KEYS[1])
-if ttl == -1 then redis.call('pexpire', KEYS[1], ARGV[2] * 1000) end
+if ttl == -1 then redis.call('pexpire', KEYS[1], ARGV[2]) end
 local used = tonumber(redis.call('get', KEYS[1]) or '0')
 if used + ARGV[1] > tonumber(ARGV[3]) then
   used = tonumber(ARGV[3]) + 1
 elseif ttl == -2 then
-  redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2] * 1000)
+  redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
   used = tonumber(ARGV[1])
 else
   used = redis.call('incrby', KEYS[1], ARGV[1])
@@ -55,19 +56,38 @@ interface Charged extends TurnCount {
  * store to fall back to.
  */
 export function createClusterTurns(redis: RedisClient, limits: TurnLimits): TurnStore {
-  const limiter = (points: number) =>
-    new WindowLimiter({
-      storeClient: redis,
-      keyPrefix: '',
-      points,
-      duration: limits.windowSeconds,
-      customIncrTtlLuaScript: CHARGE_SCRIPT,
-    });
-  const limiters = { user: limiter(limits.user), organization: limiter(limits.organization) };
+  const scripted = redis as RedisClient & TurnCommands;
+  scripted.defineCommand('oriTurnCount', { numberOfKeys: 1, lua: CHARGE_SCRIPT });
+  scripted.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
+  const limiters = { user: limiterOf(limits.user), organization: limiterOf(limits.organization) };
   const exhausted = createExhaustedKeys();
-  redis.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
-  const refund = (key: string, { windowEndMs }: Charged) =>
-    (redis as RedisClient & RefundCommand).oriTurnRefund(key, windowEndMs);
+  const refund = (key: string, { windowEndMs }: Charged) => scripted.oriTurnRefund(key, windowEndMs);
+
+  function limiterOf(points: number): ScriptLimiter<WindowState, undefined> {
+    return new ScriptLimiter(
+      redis,
+      { points, windowSeconds: limits.windowSeconds },
+      {
+        charge: (key, windowMs) => scripted.oriTurnCount(key, 1, windowMs, points),
+        read: (answer) => new WindowState(points, requireIntegers(answer, 3)),
+      },
+    );
+  }
+
+  async function charge(scope: TurnScope, key: string): Promise<Charged> {
+    const {
+      consumedPoints,
+      msBeforeNext: msBeforeReset,
+      windowEndMs,
+    } = await limiters[scope].take(key, undefined);
+    const limit = limits[scope];
+    return {
+      allowed: consumedPoints <= limit,
+      used: Math.min(consumedPoints, limit),
+      msBeforeReset,
+      windowEndMs,
+    };
+  }
 
   function steps(keys: TurnCharge): readonly (readonly TurnScope[])[] {
     if (exhausted.has(keys.user)) return [['user'], ['organization']];
@@ -80,7 +100,7 @@ export function createClusterTurns(redis: RedisClient, limits: TurnLimits): Turn
       const charged = new Map<TurnScope, Charged>();
       let failure: unknown;
       for (const scopes of steps(keys)) {
-        const outcomes = await Promise.allSettled(scopes.map((scope) => limiters[scope].charge(keys[scope])));
+        const outcomes = await Promise.allSettled(scopes.map((scope) => charge(scope, keys[scope])));
         for (const [index, scope] of scopes.entries()) {
           const outcome = outcomes[index];
           if (outcome?.status === 'fulfilled') charged.set(scope, outcome.value);
@@ -107,30 +127,16 @@ export function createClusterTurns(redis: RedisClient, limits: TurnLimits): Turn
   };
 }
 
-interface RefundCommand {
+interface TurnCommands {
+  oriTurnCount(key: string, turns: number, windowMs: number, limit: number): Promise<number[]>;
   oriTurnRefund(key: string, windowEndMs: number): Promise<number>;
-}
-
-class WindowLimiter extends RateLimiterRedis {
-  async charge(key: string): Promise<Charged> {
-    const state: unknown = await this.consume(key).catch((refusal: unknown) => refusal);
-    if (!(state instanceof WindowState)) throw state;
-    const { consumedPoints: used, msBeforeNext: msBeforeReset, windowEndMs } = state;
-    return { allowed: used <= this.points, used: Math.min(used, this.points), msBeforeReset, windowEndMs };
-  }
-
-  /** Called by the base class for every answer of the script. */
-  _getRateLimiterRes(_key: string, charged: number, answer: unknown): WindowState {
-    const [used = 0, ttlMs = 0, windowEndMs = 0] = requireIntegers(answer, 3);
-    return new WindowState(this.points, used, ttlMs, charged, windowEndMs);
-  }
 }
 
 class WindowState extends RateLimiterRes {
   readonly windowEndMs: number;
 
-  constructor(limit: number, used: number, ttlMs: number, charged: number, windowEndMs: number) {
-    super(Math.max(0, limit - used), ttlMs, used, used === charged);
+  constructor(limit: number, [used = 0, ttlMs = 0, windowEndMs = 0]: number[]) {
+    super(Math.max(0, limit - used), ttlMs, used, used === 1);
     this.windowEndMs = windowEndMs;
   }
 }

@@ -1,16 +1,10 @@
 import type { RedisClient } from '@ori/redis';
 import { Cluster } from 'ioredis';
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterRes } from 'rate-limiter-flexible';
 import { requireIntegers } from './answer.ts';
 import { createClusterTurns } from './cluster.ts';
-import {
-  type Claim,
-  type TurnCharge,
-  type TurnCounts,
-  TurnLimiterUnavailable,
-  type TurnLimits,
-  type TurnStore,
-} from './store.ts';
+import { ScriptLimiter } from './script-limiter.ts';
+import type { Claim, TurnCounts, TurnLimits, TurnStore } from './store.ts';
 
 /**
  * Charges one turn to both counters, or to neither. Keys: user's, organization's; arguments: the window in
@@ -50,10 +44,25 @@ return { free and 1 or 0, user.used, user.ttl, organization.used, organization.t
  */
 export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnStore {
   if (redis instanceof Cluster) return createClusterTurns(redis, limits);
-  const limiter = new PairLimiter(redis as typeof redis & ChargeCommand, limits);
+  const charged = redis as typeof redis & ChargeCommand;
+  charged.defineCommand('oriTurnCharge', { lua: CHARGE_SCRIPT });
+  const { user: points, windowSeconds } = limits;
+  const limiter = new ScriptLimiter<PairState, OtherKeys>(
+    redis,
+    { points, windowSeconds },
+    {
+      charge(user, windowMs, { organization, claim }) {
+        const settings = [windowMs, limits.user, limits.organization];
+        return claim === undefined
+          ? charged.oriTurnCharge(2, user, organization, ...settings)
+          : charged.oriTurnCharge(3, user, organization, claim.key, ...settings, claim.value, claim.keptMs);
+      },
+      read: (answer) => new PairState(requireIntegers(answer, 6), limits),
+    },
+  );
   return {
-    take: async (charge) => (await limiter.take(charge)).counts,
-    takeAndClaim: (charge, claim) => limiter.take(charge, claim),
+    take: async ({ user, organization }) => (await limiter.take(user, { organization })).counts,
+    takeAndClaim: ({ user, organization }, claim) => limiter.take(user, { organization, claim }),
   };
 }
 
@@ -61,43 +70,9 @@ interface ChargeCommand {
   oriTurnCharge(numberOfKeys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
 }
 
-/** The library's limiter over two keys at once: its own script knows one. */
-class PairLimiter extends RateLimiterRedis {
-  readonly #redis: RedisClient & ChargeCommand;
-  readonly #limits: TurnLimits;
-
-  constructor(redis: RedisClient & ChargeCommand, limits: TurnLimits) {
-    super({ storeClient: redis, keyPrefix: '', points: limits.user, duration: limits.windowSeconds });
-    redis.defineCommand('oriTurnCharge', { lua: CHARGE_SCRIPT });
-    this.#redis = redis;
-    this.#limits = limits;
-  }
-
-  async take({ user, organization }: TurnCharge, claim?: Claim): Promise<PairState> {
-    const others = { organization, claim } satisfies OtherKeys;
-    const state: unknown = await this.consume(user, 1, others).catch((refusal: unknown) => refusal);
-    if (state instanceof PairState) return state;
-    throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause: state });
-  }
-
-  /** Called by the base class to charge `points` to `user`; the other keys come with the options of `consume`. */
-  _upsert(user: string, _points: number, windowMs: number, _force: boolean, others: OtherKeys) {
-    const { organization, claim } = others;
-    const limits = [windowMs, this.#limits.user, this.#limits.organization];
-    return claim === undefined
-      ? this.#redis.oriTurnCharge(2, user, organization, ...limits)
-      : this.#redis.oriTurnCharge(3, user, organization, claim.key, ...limits, claim.value, claim.keptMs);
-  }
-
-  /** Called by the base class for every answer of the script. */
-  _getRateLimiterRes(_user: string, _points: number, answer: unknown): PairState {
-    return new PairState(requireIntegers(answer, 6), this.#limits);
-  }
-}
-
 interface OtherKeys {
   readonly organization: string;
-  readonly claim: Claim | undefined;
+  readonly claim?: Claim;
 }
 
 class PairState extends RateLimiterRes {

@@ -12,7 +12,7 @@ import { connectOutside, type Outside } from './adapters/outside.ts';
 import { collectSafety } from './adapters/safety-metrics.ts';
 import { createSignerMetrics } from './adapters/signer-metrics.ts';
 import { createSigningKeys } from './adapters/signing-keys.ts';
-import { createStoreMemory } from './adapters/store.ts';
+import { createStoreCache } from './adapters/store-cache.ts';
 import type { SignerConfig } from './config.ts';
 import { REFUSAL_REASONS } from './http/presentations.ts';
 import { createSignerApp, signerRoutes } from './http/signer-app.ts';
@@ -70,7 +70,7 @@ export async function startSigner(
   stack.defer(() => metrics.http.close());
   const outside = await connectOutside(config, parts, log);
   stack.defer(outside.close);
-  const memory = createStoreMemory({ store: outside.store, now, onLookup: metrics.lookedUp });
+  const memory = createStoreCache({ store: outside.store, now, onLookup: metrics.lookedUp });
   const identity = openIdentity(config, {
     apiKey: memory.apiKey,
     now,

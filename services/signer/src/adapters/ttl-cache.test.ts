@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest';
-import { shortMemory } from './short-memory.ts';
+import { createTtlCache } from './ttl-cache.ts';
 
 function asking(answer: (key: string) => Promise<object>, ttlMs = 60_000) {
   const ask = vi.fn(answer);
   const lookups: boolean[] = [];
-  const find = shortMemory({ ttlMs, entriesMax: 10, ask, onLookup: (hit) => lookups.push(hit) });
+  const find = createTtlCache({ ttlMs, entriesMax: 10, load: ask, onLookup: (hit) => lookups.push(hit) });
   return { ask, find: async (key: string) => find(key), lookups };
 }
 

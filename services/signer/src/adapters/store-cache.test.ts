@@ -1,12 +1,12 @@
 import type { SignerQueries } from '@ori/store';
 import { expect, test } from 'vitest';
 import { DependencyError } from './dependency-error.ts';
-import { createStoreMemory } from './store.ts';
+import { createStoreCache } from './store-cache.ts';
 
 const question = { issuer: 'https://issuer.test', subject: 'ada', internId: 'int_1' };
 
 function memoryOf(store: Partial<Record<keyof SignerQueries, (...args: never[]) => unknown>>) {
-  return createStoreMemory({ store: store as unknown as SignerQueries, now: Date.now });
+  return createStoreCache({ store: store as unknown as SignerQueries, now: Date.now });
 }
 
 test('does not ask about an id that cannot be one', async () => {

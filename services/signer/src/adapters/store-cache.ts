@@ -3,14 +3,14 @@ import type { GateFacts, PublishedKeyRow, SignerQueries, SigningKeyRow } from '@
 import type { GateQuestion } from '../sign-proof.ts';
 import type { ApiKeyFacts } from '../stages/authenticate.ts';
 import { DependencyError } from './dependency-error.ts';
-import { shortMemory } from './short-memory.ts';
+import { createTtlCache } from './ttl-cache.ts';
 
-/** How long an answer of the database stands: what an operator revokes is effective within two seconds. */
+/** How long facts of the database are cached: what an operator revokes is effective within two seconds. */
 const REMEMBERED_MS = 1000;
 const ENTRIES_MAX = 50_000;
 
 /** Everything the signer asks its database, each answer kept for at most a second. */
-export interface StoreMemory {
+export interface StoreCache {
   readonly gate: { facts(question: GateQuestion): Promise<GateFacts | undefined> };
   apiKey(hash: string): ApiKeyHolder<ApiKeyFacts> | Promise<ApiKeyHolder<ApiKeyFacts>>;
   signingKeys(internId: string): readonly SigningKeyRow[] | Promise<readonly SigningKeyRow[]>;
@@ -19,26 +19,26 @@ export interface StoreMemory {
   check(): Promise<void>;
 }
 
-export interface StoreMemoryOptions {
+export interface StoreCacheOptions {
   readonly store: SignerQueries;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onLookup?: (cache: 'gate' | 'keys', hit: boolean) => void;
 }
 
-export function createStoreMemory({ store, now, onLookup }: StoreMemoryOptions): StoreMemory {
+export function createStoreCache({ store, now, onLookup }: StoreCacheOptions): StoreCache {
   const limits = { ttlMs: REMEMBERED_MS, entriesMax: ENTRIES_MAX };
-  const gateFacts = shortMemory({
+  const gateFacts = createTtlCache({
     ...limits,
-    ask: (key: string) => {
+    load: (key: string) => {
       const [issuer, subject, internId] = JSON.parse(key) as [string, string, string];
       return orUnavailable(store.gateFacts({ issuer, subject, internId }));
     },
     onLookup: (hit) => onLookup?.('gate', hit),
   });
-  const apiKey = shortMemory({
+  const apiKey = createTtlCache({
     ...limits,
-    ask: async (hash: string) => {
+    load: async (hash: string) => {
       const facts = await orUnavailable(store.apiKey(hash));
       return facts === undefined ? {} : { apiKey: facts };
     },
@@ -50,14 +50,14 @@ export function createStoreMemory({ store, now, onLookup }: StoreMemoryOptions):
       },
     },
     apiKey,
-    signingKeys: shortMemory({
+    signingKeys: createTtlCache({
       ...limits,
-      ask: (internId: string) => orUnavailable(store.signingKeys(internId)),
+      load: (internId: string) => orUnavailable(store.signingKeys(internId)),
       onLookup: (hit) => onLookup?.('keys', hit),
     }),
-    publishedKeys: shortMemory({
+    publishedKeys: createTtlCache({
       ...limits,
-      ask: (internId: string) =>
+      load: (internId: string) =>
         orUnavailable(store.publishedKeys(internId, { at: Math.floor(now() / 1000) })),
     }),
     check: () => store.ping(),

@@ -1,11 +1,11 @@
+import { connectRedis, onNodeReady, type RedisClient } from '@ori/redis';
+import { watchEviction } from '@ori/redis/eviction';
 import { Secret } from '@ori/runtime/secret';
-import { createTurnLimiter, turnKey } from '@ori/turns';
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { freePort } from '../../../test/env/ports.ts';
 import { type RedisServer, startRedis } from '../../../test/env/redis.ts';
-import { connectRedis, onNodeReady, type RedisClient } from './connection.ts';
-import { watchEviction } from './eviction.ts';
+import { createTurnLimiter, turnKey } from './limiter.ts';
 
 const clients: RedisClient[] = [];
 function open(url: string): RedisClient {

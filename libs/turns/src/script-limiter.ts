@@ -1,0 +1,44 @@
+import type { RedisClient } from '@ori/redis';
+import { RateLimiterRes } from 'rate-limiter-flexible';
+import RateLimiterStoreAbstract from 'rate-limiter-flexible/lib/RateLimiterStoreAbstract.js';
+import { TurnLimiterUnavailable } from './store.ts';
+
+export interface Script<State extends RateLimiterRes, Arguments> {
+  /** Charges one turn to the key, and whatever else `others` says. */
+  charge(key: string, windowMs: number, others: Arguments): Promise<unknown>;
+  /** The state that an answer describes. @throws {TypeError} for what the script does not answer */
+  read(answer: unknown): State;
+}
+
+interface Limits {
+  readonly points: number;
+  readonly windowSeconds: number;
+}
+
+/**
+ * A limiter whose counter is a script of ours. RateLimiterStoreAbstract is what the library documents for a store of one's own; its
+ * entry point declares the class and does not export it. Only `consume` is used, so only what that calls is implemented.
+ */
+export class ScriptLimiter<State extends RateLimiterRes, Arguments> extends RateLimiterStoreAbstract {
+  readonly #script: Script<State, Arguments>;
+
+  constructor(storeClient: RedisClient, limits: Limits, script: Script<State, Arguments>) {
+    super({ storeClient, keyPrefix: '', points: limits.points, duration: limits.windowSeconds });
+    this.#script = script;
+  }
+
+  /** The state after the charge, whether or not it was allowed. @throws {TurnLimiterUnavailable} */
+  async take(key: string, others: Arguments): Promise<State> {
+    const state: unknown = await this.consume(key, 1, others as object).catch((refusal: unknown) => refusal);
+    if (state instanceof RateLimiterRes) return state as State;
+    throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause: state });
+  }
+
+  _upsert(key: string, _points: number, windowMs: number, _force: boolean, others: Arguments) {
+    return this.#script.charge(key, windowMs, others);
+  }
+
+  _getRateLimiterRes(_key: string, _points: number, answer: unknown): State {
+    return this.#script.read(answer);
+  }
+}
