@@ -16,7 +16,10 @@ export interface VerifierOptions {
   clockToleranceSeconds?: number | undefined;
   /** Also accepts version 1 proofs, which name neither method nor path nor a single use of their own. */
   acceptV1?: boolean | undefined;
-  /** The one media type accepted; `application/json` by default. A proof does not sign it, so it may not vary. */
+  /**
+   * The one media type accepted, alone or with `charset=utf-8`; `application/json` by default. A proof does not sign it, so it may
+   * not vary, and no parameter may change what the bytes mean.
+   */
   contentType?: string | undefined;
   /** Told once what became of each proof that was judged, for counting. It can change no verdict; what it throws is dropped. */
   onOutcome?: ((outcome: ProofOutcome) => void) | undefined;
@@ -44,7 +47,8 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof VerifierOptions>([
   'onOutcome',
   'now',
 ]);
-const MEDIA_TYPE = /^[a-z0-9!#$%&'*+.^_`|~-]+\/[a-z0-9!#$%&'*+.^_`|~-]+$/;
+/** Not multipart: its boundary is a parameter, which no proof covers. */
+const MEDIA_TYPE = /^(?!multipart\/)[a-z0-9!#$%&'*+.^_`|~-]+\/[a-z0-9!#$%&'*+.^_`|~-]+$/;
 
 /** Throws TypeError for options that cannot work, unknown names included: a misspelt limit must not be a missing one. */
 export function requirePolicy(options: VerifierOptions): Policy {
@@ -66,7 +70,9 @@ export function requirePolicy(options: VerifierOptions): Policy {
   }
   if (typeof now !== 'function') throw new TypeError('now: expected a function');
   if (typeof contentType !== 'string' || !MEDIA_TYPE.test(contentType)) {
-    throw new TypeError('contentType: expected a media type in lower case, without parameters');
+    throw new TypeError(
+      'contentType: expected a media type in lower case, without parameters and not multipart',
+    );
   }
   return Object.freeze({
     internId,

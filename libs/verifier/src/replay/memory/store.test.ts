@@ -116,7 +116,7 @@ test('works at once when a clock that was ahead is right again, and takes nothin
   seconds(10);
   spend(1, NOW + 10);
   step(300);
-  expect(() => spend(2, NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
+  expect(() => spend(2, NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_expired' }));
   spend(2, NOW + 312);
   step(0);
   expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_expired' }));

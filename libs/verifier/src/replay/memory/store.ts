@@ -53,16 +53,16 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     const wallMs = now();
     const uptimeMs = uptime();
     const seconds = wallMs / 1000;
-    requireAfter(createdSeconds(wallMs, uptimeMs) + policy.clockToleranceSeconds, timestamp, seconds);
+    if (timestamp > seconds + policy.clockToleranceSeconds) {
+      throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of the clock of the store');
+    }
     const ledger = ledgerOf(policy.internId);
     const horizon = Math.floor(seconds - retentionSeconds(policy));
     entries -= ledger.forget(horizon);
     if (timestamp <= ledger.floor || timestamp <= horizon) {
       throw new ProofError('proof_expired', 'the proof is older than what is remembered');
     }
-    if (timestamp > seconds + policy.clockToleranceSeconds) {
-      throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of the clock of the store');
-    }
+    requireAfter(createdSeconds(wallMs, uptimeMs) + policy.clockToleranceSeconds, timestamp, seconds);
     if (nonce === undefined) {
       ledger.marksFrom ??= ledger.highest;
       requireAfter(ledger.marksFrom, timestamp, seconds);
