@@ -86,6 +86,7 @@ it.each([
   expect(JSON.parse(world.requests[0]?.body ?? '').route).toEqual({ method: 'POST', path });
 });
 
+// SPEC.md C1, C3.
 it('sends the proof, the media type, the length and the body, and no credentials', async () => {
   await using daemon = await startRawDaemon();
   const calling = home.ori(['call', INTERN_ID, '/api/invoke', '--daemon', daemon.url], {

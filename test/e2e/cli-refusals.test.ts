@@ -75,6 +75,7 @@ it('says the same in JSON for scripts', async () => {
   });
 });
 
+// SPEC.md C5.
 it.each([
   [{ status: 401, body: { error: { code: 'signature_invalid' } } }, 7, 'signature_invalid'],
   [{ status: 401, body: { error: { code: 'proof_expired' } } }, 7, 'clocks'],
@@ -90,6 +91,7 @@ it.each([
   expect(result.stderr).toContain(word);
 });
 
+// SPEC.md C4, C6.
 it('signs again once after the pause that the daemon names, with a new proof over the same body', async () => {
   const calls: { nonce: unknown; body: string }[] = [];
   const daemon = await listen(async (req, res) => {
@@ -121,6 +123,7 @@ it.each([
   expect(calls).toBe(1);
 });
 
+// SPEC.md C7.
 it('tells an unreachable daemon, a silent one and one that breaks off from an answer', async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
   const unreachable = await home.ori([...CALL, '--daemon', nobody]);

@@ -124,6 +124,7 @@ it('removes a damaged session file and says that nothing could be revoked', asyn
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
 });
 
+// SPEC.md C3.
 it('sends a token to no other address than the one it is for', async () => {
   await using other = await startCliWorld();
   await using home = await world.newHome();

@@ -75,6 +75,7 @@ it('prints proof headers that curl sends as they are, and a daemon takes', async
   expect(stdout).toBe('{"user":"acct_ada"}');
 });
 
+// SPEC.md C1.
 it('signs the same digest from a file, from stdin, from text and from its hex', async () => {
   await using home = await world.newHome();
   await world.signIn(home);

@@ -1,40 +1,85 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SCENARIOS, VECTORS_FOLDER, vectorFiles } from './generate.ts';
+import { SCENARIOS, vectorFiles } from './generate.ts';
+import { render } from './generator/scenario.ts';
+import { signingVectors } from './generator/signing.ts';
+import { sentencesOfSpec } from './sentences.ts';
 
-const verdicts = SCENARIOS.flatMap(({ steps }) => steps.map((step) => step.expect));
+const SENTENCES = sentencesOfSpec();
+const steps = SCENARIOS.flatMap((scenario) => scenario.steps);
+const shown = new Set([...SCENARIOS, ...signingVectors].flatMap(({ sentences }) => sentences));
+
+/** Ids named by `SPEC.md K1, K2.` in a comment of any test of this repository. */
+function citedInTests(): Set<string> {
+  const listed = execFileSync(
+    'git',
+    ['ls-files', '--cached', '--others', '--exclude-standard', '*.test.ts'],
+    {
+      encoding: 'utf8',
+    },
+  );
+  const texts = listed
+    .trim()
+    .split('\n')
+    .map((file) => readFileSync(file, { encoding: 'utf8', flag: 'a+' }));
+  return new Set(
+    texts
+      .flatMap((text) => [...text.matchAll(/^\s*\/\/ SPEC\.md ([A-Z]\d+(?:, [A-Z]\d+)*)\.$/gm)])
+      .flatMap(([, ids = '']) => ids.split(', ')),
+  );
+}
 
 test('the vectors on disk are the ones the generator makes, to the byte', () => {
   const made = vectorFiles();
-  expect(readdirSync(VECTORS_FOLDER).toSorted()).toEqual([...made.keys()].toSorted());
-  for (const [name, text] of made) expect(readFileSync(join(VECTORS_FOLDER, name), 'utf8'), name).toBe(text);
+  const onDisk = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.json'));
+  expect(onDisk.toSorted()).toEqual([...made.keys()].toSorted());
+  for (const [name, text] of made) {
+    expect(readFileSync(join(import.meta.dirname, name), 'utf8') === text, name).toBe(true);
+  }
 });
 
-test('there are at least 80 vectors and most are refusals', () => {
-  expect(SCENARIOS.length).toBeGreaterThanOrEqual(80);
-  expect(verdicts.filter((verdict) => verdict !== 'ok').length).toBeGreaterThan(verdicts.length / 2);
+test.each([...SENTENCES.keys()])('sentence %s of SPEC.md is shown by a vector, or cited by a test', (id) => {
+  expect(shown.has(id) || CITED.has(id), SENTENCES.get(id)).toBe(true);
+});
+const CITED = citedInTests();
+
+test('vectors and tests name only sentences that SPEC.md has', () => {
+  for (const id of [...shown, ...CITED]) expect(SENTENCES.has(id), id).toBe(true);
 });
 
-test('every code that a request alone can provoke is among them', () => {
-  expect([...new Set(verdicts)].toSorted()).toEqual([
-    'key_unknown',
-    'nonce_replayed',
-    'ok',
-    'proof_before_fence',
-    'proof_expired',
-    'proof_malformed',
-    'proof_missing',
-    'proof_not_yet_valid',
-    'proof_version_not_accepted',
-    'request_not_coverable',
-    'signature_invalid',
-  ]);
+test('every code that a request alone can provoke is among the verdicts', () => {
+  expect(new Set(steps.map(({ expect: verdict }) => verdict))).toEqual(
+    new Set([
+      'continue',
+      'done',
+      'key_unknown',
+      'nonce_replayed',
+      'ok',
+      'proof_before_fence',
+      'proof_expired',
+      'proof_malformed',
+      'proof_missing',
+      'proof_not_yet_valid',
+      'proof_version_not_accepted',
+      'refused',
+      'request_not_coverable',
+      'signature_invalid',
+    ]),
+  );
 });
 
-test('the clock of a scenario never goes back', () => {
-  for (const { title, steps } of SCENARIOS) {
-    const times = steps.map((step) => step.now);
-    expect(times, title).toEqual(times.toSorted((a, b) => a - b));
+test('no two vectors have one title, and no two ask the same', () => {
+  const all = [...SCENARIOS, ...signingVectors];
+  expect(new Set(all.map(({ title }) => title)).size).toBe(all.length);
+  const questions = all.map(({ title, sentences, ...question }) => render(question));
+  expect(new Set(questions).size).toBe(all.length);
+});
+
+test('the clock of a verifier never goes back', () => {
+  for (const scenario of SCENARIOS) {
+    const times = scenario.steps.flatMap((step) => ('now' in step ? [step.now] : []));
+    expect(times, scenario.title).toEqual(times.toSorted((a, b) => a - b));
   }
 });

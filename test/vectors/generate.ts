@@ -1,19 +1,25 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { coverageScenarios } from './generator/coverage.ts';
 import { curveScenarios } from './generator/curve.ts';
 import { fieldScenarios } from './generator/fields.ts';
 import { headerScenarios } from './generator/headers.ts';
+import { keySetScenarios } from './generator/key-sets.ts';
 import { keyScenarios } from './generator/keys.ts';
 import { orderScenarios } from './generator/order.ts';
 import { replayScenarios } from './generator/replays.ts';
 import { requestScenarios } from './generator/requests.ts';
-import { fileName, render, type Scenario } from './generator/scenario.ts';
+import { render, type Scenario } from './generator/scenario.ts';
+import { signingVectors } from './generator/signing.ts';
+import { storeScenarios } from './generator/stores.ts';
 import { timeScenarios } from './generator/times.ts';
 import { versionScenarios } from './generator/versions.ts';
+import { sentencesOfSpec } from './sentences.ts';
 
-export const VECTORS_FOLDER = join(import.meta.dirname, 'proofs');
+/** Of the shape of the files. A change that an existing reader would misread gets another number. */
+const FORMAT = 2;
 
 export const SCENARIOS: readonly Scenario[] = [
   ...headerScenarios,
@@ -22,31 +28,50 @@ export const SCENARIOS: readonly Scenario[] = [
   ...requestScenarios,
   ...timeScenarios,
   ...keyScenarios,
+  ...keySetScenarios,
   ...curveScenarios,
   ...coverageScenarios,
   ...orderScenarios,
   ...replayScenarios,
+  ...storeScenarios,
 ];
 
-/** File name -> text of every vector. Throws when two scenarios ask for the same name. */
+/** File name -> text of everything in this folder that is generated. */
 export function vectorFiles(): Map<string, string> {
-  const files = new Map<string, string>();
-  for (const scenario of SCENARIOS) {
-    const name = fileName(scenario);
-    if (files.has(name)) throw new Error(`two scenarios are called ${name}`);
-    files.set(name, render(scenario));
-  }
+  const files = new Map([
+    ['verdicts.json', lines('scenarios', SCENARIOS)],
+    ['signing.json', lines('cases', signingVectors)],
+  ]);
+  files.set('manifest.json', manifest(files));
   return files;
 }
 
-async function main(): Promise<void> {
-  const files = vectorFiles();
-  await mkdir(VECTORS_FOLDER, { recursive: true });
-  for (const name of await readdir(VECTORS_FOLDER)) {
-    if (!files.has(name)) await rm(join(VECTORS_FOLDER, name));
-  }
-  for (const [name, text] of files) await writeFile(join(VECTORS_FOLDER, name), text);
-  console.log(`${files.size} vectors in ${VECTORS_FOLDER}`);
+/** One JSON document, one vector a line: read by any parser, compared line by line. */
+function lines(name: string, vectors: readonly unknown[]): string {
+  return `{"format":${FORMAT},"${name}":[\n${vectors.map(render).join(',\n')}\n]}\n`;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main();
+/** What is in the files, and which vectors show which sentence of SPEC.md. */
+function manifest(files: ReadonlyMap<string, string>): string {
+  const showing = (id: string, vectors: readonly { title: string; sentences: string[] }[]): string[] =>
+    vectors.filter(({ sentences }) => sentences.includes(id)).map(({ title }) => title);
+  const contents = [...files].map(([name, text]) => [
+    name,
+    { vectors: text.split('\n').length - 3, sha256: createHash('sha256').update(text).digest('hex') },
+  ]);
+  const shown = [...sentencesOfSpec().keys()].map((id) => [
+    id,
+    { verdicts: showing(id, SCENARIOS), signing: showing(id, signingVectors) },
+  ]);
+  const whole = {
+    format: FORMAT,
+    files: Object.fromEntries(contents),
+    sentences: Object.fromEntries(shown),
+  };
+  return `${JSON.stringify(whole, undefined, 1)}\n`;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  for (const [name, text] of vectorFiles()) writeFileSync(join(import.meta.dirname, name), text);
+  console.log(`${SCENARIOS.length} verdicts, ${signingVectors.length} signing cases`);
+}

@@ -76,6 +76,7 @@ test.each<[string, Record<string, unknown>]>([
   expect(refusals([{ ...JWK, ...change }])).toEqual([]);
 });
 
+// SPEC.md K10.
 test.each<[string, KeyErrorCode, Record<string, unknown>]>([
   ['its private part', 'key_private_part', { d: 'AAAA' }],
   ['no x', 'key_encoding', { x: undefined }],

@@ -76,6 +76,7 @@ test('the self-test refuses a published key that no verifier would admit', () =>
   expect(thrown(() => selfTest(createSigningKey(SEED), new Uint8Array(32)))).toBe('key_small_order');
 });
 
+// SPEC.md S4.
 test('nonces are in their alphabet and do not repeat', () => {
   const nonces = Array.from({ length: 10_000 }, createNonce);
   expect(nonces.filter((nonce) => !isNonce(nonce))).toEqual([]);

@@ -119,6 +119,7 @@ test('recovers by itself once the address answers again', async () => {
   expect(await remote.get()).toBe('back');
 });
 
+// SPEC.md K16.
 test.each([
   ['max-age shorter than ours', { 'cache-control': 'public, max-age=20' }, 20],
   ['max-age longer than ours', { 'cache-control': 'max-age=86400' }, 60],
@@ -136,6 +137,7 @@ test.each([
   expect(remote.peek()).toBeUndefined();
 });
 
+// SPEC.md K15.
 test.each([301, 302, 303, 307, 308])('never follows a redirect: %i', async (status) => {
   let elsewhere = 0;
   const target = await serve((_request, response) => {

@@ -23,6 +23,7 @@ const UNAVAILABLE: UnavailableErrorCode[] = [
   'replay_store_full',
 ];
 
+// SPEC.md E1, E2, E3.
 test.each(UNAUTHORIZED)('answers %s with 401 and a challenge', (code) => {
   const refusal = toRefusal(new ProofError(code, 'internal'));
   expect(refusal?.status).toBe(401);
@@ -53,6 +54,17 @@ test('the README documents every code with its status, and no other', () => {
   });
 });
 
+// SPEC.md E4, E5.
+test.each([...UNAUTHORIZED, 'body_too_large' as const])(
+  'lets no cache keep %s, and names no pause of its own',
+  (code) => {
+    const headers = toRefusal(new ProofError(code, 'internal'))?.headers;
+    expect(headers?.['cache-control']).toBe('no-store');
+    expect(headers).not.toHaveProperty('retry-after');
+  },
+);
+
+// SPEC.md E4.
 test('names the pause after which to sign again', () => {
   const error = new ProofError('proof_before_fence', 'internal', { retryAfterSeconds: 3 });
   expect(toRefusal(error)?.headers['retry-after']).toBe('3');

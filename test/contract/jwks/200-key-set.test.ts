@@ -14,6 +14,7 @@ async function keysOf(internId: string) {
   return (answer.json() as { keys: Record<string, unknown>[] }).keys;
 }
 
+// SPEC.md S11.
 test('the set holds the public key of the intern, for everyone', async () => {
   const answer = await world.request({ path: pathOf(tenants.internId) });
   expect(answer.status).toBe(200);
@@ -54,6 +55,7 @@ test('a retired key leaves the set within two seconds', async () => {
   await expect.poll(() => keysOf(internId), { timeout: 2000 }).toEqual([]);
 });
 
+// SPEC.md S11.
 test('an id that no intern has, or one without keys, has the set of no keys: nobody learns who exists', async () => {
   const unknown = await world.request({ path: pathOf(freshId('int')) });
   const keyless = await world.request({ path: pathOf(tenants.keylessInternId) });

@@ -82,6 +82,7 @@ test('a proof verifies with the openssl command line', async () => {
   }
 });
 
+// SPEC.md S2, S3.
 test('the user is the subject of the token and the timestamp is now', async () => {
   const before = Math.floor(Date.now() / 1000);
   const proof = proofOf(await world.sign());
@@ -90,6 +91,7 @@ test('the user is the subject of the token and the timestamp is now', async () =
   expect(Number(proof['x-ori-invoke-timestamp'])).toBeLessThanOrEqual(Date.now() / 1000);
 });
 
+// SPEC.md S6.
 test('the answer is application/json, not stored, and says what is left of the turns', async () => {
   const { headers } = await world.sign();
   expect(headers['content-type']).toBe('application/json');

@@ -25,25 +25,26 @@ const HONEST = signWith(OWN, NONCE, INPUT);
 const BYSTANDER = jwk(namedKey('bystander').publicKey);
 
 function signature(
+  sentence: string,
   title: string,
   bytes: Uint8Array,
   expect: 'ok' | 'signature_invalid' = 'signature_invalid',
 ) {
   const headers = replace('x-ori-invoke-signature-v2', Buffer.from(bytes).toString('base64'));
-  return scenario('4', title, [step(expect, { headers })]);
+  return scenario(sentence, title, [step(expect, { headers })]);
 }
 
 function keyNotAdmitted(title: string, key: EdgeKey): Scenario {
   const bytes = signPastTorsion(key, title, INPUT);
   const headers = replace('x-ori-invoke-signature-v2', Buffer.from(bytes).toString('base64'));
-  return scenario('4', title, [step('signature_invalid', { headers })], {
+  return scenario('K11', title, [step('signature_invalid', { headers })], {
     keys: [jwk(key.encoded), BYSTANDER],
   });
 }
 
 /** Where Ed25519 implementations differ (SPEC.md, section 4). Most of these pass some engine in use. */
 export const curveScenarios: Scenario[] = [
-  signature('accepts any R that the signer may choose', HONEST, 'ok'),
+  signature('K21', 'accepts any R that the signer may choose', HONEST, 'ok'),
   ...SMALL_ORDER_SPELLINGS.map((encoded, index) =>
     keyNotAdmitted(`refuses what a small-order key seems to have signed, encoding ${index + 1}`, {
       scalar: 0n,
@@ -58,25 +59,36 @@ export const curveScenarios: Scenario[] = [
   ),
   ...SMALL_ORDER_SPELLINGS.map((spelledR, index) =>
     signature(
+      'K19',
       `refuses R of small order, encoding ${index + 1}`,
       join(spelledR, solveS(OWN, 0n, spelledR, INPUT)),
     ),
   ),
   ...[1, 2, 4, 7].map((multiple) =>
-    signature(`refuses R with torsion part ${multiple}`, signWith(OWN, NONCE, INPUT, TORSION[multiple])),
+    signature(
+      'K21',
+      `refuses R with torsion part ${multiple}`,
+      signWith(OWN, NONCE, INPUT, TORSION[multiple]),
+    ),
   ),
-  signature('refuses S with L added', join(HONEST.subarray(0, 32), readS(HONEST) + GROUP_ORDER)),
-  signature('refuses S with 15 L added', join(HONEST.subarray(0, 32), readS(HONEST) + 15n * GROUP_ORDER)),
-  signature('refuses S equal to L', join(HONEST.subarray(0, 32), GROUP_ORDER)),
-  signature('refuses S of all ones', join(HONEST.subarray(0, 32), 2n ** 256n - 1n)),
-  signature('refuses S negated', join(HONEST.subarray(0, 32), GROUP_ORDER - readS(HONEST))),
+  signature('K20', 'refuses S with L added', join(HONEST.subarray(0, 32), readS(HONEST) + GROUP_ORDER)),
   signature(
+    'K20',
+    'refuses S with 15 L added',
+    join(HONEST.subarray(0, 32), readS(HONEST) + 15n * GROUP_ORDER),
+  ),
+  signature('K20', 'refuses S equal to L', join(HONEST.subarray(0, 32), GROUP_ORDER)),
+  signature('K20', 'refuses S of all ones', join(HONEST.subarray(0, 32), 2n ** 256n - 1n)),
+  signature('K21', 'refuses S negated', join(HONEST.subarray(0, 32), GROUP_ORDER - readS(HONEST))),
+  signature(
+    'K21',
     'refuses R with its sign changed',
     HONEST.map((byte, index) => (index === 31 ? byte ^ 0x80 : byte)),
   ),
-  signature('refuses R that is no point', join(new Uint8Array(32).fill(2), readS(HONEST))),
-  signature('refuses a prehashed Ed25519 signature', ed25519ph.sign(INPUT, INTERN_KEY.seed)),
+  signature('K21', 'refuses R that is no point', join(new Uint8Array(32).fill(2), readS(HONEST))),
+  signature('B1', 'refuses a prehashed Ed25519 signature', ed25519ph.sign(INPUT, INTERN_KEY.seed)),
   signature(
+    'B1',
     'refuses an Ed25519 signature made in a context',
     ed25519ctx.sign(INPUT, INTERN_KEY.seed, { context: new TextEncoder().encode('ori') }),
   ),

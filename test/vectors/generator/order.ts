@@ -8,37 +8,37 @@ const LATE = TIMESTAMP + 3600;
 
 /** Which refusal a request meets that deserves several (SPEC.md, section 5). */
 export const orderScenarios: Scenario[] = [
-  scenario('5', 'judges headers before the version', [
+  scenario('V1', 'judges headers before the version', [
     step('proof_malformed', {
       headers: changes(drop(...V2_HEADERS), replace('x-ori-invoke-timestamp', 'soon')),
     }),
   ]),
-  scenario('5', 'judges headers before the request', [
+  scenario('V1', 'judges headers before the request', [
     step('proof_malformed', { method: 'GET', headers: replace('x-ori-invoke-user', 'a b') }),
   ]),
-  scenario('5', 'judges the version before the request', [
+  scenario('V1', 'judges the version before the request', [
     step('proof_version_not_accepted', { method: 'GET', headers: drop(...V2_HEADERS) }),
   ]),
-  scenario('5', 'judges the request before the time', [
+  scenario('V1', 'judges the request before the time', [
     step('request_not_coverable', { target: '/api/invoke?x=1', now: LATE }),
   ]),
-  scenario('5', 'judges the time before the key', [step('proof_expired', { now: LATE })], { keys: ENDED }),
-  scenario('5', 'judges the time before the signature', [
+  scenario('V1', 'judges the time before the key', [step('proof_expired', { now: LATE })], { keys: ENDED }),
+  scenario('V1', 'judges the time before the signature', [
     step('proof_expired', { now: LATE, claim: { key: namedKey('mallory') } }),
   ]),
   scenario(
-    '5',
+    'V1',
     'judges the key before the signature',
     [step('key_unknown', { claim: { key: namedKey('mallory') } })],
     { keys: ENDED },
   ),
   scenario(
-    '5',
+    'V1',
     'judges the signature before the fence of the replay store',
     [step('signature_invalid', { claim: { key: namedKey('mallory') } })],
-    { replayStoreSince: TIMESTAMP + 5 },
+    { storeSince: TIMESTAMP + 5 },
   ),
-  scenario('5', 'judges the signature before the replay', [
+  scenario('V1', 'judges the signature before the replay', [
     step('ok'),
     step('signature_invalid', { body: Buffer.from('{}') }),
     step('nonce_replayed'),

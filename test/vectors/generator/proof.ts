@@ -1,11 +1,15 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import {
+  type BeginStep,
   CONFIGURATION,
+  type FinishStep,
   INTERN_ID,
-  REPLAY_STORE_SINCE,
+  type PresentStep,
   type RefusalCode,
   type Scenario,
+  STORE_SINCE,
   type Step,
+  sectionOf,
   type VerifierConfiguration,
 } from './scenario.ts';
 
@@ -90,56 +94,152 @@ export interface StepOptions {
   /** What is done to the headers on the way. */
   headers?: (headers: readonly Header[]) => readonly Header[];
   now?: number;
+  storeNow?: number;
   method?: string;
   target?: string;
   body?: Buffer;
+  retryAfterSeconds?: number;
+  /** The verifier's own intern id, for the signing input. */
+  internId?: string;
 }
 
 /** A request with a proof, and what becomes of it. The request is what the proof was made over unless `options` say otherwise. */
-export function step(expect: 'ok' | RefusalCode, options: StepOptions = {}): Step {
+export function step(expect: 'ok' | RefusalCode, options: StepOptions = {}): PresentStep {
   const claim = { ...CLAIM, ...options.claim };
   const body = options.body ?? claim.body;
+  const head = headOf(claim, body, options);
+  return {
+    do: 'present',
+    ...at(options),
+    ...head,
+    bodyBase64: body.toString('base64'),
+    ...verdict(expect, claim, head, body, options),
+  };
+}
+
+/** The head of a request whose body comes later. */
+export function begin(
+  request: string,
+  expect: 'continue' | RefusalCode,
+  options: StepOptions = {},
+): BeginStep {
+  const claim = { ...CLAIM, ...options.claim };
+  const head = headOf(claim, options.body ?? claim.body, options);
+  return { do: 'begin', request, ...at(options), ...head, expect };
+}
+
+/** The body of a request whose head was made with the same `options`, but for its time. */
+export function finish(request: string, expect: 'ok' | RefusalCode, options: StepOptions = {}): FinishStep {
+  const claim = { ...CLAIM, ...options.claim };
+  const body = options.body ?? claim.body;
+  return {
+    do: 'finish',
+    request,
+    ...at(options),
+    bodyBase64: body.toString('base64'),
+    ...verdict(expect, claim, headOf(claim, body, options), body, options),
+  };
+}
+
+export const restart = (now: number): Step => ({ do: 'restart', now, expect: 'done' });
+
+export const keysStep = (expect: 'done' | 'refused', jwks: unknown): Step => ({ do: 'keys', jwks, expect });
+
+export const verifierStep = (change: Partial<VerifierConfiguration>): Step => ({
+  do: 'verifier',
+  verifier: { ...CONFIGURATION, ...change },
+  expect: 'done',
+});
+
+function at({ now = NOW, storeNow }: StepOptions): { now: number; storeNow?: number } {
+  return storeNow === undefined ? { now } : { now, storeNow };
+}
+
+interface RequestHead {
+  method: string;
+  target: string;
+  rawHeaders: string[];
+}
+
+function headOf(claim: Claim, body: Buffer, options: StepOptions): RequestHead {
   const headers: Header[] = [
-    ['Host', 'int-7qm2.daemon.example'],
     ['Content-Type', 'application/json'],
     ['Content-Length', String(body.length)],
     ...proofHeaders(claim),
   ];
-  const request = {
-    now: options.now ?? NOW,
+  return {
     method: options.method ?? claim.method,
     target: options.target ?? claim.path,
     rawHeaders: (options.headers?.(headers) ?? headers).flat(),
-    bodyBase64: body.toString('base64'),
   };
-  if (expect !== 'ok') return { ...request, expect };
-  const { user, internId, version, nonce } = claim;
-  const issuedAt = Number(claim.timestamp);
+}
+
+function verdict(
+  expect: 'ok' | RefusalCode,
+  claim: Claim,
+  head: RequestHead,
+  body: Buffer,
+  { retryAfterSeconds, internId = INTERN_ID }: StepOptions,
+) {
+  const input = BEFORE_THE_SIGNATURE.has(expect) ? undefined : signingInputOf(head, body, internId);
+  const { user, version, nonce, timestamp } = claim;
+  const proof = { user, internId, version, issuedAt: Number(timestamp), ...(version === 2 && { nonce }) };
   return {
-    ...request,
+    ...(input === undefined ? {} : { signingInput: input.toString('latin1') }),
     expect,
-    proof: { user, internId, version, issuedAt, ...(version === 2 ? { nonce } : {}) },
+    ...(expect === 'ok' ? { proof } : {}),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
+}
+
+const BEFORE_THE_SIGNATURE: ReadonlySet<string> = new Set([
+  'proof_missing',
+  'proof_malformed',
+  'proof_version_not_accepted',
+  'request_not_coverable',
+]);
+
+/** What a verifier builds from the request as it arrived. */
+function signingInputOf({ method, target, rawHeaders }: RequestHead, body: Buffer, internId: string): Buffer {
+  const value = (name: string): string =>
+    rawHeaders[rawHeaders.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name) + 1] ??
+    '';
+  const nonce = rawHeaders.some((text) => text.toLowerCase() === 'x-ori-invoke-nonce')
+    ? value('x-ori-invoke-nonce')
+    : undefined;
+  const timestamp = value('x-ori-invoke-timestamp');
+  const user = value('x-ori-invoke-user');
+  if (nonce === undefined) return netstrings('ori-invoke-v1', internId, timestamp, user, sha256(body));
+  return netstrings('ori-invoke-v2', internId, timestamp, nonce, user, method, target, sha256(body));
 }
 
 export interface ScenarioOptions {
   verifier?: Partial<VerifierConfiguration>;
-  replayStoreSince?: number;
+  storeSince?: number;
   keys?: unknown[];
+  /** In place of a set of `keys`. */
+  jwks?: unknown;
+  needs?: 'store-clock'[];
+  expect?: 'refused';
 }
 
+/** `sentences`: ids in SPEC.md, separated by spaces; the first decides the section. */
 export function scenario(
-  section: string,
+  sentences: string,
   title: string,
   steps: Step | Step[],
   options: ScenarioOptions = {},
 ): Scenario {
+  const ids = sentences.split(' ');
   return {
     title,
-    section,
+    section: sectionOf(ids[0] ?? ''),
+    sentences: ids,
+    ...(options.needs === undefined ? {} : { needs: options.needs }),
     verifier: { ...CONFIGURATION, ...options.verifier },
-    replayStoreSince: options.replayStoreSince ?? REPLAY_STORE_SINCE,
-    jwks: { keys: options.keys ?? [jwk(INTERN_KEY.publicKey)] },
+    storeSince: options.storeSince ?? STORE_SINCE,
+    jwks: 'jwks' in options ? options.jwks : { keys: options.keys ?? [jwk(INTERN_KEY.publicKey)] },
+    expect: options.expect ?? 'done',
     steps: [steps].flat(),
   };
 }

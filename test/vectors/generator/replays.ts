@@ -10,33 +10,33 @@ const acceptV1 = { verifier: { acceptV1: true } };
 
 /** Once (SPEC.md, sections 5.6 and 6). */
 export const replayScenarios: Scenario[] = [
-  scenario('5.6', 'refuses a proof whose nonce was spent', [
+  scenario('V22', 'refuses a proof whose nonce was spent', [
     step('ok'),
     step('nonce_replayed'),
     step('nonce_replayed'),
   ]),
-  scenario('5.6', 'remembers a spent nonce for as long as its proof could be accepted', [
+  scenario('V23', 'remembers a spent nonce for as long as its proof could be accepted', [
     step('ok', { now: TIMESTAMP - 2 }),
     step('nonce_replayed', { now: TIMESTAMP + 60 }),
     step('proof_expired', { now: TIMESTAMP + 61 }),
   ]),
-  scenario('5.6', 'refuses another request under a spent nonce', [
+  scenario('V22', 'refuses another request under a spent nonce', [
     step('ok'),
     step('nonce_replayed', { claim: { body: Buffer.from('{"prompt":"other"}') } }),
     step('nonce_replayed', { claim: { timestamp: String(TIMESTAMP + 1) } }),
     step('nonce_replayed', { claim: { user: 'user_3def' } }),
     step('nonce_replayed', { claim: { path: '/api/other' } }),
   ]),
-  scenario('5.6', 'accepts the same request under another nonce', [
+  scenario('V22', 'accepts the same request under another nonce', [
     step('ok', { claim: FIRST }),
     step('ok', { claim: SECOND }),
     step('nonce_replayed', { claim: FIRST }),
   ]),
-  scenario('5.6', 'tells nonces apart by their capitals', [
+  scenario('V22', 'tells nonces apart by their capitals', [
     step('ok', { claim: { nonce: 'AAECAwQFBgcICQoLDA0ODw' } }),
     step('ok', { claim: { nonce: 'aaecawqfbgcicqolda0odw' } }),
   ]),
-  scenario('5.6', 'spends nothing on a refused proof', [
+  scenario('V25', 'spends nothing on a refused proof', [
     step('proof_malformed', { headers: replace('x-ori-invoke-signature', 'AAAA'), now: TIMESTAMP - 3 }),
     step('proof_not_yet_valid', { now: TIMESTAMP - 3 }),
     step('request_not_coverable', { target: '/api/invoke?x=1', now: TIMESTAMP }),
@@ -46,48 +46,48 @@ export const replayScenarios: Scenario[] = [
     step('ok', { now: TIMESTAMP }),
   ]),
   scenario(
-    '5.6',
+    'V20',
     'refuses a proof issued before the replay store knew of spends',
     [step('proof_before_fence')],
     {
-      replayStoreSince: TIMESTAMP + 5,
+      storeSince: TIMESTAMP + 5,
     },
   ),
   scenario(
-    '5.6',
+    'V20',
     'refuses a proof stamped ahead of the fence by no more than the tolerance',
     [step('proof_before_fence')],
-    { replayStoreSince: TIMESTAMP - 2 },
+    { storeSince: TIMESTAMP - 2 },
   ),
-  scenario('5.6', 'accepts a proof from past the fence and its tolerance', [step('ok')], {
-    replayStoreSince: TIMESTAMP - 3,
+  scenario('V20', 'accepts a proof from past the fence and its tolerance', [step('ok')], {
+    storeSince: TIMESTAMP - 3,
   }),
   scenario(
-    '6',
+    'O1',
     'refuses a version 1 proof that was spent',
     [step('ok', { claim: V1 }), step('nonce_replayed', { claim: V1 })],
     acceptV1,
   ),
   scenario(
-    '6',
+    'O2',
     'refuses the stripped copy of an accepted version 2 proof',
     [step('ok'), step('nonce_replayed', { headers: V1_ONLY })],
     acceptV1,
   ),
   scenario(
-    '6',
+    'O4',
     'refuses a version 2 proof whose stripped copy was accepted',
     [step('ok', { claim: V1 }), step('nonce_replayed')],
     acceptV1,
   ),
   scenario(
-    '6',
+    'O5 O2',
     'accepts two version 2 proofs of one request, and then no version 1 of it',
     [step('ok', { claim: FIRST }), step('ok', { claim: SECOND }), step('nonce_replayed', { claim: V1 })],
     acceptV1,
   ),
   scenario(
-    '6',
+    'O1',
     'tells version 1 proofs apart by user, second and body',
     [
       step('ok', { claim: V1 }),
@@ -99,7 +99,7 @@ export const replayScenarios: Scenario[] = [
     acceptV1,
   ),
   scenario(
-    '6',
+    'O1',
     'refuses the same version 1 proof on another path',
     [step('ok', { claim: V1 }), step('nonce_replayed', { claim: V1, target: '/api/other' })],
     acceptV1,

@@ -28,23 +28,53 @@ export interface VerifiedFacts {
   nonce?: string;
 }
 
-export interface Step {
-  /** Unix seconds. */
+/** Unix seconds of the verifier's clock, and of the store's where that differs. */
+interface At {
   now: number;
+  storeNow?: number;
+}
+
+interface Head {
   method: string;
   target: string;
   rawHeaders: string[];
-  bodyBase64: string;
+}
+
+interface Verdict {
+  /** The bytes that the signature is judged over, one character each; absent where no signing input can be built. */
+  signingInput?: string;
   expect: 'ok' | RefusalCode;
   proof?: VerifiedFacts;
+  retryAfterSeconds?: number;
 }
+
+export type PresentStep = { do: 'present' } & At & Head & { bodyBase64: string } & Verdict;
+/** The head of a request, whose body follows in a `finish` of the same `request`. */
+export type BeginStep = { do: 'begin'; request: string } & At & Head & { expect: 'continue' | RefusalCode };
+export type FinishStep = { do: 'finish'; request: string } & At & { bodyBase64: string } & Verdict;
+/** The replay store loses everything and starts anew; the verifier goes on. */
+export type RestartStep = { do: 'restart' } & At & { expect: 'done' };
+/** Another key set is fetched. */
+export type KeysStep = { do: 'keys'; jwks: unknown; expect: 'done' | 'refused' };
+/** Another verifier, with the same keys, uses the same replay store from now on. */
+export type VerifierStep = { do: 'verifier'; verifier: VerifierConfiguration; expect: 'done' };
+
+export type Step = PresentStep | BeginStep | FinishStep | RestartStep | KeysStep | VerifierStep;
 
 export interface Scenario {
   title: string;
+  /** Of SPEC.md. */
   section: string;
+  /** Ids of the sentences of SPEC.md that it shows. */
+  sentences: string[];
+  /** What an implementation must be able to do to be asked this. */
+  needs?: 'store-clock'[];
   verifier: VerifierConfiguration;
-  replayStoreSince: number;
-  jwks: { keys: unknown[] };
+  /** Unix seconds: the fence of the store. */
+  storeSince: number;
+  jwks: unknown;
+  /** `refused`: the configuration or the key set cannot be used, and there are no steps. */
+  expect: 'done' | 'refused';
   steps: Step[];
 }
 
@@ -57,22 +87,30 @@ export const CONFIGURATION: VerifierConfiguration = {
   contentType: 'application/json',
 };
 /** Long before every proof, unless a scenario says otherwise. */
-export const REPLAY_STORE_SINCE = 1_788_990_000;
+export const STORE_SINCE = 1_788_990_000;
 
-/** `proofs/<name>.json` of a scenario: its title as a file name. */
-export function fileName({ title }: Scenario): string {
-  return `${title
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-|-$/g, '')}.json`;
+const STEPS_OF_VERIFICATION = [
+  [2, '5'],
+  [4, '5.1'],
+  [6, '5.2'],
+  [11, '5.3'],
+  [13, '5.4'],
+  [16, '5.5'],
+  [99, '5.6'],
+] as const;
+const SECTIONS: Readonly<Record<string, string>> = { F: '1', B: '2', H: '3', K: '4', O: '6', E: '7' };
+
+/** The section of SPEC.md that a sentence stands in. */
+export function sectionOf(sentence: string): string {
+  const number = Number(sentence.slice(1));
+  if (sentence.startsWith('V')) return STEPS_OF_VERIFICATION.find(([last]) => number <= last)?.[1] ?? '5';
+  return SECTIONS[sentence.charAt(0)] ?? '';
 }
 
-/** The file's text: two-space JSON, ASCII only, so that no tool changes its bytes. */
-export function render(scenario: Scenario): string {
-  const json = JSON.stringify(scenario, undefined, 2);
-  const ascii = json.replaceAll(
+/** JSON, ASCII only, so that no tool changes its bytes. */
+export function render(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
     /[\x7f-\uffff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-  return `${ascii}\n`;
 }

@@ -8,7 +8,12 @@ function at(
   now: number,
   verifier: { maxAgeSeconds?: number; clockToleranceSeconds?: number } = {},
 ): Scenario {
-  return scenario('5.4', title, [step(expect, { now })], { verifier });
+  return scenario(
+    expect === 'proof_not_yet_valid' || now < TIMESTAMP ? 'V13' : 'V12',
+    title,
+    [step(expect, { now })],
+    { verifier },
+  );
 }
 
 /** The window of time (SPEC.md, section 5.4); both bounds belong to it. */
@@ -35,7 +40,26 @@ export const timeScenarios: Scenario[] = [
   at('accepts five seconds ahead under a tolerance of five', 'ok', TIMESTAMP - 5, {
     clockToleranceSeconds: 5,
   }),
-  scenario('5.5', 'refuses an old proof under a fresh timestamp', [
+  ...(
+    [
+      ['V12', 'maxAgeSeconds', [0, -1, 601, 1.5]],
+      ['V13', 'clockToleranceSeconds', [-1, 61, 0.5]],
+    ] as const
+  ).flatMap(([sentence, name, values]) =>
+    values.map((value) =>
+      scenario(sentence, `cannot be configured for ${name} ${value}`, [], {
+        verifier: { [name]: value },
+        expect: 'refused',
+      }),
+    ),
+  ),
+  at('accepts a proof as far ahead as the greatest tolerance', 'ok', TIMESTAMP - 60, {
+    clockToleranceSeconds: 60,
+  }),
+  at('refuses a proof further ahead than the greatest tolerance', 'proof_not_yet_valid', TIMESTAMP - 61, {
+    clockToleranceSeconds: 60,
+  }),
+  scenario('V15', 'refuses an old proof under a fresh timestamp', [
     step('signature_invalid', {
       claim: { timestamp: String(TIMESTAMP - 3600) },
       headers: replace('x-ori-invoke-timestamp', String(NOW)),

@@ -8,41 +8,38 @@ const acceptV1 = { verifier: { acceptV1: true } };
 
 /** Which version is asked for, and that one never stands in for the other (SPEC.md, section 5.2). */
 export const versionScenarios: Scenario[] = [
-  scenario('5.2', 'refuses a version 1 proof where it was not opted into', [
+  scenario('V5', 'refuses a version 1 proof where it was not opted into', [
     step('proof_version_not_accepted', { claim: { version: 1 } }),
   ]),
-  scenario('5.2', 'refuses a version 2 proof stripped to version 1', [
-    step('proof_version_not_accepted', { headers: drop(...V2_HEADERS) }),
-  ]),
   scenario(
-    '5.2',
+    'V5',
     'accepts a version 1 proof where it was opted into',
     [step('ok', { claim: { version: 1 } })],
     acceptV1,
   ),
-  scenario('5.2', 'accepts a version 2 proof where version 1 was opted into', [step('ok')], acceptV1),
+  scenario('V6', 'accepts a version 2 proof where version 1 was opted into', [step('ok')], acceptV1),
   scenario(
-    '5.2',
+    'V6',
     'does not fall back to a good version 1 when version 2 is forged',
     [step('signature_invalid', { headers: replace('x-ori-invoke-signature-v2', FORGED) })],
     acceptV1,
   ),
   scenario(
-    '5.2',
+    'V6',
     'does not fall back to a good version 1 when version 2 is malformed',
     [step('proof_malformed', { headers: replace('x-ori-invoke-nonce', 'spent') })],
     acceptV1,
   ),
-  scenario('5.2', 'judges a version 2 proof by its own signature alone', [
+  scenario('V6', 'judges a version 2 proof by its own signature alone', [
     step('ok', { headers: replace('x-ori-invoke-signature', FORGED) }),
   ]),
-  scenario('2', 'refuses a version 1 signature in the place of version 2', [
+  scenario('B1', 'refuses a version 1 signature in the place of version 2', [
     step('signature_invalid', {
       headers: replace('x-ori-invoke-signature-v2', signed(inputV1(CLAIM), INTERN_KEY)),
     }),
   ]),
   scenario(
-    '2',
+    'B1',
     'refuses a version 2 signature in the place of version 1',
     [
       step('signature_invalid', {
@@ -55,19 +52,19 @@ export const versionScenarios: Scenario[] = [
     acceptV1,
   ),
   scenario(
-    '5.5',
+    'V15',
     'refuses a version 1 proof whose body was changed',
     [step('signature_invalid', { claim: { version: 1 }, body: Buffer.from('{"prompt":"hellp"}') })],
     acceptV1,
   ),
   scenario(
-    '5.2',
+    'V16',
     'lets a version 1 proof say nothing about the path',
     [step('ok', { claim: { version: 1 }, target: '/api/other' })],
     acceptV1,
   ),
   scenario(
-    '5.3',
+    'V8',
     'refuses a version 1 proof on a request with a query',
     [step('request_not_coverable', { claim: { version: 1 }, target: '/api/invoke?admin=1' })],
     acceptV1,

@@ -26,6 +26,7 @@ it('takes a proof of the version that was asked for', () => {
   expect(readProof(proofV2, V1)).toBeUndefined();
 });
 
+// SPEC.md C2.
 it('takes nothing that could become another header', () => {
   for (const change of [
     { 'x-ori-invoke-user': 'ada\r\nx-evil: 1' },

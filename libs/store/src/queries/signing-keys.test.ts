@@ -47,6 +47,7 @@ describe.each(DIALECTS)('signing keys on %s, read as the signer', (dialect) => {
     ]);
   });
 
+  // SPEC.md S10.
   it('are published before they are good, and until their last proofs are too old', async () => {
     const { internId } = await createScenario(store.owner);
     const { kid, publicKey } = await addKey(internId, T, T + 1000);

@@ -133,6 +133,7 @@ test('takes an empty body', async () => {
   expect((await call({ body: '' })).status).toBe(200);
 });
 
+// SPEC.md E6.
 test('answers a body beyond the limit with 413, whether or not its length was announced', async () => {
   const { call, port, signer } = await world();
   const body = JSON.stringify('x'.repeat(1000));
@@ -147,6 +148,7 @@ test('answers a body beyond the limit with 413, whether or not its length was an
   expect(unannounced.toLowerCase()).toContain('connection: close');
 });
 
+// SPEC.md E6.
 test('answers bad headers without waiting for the body', async () => {
   const { port } = await world();
   const head = `POST ${PATH} HTTP/1.1\r\nhost: daemon\r\ncontent-length: 1000000\r\n\r\n`;

@@ -36,6 +36,7 @@ test('finds a key published since', async () => {
   expect(state.fetches).toBe(2);
 });
 
+// SPEC.md K17.
 test('passes a flood of proofs under unknown keys on at most once per cool-down', async () => {
   const { state, verify } = world();
   await verify();
@@ -64,6 +65,7 @@ test('asks again, once per cool-down, for a time that no key covers', async () =
   await expect(verify()).resolves.toBeDefined();
 });
 
+// SPEC.md K16.
 test('goes on with known keys for a bounded time while the address fails', async () => {
   const { state, verify } = world();
   await verify();
@@ -77,6 +79,7 @@ test('goes on with known keys for a bounded time while the address fails', async
   await expect(verify()).resolves.toBeDefined();
 });
 
+// SPEC.md K18.
 test('judges nothing without keys', async () => {
   const { state, verify } = world();
   state.isDown = true;
@@ -90,6 +93,7 @@ test('judges nothing once closed', async () => {
   await expect(verify()).rejects.toMatchObject({ code: 'keys_unavailable' });
 });
 
+// SPEC.md K14.
 test('refuses an address that anybody on the way could answer for', () => {
   expect(() => createRemoteKeySet('http://ori.example/jwks.json')).toThrow(TypeError);
 });

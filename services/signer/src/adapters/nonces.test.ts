@@ -21,6 +21,7 @@ const stores: [string, Nonces][] = [
   ['memory', memoryNonces(65)],
 ];
 
+// SPEC.md S4.
 test.each(stores)('in %s, a nonce is reserved once, for each intern', async (_, nonces) => {
   const nonce = nonces.draw();
   expect(isNonce(nonce)).toBe(true);

@@ -46,6 +46,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect(first.kid).not.toBe(second.kid);
   });
 
+  // SPEC.md S8.
   it('has the first key good at once, and a following one only after it was published for 180 s', async () => {
     const intern = await newIntern();
     const before = now();
@@ -65,6 +66,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect((await addSigningKey(store.owner, intern)).notBefore).toBeLessThanOrEqual(now());
   });
 
+  // SPEC.md S9.
   it('refuses a fourth key that would be good at the same time, and takes one that is good afterwards', async () => {
     const intern = await newIntern();
     const t = 1_789_000_000;

@@ -101,6 +101,7 @@ test('refuses every older proof on a file copy put back under the same timeline,
   expect(await query(standby.url, KNOWS_ITS_SERVER)).toEqual([{ known: true }]);
 }, 60_000);
 
+// SPEC.md V26, V27.
 test('does not wait for a frozen server; a spend without an answer counts as spent', async () => {
   const { verifier, verifierOn, request, pool } = await daemonOn(server);
   const impatient = verifierOn(server.url, { timeoutMs: 200 });

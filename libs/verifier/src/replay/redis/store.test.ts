@@ -207,6 +207,7 @@ describe('redeem', () => {
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
   });
 
+  // SPEC.md V28.
   test('refuses a correctly signed proof whose nonce was never issued, and does not spend it', async () => {
     const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
     const signed = request();
@@ -241,6 +242,7 @@ describe('redeem', () => {
     expect(await redis.exists(issuedKey(internId, nonce))).toBe(1);
   });
 
+  // SPEC.md V29.
   test('excludes version 1, which has no nonce', async () => {
     await expect(daemonOn(redis, { mode: 'redeem', acceptV1: true })).rejects.toThrow(TypeError);
   });

@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+
+/** What the harness asks, one JSON object a line. The members are described in README.md. */
+export type Command =
+  | { do: 'hello' }
+  | { do: 'start'; verifier: Configuration; storeSince: number; jwks: unknown }
+  | { do: 'keys'; jwks: unknown }
+  | { do: 'verifier'; verifier: Configuration }
+  | ({ do: 'restart' } & At)
+  | ({ do: 'present' } & At & RequestCommand)
+  | ({ do: 'race'; requests: RequestCommand[] } & At)
+  | ({ do: 'begin'; request: string } & At & Head)
+  | { do: 'body'; request: string; bodyBase64: string }
+  | ({ do: 'finish'; request: string; bodyBase64: string } & At);
+
+export interface Configuration {
+  internId: string;
+  maxAgeSeconds: number;
+  clockToleranceSeconds: number;
+  acceptV1: boolean;
+  contentType: string;
+}
+
+/** Unix seconds. */
+interface At {
+  now: number;
+  storeNow?: number;
+}
+
+interface Head {
+  method: string;
+  target: string;
+  rawHeaders: string[];
+}
+
+export interface RequestCommand extends Head {
+  bodyBase64: string;
+}
+
+export interface Verdict {
+  verdict: string;
+  proof?: { user: string; internId: string; version: 1 | 2; issuedAt: number; nonce?: string };
+  retryAfterSeconds?: number;
+  /** Of a race, in the order of its requests. */
+  verdicts?: Verdict[];
+  /** Of `hello`. */
+  name?: string;
+  features?: string[];
+}
+
+/** One scenario of verdicts.json: test/vectors/README.md. */
+export interface Scenario {
+  title: string;
+  section: string;
+  sentences: string[];
+  needs?: string[];
+  verifier: Configuration;
+  storeSince: number;
+  jwks: unknown;
+  expect: string;
+  steps: Step[];
+}
+
+export type Step = Command & { expect: string } & Pick<Verdict, 'proof' | 'retryAfterSeconds'>;
+
+/** A question and the answer that it must get. */
+export interface Exchange {
+  command: Command;
+  /** `retryAfterSeconds` is compared only where it is expected. */
+  expected: Verdict;
+}
+
+export function readScenarios(): Scenario[] {
+  const url = new URL('../vectors/verdicts.json', import.meta.url);
+  return (JSON.parse(readFileSync(url, 'utf8')) as { scenarios: Scenario[] }).scenarios;
+}
+
+export function exchangesOf({ verifier, storeSince, jwks, expect, steps }: Scenario): Exchange[] {
+  return [
+    { command: { do: 'start', verifier, storeSince, jwks }, expected: { verdict: expect } },
+    ...steps.map(({ expect: verdict, proof, retryAfterSeconds, ...rest }) => {
+      const { signingInput: _, ...command } = rest as Command & { signingInput?: string };
+      return {
+        command,
+        expected: {
+          verdict,
+          ...(proof === undefined ? {} : { proof }),
+          ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+        },
+      };
+    }),
+  ];
+}
+
+/** The same request, its body in pieces of this many bytes. */
+export function inPieces({ command, expected }: Exchange, bytes: number): Exchange[] {
+  if (command.do !== 'present') return [{ command, expected }];
+  const { do: _, bodyBase64, now, storeNow, method, target, rawHeaders } = command;
+  const at = storeNow === undefined ? { now } : { now, storeNow };
+  const body = Buffer.from(bodyBase64, 'base64');
+  const request = 'in pieces';
+  const pieces: Exchange[] = [];
+  for (let start = 0; start < body.length; start += bytes) {
+    pieces.push({
+      command: { do: 'body', request, bodyBase64: body.subarray(start, start + bytes).toString('base64') },
+      expected: { verdict: 'continue' },
+    });
+  }
+  return [
+    {
+      command: { do: 'begin', request, ...at, method, target, rawHeaders },
+      expected: { verdict: 'continue' },
+    },
+    ...pieces,
+    { command: { do: 'finish', request, ...at, bodyBase64: '' }, expected },
+  ];
+}
+
+/** Why an answer is not the one that is expected; undefined where it is. */
+export function differenceOf(expected: Verdict, answer: Verdict): string | undefined {
+  if (answer.verdict !== expected.verdict) return `expected ${expected.verdict}, got ${answer.verdict}`;
+  if (expected.proof !== undefined && !isSameProof(expected.proof, answer.proof)) {
+    return `expected proof ${JSON.stringify(expected.proof)}, got ${JSON.stringify(answer.proof)}`;
+  }
+  const { retryAfterSeconds: seconds } = expected;
+  return seconds === undefined || seconds === answer.retryAfterSeconds
+    ? undefined
+    : `expected retryAfterSeconds ${seconds}, got ${answer.retryAfterSeconds}`;
+}
+
+function isSameProof(expected: NonNullable<Verdict['proof']>, given: Verdict['proof']): boolean {
+  return (
+    given !== undefined &&
+    given.user === expected.user &&
+    given.internId === expected.internId &&
+    given.version === expected.version &&
+    given.issuedAt === expected.issuedAt &&
+    (given.nonce ?? undefined) === expected.nonce
+  );
+}

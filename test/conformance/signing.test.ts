@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { isUser, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
+import { createSigningKey } from '@ori/proof/signing';
+import { expect, test } from 'vitest';
+import { readRequest } from '../../services/signer/src/stages/read-request.ts';
+import { grantOf } from '../../services/signer/src/stages/stages.fixture.ts';
+import type { SigningVector } from '../vectors/generator/signing.ts';
+
+const FILE = new URL('../vectors/signing.json', import.meta.url);
+const { cases } = JSON.parse(readFileSync(FILE, 'utf8')) as { cases: SigningVector[] };
+
+/** What the signer's own parts make of it; its HTTP face is tested in test/contract. */
+function sign({ seed, internId, subject, now, nonce, requestBase64 }: SigningVector) {
+  const order = (() => {
+    try {
+      return readRequest(grantOf(), Buffer.from(requestBase64, 'base64'));
+    } catch {
+      return undefined;
+    }
+  })();
+  if (order === undefined) return { expect: 'invalid_body' };
+  if (!isUser(subject)) return { expect: 'no_proof' };
+  const key = createSigningKey(Buffer.from(seed, 'hex'));
+  const fields = { internId, timestamp: now, user: subject, bodySha256: order.bodySha256 };
+  const v1 = signingInputV1(fields);
+  const v2 = order.route && signingInputV2({ ...fields, ...order.route, nonce });
+  return {
+    expect: 'ok',
+    signingInputV1: Buffer.from(v1).toString('latin1'),
+    ...(v2 && { signingInputV2: Buffer.from(v2).toString('latin1') }),
+    headers: renderProofHeaders({
+      timestamp: now,
+      user: subject,
+      signatureV1: key.sign(v1),
+      ...(v2 && { v2: { signature: key.sign(v2), nonce } }),
+    }),
+  };
+}
+
+test.each(cases)('$title', (vector) => {
+  const { title, sentences, seed, internId, subject, now, nonce, requestBase64, ...expected } = vector;
+  expect(sign(vector)).toEqual(expected);
+});

@@ -1,0 +1,393 @@
+import { drop, replace } from './change-headers.ts';
+import {
+  begin,
+  CLAIM,
+  finish,
+  inputV1,
+  namedKey,
+  namedNonce,
+  restart,
+  scenario,
+  signed,
+  step,
+  TIMESTAMP,
+  verifierStep,
+} from './proof.ts';
+import type { Scenario } from './scenario.ts';
+
+const V1 = { version: 1 } as const;
+const V1_ONLY = drop('x-ori-invoke-signature-v2', 'x-ori-invoke-nonce');
+const FORGED_V1 = replace('x-ori-invoke-signature', signed(inputV1(CLAIM), namedKey('mallory')));
+const acceptV1 = { verifier: { acceptV1: true } };
+const storeClock = { needs: ['store-clock' as const] };
+const nonceOf = (name: string) => ({ nonce: namedNonce(name) });
+const OLDEST = TIMESTAMP + 60;
+
+/** Bodies that take time, and clocks with a fraction (SPEC.md, sections 5.4 and 5.6). */
+const slowScenarios: Scenario[] = [
+  scenario(
+    'V12',
+    'judges the age by the clock with its fraction',
+    [step('proof_expired', { now: OLDEST + 0.001 }), step('ok', { now: OLDEST })].toReversed(),
+  ),
+  scenario('V12', 'refuses a proof half a second too old', [step('proof_expired', { now: OLDEST + 0.5 })]),
+  scenario('V13', 'refuses a proof half a second too far ahead', [
+    step('proof_not_yet_valid', { now: TIMESTAMP - 2.5 }),
+  ]),
+  scenario('V12 V2', 'judges the age when the head has arrived', [
+    begin('a', 'continue', { now: OLDEST }),
+    finish('a', 'ok', { now: OLDEST + 29.5 }),
+  ]),
+  scenario('V12 V2', 'refuses an old proof before its body', [
+    begin('a', 'proof_expired', { now: OLDEST + 1 }),
+  ]),
+  scenario('V2 V4', 'refuses malformed headers before the body', [
+    begin('a', 'proof_malformed', { headers: replace('x-ori-invoke-nonce', 'spent') }),
+  ]),
+  scenario('V2 V10', 'refuses another media type before the body', [
+    begin('a', 'request_not_coverable', { headers: replace('Content-Type', 'text/plain') }),
+  ]),
+  scenario('V15', 'judges the body that came, however late', [
+    begin('a', 'continue'),
+    finish('a', 'signature_invalid', { body: Buffer.from('{"prompt":"other"}'), now: TIMESTAMP + 20 }),
+  ]),
+  scenario('V17', 'accepts a body that takes 30 s', [
+    begin('a', 'continue'),
+    finish('a', 'ok', { now: TIMESTAMP + 40 }),
+  ]),
+  scenario('V17', 'refuses a body that takes longer than 30 s', [
+    begin('a', 'continue'),
+    finish('a', 'proof_expired', { now: TIMESTAMP + 40.001 }),
+  ]),
+  scenario('V17', 'spends nothing for a body that takes longer than 30 s', [
+    begin('a', 'continue'),
+    finish('a', 'proof_expired', { now: TIMESTAMP + 45 }),
+    step('ok', { now: TIMESTAMP + 45 }),
+  ]),
+  scenario('V17', 'judges the signature before the time that the body took', [
+    begin('a', 'continue'),
+    finish('a', 'signature_invalid', { body: Buffer.from('{}'), now: TIMESTAMP + 45 }),
+  ]),
+  scenario('V23 V22', 'accepts one of two copies whose bodies end after the greatest age', [
+    begin('a', 'continue', { now: OLDEST }),
+    begin('b', 'continue', { now: OLDEST }),
+    finish('a', 'ok', { now: OLDEST + 1 }),
+    finish('b', 'nonce_replayed', { now: OLDEST + 3 }),
+  ]),
+  scenario('V23', 'accepts one of three copies whose bodies end 30 s after the greatest age', [
+    begin('a', 'continue', { now: OLDEST }),
+    begin('b', 'continue', { now: OLDEST }),
+    begin('c', 'continue', { now: OLDEST }),
+    step('ok', { now: OLDEST }),
+    finish('a', 'nonce_replayed', { now: OLDEST + 2 }),
+    finish('b', 'nonce_replayed', { now: OLDEST + 28 }),
+    finish('c', 'nonce_replayed', { now: OLDEST + 30 }),
+  ]),
+  scenario(
+    'V23',
+    'remembers a proof for a greatest age of 600 s',
+    [
+      step('ok', { now: TIMESTAMP - 2 }),
+      step('nonce_replayed', { now: TIMESTAMP + 61 }),
+      step('nonce_replayed', { now: TIMESTAMP + 93 }),
+      begin('a', 'continue', { now: TIMESTAMP + 600 }),
+      step('nonce_replayed', { now: TIMESTAMP + 600 }),
+      finish('a', 'nonce_replayed', { now: TIMESTAMP + 630 }),
+    ],
+    { verifier: { maxAgeSeconds: 600 } },
+  ),
+  scenario('V23', 'remembers for the greatest age of any verifier on the store', [
+    verifierStep({ maxAgeSeconds: 600 }),
+    step('ok'),
+    verifierStep({}),
+    step('ok', { claim: nonceOf('second'), now: TIMESTAMP + 55 }),
+    step('proof_expired', { now: TIMESTAMP + 200 }),
+    verifierStep({ maxAgeSeconds: 600 }),
+    step('nonce_replayed', { now: TIMESTAMP + 200 }),
+  ]),
+];
+
+/** A store whose clock is not the verifier's. */
+const clockScenarios: Scenario[] = [
+  scenario(
+    'V23',
+    'accepts one of two copies though the clock of the store is ahead',
+    [
+      begin('a', 'continue', { now: OLDEST, storeNow: OLDEST + 1.9 }),
+      step('ok', { now: OLDEST, storeNow: OLDEST + 1.9 }),
+      finish('a', 'nonce_replayed', { now: OLDEST + 30, storeNow: OLDEST + 31.9 }),
+    ],
+    storeClock,
+  ),
+  scenario(
+    'V19',
+    'refuses what the store may have forgotten by its own clock',
+    [step('proof_expired', { now: OLDEST, storeNow: TIMESTAMP + 92 })],
+    storeClock,
+  ),
+  scenario(
+    'V19',
+    'refuses by the clock of the store a copy of what it forgot',
+    [
+      step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
+      step('proof_expired', { now: OLDEST, storeNow: TIMESTAMP + 150 }),
+    ],
+    storeClock,
+  ),
+  scenario(
+    'V19 V23',
+    'accepts what the store cannot have forgotten yet',
+    [step('ok', { now: OLDEST, storeNow: TIMESTAMP + 91.999 })],
+    storeClock,
+  ),
+  scenario(
+    'V18',
+    'refuses what is ahead of the clock of the store by more than the tolerance',
+    [
+      step('proof_not_yet_valid', { now: TIMESTAMP, storeNow: TIMESTAMP - 2.001 }),
+      step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP - 2 }),
+    ],
+    storeClock,
+  ),
+  scenario(
+    'V21',
+    'judges what is ahead of the store before its fence',
+    [step('proof_not_yet_valid', { now: TIMESTAMP, storeNow: TIMESTAMP - 3 })],
+    { ...storeClock, storeSince: TIMESTAMP },
+  ),
+  scenario(
+    'V21',
+    'judges what the store may have forgotten before its fence',
+    [step('proof_expired', { now: TIMESTAMP + 1, storeNow: TIMESTAMP + 100 })],
+    { ...storeClock, storeSince: TIMESTAMP + 100 },
+  ),
+  scenario(
+    'V21',
+    'judges the clock of the store before the nonce',
+    [
+      step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
+      step('proof_not_yet_valid', { now: TIMESTAMP, storeNow: TIMESTAMP - 5 }),
+    ],
+    storeClock,
+  ),
+];
+
+/** A store that starts, or starts again. */
+const fenceScenarios: Scenario[] = [
+  ...[0, 5, 60].flatMap((clockToleranceSeconds) => [
+    scenario(
+      'V20 E4',
+      `refuses up to the fence and a tolerance of ${clockToleranceSeconds} s`,
+      [step('proof_before_fence', { now: TIMESTAMP, retryAfterSeconds: 1 })],
+      { verifier: { clockToleranceSeconds }, storeSince: TIMESTAMP - clockToleranceSeconds },
+    ),
+    scenario(
+      'V20',
+      `accepts from past the fence and a tolerance of ${clockToleranceSeconds} s`,
+      [step('ok', { now: TIMESTAMP })],
+      { verifier: { clockToleranceSeconds }, storeSince: TIMESTAMP - clockToleranceSeconds - 1 },
+    ),
+  ]),
+  scenario('V20', 'rounds the fence up to a whole second', [step('proof_before_fence', { now: TIMESTAMP })], {
+    storeSince: TIMESTAMP - 2.999,
+  }),
+  scenario(
+    'V20 E4',
+    'says after how many seconds a new proof is past the fence',
+    [
+      step('proof_before_fence', { now: TIMESTAMP, retryAfterSeconds: 3 }),
+      step('proof_before_fence', { now: TIMESTAMP + 0.5, retryAfterSeconds: 3 }),
+      step('proof_before_fence', { now: TIMESTAMP + 1, retryAfterSeconds: 2 }),
+      step('proof_before_fence', { now: TIMESTAMP + 30, retryAfterSeconds: 1 }),
+    ],
+    { storeSince: TIMESTAMP },
+  ),
+  scenario('V20', 'refuses what was accepted before a restart', [
+    step('ok'),
+    restart(TIMESTAMP + 12),
+    step('proof_before_fence', { now: TIMESTAMP + 12 }),
+    step('proof_before_fence', { now: TIMESTAMP + 60 }),
+  ]),
+  scenario('V20', 'refuses after a restart what was never spent', [
+    restart(TIMESTAMP + 5),
+    step('proof_before_fence', { now: TIMESTAMP + 10 }),
+  ]),
+  scenario('V20', 'accepts after a restart what was issued past its fence', [
+    restart(TIMESTAMP - 3),
+    step('ok', { now: TIMESTAMP }),
+    step('nonce_replayed', { now: TIMESTAMP + 1 }),
+  ]),
+  scenario(
+    'V20',
+    'refuses version 1 up to the fence too',
+    [
+      step('proof_before_fence', { claim: V1 }),
+      step('ok', { claim: { ...V1, timestamp: String(TIMESTAMP + 3) } }),
+    ],
+    { ...acceptV1, storeSince: TIMESTAMP },
+  ),
+  scenario(
+    'V20',
+    'refuses after a restart a version 1 proof that was accepted before',
+    [
+      step('ok', { claim: V1 }),
+      restart(TIMESTAMP + 12),
+      step('proof_before_fence', { claim: V1, now: TIMESTAMP + 13 }),
+    ],
+    acceptV1,
+  ),
+  scenario('V21', 'judges the fence before the nonce', [
+    step('ok', { now: TIMESTAMP }),
+    restart(TIMESTAMP),
+    step('proof_before_fence', { now: TIMESTAMP }),
+    step('proof_before_fence', { now: TIMESTAMP }),
+  ]),
+  scenario('V17 V20', 'refuses a body that ends after a restart', [
+    begin('a', 'continue'),
+    restart(TIMESTAMP + 15),
+    finish('a', 'proof_before_fence', { now: TIMESTAMP + 20 }),
+  ]),
+  scenario(
+    'V25',
+    'spends nothing on a proof before the fence',
+    [
+      step('proof_before_fence', { claim: { ...nonceOf('fenced'), timestamp: String(TIMESTAMP - 5) } }),
+      step('ok', { claim: nonceOf('fenced') }),
+    ],
+    { storeSince: TIMESTAMP - 4 },
+  ),
+];
+
+const CROWD = Array.from({ length: 130 }, (_, index) => nonceOf(`crowd ${index}`));
+const crowdScenarios: Scenario[] = [
+  scenario('V24', 'remembers every one of 130 proofs', [
+    ...CROWD.map((claim) => step('ok', { claim })),
+    ...[0, 1, 64, 128, 129].map((index) => step('nonce_replayed', { claim: CROWD[index] ?? {} })),
+  ]),
+];
+
+/** Version 1 where it is accepted (SPEC.md, section 6). */
+const versionOneScenarios: Scenario[] = [
+  scenario(
+    'O7 O1',
+    'remembers a version 1 proof for as long as it could be accepted',
+    [
+      step('ok', { claim: V1, now: TIMESTAMP - 2 }),
+      step('nonce_replayed', { claim: V1, now: TIMESTAMP + 11 }),
+      step('nonce_replayed', { claim: V1, now: OLDEST }),
+    ],
+    acceptV1,
+  ),
+  scenario(
+    'O7 O2',
+    'remembers the mark of a version 2 proof as long as its nonce',
+    [
+      step('ok', { now: TIMESTAMP - 2 }),
+      step('nonce_replayed', { headers: V1_ONLY, now: TIMESTAMP + 11 }),
+      begin('a', 'continue', { headers: V1_ONLY, now: OLDEST }),
+      step('nonce_replayed', { headers: V1_ONLY, now: OLDEST }),
+      finish('a', 'nonce_replayed', { headers: V1_ONLY, now: OLDEST + 30 }),
+    ],
+    acceptV1,
+  ),
+  scenario(
+    'O7 O4',
+    'remembers a version 1 proof against its version 2 for as long',
+    [
+      step('ok', { claim: V1, now: TIMESTAMP - 2 }),
+      step('nonce_replayed', { now: TIMESTAMP + 11 }),
+      step('nonce_replayed', { now: OLDEST }),
+    ],
+    acceptV1,
+  ),
+  scenario(
+    'O3',
+    'marks a version 2 proof whose version 1 signature is forged',
+    [step('ok', { headers: FORGED_V1 }), step('nonce_replayed', { headers: V1_ONLY })],
+    acceptV1,
+  ),
+  scenario(
+    'O4',
+    'refuses a version 2 proof with a forged version 1 signature after its stripped copy',
+    [step('ok', { claim: V1 }), step('nonce_replayed', { headers: FORGED_V1 })],
+    acceptV1,
+  ),
+  scenario(
+    'O4',
+    'refuses every version 2 proof of a request that was accepted as version 1',
+    [
+      step('ok', { claim: V1 }),
+      step('nonce_replayed', { claim: nonceOf('first') }),
+      step('nonce_replayed', { claim: nonceOf('second') }),
+      step('nonce_replayed', { claim: { ...nonceOf('third'), path: '/api/other' } }),
+    ],
+    acceptV1,
+  ),
+  scenario(
+    'O6',
+    'keeps a mark when a stripped copy is refused',
+    [
+      step('ok', { claim: nonceOf('first') }),
+      step('nonce_replayed', { claim: V1 }),
+      step('ok', { claim: nonceOf('second') }),
+      step('nonce_replayed', { claim: V1 }),
+      step('ok', { claim: nonceOf('third') }),
+    ],
+    acceptV1,
+  ),
+  scenario(
+    'O6',
+    'keeps a spent version 1 id when a version 2 proof is refused for it',
+    [
+      step('ok', { claim: V1 }),
+      step('nonce_replayed', { claim: nonceOf('first') }),
+      step('nonce_replayed', { claim: V1 }),
+      step('nonce_replayed', { claim: nonceOf('second') }),
+      step('nonce_replayed', { claim: nonceOf('first') }),
+    ],
+    acceptV1,
+  ),
+  scenario(
+    'V25 O6',
+    'marks nothing for a refused version 2 proof',
+    [
+      step('signature_invalid', { claim: { key: namedKey('mallory') } }),
+      step('request_not_coverable', { target: '/api/invoke?x' }),
+      step('ok', { claim: V1 }),
+    ],
+    acceptV1,
+  ),
+  scenario('O8', 'refuses a version 1 proof from before its store marked', [
+    step('ok'),
+    verifierStep({ acceptV1: true }),
+    step('proof_before_fence', { headers: V1_ONLY }),
+  ]),
+  scenario('O8', 'refuses version 1 up to the newest proof spent unmarked', [
+    step('ok'),
+    step('ok', { claim: { ...nonceOf('newer'), timestamp: String(TIMESTAMP + 8) } }),
+    verifierStep({ acceptV1: true }),
+    step('proof_before_fence', { claim: { ...V1, timestamp: String(TIMESTAMP + 8) } }),
+    step('proof_before_fence', { claim: { ...V1, timestamp: String(TIMESTAMP + 1) } }),
+    step('ok', { claim: { ...V1, timestamp: String(TIMESTAMP + 30) }, now: TIMESTAMP + 30 }),
+  ]),
+  scenario(
+    'O8 O2',
+    'marks for a verifier of version 1 what another verifier accepts',
+    [
+      verifierStep({ acceptV1: false }),
+      step('ok'),
+      verifierStep({ acceptV1: true }),
+      step('nonce_replayed', { headers: V1_ONLY }),
+    ],
+    acceptV1,
+  ),
+];
+
+/** What stores remember, for how long, and what they refuse (SPEC.md, sections 5.6 and 6). */
+export const storeScenarios: Scenario[] = [
+  ...slowScenarios,
+  ...clockScenarios,
+  ...fenceScenarios,
+  ...crowdScenarios,
+  ...versionOneScenarios,
+];
