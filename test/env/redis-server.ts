@@ -100,7 +100,8 @@ export async function startRedisContainer(options: RedisOptions): Promise<RedisS
     containerPort: 6379,
     hostPort,
     ready: /Ready to accept connections/,
-    command: ['redis-server', ...serverArguments(6379, options)],
+    // The official image switches protected mode off itself; the one that container-engine.ts makes does not.
+    command: ['redis-server', ...serverArguments(6379, options), '--protected-mode', 'no'],
   });
   const address = addressed('docker', container.host, hostPort, options.password);
   const start = async () => {

@@ -1,6 +1,5 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dockerEngineInSight } from './containers.ts';
+import { installPackages, mayInstall } from './packages.ts';
 import { findPostgres } from './postgres-binaries.ts';
 import { findProgram } from './room.ts';
 import { setUpPrometheus } from './setup-prometheus.ts';
@@ -43,40 +42,14 @@ function setUpSystemd(): boolean {
   return say('systemd: there is no systemd-analyze here, and its tests of the units will be skipped.');
 }
 
-function mayInstall(): boolean {
-  return process.getuid?.() === 0 && existsSync('/etc/debian_version');
-}
-
 /** Brings a Debian package for a program of it, and leaves no server of it running. */
 function install(title: string, name: string, program = name): boolean {
-  const words = ['install', '-y', '-qq', '--no-install-recommends', name];
-  const installed = withoutStarting(() => apt(['update', '-qq']) && apt(words));
+  const installed = installPackages([name]);
   const found = findProgram(program, ['/usr/sbin']);
   if (!installed || !found) {
     return complain(`${title}: apt-get could not install ${name}; its own words are above.`);
   }
   return say(`${title}: installed ${found} by apt-get.`);
-}
-
-/** A package's scripts ask /usr/sbin/policy-rc.d before they start a service; 101 forbids it. */
-function withoutStarting(act: () => boolean): boolean {
-  const policy = '/usr/sbin/policy-rc.d';
-  if (existsSync(policy)) return act();
-  writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-  try {
-    return act();
-  } finally {
-    rmSync(policy);
-  }
-}
-
-function apt(words: readonly string[]): boolean {
-  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  const { status } = spawnSync('apt-get', words, {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: environment,
-  });
-  return status === 0;
 }
 
 function setUpPostgres(): boolean {

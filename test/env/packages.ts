@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+
+/** Whether this process is root on Debian or a descendant. */
+export function mayInstall(): boolean {
+  return process.getuid?.() === 0 && existsSync('/etc/debian_version');
+}
+
+/** Installs Debian packages and leaves no service of theirs running. False: apt-get failed and said why. */
+export function installPackages(names: readonly string[]): boolean {
+  const words = ['install', '-y', '-qq', '--no-install-recommends', ...names];
+  return withoutStarting(() => apt(['update', '-qq']) && apt(words));
+}
+
+/** A package's scripts ask /usr/sbin/policy-rc.d before they start a service; 101 forbids it. */
+function withoutStarting(act: () => boolean): boolean {
+  const policy = '/usr/sbin/policy-rc.d';
+  if (existsSync(policy)) return act();
+  writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  try {
+    return act();
+  } finally {
+    rmSync(policy);
+  }
+}
+
+/** Waits for another apt-get that holds the lock, and asks a mirror again that did not answer. */
+const PATIENCE = ['-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=120'];
+
+function apt(words: readonly string[]): boolean {
+  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  const { status } = spawnSync('apt-get', [...PATIENCE, ...words], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: environment,
+    timeout: 300_000,
+  });
+  return status === 0;
+}
