@@ -1,28 +1,42 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-const include = ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'test/**/*.test.ts'];
+const everything = ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'test/**/*.test.ts'];
 
-/** What judges how a service behaves under load, and so must be the only load there is. */
+/** `npm run test:deep`: what takes long, or needs a machine to itself. */
+const deep = ['test/{deploy,exactly-once,faults,fuzz,leaks,model,shipped}/**/*.test.ts'];
+
+/** Part of the deep tier: judges how a service behaves under load, and so must be the only load there is. */
 const alone = [
   'test/exactly-once/harness.test.ts',
   'test/faults/{disk,matrix}.test.ts',
   'test/shipped/rolling-restarts.test.ts',
 ];
 
+/** Replaces a module of Node for itself: no other file may share its process. */
+const isolated = ['services/signer/src/adapters/audit-file-partial.test.ts'];
+
 const limits = { testTimeout: 30_000, hookTimeout: 60_000 };
+const without = (...others: readonly string[][]) => [...configDefaults.exclude, ...others.flat()];
 
 export default defineConfig({
   test: {
     globalSetup: ['test/env/global-setup.ts'],
+    reporters: ['default'],
     projects: [
       {
+        // Files share the processes that they run in: loading the services anew for each file took longer than the tests.
         test: {
-          name: 'together',
-          include,
-          exclude: [...configDefaults.exclude, ...alone],
+          name: 'quick',
+          include: everything,
+          exclude: without(deep, isolated),
+          isolate: false,
           maxWorkers: 2,
           ...limits,
         },
+      },
+      { test: { name: 'isolated', include: isolated, maxWorkers: 2, ...limits } },
+      {
+        test: { name: 'deep', include: deep, exclude: without(alone), maxWorkers: 2, ...limits },
       },
       { test: { name: 'alone', include: alone, maxWorkers: 1, sequence: { groupOrder: 1 }, ...limits } },
     ],

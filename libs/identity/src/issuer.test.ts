@@ -1,5 +1,5 @@
+import { startIssuer, type TestIssuer } from '@ori/test-env/issuer';
 import { expect, test } from 'vitest';
-import { startIssuer, type TestIssuer } from '../../../test/env/issuer.ts';
 import { createIssuer } from './issuer.ts';
 
 const audience = 'https://api.test/v1';

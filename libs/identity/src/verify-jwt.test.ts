@@ -1,7 +1,7 @@
+import { createIssuerKey } from '@ori/test-env/issuer-keys';
+import { mintToken, type TokenOptions } from '@ori/test-env/issuer-tokens';
 import { type CryptoKey, decodeProtectedHeader, importJWK, type JWSHeaderParameters } from 'jose';
 import { expect, test, vi } from 'vitest';
-import { createIssuerKey } from '../../../test/env/issuer-keys.ts';
-import { mintToken, type TokenOptions } from '../../../test/env/issuer-tokens.ts';
 import { IdentityError } from './identity-error.ts';
 import { verifyJwt } from './verify-jwt.ts';
 

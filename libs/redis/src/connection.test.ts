@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { Secret } from '@ori/runtime/secret';
 import { capturedLog } from '@ori/runtime/testing/captured-log';
+import { type RedisServer, startRedis } from '@ori/test-env/redis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RedisServer, startRedis } from '../../../test/env/redis.ts';
 import { connectRedis, onNodeReady, type RedisClient } from './connection.ts';
 
 const RECOVERY_MS = 1000;

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Secret } from '@ori/runtime/secret';
+import { freePort } from '@ori/test-env/ports';
+import { startRedis } from '@ori/test-env/redis';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { freePort } from '../../../test/env/ports.ts';
-import { startRedis } from '../../../test/env/redis.ts';
 import { connectRedis } from './connection.ts';
 import { EvictingRedis, type EvictionWatch, watchEviction } from './eviction.ts';
 

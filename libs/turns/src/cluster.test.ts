@@ -1,10 +1,10 @@
 import { connectRedis, onNodeReady, type RedisClient } from '@ori/redis';
 import { watchEviction } from '@ori/redis/eviction';
 import { Secret } from '@ori/runtime/secret';
+import { freePort } from '@ori/test-env/ports';
+import { type RedisServer, startRedis } from '@ori/test-env/redis';
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { freePort } from '../../../test/env/ports.ts';
-import { type RedisServer, startRedis } from '../../../test/env/redis.ts';
 import { createTurnLimiter, turnKey } from './limiter.ts';
 
 const clients: RedisClient[] = [];

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { connectRedis, type RedisClient } from '@ori/redis';
 import { Secret } from '@ori/runtime/secret';
+import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisServer, sharedRedisUrl, startRedis } from '../../../test/env/redis.ts';
 import { createClusterTurns } from './cluster.ts';
 import { createTurnLimiter, type TurnLimiter, TurnLimiterUnavailable, turnKey } from './limiter.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { ConfigError } from '@ori/runtime/config';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
+import { freePort } from '@ori/test-env/ports';
 import { expect, test } from 'vitest';
-import { freePort } from '../../../test/env/ports.ts';
 import { loadManagementConfig, startManagement } from './start-management.ts';
 
 const environment = {

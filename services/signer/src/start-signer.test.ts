@@ -4,8 +4,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
+import { freePort } from '@ori/test-env/ports';
 import { afterAll, expect, test } from 'vitest';
-import { freePort } from '../../../test/env/ports.ts';
 import { loadSignerConfig, startSigner } from './start-signer.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-start-'));

@@ -1,7 +1,7 @@
 import { Secret } from '@ori/runtime/secret';
 import type { Database } from '@ori/store';
+import { createDatabase } from '@ori/test-env/postgres';
 import { expect, it } from 'vitest';
-import { createDatabase } from '../../../test/env/postgres.ts';
 import { openStore } from './open-store.ts';
 
 async function expectRoles(databaseUrl?: Secret): Promise<void> {

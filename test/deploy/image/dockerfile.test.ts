@@ -98,9 +98,9 @@ describe('.dockerignore', () => {
   ])('keeps %s out', (path) => expect(admits(path)).toBe(false));
 
   test('lets in every source that is run, and the manifest of every workspace', () => {
-    const files = ['libs', 'services'].flatMap((folder) => admittedFiles(ROOT, folder, admits));
+    const files = ['libs', 'services', 'test'].flatMap((folder) => admittedFiles(ROOT, folder, admits));
     const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8'));
-    const workspaces = Object.keys(packages).filter((path) => /^(libs|services)\/[^/]+$/.test(path));
+    const workspaces = Object.keys(packages).filter((path) => /^(libs|services|test)\/[^/]+$/.test(path));
     expect(files).toEqual(expect.arrayContaining(workspaces.map((path) => `${path}/package.json`)));
     expect(files).toEqual(
       expect.arrayContaining(['services/signer/src/main.ts', 'services/signer/bin/ori-signer.js']),

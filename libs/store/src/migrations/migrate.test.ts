@@ -1,7 +1,7 @@
+import { TEST_CACHE } from '@ori/test-env/cache';
+import { createDatabase, startPostgres } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { TEST_CACHE } from '../../../../test/env/cache.ts';
-import { createDatabase, startPostgres } from '../../../../test/env/postgres.ts';
 import type { Database } from '../database.ts';
 import { openPglite } from '../pglite/open-pglite.ts';
 import { openPostgres } from '../postgres/open-postgres.ts';

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
+import { startDismissingPostgres } from '@ori/test-env/dismissing-postgres';
+import { createDatabase, type PostgresServer, startPostgres } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startDismissingPostgres } from '../../../../test/env/dismissing-postgres.ts';
-import { createDatabase, type PostgresServer, startPostgres } from '../../../../test/env/postgres.ts';
 import type { Database } from '../database.ts';
 import { signerQueries } from '../queries/signer.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';

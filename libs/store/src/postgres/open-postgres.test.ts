@@ -1,6 +1,6 @@
+import { createDatabase } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase } from '../../../../test/env/postgres.ts';
 import type { Database } from '../database.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { openPostgres } from './open-postgres.ts';

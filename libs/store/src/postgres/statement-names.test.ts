@@ -1,6 +1,6 @@
+import { createDatabase } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { createDatabase } from '../../../../test/env/postgres.ts';
 import { signerQueries } from '../queries/signer.ts';
 import { openPostgres } from './open-postgres.ts';
 import { createStatementNames } from './statement-names.ts';

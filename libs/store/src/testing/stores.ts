@@ -1,5 +1,5 @@
-import { TEST_CACHE } from '../../../../test/env/cache.ts';
-import { createDatabase } from '../../../../test/env/postgres.ts';
+import { TEST_CACHE } from '@ori/test-env/cache';
+import { createDatabase } from '@ori/test-env/postgres';
 import type { Database, StoreRole } from '../database.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { openPglite } from '../pglite/open-pglite.ts';

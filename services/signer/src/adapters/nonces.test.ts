@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { isNonce } from '@ori/proof';
 import { connectRedis } from '@ori/redis';
 import { Secret } from '@ori/runtime/secret';
+import { sharedRedisUrl } from '@ori/test-env/redis';
 import { issuedKey, issuedValue } from '@ori/verifier/redis';
 import { afterAll, expect, test } from 'vitest';
-import { sharedRedisUrl } from '../../../../test/env/redis.ts';
 import { DependencyError } from './dependency-error.ts';
 import { memoryNonces, type Nonces, redisNonces } from './nonces.ts';
 

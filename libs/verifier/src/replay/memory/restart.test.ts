@@ -1,11 +1,11 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { DaemonTask } from '@ori/test-env/verifier/daemon';
 import { expect, test } from 'vitest';
-import type { DaemonTask } from '../../../../../test/verifier/daemon.ts';
 import { createTestSigner } from '../../testing.ts';
 
-const DAEMON = fileURLToPath(new URL('../../../../../test/verifier/daemon.ts', import.meta.url));
+const DAEMON = fileURLToPath(import.meta.resolve('@ori/test-env/verifier/daemon'));
 const PATH = '/api/invoke';
 const BODY = '{}';
 

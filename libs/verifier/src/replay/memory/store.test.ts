@@ -221,7 +221,7 @@ test.each([0, -1, 1.5, Number.NaN, '100'])('refuses a cap of %o', (entriesMax) =
 });
 
 test('refuses to work in a worker of node:cluster, where each would accept the same proof', async () => {
-  const program = fileURLToPath(new URL('../../../../../test/verifier/cluster-worker.ts', import.meta.url));
+  const program = fileURLToPath(import.meta.resolve('@ori/test-env/verifier/cluster-worker'));
   const child = fork(program, [], { stdio: 'pipe' });
   const [said] = await once(child, 'message');
   expect(said).toEqual({ name: 'TypeError' });

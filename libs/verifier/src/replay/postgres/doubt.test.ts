@@ -1,6 +1,6 @@
+import { startDismissingPostgres } from '@ori/test-env/dismissing-postgres';
+import { daemonOn, openPool, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { expect, onTestFinished, test } from 'vitest';
-import { startDismissingPostgres } from '../../../../../test/env/dismissing-postgres.ts';
-import { daemonOn, openPool, query, startLedgerServer } from '../../../../../test/verifier/postgres-world.ts';
 import { createLocalKeySet } from '../../keys/local.ts';
 import { createVerifier } from '../../verifier.ts';
 import type { PostgresPool } from './client.ts';

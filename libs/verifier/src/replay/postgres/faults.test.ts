@@ -1,12 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { copyFolder, type OwnPostgresOptions, type OwnPostgresServer } from '@ori/test-env/postgres-server';
+import { daemonOn, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import {
-  copyFolder,
-  type OwnPostgresOptions,
-  type OwnPostgresServer,
-} from '../../../../../test/env/postgres-server.ts';
-import { daemonOn, query, startLedgerServer } from '../../../../../test/verifier/postgres-world.ts';
 import type { SignedRequest } from '../../requirements.ts';
 import type { Verifier } from '../../verifier.ts';
 

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { OwnPostgresServer } from '../../../../../test/env/postgres-server.ts';
+import type { OwnPostgresServer } from '@ori/test-env/postgres-server';
 import {
   daemonOn,
   openPool,
   query,
   startLedgerServer,
   stepClock,
-} from '../../../../../test/verifier/postgres-world.ts';
+} from '@ori/test-env/verifier/postgres-world';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { SLOT_SECONDS, SLOTS } from './tables.ts';
 
 let server: OwnPostgresServer;

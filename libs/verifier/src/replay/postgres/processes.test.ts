@@ -1,6 +1,6 @@
+import { daemonOn, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
+import { COPIES, PROCESSES, presentEverywhere } from '@ori/test-env/verifier/present-everywhere';
 import { expect, onTestFinished, test } from 'vitest';
-import { daemonOn, startLedgerServer } from '../../../../../test/verifier/postgres-world.ts';
-import { COPIES, PROCESSES, presentEverywhere } from '../../../../../test/verifier/present-everywhere.ts';
 
 test('4 processes that present the same proof 1,000 times each against one PostgreSQL are told once that it is good', async () => {
   const server = await startLedgerServer();

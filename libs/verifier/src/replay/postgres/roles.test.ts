@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { OwnPostgresServer } from '@ori/test-env/postgres-server';
+import { daemonOn, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { OwnPostgresServer } from '../../../../../test/env/postgres-server.ts';
-import { daemonOn, query, startLedgerServer } from '../../../../../test/verifier/postgres-world.ts';
 import { POSTGRES_REPLAY_SQL } from './schema.ts';
 
 const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');

@@ -1,7 +1,7 @@
+import type { OwnPostgresServer } from '@ori/test-env/postgres-server';
+import { daemonOn, openPool, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { OwnPostgresServer } from '../../../../../test/env/postgres-server.ts';
-import { daemonOn, openPool, query, startLedgerServer } from '../../../../../test/verifier/postgres-world.ts';
 
 let server: OwnPostgresServer;
 beforeAll(async () => {

@@ -1,12 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { OwnPostgresServer } from '@ori/test-env/postgres-server';
+import { daemonOn, plantOldEvent, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OwnPostgresServer } from '../../../../../test/env/postgres-server.ts';
-import {
-  daemonOn,
-  plantOldEvent,
-  query,
-  startLedgerServer,
-} from '../../../../../test/verifier/postgres-world.ts';
 import { createLocalKeySet } from '../../keys/local.ts';
 import type { SignedRequest } from '../../requirements.ts';
 import { createVerifier } from '../../verifier.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { sharedRedisUrl, startRedis } from '@ori/test-env/redis';
+import { connect, daemonOn, reserve } from '@ori/test-env/verifier/redis-world';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { sharedRedisUrl, startRedis } from '../../../../../test/env/redis.ts';
-import { connect, daemonOn, reserve } from '../../../../../test/verifier/redis-world.ts';
 import { loadRedisScripts } from './client.ts';
 import { issuedKey } from './keys.ts';
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
+import { freePort } from '@ori/test-env/ports';
+import { startRedis } from '@ori/test-env/redis';
+import { connect, daemonOn, reserve } from '@ori/test-env/verifier/redis-world';
 import { Cluster, type Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { freePort } from '../../../../../test/env/ports.ts';
-import { startRedis } from '../../../../../test/env/redis.ts';
-import { connect, daemonOn, reserve } from '../../../../../test/verifier/redis-world.ts';
 import { createLocalKeySet } from '../../keys/local.ts';
 import { createVerifier } from '../../verifier.ts';
 import { redisReplayStore } from './store.ts';

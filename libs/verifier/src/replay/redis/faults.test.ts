@@ -1,7 +1,7 @@
 import { once } from 'node:events';
+import { type RedisServer, startRedis } from '@ori/test-env/redis';
+import { connect, daemonOn } from '@ori/test-env/verifier/redis-world';
 import { expect, onTestFinished, test } from 'vitest';
-import { type RedisServer, startRedis } from '../../../../../test/env/redis.ts';
-import { connect, daemonOn } from '../../../../../test/verifier/redis-world.ts';
 
 /** A server of the test's own, gone after it. */
 async function server(...args: string[]): Promise<RedisServer> {

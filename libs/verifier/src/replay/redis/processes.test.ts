@@ -1,7 +1,7 @@
+import { sharedRedisUrl } from '@ori/test-env/redis';
+import { COPIES, PROCESSES, presentEverywhere } from '@ori/test-env/verifier/present-everywhere';
+import { connect, daemonOn, reserve } from '@ori/test-env/verifier/redis-world';
 import { expect, test } from 'vitest';
-import { sharedRedisUrl } from '../../../../../test/env/redis.ts';
-import { COPIES, PROCESSES, presentEverywhere } from '../../../../../test/verifier/present-everywhere.ts';
-import { connect, daemonOn, reserve } from '../../../../../test/verifier/redis-world.ts';
 
 test.each(['spend', 'redeem'] as const)(
   '4 processes that present the same proof 1,000 times each against one Redis are told once that it is good: %s',

@@ -1,15 +1,9 @@
 import { once } from 'node:events';
+import { sharedRedisUrl } from '@ori/test-env/redis';
+import { connect, daemonOn, headerOf, plantOldFence, reserve } from '@ori/test-env/verifier/redis-world';
+import { STRICT } from '@ori/test-env/verifier/strict-client';
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { sharedRedisUrl } from '../../../../../test/env/redis.ts';
-import {
-  connect,
-  daemonOn,
-  headerOf,
-  plantOldFence,
-  reserve,
-} from '../../../../../test/verifier/redis-world.ts';
-import { STRICT } from '../../../../../test/verifier/strict-client.ts';
 import { createLocalKeySet } from '../../keys/local.ts';
 import type { SignedRequest } from '../../requirements.ts';
 import { createVerifier } from '../../verifier.ts';

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { bodySha256, PROOF_METHOD, signingInputV2 } from '@ori/proof';
 import { Redis, type RedisOptions } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
-import type { VerifierOptions } from '../../libs/verifier/src/policy.ts';
-import { issuedKey, issuedValue, spentKey } from '../../libs/verifier/src/replay/redis/keys.ts';
+import { createLocalKeySet } from '../../../libs/verifier/src/keys/local.ts';
+import type { VerifierOptions } from '../../../libs/verifier/src/policy.ts';
+import { issuedKey, issuedValue, spentKey } from '../../../libs/verifier/src/replay/redis/keys.ts';
 import {
   type RedisReplayStoreOptions,
   redisReplayStore,
-} from '../../libs/verifier/src/replay/redis/store.ts';
-import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
-import { createTestSigner, type TestProofOptions } from '../../libs/verifier/src/testing.ts';
-import { createVerifier } from '../../libs/verifier/src/verifier.ts';
+} from '../../../libs/verifier/src/replay/redis/store.ts';
+import type { SignedRequest } from '../../../libs/verifier/src/requirements.ts';
+import { createTestSigner, type TestProofOptions } from '../../../libs/verifier/src/testing.ts';
+import { createVerifier } from '../../../libs/verifier/src/verifier.ts';
 import { STRICT } from './strict-client.ts';
 
 /** A client that is ready, and gone after the test. */

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import { memoryReplayStore } from '../../libs/verifier/src/replay/memory/store.ts';
+import { memoryReplayStore } from '../../../libs/verifier/src/replay/memory/store.ts';
 
 /** Tells the test that forked it what a worker of node:cluster gets. */
 if (cluster.isPrimary) {

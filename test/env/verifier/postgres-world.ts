@@ -1,23 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
-import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
-import type { VerifierOptions } from '../../libs/verifier/src/policy.ts';
-import { POSTGRES_REPLAY_SQL } from '../../libs/verifier/src/replay/postgres/schema.ts';
+import { createLocalKeySet } from '../../../libs/verifier/src/keys/local.ts';
+import type { VerifierOptions } from '../../../libs/verifier/src/policy.ts';
+import { POSTGRES_REPLAY_SQL } from '../../../libs/verifier/src/replay/postgres/schema.ts';
 import {
   type PostgresReplayStoreOptions,
   postgresReplayStore,
-} from '../../libs/verifier/src/replay/postgres/store.ts';
-import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
-import { createTestSigner, type TestProofOptions } from '../../libs/verifier/src/testing.ts';
-import { createVerifier } from '../../libs/verifier/src/verifier.ts';
-import { findPostgres } from '../env/postgres-binaries.ts';
+} from '../../../libs/verifier/src/replay/postgres/store.ts';
+import type { SignedRequest } from '../../../libs/verifier/src/requirements.ts';
+import { createTestSigner, type TestProofOptions } from '../../../libs/verifier/src/testing.ts';
+import { createVerifier } from '../../../libs/verifier/src/verifier.ts';
+import { findPostgres } from '../postgres-binaries.ts';
 import {
   NO_POSTGRES,
   type OwnPostgresOptions,
   type OwnPostgresServer,
   startPostgresProcesses,
-} from '../env/postgres-server.ts';
+} from '../postgres-server.ts';
 
 /** What the store demands: the servers of other tests are faster, and forget. */
 export const DURABLE = ['fsync=on', 'full_page_writes=on'];

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { requireProof } from '../../libs/verifier/src/adapters/express.ts';
-import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
-import { memoryReplayStore } from '../../libs/verifier/src/replay/memory/store.ts';
-import { createVerifier } from '../../libs/verifier/src/verifier.ts';
+import { requireProof } from '../../../libs/verifier/src/adapters/express.ts';
+import { createLocalKeySet } from '../../../libs/verifier/src/keys/local.ts';
+import { memoryReplayStore } from '../../../libs/verifier/src/replay/memory/store.ts';
+import { createVerifier } from '../../../libs/verifier/src/verifier.ts';
 
 /** What the test that forks this daemon gives it. */
 export interface DaemonTask {
