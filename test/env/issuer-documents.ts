@@ -31,7 +31,7 @@ export function introspection(
     aud: authority.audience,
     sub: options.subject ?? 'ada',
     scope: options.scope ?? 'vault:read interns',
-    client_id: 'ori-cli-opaque',
+    client_id: 'ori-cli',
     token_type: 'Bearer',
     jti: randomUUID(),
     iat: now,

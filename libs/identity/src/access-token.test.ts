@@ -3,13 +3,20 @@ import { checkIntrospection, checkTokenClaims, checkTokenHeader, TOKEN_ALGORITHM
 import { IdentityError } from './identity-error.ts';
 
 const NOW = 1_789_000_000;
-const expected = { issuer: 'https://issuer.test', audience: 'https://api.test/v1' };
+const expected = {
+  issuer: 'https://issuer.test',
+  audience: 'https://api.test/v1',
+  clients: ['ori-cli', 'ori-desktop'],
+  lifetimeMaxSeconds: 3600,
+  requiresAuthTime: false,
+};
 const claims = {
   iss: expected.issuer,
   aud: expected.audience,
   sub: 'ada',
   exp: NOW + 300,
   iat: NOW,
+  client_id: 'ori-cli',
   scope: 'vault:read interns',
 };
 const introspected = { ...claims, active: true, token_type: 'Bearer' };
@@ -21,12 +28,12 @@ test('reads what the signer needs of a good token', () => {
     scopes: ['vault:read', 'interns'],
     expiresAt: claims.exp,
   };
-  expect(checkTokenClaims(claims, expected, NOW)).toEqual({ ...facts, authenticatedAt: NOW });
+  expect(checkTokenClaims(claims, expected, NOW)).toEqual(facts);
   expect(checkTokenClaims({ ...claims, auth_time: 5 }, expected, NOW)).toEqual({
     ...facts,
     authenticatedAt: 5,
   });
-  expect(checkIntrospection(introspected, expected, NOW)).toEqual({ ...facts, authenticatedAt: NOW });
+  expect(checkIntrospection(introspected, expected, NOW)).toEqual(facts);
   const { scope: _, iat: __, ...least } = claims;
   expect(checkTokenClaims(least, expected, NOW)).toEqual({ ...facts, scopes: [] });
 });
@@ -75,6 +82,9 @@ const wrong: Record<string, unknown[]> = {
   auth_time: [null, '0', [0]],
   scope: [null, 1, ['vault:read'], {}],
   cnf: [null, {}, '', { jkt: 'x' }],
+  act: [null, {}, { sub: 'service' }],
+  client_id: [undefined, null, '', 'another-client', 'ORI-CLI', ['ori-cli']],
+  azp: [null, '', 'another-client', ['ori-cli']],
 };
 const cases = Object.entries(wrong).flatMap(([name, values]) =>
   values.map((value) => [name, value] as const),
@@ -92,6 +102,25 @@ test.each(cases.filter(([name, value]) => !(name === 'iss' && value === undefine
     );
   },
 );
+
+test('takes a token whose client is named by azp alone', () => {
+  const { client_id, ...rest } = claims;
+  expect(checkTokenClaims({ ...rest, azp: client_id }, expected, NOW).subject).toBe('ada');
+});
+
+test('refuses a token that is valid for longer than the longest lifetime', () => {
+  const exp = NOW + expected.lifetimeMaxSeconds + 1;
+  expect(checkTokenClaims({ ...claims, exp: exp - 1 }, expected, NOW).expiresAt).toBe(exp - 1);
+  expect(codeOf(() => checkTokenClaims({ ...claims, exp }, expected, NOW))).toBe('bearer_refused');
+  const { iat: _, ...undated } = claims;
+  expect(codeOf(() => checkTokenClaims({ ...undated, exp }, expected, NOW))).toBe('bearer_refused');
+});
+
+test('refuses a token without auth_time where one is demanded', () => {
+  const strict = { ...expected, requiresAuthTime: true };
+  expect(checkTokenClaims({ ...claims, auth_time: NOW }, strict, NOW).authenticatedAt).toBe(NOW);
+  expect(codeOf(() => checkTokenClaims(claims, strict, NOW))).toBe('bearer_refused');
+});
 
 test.each([
   ['active', undefined],

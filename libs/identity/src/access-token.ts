@@ -22,6 +22,12 @@ export const TOKEN_ALGORITHMS: readonly string[] = [
 export interface TokenExpectation {
   readonly issuer: string;
   readonly audience: string;
+  /** The clients whose tokens are sessions of ours. */
+  readonly clients: readonly string[];
+  /** The longest a token may be valid in all, in seconds. */
+  readonly lifetimeMaxSeconds: number;
+  /** Whether a token that does not say when its person signed in is refused. */
+  readonly requiresAuthTime: boolean;
 }
 
 /** What a valid access token says. Times in Unix seconds. */
@@ -30,7 +36,10 @@ export interface TokenFacts {
   readonly subject: string;
   readonly scopes: readonly string[];
   readonly expiresAt: number;
-  /** `auth_time`, else `iat`: when this session began, as far as the token says. */
+  /**
+   * `auth_time`: when the person signed in, as far as the token says. Never `iat`, which a refresh renews: a session
+   * that was revoked would come back with it.
+   */
   readonly authenticatedAt?: number;
 }
 
@@ -45,6 +54,9 @@ interface Claims {
   readonly auth_time?: unknown;
   readonly scope?: unknown;
   readonly cnf?: unknown;
+  readonly act?: unknown;
+  readonly client_id?: unknown;
+  readonly azp?: unknown;
   readonly active?: unknown;
   readonly token_type?: unknown;
 }
@@ -88,24 +100,34 @@ export function checkIntrospection(claims: Claims, expected: TokenExpectation, n
 }
 
 function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {
-  const { aud, sub, exp, nbf, iat, auth_time, scope, cnf } = claims;
+  const { aud, sub, exp, nbf, iat, auth_time, scope, cnf, act } = claims;
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
   if (!audiences.every(isString) || !audiences.includes(expected.audience)) throw refused('aud');
   if (!isString(sub) || sub === '' || sub.includes('\0') || !sub.isWellFormed()) throw refused('sub');
   if (!isTime(exp) || exp <= now - TOKEN_CLOCK_TOLERANCE_SECONDS) throw refused('exp');
   if (!isTimeOrAbsent(nbf) || (nbf ?? 0) > now + TOKEN_CLOCK_TOLERANCE_SECONDS) throw refused('nbf');
   if (!isTimeOrAbsent(iat)) throw refused('iat');
+  if (exp - (iat ?? now) > expected.lifetimeMaxSeconds) throw refused('lifetime');
   if (!isTimeOrAbsent(auth_time)) throw refused('auth_time');
+  if (auth_time === undefined && expected.requiresAuthTime) throw refused('auth_time');
   if (scope !== undefined && !isString(scope)) throw refused('scope');
   if (cnf !== undefined) throw refused('cnf');
-  const authenticatedAt = auth_time ?? iat;
+  // A delegated token (RFC 8693, 4.1): somebody else acts for the person.
+  if (act !== undefined) throw refused('act');
+  if (!isOfClient(claims, expected.clients)) throw refused('client');
   return {
     issuer: expected.issuer,
     subject: sub,
     scopes: scope?.split(' ').filter((word) => word !== '') ?? [],
     expiresAt: exp,
-    ...(authenticatedAt === undefined ? {} : { authenticatedAt }),
+    ...(auth_time === undefined ? {} : { authenticatedAt: auth_time }),
   };
+}
+
+/** RFC 9068, 2.2 names the client in `client_id`; some issuers do it in `azp`. Each that is given counts, and one must be. */
+function isOfClient({ client_id, azp }: Claims, clients: readonly string[]): boolean {
+  const given = [client_id, azp].filter((client) => client !== undefined);
+  return given.length > 0 && given.every((client) => isString(client) && clients.includes(client));
 }
 
 function isString(value: unknown): value is string {

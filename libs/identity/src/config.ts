@@ -1,4 +1,4 @@
-import { type Config, choice, flag, integer, secret, text, url } from '@ori/runtime/config';
+import { type Config, choice, flag, integer, list, secret, text, url } from '@ori/runtime/config';
 
 /** The part of a service's environment that says whose tokens it accepts. */
 export const IDENTITY_SPEC = {
@@ -9,6 +9,23 @@ export const IDENTITY_SPEC = {
   baseUrl: url({
     optional: true,
     doc: 'The public base address, ending in `/v1`; the audience, where that is one',
+  }),
+  clients: list({
+    default: ['ori-cli'],
+    doc: 'Clients of the issuer whose tokens are taken: their `client_id`, or `azp`',
+    item: 'client id',
+    pattern: /^[\x21\x23-\x2b\x2d-\x7e]+$/,
+  }),
+  tokenLifetimeMaxSeconds: integer({
+    min: 60,
+    max: 604_800,
+    default: 86_400,
+    doc: 'The longest time for which a token may be valid, from `iat` to `exp`',
+    unit: 's',
+  }),
+  requireAuthTime: flag({
+    default: false,
+    doc: 'Whether every token must say in `auth_time` when its person signed in; where sessions were revoked, it must anyway',
   }),
   introspectionClientId: text({
     optional: true,

@@ -6,7 +6,13 @@ import type { Issuer } from './issuer.ts';
 import { readBearer } from './read-bearer.ts';
 
 const START = 1_789_000_000_000;
-const expected = { issuer: 'https://issuer.test', audience: 'https://api.test/v1' };
+const expected = {
+  issuer: 'https://issuer.test',
+  audience: 'https://api.test/v1',
+  clients: ['ori-cli'],
+  lifetimeMaxSeconds: 86_400,
+  requiresAuthTime: false,
+};
 const opaque = (letter: string) => readBearer([`Bearer ${letter.repeat(22)}`]);
 const factsFor = (lifeSeconds = 300): TokenFacts => ({
   issuer: expected.issuer,

@@ -26,7 +26,13 @@ export function openIdentity<ApiKey>(
   });
   const { identify } = createIdentities({
     ...options,
-    expected: { issuer: config.issuer, audience: config.audience },
+    expected: {
+      issuer: config.issuer,
+      audience: config.audience,
+      clients: config.clients,
+      lifetimeMaxSeconds: config.tokenLifetimeMaxSeconds,
+      requiresAuthTime: config.requireAuthTime,
+    },
     issuer,
     introspect: introspectionOf(config, issuer),
   });

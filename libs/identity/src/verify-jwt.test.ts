@@ -5,7 +5,13 @@ import { expect, test, vi } from 'vitest';
 import { IdentityError } from './identity-error.ts';
 import { verifyJwt } from './verify-jwt.ts';
 
-const expected = { issuer: 'https://issuer.test', audience: 'https://api.test/v1' };
+const expected = {
+  issuer: 'https://issuer.test',
+  audience: 'https://api.test/v1',
+  clients: ['ori-cli'],
+  lifetimeMaxSeconds: 86_400,
+  requiresAuthTime: false,
+};
 const key = await createIssuerKey('ES256');
 const other = await createIssuerKey('ES256');
 const mint = (options: TokenOptions = {}) => mintToken({ ...expected, keys: [key, other] }, options);

@@ -3,7 +3,7 @@ import type { ManagementConfig } from '@ori/management/config';
 import { Secret } from '@ori/runtime/secret';
 import type { SignerConfig } from '@ori/signer';
 import type { StandaloneConfig } from './config.ts';
-import { SIGNER_CLIENT_ID } from './openid/configuration.ts';
+import { CLIENT_ID, OPAQUE_CLIENT_ID, SIGNER_CLIENT_ID } from './openid/configuration.ts';
 
 /** What of the services' configuration is found out while the standalone starts. */
 export interface ServicePlace {
@@ -27,6 +27,9 @@ function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
     // The ring is in memory and handed over; this path is never read.
     kekFile: '/dev/null',
     regionalHosts: limits.regionalHosts,
+    clients: [CLIENT_ID, OPAQUE_CLIENT_ID],
+    tokenLifetimeMaxSeconds: 86_400,
+    requireAuthTime: true,
     introspectionClientId: SIGNER_CLIENT_ID,
     introspectionClientSecret: new Secret(place.signerClientSecret),
     introspectionAuthMethod: 'client_secret_basic',

@@ -93,6 +93,11 @@ const claims: Record<string, Record<string, unknown>> = {
   'scope an object': { scope: {} },
   'cnf, bound to a key': { cnf: { jkt: 'x' } },
   'cnf of another type': { cnf: '' },
+  'act, of a service that acts for the person': { act: { sub: 'service' } },
+  'client_id missing': { client_id: undefined },
+  'client_id of another client': { client_id: 'another' },
+  'azp of another client': { azp: 'another' },
+  'a lifetime of ten years': { exp: now() + 315_360_000 },
 };
 
 test.each(Object.entries(claims))(

@@ -117,7 +117,8 @@ function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): Int
   if (person === undefined || inProgramme.length === 0) throw notFound();
   const valid = inProgramme.filter(
     ({ removed, sessionsValidFrom }) =>
-      !removed && (sessionsValidFrom === null || (authenticatedAt ?? 0) >= sessionsValidFrom),
+      !removed &&
+      (sessionsValidFrom === null || (authenticatedAt ?? Number.NEGATIVE_INFINITY) >= sessionsValidFrom),
   );
   if (person.disabled || valid.length === 0) {
     throw new Refusal('access_revoked', 'Access to the workspace was revoked.');
