@@ -1,4 +1,4 @@
-import { nearest } from './edit-distance.ts';
+import { closest, distance } from 'fastest-levenshtein';
 import type { Field } from './fields.ts';
 import { Secret } from './secret.ts';
 import { readSecretFile, SecretFileError } from './secret-file.ts';
@@ -116,12 +116,16 @@ function quote(value: string, field: Field<unknown>): string {
   return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
 }
 
+/** Characters inserted, deleted or replaced, for a known name to be suggested. */
+const TYPING_ERRORS_MAX = 3;
+
 function unknownNames(prefix: string, known: ReadonlySet<string>, env: Environment): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith(`${prefix}_`) && !known.has(name))
     .sort()
     .map((name) => {
-      const meant = nearest(name, known);
-      return `${name}: unknown name${meant === undefined ? '' : `, did you mean ${meant}?`}`;
+      const meant = closest(name, [...known]);
+      const isNear = distance(name, meant) <= TYPING_ERRORS_MAX;
+      return `${name}: unknown name${isNear ? `, did you mean ${meant}?` : ''}`;
     });
 }

@@ -89,6 +89,21 @@ describe.each(DIALECTS)('migrate on %s', (dialect) => {
     expect(await relations(empty.db)).toEqual([]);
   });
 
+  it('restores the grants of a database that lost them, and takes what was granted besides', async () => {
+    await using restored = await emptyDatabase(dialect);
+    await migrate(restored.db);
+    const asSigner = () =>
+      restored.db.kysely.transaction().execute(async (tx) => {
+        await sql`set local role ori_signer`.execute(tx);
+        return await readPrivileges({ kysely: tx, close: async () => {} });
+      });
+    const before = await asSigner();
+    await sql`revoke all on all tables in schema public from ori_signer`.execute(restored.db.kysely);
+    await sql`grant update on signing_keys to ori_signer`.execute(restored.db.kysely);
+    await migrate(restored.db);
+    expect(await asSigner()).toEqual(before);
+  });
+
   it('takes temporary tables from the signer also in a copy of a migrated database', async () => {
     await using copy = await emptyDatabase(dialect);
     await migrate(copy.db);

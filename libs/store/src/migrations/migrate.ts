@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import type { Database } from '../database.ts';
+import { applyGrants } from '../grants.ts';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { MIGRATIONS } from './all.ts';
@@ -22,7 +23,7 @@ export interface MigrateOptions {
 
 /**
  * Brings the database to this version: creates the group roles that are missing, runs the migrations that are
- * missing, takes what PUBLIC may do to the database. One transaction under one advisory lock: it happens whole or
+ * missing, grants each role what it needs, revokes PUBLIC's privileges. One transaction under one advisory lock: it happens whole or
  * not at all, and of several at once each one waits for the former. Run it as the database's owner, who may create
  * roles (or has created them before); never as a service's role.
  *
@@ -39,6 +40,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
     await requireOurs(tx, MIGRATION_TABLE);
     await ensureRoles(tx);
     const applied = await runMissing(tx);
+    await applyGrants(tx);
     await forbidTemporaryTables(tx);
     for (const name of applied) options.log?.(`applied ${name}`);
     return { applied };

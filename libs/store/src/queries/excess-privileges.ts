@@ -1,51 +1,6 @@
 import type { StoreRole } from '../database.ts';
+import { mayRead, mayWrite } from '../grants.ts';
 import type { Privileges } from './privileges.ts';
-
-const SIGNER_READS: ReadonlySet<string> = new Set([
-  'api_keys.disabled_at',
-  'api_keys.hash',
-  'api_keys.kind',
-  'interns.id',
-  'interns.workspace_id',
-  'members.removed_at',
-  'members.sessions_valid_from',
-  'members.user_id',
-  'members.workspace_id',
-  'signing_keys.expires_at',
-  'signing_keys.id',
-  'signing_keys.intern_id',
-  'signing_keys.kid',
-  'signing_keys.not_before',
-  'signing_keys.public_key',
-  'signing_keys.retired_at',
-  'signing_keys.sealed_seed',
-  'switches.enabled',
-  'switches.name',
-  'user_subjects.issuer',
-  'user_subjects.subject',
-  'user_subjects.user_id',
-  'users.disabled_at',
-  'users.id',
-  'workspaces.deleted_at',
-  'workspaces.id',
-  'workspaces.in_programme',
-  'workspaces.organization_id',
-]);
-
-/** Tables that a service may write; the signer writes nothing. */
-const WRITES: Readonly<Record<StoreRole, ReadonlySet<string>>> = {
-  ori_signer: new Set(),
-  ori_management: new Set([
-    'byok_credentials',
-    'guardrail_key_assignments',
-    'guardrail_member_assignments',
-    'guardrails',
-  ]),
-};
-
-function mayRead(role: StoreRole, column: string): boolean {
-  return role === 'ori_signer' ? SIGNER_READS.has(column) : !column.startsWith('signing_keys.');
-}
 
 /**
  * What the connection may do beyond what that service needs, in the operator's words; empty when it is as it should
@@ -55,7 +10,7 @@ export function excessPrivileges(privileges: Privileges, role: StoreRole): strin
   const { attributes, memberships, owned, readable, writable } = privileges;
   const others = memberships.filter((name) => name !== role);
   const reads = readable.filter((column) => !mayRead(role, column));
-  const writes = writable.filter((table) => !WRITES[role].has(table));
+  const writes = writable.filter((table) => !mayWrite(role, table));
   const who = privileges.role;
   return [
     ...attributes.map((attribute) => `${who} has the attribute ${attribute}`),
@@ -86,7 +41,7 @@ export function mendPrivileges(privileges: Privileges, role: StoreRole): string[
   }
   const who = quoted(login);
   const others = privileges.memberships.filter((other) => other !== role);
-  const writes = privileges.writable.filter((table) => !WRITES[role].has(table));
+  const writes = privileges.writable.filter((table) => !mayWrite(role, table));
   const reads = privileges.readable.filter((column) => !mayRead(role, column));
   const tables = new Set([...writes, ...reads.map((column) => column.split('.')[0] ?? column)]);
   return [
