@@ -34,8 +34,7 @@ export function spendInMemory(
   const where = broken.has('interns-share-a-ledger') ? 0 : intern;
   const nowSaid = wall - (time - memory.born.time);
   const born = broken.has('birth-as-said-then') ? memory.born.wall : Math.max(nowSaid, memory.born.wall);
-  if (at <= born + TOLERANCE && !broken.has('no-birth-refusal'))
-    return { memory, verdict: 'proof_before_fence' };
+  if (at > wall + TOLERANCE) return { memory, verdict: 'proof_not_yet_valid' };
 
   const horizon = wall - RETENTION;
   let ledger = forget(configuration, entry(memory.ledgers, where), horizon);
@@ -44,7 +43,7 @@ export function spendInMemory(
     verdict,
   });
   if (at <= ledger.floor || at <= horizon) return say('proof_expired');
-  if (at > wall + TOLERANCE) return say('proof_not_yet_valid');
+  if (at <= born + TOLERANCE && !broken.has('no-birth-refusal')) return say('proof_before_fence');
   if (nonce === undefined) {
     ledger = { ...ledger, marksFrom: ledger.marksFrom ?? ledger.highest };
     if (at <= (ledger.marksFrom ?? 0)) return say('proof_before_fence');
