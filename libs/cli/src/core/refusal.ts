@@ -1,5 +1,6 @@
+import type { SigningErrorCode } from '@ori/signing-api/refusals';
 import { z } from 'zod';
-import { CliError, type ServerSaid } from './errors.ts';
+import { CliError, type CliErrorCode, type ServerSaid } from './errors.ts';
 import { parseJson } from './parse-json.ts';
 import { LISTING_SCOPE, SIGNING_SCOPE } from './scopes.ts';
 
@@ -40,11 +41,29 @@ function judge(answer: ApiAnswer, said: ServerSaid, scope: string): CliError {
   if (answer.status === 403 && (said.reason === 'insufficient_scope' || challengesScope(answer.headers))) {
     return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? scope });
   }
-  if (said.reason === 'access_revoked') return new CliError('access_revoked', said);
-  if (said.reason === 'regional_host_refused') return new CliError('regional_host', said);
-  if (said.reason === 'configuration_error') return new CliError('api_misconfigured', said);
+  if (isKnown(said.reason)) return new CliError(BY_REASON[said.reason], said);
   if (answer.status >= 500 || answer.status === 408) return new CliError('api_failed', said);
   return new CliError('refused', said);
+}
+
+/** What `ori` says about each reason of a signing refusal; what carries facts of its own is judged before. */
+const BY_REASON = {
+  regional_host_refused: 'regional_host',
+  bearer_refused: 'refused',
+  personal_identity_required: 'refused',
+  insufficient_scope: 'refused',
+  unsupported_media_type: 'refused',
+  payload_too_large: 'refused',
+  invalid_body: 'refused',
+  not_found: 'refused',
+  access_revoked: 'access_revoked',
+  configuration_error: 'api_misconfigured',
+  rate_limited: 'refused',
+  internal_error: 'api_failed',
+} as const satisfies Record<SigningErrorCode, CliErrorCode>;
+
+function isKnown(reason: string | undefined): reason is SigningErrorCode {
+  return reason !== undefined && Object.hasOwn(BY_REASON, reason);
 }
 
 /**

@@ -1,5 +1,7 @@
+import type { ProofErrorCode, UnavailableErrorCode } from '@ori/proof';
+
 /** What to do about the refusals that a daemon with @ori/verifier answers (libs/proof/SPEC.md, section 7). */
-const ADVICE: Readonly<Record<string, string>> = {
+const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = {
   proof_missing: 'Something between ori and the daemon dropped the proof headers.',
   proof_malformed: 'Something between ori and the daemon changed the proof headers.',
   proof_version_not_accepted: 'This daemon takes another version of the proof.',
@@ -24,10 +26,13 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** What to do next about a daemon's answer. An unknown code gets the advice of its status. */
 export function daemonAdvice(status: number, code: string | undefined): string {
-  const advice = code !== undefined && Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined;
-  if (advice !== undefined) return advice;
+  if (code !== undefined && isKnown(code)) return ADVICE[code];
   if (status >= 500) return 'Its answer is above. Try again in a moment.';
   if (status >= 300 && status < 400)
     return 'ori does not follow redirects: a proof is for one path. Check the daemon’s address.';
   return 'Its answer is above.';
+}
+
+function isKnown(code: string): code is keyof typeof ADVICE {
+  return Object.hasOwn(ADVICE, code);
 }
