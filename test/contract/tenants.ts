@@ -32,7 +32,7 @@ export async function createTenants({ store: db, demo, issuer, baseUrl, kekText 
   const home = { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) };
   const { id: outsideWorkspaceId } = await createWorkspace(db, {
     organizationId,
-    name: 'Outside',
+    name: 'Dependencies',
     inProgramme: false,
   });
   const { id: keylessInternId } = await createIntern(db, { workspaceId, name: 'keyless' });

@@ -11,12 +11,13 @@ const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const API_KEY = /^sk-ori-v1-[0-9a-f]{64}$/;
 const JWS_COMPACT = /^[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*$/;
 
-class BearerCredential {
+/** A well-formed bearer credential whose kind is known. Says nothing yet about whom it names. */
+class Bearer {
   protected readonly stage = 'readBearer';
   readonly kind: 'api-key' | 'jwt' | 'opaque';
   readonly token: string;
 
-  constructor(kind: BearerCredential['kind'], token: string) {
+  constructor(kind: Bearer['kind'], token: string) {
     this.kind = kind;
     this.token = token;
   }
@@ -27,8 +28,7 @@ class BearerCredential {
   }
 }
 
-/** A well-formed bearer credential whose kind is known. Says nothing yet about whom it names. */
-export type Bearer = BearerCredential;
+export type { Bearer };
 
 /**
  * First stage. Takes the bearer credential out of the request and tells by its shape alone which kind it is, so that
@@ -45,7 +45,7 @@ export function readBearer(authorizations: readonly string[]): Bearer {
   if (token === undefined) throw refused('the scheme is not Bearer');
   if (token.length > BEARER_CHARACTERS_MAX) throw refused('credential too long');
   if (!B64TOKEN.test(token)) throw refused('credential outside its alphabet');
-  return new BearerCredential(kindOf(token), token);
+  return new Bearer(kindOf(token), token);
 }
 
 function kindOf(token: string): Bearer['kind'] {

@@ -27,7 +27,7 @@ export interface SigningCall {
   checkDeadline(): void;
 }
 
-/** Who wants in where. */
+/** The caller and the intern, as the gate judges them. */
 export interface GateQuestion {
   readonly issuer: string;
   readonly subject: string;
@@ -40,7 +40,7 @@ export interface TurnTaken {
   readonly reserved: boolean;
 }
 
-/** What the signer asks the outside. Each rejects with DependencyError where it gets no answer. */
+/** What the signer asks its dependencies. Each rejects with DependencyError when it gets no answer. */
 export interface SigningParts {
   readonly regionalHosts: ReadonlySet<string>;
   readonly identities: { identify(bearer: Bearer): Promise<Identity> };
@@ -65,8 +65,8 @@ export interface SigningAnswer {
 }
 
 /**
- * The protocol. Each stage takes what the stage before it alone can make; whatever the outside has to say is asked just
- * before the stage that judges it.
+ * The protocol. Each stage takes what only the stage before it can make. A dependency is asked just before the stage that judges its
+ * answer.
  *
  * @throws SigningError, IdentityError, DependencyError, and whatever `readBody` and `checkDeadline` throw
  */

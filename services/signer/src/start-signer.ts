@@ -6,9 +6,9 @@ import { createLogger, type Logger } from '@ori/runtime/log';
 import type { KekRing } from '@ori/store/sealing';
 import { readKekRing } from '@ori/store/sealing/read-kek-ring';
 import type { Express } from 'express';
+import { connectDependencies, type Dependencies } from './adapters/dependencies.ts';
 import { createIdentities } from './adapters/identities.ts';
 import { collectKeyOutlook } from './adapters/key-outlook-metrics.ts';
-import { connectOutside, type Outside } from './adapters/outside.ts';
 import { collectSafety } from './adapters/safety-metrics.ts';
 import { createSignerMetrics } from './adapters/signer-metrics.ts';
 import { createSigningKeys } from './adapters/signing-keys.ts';
@@ -18,8 +18,8 @@ import { REFUSAL_REASONS } from './http/presentations.ts';
 import { createSignerApp, signerRoutes } from './http/signer-app.ts';
 
 export { type AuditLog, openAuditFile } from './adapters/audit-file.ts';
+export type { Dependencies } from './adapters/dependencies.ts';
 export { memoryNonces, type Nonces } from './adapters/nonces.ts';
-export type { Outside } from './adapters/outside.ts';
 export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
 
 const CHECK_TIMEOUT_MS = 1000;
@@ -27,7 +27,7 @@ const CHECK_TIMEOUT_MS = 1000;
 const SETTLE_MS = 5000;
 
 /** What may be brought along instead of being made from the configuration. */
-export interface SignerParts extends Outside {
+export interface SignerParts extends Dependencies {
   readonly ring: KekRing;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
@@ -68,7 +68,7 @@ export async function startSigner(
   // Let go of in reverse order: at the stop, and when the start fails half way.
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
-  const outside = await connectOutside(config, parts, log);
+  const outside = await connectDependencies(config, parts, log);
   stack.defer(outside.close);
   const memory = createStoreCache({ store: outside.store, now, onLookup: metrics.lookedUp });
   const identity = openIdentity(config, {

@@ -36,7 +36,8 @@ export interface SessionFacts {
 /** Who sent a request, as far as the credential says; undefined when it names nobody. */
 export type Caller = { readonly key: KeyFacts } | { readonly session: SessionFacts } | undefined;
 
-class ManagedAccount {
+/** An account that the caller may manage as a whole. */
+class Manager {
   protected readonly judgement = 'requireManager';
   readonly organizationId: string;
   /** The user that what this caller does is attributed to. */
@@ -48,8 +49,7 @@ class ManagedAccount {
   }
 }
 
-/** An account that the caller may manage as a whole. */
-export type Manager = ManagedAccount;
+export type { Manager };
 
 /**
  * Requires a management key.
@@ -64,10 +64,11 @@ export function requireManager(caller: Caller): Manager {
   if (key.kind !== 'management') {
     throw new Refusal('management_key_required', 'A management key is required.');
   }
-  return new ManagedAccount(key.organizationId, key.createdBy);
+  return new Manager(key.organizationId, key.createdBy);
 }
 
-class VisibleInterns {
+/** The interns that the caller may see. */
+class InternReader {
   protected readonly judgement = 'requireInternReader';
   readonly workspaceIds: readonly string[];
   /** Set for an intern's own key: this intern alone, and no collection. */
@@ -75,7 +76,7 @@ class VisibleInterns {
   readonly keyHash: string | undefined;
   readonly userId: string | undefined;
 
-  constructor(scope: Pick<VisibleInterns, 'workspaceIds' | 'internId' | 'keyHash' | 'userId'>) {
+  constructor(scope: Pick<InternReader, 'workspaceIds' | 'internId' | 'keyHash' | 'userId'>) {
     this.workspaceIds = scope.workspaceIds;
     this.internId = scope.internId;
     this.keyHash = scope.keyHash;
@@ -83,8 +84,7 @@ class VisibleInterns {
   }
 }
 
-/** The interns that the caller may see. */
-export type InternReader = VisibleInterns;
+export type { InternReader };
 
 /**
  * Requires a caller to whom interns are visible: an API key with a workspace in the programme, or a session with
@@ -101,7 +101,7 @@ function readerOfKey(key: KeyFacts): InternReader {
   if (key.disabled || key.kind !== 'api') throw unknownBearer();
   const { workspace } = key;
   if (workspace === null || workspace.deleted || !workspace.inProgramme) throw notFound();
-  return new VisibleInterns({
+  return new InternReader({
     workspaceIds: [workspace.id],
     internId: key.internId ?? undefined,
     keyHash: key.hash,
@@ -123,7 +123,7 @@ function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): Int
   if (person.disabled || valid.length === 0) {
     throw new Refusal('access_revoked', 'Access to the workspace was revoked.');
   }
-  return new VisibleInterns({
+  return new InternReader({
     workspaceIds: valid.map(({ workspaceId }) => workspaceId),
     internId: undefined,
     keyHash: undefined,

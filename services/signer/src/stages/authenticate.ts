@@ -11,7 +11,8 @@ export interface ApiKeyFacts {
 /** What was found out about a bearer: an access token's facts, an API key's, or nothing. */
 export type Identity = { readonly token: TokenFacts } | { readonly apiKey: ApiKeyFacts } | undefined;
 
-class KnownCaller {
+/** A caller whose credential is good. Says nothing yet about what it may do. */
+class Caller {
   protected readonly stage = 'authenticate';
   /** The person's session; undefined where the caller is an API key, which names no person. */
   readonly session: TokenFacts | undefined;
@@ -21,8 +22,7 @@ class KnownCaller {
   }
 }
 
-/** A caller whose credential is good. Says nothing yet about what it may do. */
-export type Caller = KnownCaller;
+export type { Caller };
 
 /**
  * Second stage. Judges what was found out about the bearer: unknown, disabled, expired and management keys (the
@@ -37,10 +37,10 @@ export function authenticate(bearer: Bearer, identity: Identity, now: number): C
     const { kind, disabled } = identity.apiKey;
     if (disabled) throw new SigningError('bearer_refused', 'API key disabled');
     if (kind !== 'api') throw new SigningError('bearer_refused', `${kind} key on an intern operation`);
-    return new KnownCaller(undefined);
+    return new Caller(undefined);
   }
   if (identity.token.expiresAt <= now - TOKEN_CLOCK_TOLERANCE_SECONDS) {
     throw new SigningError('bearer_refused', 'access token expired');
   }
-  return new KnownCaller(identity.token);
+  return new Caller(identity.token);
 }

@@ -1,7 +1,8 @@
 import { signingInputV1, signingInputV2 } from '@ori/proof';
 import type { UnlockedKey } from './unlock-key.ts';
 
-class ProofDraft {
+/** The bytes of a proof, its time and nonce fixed, neither paid for nor its nonce reserved. */
+class Draft {
   protected readonly stage = 'draftProof';
   readonly key: UnlockedKey;
   readonly timestamp: number;
@@ -20,8 +21,7 @@ class ProofDraft {
   }
 }
 
-/** The bytes of a proof, its time and nonce fixed, neither paid for nor its nonce reserved. */
-export type Draft = ProofDraft;
+export type { Draft };
 
 /** What is written so that a nonce is never issued twice. */
 export interface Reservation {
@@ -38,7 +38,7 @@ export interface Reservation {
  * @param timestamp Unix seconds, of the signer's clock
  */
 export function draftProof(key: UnlockedKey, timestamp: number, nonce: string): Draft {
-  return new ProofDraft(key, timestamp, nonce);
+  return new Draft(key, timestamp, nonce);
 }
 
 /** What has to be reserved for a draft; undefined for a v1 proof, which has no nonce. */

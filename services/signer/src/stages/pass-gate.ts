@@ -16,7 +16,8 @@ export interface GateFacts {
   readonly lifecycleWritesEnabled: boolean;
 }
 
-class GateEntry {
+/** A member, let in to this intern. */
+class Entry {
   protected readonly stage = 'passGate';
   readonly order: Order;
   readonly userId: string;
@@ -33,8 +34,7 @@ class GateEntry {
   }
 }
 
-/** A member, let in to this intern. */
-export type Entry = GateEntry;
+export type { Entry };
 
 /**
  * Fifth stage, the same gate as chat's. Whatever must not be told apart (unknown subject, unknown or hidden intern, a
@@ -58,7 +58,7 @@ export function passGate(order: Order, facts: GateFacts | undefined): Entry {
   if (facts.sessionsValidFrom !== null && authenticatedAt < facts.sessionsValidFrom)
     throw revoked('session revoked');
 
-  return new GateEntry(order, user.id, intern);
+  return new Entry(order, user.id, intern);
 }
 
 const notFound = (message: string) => new SigningError('not_found', message);

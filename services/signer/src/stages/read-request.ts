@@ -2,7 +2,8 @@ import { type SigningRequestBody, signingRequest } from '@ori/signing-api/reques
 import type { Grant } from './require-scope.ts';
 import { SigningError } from './signing-error.ts';
 
-class SigningOrder {
+/** What a caller with a grant asks to have signed. */
+class Order {
   protected readonly stage = 'readRequest';
   readonly grant: Grant;
   readonly bodySha256: string;
@@ -15,8 +16,7 @@ class SigningOrder {
   }
 }
 
-/** What a caller with a grant asks to have signed. */
-export type Order = SigningOrder;
+export type { Order };
 
 /**
  * Fourth stage. Reads the body as RFC 8259 JSON in UTF-8 without a BOM, of exactly the interface's shape.
@@ -29,7 +29,7 @@ export function readRequest(grant: Grant, body: Uint8Array): Order {
   if (!parsed.success) throw invalid('not of the shape of a signing request');
   const membersRead = parsed.data.route === undefined ? 1 : 4;
   if (countMembers(text) !== membersRead) throw invalid('a member is given twice');
-  return new SigningOrder(grant, parsed.data);
+  return new Order(grant, parsed.data);
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

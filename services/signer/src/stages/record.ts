@@ -1,6 +1,7 @@
 import type { ReservedProof } from './reserve-nonce.ts';
 
-class ProofOnRecord {
+/** A proof that the audit log knows of: it may be signed. */
+class RecordedProof {
   protected readonly stage = 'record';
   readonly proof: ReservedProof;
 
@@ -9,8 +10,7 @@ class ProofOnRecord {
   }
 }
 
-/** A proof that the audit log knows of: it may be signed. */
-export type RecordedProof = ProofOnRecord;
+export type { RecordedProof };
 
 /** The adapter's word that the kernel has a line. */
 export interface Written {
@@ -53,5 +53,5 @@ export function renderAuditLine(proof: ReservedProof, requestId: string, at: num
  */
 export function record(proof: ReservedProof, line: string, written: Written): RecordedProof {
   if (written.line !== line) throw new TypeError('the line on record is another one');
-  return new ProofOnRecord(proof);
+  return new RecordedProof(proof);
 }

@@ -3,7 +3,8 @@ import { SIGNING_SCOPE } from '@ori/signing-api/refusals';
 import type { Caller } from './authenticate.ts';
 import { SigningError } from './signing-error.ts';
 
-class SigningGrant {
+/** A person's session whose grant covers signing. */
+class Grant {
   protected readonly stage = 'requireScope';
   readonly session: TokenFacts;
 
@@ -12,8 +13,7 @@ class SigningGrant {
   }
 }
 
-/** A person's session whose grant covers signing. */
-export type Grant = SigningGrant;
+export type { Grant };
 
 /**
  * Third stage. Judged on every request, whatever a cache remembers of the token.
@@ -26,5 +26,5 @@ export function requireScope(caller: Caller): Grant {
   if (!session.scopes.includes(SIGNING_SCOPE)) {
     throw new SigningError('insufficient_scope', `grant without ${SIGNING_SCOPE}`);
   }
-  return new SigningGrant(session);
+  return new Grant(session);
 }

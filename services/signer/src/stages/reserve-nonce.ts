@@ -4,7 +4,8 @@ import type { Turn } from './throttle.ts';
 /** How many nonces are drawn before a random source that repeats itself is given up. */
 export const NONCE_DRAWS_MAX = 3;
 
-class ReservedDraft {
+/** The bytes of a proof whose turn is paid for and whose nonce, where it has one, is nobody else's. */
+class ReservedProof {
   protected readonly stage = 'reserveNonce';
   readonly draft: Draft;
 
@@ -13,8 +14,7 @@ class ReservedDraft {
   }
 }
 
-/** The bytes of a proof whose turn is paid for and whose nonce, where it has one, is nobody else's. */
-export type ReservedProof = ReservedDraft;
+export type { ReservedProof };
 
 /**
  * Ninth stage.
@@ -23,5 +23,5 @@ export type ReservedProof = ReservedDraft;
  * @returns undefined where another nonce must be drawn
  */
 export function reserveNonce({ draft }: Turn, reserved: boolean): ReservedProof | undefined {
-  return draft.v2 === undefined || reserved ? new ReservedDraft(draft) : undefined;
+  return draft.v2 === undefined || reserved ? new ReservedProof(draft) : undefined;
 }

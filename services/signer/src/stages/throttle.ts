@@ -2,7 +2,8 @@ import type { TurnVerdict } from '@ori/turns';
 import { type Draft, draftProof } from './draft-proof.ts';
 import { SigningError } from './signing-error.ts';
 
-class ChargedTurn {
+/** One turn, charged to the user and to the intern's organization, and the draft it was charged for. */
+class Turn {
   protected readonly stage = 'throttle';
   readonly draft: Draft;
   readonly verdict: TurnVerdict;
@@ -13,8 +14,7 @@ class ChargedTurn {
   }
 }
 
-/** One turn, charged to the user and to the intern's organization, and the draft it was charged for. */
-export type Turn = ChargedTurn;
+export type { Turn };
 
 /**
  * Eighth stage: the limiter that chat shares, whose verdict is all or nothing. Everything that can be refused without it
@@ -26,10 +26,10 @@ export function throttle(draft: Draft, verdict: TurnVerdict): Turn {
   if (!verdict.allowed) {
     throw new SigningError('rate_limited', `no turn left for the ${verdict.scope}`, { turns: verdict });
   }
-  return new ChargedTurn(draft, verdict);
+  return new Turn(draft, verdict);
 }
 
 /** The same turn for another draft of the same proof: its nonce was taken. */
 export function redraft({ draft, verdict }: Turn, timestamp: number, nonce: string): Turn {
-  return new ChargedTurn(draftProof(draft.key, timestamp, nonce), verdict);
+  return new Turn(draftProof(draft.key, timestamp, nonce), verdict);
 }

@@ -6,7 +6,8 @@ import { SigningError } from './signing-error.ts';
 /** The newest key of an intern that opened and may sign now; undefined where there is none. */
 export type UnlockableKey = SigningKey | undefined;
 
-class KeyInHand {
+/** A member let in, with the intern's opened signing key. */
+class UnlockedKey {
   protected readonly stage = 'unlockKey';
   readonly entry: Entry;
   readonly signingKey: SigningKey;
@@ -17,8 +18,7 @@ class KeyInHand {
   }
 }
 
-/** A member let in, with the intern's opened signing key. */
-export type UnlockedKey = KeyInHand;
+export type { UnlockedKey };
 
 /**
  * Sixth stage. What cannot be signed is known before a turn is charged: a subject that no header can carry, an intern
@@ -33,5 +33,5 @@ export function unlockKey(entry: Entry, signingKey: UnlockableKey): UnlockedKey 
   if (signingKey === undefined) {
     throw new SigningError('configuration_error', `no usable signing key for intern ${entry.internId}`);
   }
-  return new KeyInHand(entry, signingKey);
+  return new UnlockedKey(entry, signingKey);
 }

@@ -6,7 +6,7 @@ import { createTurnLimiter, type TurnLimiter } from '@ori/turns';
 import type { SignerConfig } from '../config.ts';
 import type { SigningParts } from '../sign-proof.ts';
 import { type AuditLog, openAuditFile } from './audit-file.ts';
-import { judgeOutside } from './judge-outside.ts';
+import { judgeDependencies } from './judge-dependencies.ts';
 import { type Nonces, redisNonces } from './nonces.ts';
 import { limiterTurns } from './turns.ts';
 
@@ -18,7 +18,7 @@ const STATEMENT_TIMEOUT_MS = 400;
 const RESERVED_LONGER_SECONDS = 5;
 
 /** The services that the signer stands on; the standalone brings its own. */
-export interface Outside {
+export interface Dependencies {
   readonly store: SignerQueries;
   readonly turns: TurnLimiter;
   readonly nonces: Nonces;
@@ -26,7 +26,7 @@ export interface Outside {
 }
 
 /** The same, with how to ask after them and how to let go of them. */
-export interface Connected extends Omit<Outside, 'turns'>, Pick<SigningParts, 'turns'> {
+export interface Connected extends Omit<Dependencies, 'turns'>, Pick<SigningParts, 'turns'> {
   readonly redis: RedisClient | undefined;
   readonly eviction: EvictionWatch | undefined;
   close(): Promise<void>;
@@ -37,9 +37,9 @@ export interface Connected extends Omit<Outside, 'turns'>, Pick<SigningParts, 't
  *
  * @throws ConfigError for a Redis that evicts and for a database login that may do too much; DependencyError `audit`
  */
-export async function connectOutside(
+export async function connectDependencies(
   config: SignerConfig,
-  given: Partial<Outside>,
+  given: Partial<Dependencies>,
   log: Logger,
 ): Promise<Connected> {
   await using stack = new AsyncDisposableStack();
@@ -58,7 +58,7 @@ export async function connectOutside(
   const keptSeconds = config.proofMaxAgeSeconds + RESERVED_LONGER_SECONDS;
   const nonces = given.nonces ?? redisNonces(required(redis, 'redisUrl'), keptSeconds);
   const turns = limiterTurns(limiter, nonces, eviction);
-  await judgeOutside({ eviction, store: given.store === undefined ? store : undefined });
+  await judgeDependencies({ eviction, store: given.store === undefined ? store : undefined });
   const owned = stack.move();
   return { audit, redis, eviction, store, turns, nonces, close: () => owned.disposeAsync() };
 }

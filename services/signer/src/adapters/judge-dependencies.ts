@@ -2,7 +2,7 @@ import { EvictingRedis, type EvictionWatch } from '@ori/redis/eviction';
 import { ConfigError } from '@ori/runtime/config';
 import { overprivilegedLogin, type SignerQueries } from '@ori/store';
 
-export interface JudgedOutside {
+export interface JudgedDependencies {
   readonly eviction: EvictionWatch | undefined;
   readonly store: Pick<SignerQueries, 'ping'> | undefined;
 }
@@ -16,7 +16,7 @@ const SETTLE_MS = 1000;
  *
  * @throws ConfigError
  */
-export async function judgeOutside({ eviction, store }: JudgedOutside): Promise<void> {
+export async function judgeDependencies({ eviction, store }: JudgedDependencies): Promise<void> {
   const complaints = await Promise.all([complaintsOfRedis(eviction), complaintsOfLogin(store)]);
   if (complaints.flat().length > 0) throw new ConfigError(complaints.flat());
 }
