@@ -61,13 +61,18 @@ export interface Scenario {
   steps: Step[];
 }
 
-export type Step = Command & { expect: string } & Pick<Verdict, 'proof' | 'retryAfterSeconds'>;
+export type Step = Command & { expect: string } & Omit<Expected, 'verdict'>;
+
+/** `retryAfterSeconds` and `proof` are compared only where they are expected. */
+export interface Expected extends Verdict {
+  /** Another verdict that is as good. */
+  or?: string;
+}
 
 /** A question and the answer that it must get. */
 export interface Exchange {
   command: Command;
-  /** `retryAfterSeconds` is compared only where it is expected. */
-  expected: Verdict;
+  expected: Expected;
 }
 
 export function readScenarios(): Scenario[] {
@@ -78,12 +83,13 @@ export function readScenarios(): Scenario[] {
 export function exchangesOf({ verifier, storeSince, jwks, expect, steps }: Scenario): Exchange[] {
   return [
     { command: { do: 'start', verifier, storeSince, jwks }, expected: { verdict: expect } },
-    ...steps.map(({ expect: verdict, proof, retryAfterSeconds, ...rest }) => {
+    ...steps.map(({ expect: verdict, or, proof, retryAfterSeconds, ...rest }) => {
       const { signingInput: _, ...command } = rest as Command & { signingInput?: string };
       return {
         command,
         expected: {
           verdict,
+          ...(or === undefined ? {} : { or }),
           ...(proof === undefined ? {} : { proof }),
           ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
         },
@@ -117,7 +123,8 @@ export function inPieces({ command, expected }: Exchange, bytes: number): Exchan
 }
 
 /** Why an answer is not the one that is expected; undefined where it is. */
-export function differenceOf(expected: Verdict, answer: Verdict): string | undefined {
+export function differenceOf(expected: Expected, answer: Verdict): string | undefined {
+  if (answer.verdict === expected.or) return undefined;
   if (answer.verdict !== expected.verdict) return `expected ${expected.verdict}, got ${answer.verdict}`;
   if (expected.proof !== undefined && !isSameProof(expected.proof, answer.proof)) {
     return `expected proof ${JSON.stringify(expected.proof)}, got ${JSON.stringify(answer.proof)}`;

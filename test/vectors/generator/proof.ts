@@ -99,6 +99,8 @@ export interface StepOptions {
   target?: string;
   body?: Buffer;
   retryAfterSeconds?: number;
+  /** Another verdict that is as good. */
+  or?: RefusalCode;
   /** The verifier's own intern id, for the signing input. */
   internId?: string;
 }
@@ -179,7 +181,7 @@ function verdict(
   claim: Claim,
   head: RequestHead,
   body: Buffer,
-  { retryAfterSeconds, internId = INTERN_ID }: StepOptions,
+  { retryAfterSeconds, or, internId = INTERN_ID }: StepOptions,
 ) {
   const input = BEFORE_THE_SIGNATURE.has(expect) ? undefined : signingInputOf(head, body, internId);
   const { user, version, nonce, timestamp } = claim;
@@ -187,6 +189,7 @@ function verdict(
   return {
     ...(input === undefined ? {} : { signingInput: input.toString('latin1') }),
     expect,
+    ...(or === undefined ? {} : { or }),
     ...(expect === 'ok' ? { proof } : {}),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };

@@ -44,6 +44,8 @@ interface Verdict {
   /** The bytes that the signature is judged over, one character each; absent where no signing input can be built. */
   signingInput?: string;
   expect: 'ok' | RefusalCode;
+  /** Where SPEC.md leaves a choice: the other verdict that is as good. */
+  or?: RefusalCode;
   proof?: VerifiedFacts;
   retryAfterSeconds?: number;
 }

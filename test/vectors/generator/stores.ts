@@ -96,14 +96,14 @@ const slowScenarios: Scenario[] = [
     ],
     { verifier: { maxAgeSeconds: 600 } },
   ),
-  scenario('V23', 'remembers for the greatest age of any verifier on the store', [
+  scenario('V30', 'accepts nothing twice that a verifier of a smaller age made its store forget', [
     verifierStep({ maxAgeSeconds: 600 }),
     step('ok'),
     verifierStep({}),
-    step('ok', { claim: nonceOf('second'), now: TIMESTAMP + 55 }),
-    step('proof_expired', { now: TIMESTAMP + 200 }),
+    step('ok', { claim: { ...nonceOf('later'), timestamp: String(TIMESTAMP + 200) }, now: TIMESTAMP + 200 }),
     verifierStep({ maxAgeSeconds: 600 }),
-    step('nonce_replayed', { now: TIMESTAMP + 200 }),
+    step('nonce_replayed', { now: TIMESTAMP + 200, or: 'proof_expired' }),
+    step('nonce_replayed', { now: TIMESTAMP + 600, or: 'proof_expired' }),
   ]),
 ];
 

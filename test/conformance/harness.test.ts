@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const HERE = import.meta.dirname;
+
+interface Run {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+function conformance(...args: string[]): Promise<Run> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [join(HERE, 'main.ts'), ...args], (error, stdout, stderr) => {
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+    });
+  });
+}
+
+test('finds no difference in our own verifier', async () => {
+  const { code, stdout } = await conformance(
+    '--requests',
+    '500',
+    '--seed',
+    'test',
+    process.execPath,
+    join(HERE, 'serve.ts'),
+  );
+  expect(stdout).toMatch(/^5\.6 +\d+ +0 +0$/m);
+  expect(code).toBe(0);
+});
+
+test('names what differs, by section and code, and writes it as JUnit XML', async () => {
+  const junit = join(await mkdtemp(join(tmpdir(), 'ori-junit-')), 'report.xml');
+  const accepts = `
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { do: kind } = JSON.parse(line);
+      const verdict = { hello: 'ready', start: 'done', begin: 'continue', body: 'continue' }[kind] ?? 'ok';
+      console.log(JSON.stringify({ verdict, features: [] }));
+    })`;
+  const { code, stdout } = await conformance(
+    '--junit',
+    junit,
+    '--only',
+    'refuses a query',
+    process.execPath,
+    '-e',
+    accepts,
+  );
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/request_not_coverable -> ok/);
+  expect(await readFile(junit, 'utf8')).toMatch(/<testcase classname="SPEC.md 5.3"[^>]*><failure /);
+});
+
+test.each([
+  ['ends', 'process.exit(3)'],
+  ['answers with what is no answer', 'process.stdin.on("data", () => console.log("[]"))'],
+])('says so when the program %s', async (_, program) => {
+  const { code, stderr } = await conformance(process.execPath, '-e', program);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^The command could not be driven: /);
+});

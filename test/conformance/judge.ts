@@ -1,0 +1,47 @@
+import type { Driver } from './driver.ts';
+import { differenceOf, type Exchange, type Verdict } from './protocol.ts';
+
+/** What became of one scenario. */
+export interface Result {
+  readonly section: string;
+  readonly title: string;
+  readonly steps: number;
+  /** The answers that differ, for people. */
+  readonly differences: readonly string[];
+  /** `expected -> got` of the first difference. */
+  readonly codes?: string;
+  readonly skipped?: string;
+}
+
+export interface Question {
+  readonly section: string;
+  readonly title: string;
+  readonly exchanges: readonly Exchange[];
+  /** Of a race: what all but the one accepted get. */
+  readonly others?: string | undefined;
+}
+
+/** Asks all of it at once, in order, and compares. Throws DriverError. */
+export async function ask(driver: Driver, question: Question): Promise<Result> {
+  const { section, title, exchanges, others } = question;
+  const answers = await Promise.all(exchanges.map(({ command }) => driver.ask(command)));
+  const differences: string[] = [];
+  let codes: string | undefined;
+  for (const [index, { command, expected }] of exchanges.entries()) {
+    const answer = answers[index] ?? { verdict: 'nothing' };
+    const difference =
+      command.do === 'race' ? raceDifference(answer, others) : differenceOf(expected, answer);
+    if (difference === undefined) continue;
+    codes ??= `${expected.verdict} -> ${answer.verdict}`;
+    differences.push(`step ${index} (${command.do}): ${difference}`);
+  }
+  return { section, title, steps: exchanges.length, differences, ...(codes === undefined ? {} : { codes }) };
+}
+
+function raceDifference({ verdicts = [] }: Verdict, others: string | undefined): string | undefined {
+  const given = verdicts.map(({ verdict }) => verdict).toSorted();
+  const expected = [...given.slice(1).fill(others ?? ''), 'ok'].toSorted();
+  return given.length > 0 && given.join() === expected.join()
+    ? undefined
+    : `a race ended with ${given.join()}`;
+}

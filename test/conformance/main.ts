@@ -1,0 +1,142 @@
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { type Driver, DriverError, startDriver } from './driver.ts';
+import { ask, type Question, type Result } from './judge.ts';
+import { type Exchange, exchangesOf, inPieces, readScenarios } from './protocol.ts';
+import { TRIALS } from './races.ts';
+import { junit, table } from './report.ts';
+import { drawScenario } from './requests.ts';
+import { createSubject } from './subject.ts';
+
+const USAGE = `Usage: npm run conformance -- [--junit FILE] [--requests N] [--seed TEXT] [--only TEXT] <command> [arguments…]
+The protocol and the options are described in test/conformance/README.md.`;
+
+/** Asked before the first is answered: enough to keep a program busy. */
+const SCENARIOS_AHEAD = 4;
+
+async function main(args: readonly string[]): Promise<number> {
+  const { options, command } = readArguments(args);
+  if (command.length === 0) {
+    console.error(USAGE);
+    return 2;
+  }
+  const seed = options.seed ?? new Date().toISOString();
+  console.log(`seed ${seed}`);
+  await using driver = startDriver(command);
+  const { name = command.join(' '), features = [] } = await driver.ask({ do: 'hello' });
+  const results: Result[] = [];
+  const run = async (
+    what: string,
+    questions: AsyncIterable<Question> | Iterable<Question>,
+  ): Promise<void> => {
+    await askAll(driver, what, questions, (result) => results.push(result));
+  };
+  const only = (title: string, section: string): boolean =>
+    options.only === undefined || `${section} ${title}`.includes(options.only);
+
+  const scenarios = readScenarios().filter(({ title, section }) => only(title, section));
+  const able = scenarios.filter(({ needs = [] }) => needs.every((need) => features.includes(need)));
+  for (const { section, title, needs } of scenarios.filter((scenario) => !able.includes(scenario))) {
+    results.push({ section, title, steps: 0, differences: [], skipped: `needs ${needs?.join(', ')}` });
+  }
+  const wholes = able.map((scenario) => ({ ...scenario, exchanges: exchangesOf(scenario) }));
+  await run('vectors', wholes);
+  await run('vectors in pieces', wholes.flatMap(toPieces));
+  await run(
+    'races and floods',
+    TRIALS.filter(({ title, section }) => only(title, section)),
+  );
+  if (options.only === undefined) await run('generated requests', drawn(seed, options.requests, features));
+
+  console.log(`\n${name}\n\n${table(results)}`);
+  const failed = results.filter(({ differences }) => differences.length > 0);
+  for (const { section, title, differences } of failed.slice(0, 40)) {
+    console.log(`\n${section} ${title}\n  ${differences.slice(0, 4).join('\n  ')}`);
+  }
+  if (failed.length > 40) console.log(`\n… and ${failed.length - 40} more`);
+  if (options.junit !== undefined) writeFileSync(options.junit, junit(results));
+  const steps = results.reduce((sum, result) => sum + result.steps, 0);
+  console.log(
+    `\n${results.length - failed.length} of ${results.length} scenarios as expected, ${steps} commands`,
+  );
+  return failed.length === 0 ? 0 : 1;
+}
+
+/** Options end where the command begins. */
+function readArguments(args: readonly string[]) {
+  const known = new Set(['--junit', '--requests', '--seed', '--only']);
+  let end = 0;
+  while (known.has(args[end] ?? '')) end += 2;
+  const { values } = parseArgs({
+    args: args.slice(0, end),
+    options: {
+      junit: { type: 'string' },
+      requests: { type: 'string', default: '2000' },
+      seed: { type: 'string' },
+      only: { type: 'string' },
+    },
+  });
+  return { options: { ...values, requests: Number(values.requests) }, command: args.slice(end) };
+}
+
+async function askAll(
+  driver: Driver,
+  what: string,
+  questions: AsyncIterable<Question> | Iterable<Question>,
+  tell: (result: Result) => void,
+): Promise<void> {
+  let count = 0;
+  const ahead: Promise<Result>[] = [];
+  const settle = async (): Promise<void> => {
+    const result = await ahead.shift();
+    if (result === undefined) return;
+    tell(result);
+    count += 1;
+    if (count % 500 === 0) console.log(`${what}: ${count}`);
+  };
+  for await (const question of questions) {
+    const asked = ask(driver, question);
+    asked.catch(() => undefined);
+    ahead.push(asked);
+    if (ahead.length >= SCENARIOS_AHEAD) await settle();
+  }
+  while (ahead.length > 0) await settle();
+  console.log(`${what}: ${count} scenarios`);
+}
+
+function toPieces({ exchanges, title, section }: Question, index: number): Question[] {
+  const pieces = exchanges.flatMap((exchange) =>
+    ['ok', 'signature_invalid'].includes(exchange.expected.verdict)
+      ? inPieces(exchange, 1 + (index % 7))
+      : [exchange],
+  );
+  return pieces.length === exchanges.length
+    ? []
+    : [{ section, title: `${title} (in pieces)`, exchanges: pieces }];
+}
+
+/** Scenarios until so many requests are drawn; what is expected is what our own verifier says. */
+async function* drawn(seed: string, requests: number, features: readonly string[]): AsyncGenerator<Question> {
+  for (let count = 0, index = 0; count < requests; index++) {
+    const subject = createSubject();
+    const exchanges: Exchange[] = [];
+    const refused = new Set<string>();
+    for (const command of drawScenario(`${seed} ${index}`, features)) {
+      if (command.do === 'finish' && refused.has(command.request)) continue;
+      const expected = await subject(command);
+      exchanges.push({ command, expected });
+      if (command.do === 'begin' && expected.verdict !== 'continue') refused.add(command.request);
+      if (command.do === 'present' || command.do === 'begin') count += 1;
+      if (command.do === 'start' && expected.verdict === 'refused') break;
+    }
+    yield { section: 'generated', title: `${seed} ${index}`, exchanges };
+  }
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof DriverError)) throw error;
+  console.error(`The command could not be driven: ${error.message}.`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,116 @@
+import { drop } from '../vectors/generator/change-headers.ts';
+import {
+  begin,
+  finish,
+  INTERN_KEY,
+  jwk,
+  NOW,
+  namedNonce,
+  type restart,
+  type StepOptions,
+  step,
+  TIMESTAMP,
+} from '../vectors/generator/proof.ts';
+import { CONFIGURATION, STORE_SINCE } from '../vectors/generator/scenario.ts';
+import type { Command, Exchange, RequestCommand, Step } from './protocol.ts';
+
+/** What is asked of a program beside the vectors, as a scenario whose expectations are its own. */
+export interface Trial {
+  title: string;
+  section: string;
+  exchanges: Exchange[];
+  /** Of a race: exactly one `ok`, and every other verdict this one. */
+  others?: string;
+}
+
+const start = (acceptV1: boolean): Exchange => ({
+  command: {
+    do: 'start',
+    verifier: { ...CONFIGURATION, acceptV1 },
+    storeSince: STORE_SINCE,
+    jwks: { keys: [jwk(INTERN_KEY.publicKey)] },
+  },
+  expected: { verdict: 'done' },
+});
+
+function exchangeOf(
+  asked: Step | ReturnType<typeof step | typeof begin | typeof finish | typeof restart>,
+): Exchange {
+  const { expect, ...rest } = asked;
+  return { command: rest as unknown as Command, expected: { verdict: expect } };
+}
+
+function requestOf(options: StepOptions): RequestCommand {
+  const { method, target, rawHeaders, bodyBase64 } = step('ok', options);
+  return { method, target, rawHeaders, bodyBase64 };
+}
+
+function race(title: string, requests: RequestCommand[], acceptV1 = false): Trial {
+  return {
+    title: `accepts one of ${requests.length} ${title}`,
+    section: '5.6',
+    exchanges: [
+      start(acceptV1),
+      { command: { do: 'race', now: NOW, requests }, expected: { verdict: 'done' } },
+    ],
+    others: 'nonce_replayed',
+  };
+}
+
+const STRIPPED = { headers: drop('x-ori-invoke-signature-v2', 'x-ori-invoke-nonce') };
+
+function interleaved(count: number): Trial {
+  const names = Array.from({ length: count }, (_, index) => `copy ${index}`);
+  return {
+    title: `accepts one of ${count} copies whose bodies are interleaved`,
+    section: '5.6',
+    exchanges: [
+      start(false),
+      ...names.map((name) => exchangeOf(begin(name, 'continue', { now: TIMESTAMP + 60 }))),
+      ...names.map((name, index) =>
+        exchangeOf(
+          finish(name, index === 0 ? 'ok' : 'nonce_replayed', { now: TIMESTAMP + 60 + (index * 30) / count }),
+        ),
+      ),
+    ],
+  };
+}
+
+function flood(count: number): Trial {
+  const nonces = Array.from({ length: count }, (_, index) => ({
+    claim: { nonce: namedNonce(`flood ${index}`) },
+  }));
+  return {
+    title: `remembers every one of ${count} proofs`,
+    section: '5.6',
+    exchanges: [
+      start(false),
+      ...nonces.map((options) => exchangeOf(step('ok', options))),
+      ...nonces.map((options) => exchangeOf(step('nonce_replayed', options))),
+    ],
+  };
+}
+
+/** Section 5.6 under concurrency and load. */
+export const TRIALS: readonly Trial[] = [
+  ...[2, 8, 64].map((count) =>
+    race(
+      'copies of a proof',
+      Array.from({ length: count }, () => requestOf({})),
+    ),
+  ),
+  race(
+    'requests under one nonce',
+    ['/a', '/b', '/c', '/d'].map((path) => requestOf({ claim: { path } })),
+  ),
+  race(
+    'copies of a version 1 proof',
+    Array.from({ length: 8 }, () => requestOf({ claim: { version: 1 } })),
+    true,
+  ),
+  race('of a proof and its stripped copy', [requestOf({}), requestOf(STRIPPED)], true),
+  race('of a stripped copy and its proof', [requestOf(STRIPPED), requestOf({})], true),
+  interleaved(2),
+  interleaved(16),
+  flood(2000),
+];
