@@ -103,7 +103,7 @@ it('made what a signer needs to give a proof, which a daemon verifies', async ()
   const proof = (await answer.json()) as Record<string, string>;
   const keys = createRemoteKeySet(`${baseUrl}/interns/${made.intern}/daemon/jwks.json`);
   // The daemon's memory of spent nonces is not what is tested here.
-  const replay: ReplayStore = { spend: async () => {} };
+  const replay: ReplayStore = { spend: () => 'spent' };
   const verifier = createVerifier({ internId: made.intern, keys, replay });
   const rawHeaders = ['content-type', 'application/json', ...Object.entries(proof).flat()];
   const request = { method: 'POST', target: '/api/invoke', rawHeaders, body: Buffer.from(BODY) };

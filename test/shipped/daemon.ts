@@ -30,13 +30,16 @@ const verifier = createVerifier({
   internId: DAEMON_INTERN ?? '',
   keys: createRemoteKeySet(DAEMON_JWKS_URL ?? ''),
   replay: redisReplayStore(redis, { mode: 'redeem' }),
-  onOutcome: (outcome) => proofs.inc({ outcome }),
+  onOutcome: ({ outcome }) => proofs.inc({ outcome }),
 });
 
 const app = express();
-app.post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_048_576 }), (req, res) => {
-  res.json({ user: req.proof.user, body: String(req.body) });
-});
+app.post(
+  '/api/invoke',
+  requireProof(verifier, { bodyBytesMax: 1_048_576 }, (_req, res, { proof, body }) => {
+    res.json({ user: proof.user, body: String(body) });
+  }),
+);
 app.listen(Number(DAEMON_PORT), '127.0.0.1');
 createServer((_req, res) => {
   void registry.metrics().then((text) => res.setHeader('content-type', registry.contentType).end(text));

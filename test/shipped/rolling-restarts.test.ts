@@ -107,6 +107,7 @@ function judgeOf({ demo }: ShippedWorld) {
     replay: {
       spend({ nonce }) {
         if (nonce !== undefined) nonces.add(nonce);
+        return 'spent';
       },
     },
   });

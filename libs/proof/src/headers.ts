@@ -78,7 +78,8 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
     }
   }
   if (signature === undefined || timestamp === undefined || user === undefined) {
-    throw new ProofError('proof_missing', 'a header that every proof has is absent');
+    const absent = signature === undefined ? 'signature' : timestamp === undefined ? 'timestamp' : 'user';
+    throw new ProofError('proof_missing', `the header ${PROOF_HEADERS[absent]} is absent`);
   }
   if (repeated) throw new ProofError('proof_malformed', 'a proof header occurs more than once');
   if (!isTimestamp(timestamp)) throw new ProofError('proof_malformed', 'the timestamp is not Unix seconds');
@@ -86,7 +87,10 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
   const base = { timestamp: Number(timestamp), user, v1: { signature: decodeSignature(signature) } };
   if (signatureV2 === undefined && nonce === undefined) return base;
   if (signatureV2 === undefined || nonce === undefined) {
-    throw new ProofError('proof_malformed', 'the two version 2 headers come together');
+    throw new ProofError(
+      'proof_malformed',
+      `the header ${signatureV2 === undefined ? PROOF_HEADERS.signatureV2 : PROOF_HEADERS.nonce} is absent and its pair came`,
+    );
   }
   if (!isNonce(nonce)) throw new ProofError('proof_malformed', 'the nonce is outside its alphabet');
   return { ...base, v2: { signature: decodeSignature(signatureV2), nonce } };

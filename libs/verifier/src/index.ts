@@ -1,7 +1,7 @@
 export { ProofError, type ProofErrorCode, UnavailableError, type UnavailableErrorCode } from '@ori/proof';
 export { createLocalKeySet, type KeySet } from './keys/local.ts';
 export { createRemoteKeySet, type RemoteKeySet, type RemoteKeySetOptions } from './keys/remote.ts';
-export { PROOF_OUTCOMES, type ProofOutcome } from './outcome.ts';
+export { PROOF_OUTCOMES, type ProofOutcome, type ProofReport, type RequestFacts } from './outcome.ts';
 export type { VerifierOptions } from './policy.ts';
 export { type Refusal, toRefusal } from './refusal.ts';
 export {

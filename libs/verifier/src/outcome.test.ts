@@ -1,7 +1,7 @@
 import { UnavailableError } from '@ori/proof';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createLocalKeySet } from './keys/local.ts';
-import { PROOF_OUTCOMES, type ProofOutcome } from './outcome.ts';
+import { PROOF_OUTCOMES, type ProofOutcome, type ProofReport } from './outcome.ts';
 import type { VerifierOptions } from './policy.ts';
 import { memoryReplayStore } from './replay/memory/store.ts';
 import { createTestSigner } from './testing.ts';
@@ -18,7 +18,7 @@ function world(options: Partial<VerifierOptions> = {}) {
   const outcomes: ProofOutcome[] = [];
   const verifier = createVerifier({
     ...{ internId: 'int_7Qm2', keys: createLocalKeySet(signer.jwks), replay, now },
-    onOutcome: (outcome) => void outcomes.push(outcome),
+    onOutcome: ({ outcome }) => void outcomes.push(outcome),
     ...options,
   });
   const request = () => signer.request({ path: '/api/invoke', body: '{}', user: 'user_2abc' });
@@ -72,6 +72,83 @@ test('a listener that throws changes no verdict', async () => {
   const signed = request();
   await expect(verifier.verify(signed)).resolves.toMatchObject({ user: 'user_2abc' });
   await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+});
+
+test('onOutcome is told the error with its cause, and what the request looked like without its values', async () => {
+  const cause = new Error('no such host');
+  const reports: ProofReport[] = [];
+  const { verifier, request } = world({
+    replay: { spend: () => Promise.reject(cause) },
+    onOutcome: (report) => void reports.push(report),
+  });
+  const signed = request();
+  await verifier.verify({ ...signed, target: '/api/invoke' }).catch(() => undefined);
+  expect(reports).toMatchObject([
+    {
+      outcome: 'replay_store_unavailable',
+      error: { cause },
+      request: {
+        method: 'POST',
+        path: '/api/invoke',
+        proofHeaders: signed.rawHeaders.filter((text) => text.startsWith('x-ori-')),
+      },
+    },
+  ]);
+  const told = JSON.stringify(reports[0]?.request);
+  for (const value of signed.rawHeaders.filter((_, index) => index % 2 === 1))
+    expect(told).not.toContain(value);
+});
+
+test('onOutcome is told no path that could do harm in a log', async () => {
+  const reports: ProofReport[] = [];
+  const { verifier, request } = world({ onOutcome: (report) => void reports.push(report) });
+  for (const target of ['/a\n', '/a?token=canary', `/${'x'.repeat(3000)}`]) {
+    await verifier.verify({ ...request(), target }).catch(() => undefined);
+  }
+  expect(reports.map(({ request }) => request.path)).toEqual([undefined, '/a', undefined]);
+});
+
+describe('a warning', () => {
+  const warnings = async () => {
+    await new Promise(setImmediate); // those of other tests
+    const seen = vi.fn<(warning: Error & { code?: string }) => void>();
+    process.on('warning', seen);
+    onTestFinished(() => void process.off('warning', seen));
+    // A process warning is emitted on a later tick.
+    const of = async () => {
+      await new Promise(setImmediate);
+      return seen.mock.calls.map(([{ name, code, message }]) => ({ name, code, message }));
+    };
+    return of;
+  };
+
+  test('tells the operator why the store fails, once and not for each request', async () => {
+    const cause = new Error('connect ECONNREFUSED\n127.0.0.1:6379');
+    const told = await warnings();
+    const { verifier, request } = world({
+      replay: { spend: () => Promise.reject(cause) },
+      onOutcome: undefined,
+    });
+    for (let n = 0; n < 10; n += 1) await verifier.verify(request()).catch(() => undefined);
+    expect(await told()).toEqual([
+      {
+        name: 'OriVerifierWarning',
+        code: 'replay_store_unavailable',
+        message: expect.stringContaining('connect ECONNREFUSED 127.0.0.1:6379'),
+      },
+    ]);
+  });
+
+  test('is not given for what a stranger can cause', async () => {
+    const told = await warnings();
+    const { verifier, request } = world({ onOutcome: undefined });
+    const signed = request();
+    await verifier.verify({ ...signed, rawHeaders: [] }).catch(() => undefined);
+    await verifier.verify({ ...signed, target: '/other' }).catch(() => undefined);
+    await verifier.verify(signed);
+    await verifier.verify(signed).catch(() => undefined);
+    expect(await told()).toEqual([]);
+  });
 });
 
 test('every outcome is listed, so that its series can be there from the start', () => {

@@ -1,6 +1,7 @@
 import { isInternId } from '@ori/proof';
 import type { KeySet } from './keys/local.ts';
-import type { ProofOutcome } from './outcome.ts';
+import { requireNames } from './options.ts';
+import type { ProofReport } from './outcome.ts';
 import type { ReplayPolicy, ReplayStore } from './replay/replay-store.ts';
 
 export interface VerifierOptions {
@@ -8,7 +9,7 @@ export interface VerifierOptions {
   internId: string;
   /** The intern's published keys: `createLocalKeySet` or `createRemoteKeySet`. */
   keys: KeySet;
-  /** Where spent proofs are remembered: `memoryReplayStore` or `redisReplayStore`. */
+  /** Where spent proofs are remembered: `memoryReplayStore`, `redisReplayStore` or `postgresReplayStore`. */
   replay: ReplayStore;
   /** Oldest proof accepted, 1 to 600 s; 60 by default. */
   maxAgeSeconds?: number | undefined;
@@ -21,8 +22,8 @@ export interface VerifierOptions {
    * not vary, and no parameter may change what the bytes mean.
    */
   contentType?: string | undefined;
-  /** Told once what became of each proof that was judged, for counting. It can change no verdict; what it throws is dropped. */
-  onOutcome?: ((outcome: ProofOutcome) => void) | undefined;
+  /** Called once with what became of each request: for counting, and for logging why. It can change no verdict. */
+  onOutcome?: ((report: ProofReport) => void) | undefined;
   /** Unix time in milliseconds; `Date.now` by default. */
   now?: (() => number) | undefined;
 }
@@ -32,11 +33,11 @@ export interface Policy extends ReplayPolicy {
   readonly keys: KeySet;
   readonly replay: ReplayStore;
   readonly contentType: string;
-  readonly onOutcome: ((outcome: ProofOutcome) => void) | undefined;
+  readonly onOutcome: ((report: ProofReport) => void) | undefined;
   readonly now: () => number;
 }
 
-const OPTION_NAMES: ReadonlySet<string> = new Set<keyof VerifierOptions>([
+const OPTION_NAMES: readonly (keyof VerifierOptions)[] = [
   'internId',
   'keys',
   'replay',
@@ -46,17 +47,13 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof VerifierOptions>([
   'contentType',
   'onOutcome',
   'now',
-]);
+];
 /** Not multipart: its boundary is a parameter, which no proof covers. */
 const MEDIA_TYPE = /^(?!multipart\/)[a-z0-9!#$%&'*+.^_`|~-]+\/[a-z0-9!#$%&'*+.^_`|~-]+$/;
 
 /** Throws TypeError for options that cannot work, unknown names included: a misspelt limit must not be a missing one. */
 export function requirePolicy(options: VerifierOptions): Policy {
-  if (typeof options !== 'object' || options === null)
-    throw new TypeError('createVerifier: expected options');
-  for (const name of Object.keys(options)) {
-    if (!OPTION_NAMES.has(name)) throw new TypeError(`createVerifier: unknown option ${name}`);
-  }
+  requireNames(options, OPTION_NAMES, 'createVerifier');
   const { internId, keys, replay, acceptV1 = false, onOutcome, now = Date.now } = options;
   const contentType = options.contentType ?? 'application/json';
   if (typeof internId !== 'string' || !isInternId(internId)) {

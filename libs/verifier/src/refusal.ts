@@ -7,9 +7,10 @@ export interface Refusal extends Answer {
   readonly status: 401 | 413 | 503;
 }
 
-interface Answer {
+/** Status, headers and JSON body of an answer. */
+export interface Answer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Record<string, string>;
   /** JSON: `{"error":{"code":…,"message":…}}`. */
   readonly body: string;
 }
@@ -21,10 +22,17 @@ export const INTERNAL_ERROR: Answer = {
   body: JSON.stringify({ error: { code: 'internal_error', message: 'The request could not be judged.' } }),
 };
 
+/** What adapters answer to a body that broke off. */
+export const BODY_INCOMPLETE: Answer = {
+  status: 400,
+  headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+  body: JSON.stringify({ error: { code: 'body_incomplete', message: 'The body did not arrive whole.' } }),
+};
+
 /** The public sentences: they hold nothing from the request, and nothing of the daemon's inside. */
 const SENTENCES = {
-  proof_missing: [401, 'This request carries no proof.'],
-  proof_malformed: [401, 'The proof headers are not well-formed.'],
+  proof_missing: [401, 'A proof header is missing: send all that the signer gave.'],
+  proof_malformed: [401, 'The proof headers are not well-formed, or not all five are there.'],
   proof_version_not_accepted: [401, 'A version 2 proof is required.'],
   request_not_coverable: [
     401,

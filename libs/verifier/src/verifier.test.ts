@@ -38,6 +38,7 @@ function spyStore(): ReplayStore & { spends: number } {
     spends: 0,
     spend() {
       this.spends += 1;
+      return 'spent';
     },
   };
 }
@@ -50,6 +51,8 @@ test('says who called, once', async () => {
     internId: 'int_7Qm2',
     version: 2,
     issuedAt: new Date(NOW * 1000),
+    method: 'POST',
+    path: '/api/invoke',
     nonce: expect.stringMatching(/^[\w-]{22}$/),
   });
   await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
@@ -401,8 +404,16 @@ describe("the caller's mistakes are TypeErrors, before any input is read", () =>
   });
 });
 
-test('passes on what a store throws, and accepts nothing', async () => {
-  const failure = new Error('lost');
-  const { verifier, request } = world({ replay: { spend: () => Promise.reject(failure) } });
-  await expect(verifier.verify(request())).rejects.toBe(failure);
+test('accepts nothing when a store throws, and keeps its error as the cause', async () => {
+  const cause = new Error('lost');
+  const { verifier, request } = world({ replay: { spend: () => Promise.reject(cause) } });
+  await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable', cause });
 });
+
+test.each([undefined, null, false, true, 'SPENT', {}])(
+  'accepts nothing when a store answers a spend with %o',
+  async (answer) => {
+    const { verifier, request } = world({ replay: { spend: (async () => answer) as never } });
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+  },
+);

@@ -1,13 +1,16 @@
 import {
   createBodyDigest,
+  PROOF_METHOD,
   type PresentedProof,
   ProofError,
   parseProofHeaders,
   bodySha256 as sha256Hex,
   signingInputV1,
+  UnavailableError,
+  type UnavailableErrorCode,
 } from '@ori/proof';
 import { type Claim, requireSignature, toClaim } from './claim.ts';
-import { tellOutcomes } from './outcome.ts';
+import { codeOf, createReport, type Report } from './outcome.ts';
 import { requirePolicy, type VerifierOptions } from './policy.ts';
 import { STREAM_SECONDS_MAX } from './replay/replay-store.ts';
 import {
@@ -27,6 +30,9 @@ export interface VerifiedProof {
   readonly internId: string;
   readonly version: 1 | 2;
   readonly issuedAt: Date;
+  /** What was signed for, with version 2; a version 1 proof says nothing of where it goes. */
+  readonly method?: 'POST';
+  readonly path?: string;
   /** With version 2. */
   readonly nonce?: string;
 }
@@ -50,13 +56,18 @@ export interface Verifier {
   verify(request: SignedRequest): Promise<VerifiedProof>;
   /** For bodies larger than memory: judges the headers now, the rest when the body has passed. Throws as `verify`. */
   begin(request: RequestHead): OpenProof;
+  /**
+   * Tells `onOutcome` of a request that an adapter answered by itself: `body_too_large`, `aborted`, `internal_error`. What `verify`,
+   * `begin` and `finish` throw has been told.
+   */
+  readonly report: Report;
 }
 
 /** A verifier for one intern's daemon. Throws TypeError for options that cannot work. */
 export function createVerifier(options: VerifierOptions): Verifier {
   const policy = requirePolicy(options);
   const { internId, keys, replay, now } = policy;
-  const outcomes = tellOutcomes(policy.onOutcome);
+  const report = createReport(policy.onOutcome);
   replay.attach?.(policy);
 
   function judge(request: RequestHead): Judged {
@@ -70,23 +81,56 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
   async function settle({ presented, path, judgedAtMs }: Judged, digest: string): Promise<VerifiedProof> {
     const claim = toClaim(presented, internId, path, digest);
-    await requireSignature(claim, keys);
+    await orUnavailable('keys_unavailable', () => requireSignature(claim, keys));
     const nowMs = now();
     requirePrompt(judgedAtMs, nowMs);
-    await replay.spend({ ...claim, policy, nowMs, v1Id: () => sha256Hex(signingInputV1(claim)) });
-    return toVerifiedProof(claim);
+    await orUnavailable('replay_store_unavailable', async () => {
+      const answer = await replay.spend({
+        ...claim,
+        policy,
+        nowMs,
+        v1Id: () => sha256Hex(signingInputV1(claim)),
+      });
+      if (answer !== 'spent') throw new TypeError("spend: expected 'spent' from the replay store");
+    });
+    return toVerifiedProof(claim, path);
+  }
+
+  function tellRefusal(request: RequestHead, error: unknown): void {
+    const code = codeOf(error);
+    if (code !== undefined) report(code, request, error);
+  }
+
+  /** Tells what became of the request. */
+  async function told(request: RequestHead, judgement: () => Promise<VerifiedProof>): Promise<VerifiedProof> {
+    try {
+      const proof = await judgement();
+      report('accepted', request);
+      return proof;
+    } catch (error) {
+      tellRefusal(request, error);
+      throw error;
+    }
   }
 
   return {
+    report,
+
     async verify(request) {
       requireHead(request);
       requireBytes(request.body, 'body');
-      return outcomes.of(() => settle(judge(request), sha256Hex(request.body)));
+      return told(request, async () => settle(judge(request), sha256Hex(request.body)));
     },
 
     begin(request) {
       requireHead(request);
-      const judged = outcomes.ofHead(() => judge(request));
+      let judged: Judged;
+      try {
+        judged = judge(request);
+      } catch (error) {
+        tellRefusal(request, error);
+        throw error;
+      }
       const digest = createBodyDigest();
       let finished = false;
       const requireOpen = (): void => {
@@ -101,11 +145,22 @@ export function createVerifier(options: VerifierOptions): Verifier {
         async finish() {
           requireOpen();
           finished = true;
-          return outcomes.of(() => settle(judged, digest.hex()));
+          return told(request, () => settle(judged, digest.hex()));
         },
       };
     },
   };
+}
+
+/** Whatever a key set or a replay store throws, or whatever it answers instead of yes: the proof was not judged. */
+async function orUnavailable(code: UnavailableErrorCode, ask: () => Promise<void>): Promise<void> {
+  try {
+    await ask();
+  } catch (cause) {
+    if (codeOf(cause) !== undefined) throw cause;
+    const which = code === 'keys_unavailable' ? 'key set' : 'replay store';
+    throw new UnavailableError(code, `the ${which} failed`, { cause });
+  }
 }
 
 interface Judged {
@@ -121,11 +176,11 @@ function requirePrompt(judgedAtMs: number, nowMs: number): void {
   }
 }
 
-function toVerifiedProof({ user, internId, version, timestamp, nonce }: Claim): VerifiedProof {
+function toVerifiedProof({ user, internId, version, timestamp, nonce }: Claim, path: string): VerifiedProof {
   const issuedAt = new Date(timestamp * 1000);
   return Object.freeze(
     nonce === undefined
       ? { user, internId, version, issuedAt }
-      : { user, internId, version, issuedAt, nonce },
+      : { user, internId, version, issuedAt, method: PROOF_METHOD, path, nonce },
   );
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createRemoteKeySet, createVerifier } from '@ori/verifier';
-import { requireProof } from '@ori/verifier/express';
+import { provenOf, requireProof } from '@ori/verifier/express';
 import express from 'express';
 import type { Replay } from './open-replay.ts';
 
@@ -44,7 +44,7 @@ export async function startSampleDaemon({
   // For a newcomer to see what `ori doctor call` says of a proxy in between.
   app.use(requireProof(verifier, { bodyBytesMax: BODY_BYTES_MAX, diagnose: true }));
   app.post('/api/invoke', (req, res) => {
-    res.json({ user: req.proof.user });
+    res.json({ user: provenOf(req).proof.user });
   });
 
   const server = createServer(app);

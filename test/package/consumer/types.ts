@@ -9,7 +9,7 @@ import {
   type ProofErrorCode,
   type VerifiedProof,
 } from '@ori/verifier';
-import { requireProof } from '@ori/verifier/express';
+import { provenOf, requireProof } from '@ori/verifier/express';
 import { requireProof as requireFetchProof } from '@ori/verifier/fetch';
 import { requireProof as requireNodeProof } from '@ori/verifier/node';
 import { POSTGRES_REPLAY_SQL, postgresReplayStore } from '@ori/verifier/postgres';
@@ -24,7 +24,18 @@ const keys = createRemoteKeySet('https://ori.example/v1/interns/int_7Qm2/daemon/
 });
 const verifier = createVerifier({ internId: 'int_7Qm2', keys, replay: memoryReplayStore() });
 
-express().post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_000_000 }), (req, res) => {
+const app = express();
+app.post(
+  '/api/invoke',
+  requireProof(verifier, { bodyBytesMax: 1_000_000 }, (req, res, { proof, body }) => {
+    res.json({ user: proof.user, bytes: body.byteLength, query: req.query });
+  }),
+);
+app.post('/api/other', requireProof(verifier, { bodyBytesMax: 1_000_000 }), (req, res) => {
+  res.json({ user: provenOf(req).proof.user });
+});
+app.post('/api/open', (req, res) => {
+  // @ts-expect-error a route that is not guarded has no proof
   res.json({ user: req.proof.user });
 });
 

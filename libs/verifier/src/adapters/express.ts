@@ -1,43 +1,79 @@
 import type { ServerResponse } from 'node:http';
+import type { Request, RequestHandler, Response } from 'express';
 import type { VerifiedProof, Verifier } from '../verifier.ts';
-import { createGuard, type NodeRequest, type RequireProofOptions } from './node.ts';
+import { createGuard, type RequireProofOptions } from './guard.ts';
+import { answerNode, arrivalOf, type NodeProven, type NodeRequest, toNodeProven } from './node-request.ts';
+import { keepProven } from './proven.ts';
 
-export type { RequireProofOptions } from './node.ts';
+export type { RequireProofOptions } from './guard.ts';
+export type { NodeProven as Proven, NodeRequest } from './node-request.ts';
+export { provenOf } from './proven.ts';
 
-declare global {
-  namespace Express {
-    interface Request {
-      /** Set by `requireProof`, which answers itself when there is none. Absent on a route that it does not guard. */
-      proof: VerifiedProof;
-    }
-  }
-}
-
-/** A request as the middleware leaves it. */
+/** A request behind the middleware. */
 export interface ProvenRequest extends NodeRequest {
   proof?: VerifiedProof;
 }
 
-export type RequireProofHandler = (
-  request: ProvenRequest,
+export type RequireProofMiddleware = (
+  request: NodeRequest,
   response: ServerResponse,
   next: () => void,
 ) => void;
 
 /**
- * Express middleware that calls `next` once the proof is accepted, with `req.proof` and the raw body, a Buffer, as `req.body`. It
- * answers everything else itself, and never passes an error on: a `next` that ignores its argument would run without a proof.
- * Mount it before any body parser: it must see the bytes that were signed. Under node:http use `@ori/verifier/node`.
+ * For one route: a handler that is called only with an accepted proof, as its third argument. What it throws goes to `next`, and so
+ * to the error handlers of the application; everything before is answered here, as by '@ori/verifier/node'.
+ *
+ *     app.post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_000_000 }, (req, res, { proof, body }) => res.json(proof.user)));
  *
  * @throws {TypeError} options that cannot work.
  */
-export function requireProof(verifier: Verifier, options: RequireProofOptions): RequireProofHandler {
+export function requireProof(
+  verifier: Verifier,
+  options: RequireProofOptions,
+  handler: (request: Request, response: Response, proven: NodeProven) => unknown,
+): RequestHandler;
+/**
+ * For a router: middleware that calls `next`, without an argument, once the proof is accepted, and answers everything else itself.
+ * Handlers behind it take the proof from `provenOf(req)`, which throws on a route that is not guarded.
+ *
+ * Mount either before any body parser: it must see the bytes that were signed.
+ */
+export function requireProof(verifier: Verifier, options: RequireProofOptions): RequireProofMiddleware;
+export function requireProof(
+  verifier: Verifier,
+  options: RequireProofOptions,
+  handler?: (request: Request, response: Response, proven: NodeProven) => unknown,
+): RequestHandler {
   const guard = createGuard(verifier, options);
-  return (request, response, next) => {
-    guard(request, response, ({ proof, body }) => {
-      request.proof = proof;
-      request.body = body;
+  if (handler !== undefined && typeof handler !== 'function') {
+    throw new TypeError('requireProof: expected a handler');
+  }
+
+  async function handle(
+    request: Request,
+    response: Response,
+    next: (error?: unknown) => void,
+  ): Promise<void> {
+    const judgement = await guard.judge(arrivalOf(request));
+    if (judgement.proven === undefined) {
+      answerNode(judgement, request, response, guard.bodyBytesMax);
+      return;
+    }
+    const proven = toNodeProven(judgement.proven);
+    keepProven(request, proven);
+    // A parser of Express 4 that runs next would wait for a body that was read.
+    Object.assign(request, { proof: proven.proof, body: proven.body, _body: true });
+    if (handler === undefined) {
       next();
-    });
-  };
+      return;
+    }
+    try {
+      await handler(request, response, proven);
+    } catch (error) {
+      next(error ?? new Error('the handler threw nothing'));
+    }
+  }
+
+  return (request, response, next) => void handle(request, response, next);
 }

@@ -27,7 +27,7 @@ function world() {
   };
   const codeOf = async (response: Response): Promise<unknown> =>
     ((await response.json()) as { error: { code: string } }).error.code;
-  return { guarded, handler, request, codeOf };
+  return { verifier, guarded, handler, request, codeOf };
 }
 
 test('hands the caller and the raw bytes to the handler', async () => {
@@ -88,16 +88,38 @@ test('takes an empty body', async () => {
   expect((await guarded(request({ body: '' }))).status).toBe(200);
 });
 
-test('rejects a request whose body was read already', async () => {
+test('answers 500 to a request whose body was read already, and judges nothing', async () => {
   const { guarded, request, handler } = world();
   const read = request();
   await read.text();
-  await expect(guarded(read)).rejects.toThrow(TypeError);
+  expect((await guarded(read)).status).toBe(500);
   expect(handler).not.toHaveBeenCalled();
-  const begin = vi.fn();
-  const reading = requireProof({ begin } as never, { bodyBytesMax: 1000 }, handler);
-  await expect(reading(read)).rejects.toThrow(TypeError);
-  expect(begin).not.toHaveBeenCalled();
+});
+
+test.each([
+  ['//a b:80/', 'a host that is none'],
+  ['/api/x/../invoke', 'a path that URL shortens'],
+  ['/api/invoke?', 'an empty query'],
+])('refuses a server that hands over %s', async (tail) => {
+  const { guarded, request, handler, codeOf } = world();
+  const path = tail.startsWith('/api') ? tail.replace('?', '') : PATH;
+  const given = request({ path });
+  const url = tail.startsWith('//') ? `http:${tail}${PATH.slice(1)}` : `http://daemon.example${tail}`;
+  Object.defineProperty(given, 'url', { value: url });
+  expect(await codeOf(await guarded(given))).toBe('request_not_coverable');
+  expect(handler).not.toHaveBeenCalled();
+});
+
+test('passes on what else the server gives', async () => {
+  const { verifier, request } = world();
+  const guarded = requireProof(
+    verifier,
+    { bodyBytesMax: 1000 },
+    (_request: Request, _proven, env: { KEY: string }, params: Promise<string>) =>
+      Response.json([env.KEY, params instanceof Promise]),
+  );
+  const response = await guarded(request(), { KEY: 'value' }, Promise.resolve('params'));
+  expect(await response.json()).toEqual(['value', true]);
 });
 
 test("leaves the handler's own errors alone", async () => {

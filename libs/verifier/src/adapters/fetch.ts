@@ -1,95 +1,48 @@
-import { ProofError } from '@ori/proof';
-import { toRefusal } from '../refusal.ts';
 import type { RequestHead } from '../requirements.ts';
-import type { VerifiedProof, Verifier } from '../verifier.ts';
-import { diagnosisOf, type Received, requireDiagnoseOption, withDiagnosis } from './diagnosis.ts';
+import type { Verifier } from '../verifier.ts';
+import { type Arrival, createGuard, type Proven, type RequireProofOptions } from './guard.ts';
 
-export interface RequireProofOptions {
-  /** Longest body read; more is answered 413. */
-  bodyBytesMax: number;
-  /**
-   * Adds to each 401 what the request looked like on arrival, by digests, for `ori doctor call` to compare; false by default. It
-   * changes nothing about what is accepted or refused.
-   */
-  diagnose?: boolean | undefined;
-}
-
-/** What a handler gets beside the request, whose body is consumed. */
-export interface Proven {
-  readonly proof: VerifiedProof;
-  readonly body: Uint8Array;
-}
+export type { Proven, RequireProofOptions } from './guard.ts';
 
 /**
- * Wraps a Fetch API handler: it is called once the proof is accepted; otherwise the answer is 401, 413 or 503.
+ * Wraps a Fetch API handler: it is called only with an accepted proof, as its second argument; whatever else the server passes follows
+ * (`env` and `ctx` of a Worker, the context of a Next route). Everything else is answered here: 401, 413 and 503 as `toRefusal` says, 400
+ * for a body that breaks off, 500 for a body that was read before. What the handler throws is the server's to answer.
  *
- * A `Request` does not show what came over the wire, and each difference refuses: `new URL` rewrites some legal paths (`/a/../b`,
- * `/a\b`, `/a"b`), so a proof over the path as sent fails with `signature_invalid`; repeated headers arrive joined by a comma, which no
- * proof header may hold. A server that decodes the body itself (Content-Encoding) must leave that header in place.
- * Throws TypeError for options that cannot work, and rejects with one for a request whose body was read already.
+ * A `Request` does not show what came over the wire, and each difference refuses: a path that is not what `new URL(request.url)`
+ * makes of it; repeated headers, which arrive joined by a comma. A server that decodes the body itself must leave its Content-Encoding in
+ * place.
+ *
+ * @throws {TypeError} options that cannot work.
  */
-export function requireProof(
+export function requireProof<Req extends Request, Rest extends unknown[]>(
   verifier: Verifier,
-  { bodyBytesMax, diagnose = false }: RequireProofOptions,
-  handler: (request: Request, proven: Proven) => Response | Promise<Response>,
-): (request: Request) => Promise<Response> {
-  if (typeof verifier?.begin !== 'function') throw new TypeError('requireProof: expected a verifier');
+  options: RequireProofOptions,
+  handler: (request: Req, proven: Proven, ...rest: Rest) => Response | Promise<Response>,
+): (request: Req, ...rest: Rest) => Promise<Response> {
+  const guard = createGuard(verifier, options);
   if (typeof handler !== 'function') throw new TypeError('requireProof: expected a handler');
-  if (!(Number.isSafeInteger(bodyBytesMax) && bodyBytesMax >= 0)) {
-    throw new TypeError('bodyBytesMax: expected a number of bytes');
-  }
-  requireDiagnoseOption(diagnose);
-  return async (request) => {
-    const received: Received = { chunks: [], isWhole: false };
-    let proven: Proven;
-    try {
-      proven = await prove(verifier, request, bodyBytesMax, received);
-    } catch (error) {
-      const refusal = toRefusal(error);
-      if (refusal === undefined) throw error;
-      const told = diagnose ? withDiagnosis(refusal, () => diagnosisOf(headOf(request), received)) : refusal;
-      return new Response(told.body, { status: told.status, headers: told.headers });
-    }
-    return handler(request, proven);
+  return async (request, ...rest) => {
+    const { proven, answer } = await guard.judge(arrivalOf(request));
+    if (proven === undefined) return new Response(answer.body, answer);
+    return handler(request, proven, ...rest);
   };
 }
 
-async function prove(
-  verifier: Verifier,
-  request: Request,
-  bodyBytesMax: number,
-  received: Received,
-): Promise<Proven> {
-  if (request.bodyUsed) throw new TypeError('requireProof: the body was read already');
-  const open = verifier.begin(headOf(request));
-  const { chunks } = received;
-  let length = 0;
-  for await (const chunk of request.body ?? []) {
-    length += chunk.byteLength;
-    if (length > bodyBytesMax)
-      throw new ProofError('body_too_large', `the body exceeds ${bodyBytesMax} bytes`);
-    open.update(chunk);
-    chunks.push(chunk);
-  }
-  received.isWhole = true;
-  return { proof: await open.finish(), body: join(chunks, length) };
-}
-
-function headOf(request: Request): RequestHead {
-  const { origin } = new URL(request.url);
+export function arrivalOf(request: Request): Arrival {
   return {
-    method: request.method,
-    target: request.url.slice(origin.length),
-    rawHeaders: [...request.headers].flat(),
+    head: headOf(request),
+    body: request.body ?? [],
+    announcedBytes: Number(request.headers.get('content-length') ?? 0),
+    misuse: request.bodyUsed ? 'the body was read already' : undefined,
   };
 }
 
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const body = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return body;
+const ORIGIN = /^https?:\/\/[^/?#]*/i;
+
+/** The target as the handler sees it in `request.url`, or none where `URL` would make another path of it: some servers normalize, some do not. */
+function headOf({ method, url, headers }: Request): RequestHead {
+  const target = url.replace(ORIGIN, '');
+  const isStable = URL.canParse(url) && new URL(url).pathname === target.split('?', 1)[0];
+  return { method, target: isStable ? target : '', rawHeaders: [...headers].flat() };
 }

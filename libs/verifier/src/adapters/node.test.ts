@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createLocalKeySet, type KeySet } from '../keys/local.ts';
-import type { ReplayStore } from '../replay/replay-store.ts';
+import { createLocalKeySet } from '../keys/local.ts';
+import type { ProofReport } from '../outcome.ts';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
 import { type Proven, requireProof } from './node.ts';
@@ -11,25 +11,20 @@ import { type Proven, requireProof } from './node.ts';
 const PATH = '/api/invoke';
 const BODY = '{"prompt":"hello"}';
 
-interface Parts {
-  keys?: KeySet;
-  replay?: ReplayStore;
-}
+type Handler = (request: IncomingMessage, response: ServerResponse, proven: Proven) => unknown;
 
-async function world({ keys, replay }: Parts = {}) {
+async function world(handler: Handler) {
   const signer = createTestSigner({ internId: 'int_1' });
+  const reports: ProofReport[] = [];
   const verifier = createVerifier({
     internId: 'int_1',
-    keys: keys ?? createLocalKeySet(signer.jwks),
-    replay: replay ?? createTestReplayStore(),
+    keys: createLocalKeySet(signer.jwks),
+    replay: createTestReplayStore(),
+    onOutcome: (report) => void reports.push(report),
   });
-  const handler = vi.fn<(proven: Proven) => void>();
-  const server: Server = createServer(
-    requireProof(verifier, { bodyBytesMax: 1000 }, (_request, response, proven) => {
-      handler(proven);
-      response.end(proven.proof.user);
-    }),
-  ).listen(0, '127.0.0.1');
+  const ran = vi.fn(handler);
+  const guarded = requireProof(verifier, { bodyBytesMax: 1000 }, ran);
+  const server = createServer(guarded).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
     server.closeAllConnections();
@@ -38,56 +33,54 @@ async function world({ keys, replay }: Parts = {}) {
   const { port } = server.address() as AddressInfo;
   const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
   const call = () => fetch(`http://127.0.0.1:${port}${PATH}`, { method: 'POST', body: BODY, headers });
-  return { server, port, headers, call, handler };
+  return { server, port, guarded, headers, call, ran, reports };
 }
 
-test('hands proof and body to the handler, once', async () => {
-  const { call, handler } = await world();
-  expect(await (await call()).text()).toBe('user_test');
-  expect((await call()).status).toBe(401);
-  expect(handler).toHaveBeenCalledTimes(1);
-  expect(handler.mock.calls[0]?.[0].body.toString()).toBe(BODY);
-});
-
-test.each([
-  ['is cut off by the client', `content-length: ${BODY.length}\r\n\r\n${BODY.slice(0, 5)}`, true],
-  ['has a malformed chunk', 'transfer-encoding: chunked\r\n\r\nzz\r\n', false],
-])('does not call the handler for a body that %s', async (_name, rest, disconnects) => {
-  const { server, port, headers, handler } = await world();
+test('does not call the handler for a body with a malformed chunk', async () => {
+  const { server, port, headers, ran, reports } = await world((_request, response) => response.end());
   const lines = Object.entries({ host: 'daemon', ...headers }).map((pair) => pair.join(': '));
   const socket = connect(port, '127.0.0.1').on('error', () => undefined);
   const requested = once(server, 'request');
-  socket.write(`POST ${PATH} HTTP/1.1\r\n${lines.join('\r\n')}\r\n${rest}`);
-  const [request, response] = await requested;
-  const closed = once(response, 'close');
-  request.once('error', () => undefined);
-  if (disconnects) socket.resetAndDestroy();
-  else socket.resume();
-  await closed;
-  expect(handler).not.toHaveBeenCalled();
+  socket.write(`POST ${PATH} HTTP/1.1\r\n${lines.join('\r\n')}\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n`);
+  const [, response] = await requested;
+  socket.resume();
+  await once(response, 'close');
+  await vi.waitFor(() => expect(reports).toMatchObject([{ outcome: 'aborted' }]));
+  expect(ran).not.toHaveBeenCalled();
 });
 
-test.each<[string, Parts]>([
+test.each<[string, Handler]>([
   [
-    'a key set',
-    {
-      keys: {
-        current: () => {
-          throw new Error('broken');
-        },
-      } as unknown as KeySet,
+    'throws',
+    () => {
+      throw new Error('mine');
     },
   ],
-  [
-    'a replay store',
-    { replay: { spend: () => Promise.reject(new Error('broken')) } as unknown as ReplayStore },
-  ],
-])('answers 500 and does not call the handler when %s throws', async (_name, parts) => {
-  const { call, handler } = await world(parts);
-  const warned = once(process, 'warning');
+  ['rejects', async () => Promise.reject(new Error('mine'))],
+])('answers 500 when the handler %s, and tells its error', async (_how, handler) => {
+  const { call, reports } = await world(handler);
   const response = await call();
   expect(response.status).toBe(500);
   expect(await response.json()).toEqual({ error: { code: 'internal_error', message: expect.any(String) } });
-  await warned;
-  expect(handler).not.toHaveBeenCalled();
+  expect(reports).toMatchObject([
+    { outcome: 'accepted' },
+    { outcome: 'internal_error', error: { message: 'mine' } },
+  ]);
+});
+
+test('closes the connection when the handler fails in the middle of its answer', async () => {
+  const { call } = await world((_request, response) => {
+    response.writeHead(200, { 'content-length': 100 }).write('some');
+    throw new Error('mine');
+  });
+  await expect(call().then((response) => response.text())).rejects.toThrow();
+});
+
+test('says that it is mounted twice, and does not call the inner handler', async () => {
+  const { guarded, call, reports, ran } = await world((request, response) => guarded(request, response));
+  expect((await call()).status).toBe(500);
+  expect(ran).toHaveBeenCalledTimes(1);
+  const [, report] = reports;
+  expect(report).toMatchObject({ outcome: 'internal_error', error: expect.any(TypeError) });
+  expect(String(report?.error)).toContain('twice');
 });

@@ -22,8 +22,9 @@ export interface Spend {
 }
 
 /**
- * Remembers what was spent. `spend` is the last step of verification and resolves for one of all the callers that
- * bring the same proof, in whatever process; for the others, and whenever the store is not sure, it throws.
+ * Remembers what was spent. `spend` is the last step of verification and resolves to 'spent' for one of all the callers
+ * that bring the same proof, in whatever process; for the others, and whenever the store is not sure, it throws. Any other answer
+ * refuses the proof. `requireReplayStore` of '@ori/verifier/testing' checks a store of your own.
  */
 export interface ReplayStore {
   /** Called once by each verifier that uses the store, before its first spend. Throws TypeError for a policy it cannot keep. */
@@ -32,7 +33,7 @@ export interface ReplayStore {
    * @throws {ProofError} `nonce_replayed`, `nonce_not_issued`, `proof_before_fence`, `proof_expired`, `proof_not_yet_valid`.
    * @throws {UnavailableError} `replay_store_unavailable`, `replay_store_unsafe`, `replay_store_full`.
    */
-  spend(spend: Spend): Promise<void> | void;
+  spend(spend: Spend): Promise<'spent'> | 'spent';
 }
 
 /** A streamed body must end this long after `begin`; stores remember for as much longer. */

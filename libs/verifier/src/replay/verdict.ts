@@ -15,11 +15,11 @@ export function requireSafe({ verdict, detail }: Verdict): void {
 }
 
 /** Returns for `spent` alone; throws what any other verdict means. */
-export function requireSpent(said: Verdict): void {
+export function requireSpent(said: Verdict): 'spent' {
   requireSafe(said);
   switch (said.verdict) {
     case 'spent':
-      return;
+      return 'spent';
     case 'replayed':
       throw new ProofError('nonce_replayed', 'the proof was spent before');
     case 'not_issued':

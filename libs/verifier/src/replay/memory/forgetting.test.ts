@@ -10,7 +10,7 @@ function world(entriesMax = 1000) {
   const at = (seconds: number): void => {
     after = seconds;
   };
-  const spend = (nonce: string, stamped: number, internId = 'int_1'): void =>
+  const spend = (nonce: string, stamped: number, internId = 'int_1'): 'spent' =>
     store.spend({
       policy: { internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false },
       timestamp: NOW + stamped,

@@ -21,7 +21,7 @@ export interface MemoryReplayStoreOptions {
 /** A replay store that judges at once. */
 export interface MemoryReplayStore extends ReplayStore {
   attach(policy: ReplayPolicy): void;
-  spend(spend: Spend): void;
+  spend(spend: Spend): 'spent';
 }
 
 /**
@@ -37,7 +37,9 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
   if (!(Number.isInteger(entriesMax) && entriesMax > 0))
     throw new TypeError('entriesMax: expected an integer above 0');
   if (cluster.isWorker)
-    throw new TypeError('memoryReplayStore: one process only; in a cluster use redisReplayStore');
+    throw new TypeError(
+      'memoryReplayStore: in a cluster each worker would accept the same proof; use redisReplayStore or postgresReplayStore',
+    );
 
   const created = { wallMs: now(), uptimeMs: uptime() };
   const ledgers = new Map<string, Ledger>();
@@ -49,7 +51,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     return (nowSaidMs > created.wallMs + DRIFT_MS ? nowSaidMs : created.wallMs) / 1000;
   }
 
-  function spend({ policy, timestamp, nonce, v1Id }: Spend): void {
+  function spend({ policy, timestamp, nonce, v1Id }: Spend): 'spent' {
     const wallMs = now();
     const uptimeMs = uptime();
     const seconds = wallMs / 1000;
@@ -73,6 +75,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     if (ledger.has(conflicting)) throw new ProofError('nonce_replayed', 'the proof was spent before');
     requireRoom(recorded.length, Math.floor(seconds - RETENTION_SECONDS_MAX));
     entries += ledger.add(timestamp, recorded);
+    return 'spent';
   }
 
   /** Never by evicting what could still be accepted: only what no verifier accepts any more makes room. */

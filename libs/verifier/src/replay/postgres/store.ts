@@ -27,7 +27,7 @@ export interface PostgresReplayStoreOptions {
 
 export interface PostgresReplayStore extends ReplayStore {
   attach(policy: ReplayPolicy): void;
-  spend(spend: Spend): Promise<void>;
+  spend(spend: Spend): Promise<'spent'>;
   /**
    * Looks at the server, fences older proofs off where something may have been lost, and empties what has expired. The store does so by
    * itself at start, whenever a spend found the server changed, and every few seconds; await it to know that the store may be used.
@@ -126,7 +126,7 @@ export function postgresReplayStore(
 
   const touchQuietly = (): void => void touch().catch(() => undefined);
 
-  async function spend({ policy, timestamp, nowMs, nonce, v1Id }: Spend): Promise<void> {
+  async function spend({ policy, timestamp, nowMs, nonce, v1Id }: Spend): Promise<'spent'> {
     if (refusal !== undefined) {
       if (performance.now() - touchedMs > TOUCH_APART_MS) touchQuietly();
       throw new UnavailableError(refusal.code, refusal.message);
@@ -150,7 +150,7 @@ export function postgresReplayStore(
     else learn(answer);
     // The recording of version 1 ids begins with a touch.
     if (nonce === undefined && answer.verdict === 'before_fence') touchQuietly();
-    requireSpent(answer);
+    return requireSpent(answer);
   }
 
   const timer = setInterval(touchQuietly, touchSeconds * 1000).unref();

@@ -23,7 +23,7 @@ export interface RedisReplayStoreOptions {
 
 export interface RedisReplayStore extends ReplayStore {
   attach(policy: ReplayPolicy): void;
-  spend(spend: Spend): Promise<void>;
+  spend(spend: Spend): Promise<'spent'>;
   /**
    * Looks at the server and writes the fence of every intern attached. The store does so by itself at start, at every reconnect and
    * every few seconds; await it to know that it may be used.
@@ -84,7 +84,7 @@ export function redisReplayStore(redis: RedisClient, options: RedisReplayStoreOp
     }
   }
 
-  async function spend({ policy, timestamp, nowMs, nonce, signingInput, v1Id }: Spend): Promise<void> {
+  async function spend({ policy, timestamp, nowMs, nonce, signingInput, v1Id }: Spend): Promise<'spent'> {
     if (unsafe !== undefined) throw new UnavailableError(unsafe.code, unsafe.message);
     const args = [...common(policy, nowMs, false), timestamp];
     const keys = [spentKey(policy.internId)];
@@ -99,7 +99,7 @@ export function redisReplayStore(redis: RedisClient, options: RedisReplayStoreOp
       answer = await run.spend('redeem', [...keys, issuedKey(policy.internId, nonce)], issued);
     }
     learn(policy.internId, answer);
-    requireSpent(answer);
+    return requireSpent(answer);
   }
 
   const touchQuietly = (): void => void touch().catch(() => undefined);

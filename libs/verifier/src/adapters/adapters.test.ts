@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { ADAPTERS, type Adapter, PATH } from '@ori/test-env/verifier/guarded-daemons';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createLocalKeySet, type KeySet } from '../keys/local.ts';
+import type { ProofReport } from '../outcome.ts';
+import type { ReplayStore } from '../replay/replay-store.ts';
+import { createTestReplayStore, createTestSigner, type TestProofOptions } from '../testing.ts';
+import { createVerifier } from '../verifier.ts';
+
+const BODY = '{"prompt":"hello"}';
+const signer = createTestSigner({ internId: 'int_1' });
+
+const signed = (options: Partial<TestProofOptions> = {}): [string, string][] => [
+  ['content-type', 'application/json'],
+  ...Object.entries(signer.sign({ path: PATH, body: BODY, ...options })),
+];
+
+interface Parts {
+  readonly keys?: KeySet;
+  readonly replay?: ReplayStore;
+}
+
+async function world(start: Adapter['start'], { keys, replay }: Parts = {}) {
+  const reports: ProofReport[] = [];
+  const verifier = createVerifier({
+    internId: 'int_1',
+    keys: keys ?? createLocalKeySet(signer.jwks),
+    replay: replay ?? createTestReplayStore(),
+    onOutcome: (report) => void reports.push(report),
+  });
+  const ran = vi.fn<Parameters<Adapter['start']>[1]>();
+  const daemon = await start(verifier, ran);
+  onTestFinished(() => daemon.stop());
+  return { daemon, ran, reports };
+}
+
+for (const { name, start, startBehindParser } of ADAPTERS) {
+  test(`${name}: calls the handler with the proof and the signed bytes, once`, async () => {
+    const { daemon, ran, reports } = await world(start);
+    const headers = signed({ user: 'ada' });
+    expect(await daemon.send({ headers, body: BODY })).toMatchObject({ status: 200 });
+    expect(await daemon.send({ headers, body: BODY })).toEqual({ status: 401, code: 'nonce_replayed' });
+    expect(ran).toHaveBeenCalledTimes(1);
+    const [proof, body] = ran.mock.calls[0] ?? [];
+    expect(proof).toMatchObject({ user: 'ada', method: 'POST', path: PATH });
+    expect(new TextDecoder().decode(body)).toBe(BODY);
+    expect(reports.map(({ outcome }) => outcome)).toEqual(['accepted', 'nonce_replayed']);
+  });
+
+  test.each([
+    ['no proof', { headers: [['content-type', 'application/json']] as const }, 401, 'proof_missing'],
+    ['another body', { body: '{"prompt":"other!"}' }, 401, 'signature_invalid'],
+    ['an old proof', { headers: signed({ timestamp: 1_789_000_000 }) }, 401, 'proof_expired'],
+    ['a query', { target: `${PATH}?a=1` }, 401, 'request_not_coverable'],
+    ['a body beyond the limit', { body: 'x'.repeat(1001) }, 413, 'body_too_large'],
+    [
+      'two media types',
+      { headers: [...signed(), ['content-type', 'text/html']] as [string, string][] },
+      401,
+      'request_not_coverable',
+    ],
+  ])(`${name}: refuses %s`, async (_what, sent, status, code) => {
+    const { daemon, ran, reports } = await world(start);
+    expect(await daemon.send({ headers: signed(), body: BODY, ...sent })).toEqual({ status, code });
+    expect(ran).not.toHaveBeenCalled();
+    expect(reports.map(({ outcome }) => outcome)).toEqual([code]);
+  });
+
+  test(`${name}: does not call the handler for a body that the client cuts off`, async () => {
+    const { daemon, ran, reports } = await world(start);
+    const stop = vi.fn<(warning: Error) => void>();
+    process.on('warning', stop);
+    onTestFinished(() => void process.off('warning', stop));
+    await daemon.send({ headers: signed(), body: BODY, cutAfter: 5 });
+    await vi.waitFor(() => expect(reports.map(({ outcome }) => outcome)).toEqual(['aborted']));
+    expect(ran).not.toHaveBeenCalled();
+    expect(stop).not.toHaveBeenCalled();
+  });
+
+  test.each<[string, string, Parts]>([
+    ['keys_unavailable', 'a key set', { keys: { current: () => Promise.reject(new Error('broken')) } }],
+    [
+      'replay_store_unavailable',
+      'a replay store',
+      { replay: { spend: () => Promise.reject(new Error('broken')) } },
+    ],
+    [
+      'replay_store_unavailable',
+      'a replay store without an answer',
+      { replay: { spend: (() => {}) as never } },
+    ],
+    [
+      'replay_store_unavailable',
+      'a replay store that says false',
+      { replay: { spend: (async () => false) as never } },
+    ],
+  ])(`${name}: answers 503 %s for %s that fails`, async (code, _what, parts) => {
+    const { daemon, ran, reports } = await world(start, parts);
+    expect(await daemon.send({ headers: signed(), body: BODY })).toEqual({ status: 503, code });
+    expect(ran).not.toHaveBeenCalled();
+    expect(reports).toMatchObject([{ outcome: code, error: { cause: expect.any(Error) } }]);
+  });
+
+  test.skipIf(startBehindParser === undefined)(`${name}: answers 500 behind a body parser`, async () => {
+    const { daemon, ran, reports } = await world(startBehindParser as Adapter['start']);
+    expect(await daemon.send({ headers: signed(), body: BODY })).toEqual({
+      status: 500,
+      code: 'internal_error',
+    });
+    expect(ran).not.toHaveBeenCalled();
+    expect(reports).toMatchObject([{ outcome: 'internal_error', error: expect.any(TypeError) }]);
+  });
+
+  test(`${name}: refuses options that it does not know`, async () => {
+    const misspelt = { bodyBytesMax: 1000, diagnos: true, [randomUUID()]: 1 };
+    const verifier = createVerifier({
+      internId: 'int_1',
+      keys: createLocalKeySet(signer.jwks),
+      replay: createTestReplayStore(),
+    });
+    const { guardWith } = ADAPTERS.find((adapter) => adapter.name === name) as Adapter;
+    for (const options of [misspelt, undefined, {}, { bodyBytesMax: -1 }]) {
+      expect(() => guardWith(verifier, options as never)).toThrow(TypeError);
+    }
+    expect(() => guardWith(undefined as never, { bodyBytesMax: 1000 })).toThrow(TypeError);
+  });
+}

@@ -1,0 +1,135 @@
+import { ProofError } from '@ori/proof';
+import { requireNames } from '../options.ts';
+import { codeOf } from '../outcome.ts';
+import { type Answer, BODY_INCOMPLETE, INTERNAL_ERROR, toRefusal } from '../refusal.ts';
+import type { RequestHead } from '../requirements.ts';
+import type { VerifiedProof, Verifier } from '../verifier.ts';
+import { diagnosisOf, type Received, requireDiagnoseOption, withDiagnosis } from './diagnosis.ts';
+
+export interface RequireProofOptions {
+  /** Longest body read; more is answered 413. */
+  bodyBytesMax: number;
+  /**
+   * Adds to each 401 what the request looked like on arrival, by digests, for `ori doctor call` to compare; false by default. It
+   * changes nothing about what is accepted or refused.
+   */
+  diagnose?: boolean | undefined;
+}
+
+/** What a handler gets beside the request, whose body is consumed. */
+export interface Proven<Body extends Uint8Array = Uint8Array> {
+  readonly proof: VerifiedProof;
+  /** The bytes that were signed. */
+  readonly body: Body;
+}
+
+/** A request as an adapter has it. */
+export interface Arrival {
+  readonly head: RequestHead;
+  readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** Of the header Content-Length. */
+  readonly announcedBytes?: number;
+  /** Why the body is no longer what arrived, in words for the author of the daemon. */
+  readonly misuse?: string | undefined;
+}
+
+/** Exactly one of the two. */
+export type Judgement =
+  | { readonly proven: Proven; readonly answer?: undefined }
+  | {
+      readonly proven?: undefined;
+      readonly answer: Answer;
+      /** The client is gone or its body is broken: the answer may reach nobody. */
+      readonly isAborted: boolean;
+    };
+
+export interface Guard {
+  readonly bodyBytesMax: number;
+  /** Reads the body and judges the request. Never rejects: whatever fails is an answer. */
+  judge(arrival: Arrival): Promise<Judgement>;
+  /** The answer to a failure of the daemon's own code, which the operator is told of. */
+  fail(head: RequestHead, error: unknown): Answer;
+}
+
+/** What all adapters share. Throws TypeError for options that cannot work. */
+export function createGuard(verifier: Verifier, options: RequireProofOptions): Guard {
+  if (typeof verifier?.begin !== 'function') throw new TypeError('requireProof: expected a verifier');
+  requireNames(options, ['bodyBytesMax', 'diagnose'], 'requireProof');
+  const { bodyBytesMax, diagnose = false } = options;
+  if (!(Number.isSafeInteger(bodyBytesMax) && bodyBytesMax >= 0)) {
+    throw new TypeError('bodyBytesMax: expected a number of bytes');
+  }
+  requireDiagnoseOption(diagnose);
+
+  function tooLarge(head: RequestHead): ProofError {
+    const error = new ProofError('body_too_large', `the body exceeds ${bodyBytesMax} bytes`);
+    verifier.report('body_too_large', head, error);
+    return error;
+  }
+
+  async function prove(arrival: Arrival, received: Received): Promise<Proven> {
+    const { head, body, announcedBytes = 0, misuse } = arrival;
+    if (misuse !== undefined) throw new TypeError(`requireProof: ${misuse}`);
+    const open = verifier.begin(head);
+    if (announcedBytes > bodyBytesMax) throw tooLarge(head);
+    let length = 0;
+    for await (const chunk of readable(body)) {
+      open.update(chunk);
+      length += chunk.byteLength;
+      if (length > bodyBytesMax) throw tooLarge(head);
+      received.chunks.push(chunk);
+    }
+    received.isWhole = true;
+    return { proof: await open.finish(), body: join(received.chunks, length) };
+  }
+
+  function fail(head: RequestHead, error: unknown): Answer {
+    verifier.report('internal_error', head, error);
+    return INTERNAL_ERROR;
+  }
+
+  return {
+    bodyBytesMax,
+    fail,
+    async judge(arrival) {
+      const { head } = arrival;
+      const received: Received = { chunks: [], isWhole: false };
+      try {
+        return { proven: await prove(arrival, received) };
+      } catch (error) {
+        if (error instanceof BodyError) {
+          verifier.report('aborted', head, error);
+          return { answer: BODY_INCOMPLETE, isAborted: true };
+        }
+        const refusal = codeOf(error) === undefined ? undefined : toRefusal(error);
+        if (refusal === undefined) return { answer: fail(head, error), isAborted: false };
+        const answer = diagnose ? withDiagnosis(refusal, () => diagnosisOf(head, received)) : refusal;
+        return { answer, isAborted: false };
+      }
+    },
+  };
+}
+
+/** The body did not arrive whole. */
+class BodyError extends Error {}
+
+/** Tells a body that fails from code that does. */
+async function* readable(body: Arrival['body']): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (cause) {
+    throw new BodyError('the body did not arrive whole', { cause });
+  }
+}
+
+function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = chunks;
+  if (first !== undefined && chunks.length === 1) return first;
+  const body = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return body;
+}

@@ -1,0 +1,12 @@
+/**
+ * Throws TypeError unless `options` is an object with no other than these names: a misspelt limit must not be a missing one.
+ * `where` names the function in the message.
+ */
+export function requireNames(options: unknown, names: readonly string[], where: string): void {
+  if (typeof options !== 'object' || options === null) throw new TypeError(`${where}: expected options`);
+  for (const name of Object.keys(options)) {
+    if (!names.includes(name)) {
+      throw new TypeError(`${where}: unknown option ${name}; expected ${names.join(', ')}`);
+    }
+  }
+}

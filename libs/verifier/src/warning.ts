@@ -1,0 +1,28 @@
+/**
+ * Tells the operator, in one line: a Node process warning of type `OriVerifierWarning`, or `console.warn` where there is no such thing.
+ * `node --disable-warning=OriVerifierWarning` turns it off; `process.on('warning', …)` receives it.
+ */
+export function warn(code: string, message: string): void {
+  if (typeof globalThis.process?.emitWarning === 'function') {
+    globalThis.process.emitWarning(message, { type: 'OriVerifierWarning', code });
+  } else {
+    // biome-ignore lint/suspicious/noConsole: workerd has no process, and a failure must not be silent there.
+    console.warn(`[${code}] OriVerifierWarning: ${message}`);
+  }
+}
+
+const CAUSES_MAX = 3;
+const MESSAGE_CHARACTERS_MAX = 500;
+
+/** The message of an error and of its causes, as one line without control characters. */
+export function messageOf(error: unknown): string {
+  const messages: string[] = [];
+  for (let at = error; at !== undefined && messages.length <= CAUSES_MAX; ) {
+    messages.push(at instanceof Error ? at.message : 'not an Error');
+    at = at instanceof Error ? at.cause : undefined;
+  }
+  return messages
+    .join(': ')
+    .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .slice(0, MESSAGE_CHARACTERS_MAX);
+}

@@ -1,0 +1,236 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import express from 'express';
+import { fastify } from 'fastify';
+import { Hono } from 'hono';
+import Koa from 'koa';
+import { requireProof as forExpress, provenOf } from '../../../libs/verifier/src/adapters/express.ts';
+import { requireProof as forFastify } from '../../../libs/verifier/src/adapters/fastify.ts';
+import { requireProof as forFetch } from '../../../libs/verifier/src/adapters/fetch.ts';
+import type { RequireProofOptions } from '../../../libs/verifier/src/adapters/guard.ts';
+import { requireProof as forHono } from '../../../libs/verifier/src/adapters/hono.ts';
+import { requireProof as forKoa } from '../../../libs/verifier/src/adapters/koa.ts';
+import { requireProof as forNode } from '../../../libs/verifier/src/adapters/node.ts';
+import type { VerifiedProof, Verifier } from '../../../libs/verifier/src/verifier.ts';
+
+export const PATH = '/api/invoke';
+const OPTIONS = { bodyBytesMax: 1000 };
+
+/** A request byte for byte, but for the framing of its body. */
+export interface Sent {
+  readonly method?: string;
+  readonly target?: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: string;
+  /** Sends so much of the body and then disconnects. */
+  readonly cutAfter?: number;
+}
+
+/** What the client heard: no status where the connection ended first. */
+export interface Heard {
+  readonly status: number | undefined;
+  readonly code: string | undefined;
+}
+
+export interface GuardedDaemon {
+  send(sent: Sent): Promise<Heard>;
+  stop(): Promise<void>;
+}
+
+/** Called by each handler that runs, with what it was given. */
+export type Ran = (proof: VerifiedProof | undefined, body: Uint8Array | undefined) => void;
+
+export interface Adapter {
+  readonly name: string;
+  start(verifier: Verifier, ran: Ran): Promise<GuardedDaemon>;
+  /** The adapter with options of one's own and a handler that does nothing. */
+  guardWith(verifier: Verifier, options: RequireProofOptions): unknown;
+  /** The same with something before it that has read the body. */
+  startBehindParser?(verifier: Verifier, ran: Ran): Promise<GuardedDaemon>;
+}
+
+/** Every adapter as a daemon's author would mount it. */
+export const ADAPTERS: readonly Adapter[] = [
+  {
+    name: 'node:http',
+    guardWith: (verifier, options) => forNode(verifier, options, () => undefined),
+    start: (verifier, ran) =>
+      serve(
+        forNode(verifier, OPTIONS, (_req, res, proven) => {
+          ran(proven?.proof, proven?.body);
+          res.end('{}');
+        }),
+      ),
+    startBehindParser: (verifier, ran) => {
+      const guarded = forNode(verifier, OPTIONS, (_req, res, proven) => {
+        ran(proven?.proof, proven?.body);
+        res.end('{}');
+      });
+      return serve((req, res) => void req.once('data', () => guarded(req, res)));
+    },
+  },
+  {
+    name: 'Express handler',
+    guardWith: (verifier, options) => forExpress(verifier, options, () => undefined),
+    start: (verifier, ran) => serve(quiet(express()).post(PATH, expressHandler(verifier, ran))),
+    startBehindParser: (verifier, ran) =>
+      serve(quiet(express()).use(express.json()).post(PATH, expressHandler(verifier, ran))),
+  },
+  {
+    name: 'Express middleware',
+    guardWith: (verifier, options) => forExpress(verifier, options),
+    start: (verifier, ran) => serve(behindMiddleware(quiet(express()), verifier, ran)),
+    startBehindParser: (verifier, ran) =>
+      serve(behindMiddleware(quiet(express()).use(express.json()), verifier, ran)),
+  },
+  {
+    name: 'Fastify',
+    guardWith: (verifier, options) => forFastify(verifier, options, () => undefined),
+    async start(verifier, ran) {
+      const app = fastify();
+      app.post(
+        PATH,
+        forFastify(verifier, OPTIONS, (_request, _reply, proven) => {
+          ran(proven?.proof, proven?.body);
+          return {};
+        }),
+      );
+      await app.listen({ port: 0, host: '127.0.0.1' });
+      return overTcp((app.server.address() as AddressInfo).port, () => app.close());
+    },
+  },
+  {
+    name: 'Koa',
+    guardWith: (verifier, options) => forKoa(verifier, options, () => undefined),
+    start: (verifier, ran) => {
+      const app = new Koa({ asyncLocalStorage: false });
+      app.silent = true;
+      app.use(
+        forKoa(verifier, OPTIONS, (ctx, proven) => {
+          ran(proven?.proof, proven?.body);
+          ctx.body = '{}';
+        }),
+      );
+      return serve(app.callback());
+    },
+  },
+  {
+    name: 'Fetch',
+    guardWith: (verifier, options) => forFetch(verifier, options, () => new Response()),
+    start: async (verifier, ran) =>
+      overRequest(
+        forFetch(verifier, OPTIONS, (_request, proven) => {
+          ran(proven?.proof, proven?.body);
+          return new Response('{}');
+        }),
+      ),
+  },
+  {
+    name: 'Hono',
+    guardWith: (verifier, options) => forHono(verifier, options, () => new Response()),
+    start: async (verifier, ran) => {
+      const app = new Hono();
+      app.post(
+        PATH,
+        forHono(verifier, OPTIONS, (c, proven) => {
+          ran(proven?.proof, proven?.body);
+          return c.json({});
+        }),
+      );
+      return overRequest((request) => app.fetch(request));
+    },
+  },
+];
+
+function expressHandler(verifier: Verifier, ran: Ran) {
+  return forExpress(verifier, OPTIONS, (_req, res, proven) => {
+    ran(proven?.proof, proven?.body);
+    res.json({});
+  });
+}
+
+/** With an error handler that goes on, which is a mistake that must not open anything. */
+function behindMiddleware(app: express.Express, verifier: Verifier, ran: Ran): express.Express {
+  app.post(PATH, forExpress(verifier, OPTIONS), (req, res) => {
+    const { proof, body } = provenOf(req);
+    ran(proof, body);
+    res.json({});
+  });
+  app.use(((_error, _req, _res, next) => next()) satisfies express.ErrorRequestHandler);
+  return app;
+}
+
+function quiet(app: express.Express): express.Express {
+  return app.set('env', 'test');
+}
+
+async function serve(listener: RequestListener): Promise<GuardedDaemon> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return overTcp((server.address() as AddressInfo).port, async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+}
+
+/** One connection for each request: what is cut off takes its connection with it. */
+export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
+  return {
+    async send({ method = 'POST', target = PATH, headers, body, cutAfter }) {
+      const bytes = Buffer.from(body);
+      const lines = [
+        ['host', 'daemon'],
+        ['connection', 'close'],
+        ['content-length', `${bytes.length}`],
+        ...headers,
+      ];
+      const head = `${method} ${target} HTTP/1.1\r\n${lines.map((line) => line.join(': ')).join('\r\n')}\r\n\r\n`;
+      const socket = connect(port, '127.0.0.1');
+      const failed = new Promise<void>((resolve) => socket.once('error', () => resolve()));
+      socket.write(Buffer.concat([Buffer.from(head, 'latin1'), bytes.subarray(0, cutAfter)]));
+      if (cutAfter !== undefined) {
+        // Written, and then gone: the other side may or may not have begun.
+        await Promise.race([new Promise<void>((resolve) => socket.end(() => resolve())), failed]);
+        socket.destroy();
+        return { status: undefined, code: undefined };
+      }
+      const chunks: Buffer[] = [];
+      socket.on('data', (chunk) => chunks.push(chunk));
+      await Promise.race([once(socket, 'close').catch(() => undefined), failed]);
+      const answer = Buffer.concat(chunks).toString('latin1');
+      const status = /^HTTP\/1.1 (\d+)/.exec(answer)?.[1];
+      return {
+        status: status === undefined ? undefined : Number(status),
+        code: /"code":"(\w+)"/.exec(answer)?.[1],
+      };
+    },
+    stop: async () => void (await stop()),
+  };
+}
+
+function overRequest(handle: (request: Request) => Response | Promise<Response>): GuardedDaemon {
+  return {
+    async send({ method = 'POST', target = PATH, headers, body, cutAfter }) {
+      const stream = new ReadableStream({
+        pull(controller) {
+          if (cutAfter === undefined) {
+            controller.enqueue(new TextEncoder().encode(body));
+            controller.close();
+          } else {
+            controller.enqueue(new TextEncoder().encode(body.slice(0, cutAfter)));
+            controller.error(new Error('the client is gone'));
+          }
+        },
+      });
+      const sent = {
+        method,
+        headers: headers.map(([name, value]) => [name, value] as [string, string]),
+        ...(method === 'GET' ? {} : { body: stream, duplex: 'half' }),
+      };
+      const response = await handle(new Request(`http://daemon${target}`, sent as RequestInit));
+      return { status: response.status, code: /"code":"(\w+)"/.exec(await response.text())?.[1] };
+    },
+    stop: async () => undefined,
+  };
+}
