@@ -10,7 +10,7 @@ export async function runOri(
 ): Promise<OriResult> {
   const [stdout, stderr] = [new Sink(), new Sink()];
   const exit = await run(args, {
-    environment: { HOME: home.folder, ...env },
+    environment: { HOME: home.folder, ORI_SESSION_STORE: 'file', ...env },
     stdin: Readable.from([]),
     stdout,
     stderr,

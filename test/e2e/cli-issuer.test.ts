@@ -239,3 +239,72 @@ it('ends a session whose refresh names someone else', async () => {
   expect(who).toMatchObject({ exit: 3, stdout: '' });
   expect(who.stderr).toContain('someone else');
 });
+
+/** Has the next command renew the session. */
+async function endToken(): Promise<void> {
+  const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
+  await writeFile(home.sessionFile, JSON.stringify({ ...session, expires_at: 1 }), { mode: 0o600 });
+}
+
+it.each<[string, Record<string, unknown>, IdTokenBend]>([
+  ['an ID token that ended', {}, { claims: { exp: 1_000_000_000 } }],
+  ['an ID token for someone else', {}, { claims: { aud: 'someone-else' } }],
+  ['a token of a type that needs a key', { token_type: 'DPoP' }, {}],
+  ['a life that is no number', { expires_in: 'long' }, {}],
+])('keeps the new refresh token that comes with %s', async (_what, members, bend) => {
+  await signIn();
+  await endToken();
+  issuer.tokenMembers = { refresh_token: 'successor', ...members };
+  issuer.idToken = bend;
+  expect((await home.ori(['whoami'])).exit).not.toBe(0);
+  expect(JSON.parse(await readFile(home.sessionFile, 'utf8')).refresh_token).toBe('successor');
+
+  issuer.tokenMembers = {};
+  issuer.idToken = {};
+  expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
+  expect(issuer.tokenRequests.at(-1)?.form.get('refresh_token')).toBe('successor');
+});
+
+it('marks a session that the issuer ended, and asks the issuer for it no more', async () => {
+  await signIn();
+  await endToken();
+  issuer.tokenAnswers.push({ status: 400, body: { error: 'invalid_grant' } });
+  for (const command of ['whoami', 'whoami']) {
+    const ended = await home.ori([command]);
+    expect(ended).toMatchObject({ exit: 3, stdout: '' });
+    expect(ended.stderr).toContain('The session has ended (invalid_grant)');
+  }
+  expect(issuer.tokenRequests).toHaveLength(2);
+  expect(JSON.parse((await home.ori(['profiles', '--json'])).stdout)).toMatchObject([{ state: 'ended' }]);
+  expect(await signIn()).toMatchObject({ exit: 0 });
+  expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
+});
+
+it('reads no document of an issuer without end', async () => {
+  const endless = await listen((_req, res) => {
+    res.writeHead(200, { 'content-type': 'application/json' });
+    const more = () => {
+      while (res.write(' '.repeat(64 * 1024)));
+      res.once('drain', more);
+    };
+    more();
+  });
+  metadata = { ...metadata, authorization_servers: [endless.url] };
+  const login = await home.ori(['login', '--no-browser']);
+  await endless.stop();
+  expect(login).toMatchObject({ exit: 6, stdout: '' });
+  expect(login.stderr).toContain('too long');
+});
+
+it.each([
+  ['that neither API nor issuer has', ['vault:read'], 2],
+  ['that the issuer does not grant', undefined, 4],
+])('stores nothing of a sign-in for a scope %s', async (_what, supported, exit) => {
+  issuer.metadata = { scopes_supported: supported };
+  issuer.tokenMembers = { scope: 'openid offline_access' };
+  const login = home.start(['login', '--no-browser', '--scope', 'bogus']);
+  const url = await login.told(/sign in:\n {2}(\S+)\n/).catch(() => null);
+  if (url?.[1] !== undefined) await fetch(issuer.redirectOf(url[1]));
+  expect(await login.result).toMatchObject({ exit, stdout: '' });
+  await expectNothingStored();
+});

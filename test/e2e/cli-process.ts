@@ -51,6 +51,8 @@ export async function makeOriHome(env: Readonly<Record<string, string>> = {}): P
       env: {
         PATH,
         HOME: folder,
+        // Not into the keychain of whoever runs the tests.
+        ORI_SESSION_STORE: 'file',
         XDG_CACHE_HOME: TEST_CACHE_HOME,
         ...env,
         ...run.env,

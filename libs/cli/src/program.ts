@@ -35,6 +35,7 @@ function createProgram(surroundings: Surroundings): Command {
     .version(VERSION, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .option('--base-url <url>', 'base address of the API, ending in /v1 (ORI_BASE_URL)')
+    .option('--profile <name>', 'whose session to use (ORI_PROFILE; default)')
     .option('--json', 'results on stdout and failures on stderr as JSON')
     .option('--verbose', 'say on stderr what is done; never shows a token')
     .addHelpText('after', MAIN_HELP)
@@ -50,10 +51,11 @@ function createProgram(surroundings: Surroundings): Command {
   program
     .command('login')
     .description('sign in and keep the session')
-    .option('--oidc', 'with OpenID Connect')
+    .option('--oidc', 'with OpenID Connect (the default)')
     .option('--device', 'with a code, for machines without a browser')
     .option('--no-browser', 'print the address only')
     .option('--scope <scopes>', 'ask for these scopes of the API only')
+    .option('--with-token', 'take an access token from stdin instead')
     .option('--timeout <seconds>', 'how long to wait for you (300)', parseSeconds)
     .addHelpText('after', LOGIN_HELP)
     .action(async (options) => (await import('./commands/login.ts')).login(context(), options));
@@ -61,6 +63,10 @@ function createProgram(surroundings: Surroundings): Command {
     .command('whoami')
     .description('say who is signed in, where, and for what')
     .action(async () => (await import('./commands/whoami.ts')).whoami(context()));
+  program
+    .command('profiles')
+    .description('list the profiles that have a session')
+    .action(async () => (await import('./commands/profiles.ts')).profiles(context()));
   program
     .command('logout')
     .description('end the session, here and at the issuer')
@@ -123,9 +129,15 @@ function takingCall(command: Command): Command {
 }
 
 function toContext(surroundings: Surroundings, options: GlobalOptions): Context {
-  const { baseUrl, json = false, verbose = false } = options;
-  const terminal = createTerminal(surroundings.stdout, surroundings.stderr, { verbose });
-  return { ...surroundings, terminal, json, ...(baseUrl === undefined ? {} : { baseUrlOption: baseUrl }) };
+  const { baseUrl, profile, json = false, verbose = false } = options;
+  const terminal = createTerminal(surroundings.stdout, surroundings.stderr, { verbose, json });
+  return {
+    ...surroundings,
+    terminal,
+    json,
+    ...(baseUrl === undefined ? {} : { baseUrlOption: baseUrl }),
+    ...(profile === undefined ? {} : { profileOption: profile }),
+  };
 }
 
 function parseSeconds(text: string): number {

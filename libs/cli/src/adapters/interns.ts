@@ -61,6 +61,19 @@ export async function listInterns(
   throw notUnderstood(baseUrl, 'its list of interns does not end');
 }
 
+/**
+ * Asks the API whether it takes an access token at all, by the smallest request that needs one. Throws
+ * CliError `token_refused` when it does not.
+ */
+export async function requireTakenToken(
+  baseUrl: string,
+  accessToken: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { status } = await requestApi(`${baseUrl}/interns?limit=1`, { method: 'GET', accessToken }, signal);
+  if (status === 401) throw new CliError('token_refused', { baseUrl });
+}
+
 function notUnderstood(address: string, why: string): CliError {
   return new CliError('answer_not_understood', { what: 'the API', address, why });
 }

@@ -14,6 +14,7 @@ export function toIssuerFailure(error: unknown, address: string, signal: AbortSi
   if (signal.aborted) return new CliError('interrupted', {});
   if (error instanceof CliError) return error;
   const peer = { what: 'the issuer', address };
+  if (error instanceof Error && error.cause instanceof CliError) return error.cause;
   const oauth = oauthError(error);
   if (oauth !== undefined) return toRefusal(oauth, error);
   if (!(error instanceof Error)) return new CliError('sign_in_failed', { why: 'for a reason unknown' });

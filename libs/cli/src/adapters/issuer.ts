@@ -1,9 +1,16 @@
-import type { Configuration, TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client';
+import type {
+  Configuration,
+  CustomFetch,
+  TokenEndpointResponse,
+  TokenEndpointResponseHelpers,
+} from 'openid-client';
 import { isLoopback, requireSafeAddress } from '../core/address.ts';
+import { isClockWrong } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
+import { isBearer } from '../core/given-token.ts';
 import type { Grant } from '../core/session.ts';
 import { toIssuerFailure } from './issuer-failure.ts';
-import { USER_AGENT } from './user-agent.ts';
+import { createIssuerFetch, type IssuerFetch } from './issuer-fetch.ts';
 
 /** openid-client loads when an issuer is first spoken to: most commands never do. */
 export type OpenIdClient = typeof import('openid-client');
@@ -14,38 +21,38 @@ export interface Issuer {
   readonly config: Configuration;
   readonly address: string;
   readonly clientId: string;
+  readonly answers: Pick<IssuerFetch, 'clockAheadSeconds' | 'lastRefreshToken'>;
 }
 
 const REQUEST_SECONDS = 10;
-/** b64token of RFC 6750, section 2.1: all that can stand in the header. */
-const BEARER = /^[A-Za-z0-9._~+/-]+=*$/;
 
 /**
  * Discovers the issuer (OpenID Connect Discovery 1.0; the issuer it names must be the one asked for). Follows
- * no redirect. Throws CliError `issuer_not_usable` when it, or an endpoint it names, is on plain http off
+ * no redirect, reads no endless answer, and tells times by the issuer's clock where this computer's is wrong. Throws CliError `issuer_not_usable` when it, or an endpoint it names, is on plain http off
  * this machine; `unreachable`, `timed_out` or `answer_not_understood` when there is no answer or no issuer.
  */
 export async function openIssuer(address: string, clientId: string, signal: AbortSignal): Promise<Issuer> {
   const url = requireSafeAddress(address, 'issuer');
   const client = await import('openid-client');
   const execute = isLoopback(url) ? [client.allowInsecureRequests] : [];
-  const send: typeof fetch = (input, init) => {
-    const headers = new Headers(init?.headers);
-    headers.set('user-agent', USER_AGENT);
-    return fetch(input, {
-      ...init,
-      headers,
-      signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]),
-    });
-  };
+  const answers = createIssuerFetch(address, signal);
+  const send: CustomFetch = (input, init) => answers.fetch(input, init as RequestInit);
   try {
-    const config = await client.discovery(url, clientId, undefined, client.None(), {
+    const found = await client.discovery(url, clientId, undefined, client.None(), {
       execute,
       timeout: REQUEST_SECONDS,
-      [client.customFetch]: (input, init) => send(input, init as RequestInit),
+      [client.customFetch]: send,
     });
-    requireSafeEndpoints(config);
-    return { client, config, address, clientId };
+    requireSafeEndpoints(found);
+    const aheadSeconds = answers.clockAheadSeconds();
+    if (!isClockWrong(aheadSeconds)) return { client, config: found, address, clientId, answers };
+    // The issuer's own time judges what it signs: it comes by the same connection as the tokens.
+    const metadata = { [client.clockSkew]: -aheadSeconds };
+    const config = new client.Configuration(found.serverMetadata(), clientId, metadata, client.None());
+    for (const set of execute) set(config);
+    config.timeout = REQUEST_SECONDS;
+    config[client.customFetch] = send;
+    return { client, config, address, clientId, answers };
   } catch (error) {
     throw toIssuerFailure(error, address, signal);
   }
@@ -98,7 +105,7 @@ export async function revokeToken(
 
 /** A token response without what only this module may know of it. */
 export function toGrant(tokens: TokenEndpointResponse & TokenEndpointResponseHelpers): Grant {
-  if (tokens.token_type !== 'bearer' || !BEARER.test(tokens.access_token)) {
+  if (tokens.token_type !== 'bearer' || !isBearer(tokens.access_token)) {
     throw new CliError('sign_in_failed', { why: 'its access token is no bearer token' });
   }
   const expiresInSeconds = tokens.expiresIn();

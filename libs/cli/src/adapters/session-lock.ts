@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CliError } from '../core/errors.ts';
-import { makePrivateFolder } from './session-file.ts';
+import { makePrivateFolder } from './private-file.ts';
 
 const POLL_MS = 25;
 /** Longer than a refresh can take, so that the process in front finishes or fails first. */

@@ -1,9 +1,14 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { SessionPlace } from '../adapters/session-store.ts';
 import { BASE_URL_DEFAULT, parseBaseAddress } from '../core/address.ts';
+import { CliError } from '../core/errors.ts';
 import type { Session } from '../core/session.ts';
 import type { OutputStream, Terminal } from '../text/terminal.ts';
+
+/** The profile of who named none. */
+export const PROFILE_DEFAULT = 'default';
 
 /** What surrounds the process. Only main.ts takes it from the real one. */
 export interface Surroundings {
@@ -19,6 +24,7 @@ export interface Surroundings {
 /** The options that every command has. */
 export interface GlobalOptions {
   readonly baseUrl?: string;
+  readonly profile?: string;
   readonly json?: boolean;
   readonly verbose?: boolean;
 }
@@ -28,6 +34,7 @@ export interface Context extends Surroundings {
   readonly terminal: Terminal;
   readonly json: boolean;
   readonly baseUrlOption?: string;
+  readonly profileOption?: string;
 }
 
 /** An environment variable; an empty one counts as unset. */
@@ -47,13 +54,38 @@ export function baseUrlToSignIn(context: Context, session: Session | undefined):
   return chosenBaseUrl(context) ?? session?.base_url ?? BASE_URL_DEFAULT;
 }
 
-/** Where the session is kept (XDG Base Directory Specification: a relative folder is ignored). */
-export function sessionPlace(context: Surroundings): { file: string; lock: string } {
+/** The profile that the user chose; `default` when none was. Throws CliError `profile_malformed`. */
+export function chosenProfile(context: Pick<Context, 'environment' | 'profileOption'>): string {
+  const { environment, profileOption } = context;
+  const profile = profileOption ?? (environment['ORI_PROFILE'] || PROFILE_DEFAULT);
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(profile)) throw new CliError('profile_malformed', { profile });
+  return profile;
+}
+
+/** Where the session of the profile in use is kept. */
+export function sessionPlace(context: Context): SessionPlace {
+  return placeOf(context, chosenProfile(context));
+}
+
+/** Where a profile's session is kept. */
+export function placeOf(context: Context, profile: string): SessionPlace {
+  const folder = profile === PROFILE_DEFAULT ? configFolder(context) : join(profilesFolder(context), profile);
+  return {
+    profile,
+    file: join(folder, 'session.json'),
+    lock: join(folder, 'session.lock'),
+    interrupted: context.interrupted,
+  };
+}
+
+/** Has a folder for each profile but the default one. */
+export function profilesFolder(context: Surroundings): string {
+  return join(configFolder(context), 'profiles');
+}
+
+/** XDG Base Directory Specification: a relative folder is ignored. */
+function configFolder(context: Surroundings): string {
   const configured = variable(context, 'XDG_CONFIG_HOME');
   const home = variable(context, 'HOME') ?? homedir();
-  const folder = join(
-    configured !== undefined && isAbsolute(configured) ? configured : join(home, '.config'),
-    'ori',
-  );
-  return { file: join(folder, 'session.json'), lock: join(folder, 'session.lock') };
+  return join(configured !== undefined && isAbsolute(configured) ? configured : join(home, '.config'), 'ori');
 }

@@ -1,15 +1,22 @@
+import { text } from 'node:stream/consumers';
 import { openBrowser } from '../adapters/browser.ts';
+import { requireTakenToken } from '../adapters/interns.ts';
 import { openIssuer } from '../adapters/issuer.ts';
 import { fetchProtectedResource } from '../adapters/protected-resource.ts';
-import { readSession, writeSession } from '../adapters/session-file.ts';
+import { bodyOfStream } from '../adapters/request-body.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
-import { type SignIn, signInByCode, signInByDevice } from '../adapters/sign-in.ts';
+import { type Keeper, readSession, type SessionPlace, writeSession } from '../adapters/session-store.ts';
+import { type DevicePrompt, type SignIn, signInByCode, signInByDevice } from '../adapters/sign-in.ts';
 import { CliError } from '../core/errors.ts';
-import { chooseScope, holdsScope, SIGNING_SCOPE } from '../core/scopes.ts';
+import { sessionOfToken } from '../core/given-token.ts';
+import { chooseScope, requireGranted, SIGNING_SCOPE } from '../core/scopes.ts';
 import { renewSession, type Session } from '../core/session.ts';
+import { tellFallback } from '../text/session-sentences.ts';
+import { noteClock } from './access.ts';
 import { baseUrlToSignIn, type Context, sessionPlace, variable } from './context.ts';
-import { describeSession, nameOf } from './whoami.ts';
+import { describeSession, mayNotSign, nameOf } from './whoami.ts';
 
+const TOKEN_BYTES_MAX = 64 * 1024;
 const CLIENT_ID_DEFAULT = 'ori-cli';
 const WAIT_SECONDS_DEFAULT = 300;
 
@@ -19,52 +26,89 @@ export interface LoginOptions {
   readonly browser: boolean;
   readonly scope?: string;
   readonly timeout?: number;
+  /** Takes an access token from stdin instead. */
+  readonly withToken?: boolean;
 }
 
-/** Signs in at the issuer that the API names, and stores the session. */
+/** Signs in at the issuer that the API names, or takes a token that is handed over, and stores the session. */
 export async function login(context: Context, options: LoginOptions): Promise<void> {
-  if (options.oidc !== true) {
-    throw new CliError('usage', {
-      detail: 'Say how to sign in.',
-      next: 'With OpenID Connect: ori login --oidc',
-    });
+  const keeper = requireKeeper(context);
+  const place = sessionPlace(context);
+  const baseUrl = baseUrlToSignIn(context, await lastSession(place));
+  if (variable(context, 'ORI_TOKEN') !== undefined) {
+    context.terminal.note('ORI_TOKEN is set: other commands use it and not this session until it is unset.');
   }
+  const session = options.withToken
+    ? await takeToken(context, baseUrl)
+    : await signIn(context, baseUrl, options);
+  const { why } = await withSessionLock(place.lock, context.interrupted, () =>
+    writeSession(place, session, { keeper: keeper ?? 'keychain', only: keeper !== undefined }),
+  );
+  if (why !== undefined) context.terminal.note(tellFallback(why));
+  report(context, session);
+}
+
+/** What `ORI_SESSION_STORE` asks for; undefined leaves it to what this computer has. */
+function requireKeeper(context: Context): Keeper | undefined {
+  const wanted = variable(context, 'ORI_SESSION_STORE');
+  if (wanted === undefined || wanted === 'keychain' || wanted === 'file') return wanted;
+  throw new CliError('usage', { detail: 'ORI_SESSION_STORE: expected "keychain" or "file".' });
+}
+
+async function signIn(context: Context, baseUrl: string, options: LoginOptions): Promise<Session> {
   const { terminal, interrupted } = context;
-  const { file, lock } = sessionPlace(context);
-  const baseUrl = baseUrlToSignIn(context, await lastSession(file));
   terminal.note(`Signing in to ${baseUrl}`);
   const resource = await fetchProtectedResource(baseUrl, interrupted);
   const clientId = variable(context, 'ORI_CLIENT_ID') ?? CLIENT_ID_DEFAULT;
   const issuer = await openIssuer(resource.issuer, clientId, interrupted);
-  const scope = chooseScope(
-    { resource: resource.scopes, issuer: issuer.config.serverMetadata().scopes_supported },
-    options.scope,
-  );
+  noteClock(context, issuer);
+  const offered = { resource: resource.scopes, issuer: issuer.config.serverMetadata().scopes_supported };
+  const scope = chooseScope(offered, options.scope);
   terminal.detail(`Issuer ${resource.issuer}, client ${clientId}, scope ${scope}`);
   const waitSeconds = options.timeout ?? WAIT_SECONDS_DEFAULT;
   const asked = { scope, resource: resource.resource, waitSeconds, signal: interrupted };
-  const signIn = options.device
-    ? await signInByDevice(issuer, asked, (prompt) => {
-        terminal.note(
-          'On any device, open',
-          `  ${prompt.address}`,
-          'and enter the code',
-          `  ${prompt.userCode}`,
-        );
-        if (prompt.completeAddress !== undefined) terminal.note('or open', `  ${prompt.completeAddress}`);
-        terminal.note('Waiting …');
-      })
+  const signedIn = options.device
+    ? await signInByDevice(issuer, asked, (prompt) => showDevice(context, prompt))
     : await signInByCode(issuer, asked, (url) => {
-        terminal.note('Open this page to sign in:', `  ${url}`);
+        terminal.event(
+          { authorization_url: url, wait_seconds: waitSeconds },
+          'Open this page to sign in:',
+          `  ${url}`,
+          `Waiting for you there, up to ${waitSeconds} s (Ctrl-C to stop) …`,
+        );
         if (options.browser) void startBrowser(context, url);
       });
-  const session = newSession(
-    context,
-    { baseUrl, resource: resource.resource, issuer: issuer.address, clientId, scope },
-    signIn,
+  const at = { baseUrl, resource: resource.resource, issuer: issuer.address, clientId, scope };
+  const session = newSession(context, at, signedIn);
+  requireGranted(options.scope, session.scope);
+  return session;
+}
+
+function showDevice({ terminal }: Context, { address, userCode, completeAddress }: DevicePrompt): void {
+  terminal.event(
+    {
+      verification_uri: address,
+      user_code: userCode,
+      ...(completeAddress === undefined ? {} : { verification_uri_complete: completeAddress }),
+    },
+    'On any device, open',
+    `  ${address}`,
+    'and enter the code',
+    `  ${userCode}`,
+    ...(completeAddress === undefined ? [] : ['or open', `  ${completeAddress}`]),
+    'Waiting …',
   );
-  await withSessionLock(lock, interrupted, () => writeSession(file, session));
-  report(context, session);
+}
+
+/** An access token from stdin, once the API has taken it. */
+async function takeToken(context: Context, baseUrl: string): Promise<Session> {
+  const { stdin, interrupted } = context;
+  if (stdin.isTTY) throw new CliError('token_unusable', { why: 'stdin is a terminal' });
+  await using body = await bodyOfStream(stdin, 'stdin', interrupted);
+  if (body.bytes > TOKEN_BYTES_MAX) throw new CliError('token_unusable', { why: 'it is too long' });
+  const session = sessionOfToken(await text(body.chunks()), baseUrl, context.nowSeconds());
+  await requireTakenToken(baseUrl, session.access_token, interrupted);
+  return session;
 }
 
 async function startBrowser({ environment, terminal }: Context, url: string): Promise<void> {
@@ -99,18 +143,18 @@ function newSession(
 function report(context: Context, session: Session): void {
   if (context.json) context.terminal.printJson(describeSession(session));
   else context.terminal.print(`Signed in as ${nameOf(session)}.`);
-  if (!holdsScope(session.scope, SIGNING_SCOPE)) {
+  if (mayNotSign(session)) {
     context.terminal.note(`This session cannot sign: it was not granted ${SIGNING_SCOPE}.`);
   }
-  if (session.refresh_token === null) {
+  if (session.refresh_token === null && session.client_id !== null) {
     context.terminal.note('The issuer gave no refresh token: sign in again when the access token ends.');
   }
 }
 
-// Only for its base address: whatever is wrong with the file, a new sign-in mends it.
-async function lastSession(file: string): Promise<Session | undefined> {
+// Only for its base address: whatever is wrong with the stored session, a new sign-in replaces it.
+async function lastSession(place: SessionPlace): Promise<Session | undefined> {
   try {
-    return await readSession(file);
+    return await readSession(place);
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { type Issuer, offers, openIssuer, revokeToken } from '../adapters/issuer.ts';
-import { readSession, removeSession } from '../adapters/session-file.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
+import { readSession, removeSession, type SessionPlace } from '../adapters/session-store.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { isJwt, type Session } from '../core/session.ts';
 import { tell } from '../text/sentences.ts';
@@ -13,10 +13,10 @@ import { nameOf } from './whoami.ts';
  * session may not be.
  */
 export async function logout(context: Context): Promise<void> {
-  const { file, lock } = sessionPlace(context);
-  await withSessionLock(lock, context.interrupted, async () => {
-    const session = await sessionToEnd(file);
-    const existed = await removeSession(file);
+  const place = sessionPlace(context);
+  await withSessionLock(place.lock, context.interrupted, async () => {
+    const session = await sessionToEnd(place);
+    const existed = await removeSession(place);
     if (session === 'unreadable') {
       const why = 'the session file was damaged, so there was nothing to name it by';
       throw new CliError('revocation_failed', { issuer: 'the issuer', why });
@@ -26,9 +26,9 @@ export async function logout(context: Context): Promise<void> {
   });
 }
 
-async function sessionToEnd(file: string): Promise<Session | undefined | 'unreadable'> {
+async function sessionToEnd(place: SessionPlace): Promise<Session | undefined | 'unreadable'> {
   try {
-    return await readSession(file, { trusting: true });
+    return await readSession(place, { trusting: true });
   } catch (error) {
     if (isCliError(error, 'session_file_damaged')) return 'unreadable';
     throw error;
@@ -37,6 +37,8 @@ async function sessionToEnd(file: string): Promise<Session | undefined | 'unread
 
 async function revoke(context: Context, session: Session): Promise<void> {
   const { interrupted } = context;
+  // Whoever handed a token over still has it.
+  if (session.client_id === null) return;
   try {
     const issuer = await openIssuer(session.issuer, session.client_id, interrupted);
     if (!offers(issuer, 'revocation_endpoint')) {

@@ -1,23 +1,33 @@
+import { keeperOf } from '../adapters/session-store.ts';
 import { holdsScope, SIGNING_SCOPE } from '../core/scopes.ts';
 import type { Session } from '../core/session.ts';
 import { freshSession } from './access.ts';
-import type { Context } from './context.ts';
+import { type Context, chosenProfile, sessionPlace, variable } from './context.ts';
 
 /**
  * Says who is signed in, where and for what. A token that ended is renewed first, so that the answer is true.
  */
 export async function whoami(context: Context): Promise<void> {
   const session = await freshSession(context);
+  const keptIn =
+    variable(context, 'ORI_TOKEN') === undefined ? await keeperOf(sessionPlace(context)) : 'ORI_TOKEN';
   if (context.json) {
-    context.terminal.printJson(describeSession(session));
+    context.terminal.printJson({
+      ...describeSession(session),
+      profile: chosenProfile(context),
+      kept_in: keptIn,
+    });
     return;
   }
   const { terminal } = context;
   terminal.print(nameOf(session));
   terminal.print(`  API     ${session.base_url}`);
-  terminal.print(`  issuer  ${session.issuer}`);
-  terminal.print(`  scope   ${session.scope}${mayNotSign(session) ? ' (cannot sign)' : ''}`);
+  terminal.print(`  issuer  ${session.issuer || '-'}`);
+  terminal.print(`  scope   ${session.scope || '-'}${mayNotSign(session) ? ' (cannot sign)' : ''}`);
   terminal.print(`  token   ${tokenLife(session, context.nowSeconds())}`);
+  terminal.print(
+    `  stored  ${keptIn === 'ORI_TOKEN' ? 'nowhere: ORI_TOKEN gives it' : `in the ${keptIn}, profile ${chosenProfile(context)}`}`,
+  );
 }
 
 /** The subject, and the name that the ID token gave, when there is one. */
@@ -36,19 +46,25 @@ export function describeSession(session: Session): Record<string, unknown> {
     issuer: session.issuer,
     client_id: session.client_id,
     scope: session.scope.split(' ').filter((scope) => scope !== ''),
-    can_sign: !mayNotSign(session),
+    can_sign: session.scope === '' ? null : !mayNotSign(session),
     renewable: session.refresh_token !== null,
     expires_at: session.expires_at === null ? null : new Date(session.expires_at * 1000).toISOString(),
     signed_in_at: new Date(session.signed_in_at * 1000).toISOString(),
   };
 }
 
-function mayNotSign(session: Session): boolean {
-  return !holdsScope(session.scope, SIGNING_SCOPE);
+/** True when the grant is known and lacks the scope that signing takes. */
+export function mayNotSign(session: Session): boolean {
+  return session.scope !== '' && !holdsScope(session.scope, SIGNING_SCOPE);
 }
 
 function tokenLife(session: Session, nowSeconds: number): string {
-  const after = session.refresh_token === null ? 'then sign in again' : 'then renewed by itself';
+  const after =
+    session.client_id === null
+      ? 'then hand over another'
+      : session.refresh_token === null
+        ? 'then sign in again'
+        : 'then renewed by itself';
   if (session.expires_at === null) return `until a server refuses it, ${after}`;
   const seconds = Math.max(0, session.expires_at - nowSeconds);
   return `good for ${seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`}, ${after}`;

@@ -17,6 +17,10 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   session_file_damaged: { file: string };
   session_file_unusable: { file: string; why: string };
   session_busy: { file: string };
+  keychain_unusable: { why: string };
+  token_refused: { baseUrl: string };
+  token_unusable: { why: string };
+  profile_malformed: { profile: string };
   session_ended: { why?: string };
   sign_in_denied: { why?: string };
   sign_in_failed: { why: string };
@@ -28,6 +32,7 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   timed_out: { what: string; address: string; seconds: number };
   answer_not_understood: { what: string; address: string; why: string };
   scope_missing: { scope: string };
+  scope_not_granted: { scopes: readonly string[] };
   access_revoked: ServerSaid;
   regional_host: ServerSaid;
   intern_not_found: { internId: string };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CliError } from './errors.ts';
-import { chooseScope, holdsScope } from './scopes.ts';
+import { chooseScope, holdsScope, requireGranted } from './scopes.ts';
 
 const UNKNOWN = { resource: undefined, issuer: undefined };
 
@@ -30,4 +30,20 @@ it('finds a scope whole, not as part of another', () => {
   expect(holdsScope('openid vault:read', 'vault:read')).toBe(true);
   expect(holdsScope('openid vault:readwrite', 'vault:read')).toBe(false);
   expect(holdsScope('', 'vault:read')).toBe(false);
+});
+
+const OFFERED = { resource: ['vault:read', 'interns'], issuer: ['openid', 'offline_access', 'email'] };
+
+it('refuses a scope that neither API nor issuer has, before anybody signs in', () => {
+  expect(() => chooseScope(OFFERED, 'bogus')).toThrow(CliError);
+  expect(() => chooseScope(OFFERED, 'vault:read xvault:read')).toThrow(CliError);
+  expect(chooseScope(OFFERED, 'interns email')).toBe('openid offline_access interns email');
+  expect(chooseScope(OFFERED, 'api://ori/vault:read')).toBe('openid offline_access api://ori/vault:read');
+});
+
+it('refuses a grant that lacks a scope that the user named', () => {
+  expect(() => requireGranted('bogus', 'openid offline_access')).toThrow(CliError);
+  expect(() => requireGranted('vault:read interns', 'openid interns')).toThrow(CliError);
+  requireGranted('api://ori/vault:read', 'openid vault:read');
+  requireGranted(undefined, 'openid');
 });

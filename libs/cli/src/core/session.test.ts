@@ -53,6 +53,7 @@ it('keeps a rotated refresh token, and the old one when none came', () => {
 it('knows its own file and no other', () => {
   expect(parseSession(JSON.stringify(SESSION))).toEqual(SESSION);
   expect(parseSession(JSON.stringify({ ...SESSION, name: 'Ada', expires_at: null }))).toBeDefined();
+  expect(parseSession(JSON.stringify({ ...SESSION, client_id: null, ended: 'invalid_grant' }))).toBeDefined();
   for (const text of ['', '{', 'null', '[]', '"text"', '{}'])
     expect(parseSession(text), text).toBeUndefined();
   for (const change of [
@@ -65,6 +66,7 @@ it('knows its own file and no other', () => {
     { refresh_token: 1 },
     { expires_at: 1.5 },
     { extra: '' },
+    { ended: true },
     { subject: undefined },
   ]) {
     const text = JSON.stringify({ ...SESSION, ...change });

@@ -1,12 +1,13 @@
 import { parseJson } from './parse-json.ts';
 
-/** What a sign-in left behind, as the session file holds it. Times are Unix seconds. */
+/** What a sign-in left behind, as it is stored. Times are Unix seconds. */
 export interface Session {
   readonly version: 1;
   readonly base_url: string;
   readonly resource: string;
   readonly issuer: string;
-  readonly client_id: string;
+  /** Null for a token that was handed over: no client of ours can renew or revoke it. */
+  readonly client_id: string | null;
   readonly subject: string;
   readonly name: string | null;
   readonly scope: string;
@@ -14,10 +15,13 @@ export interface Session {
   readonly expires_at: number | null;
   readonly refresh_token: string | null;
   readonly signed_in_at: number;
+  /** Why the issuer ended the session. Absent while it lives. */
+  readonly ended?: string;
 }
 
 const isText = (value: unknown) => typeof value === 'string';
 const isTextOrNull = (value: unknown) => value === null || isText(value);
+const isTextOrAbsent = (value: unknown) => value === undefined || isText(value);
 const isTimeOrNull = (value: unknown) => value === null || Number.isSafeInteger(value);
 
 /** What each field of the file must be. By hand: zod takes longer to load than all else that most commands do. */
@@ -26,7 +30,7 @@ const FIELDS: Readonly<Record<keyof Session, (value: unknown) => boolean>> = {
   base_url: isText,
   resource: isText,
   issuer: isText,
-  client_id: isText,
+  client_id: isTextOrNull,
   subject: isText,
   name: isTextOrNull,
   scope: isText,
@@ -34,15 +38,18 @@ const FIELDS: Readonly<Record<keyof Session, (value: unknown) => boolean>> = {
   expires_at: isTimeOrNull,
   refresh_token: isTextOrNull,
   signed_in_at: Number.isSafeInteger,
+  ended: isTextOrAbsent,
 };
 
-/** The session in a file's text; undefined for anything but every field, each of its kind, and no other. */
+/** The session in a stored text; undefined for anything but the fields of one, each of its kind. */
 export function parseSession(text: string): Session | undefined {
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
   const found = new Map(Object.entries(value));
   const fits = Object.entries(FIELDS).every(([name, isGood]) => isGood(found.get(name)));
-  return fits && found.size === Object.keys(FIELDS).length ? (value as Session) : undefined;
+  return fits && [...found.keys()].every((name) => Object.hasOwn(FIELDS, name))
+    ? (value as Session)
+    : undefined;
 }
 
 /** What the issuer granted, from a sign-in or a refresh. */

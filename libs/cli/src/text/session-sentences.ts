@@ -9,8 +9,13 @@ type SessionCode =
   | 'session_file_damaged'
   | 'session_file_unusable'
   | 'session_busy'
+  | 'keychain_unusable'
+  | 'token_refused'
+  | 'token_unusable'
+  | 'profile_malformed'
   | 'session_ended'
   | 'sign_in_denied'
+  | 'scope_not_granted'
   | 'sign_in_failed'
   | 'sign_in_timed_out'
   | 'sign_in_method_missing';
@@ -50,10 +55,35 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
     what: ({ file }) => `Another ori has been holding ${file} for too long.`,
     next: () => 'Wait for it, or end it, and try again.',
   },
+  keychain_unusable: {
+    exit: EXIT.signInNeeded,
+    what: ({ why }) => `The system keychain cannot be used: ${why}.`,
+    next: () => 'Unlock it, or keep the session in a file: ORI_SESSION_STORE=file ori login',
+  },
+  token_refused: {
+    exit: EXIT.signInNeeded,
+    what: ({ baseUrl }) => `${baseUrl} refused the given access token.`,
+    next: () => 'It may have expired, or be meant for another audience: get a new one from the issuer.',
+  },
+  token_unusable: {
+    exit: EXIT.usage,
+    what: ({ why }) => `There is no usable access token: ${why}.`,
+    next: () => 'Set ORI_TOKEN, or pipe it in: ori login --with-token < token.txt',
+  },
+  profile_malformed: {
+    exit: EXIT.usage,
+    what: ({ profile }) => `${profile} is not a profile name.`,
+    next: () => 'Use up to 64 letters, digits, - and _, beginning with a letter or digit.',
+  },
   session_ended: {
     exit: EXIT.signInNeeded,
     what: ({ why }) => `The session has ended${why === undefined ? '' : ` (${why})`}.`,
     next: () => SIGN_IN,
+  },
+  scope_not_granted: {
+    exit: EXIT.refused,
+    what: ({ scopes }) => `The issuer did not grant ${scopes.join(', ')}.`,
+    next: () => 'Nothing was stored. Ask for less with --scope, or have it allowed for you at the issuer.',
   },
   sign_in_denied: {
     exit: EXIT.refused,
@@ -76,3 +106,8 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
     next: ({ next }) => next,
   },
 };
+
+/** Said when the file keeps a session that the keychain was to keep. */
+export function tellFallback(why: string): string {
+  return `The system keychain cannot keep the session (${why}), so a file does that only you can read.`;
+}

@@ -22,7 +22,7 @@ async function* pieces(bytes: Uint8Array, size: number) {
 it('gives a file or a pipe the daemon’s bytes unchanged', async () => {
   const body = Buffer.concat([Buffer.from(STEERING), Buffer.from([0, 0xff, 0xfe])]);
   const out = sink(false);
-  await createTerminal(out.stream, out.stream, { verbose: false }).printBody(pieces(body, 3));
+  await createTerminal(out.stream, out.stream, { verbose: false, json: false }).printBody(pieces(body, 3));
   expect(out.bytes()).toEqual(body);
 });
 
@@ -30,14 +30,16 @@ it('shows a screen no byte that steers it, wherever the pieces are cut', async (
   const body = Buffer.from(`é${STEERING}世界\u009b31m\u202e`);
   for (let size = 1; size <= body.length; size += 1) {
     const out = sink(true);
-    await createTerminal(out.stream, out.stream, { verbose: false }).printBody(pieces(body, size));
+    await createTerminal(out.stream, out.stream, { verbose: false, json: false }).printBody(
+      pieces(body, size),
+    );
     expect(out.bytes().toString()).toBe('é\\u{1b}]0;owned\\u{7}世界\\u{9b}31m\\u{202e}\n');
   }
 });
 
 it('shows bytes that are no text as such, and always ends the line', async () => {
   const out = sink(true);
-  await createTerminal(out.stream, out.stream, { verbose: false }).printBody(
+  await createTerminal(out.stream, out.stream, { verbose: false, json: false }).printBody(
     pieces(Buffer.from([0xff, 0xe4]), 1),
   );
   expect(out.bytes().toString()).toBe('\ufffd\ufffd\n');
@@ -46,13 +48,13 @@ it('shows bytes that are no text as such, and always ends the line', async () =>
 it('escapes what it prints and notes, and details only when asked', () => {
   const out = sink(true);
   const err = sink(true);
-  const terminal = createTerminal(out.stream, err.stream, { verbose: false });
+  const terminal = createTerminal(out.stream, err.stream, { verbose: false, json: false });
   terminal.print(STEERING);
   terminal.printJson({ text: '\u009b' });
   terminal.note(STEERING);
   terminal.detail('not shown');
   expect(out.bytes().toString()).toBe('\\u{1b}]0;owned\\u{7}\n{\n  "text": "\\u009b"\n}\n');
   expect(err.bytes().toString()).toBe('\\u{1b}]0;owned\\u{7}\n');
-  createTerminal(out.stream, err.stream, { verbose: true }).detail('shown');
+  createTerminal(out.stream, err.stream, { verbose: true, json: false }).detail('shown');
   expect(err.bytes().toString()).toContain('shown');
 });

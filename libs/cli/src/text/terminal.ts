@@ -15,8 +15,10 @@ export interface Terminal {
   print(...lines: string[]): void;
   /** A result for scripts: stdout, JSON. */
   printJson(value: unknown): void;
-  /** What a person should know meanwhile: stderr. */
+  /** What a person should know meanwhile: stderr. With `--json` as `{"note"}`. */
   note(...lines: string[]): void;
+  /** What a person, or a script that acts for one, has to do meanwhile: stderr. With `--json` the record. */
+  event(record: Record<string, unknown>, ...lines: string[]): void;
   /** The same, with `--verbose` only. */
   detail(line: string): void;
   /**
@@ -30,14 +32,18 @@ export interface Terminal {
 export function createTerminal(
   stdout: OutputStream,
   stderr: OutputStream,
-  options: { verbose: boolean },
+  options: { verbose: boolean; json: boolean },
 ): Terminal {
+  const record = (value: Record<string, unknown>) => void stderr.write(`${printableJson(value)}\n`);
+  const note = (lines: readonly string[]) =>
+    options.json ? record({ note: lines.join(' ') }) : writeLines(stderr, lines);
   return {
     print: (...lines) => writeLines(stdout, lines),
     printJson: (value) => void stdout.write(`${printableJson(value, 2)}\n`),
-    note: (...lines) => writeLines(stderr, lines),
+    note: (...lines) => note(lines),
+    event: (value, ...lines) => (options.json ? record(value) : writeLines(stderr, lines)),
     detail: (line) => {
-      if (options.verbose) writeLines(stderr, [line]);
+      if (options.verbose) note([line]);
     },
     printBody: async (body) => {
       for await (const chunk of stdout.isTTY ? asText(body) : body) {

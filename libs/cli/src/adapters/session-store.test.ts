@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Session } from '../core/session.ts';
-import { readSession, removeSession, writeSession } from './session-file.ts';
+import { readSession, removeSession, type SessionPlace, writeSession } from './session-store.ts';
 
 const SESSION: Session = {
   version: 1,
@@ -22,56 +22,58 @@ const SESSION: Session = {
 
 let home: string;
 let file: string;
+let place: SessionPlace;
 
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'ori-session-'));
   file = join(home, 'config', 'ori', 'session.json');
+  place = { profile: 'default', file, lock: `${file}.lock`, interrupted: new AbortController().signal };
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
 it('reads back what it wrote, from a file and a folder that are the owner’s alone', async () => {
-  expect(await readSession(file)).toBeUndefined();
-  await writeSession(file, SESSION);
-  expect(await readSession(file)).toEqual(SESSION);
+  expect(await readSession(place)).toBeUndefined();
+  await writeSession(place, SESSION);
+  expect(await readSession(place)).toEqual(SESSION);
   expect((await lstat(file)).mode & 0o777).toBe(0o600);
   expect((await lstat(dirname(file))).mode & 0o777).toBe(0o700);
 });
 
 it('replaces the file in one step and leaves nothing beside it', async () => {
-  await writeSession(file, SESSION);
+  await writeSession(place, SESSION);
   const before = (await lstat(file)).ino;
-  await writeSession(file, { ...SESSION, access_token: 'next' });
+  await writeSession(place, { ...SESSION, access_token: 'next' });
   expect((await lstat(file)).ino).not.toBe(before);
   expect(await readdir(dirname(file))).toEqual(['session.json']);
 });
 
 it('narrows a folder that others could look into', async () => {
   await mkdir(dirname(file), { recursive: true, mode: 0o755 });
-  await writeSession(file, SESSION);
+  await writeSession(place, SESSION);
   expect((await lstat(dirname(file))).mode & 0o777).toBe(0o700);
 });
 
 it.each([0o640, 0o604, 0o660, 0o602, 0o644])('refuses a session file of mode %o', async (mode) => {
-  await writeSession(file, SESSION);
+  await writeSession(place, SESSION);
   await chmod(file, mode);
-  await expect(readSession(file)).rejects.toMatchObject({ code: 'session_file_exposed' });
-  expect(await readSession(file, { trusting: true })).toEqual(SESSION);
+  await expect(readSession(place)).rejects.toMatchObject({ code: 'session_file_exposed' });
+  expect(await readSession(place, { trusting: true })).toEqual(SESSION);
 });
 
 it('refuses a session file in a folder that others can write to', async () => {
-  await writeSession(file, SESSION);
+  await writeSession(place, SESSION);
   await chmod(dirname(file), 0o770);
-  await expect(readSession(file)).rejects.toMatchObject({ code: 'session_file_exposed' });
+  await expect(readSession(place)).rejects.toMatchObject({ code: 'session_file_exposed' });
 });
 
 it('refuses a link in the place of the session file, and writes over the link, not through it', async () => {
   const elsewhere = join(home, 'elsewhere.json');
-  await writeSession(elsewhere, SESSION);
+  await writeSession({ ...place, file: elsewhere }, SESSION);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await symlink(elsewhere, file);
-  await expect(readSession(file)).rejects.toMatchObject({ code: 'session_file_damaged' });
-  await writeSession(file, { ...SESSION, subject: 'user_other' });
-  expect(await readSession(elsewhere)).toMatchObject({ subject: 'user_2abc' });
+  await expect(readSession(place)).rejects.toMatchObject({ code: 'session_file_damaged' });
+  await writeSession(place, { ...SESSION, subject: 'user_other' });
+  expect(await readSession({ ...place, file: elsewhere })).toMatchObject({ subject: 'user_2abc' });
 });
 
 it.each(['', '{', '[]', '{"version":1}', 'x'.repeat(300_000)])(
@@ -79,7 +81,7 @@ it.each(['', '{', '[]', '{"version":1}', 'x'.repeat(300_000)])(
   async (text) => {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await writeFile(file, text, { mode: 0o600 });
-    const error = await readSession(file).catch((error) => error);
+    const error = await readSession(place).catch((error) => error);
     expect(error).toMatchObject({ code: 'session_file_damaged' });
     expect(error.cause).toBeUndefined();
   },
@@ -87,11 +89,11 @@ it.each(['', '{', '[]', '{"version":1}', 'x'.repeat(300_000)])(
 
 it('says why a folder cannot be used', async () => {
   await writeFile(join(home, 'config'), '');
-  await expect(writeSession(file, SESSION)).rejects.toMatchObject({ code: 'session_file_unusable' });
+  await expect(writeSession(place, SESSION)).rejects.toMatchObject({ code: 'session_file_unusable' });
 });
 
 it('removes the file, and says whether there was one', async () => {
-  await writeSession(file, SESSION);
-  expect(await removeSession(file)).toBe(true);
-  expect(await removeSession(file)).toBe(false);
+  await writeSession(place, SESSION);
+  expect(await removeSession(place)).toBe(true);
+  expect(await removeSession(place)).toBe(false);
 });

@@ -1,0 +1,56 @@
+import { CliError } from '../core/errors.ts';
+
+/** Name under which the system's keychain lists what `ori` keeps there. */
+const SERVICE = 'ori';
+
+/**
+ * The secret that the system's keychain holds for this account, or undefined when it has none: the Keychain of
+ * macOS, the Credential Manager of Windows, the Secret Service of a Linux desktop. Throws CliError
+ * `keychain_unusable` when there is no keychain or it stays locked, `interrupted`.
+ */
+export async function readSecret(account: string, interrupted: AbortSignal): Promise<string | undefined> {
+  return (await using(account, interrupted, (entry) => entry.getPassword())) ?? undefined;
+}
+
+/** Stores the secret, in place of an earlier one. Throws as `readSecret`. */
+export async function writeSecret(account: string, secret: string, interrupted: AbortSignal): Promise<void> {
+  await using(account, interrupted, (entry) => entry.setPassword(secret));
+}
+
+/** Removes the secret. True when there was one. Throws as `readSecret`. */
+export async function removeSecret(account: string, interrupted: AbortSignal): Promise<boolean> {
+  return using(account, interrupted, (entry) => entry.deletePassword());
+}
+
+type Entry = import('@napi-rs/keyring').AsyncEntry;
+
+async function using<T>(
+  account: string,
+  interrupted: AbortSignal,
+  work: (entry: Entry) => Promise<T>,
+): Promise<T> {
+  // An unlock prompt waits for a person, who may press Ctrl-C instead.
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(new CliError('interrupted', {}));
+  aborted.catch(() => {});
+  interrupted.addEventListener('abort', abort, { once: true });
+  try {
+    const { AsyncEntry } = await import('@napi-rs/keyring');
+    // Not the kernel's keyring, which forgets at logout.
+    const entry = new AsyncEntry(SERVICE, account, { linux: { store: 'secret-service' } });
+    return await Promise.race([work(entry), aborted]);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError('keychain_unusable', { why: explain(error) }, { cause: error });
+  } finally {
+    interrupted.removeEventListener('abort', abort);
+  }
+}
+
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return 'for a reason unknown';
+  if ('code' in error && (error.code === 'ERR_MODULE_NOT_FOUND' || error.code === 'MODULE_NOT_FOUND'))
+    return 'its library is not installed';
+  if (/dbus|D-Bus/i.test(error.message)) return 'no Secret Service answers';
+  return error.message.split('\n', 1).join().replace(/\.$/, '');
+}

@@ -1,0 +1,76 @@
+import { readdir } from 'node:fs/promises';
+import { renderTable } from '@ori/terminal/table';
+import { type Keeper, keeperOf, readSession } from '../adapters/session-store.ts';
+import { CliError } from '../core/errors.ts';
+import type { Session } from '../core/session.ts';
+import { type Context, chosenProfile, PROFILE_DEFAULT, placeOf, profilesFolder } from './context.ts';
+import { nameOf } from './whoami.ts';
+
+interface Profile {
+  readonly name: string;
+  readonly keptIn: Keeper;
+  /** Undefined where it cannot be read now. */
+  readonly session: Session | undefined;
+}
+
+/** Lists the profiles that have a session, the default one first. Asks no server. */
+export async function profiles(context: Context): Promise<void> {
+  const inUse = chosenProfile(context);
+  const found: Profile[] = [];
+  for (const name of [PROFILE_DEFAULT, ...(await namedProfiles(context))]) {
+    const place = placeOf(context, name);
+    const keptIn = await keeperOf(place);
+    if (keptIn !== undefined) found.push({ name, keptIn, session: await readIfPossible(context, name) });
+  }
+  if (context.json) context.terminal.printJson(found.map((profile) => toRecord(profile, inUse)));
+  else if (found.length === 0) context.terminal.note('No profile has a session. Sign in: ori login');
+  else context.terminal.print(...toTable(found, inUse));
+}
+
+async function namedProfiles(context: Context): Promise<string[]> {
+  try {
+    return (await readdir(profilesFolder(context))).toSorted();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function readIfPossible(context: Context, name: string): Promise<Session | undefined> {
+  try {
+    return await readSession(placeOf(context, name));
+  } catch (error) {
+    if (error instanceof CliError) return undefined;
+    throw error;
+  }
+}
+
+function toRecord({ name, keptIn, session }: Profile, inUse: string): Record<string, unknown> {
+  return {
+    name,
+    in_use: name === inUse,
+    kept_in: keptIn,
+    subject: session?.subject ?? null,
+    base_url: session?.base_url ?? null,
+    state: stateOf(session),
+  };
+}
+
+function toTable(found: readonly Profile[], inUse: string): string[] {
+  return renderTable(
+    ['', 'name', 'who', 'api', 'kept in', 'state'],
+    found.map(({ name, keptIn, session }) => [
+      name === inUse ? '*' : ' ',
+      name,
+      session === undefined ? null : nameOf(session),
+      session?.base_url,
+      keptIn,
+      stateOf(session),
+    ]),
+  );
+}
+
+function stateOf(session: Session | undefined): 'signed in' | 'ended' | 'unreadable' {
+  if (session === undefined) return 'unreadable';
+  return session.ended === undefined ? 'signed in' : 'ended';
+}

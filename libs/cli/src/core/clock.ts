@@ -1,0 +1,20 @@
+/** Clocks that differ by less are taken for equal: a `Date` header has whole seconds, and travels. */
+export const CLOCK_TOLERANCE_SECONDS = 30;
+
+/**
+ * How many seconds this computer's clock is ahead of the server that dated an answer (RFC 9110, section
+ * 6.6.1; `Age` by RFC 9111, section 5.1); negative when behind, undefined when the answer has no date.
+ */
+export function clockAheadSeconds(
+  { date, age }: { date?: string | null | undefined; age?: string | null | undefined },
+  nowSeconds: number,
+): number | undefined {
+  const dated = Math.floor(Date.parse(date ?? '') / 1000);
+  if (Number.isNaN(dated)) return undefined;
+  return nowSeconds - dated - (/^\d{1,9}$/.test(age ?? '') ? Number(age) : 0);
+}
+
+/** True for a difference that breaks what compares times. */
+export function isClockWrong(aheadSeconds: number | undefined): aheadSeconds is number {
+  return aheadSeconds !== undefined && Math.abs(aheadSeconds) > CLOCK_TOLERANCE_SECONDS;
+}

@@ -1,0 +1,95 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OriHome } from './cli-process.ts';
+import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+
+const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];
+let world: CliWorld;
+
+beforeAll(async () => {
+  world = await startCliWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const isInstalled = (() => {
+  try {
+    execFileSync('sh', ['-c', 'command -v dbus-run-session gnome-keyring-daemon']);
+    return true;
+  } catch {
+    process.stderr.write('cli-keychain: needs dbus and gnome-keyring, which are not here: skipped\n');
+    return false;
+  }
+})();
+
+/** A Secret Service of the test's own, as a desktop's session has one. */
+async function startKeychain(home: OriHome): Promise<{ env: Record<string, string> } & AsyncDisposable> {
+  const script =
+    'printf pw | gnome-keyring-daemon --unlock --components=secrets >/dev/null && echo "$DBUS_SESSION_BUS_ADDRESS" && exec cat';
+  const { PATH = '' } = process.env;
+  const child = spawn('dbus-run-session', ['--', 'sh', '-c', script], {
+    env: { PATH, HOME: home.folder, XDG_RUNTIME_DIR: home.folder },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const [address] = await once(child.stdout, 'data');
+  const env = { DBUS_SESSION_BUS_ADDRESS: String(address).trim(), ORI_SESSION_STORE: '' };
+  return {
+    env,
+    async [Symbol.asyncDispose]() {
+      const ended = once(child, 'close');
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
+
+describe.runIf(isInstalled)('with a system keychain', () => {
+  it('keeps tokens there, renews them there, and leaves nothing behind at sign-out', async () => {
+    await using home = await world.newHome();
+    await using keychain = await startKeychain(home);
+    const { env } = keychain;
+    expect(await world.signIn(home, { env })).toMatchObject({ exit: 0 });
+    expect(await readFile(home.sessionFile, 'utf8')).toBe('{"version":1,"kept_in":"keychain"}\n');
+    expect(await home.ori(CALL, { env })).toMatchObject({ exit: 0, stdout: '{"user":"acct_ada"}' });
+    const listed = await home.ori(['profiles', '--json'], { env });
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ kept_in: 'keychain', subject: 'acct_ada' }]);
+
+    world.scripted.push({ status: 401 });
+    expect(await home.ori(CALL, { env })).toMatchObject({ exit: 0 });
+    expect(await readFile(home.sessionFile, 'utf8')).not.toContain('token');
+
+    const pointer = await readFile(home.sessionFile);
+    expect(await home.ori(['logout'], { env })).toMatchObject({ exit: 0 });
+    await writeFile(home.sessionFile, pointer, { mode: 0o600 });
+    expect(await home.ori(['whoami'], { env })).toMatchObject({ exit: 3, stdout: '' });
+  });
+
+  it('says that the keychain is gone when it is, and takes a new sign-in into a file', async () => {
+    await using home = await world.newHome();
+    {
+      await using keychain = await startKeychain(home);
+      await world.signIn(home, { env: keychain.env });
+    }
+    const env = { DBUS_SESSION_BUS_ADDRESS: `unix:path=${home.folder}/none`, ORI_SESSION_STORE: '' };
+    const gone = await home.ori([...CALL, '--json'], { env });
+    expect(gone).toMatchObject({ exit: 3, stdout: '' });
+    expect(JSON.parse(gone.stderr)).toMatchObject({ error: { code: 'keychain_unusable' } });
+    const login = await world.signIn(home, { env });
+    expect(login).toMatchObject({ exit: 0 });
+    expect(login.stderr).toContain('a file does');
+    expect(await home.ori(CALL, { env })).toMatchObject({ exit: 0 });
+  });
+});
+
+it('announces the file where there is no keychain, and refuses it where the keychain was demanded', async () => {
+  await using home = await world.newHome();
+  const env = { DBUS_SESSION_BUS_ADDRESS: `unix:path=${home.folder}/none` };
+  const login = await world.signIn(home, { env: { ...env, ORI_SESSION_STORE: '' } });
+  expect(login).toMatchObject({ exit: 0 });
+  expect(login.stderr).toContain('a file does');
+  expect((await home.ori(['logout'])).exit).toBe(0);
+  const demanded = await world.signIn(home, { env: { ...env, ORI_SESSION_STORE: 'keychain' } });
+  expect(demanded).toMatchObject({ exit: 3, stdout: '' });
+  await expect(readFile(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
+});

@@ -1,0 +1,55 @@
+import { readdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+
+const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];
+let world: CliWorld;
+
+beforeAll(async () => {
+  world = await startCliWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+it('keeps a session for each profile, and lists them', async () => {
+  await using home = await world.newHome();
+  expect(await home.ori(['profiles'])).toMatchObject({ exit: 0, stdout: '' });
+  await world.signIn(home);
+  await world.signIn(home, { user: 'grace', args: ['--profile', 'work'] });
+
+  expect(await home.ori(CALL)).toMatchObject({ stdout: '{"user":"acct_ada"}' });
+  expect(await home.ori([...CALL, '--profile', 'work'])).toMatchObject({ stdout: '{"user":"acct_grace"}' });
+  expect(await home.ori(CALL, { env: { ORI_PROFILE: 'work' } })).toMatchObject({
+    stdout: '{"user":"acct_grace"}',
+  });
+  const listed = await home.ori(['profiles', '--json'], { env: { ORI_PROFILE: 'work' } });
+  expect(JSON.parse(listed.stdout)).toEqual([
+    {
+      name: 'default',
+      in_use: false,
+      kept_in: 'file',
+      subject: 'acct_ada',
+      base_url: world.baseUrl,
+      state: 'signed in',
+    },
+    {
+      name: 'work',
+      in_use: true,
+      kept_in: 'file',
+      subject: 'acct_grace',
+      base_url: world.baseUrl,
+      state: 'signed in',
+    },
+  ]);
+
+  expect(await home.ori(['logout', '--profile', 'work'])).toMatchObject({ exit: 0 });
+  expect(await home.ori(['whoami', '--profile', 'work'])).toMatchObject({ exit: 3 });
+  expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
+});
+
+it.each(['../work', 'a/b', '.', '', 'x'.repeat(65)])('takes no path for a profile: %j', async (profile) => {
+  await using home = await world.newHome();
+  const refused = await home.ori(['login', '--profile', profile]);
+  expect(refused).toMatchObject({ exit: 2, stdout: '' });
+  expect(await readdir(home.folder)).not.toContain(dirname('.config/ori'));
+});
