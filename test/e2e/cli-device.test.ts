@@ -12,9 +12,12 @@ afterAll(() => world[Symbol.asyncDispose]());
 it('signs in with a code that is confirmed on another device, and may sign then', async () => {
   await using home = await world.newHome();
   const login = home.start(['login', '--oidc', '--device', '--json']);
-  const [, page = ''] = await login.told(/or open\n {2}(\S+)\n/);
-  await walkThrough(new URL(page), { user: 'ada' });
-  const { exit, stdout } = await login.result;
+  const [line] = await login.told(/^.*"user_code".*$/m);
+  const prompt = JSON.parse(line);
+  expect(prompt).toMatchObject({ user_code: expect.any(String), verification_uri: `${world.issuer}/device` });
+  await walkThrough(new URL(prompt.verification_uri_complete), { user: 'ada' });
+  const { exit, stdout, stderr } = await login.result;
+  for (const told of stderr.trimEnd().split('\n')) expect(JSON.parse(told)).toEqual(expect.any(Object));
   expect(exit).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ subject: 'acct_ada', can_sign: true, renewable: true });
   expect(await home.ori(['call', INTERN_ID, '/api/invoke', '--data', '{}'])).toMatchObject({

@@ -37,6 +37,8 @@ it('signs in, says who is signed in, calls a daemon, and signs out', async () =>
     renewable: true,
     expires_at: expect.stringMatching(/^\d{4}-.*Z$/),
     signed_in_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    profile: 'default',
+    kept_in: 'file',
   });
 
   const called = await home.ori(['call', INTERN_ID, '/api/invoke', '--data', '{"prompt":"hello"}']);
