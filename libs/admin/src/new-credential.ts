@@ -1,7 +1,7 @@
 import { applyUpdate } from '@ori/byok/apply-update';
 import { ByokUpdate } from '@ori/byok/credential';
 import { InvalidCredential } from '@ori/byok/invalid-credential';
-import { PROVIDERS, type Provider } from '@ori/byok/provider';
+import { PROVIDERS, type Provider } from '@ori/store/vocabulary';
 import { z } from 'zod';
 import { UsageError } from './failure.ts';
 

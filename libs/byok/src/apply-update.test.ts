@@ -1,7 +1,7 @@
+import { PROVIDERS } from '@ori/store/vocabulary';
 import { describe, expect, it } from 'vitest';
 import { applyUpdate, type CredentialFacts } from './apply-update.ts';
 import type { ByokUpdate, DeclaredRegion } from './credential.ts';
-import { PROVIDERS } from './provider.ts';
 
 const plain: CredentialFacts = {
   provider: 'openai',

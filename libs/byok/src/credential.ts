@@ -1,30 +1,40 @@
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
+import { DECLARED_REGIONS } from '@ori/store/vocabulary';
 import { z } from 'zod';
 
-export const DeclaredRegion = z.enum(['global', 'europe', 'us']).meta({ id: 'DeclaredRegion' });
+export const DeclaredRegion = z.enum(DECLARED_REGIONS).meta({ id: 'DeclaredRegion' });
 export type DeclaredRegion = z.infer<typeof DeclaredRegion>;
 
 /** What the fields say, on the record and on its change alike. */
 export const FIELDS = {
-  name: { description: 'A name for people.' },
-  disabled: { description: 'Whether requests pass it over.' },
+  name: { description: 'A name for people.', example: 'Production' },
+  disabled: { description: 'Whether requests pass it over.', example: false },
   is_fallback: {
     description:
       'Used only after the other credentials of the provider. Excludes `is_byok_only` and `is_required`.',
+    example: false,
   },
   is_required: {
-    description: "The provider's shared endpoints are removed for the models that the credential applies to.",
+    description:
+      "The provider's shared endpoints are removed for the models that the credential applies to (`allowed_models`, or all when it is null); other models may still use them. Excludes `is_fallback`.",
+    example: false,
   },
-  is_byok_only: { description: "The provider's shared endpoints are removed for every model." },
+  is_byok_only: {
+    description:
+      "The provider's shared endpoints are removed for every model: when all own keys fail, the provider is skipped instead of spending credits. Excludes `is_fallback`.",
+    example: true,
+  },
   allowed_api_key_hashes: { description: 'The API keys that may use it; null: no restriction.' },
   allowed_models: { description: 'The models it may be used for, by slug; null: no restriction.' },
   allowed_user_ids: { description: 'The users that may use it; null: no restriction.' },
   declared_region: {
-    description: 'Region of the upstream account as declared, not verified; null: as `global`.',
+    description:
+      'Region of the upstream account as declared, not verified; null: as `global`. `europe` and `us` make the credential eligible on the regional hosts of that region, except for private endpoints, endpoints pinned to another cloud region, cross-region inference profiles and video models.',
+    example: 'global',
   },
   declared_zdr: {
     description:
-      "Zero data retention of the upstream account as declared, not verified; null: the policy of the provider's endpoint.",
+      "Zero data retention of the upstream account as declared, not verified. true: requests that require zero data retention may route to the credential; false: they never do; null: the policy of the provider's endpoint.",
   },
 };
 
@@ -32,7 +42,8 @@ export const FIELDS = {
 export const ByokUpdate = z
   .strictObject({
     key: z.string().min(1).max(65_536).meta({
-      description: 'The new provider key. Rotates in place; encrypted at rest, never returned.',
+      description:
+        'The new provider key, without control characters and without white space at either end. Rotates in place; encrypted at rest, never returned.',
       writeOnly: true,
     }),
     name: z.string().max(255).nullable().meta(FIELDS.name),
@@ -52,5 +63,8 @@ export const ByokUpdate = z
     declared_zdr: z.boolean().nullable().meta(FIELDS.declared_zdr),
   })
   .partial()
-  .meta({ id: 'ByokUpdate' });
+  .meta({
+    id: 'ByokUpdate',
+    example: { key: 'sk-proj-4fzZ6TqW2xKd8NbV1mRyLcwxyz', name: 'Production', disabled: false },
+  });
 export type ByokUpdate = z.infer<typeof ByokUpdate>;

@@ -12,6 +12,9 @@ const DECLARABLE: Partial<Record<Provider, readonly DeclaredRegion[]>> = {
   anthropic: ['us'],
 };
 
+/** Control characters anywhere, or white space at either end: a key that was copied with what surrounds it. */
+const NOT_A_KEY = /\p{Cc}|^\s|\s$/u;
+
 const StructuredKey = z.strictObject({ api_key: z.string().min(1), region: DeclaredRegion });
 
 export interface KeyMaterial {
@@ -21,15 +24,25 @@ export interface KeyMaterial {
   readonly region: DeclaredRegion | undefined;
 }
 
-/** Reads what a provider key says of itself. Throws {@link InvalidCredential} on a broken structured key. */
+/**
+ * Reads what a provider key says of itself.
+ *
+ * @throws {InvalidCredential} for control characters or surrounding white space, and for a broken structured key
+ */
 export function readKeyMaterial(provider: Provider, key: string): KeyMaterial {
-  if (!STRUCTURED.has(provider) || !key.trimStart().startsWith('{'))
-    return { apiKey: key, region: undefined };
+  requireClean(key);
+  if (!STRUCTURED.has(provider) || !key.startsWith('{')) return { apiKey: key, region: undefined };
   const parsed = StructuredKey.safeParse(parseJson(key));
   if (!parsed.success) {
     throw new InvalidCredential('key: a structured key is JSON with exactly "api_key" and "region".');
   }
+  requireClean(parsed.data.api_key);
   return { apiKey: parsed.data.api_key, region: parsed.data.region };
+}
+
+function requireClean(key: string): void {
+  if (!NOT_A_KEY.test(key)) return;
+  throw new InvalidCredential('key: must have no control characters, and no white space at either end.');
 }
 
 function parseJson(text: string): unknown {

@@ -1,29 +1,9 @@
+import { PROVIDERS } from '@ori/store/vocabulary';
 import { z } from 'zod';
-
-/** The upstream providers for which an account can bring its own key, by slug. */
-// biome-ignore format: a list of words, not one line each
-export const PROVIDERS = [
-  'ai21', 'aion-labs', 'akashml', 'alibaba', 'amazon-bedrock', 'amazon-bedrock/claude-on-aws',
-  'amazon-nova', 'ambient', 'anthropic', 'anthropic/2', 'arcee-ai', 'assemblyai', 'atlas-cloud', 'avian',
-  'azure', 'baidu', 'baseten', 'black-forest-labs', 'byteplus', 'cerebras', 'chutes', 'cirrascale',
-  'clarifai', 'claude-on-aws', 'cloudflare', 'cohere', 'coreweave', 'cosine', 'crusoe', 'darkbloom',
-  'databricks', 'decart', 'deepgram', 'deepinfra', 'deepseek', 'dekallm', 'digitalocean', 'elevenlabs',
-  'featherless', 'fireworks', 'fish-audio', 'friendli', 'gmicloud', 'google-ai-studio', 'google-vertex',
-  'groq', 'heygen', 'inception', 'inceptron', 'inferact-vllm', 'inference-net', 'infermatic', 'inflection',
-  'io-net', 'ionstream', 'krea', 'liquid', 'makora', 'mancer', 'mara', 'meta', 'minimax', 'mistral',
-  'modal', 'modelrun', 'modular', 'moonshotai', 'morph', 'near-ai', 'nebius', 'nex-agi', 'nextbit',
-  'novita', 'nvidia', 'ollama', 'open-inference', 'openai', 'parasail', 'pareto-alpha', 'perceptron',
-  'perplexity', 'phala', 'poolside', 'primeintellect', 'quiver', 'recraft', 'reka', 'relace', 'respan',
-  'runway', 'sail-research', 'sakana', 'sakana-ai', 'sambanova', 'scaledown', 'seed', 'siliconflow',
-  'sourceful', 'stepfun', 'streamlake', 'switchpoint', 'tencent', 'tenstorrent', 'thinkingmachines',
-  'together', 'typesafe', 'unbiased', 'upstage', 'venice', 'voyageai', 'wafer', 'wandb', 'wandb-legacy',
-  'xai', 'xiaomi', 'z-ai',
-] as const;
-
-export type Provider = (typeof PROVIDERS)[number];
 
 export const Provider = z.enum(PROVIDERS).meta({
   id: 'Provider',
   description: 'Upstream provider slug.',
   example: 'openai',
 });
+export type Provider = z.infer<typeof Provider>;

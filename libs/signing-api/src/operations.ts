@@ -43,6 +43,7 @@ export const DaemonProof = z
   .strictObject({
     [PROOF_HEADERS.signature]: Signature.meta({
       description: 'Ed25519 signature, base64, over intern, timestamp, user and body digest.',
+      example: 'PrB6phrL9HxAHbXnGkePuzx0EeZwsIX6IfF1BesasFEm7W9JmHk/2aI0IFOkyHDIaCqMOjP34022pQkecmDrDA==',
     }),
     [PROOF_HEADERS.timestamp]: z
       .string()
@@ -83,7 +84,10 @@ const VerificationKey = z
     kty: z.literal('OKP'),
     crv: z.literal('Ed25519'),
     use: z.literal('sig'),
-    kid: z.string().meta({ description: 'RFC 7638 thumbprint of the key.' }),
+    kid: z.string().meta({
+      description: 'RFC 7638 thumbprint of the key.',
+      example: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+    }),
     x: z
       .string()
       .regex(/^[A-Za-z0-9_-]{43}$/)
@@ -91,7 +95,10 @@ const VerificationKey = z
         description: 'The public key: 32 bytes, base64url.',
         example: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
       }),
-    nbf: z.int().optional().meta({ description: 'The first proof timestamp for which the key is good.' }),
+    nbf: z
+      .int()
+      .optional()
+      .meta({ description: 'The first proof timestamp for which the key is good.', example: 1_789_000_000 }),
     exp: z
       .int()
       .optional()
@@ -105,8 +112,10 @@ export const VerificationKeySet = z
 
 export const ProtectedResource = z
   .strictObject({
-    resource: z.url().meta({ description: 'The base address.' }),
-    authorization_servers: z.array(z.url()).meta({ description: 'The OpenID issuer.' }),
+    resource: z.url().meta({ description: 'The base address.', example: 'https://api.ori.example/v1' }),
+    authorization_servers: z
+      .array(z.url())
+      .meta({ description: 'The OpenID issuer.', example: ['https://id.ori.example'] }),
     scopes_supported: z.array(z.string()).meta({ example: [SIGNING_SCOPE, 'interns'] }),
     bearer_methods_supported: z.array(z.literal('header')),
   })

@@ -4,7 +4,14 @@ export { type EmbeddedDatabase, openPglite, type PgliteOptions } from './pglite/
 export { openPostgres, type PostgresOptions } from './postgres/open-postgres.ts';
 export { OverprivilegedLogin, overprivilegedLogin } from './postgres/overprivileged-login.ts';
 export { excessPrivileges, mendPrivileges } from './queries/excess-privileges.ts';
-export { type ManagementQueries, managementQueries } from './queries/management.ts';
+export {
+  type CredentialRow,
+  type GuardrailColumns,
+  type GuardrailRow,
+  type InternRow,
+  type ManagementQueries,
+  managementQueries,
+} from './queries/management.ts';
 export { type Privileges, readPrivileges } from './queries/privileges.ts';
 export {
   type ApiKeyFacts,
@@ -19,8 +26,6 @@ export type {
   ApiKeyKind,
   IconMediaType,
   InternProgress,
-  InternStatus,
   Schema,
 } from './schema.ts';
-export { INTERN_STATUSES } from './schema.ts';
 export { StoreUnavailable, type StoreUnavailableCode } from './store-unavailable.ts';

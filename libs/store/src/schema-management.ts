@@ -1,4 +1,13 @@
 import type { ColumnType, Generated } from 'kysely';
+import type {
+  BUILTIN_ACTIONS,
+  BuiltinSlug,
+  CUSTOM_ACTIONS,
+  DeclaredRegion,
+  Provider,
+  ResetInterval,
+  SCAN_SCOPES,
+} from './vocabulary.ts';
 
 type CreatedAt = ColumnType<Date, Date | undefined, never>;
 
@@ -8,12 +17,12 @@ export interface ByokCredentialsTable {
   organization_id: string;
   /** Null: in every workspace of the account. */
   workspace_id: string | null;
-  provider: string;
+  provider: Provider;
   name: string | null;
   label: string;
   sealed_key: string;
   /** The region that a structured key names itself. */
-  key_region: string | null;
+  key_region: DeclaredRegion | null;
   disabled: Generated<boolean>;
   is_fallback: Generated<boolean>;
   is_required: Generated<boolean>;
@@ -22,20 +31,20 @@ export interface ByokCredentialsTable {
   allowed_api_key_hashes: string[] | null;
   allowed_models: string[] | null;
   allowed_user_ids: string[] | null;
-  declared_region: string | null;
+  declared_region: DeclaredRegion | null;
   declared_zdr: boolean | null;
   created_at: CreatedAt;
 }
 
 export interface BuiltinFilter {
-  slug: string;
-  action: string;
-  scan_scope?: string | undefined;
+  slug: BuiltinSlug;
+  action: (typeof BUILTIN_ACTIONS)[number];
+  scan_scope?: (typeof SCAN_SCOPES)[number] | undefined;
 }
 
 export interface CustomFilter {
   pattern: string;
-  action: string;
+  action: (typeof CUSTOM_ACTIONS)[number];
   label: string | null;
 }
 
@@ -56,7 +65,7 @@ export interface GuardrailsTable {
   enforce_zdr_openai: boolean | null;
   enforce_zdr_other: boolean | null;
   limit_usd: number | null;
-  reset_interval: string | null;
+  reset_interval: ResetInterval | null;
   include_byok_in_budgets: Generated<boolean>;
   content_filter_builtins: JsonList<BuiltinFilter>;
   content_filters: JsonList<CustomFilter>;

@@ -5,6 +5,7 @@ import type {
   GuardrailMemberAssignmentsTable,
   GuardrailsTable,
 } from './schema-management.ts';
+import type { InternStatus } from './vocabulary.ts';
 
 /** An instant that the database sets when the row is written and nobody changes. */
 type CreatedAt = ColumnType<Date, Date | undefined, never>;
@@ -65,18 +66,6 @@ export interface ApiKeysTable {
   created_at: CreatedAt;
   disabled_at: Instant;
 }
-
-export const INTERN_STATUSES = [
-  'awaiting_slack_install',
-  'queued',
-  'provisioning',
-  'running',
-  'failed',
-  'stopped',
-  'destroying',
-  'destroy_failed',
-] as const;
-export type InternStatus = (typeof INTERN_STATUSES)[number];
 
 export interface InternProgress {
   step_label: string;

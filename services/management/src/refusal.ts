@@ -9,11 +9,14 @@ export type RefusalCode =
   | 'invalid_parameters'
   | 'conflict';
 
-/** A request that is refused for what it is or for who sent it. The message is for the caller. */
+/** A request that is refused for what it is or for who sent it. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
 
-  constructor(code: RefusalCode, message: string, options?: ErrorOptions) {
+  /** @param message what is wrong, as a sentence for the caller; only `invalid_parameters` has one of its own */
+  constructor(code: 'invalid_parameters', message: string, options?: ErrorOptions);
+  constructor(code: Exclude<RefusalCode, 'invalid_parameters'>);
+  constructor(code: RefusalCode, message: string = code, options?: ErrorOptions) {
     super(message, options);
     this.name = 'Refusal';
     this.code = code;

@@ -166,6 +166,12 @@ describe('PATCH /byok/{id}', () => {
   it.each([
     ['an unknown field', { colour: 'red' }],
     ['an empty key', { key: '' }],
+    ['a key with a line end', { key: 'sk-0123456789\n' }],
+    ['a key with white space before it', { key: ' sk-0123456789' }],
+    ['a key with a wide space after it', { key: 'sk-0123456789\u3000' }],
+    ['a key with a control character in it', { key: 'sk-01234\u007f56789' }],
+    ['a structured key with white space in its place', { key: '{"api_key":"sk-1 ","region":"us"}' }],
+    ['a structured key with a control character', { key: '{"api_key":"sk\\u0007","region":"us"}' }],
     ['a long name', { name: 'x'.repeat(256) }],
     ['a text for a flag', { disabled: 'yes' }],
     ['null for a flag', { is_fallback: null }],
@@ -229,6 +235,16 @@ describe('PATCH /byok/{id}', () => {
       expect(status).toBe(404);
       expect(text).toBe(replies[0]?.text);
     }
+  });
+
+  it('404: a credential goes with its workspace', async () => {
+    const { organizationId } = world.ours;
+    const { id: workspaceId } = await createWorkspace(world.store, { organizationId, name: 'to be deleted' });
+    const doomed = await createTestCredential(world.store, { ...world.ours, workspaceId });
+    expect((await update({ disabled: true }, doomed)).status).toBe(200);
+    await deleteWorkspace(world.store, { workspaceId });
+    expect((await update({ disabled: false }, doomed)).status).toBe(404);
+    expect((await update({}, doomed)).status).toBe(404);
   });
 
   it('409: refuses a change while another is under way, and says to try again', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createWorkspace, deleteWorkspace } from '@ori/store/admin';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ManagementWorld, startManagementWorld } from './world.ts';
 
@@ -93,9 +94,7 @@ describe('POST /guardrails', () => {
     ['an empty name', { name: '' }],
     ['a long name', { name: 'x'.repeat(201) }],
     ['a long description', { name: 'x', description: 'x'.repeat(1001) }],
-    ['an empty list', { name: 'x', allowed_models: [] }],
     ['an empty word', { name: 'x', ignored_providers: [''] }],
-    ['a limit of nothing', { name: 'x', limit_usd: 0 }],
     ['a negative limit', { name: 'x', limit_usd: -1 }],
     ['an unknown interval', { name: 'x', reset_interval: 'hourly' }],
     ['an unknown slug', { name: 'x', content_filter_builtins: [{ slug: 'iban', action: 'block' }] }],
@@ -122,6 +121,47 @@ describe('POST /guardrails', () => {
     const reply = await create(json);
     expect(reply.status).toBe(400);
     expect(reply.json).toEqual(envelope(400));
+  });
+
+  it.each(['allowed_models', 'allowed_providers'])(
+    '400: refuses an empty %s, which would allow nothing, and says what lifts the restriction',
+    async (field) => {
+      const { status, json } = await create({ name: 'x', [field]: [] });
+      expect(status).toBe(400);
+      const message = `${field}: an empty list would allow nothing; null lifts the restriction.`;
+      expect(json).toEqual({ error: { code: 400, message } });
+    },
+  );
+
+  it.each(['ignored_models', 'ignored_providers'])('clears %s by an empty list', async (field) => {
+    const { id } = await created({ [field]: ['a/b'] });
+    expect((await update(id, { [field]: [] })).json.data[field]).toBeNull();
+    expect((await create({ name: 'x', [field]: [] })).json.data[field]).toBeNull();
+  });
+
+  it('takes a spending limit of nothing', async () => {
+    expect((await create({ name: 'x', limit_usd: 0 })).json.data.limit_usd).toBe(0);
+  });
+
+  it.each([
+    ['colour: unknown field.', { name: 'x', colour: 'red' }],
+    ['name: required.', {}],
+    ['name: must be a string.', { name: 7 }],
+    ['name: must have at least 1 character.', { name: '' }],
+    ['name: must have at most 200 characters.', { name: 'x'.repeat(201) }],
+    ['limit_usd: must be at least 0.', { name: 'x', limit_usd: -1 }],
+    ['limit_usd: must be a number.', { name: 'x', limit_usd: '1' }],
+    ['reset_interval: must be one of daily, weekly, monthly.', { name: 'x', reset_interval: 'hourly' }],
+    ['allowed_models: must be a list.', { name: 'x', allowed_models: 'a/b' }],
+    ['ignored_models.0: must have at least 1 character.', { name: 'x', ignored_models: [''] }],
+    ['The body: must be an object.', []],
+    ['The body: unknown field.', { name: 'x', 'Not a field name': 1 }],
+    [
+      'content_filters: must have at most 50 items.',
+      { name: 'x', content_filters: Array(51).fill({ pattern: 'a', action: 'block' }) },
+    ],
+  ])('400: says in a sentence what is wrong: %s', async (message, json) => {
+    expect((await create(json)).json).toEqual({ error: { code: 400, message } });
   });
 
   it("400: refuses another account's workspace like one that does not exist", async () => {
@@ -169,6 +209,40 @@ describe('GET, PATCH, DELETE /guardrails/{id}', () => {
     });
     expect(Date.parse(json.data.updated_at)).toBeGreaterThanOrEqual(Date.parse(json.data.created_at));
     expect((await world.call({ path: `/guardrails/${id}` })).json).toEqual(json);
+  });
+
+  it('changes nothing by an empty change, the time of the last change included', async () => {
+    const { id } = await created();
+    const before = await world.call({ path: `/guardrails/${id}` });
+    expect(await update(id, {})).toMatchObject({ status: 200, text: before.text });
+    expect((await world.call({ path: `/guardrails/${id}` })).text).toBe(before.text);
+  });
+
+  it('404: a guardrail goes with its workspace', async () => {
+    const { id: workspace_id } = await createWorkspace(world.store, {
+      organizationId: world.ours.organizationId,
+      name: 'to be deleted',
+    });
+    const { id } = await created({ workspace_id });
+    const keys = { key_hashes: [world.ours.apiKeyHash] };
+    const at = `/guardrails/${id}/assignments/keys`;
+    expect((await world.call({ method: 'POST', path: at, json: keys })).status).toBe(200);
+    await deleteWorkspace(world.store, { workspaceId: workspace_id });
+    for (const [method, path, json] of [
+      ['GET', `/guardrails/${id}`, undefined],
+      ['PATCH', `/guardrails/${id}`, {}],
+      ['PATCH', `/guardrails/${id}`, { name: 'x' }],
+      ['GET', at, undefined],
+      ['POST', at, keys],
+      ['POST', `${at}/remove`, keys],
+      ['DELETE', `/guardrails/${id}`, undefined],
+    ] as const) {
+      const { status } = await world.call({ method, path, json });
+      expect([method, path, status]).toEqual([method, path, 404]);
+    }
+    expect((await world.call({ path: '/guardrails/assignments/keys' })).json.data).not.toContainEqual(
+      expect.objectContaining({ guardrail_id: id }),
+    );
   });
 
   it('400: does not move a guardrail to another workspace', async () => {

@@ -1,3 +1,4 @@
+import { PRESENTATIONS } from '@ori/signing-api/refusals';
 import {
   createApiKey,
   createIntern,
@@ -100,6 +101,15 @@ describe('GET /interns', () => {
     const { status, json } = await list(`?workspace_id=${world.ours.workspaceId}`, bearer);
     expect(status).toBe(200);
     expect(json.data.length).toBeGreaterThan(0);
+  });
+
+  it('400: says in a sentence what the limit may be', async () => {
+    for (const limit of ['0', '501', '1.0', 'ten', '']) {
+      const { json } = await list(`?limit=${limit}`);
+      expect(json.error.message).toBe('limit: must be an integer from 1 to 500.');
+    }
+    const { json } = await list('?status=asleep');
+    expect(json.error.message).toMatch(/^status: must be one of awaiting_slack_install, queued, /);
   });
 
   it.each([
@@ -218,6 +228,8 @@ describe('GET /interns/{internId}/icon', () => {
     });
     const replies = [
       await icon(`?v=${'0'.repeat(64)}`),
+      await icon(`?v=${sha256}&v=${sha256}`),
+      await icon('?v=%00'),
       await icon('', [], world.theirs.apiKey),
       await world.call({ path: `/interns/${other}/icon`, bearer: world.ours.apiKey }),
       await world.call({ path: `/interns/${other}/icon`, bearer: world.ours.internKey }),
@@ -244,7 +256,7 @@ it('403: refuses intern operations on a regional host name, before anything else
       headers: ['Host', 'EU.ori.example:443'],
     });
     expect(status).toBe(403);
-    expect(json.error.metadata).toBeUndefined();
+    expect(json.error).toEqual({ code: 403, message: PRESENTATIONS.regional_host_refused.message });
   }
   expect((await regional.call({ path: '/byok', headers: ['Host', 'eu.ori.example'] })).status).toBe(200);
 });

@@ -1,4 +1,5 @@
 import type { ByokUpdate } from '@ori/byok/credential';
+import { DECLARED_REGIONS } from '@ori/store/vocabulary';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.ts';
 import { collected, given, wholeNumber } from '../options.ts';
@@ -50,11 +51,7 @@ export function addPolicy(command: Command): Command {
     .option('--allowed-model <slug>', 'only for this model; may be repeated', collected)
     .option('--allowed-user <id>', 'only for this user; may be repeated', collected)
     .addOption(
-      new Option('--declared-region <region>', 'where the upstream account is').choices([
-        'global',
-        'europe',
-        'us',
-      ]),
+      new Option('--declared-region <region>', 'where the upstream account is').choices(DECLARED_REGIONS),
     )
     .addOption(
       new Option('--declared-zdr <yes>', 'whether the upstream account retains no data').choices([

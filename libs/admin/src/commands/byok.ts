@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { applyUpdate, type CredentialFacts } from '@ori/byok/apply-update';
+import { applyUpdate } from '@ori/byok/apply-update';
 import type { ByokUpdate } from '@ori/byok/credential';
 import { createCredentialVault } from '@ori/byok/vault';
 import { type Database, managementQueries } from '@ori/store';
@@ -177,7 +177,7 @@ async function change(
 ): Promise<{ label: string }> {
   const account = await credentialOwner(db, id);
   const outcome = await managementQueries(db).changeCredential(account, id, async (stored) => {
-    const { columns } = applyUpdate(stored as CredentialFacts, update);
+    const { columns } = applyUpdate(stored, update);
     return seal === undefined ? columns : { ...columns, sealed_key: await seal(stored) };
   });
   if (outcome === 'absent') throw new AdminError('not_found', `no BYOK credential ${id}`);

@@ -1,5 +1,6 @@
-import { INTERN_STATUSES, type InternProgress, type InternStatus } from '@ori/store';
+import type { InternProgress } from '@ori/store';
 import { createIntern, deleteIntern, listAllInterns, updateIntern } from '@ori/store/admin';
+import { INTERN_STATUSES, type InternStatus } from '@ori/store/vocabulary';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';

@@ -7,6 +7,7 @@ import * as guardrails from './0005-guardrails.ts';
 import * as rowLevelSecurity from './0006-row-level-security.ts';
 import * as internsByStatus from './0007-interns-by-status.ts';
 import * as signingKeysByExpiry from './0008-signing-keys-by-expiry.ts';
+import * as guardrailLimitOfNothing from './0009-guardrail-limit-of-nothing.ts';
 
 /** In order. A migration that was released is never changed; what changes the database is a new file here. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -18,4 +19,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0006-row-level-security': rowLevelSecurity,
   '0007-interns-by-status': internsByStatus,
   '0008-signing-keys-by-expiry': signingKeysByExpiry,
+  '0009-guardrail-limit-of-nothing': guardrailLimitOfNothing,
 };

@@ -21,6 +21,10 @@ import {
 import { findIcon, listInterns } from './management/interns.ts';
 import type { Account } from './management/tenant.ts';
 
+export type { CredentialRow } from './management/byok.ts';
+export type { GuardrailColumns, GuardrailRow } from './management/guardrails.ts';
+export type { InternRow } from './management/interns.ts';
+
 type Rest<Query> = Query extends (db: Database, ...rest: infer Arguments) => unknown ? Arguments : never;
 
 /**

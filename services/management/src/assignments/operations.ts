@@ -2,8 +2,10 @@ import type { z } from 'zod';
 import { notFound, requireManager } from '../callers/caller.ts';
 import { requireId } from '../guardrails/operations.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
+import { renderPage } from '../http/page.ts';
 import type { Services } from '../http/services.ts';
 import { Refusal } from '../refusal.ts';
+import { renderAssignment } from './render.ts';
 import {
   AssignedCount,
   AssignmentListQuery,
@@ -22,6 +24,8 @@ interface Kind<Selection extends z.ZodType> {
   readonly segment: 'keys' | 'members';
   readonly page: z.ZodType;
   readonly selection: Selection;
+  /** The field of the selection that lists them. */
+  readonly field: keyof z.input<Selection> & string;
   readonly targets: (selection: z.output<Selection>) => readonly string[];
   readonly queries: (store: Services['store']) => Queries;
 }
@@ -31,6 +35,7 @@ const KEYS = operationsOf({
   segment: 'keys',
   page: KeyAssignmentPage,
   selection: KeySelection,
+  field: 'key_hashes',
   targets: ({ key_hashes }) => key_hashes,
   queries: (store) => store.keyAssignments,
 });
@@ -40,6 +45,7 @@ const MEMBERS = operationsOf({
   segment: 'members',
   page: MemberAssignmentPage,
   selection: MemberSelection,
+  field: 'member_user_ids',
   targets: ({ member_user_ids }) => member_user_ids,
   queries: (store) => store.memberAssignments,
 });
@@ -47,7 +53,7 @@ const MEMBERS = operationsOf({
 export const ASSIGNMENT_OPERATIONS: readonly Operation[] = [...KEYS, ...MEMBERS];
 
 function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): readonly Operation[] {
-  const { noun, segment, page, selection, targets, queries } = kind;
+  const { noun, segment, page, selection, field, targets, queries } = kind;
   const common = { family: 'Guardrails', permit: requireManager, status: 200 } as const;
   const ofOne = `/guardrails/{id}/assignments/${segment}`;
 
@@ -62,11 +68,12 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       returns: 'A page of assignments.',
       query: AssignmentListQuery,
       result: page,
-      refusals: [401, 404],
+      refusals: [404],
+      invalidExample: { query: 'limit=101' },
       async run({ principal, path, query }, { store }) {
         const found = await queries(store).list(principal, { ...query, guardrailId: requireId(path) });
         if (found === undefined) throw notFound();
-        return render(found);
+        return renderPage(found, renderAssignment);
       },
     }),
     jsonOperation({
@@ -79,7 +86,8 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       returns: 'How many are assigned now.',
       body: selection,
       result: AssignedCount,
-      refusals: [400, 401, 404],
+      refusals: [404],
+      invalidExample: { body: { [field]: [] } },
       async run({ principal, path, body }, { store }) {
         const outcome = await queries(store).assign(principal, {
           guardrailId: requireId(path),
@@ -107,7 +115,8 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       returns: 'How many were taken.',
       body: selection,
       result: UnassignedCount,
-      refusals: [400, 401, 404],
+      refusals: [404],
+      invalidExample: { body: { [field]: [] } },
       async run({ principal, path, body }, { store }) {
         const outcome = await queries(store).unassign(principal, {
           guardrailId: requireId(path),
@@ -127,24 +136,12 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       returns: 'A page of assignments.',
       query: AssignmentListQuery,
       result: page,
-      refusals: [400, 401],
+      refusals: [],
+      invalidExample: { query: 'limit=101' },
       async run({ principal, query }, { store }) {
         const found = await queries(store).list(principal, query);
-        return render(found ?? { rows: [], total: 0 });
+        return renderPage(found ?? { rows: [], total: 0 }, renderAssignment);
       },
     }),
   ];
-}
-
-function render({
-  rows,
-  total,
-}: {
-  readonly rows: readonly { readonly created_at: Date }[];
-  readonly total: number;
-}) {
-  return {
-    data: rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() })),
-    total_count: total,
-  };
 }

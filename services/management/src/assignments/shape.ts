@@ -1,24 +1,39 @@
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { z } from 'zod';
-import { offsetPage, pageOf, Timestamp } from '../http/page.ts';
+import { SAMPLE, Timestamp } from '../http/fields.ts';
+import { offsetPage, pageOf } from '../http/page.ts';
 
 export const AssignmentListQuery = z.object(offsetPage);
 export type AssignmentListQuery = z.infer<typeof AssignmentListQuery>;
 
+const UserId = z.string().min(1).max(255).meta({ description: 'User identifier.', example: SAMPLE.userId });
+
 const assignment = {
-  id: z.uuid(),
-  guardrail_id: z.uuid(),
-  assigned_by: z.string().nullable().meta({ description: 'The user who assigned, when known.' }),
+  id: z.uuid().meta({ example: '61c0a8a4-0f43-4f4c-9b7c-2c47f1ad8d0e' }),
+  guardrail_id: z.uuid().meta({ example: SAMPLE.guardrailId }),
+  assigned_by: z.string().nullable().meta({
+    description: 'The user who assigned, when known.',
+    example: SAMPLE.userId,
+  }),
   created_at: Timestamp,
 };
 
 export const KeyAssignment = z
-  .strictObject({ ...assignment, key_hash: ApiKeyHash, key_name: z.string(), key_label: z.string() })
+  .strictObject({
+    ...assignment,
+    key_hash: ApiKeyHash,
+    key_name: z.string().meta({ example: 'Support bot' }),
+    key_label: z.string().meta({ description: 'Masked rendering of the key.', example: 'sk-...7c2e' }),
+  })
   .meta({ id: 'KeyAssignment' });
 export type KeyAssignment = z.infer<typeof KeyAssignment>;
 
 export const MemberAssignment = z
-  .strictObject({ ...assignment, user_id: z.string(), organization_id: z.string() })
+  .strictObject({
+    ...assignment,
+    user_id: UserId,
+    organization_id: z.string().meta({ example: SAMPLE.organizationId }),
+  })
   .meta({ id: 'MemberAssignment' });
 export type MemberAssignment = z.infer<typeof MemberAssignment>;
 
@@ -30,11 +45,12 @@ export const KeySelection = z
   .meta({ id: 'KeySelection' });
 
 export const MemberSelection = z
-  .strictObject({ member_user_ids: z.array(z.string().min(1).max(255)).min(1).max(1000) })
+  .strictObject({ member_user_ids: z.array(UserId).min(1).max(1000) })
   .meta({ id: 'MemberSelection' });
 
-export const AssignedCount = z.strictObject({ assigned_count: z.int().min(0) }).meta({ id: 'AssignedCount' });
+export const AssignedCount = z
+  .strictObject({ assigned_count: z.int().min(0).meta({ example: 1 }) })
+  .meta({ id: 'AssignedCount' });
 export const UnassignedCount = z
-  .strictObject({ unassigned_count: z.int().min(0) })
+  .strictObject({ unassigned_count: z.int().min(0).meta({ example: 1 }) })
   .meta({ id: 'UnassignedCount' });
-export const Deleted = z.strictObject({ deleted: z.literal(true) }).meta({ id: 'Deleted' });

@@ -1,9 +1,9 @@
-import { applyUpdate, type CredentialFacts } from '@ori/byok/apply-update';
+import { applyUpdate } from '@ori/byok/apply-update';
 import { ByokUpdate } from '@ori/byok/credential';
 import { z } from 'zod';
 import { notFound, requireManager } from '../callers/caller.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
-import { dataOf } from '../http/page.ts';
+import { dataOf, renderPage } from '../http/page.ts';
 import { Refusal } from '../refusal.ts';
 import { renderCredential } from './render.ts';
 import { ByokCredential, ByokListQuery, ByokPage } from './shape.ts';
@@ -21,7 +21,8 @@ const list = jsonOperation({
   query: ByokListQuery,
   status: 200,
   result: ByokPage,
-  refusals: [400, 401],
+  refusals: [],
+  invalidExample: { query: 'limit=101' },
   async run({ principal, query }, { store }) {
     const page = await store.listCredentials(principal, {
       offset: query.offset,
@@ -30,7 +31,7 @@ const list = jsonOperation({
       ...(query.provider !== undefined && { provider: query.provider }),
     });
     if (page === undefined) throw noWorkspace(query.workspace_id);
-    return { data: page.rows.map(renderCredential), total_count: page.total };
+    return renderPage(page, renderCredential);
   },
 });
 
@@ -47,21 +48,20 @@ const update = jsonOperation({
   body: ByokUpdate,
   status: 200,
   result: dataOf(ByokCredential),
-  refusals: [400, 401, 403, 404, 409],
+  refusals: [403, 404, 409],
+  invalidExample: { body: { is_fallback: 'yes' } },
   async run({ principal, path, body }, { store, vault }) {
     const id = z.uuid().safeParse(path['id']);
     if (!id.success) throw notFound();
     await requireOwnKeys(body.allowed_api_key_hashes ?? []);
     const outcome = await store.changeCredential(principal, id.data, async (stored) => {
-      const { columns, rotatedKey } = applyUpdate(stored as CredentialFacts, body);
+      const { columns, rotatedKey } = applyUpdate(stored, body);
       return rotatedKey === undefined
         ? columns
         : { ...columns, sealed_key: await vault.seal(stored, rotatedKey) };
     });
     if (outcome === 'absent') throw notFound();
-    if (outcome === 'busy') {
-      throw new Refusal('conflict', 'The credential is being changed by another request. Try again later.');
-    }
+    if (outcome === 'busy') throw new Refusal('conflict');
     return { data: renderCredential(outcome.changed) };
 
     async function requireOwnKeys(hashes: readonly string[]): Promise<void> {

@@ -2,15 +2,19 @@ import { DeclaredRegion, FIELDS } from '@ori/byok/credential';
 import { Provider } from '@ori/byok/provider';
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { z } from 'zod';
-import { offsetPage, pageOf, Timestamp, WorkspaceId } from '../http/page.ts';
+import { SAMPLE, Timestamp, WorkspaceId } from '../http/fields.ts';
+import { offsetPage, pageOf } from '../http/page.ts';
 
 const restriction = (item: z.ZodType<string>) => z.array(item).nullable();
 
 /** A stored provider credential as it is shown: everything but the key. */
 export const ByokCredential = z
   .strictObject({
-    id: z.uuid(),
-    workspace_id: WorkspaceId.nullable().meta({ description: 'null: global, in every workspace.' }),
+    id: z.uuid().meta({ example: SAMPLE.credentialId }),
+    workspace_id: WorkspaceId.nullable().meta({
+      description: 'null: global, in every workspace.',
+      example: SAMPLE.workspaceId,
+    }),
     provider: Provider,
     name: z.string().max(255).nullable().meta(FIELDS.name),
     label: z.string().meta({ description: 'Masked rendering of the provider key.', example: 'sk-...wxyz' }),
@@ -18,7 +22,10 @@ export const ByokCredential = z
     is_fallback: z.boolean().meta(FIELDS.is_fallback),
     is_required: z.boolean().meta(FIELDS.is_required),
     is_byok_only: z.boolean().meta(FIELDS.is_byok_only),
-    sort_order: z.int().meta({ description: 'Place in the list and among the credentials of the provider.' }),
+    sort_order: z.int().meta({
+      description: 'Place in the list and among the credentials of the provider.',
+      example: 0,
+    }),
     allowed_api_key_hashes: restriction(ApiKeyHash).meta(FIELDS.allowed_api_key_hashes),
     allowed_models: restriction(z.string()).meta(FIELDS.allowed_models),
     allowed_user_ids: restriction(z.string()).meta(FIELDS.allowed_user_ids),

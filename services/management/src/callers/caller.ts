@@ -58,11 +58,11 @@ export type { Manager };
  */
 export function requireManager(caller: Caller): Manager {
   if (caller === undefined) throw unknownBearer();
-  if (!('key' in caller)) throw new Refusal('management_key_required', 'A management key is required.');
+  if (!('key' in caller)) throw new Refusal('management_key_required');
   const { key } = caller;
   if (key.disabled) throw unknownBearer();
   if (key.kind !== 'management') {
-    throw new Refusal('management_key_required', 'A management key is required.');
+    throw new Refusal('management_key_required');
   }
   return new Manager(key.organizationId, key.createdBy);
 }
@@ -111,7 +111,7 @@ function readerOfKey(key: KeyFacts): InternReader {
 
 function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): InternReader {
   if (!scopes.includes('interns')) {
-    throw new Refusal('insufficient_scope', 'The grant does not carry the interns scope.');
+    throw new Refusal('insufficient_scope');
   }
   const inProgramme = person?.memberships.filter((membership) => membership.inProgramme) ?? [];
   if (person === undefined || inProgramme.length === 0) throw notFound();
@@ -121,7 +121,7 @@ function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): Int
       (sessionsValidFrom === null || (authenticatedAt ?? Number.NEGATIVE_INFINITY) >= sessionsValidFrom),
   );
   if (person.disabled || valid.length === 0) {
-    throw new Refusal('access_revoked', 'Access to the workspace was revoked.');
+    throw new Refusal('access_revoked');
   }
   return new InternReader({
     workspaceIds: valid.map(({ workspaceId }) => workspaceId),
@@ -131,7 +131,7 @@ function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): Int
   });
 }
 
-const unknownBearer = () => new Refusal('bearer_refused', 'A valid bearer credential is required.');
+const unknownBearer = () => new Refusal('bearer_refused');
 
 /** The one answer to what is absent, hidden or somebody else's. */
-export const notFound = () => new Refusal('not_found', 'Not found.');
+export const notFound = () => new Refusal('not_found');

@@ -1,11 +1,17 @@
 import { z } from 'zod';
-import { Deleted } from '../assignments/shape.ts';
 import { noWorkspace } from '../byok/operations.ts';
 import { notFound, requireManager } from '../callers/caller.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
-import { dataOf } from '../http/page.ts';
-import { renderGuardrail, type StoredGuardrail } from './render.ts';
-import { Guardrail, GuardrailCreate, GuardrailListQuery, GuardrailPage, GuardrailUpdate } from './shape.ts';
+import { dataOf, renderPage } from '../http/page.ts';
+import { renderGuardrail } from './render.ts';
+import {
+  Deleted,
+  Guardrail,
+  GuardrailCreate,
+  GuardrailListQuery,
+  GuardrailPage,
+  GuardrailUpdate,
+} from './shape.ts';
 import { spreadEnforceZdr } from './zero-data-retention.ts';
 
 const family = 'Guardrails';
@@ -24,7 +30,8 @@ const list = jsonOperation({
   query: GuardrailListQuery,
   status: 200,
   result: GuardrailPage,
-  refusals: [400, 401],
+  refusals: [],
+  invalidExample: { query: 'limit=101' },
   async run({ principal, query }, { store }) {
     const { workspace_id: workspaceId, offset, limit } = query;
     const page = await store.listGuardrails(principal, {
@@ -33,7 +40,7 @@ const list = jsonOperation({
       ...(workspaceId !== undefined && { workspaceId }),
     });
     if (page === undefined) throw noWorkspace(workspaceId);
-    return { data: page.rows.map((row) => renderGuardrail(row as StoredGuardrail)), total_count: page.total };
+    return renderPage(page, renderGuardrail);
   },
 });
 
@@ -50,13 +57,14 @@ const create = jsonOperation({
   body: GuardrailCreate,
   status: 201,
   result: dataOf(Guardrail),
-  refusals: [400, 401, 403],
+  refusals: [403],
+  invalidExample: { body: { name: 'Support team', allowed_models: [] } },
   async run({ principal, body }, { store, patterns }) {
     const { workspace_id: workspaceId, ...policy } = body;
     await patterns.requireLinear(policy.content_filters);
     const created = await store.createGuardrail(principal, workspaceId, spreadEnforceZdr(policy));
     if (created === undefined) throw noWorkspace(workspaceId);
-    return { data: renderGuardrail(created as StoredGuardrail) };
+    return { data: renderGuardrail(created) };
   },
 });
 
@@ -68,11 +76,11 @@ const get = jsonOperation({
   description: 'A guardrail by its id.',
   returns: 'The guardrail.',
   result: dataOf(Guardrail),
-  refusals: [401, 404],
+  refusals: [404],
   async run({ principal, path }, { store }) {
     const found = await store.guardrail(principal, requireId(path));
     if (found === undefined) throw notFound();
-    return { data: renderGuardrail(found as StoredGuardrail) };
+    return { data: renderGuardrail(found) };
   },
 });
 
@@ -86,13 +94,14 @@ const update = jsonOperation({
   returns: 'The guardrail as it is now.',
   body: GuardrailUpdate,
   result: dataOf(Guardrail),
-  refusals: [400, 401, 404],
+  refusals: [404],
+  invalidExample: { body: { limit_usd: -1 } },
   async run({ principal, path, body }, { store, patterns }) {
     const id = requireId(path);
     await patterns.requireLinear(body.content_filters);
     const changed = await store.changeGuardrail(principal, id, spreadEnforceZdr(body));
     if (changed === undefined) throw notFound();
-    return { data: renderGuardrail(changed as StoredGuardrail) };
+    return { data: renderGuardrail(changed) };
   },
 });
 
@@ -104,7 +113,7 @@ const remove = jsonOperation({
   description: 'Its assignments go with it.',
   returns: 'The guardrail is gone.',
   result: Deleted,
-  refusals: [401, 404],
+  refusals: [404],
   async run({ principal, path }, { store }) {
     if (!(await store.deleteGuardrail(principal, requireId(path)))) throw notFound();
     return { deleted: true as const };

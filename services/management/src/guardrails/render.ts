@@ -1,6 +1,6 @@
-import type { BUILTIN_SLUGS, Guardrail } from './shape.ts';
-
-type BuiltinSlug = (typeof BUILTIN_SLUGS)[number];
+import type { GuardrailRow } from '@ori/store';
+import type { BuiltinSlug } from '@ori/store/vocabulary';
+import type { Guardrail } from './shape.ts';
 
 /** What a redaction puts in the place of what it found. */
 const LABELS: Readonly<Record<BuiltinSlug, string>> = {
@@ -14,39 +14,21 @@ const LABELS: Readonly<Record<BuiltinSlug, string>> = {
   address: '[ADDRESS]',
 };
 
-type StoredBuiltin = Omit<NonNullable<Guardrail['content_filter_builtins']>[number], 'label'>;
-
-/** A guardrail as it is stored. */
-export interface StoredGuardrail
-  extends Omit<Guardrail, 'enforce_zdr' | 'content_filter_builtins' | 'created_at' | 'updated_at'> {
-  readonly content_filter_builtins: readonly StoredBuiltin[] | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
-}
+/** The columns that are not shown. One that is neither here nor in the shape does not compile. */
+const HIDDEN = { organization_id: undefined } satisfies Record<
+  Exclude<keyof GuardrailRow, keyof Guardrail>,
+  undefined
+>;
 
 /** A guardrail as it is shown: the deprecated flag null beside those it stood for, each builtin filter labelled. */
-export function renderGuardrail(guardrail: StoredGuardrail): Guardrail {
-  const builtins = guardrail.content_filter_builtins;
+export function renderGuardrail(row: GuardrailRow): Guardrail {
+  const builtins = row.content_filter_builtins;
   return {
-    id: guardrail.id,
-    name: guardrail.name,
-    workspace_id: guardrail.workspace_id,
-    description: guardrail.description,
-    allowed_models: guardrail.allowed_models,
-    allowed_providers: guardrail.allowed_providers,
-    ignored_models: guardrail.ignored_models,
-    ignored_providers: guardrail.ignored_providers,
+    ...row,
+    ...HIDDEN,
     enforce_zdr: null,
-    enforce_zdr_anthropic: guardrail.enforce_zdr_anthropic,
-    enforce_zdr_google: guardrail.enforce_zdr_google,
-    enforce_zdr_openai: guardrail.enforce_zdr_openai,
-    enforce_zdr_other: guardrail.enforce_zdr_other,
-    limit_usd: guardrail.limit_usd,
-    reset_interval: guardrail.reset_interval,
-    include_byok_in_budgets: guardrail.include_byok_in_budgets,
     content_filter_builtins: builtins?.map((entry) => ({ ...entry, label: LABELS[entry.slug] })) ?? null,
-    content_filters: guardrail.content_filters,
-    created_at: guardrail.created_at.toISOString(),
-    updated_at: guardrail.updated_at.toISOString(),
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
   };
 }

@@ -1,26 +1,20 @@
+import {
+  BUILTIN_ACTIONS,
+  BUILTIN_SLUGS,
+  CUSTOM_ACTIONS,
+  RESET_INTERVALS,
+  SCAN_SCOPES,
+} from '@ori/store/vocabulary';
 import { z } from 'zod';
-import { offsetPage, pageOf, Timestamp, WorkspaceId } from '../http/page.ts';
-
-export const BUILTIN_SLUGS = [
-  'regex-prompt-injection',
-  'email',
-  'phone',
-  'ssn',
-  'credit-card',
-  'ip-address',
-  'person-name',
-  'address',
-] as const;
+import { SAMPLE, Timestamp, WorkspaceId } from '../http/fields.ts';
+import { offsetPage, pageOf } from '../http/page.ts';
 
 const builtin = {
-  slug: z.enum(BUILTIN_SLUGS).meta({ description: 'What is looked for.' }),
+  slug: z.enum(BUILTIN_SLUGS).meta({ description: 'What is looked for.', example: 'email' }),
   action: z
-    .enum(['block', 'redact', 'flag'])
-    .meta({ description: '`flag` goes with `regex-prompt-injection` alone.' }),
-  scan_scope: z
-    .enum(['user_only', 'all_messages'])
-    .optional()
-    .meta({ description: 'Which messages are looked at.' }),
+    .enum(BUILTIN_ACTIONS)
+    .meta({ description: '`flag` goes with `regex-prompt-injection` alone.', example: 'redact' }),
+  scan_scope: z.enum(SCAN_SCOPES).optional().meta({ description: 'Which messages are looked at.' }),
 };
 
 const BuiltinFilterInput = z
@@ -42,35 +36,58 @@ const BuiltinFilter = z
   })
   .meta({ id: 'BuiltinFilter' });
 
+const label = z
+  .string()
+  .max(100)
+  .nullable()
+  .meta({ description: 'A name for people.', example: 'Project number' });
+
 const CustomFilter = z
   .strictObject({
-    pattern: z.string().min(1).max(1000).meta({ description: 'Regular expression, RE2 syntax.' }),
-    action: z.enum(['redact', 'block']).meta({ description: 'What happens to a message that matches.' }),
-    label: z.string().max(100).nullable().meta({ description: 'A name for people.' }),
+    pattern: z
+      .string()
+      .min(1)
+      .max(1000)
+      .meta({ description: 'Regular expression, RE2 syntax.', example: 'PRJ-[0-9]{4}' }),
+    action: z
+      .enum(CUSTOM_ACTIONS)
+      .meta({ description: 'What happens to a message that matches.', example: 'block' }),
+    label,
   })
   .meta({ id: 'CustomFilter' });
 
-const CustomFilterInput = CustomFilter.extend({
-  label: z.string().max(100).nullable().default(null).meta({ description: 'A name for people.' }),
-}).meta({ id: 'CustomFilterInput' });
+const CustomFilterInput = CustomFilter.extend({ label: label.default(null) }).meta({
+  id: 'CustomFilterInput',
+});
 export type CustomFilter = z.infer<typeof CustomFilter>;
 
-const names = (description: string) => z.array(z.string().min(1)).min(1).nullable().meta({ description });
+const list = z.array(z.string().min(1));
+const allowed = (description: string, example: string[] | null) =>
+  list
+    .min(1, 'an empty list would allow nothing; null lifts the restriction')
+    .nullable()
+    .meta({
+      description: `${description}; null: all. An empty list would allow nothing and is refused.`,
+      example,
+    });
+const ignored = (description: string, example: string[] | null) =>
+  list.nullable().meta({ description: `${description}. An empty list clears it, as null does.`, example });
 const enforced = (group: string) =>
   z
     .boolean()
     .nullable()
     .meta({
       description: `Enforce zero data retention for ${group}. Where it is not given: \`enforce_zdr\`.`,
+      example: true,
     });
 
 /** What a guardrail says: the names accepted when one is made or changed. */
 const policy = {
   description: z.string().max(1000).nullable(),
-  allowed_models: names('Model slugs or canonical slugs; null: all.'),
-  allowed_providers: names('Provider slugs; null: all.'),
-  ignored_models: names('Models excluded from routing.'),
-  ignored_providers: names('Providers excluded from routing.'),
+  allowed_models: allowed('Model slugs or canonical slugs', ['anthropic/claude-sonnet-4.5']),
+  allowed_providers: allowed('Provider slugs', null),
+  ignored_models: ignored('Models excluded from routing', null),
+  ignored_providers: ignored('Providers excluded from routing', ['deepseek']),
   enforce_zdr: z.boolean().nullable().meta({
     deprecated: true,
     description: 'Copied into each per-provider flag that is not given. Use those.',
@@ -79,21 +96,25 @@ const policy = {
   enforce_zdr_google: enforced('Google models'),
   enforce_zdr_openai: enforced('OpenAI models'),
   enforce_zdr_other: enforced('models of all other providers'),
-  limit_usd: z.number().positive().nullable().meta({ description: 'Spending limit in USD.' }),
-  reset_interval: z
-    .enum(['daily', 'weekly', 'monthly'])
+  limit_usd: z
+    .number()
+    .min(0)
     .nullable()
-    .meta({ description: 'How often the spending limit begins anew; null: never.' }),
+    .meta({ description: 'Spending limit in USD; 0: nothing may be spent.', example: 50 }),
+  reset_interval: z
+    .enum(RESET_INTERVALS)
+    .nullable()
+    .meta({ description: 'How often the spending limit begins anew; null: never.', example: 'monthly' }),
   include_byok_in_budgets: z
     .boolean()
-    .meta({ description: 'Whether spending on own provider keys counts. Default: false.' }),
+    .meta({ description: 'Whether spending on own provider keys counts. Default: false.', example: false }),
 };
 
-const name = z.string().min(1).max(200);
+const name = z.string().min(1).max(200).meta({ example: 'Support team' });
 
 export const Guardrail = z
   .strictObject({
-    id: z.uuid(),
+    id: z.uuid().meta({ example: SAMPLE.guardrailId }),
     name,
     workspace_id: WorkspaceId,
     ...policy,
@@ -105,9 +126,15 @@ export const Guardrail = z
   .meta({ id: 'Guardrail' });
 export type Guardrail = z.infer<typeof Guardrail>;
 
+/** A list that nothing is on is none. */
+const noneIfEmpty = (names: z.ZodNullable<z.ZodArray<z.ZodString>>) =>
+  names.transform((given) => (given?.length === 0 ? null : given));
+
 const changes = z
   .strictObject({
     ...policy,
+    ignored_models: noneIfEmpty(policy.ignored_models),
+    ignored_providers: noneIfEmpty(policy.ignored_providers),
     content_filter_builtins: z.array(BuiltinFilterInput).max(50).nullable(),
     content_filters: z.array(CustomFilterInput).max(50).nullable(),
   })
@@ -118,7 +145,10 @@ export const GuardrailCreate = changes
   .meta({ id: 'GuardrailCreate' });
 export type GuardrailCreate = z.infer<typeof GuardrailCreate>;
 
-export const GuardrailUpdate = changes.extend({ name: name.optional() }).meta({ id: 'GuardrailUpdate' });
+export const GuardrailUpdate = changes.extend({ name: name.optional() }).meta({
+  id: 'GuardrailUpdate',
+  example: { limit_usd: 50, reset_interval: 'monthly', allowed_providers: null },
+});
 export type GuardrailUpdate = z.infer<typeof GuardrailUpdate>;
 
 export const GuardrailListQuery = z.object({
@@ -128,3 +158,5 @@ export const GuardrailListQuery = z.object({
 export type GuardrailListQuery = z.infer<typeof GuardrailListQuery>;
 
 export const GuardrailPage = pageOf(Guardrail).meta({ id: 'GuardrailPage' });
+
+export const Deleted = z.strictObject({ deleted: z.literal(true) }).meta({ id: 'Deleted' });

@@ -68,15 +68,14 @@ export function createApp({
     req: IncomingMessage,
     res: ServerResponse,
   ): Promise<void> {
-    const { family, refusals } = operation;
     const exchange = exchangeOf(req);
-    exchange.deadlineAnswer = present(new DeadlineError(exchange.deadline.ms), family, refusals);
+    exchange.deadlineAnswer = present(new DeadlineError(exchange.deadline.ms), operation);
     try {
       await serve(operation, parameters, req, res);
     } catch (error) {
       if (res.headersSent) throw error;
       exchange.error ??= error;
-      sendEnvelope(res, present(error, family, refusals));
+      sendEnvelope(res, present(error, operation));
     }
   }
 
@@ -128,7 +127,7 @@ function decode(parameters: PathParameters): Record<string, string> {
 /** Intern operations live on the global host name alone. */
 function requireHost(req: IncomingMessage, regionalHosts: ReadonlySet<string>): void {
   if (!isRegionalHost(exchangeOf(req).client.authority, regionalHosts)) return;
-  throw new Refusal('regional_host_refused', 'Intern operations are refused on regional host names.');
+  throw new Refusal('regional_host_refused');
 }
 
 const NOT_FOUND: Presentation = { status: 404, message: 'Not found.' };

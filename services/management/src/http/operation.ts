@@ -39,8 +39,10 @@ interface Description<Principal, Query extends z.ZodType, Body extends z.ZodType
   readonly query?: Query;
   readonly body?: Body;
   readonly status: 200 | 201;
-  /** The statuses besides success, 405 and those of a broken body; what is forbidden and not listed is a 401. */
-  readonly refusals: readonly (400 | 401 | 403 | 404 | 409)[];
+  /** The statuses that not every operation has: what is forbidden is a 401 where 403 is not listed. */
+  readonly refusals: readonly (403 | 404 | 409)[];
+  /** A query or a body that is refused with 400: the document shows the answer. Absent: a 404 is given instead. */
+  readonly invalidExample?: { readonly query: string } | { readonly body: unknown };
 }
 
 export interface JsonOperation extends Description<unknown, z.ZodType, z.ZodType> {

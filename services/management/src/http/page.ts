@@ -1,20 +1,14 @@
 import { z } from 'zod';
 
-/** A point in time: ISO 8601, UTC, with milliseconds. */
-export const Timestamp = z.iso.datetime({ precision: 3 }).meta({
-  description: 'ISO 8601 UTC time with milliseconds.',
-  example: '2026-11-20T12:00:00.000Z',
-  override: { pattern: '\\.[0-9]{3}Z$' },
-});
-
-export const WorkspaceId = z.string().min(1).max(128).meta({ description: 'Workspace identifier.' });
+const DECIMAL = /^(0|[1-9][0-9]{0,15})$/;
 
 const integerText = (from: number, to: number) =>
   z
     .string()
-    .regex(/^(0|[1-9][0-9]{0,15})$/, `must be an integer from ${from} to ${to}`)
-    .transform(Number)
-    .pipe(z.int().min(from).max(to));
+    .refine((text) => DECIMAL.test(text) && Number(text) >= from && Number(text) <= to, {
+      error: `must be an integer from ${from} to ${to}`,
+    })
+    .transform(Number);
 
 /** A query parameter that is an integer, written in decimal without sign or leading zero. */
 export const integerParameter = (from: number, to: number, fallback: number, description: string) =>
@@ -23,7 +17,6 @@ export const integerParameter = (from: number, to: number, fallback: number, des
     .meta({
       description,
       override: ({ jsonSchema }) => {
-        delete jsonSchema.pattern;
         Object.assign(jsonSchema, { type: 'integer', minimum: from, maximum: to, default: fallback });
       },
     });
@@ -36,6 +29,12 @@ export const offsetPage = {
 
 /** An offset page: `total_count` counts all matches, whatever the page. */
 export const pageOf = <Item extends z.ZodType>(item: Item) =>
-  z.strictObject({ data: z.array(item), total_count: z.int().min(0) });
+  z.strictObject({ data: z.array(item), total_count: z.int().min(0).meta({ example: 1 }) });
 
 export const dataOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ data: item });
+
+/** One page of the rows of a query, each as it is shown. */
+export const renderPage = <Row, Item>(
+  { rows, total }: { readonly rows: readonly NoInfer<Row>[]; readonly total: number },
+  render: (row: Row) => Item,
+) => ({ data: rows.map(render), total_count: total });

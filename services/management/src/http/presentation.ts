@@ -3,8 +3,9 @@ import { BodyError } from '@ori/http/body';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
 import { IdentityError } from '@ori/identity';
+import { PRESENTATIONS as SIGNING } from '@ori/signing-api/refusals';
 import { Refusal, type RefusalCode } from '../refusal.ts';
-import type { Family } from './operation.ts';
+import type { Operation } from './operation.ts';
 
 /** A request whose form HTTP itself settles. */
 export class MalformedRequest extends Error {
@@ -19,23 +20,33 @@ export class MalformedRequest extends Error {
 
 interface Terms {
   readonly status: number;
+  /** Absent where each refusal has a sentence of its own. */
+  readonly message?: string;
   /** What the metadata of an intern operation says; 401 and 403 carry none there. */
   readonly reason?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 const TERMS = {
-  bearer_refused: { status: 401, headers: { 'WWW-Authenticate': 'Bearer' } },
-  management_key_required: { status: 403 },
+  bearer_refused: {
+    status: 401,
+    message: 'A valid bearer credential is required.',
+    headers: { 'WWW-Authenticate': 'Bearer' },
+  },
+  management_key_required: { status: 403, message: 'A management key is required.' },
   insufficient_scope: {
     status: 403,
+    message: 'The grant does not carry the interns scope.',
     headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="interns"' },
   },
-  access_revoked: { status: 403 },
-  regional_host_refused: { status: 403 },
-  not_found: { status: 404, reason: 'not_found' },
+  access_revoked: { status: 403, message: 'Access to the workspace was revoked.' },
+  regional_host_refused: { status: 403, message: SIGNING.regional_host_refused.message },
+  not_found: { status: 404, message: 'Not found.', reason: 'not_found' },
   invalid_parameters: { status: 400, reason: 'invalid_body' },
-  conflict: { status: 409 },
+  conflict: {
+    status: 409,
+    message: 'The credential is being changed by another request. Try again later.',
+  },
 } satisfies Record<RefusalCode, Terms>;
 
 const BODY_TERMS = {
@@ -45,37 +56,31 @@ const BODY_TERMS = {
 } satisfies Record<BodyError['code'], Presentation>;
 
 /**
- * What the caller of an operation is told about a failure. The interface lists 403 for some operations only: where
- * it does not, a credential of the wrong kind is a 401. Intern operations carry metadata, the others do not.
+ * What the caller of an operation is told about a failure. The interface lists 403 and 400 for some operations only:
+ * where it does not, a credential of the wrong kind is a 401, and a parameter that is not acceptable names nothing.
+ * Intern operations carry metadata, the others do not.
  */
-export function present(error: unknown, family: Family, refusals: readonly number[]): Presentation {
-  if (error instanceof InvalidCredential) {
-    return present(new Refusal('invalid_parameters', error.message), family, refusals);
-  }
+export function present(error: unknown, operation: Operation): Presentation {
+  const isIntern = operation.family === 'Interns';
+  if (error instanceof InvalidCredential) return present(invalid(error.message), operation);
+  if (error instanceof IdentityError && error.code === 'bearer_refused') return TERMS.bearer_refused;
   if (error instanceof Refusal) {
-    const terms: Terms = TERMS[error.code];
-    if (error.code === 'management_key_required' && !refusals.includes(403)) {
-      return { ...TERMS.bearer_refused, message: error.message };
-    }
-    const { reason, ...rest } = terms;
-    return {
-      ...rest,
-      message: error.message,
-      ...(family === 'Interns' && reason !== undefined && { reason }),
-    };
-  }
-  if (error instanceof IdentityError && error.code === 'bearer_refused') {
-    return { ...TERMS.bearer_refused, message: 'A valid bearer credential is required.' };
+    const { reason, ...terms } = termsOf(error.code, operation);
+    return { message: error.message, ...terms, ...(isIntern && reason !== undefined && { reason }) };
   }
   if (error instanceof MalformedRequest) return error.presentation;
   if (error instanceof BodyError) return BODY_TERMS[error.code];
-  if (family !== 'Interns')
-    return { status: 500, message: 'The request could not be completed. Try again later.' };
+  if (!isIntern) return { status: 500, message: 'The request could not be completed. Try again later.' };
   if (error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
-  return {
-    status: 500,
-    message: 'The request could not be completed. It may be repeated.',
-    reason: 'internal_error',
-    retryable: true,
-  };
+  return SIGNING.internal_error;
 }
+
+function termsOf(code: RefusalCode, { refusals, invalidExample }: Operation): Terms {
+  if (code === 'management_key_required' && !refusals.includes(403)) {
+    return { ...TERMS.bearer_refused, message: TERMS[code].message };
+  }
+  if (code === 'invalid_parameters' && invalidExample === undefined) return TERMS.not_found;
+  return TERMS[code];
+}
+
+const invalid = (message: string) => new Refusal('invalid_parameters', message);

@@ -3,6 +3,7 @@ import { readBody } from '@ori/http/body';
 import { exchangeOf } from '@ori/http/exchange';
 import type { z } from 'zod';
 import { Refusal } from '../refusal.ts';
+import { describeIssue, fieldOf } from './describe-issue.ts';
 import { MalformedRequest } from './presentation.ts';
 
 const BODY_BYTES_MAX = 1_048_576;
@@ -19,7 +20,7 @@ export function readQuery<Schema extends z.ZodType>(
     if (given.has(name)) throw new Refusal('invalid_parameters', `${name}: given more than once.`);
     given.set(name, value);
   }
-  return requireShape(schema, Object.fromEntries(given));
+  return requireShape(schema, Object.fromEntries(given), ({ path }) => String(path[0]));
 }
 
 /** Reads a JSON body by its schema: RFC 8259, UTF-8, at most 1 MiB. */
@@ -34,7 +35,7 @@ export async function readJson<Schema extends z.ZodType>(
     throw new MalformedRequest({ status: 415, message: 'The body must be sent as application/json.' });
   }
   const bytes = await readBody(req, { bytesMax: BODY_BYTES_MAX, deadline: exchangeOf(req).deadline });
-  return requireShape(schema, parseJson(bytes));
+  return requireBody(schema, parseJson(bytes));
 }
 
 function parseJson(bytes: Uint8Array): unknown {
@@ -45,17 +46,26 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-function requireShape<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+/**
+ * Judges a body that was parsed.
+ *
+ * @throws Refusal `invalid_parameters` with a sentence that names the field
+ */
+export function requireBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  return requireShape(schema, body, (issue) => fieldOf(issue) || 'The body');
+}
+
+function requireShape<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  subjectOf: (issue: z.core.$ZodIssue) => string,
+): z.output<Schema> {
   if (!isStorable(value))
     throw new Refusal('invalid_parameters', 'Text must not contain U+0000 or lone surrogates.');
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: describeIssue });
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const place = issue?.path.join('.') ?? '';
-  throw new Refusal(
-    'invalid_parameters',
-    `${place === '' ? '' : `${place}: `}${issue?.message ?? 'invalid'}.`,
-  );
+  const [issue] = parsed.error.issues as [z.core.$ZodIssue];
+  throw new Refusal('invalid_parameters', `${subjectOf(issue)}: ${issue.message}.`);
 }
 
 /** Whether every text in a JSON value is one that PostgreSQL can keep. */

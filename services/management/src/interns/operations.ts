@@ -21,7 +21,8 @@ const list = jsonOperation({
   query: InternListQuery,
   status: 200,
   result: InternPage,
-  refusals: [400, 401, 403, 404],
+  refusals: [403, 404],
+  invalidExample: { query: 'limit=501' },
   async run({ principal, query }, { store }) {
     const after = query.starting_after === undefined ? undefined : readCursor(query.starting_after);
     const scope = collectionOf(principal, query.workspace_id);
@@ -59,7 +60,7 @@ const icon = fileOperation({
   }),
   status: 200,
   mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
-  refusals: [401, 403, 404],
+  refusals: [403, 404],
   async send({ principal, path, query, ifNoneMatch }, { store }): Promise<FileAnswer> {
     const internId = path['internId'] ?? '';
     if (!INTERN_ID.test(internId)) throw notFound();

@@ -1,36 +1,23 @@
+import type { InternRow } from '@ori/store';
 import type { InternReader } from '../callers/caller.ts';
-import type { Intern, InternStatus } from './shape.ts';
+import type { Intern } from './shape.ts';
 
-/** An intern as it is stored. */
-export interface StoredIntern
-  extends Omit<Intern, 'created_by_you' | 'created_at' | 'updated_at' | 'status'> {
-  readonly status: InternStatus;
-  readonly created_by_user_id: string | null;
-  readonly created_by_key_hash: string | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
-}
+/** The columns that are not shown. One that is neither here nor in the shape does not compile. */
+const HIDDEN = {
+  organization_id: undefined,
+  created_by_user_id: undefined,
+  created_by_key_hash: undefined,
+} satisfies Record<Exclude<keyof InternRow, keyof Intern>, undefined>;
 
 /** An intern as this caller sees it. */
-export function renderIntern(intern: StoredIntern, reader: InternReader): Intern {
+export function renderIntern(row: InternRow, reader: InternReader): Intern {
   return {
-    id: intern.id,
-    name: intern.name,
-    description: intern.description,
-    hostname: intern.hostname,
-    model: intern.model,
-    status: intern.status,
-    workspace_id: intern.workspace_id,
-    vault_id: intern.vault_id,
-    attached_vault_id: intern.attached_vault_id,
-    instructions: intern.instructions,
-    icon_sha256: intern.icon_sha256,
-    last_failure_message: intern.last_failure_message,
-    progress: intern.progress,
+    ...row,
+    ...HIDDEN,
     created_by_you:
-      (reader.keyHash !== undefined && reader.keyHash === intern.created_by_key_hash) ||
-      (reader.userId !== undefined && reader.userId === intern.created_by_user_id),
-    created_at: intern.created_at.toISOString(),
-    updated_at: intern.updated_at.toISOString(),
+      (reader.keyHash !== undefined && reader.keyHash === row.created_by_key_hash) ||
+      (reader.userId !== undefined && reader.userId === row.created_by_user_id),
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
   };
 }

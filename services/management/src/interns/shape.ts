@@ -1,41 +1,47 @@
+import { INTERN_STATUSES } from '@ori/store/vocabulary';
 import { z } from 'zod';
-import { integerParameter, Timestamp, WorkspaceId } from '../http/page.ts';
+import { SAMPLE, Timestamp, WorkspaceId } from '../http/fields.ts';
+import { integerParameter } from '../http/page.ts';
+import { renderCursor } from './cursor.ts';
 
-export const INTERN_STATUSES = [
-  'awaiting_slack_install',
-  'queued',
-  'provisioning',
-  'running',
-  'failed',
-  'stopped',
-  'destroying',
-  'destroy_failed',
-] as const;
+/** Where the page of the examples ends. */
+const CURSOR = renderCursor({ createdAt: SAMPLE.at, id: SAMPLE.internId });
 
-export const InternStatus = z.enum(INTERN_STATUSES).meta({ id: 'InternStatus' });
+export const InternStatus = z.enum(INTERN_STATUSES).meta({ id: 'InternStatus', example: 'running' });
 export type InternStatus = z.infer<typeof InternStatus>;
 
 export const Intern = z
   .strictObject({
-    id: z.string().min(1),
-    name: z.string(),
-    description: z.string().nullable(),
-    hostname: z.string().nullable().meta({ description: 'Host name of the daemon: <intern_name>.<domain>.' }),
-    model: z.string().nullable().meta({ description: 'Model slug: <provider>/<model>.' }),
+    id: z.string().min(1).meta({ example: SAMPLE.internId }),
+    name: z.string().meta({ example: 'charles' }),
+    description: z.string().nullable().meta({ example: 'Answers questions about the analytical engine.' }),
+    hostname: z.string().nullable().meta({
+      description: 'Host name of the daemon: <intern_name>.<domain>.',
+      example: 'charles.interns.example',
+    }),
+    model: z.string().nullable().meta({
+      description: 'Model slug: <provider>/<model>.',
+      example: 'anthropic/claude-sonnet-4.5',
+    }),
     status: InternStatus,
     workspace_id: WorkspaceId,
-    vault_id: z.string().nullable(),
+    vault_id: z.string().nullable().meta({ example: 'vlt_9sWd2LxKq7TzM4NbR6YvHj' }),
     attached_vault_id: z.string().nullable(),
     instructions: z.string().nullable(),
-    icon_sha256: z
-      .string()
-      .nullable()
-      .meta({ description: 'Names the current icon; the `v` of the icon operation.' }),
+    icon_sha256: z.string().nullable().meta({
+      description: 'SHA-256 of the current icon, hex; the `v` of the icon operation.',
+      example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    }),
     last_failure_message: z.string().nullable(),
     progress: z
       .strictObject({ step_label: z.string(), step_number: z.int().min(1), total_steps: z.int() })
-      .nullable(),
-    created_by_you: z.boolean().meta({ description: 'Whether the calling credential created the intern.' }),
+      .nullable()
+      .meta({ description: 'The step that is under way, of a lifecycle change.', example: null }),
+    created_by_you: z.boolean().meta({
+      description:
+        'Whether the calling credential created the intern: this API key, or the person of this session.',
+      example: true,
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   })
@@ -53,7 +59,10 @@ export const InternListQuery = z.object({
       description: `Lifecycle statuses, separated by commas; repeats count once. Of ${INTERN_STATUSES.map((status) => `\`${status}\``).join(', ')}.`,
       override: { type: 'string', example: 'running,failed' },
     }),
-  starting_after: z.string().optional().meta({ description: 'The `next_cursor` of the page before.' }),
+  starting_after: z
+    .string()
+    .optional()
+    .meta({ description: 'The `next_cursor` of the page before.', example: CURSOR }),
   workspace_id: WorkspaceId.optional().meta({ description: 'Only interns of this workspace.' }),
 });
 export type InternListQuery = z.infer<typeof InternListQuery>;
@@ -61,8 +70,11 @@ export type InternListQuery = z.infer<typeof InternListQuery>;
 export const InternPage = z
   .strictObject({
     data: z.array(Intern),
-    has_more: z.boolean(),
-    next_cursor: z.string().optional().meta({ description: 'Opaque; present when has_more is true.' }),
+    has_more: z.boolean().meta({ example: true }),
+    next_cursor: z.string().optional().meta({
+      description: 'Opaque; present when has_more is true.',
+      example: CURSOR,
+    }),
   })
   .meta({ id: 'InternPage' });
 export type InternPage = z.infer<typeof InternPage>;

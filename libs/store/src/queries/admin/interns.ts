@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Database } from '../../database.ts';
-import { INTERN_STATUSES, type InternProgress, type InternStatus } from '../../schema.ts';
+import type { InternProgress } from '../../schema.ts';
+import { INTERN_STATUSES, type InternStatus } from '../../vocabulary.ts';
 import { judged, requireInput } from './admin-error.ts';
 import { organizationOf } from './api-keys.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';

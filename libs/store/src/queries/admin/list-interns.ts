@@ -1,5 +1,5 @@
 import type { Database } from '../../database.ts';
-import type { InternStatus } from '../../schema.ts';
+import type { InternStatus } from '../../vocabulary.ts';
 import { firstOf, type ListRequest } from './listed.ts';
 
 /** Interns of one workspace or of all, newest first, whatever the programme says. */

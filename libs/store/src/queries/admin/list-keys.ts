@@ -1,4 +1,5 @@
 import type { Database } from '../../database.ts';
+import type { Provider } from '../../vocabulary.ts';
 import { firstOf, type ListRequest } from './listed.ts';
 
 /** API keys as they can be shown: by hash and label. */
@@ -53,7 +54,7 @@ export function listAllCredentials(
     organizationId,
     provider,
     ...request
-  }: ListRequest & { readonly organizationId?: string; readonly provider?: string },
+  }: ListRequest & { readonly organizationId?: string; readonly provider?: Provider },
 ) {
   return firstOf(
     db.kysely
@@ -78,7 +79,7 @@ export function listAllCredentials(
         'created_at',
       ])
       .$if(organizationId !== undefined, (query) => query.where('organization_id', '=', organizationId ?? ''))
-      .$if(provider !== undefined, (query) => query.where('provider', '=', provider ?? ''))
+      .where((eb) => (provider === undefined ? eb.lit(true) : eb('provider', '=', provider)))
       .orderBy('organization_id')
       .orderBy('sort_order')
       .orderBy('created_at')

@@ -3,8 +3,9 @@ import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
 import type { Page, PageRequest } from './byok.ts';
+import { guardrailOf } from './guardrails.ts';
 import { failedWith } from './sql-state.ts';
-import { type Account, asTenant, ofAccount } from './tenant.ts';
+import { type Account, asTenant } from './tenant.ts';
 
 export interface AssignmentRow {
   readonly id: string;
@@ -58,12 +59,7 @@ export const MEMBERS: Assignable<MemberAssignmentRow> = {
 export type AssignOutcome = { readonly count: number } | { readonly unknown: readonly string[] } | 'absent';
 
 async function hasGuardrail(trx: Transaction<Schema>, account: Account, id: string): Promise<boolean> {
-  const row = await trx
-    .selectFrom('guardrails')
-    .select('id')
-    .where(ofAccount(account))
-    .where('id', '=', id)
-    .executeTakeFirst();
+  const row = await guardrailOf(trx, account, id).select('id').executeTakeFirst();
   return row !== undefined;
 }
 
@@ -78,7 +74,10 @@ export function listAssignments<Row extends AssignmentRow>(
     if (guardrailId !== undefined && !(await hasGuardrail(trx, account, guardrailId))) return undefined;
     const matching = sql`
       where a.organization_id = ${account.organizationId}
-        and a.guardrail_id = coalesce(${guardrailId ?? null}::uuid, a.guardrail_id)`;
+        and a.guardrail_id = coalesce(${guardrailId ?? null}::uuid, a.guardrail_id)
+        and exists (
+          select from guardrails g join workspaces w on w.id = g.workspace_id
+          where g.id = a.guardrail_id and w.deleted_at is null)`;
     const counted = await sql<{ total: number }>`
       select count(*)::integer as total from ${kind.table} a ${matching}`.execute(trx);
     const { rows } = await sql<Row>`

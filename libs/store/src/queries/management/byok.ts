@@ -1,9 +1,10 @@
 import type { Selectable, Updateable } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { ByokCredentialsTable } from '../../schema-management.ts';
+import type { Provider } from '../../vocabulary.ts';
 import { failedWith } from './sql-state.ts';
 import { type Account, asTenant, ofAccount } from './tenant.ts';
-import { findWorkspace } from './workspaces.ts';
+import { findWorkspace, workspaceExists } from './workspaces.ts';
 
 export type CredentialRow = Selectable<ByokCredentialsTable>;
 /** The columns that a change sets; what is undefined stays as it is. */
@@ -31,7 +32,7 @@ export interface PageRequest {
 export function listCredentials(
   db: Database,
   account: Account,
-  { offset, limit, workspaceId, provider }: PageRequest & { workspaceId?: string; provider?: string },
+  { offset, limit, workspaceId, provider }: PageRequest & { workspaceId?: string; provider?: Provider },
 ): Promise<Page<CredentialRow> | undefined> {
   return asTenant(db, account, async (trx) => {
     const workspace = await findWorkspace(trx, account, workspaceId);
@@ -40,7 +41,7 @@ export function listCredentials(
       .selectFrom('byok_credentials')
       .where(ofAccount(account))
       .where((eb) => eb.or([eb('workspace_id', '=', workspace), eb('workspace_id', 'is', null)]))
-      .$if(provider !== undefined, (query) => query.where('provider', '=', provider ?? ''));
+      .where((eb) => (provider === undefined ? eb.lit(true) : eb('provider', '=', provider)));
     const { total } = await matches
       .select((eb) => eb.fn.countAll<number>().as('total'))
       .executeTakeFirstOrThrow();
@@ -75,6 +76,7 @@ export async function changeCredential(
         .selectAll()
         .where(ofAccount(account))
         .where('id', '=', id)
+        .where(workspaceExists)
         .forUpdate()
         .noWait()
         .executeTakeFirst();

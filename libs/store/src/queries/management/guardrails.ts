@@ -1,26 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import { type Insertable, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
 import type { Database } from '../../database.ts';
-import type { BuiltinFilter, CustomFilter, GuardrailsTable } from '../../schema-management.ts';
+import type { Schema } from '../../schema.ts';
+import type { GuardrailsTable } from '../../schema-management.ts';
 import type { Page, PageRequest } from './byok.ts';
 import { type Account, asTenant, ofAccount } from './tenant.ts';
-import { findWorkspace } from './workspaces.ts';
+import { findWorkspace, workspaceExists } from './workspaces.ts';
 
 export type GuardrailRow = Selectable<GuardrailsTable>;
 
-type Settable = Omit<
-  GuardrailRow,
-  | 'id'
-  | 'organization_id'
-  | 'workspace_id'
-  | 'created_at'
-  | 'updated_at'
-  | 'content_filter_builtins'
-  | 'content_filters'
-> & {
-  content_filter_builtins: BuiltinFilter[] | null;
-  content_filters: CustomFilter[] | null;
-};
+type Settable = Omit<GuardrailRow, 'id' | 'organization_id' | 'workspace_id' | 'created_at' | 'updated_at'>;
 
 /** The columns that a request sets; what is undefined stays as it is. */
 export type GuardrailColumns = { readonly [Column in keyof Settable]?: Settable[Column] | undefined };
@@ -74,28 +63,25 @@ export function createGuardrail(
 }
 
 export function findGuardrail(db: Database, account: Account, id: string): Promise<GuardrailRow | undefined> {
-  return asTenant(db, account, (trx) =>
-    trx
-      .selectFrom('guardrails')
-      .selectAll()
-      .where(ofAccount(account))
-      .where('id', '=', id)
-      .executeTakeFirst(),
-  );
+  return asTenant(db, account, (trx) => guardrailOf(trx, account, id).selectAll().executeTakeFirst());
 }
 
+/** Sets what is given; where nothing is, `updated_at` stays too. */
 export function changeGuardrail(
   db: Database,
   account: Account,
   id: string,
   columns: GuardrailColumns,
 ): Promise<GuardrailRow | undefined> {
+  const stored = asStored(columns);
+  if (Object.keys(stored).length === 0) return findGuardrail(db, account, id);
   return asTenant(db, account, (trx) =>
     trx
       .updateTable('guardrails')
-      .set({ ...asStored(columns), updated_at: sql`now()` })
+      .set({ ...stored, updated_at: sql`now()` })
       .where(ofAccount(account))
       .where('id', '=', id)
+      .where(workspaceExists)
       .returningAll()
       .executeTakeFirst(),
   );
@@ -108,9 +94,15 @@ export function deleteGuardrail(db: Database, account: Account, id: string): Pro
       .deleteFrom('guardrails')
       .where(ofAccount(account))
       .where('id', '=', id)
+      .where(workspaceExists)
       .executeTakeFirst();
     return numDeletedRows > 0n;
   });
+}
+
+/** A guardrail of the account, in a workspace that still exists. */
+export function guardrailOf(trx: Transaction<Schema>, account: Account, id: string) {
+  return trx.selectFrom('guardrails').where(ofAccount(account)).where('id', '=', id).where(workspaceExists);
 }
 
 /** Without what is undefined, the filter lists as JSON. */

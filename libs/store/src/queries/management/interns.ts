@@ -1,6 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../database.ts';
-import type { IconMediaType, InternProgress, InternStatus, InternsTable } from '../../schema.ts';
+import type { IconMediaType, InternProgress, InternsTable } from '../../schema.ts';
+import type { InternStatus } from '../../vocabulary.ts';
 import { asTenant } from './tenant.ts';
 
 /** Whose interns: those of these workspaces, or of them one alone. */

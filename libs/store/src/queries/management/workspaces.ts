@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { type SqlBool, sql, type Transaction } from 'kysely';
 import type { Schema } from '../../schema.ts';
 import type { Account } from './tenant.ts';
 
@@ -18,3 +18,7 @@ export async function findWorkspace(
     .executeTakeFirst();
   return row?.id;
 }
+
+/** Whether the workspace of a row still exists: with it goes what belongs to it. A row of none is in every one. */
+export const workspaceExists = sql<SqlBool>`(workspace_id is null or exists (
+  select from workspaces w where w.id = workspace_id and w.deleted_at is null))`;

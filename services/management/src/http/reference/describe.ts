@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject } from 'zod-openapi';
 import type { Operation } from '../operation.ts';
 import { answer, describeRefusals } from './answers.ts';
-import { EXAMPLES } from './examples.ts';
+import { exampleOf } from './example-of.ts';
 import { AppHeaders, IfNoneMatch, pathParametersOf } from './parameters.ts';
 import { refusalsOf } from './refusals.ts';
 
@@ -74,11 +74,11 @@ export function describeSigner(operation: DescribedOperation, baseUrl: string): 
 
 export function renderOperation(described: Described): ZodOpenApiOperationObject {
   const { operationId, tag, summary, description, scopes, origin, path, query, headers, body } = described;
-  const { request, response } = EXAMPLES[operationId] ?? {};
+
   const pathParameters = pathParametersOf(path);
   const answers = Object.entries(described.answers).map(([status, { description, ...content }]) => [
     status,
-    answer(description, contentOf(content, response), content.headers?.shape),
+    answer(description, contentOf(content), content.headers?.shape),
   ]);
   return {
     operationId,
@@ -92,16 +92,17 @@ export function renderOperation(described: Described): ZodOpenApiOperationObject
       ...(query && { query }),
       ...(headers && { header: headers }),
     },
-    ...(body && { requestBody: { required: true, content: json(body, request) } }),
+    ...(body && { requestBody: { required: true, content: json(body) } }),
     responses: { ...Object.fromEntries(answers), ...describeRefusals(described.refusals) },
   };
 }
 
-function contentOf({ body, mediaTypes }: Omit<DescribedAnswer, 'description'>, example: unknown) {
-  if (body !== undefined) return json(body, example);
+function contentOf({ body, mediaTypes }: Omit<DescribedAnswer, 'description'>) {
+  if (body !== undefined) return json(body);
   return mediaTypes && Object.fromEntries(mediaTypes.map((type) => [type, {}]));
 }
 
-function json(schema: z.ZodType, example: unknown): Record<'application/json', ZodOpenApiMediaTypeObject> {
+function json(schema: z.ZodType): Record<'application/json', ZodOpenApiMediaTypeObject> {
+  const example = exampleOf(schema);
   return { 'application/json': { schema, ...(example !== undefined && { example }) } };
 }
