@@ -4,6 +4,7 @@ import {
   loadConfig,
   path,
   secret,
+  text,
   url,
   variableName,
 } from '@ori/runtime/config';
@@ -23,12 +24,11 @@ export const ADMIN_SPEC = {
   issuer: url({
     doc: 'The OpenID issuer, exactly as the services have it: what seeds are sealed to, and the issuer of subjects',
   }),
-  baseUrl: {
-    ...url({ doc: 'The public base address, exactly as the signer has it: what seeds are sealed to' }),
+  baseUrl: text({
+    doc: 'The public base address, exactly as the signer has it: what seeds are sealed to',
     expected: 'a URL whose path ends in /v1, without query or fragment',
-    parse: (value: string) =>
-      URL.canParse(value) && /^https?:\/\/[^?#@]*\/v1$/.test(value) ? value : undefined,
-  },
+    accepts: (value) => URL.canParse(value) && /^https?:\/\/[^?#@]*\/v1$/.test(value),
+  }),
 } as const;
 
 type AdminConfig = Config<typeof ADMIN_SPEC>;

@@ -1,4 +1,4 @@
-import { type Spec, variableName } from './config.ts';
+import { isRequired, type Spec, variableName } from './config.ts';
 
 /**
  * The Markdown table of a service's environment, for its README; a check compares the two, so that neither can
@@ -8,7 +8,7 @@ export function renderConfigTable(prefix: string, spec: Spec): string {
   const rows = Object.entries(spec).map(([key, field]) => {
     const name = variableName(prefix, key);
     const names = field.secret ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``;
-    const value = field.required ? 'required' : field.defaultText ? `\`${field.defaultText}\`` : '—';
+    const value = isRequired(field) ? 'required' : field.defaultText ? `\`${field.defaultText}\`` : '—';
     const cells = [names, value, field.unit ?? '—', `${field.doc} (${field.expected})`];
     return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   });

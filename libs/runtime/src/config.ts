@@ -1,4 +1,5 @@
 import { closest, distance } from 'fastest-levenshtein';
+import { z } from 'zod';
 import type { Field } from './fields.ts';
 import { Secret } from './secret.ts';
 import { readSecretFile, SecretFileError } from './secret-file.ts';
@@ -32,15 +33,13 @@ interface SecretOptions {
 export function secret(options: SecretOptions & { optional: true }): Field<Secret | undefined>;
 export function secret(options: SecretOptions): Field<Secret>;
 export function secret(options: SecretOptions): Field<Secret> | Field<Secret | undefined> {
-  const { expected = 'a secret', accepts = () => true } = options;
-  return {
-    doc: options.doc,
-    expected,
-    secret: true,
-    required: options.optional !== true,
-    fallback: undefined as unknown as Secret,
-    parse: (value: string) => (accepts(value) ? new Secret(value) : undefined),
-  };
+  const { doc, expected = 'a secret', accepts = () => true } = options;
+  const schema = z
+    .string()
+    .refine(accepts)
+    .transform((value) => new Secret(value));
+  const about = { doc, expected, secret: true };
+  return options.optional ? { ...about, schema: schema.optional() } : { ...about, schema };
 }
 
 /** `turnsPerUser` under the prefix `SIGNER` is `SIGNER_TURNS_PER_USER`. */
@@ -80,15 +79,12 @@ class Complaint extends Error {}
 function readField(name: string, field: Field<unknown>, env: Environment): unknown {
   const given = env[name] === '' ? undefined : env[name];
   const value = field.secret ? secretText(name, given, env[`${name}_FILE`] || undefined) : given;
-  if (value === undefined) {
-    if (!field.required) return field.fallback;
-    const way = field.secret ? `${name} or ${name}_FILE` : name;
-    throw new Complaint(`${way}: required, expected ${field.expected}`);
-  }
-  const parsed = field.parse(value);
-  if (parsed === undefined)
+  const parsed = field.schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  if (value !== undefined)
     throw new Complaint(`${name}: expected ${field.expected}, got ${quote(value, field)}`);
-  return parsed;
+  const way = field.secret ? `${name} or ${name}_FILE` : name;
+  throw new Complaint(`${way}: required, expected ${field.expected}`);
 }
 
 function secretText(name: string, given: string | undefined, file: string | undefined): string | undefined {
@@ -129,3 +125,6 @@ function unknownNames(prefix: string, known: ReadonlySet<string>, env: Environme
       return `${name}: unknown name${isNear ? `, did you mean ${meant}?` : ''}`;
     });
 }
+
+/** Whether a value must be given. */
+export const isRequired = ({ schema }: Field<unknown>): boolean => !schema.safeParse(undefined).success;

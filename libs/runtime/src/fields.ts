@@ -1,7 +1,6 @@
-/**
- * The kinds of value a service is configured with. A field says in the operator's words what it expects, so that
- * a complaint can quote it; it never sees the environment itself.
- */
+import { z } from 'zod';
+
+/** A setting: what the text of its environment variable must be, and what the operator is told about it. */
 export interface Field<T> {
   readonly doc: string;
   /** What a value looks like, completing "expected …". */
@@ -9,23 +8,15 @@ export interface Field<T> {
   readonly unit?: string | undefined;
   /** A secret may also come as `<NAME>_FILE`, and is never printed. */
   readonly secret: boolean;
-  readonly required: boolean;
   /** The default as the configuration table shows it; absent when there is none. */
   readonly defaultText?: string | undefined;
-  readonly fallback: T;
-  /** The value, or `undefined` when the text is not one. */
-  parse(text: string): T | undefined;
+  /** Reads the text, or `undefined` for a variable that is not set: what refuses that is required. */
+  readonly schema: z.ZodType<T>;
 }
 
 interface About {
   doc: string;
   unit?: string;
-}
-
-interface Shape<V> {
-  expected: string;
-  print?: (value: V) => string;
-  parse: (text: string) => V | undefined;
 }
 
 /** Without a default a field is required, unless it is marked `optional`. */
@@ -34,37 +25,38 @@ type Required = About & { default?: never; optional?: never };
 type Optional = About & { optional: true };
 type Options<V> = Settled<V> | Required | Optional;
 
-function field<V>(options: Options<V>, shape: Shape<V>): Field<V> {
-  const settled = 'default' in options && options.default !== undefined;
-  return {
-    doc: options.doc,
-    unit: options.unit,
-    expected: shape.expected,
-    secret: false,
-    required: !settled && !('optional' in options && options.optional === true),
-    defaultText: settled ? (shape.print ?? String)(options.default as V) : undefined,
-    // An absent optional field is undefined; the overloads below carry that into the type.
-    fallback: ('default' in options ? options.default : undefined) as V,
-    parse: shape.parse,
-  };
+function field<V>(options: Options<V>, expected: string, schema: z.ZodType<V>): Field<V> {
+  const { doc, unit } = options;
+  const about = { doc, unit, expected, secret: false };
+  if ('default' in options && options.default !== undefined) {
+    const fallback = options.default;
+    const settled = schema.optional().transform((value) => value ?? fallback);
+    return { ...about, defaultText: String(fallback), schema: settled };
+  }
+  // An optional field that is absent is undefined; the overloads below carry that into the type.
+  const optional = 'optional' in options && options.optional === true;
+  return { ...about, schema: optional ? (schema.optional() as unknown as z.ZodType<V>) : schema };
 }
 
-const TEXT: Shape<string> = { expected: 'a text', parse: (text) => text };
+interface TextOptions {
+  /** What the value looks like, for the complaint; with `accepts`. */
+  expected?: string;
+  accepts?: (value: string) => boolean;
+}
 
-export function text(options: Settled<string> | Required): Field<string>;
-export function text(options: Optional): Field<string | undefined>;
-export function text(options: Options<string>): Field<string> | Field<string | undefined> {
-  return field(options, TEXT);
+export function text(options: (Settled<string> | Required) & TextOptions): Field<string>;
+export function text(options: Optional & TextOptions): Field<string | undefined>;
+export function text(options: Options<string> & TextOptions): Field<string> | Field<string | undefined> {
+  const { expected = 'a text', accepts = () => true } = options;
+  return field(options, expected, z.string().refine(accepts));
 }
 
 /** The path of a file; the file itself is read by whoever needs it. */
 export function path(options: Settled<string> | Required): Field<string>;
 export function path(options: Optional): Field<string | undefined>;
 export function path(options: Options<string>): Field<string> | Field<string | undefined> {
-  return field(options, {
-    expected: 'the path of a file',
-    parse: (value) => (value.includes('\0') ? undefined : value),
-  });
+  const schema = z.string().refine((value) => !value.includes('\0'));
+  return field(options, 'the path of a file', schema);
 }
 
 interface Range {
@@ -77,31 +69,22 @@ export function integer(options: (Settled<number> | Required) & Range): Field<nu
 export function integer(options: Optional & Range): Field<number | undefined>;
 export function integer(options: Options<number> & Range): Field<number> | Field<number | undefined> {
   const { min, max } = options;
-  return field(options, {
-    expected: `an integer from ${min} to ${max}`,
-    parse(value) {
-      if (!/^(0|[1-9][0-9]{0,15})$/.test(value)) return undefined;
-      const number = Number(value);
-      return number >= min && number <= max ? number : undefined;
-    },
-  });
+  const digits = z.string().regex(/^(0|[1-9][0-9]{0,15})$/);
+  const schema = digits.transform(Number).pipe(z.int().min(min).max(max));
+  return field(options, `an integer from ${min} to ${max}`, schema);
 }
 
 export function flag(options: Settled<boolean> | Required): Field<boolean> {
-  return field(options, {
-    expected: '"true" or "false"',
-    parse: (value) => (value === 'true' ? true : value === 'false' ? false : undefined),
-  });
+  const schema = z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' });
+  return field(options, '"true" or "false"', schema);
 }
 
 export function choice<const V extends string>(
   values: readonly V[],
   options: Settled<NoInfer<V>> | Required,
 ): Field<V> {
-  return field(options as Options<V>, {
-    expected: `one of ${values.map((value) => `"${value}"`).join(', ')}`,
-    parse: (value) => values.find((known) => known === value),
-  });
+  const expected = `one of ${values.map((value) => `"${value}"`).join(', ')}`;
+  return field(options as Options<V>, expected, z.enum(values) as unknown as z.ZodType<V>);
 }
 
 interface ListOptions {
@@ -114,16 +97,13 @@ interface ListOptions {
 export function list(
   options: (Settled<readonly string[]> | Required) & ListOptions,
 ): Field<readonly string[]> {
-  const { item = 'value', pattern } = options;
-  return field<readonly string[]>(options, {
-    expected: `a comma-separated list, each a ${item}`,
-    print: (values) => values.join(','),
-    parse(value) {
-      const items = value.split(',').map((part) => part.trim());
-      const good = (part: string) => part !== '' && (pattern === undefined || pattern.test(part));
-      return items.every(good) ? items : undefined;
-    },
-  });
+  const { item = 'value', pattern = /./s } = options;
+  const items = z.string().transform((value) => value.split(',').map((part) => part.trim()));
+  return field(
+    options,
+    `a comma-separated list, each a ${item}`,
+    items.pipe(z.array(z.string().regex(pattern))),
+  );
 }
 
 interface UrlOptions {
@@ -136,13 +116,11 @@ export function url(options: (Settled<string> | Required) & UrlOptions): Field<s
 export function url(options: Optional & UrlOptions): Field<string | undefined>;
 export function url(options: Options<string> & UrlOptions): Field<string> | Field<string | undefined> {
   const protocols = options.protocols ?? ['https:', 'http:'];
-  return field(options, {
-    expected: `an absolute URL (${protocols.map((name) => `${name}//`).join(' or ')}) without user information`,
-    parse(value) {
-      if (!URL.canParse(value)) return undefined;
-      const parsed = new URL(value);
-      const good = protocols.includes(parsed.protocol) && parsed.username === '' && parsed.password === '';
-      return good ? value : undefined;
-    },
-  });
+  const isUsable = (value: string): boolean => {
+    if (!URL.canParse(value)) return false;
+    const { protocol, username, password } = new URL(value);
+    return protocols.includes(protocol) && username === '' && password === '';
+  };
+  const schemes = protocols.map((name) => `${name}//`).join(' or ');
+  return field(options, `an absolute URL (${schemes}) without user information`, z.string().refine(isUsable));
 }

@@ -2,7 +2,6 @@ import {
   type Config,
   ConfigError,
   type Environment,
-  type Field,
   integer,
   loadConfig,
   secret,
@@ -12,15 +11,14 @@ import { SIGNER_SPEC } from '@ori/signer/config';
 
 const LOOPBACK_HOSTS = ['127.0.0.1', '::1', 'localhost'];
 
-const loopbackHost: Field<string> = {
-  ...text({ default: '127.0.0.1', doc: 'Address of the API' }),
-  expected: `a loopback address (${LOOPBACK_HOSTS.join(', ')}), since the demo sign-in asks for no password`,
-  parse: (value) => LOOPBACK_HOSTS.find((known) => known === value),
-};
-
 /** The standalone's own names, `ORI_…`. */
 export const STANDALONE_SPEC = {
-  host: loopbackHost,
+  host: text({
+    default: '127.0.0.1',
+    doc: 'Address of the API',
+    expected: `a loopback address (${LOOPBACK_HOSTS.join(', ')}), since the demo sign-in asks for no password`,
+    accepts: (value) => LOOPBACK_HOSTS.includes(value),
+  }),
   port: integer({
     default: 8080,
     min: 0,
