@@ -3,7 +3,11 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const everything = ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'test/**/*.test.ts'];
 
 /** `npm run test:deep`: what takes long, or needs a machine to itself. */
-const deep = ['test/{deploy,exactly-once,faults,fuzz,leaks,model,shipped}/**/*.test.ts'];
+const deep = [
+  'test/{deploy,env,exactly-once,faults,fuzz,leaks,model,ports,shipped,siege}/**/*.test.ts',
+  'test/contract/management/concurrent-changes.test.ts',
+  'test/e2e/standalone-backends.test.ts',
+];
 
 /** Part of the deep tier: judges how a service behaves under load, and so must be the only load there is. */
 const alone = [

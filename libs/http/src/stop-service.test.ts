@@ -36,13 +36,24 @@ it('serves on as before while readiness is off, on new connections and on kept o
   await using world = await service();
   using kept = await rawClient(world.api.port);
   await ask(kept);
-  const stopped = stopService(world, { shutdownDrainMs: 500, shutdownIdleMs: 0, shutdownGraceMs: AN_HOUR });
+  const drained = Promise.withResolvers<void>();
+  const waits: number[] = [];
+  const stopped = stopService(
+    world,
+    { shutdownDrainMs: 500, shutdownIdleMs: 0, shutdownGraceMs: AN_HOUR },
+    (ms) => {
+      waits.push(ms);
+      return drained.promise;
+    },
+  );
   expect(await world.readiness()).toBe(503);
   using late = await rawClient(world.api.port);
   for (const client of [kept, late]) {
     const { status, headers } = await ask(client);
     expect([status, headers.get('connection')]).toEqual([200, 'keep-alive']);
   }
+  expect(waits).toEqual([500]);
+  drained.resolve();
   await stopped;
 });
 

@@ -21,8 +21,9 @@ export interface StopTimes {
 export async function stopService(
   { ops, api }: { readonly ops: Pick<OpsServer, 'drain'>; readonly api: Pick<ApiServer, 'stop'> },
   times: StopTimes,
+  wait: (ms: number) => Promise<unknown> = pause,
 ): Promise<void> {
   ops.drain();
-  await pause(times.shutdownDrainMs);
+  await wait(times.shutdownDrainMs);
   await api.stop({ graceMs: times.shutdownGraceMs, idleGraceMs: times.shutdownIdleMs });
 }

@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, it } from 'vitest';
 import { startManagementWorld } from './world.ts';
 
@@ -19,26 +18,20 @@ function hostilePatterns(): string[] {
   return patterns;
 }
 
-it('200 hostile patterns are refused or accepted, and never make the service stand still', {
-  timeout: 120_000,
-}, async () => {
+it('accepts or refuses each of 200 hostile patterns', async () => {
   await using world = await startManagementWorld();
   const patterns = hostilePatterns();
   expect(patterns).toHaveLength(200);
-  const loop = monitorEventLoopDelay({ resolution: 1 });
-  const statuses: Record<number, number> = {};
+  const statuses = new Set<number>();
   for (const pattern of patterns) {
-    loop.enable();
     const { status } = await world.call({
       method: 'POST',
       path: '/guardrails',
       json: { name: 'hostile', content_filters: [{ pattern, action: 'block', label: null }] },
     });
-    loop.disable();
-    statuses[status] = (statuses[status] ?? 0) + 1;
+    statuses.add(status);
   }
-  console.log('hostile patterns:', statuses, `longest stand-still ${(loop.max / 1e6).toFixed(1)} ms`);
-  expect(Object.keys(statuses).every((status) => ['201', '400'].includes(status))).toBe(true);
+  expect([...statuses].sort()).toEqual([201, 400]);
 });
 
 it('fifty of the largest in one request are refused for their size, while others are answered', async () => {

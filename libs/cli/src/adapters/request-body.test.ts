@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { watch } from 'node:fs';
 import { appendFile, mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { bodyOf, bodyOfFile, bodyOfStream, type RequestBody } from './request-body.ts';
 
 const { signal } = new AbortController();
@@ -59,10 +60,14 @@ it('reads a pipe with a name as it reads stdin', async () => {
 });
 
 it('keeps what is too large for memory where no other process can open it', async () => {
-  const before = await spools();
-  const body = await bodyOfStream(Readable.from([sample(5 * MIB)]), 'stdin', signal);
-  expect(await spools()).toEqual(before);
-  await body[Symbol.asyncDispose]();
+  vi.stubEnv('TMPDIR', folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const seen = new Set<string>();
+  using _watcher = watchFor(folder, seen);
+  await using body = await bodyOfStream(Readable.from([sample(5 * MIB)]), 'stdin', signal);
+  await expect.poll(() => seen.size).toBeGreaterThan(0);
+  expect(await readdir(folder)).toEqual([]);
+  expect((await read(body)).equals(sample(5 * MIB))).toBe(true);
 });
 
 it.each([
@@ -97,8 +102,10 @@ it('stops waiting for input when interrupted', async () => {
   await expect(reading).rejects.toMatchObject({ code: 'interrupted' });
 });
 
-async function spools(): Promise<string[]> {
-  return (await readdir(tmpdir())).filter((name) => /^ori-body-[0-9a-f]{32}$/.test(name));
+/** Collects the names of what is made in a folder, and be it for a moment. */
+function watchFor(folder: string, seen: Set<string>): Disposable {
+  const watcher = watch(folder, (_event, name) => void seen.add(String(name)));
+  return { [Symbol.dispose]: () => watcher.close() };
 }
 
 async function overwrite(name: string, position: number): Promise<void> {

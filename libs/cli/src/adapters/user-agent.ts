@@ -1,3 +1,4 @@
-/** The version of this package: package.json's, kept equal by a test, so that no file is read to know it. */
-export const VERSION = '0.1.0';
+import manifest from '../../package.json' with { type: 'json' };
+
+export const VERSION = manifest.version;
 export const USER_AGENT = `ori/${VERSION}`;

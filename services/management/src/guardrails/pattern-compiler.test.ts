@@ -1,3 +1,4 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { createPatternCompiler } from './pattern-compiler.ts';
 
@@ -29,6 +30,21 @@ it('refuses a pattern whose repetitions written out are too large, before anythi
   const hurried = createPatternCompiler({ timeoutMs: 0 });
   await expect(hurried.requireLinear(filters('a{1000}'.repeat(6)))).rejects.toEqual(refusedAt(0));
   await hurried.close();
+});
+
+it('compiles on another thread, while this one goes on', async () => {
+  const large = filters(...Array.from({ length: 50 }, () => 'a{2,1000}'.repeat(5)));
+  const patient = createPatternCompiler({ timeoutMs: 60_000 });
+  let isCompiled = false;
+  const compiling = patient.requireLinear(large).then(() => {
+    isCompiled = true;
+  });
+  let turns = 0;
+  for (; !isCompiled; turns += 1) await turnOfTheLoop();
+  await compiling;
+  await patient.close();
+  // On this thread the loop would turn once for each pattern at most.
+  expect(turns).toBeGreaterThan(10 * large.length);
 });
 
 it('gives up on patterns that take too long, and goes on to compile the next', async () => {

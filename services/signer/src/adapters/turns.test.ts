@@ -1,84 +1,105 @@
-import type { TurnLimiter } from '@ori/turns';
-import { expect, test, vi } from 'vitest';
-import { VERDICT } from '../stages/stages.fixture.ts';
-import { DependencyError } from './dependency-error.ts';
-import { memoryNonces, type Nonces } from './nonces.ts';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connectRedis, type RedisClient } from '@ori/redis';
+import { watchEviction } from '@ori/redis/eviction';
+import { Secret } from '@ori/runtime/secret';
+import { sharedRedisUrl, startRedis } from '@ori/test-env/redis';
+import { createTurnLimiter, turnKey } from '@ori/turns';
+import { issuedKey } from '@ori/verifier/redis';
+import { afterAll, expect, test } from 'vitest';
+import { memoryNonces, redisNonces } from './nonces.ts';
 import { limiterTurns } from './turns.ts';
 
-const who = { userId: 'user_1', organizationId: 'org_1' };
-const refused = { ...VERDICT, allowed: false, remaining: 0, retryAfterSeconds: 7 };
+const clients: RedisClient[] = [];
+afterAll(() => {
+  for (const client of clients) client.disconnect();
+});
 
-function nonces(given: Partial<Nonces> = {}) {
-  const memory = memoryNonces(65);
-  const reserve = vi.fn(memory.reserve);
-  const reservation = { internId: 'int_1', nonce: memory.draw(), signingInput: Buffer.from('input') };
-  return { ...memory, ...given, reserve, reservation };
+async function connected(url: string): Promise<RedisClient> {
+  const client = connectRedis(new Secret(url), { purpose: 'test' });
+  clients.push(client);
+  await once(client, 'ready');
+  return client;
 }
-const claim = { key: 'key', value: 'value', keptMs: 65_000 };
-const inRedis = () => nonces({ claimOf: () => claim });
 
-test('one question to Redis does for the turn and the nonce', async () => {
-  const take = vi.fn(async () => VERDICT);
-  const takeAndClaim = vi.fn(async () => ({ verdict: VERDICT, claimed: true }));
-  const { reservation, reserve, ...store } = inRedis();
-  const turns = limiterTurns({ take, takeAndClaim }, { ...store, reserve });
-  expect(await turns.take(who, reservation)).toEqual({ verdict: VERDICT, reserved: true });
-  expect(takeAndClaim).toHaveBeenCalledExactlyOnceWith(who, claim);
-  expect(take).not.toHaveBeenCalled();
-  expect(reserve).not.toHaveBeenCalled();
+const redis = await connected(sharedRedisUrl());
+
+/** A user, an organization and an intern that nobody else has, and what Redis knows of them. */
+function subject(client = redis) {
+  const id = () => randomBytes(8).toString('hex');
+  const who = { userId: `user_${id()}`, organizationId: `org_${id()}` };
+  const internId = `int_${id()}`;
+  return {
+    who,
+    reservation: { internId, nonce: memoryNonces(65).draw(), signingInput: Buffer.from('input') },
+    turnsTaken: async () => Number(await client.get(turnKey('user', who.userId))),
+    isIssued: async (nonce: string) => (await client.exists(issuedKey(internId, nonce))) === 1,
+  };
+}
+
+const limits = { turnsPerUser: 2, turnsPerOrganization: 10, windowSeconds: 60 };
+const limiterInRedis = createTurnLimiter({ redis, ...limits });
+const memoryLimiter = () => createTurnLimiter({ memory: true, ...limits });
+
+test('a turn is counted and its nonce reserved, where one Redis holds both', async () => {
+  const { who, reservation, turnsTaken, isIssued } = subject();
+  const turns = limiterTurns(limiterInRedis, redisNonces(redis, 65));
+  expect(await turns.take(who, reservation)).toMatchObject({ verdict: { allowed: true }, reserved: true });
+  expect(await turnsTaken()).toBe(1);
+  expect(await isIssued(reservation.nonce)).toBe(true);
 });
 
-const apart: [string, TurnLimiter, ReturnType<typeof nonces>][] = [
-  ['the limiter holds no other keys', { take: async () => VERDICT }, inRedis()],
-  [
-    'the nonces are not in Redis',
-    { take: async () => VERDICT, takeAndClaim: async () => ({ verdict: VERDICT, claimed: false }) },
-    nonces(),
-  ],
-];
-
-test.each(apart)('the nonce is reserved after the turn where %s', async (_, limiter, store) => {
-  const { reservation } = store;
-  const turns = limiterTurns(limiter, store);
-  expect(await turns.take(who, reservation)).toEqual({ verdict: VERDICT, reserved: true });
-  expect(await turns.take(who, reservation)).toEqual({ verdict: VERDICT, reserved: false });
+test.each([
+  ['in one Redis', () => limiterInRedis, () => redisNonces(redis, 65)],
+  ['turns in Redis, nonces in memory', () => limiterInRedis, () => memoryNonces(65)],
+  ['turns in memory, nonces in Redis', () => memoryLimiter(), () => redisNonces(redis, 65)],
+])('no nonce is reserved twice, and none without a turn: %s', async (_, limiter, open) => {
+  const { who, reservation } = subject();
+  const nonces = open();
+  const turns = limiterTurns(limiter(), nonces);
+  expect(await turns.take(who, reservation)).toMatchObject({ verdict: { allowed: true }, reserved: true });
+  expect(await turns.take(who, reservation)).toMatchObject({ verdict: { allowed: true }, reserved: false });
+  const late = { ...reservation, nonce: nonces.draw() };
+  expect(await turns.take(who, late)).toMatchObject({ verdict: { allowed: false }, reserved: false });
+  expect(await nonces.reserve(late)).toBe(true);
 });
 
-test('a turn that is refused reserves nothing', async () => {
-  const store = nonces();
-  const turns = limiterTurns({ take: async () => refused }, store);
-  expect(await turns.take(who, store.reservation)).toEqual({ verdict: refused, reserved: false });
-  expect(store.reserve).not.toHaveBeenCalled();
+test('a version 1 proof takes a turn and reserves nothing', async () => {
+  const { who, reservation, turnsTaken, isIssued } = subject();
+  const turns = limiterTurns(limiterInRedis, redisNonces(redis, 65));
+  expect(await turns.take(who, undefined)).toMatchObject({ verdict: { allowed: true }, reserved: false });
+  expect(await turnsTaken()).toBe(1);
+  expect(await isIssued(reservation.nonce)).toBe(false);
 });
 
-test('a v1 proof takes a turn and reserves nothing', async () => {
-  const store = inRedis();
-  const takeAndClaim = vi.fn(async () => ({ verdict: VERDICT, claimed: true }));
-  const turns = limiterTurns({ take: async () => VERDICT, takeAndClaim }, store);
-  expect(await turns.take(who, undefined)).toEqual({ verdict: VERDICT, reserved: false });
-  expect(takeAndClaim).not.toHaveBeenCalled();
-});
-
-test.each(['take', 'takeAndClaim'] as const)(
-  'a Redis that fails at %s is a dependency that failed',
-  async (at) => {
-    const fail = () => Promise.reject(new Error('gone'));
-    const store = inRedis();
-    const turns = limiterTurns({ take: fail, takeAndClaim: fail }, store);
-    const taking = turns.take(who, at === 'take' ? undefined : store.reservation);
-    await expect(taking).rejects.toBeInstanceOf(DependencyError);
-    await expect(taking).rejects.toMatchObject({ dependency: 'redis' });
+test.each([true, false])(
+  'a Redis that is not there is a dependency that failed (with a nonce: %s)',
+  async (isWithNonce) => {
+    const nowhere = connectRedis(new Secret('redis://127.0.0.1:1'), { purpose: 'test' });
+    clients.push(nowhere);
+    const { who, reservation } = subject();
+    const turns = limiterTurns(createTurnLimiter({ redis: nowhere, ...limits }), redisNonces(nowhere, 65));
+    const taking = turns.take(who, isWithNonce ? reservation : undefined);
+    await expect(taking).rejects.toMatchObject({ name: 'DependencyError', dependency: 'redis' });
   },
 );
 
-test.each([true, false])('a Redis that may forget is not asked (with a nonce: %s)', async (isWithNonce) => {
-  const take = vi.fn(async () => VERDICT);
-  const takeAndClaim = vi.fn(async () => ({ verdict: VERDICT, claimed: true }));
-  const store = inRedis();
-  const eviction = { isSafe: false, require: () => Promise.reject(new Error('evicts')) };
-  const turns = limiterTurns({ take, takeAndClaim }, store, eviction as never);
-  const taking = turns.take(who, isWithNonce ? store.reservation : undefined);
-  await expect(taking).rejects.toMatchObject({ dependency: 'redis' });
-  expect(take).not.toHaveBeenCalled();
-  expect(takeAndClaim).not.toHaveBeenCalled();
-});
+test.each([true, false])(
+  'a Redis that may forget is given nothing (with a nonce: %s)',
+  async (isWithNonce) => {
+    await using server = await startRedis({ arguments: ['--maxmemory-policy', 'allkeys-lru'] });
+    const client = await connected(server.url);
+    const eviction = watchEviction(client);
+    await eviction.settled();
+    const { who, reservation } = subject(client);
+    const turns = limiterTurns(
+      createTurnLimiter({ redis: client, ...limits }),
+      redisNonces(client, 65),
+      eviction,
+    );
+    const taking = turns.take(who, isWithNonce ? reservation : undefined);
+    await expect(taking).rejects.toMatchObject({ dependency: 'redis' });
+    expect(await client.dbsize()).toBe(0);
+    eviction.close();
+  },
+);
