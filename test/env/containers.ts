@@ -77,6 +77,8 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
     freeze: () => docker.pause(),
     thaw: () => docker.unpause(),
     remove: async () => {
+      // Not every engine removes a container that is frozen.
+      await docker.unpause().catch(() => {});
       await container.stop({ remove: true, removeVolumes: true, timeout: 0 });
     },
   };
