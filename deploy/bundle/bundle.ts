@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
 import { packagesOf, renderLicences } from './licences.ts';
 import { SHIPPED, type ShippedFolder } from './programs.ts';
@@ -22,10 +22,11 @@ export async function bundle(target: string, shipped: readonly ShippedFolder[] =
   for (const folder of shipped) await bundleFolder(folder, join(target, folder.name));
 }
 
-async function bundleFolder({ name, programs, assets = [] }: ShippedFolder, folder: string): Promise<void> {
+async function bundleFolder(shipped: ShippedFolder, folder: string): Promise<void> {
+  const { programs, assets = [], documents = [] } = shipped;
   const modules: string[] = [];
   for (const [program, source] of Object.entries(programs)) {
-    const chunk = await bundleProgram(source, join(folder, `${program}.js`));
+    const chunk = await bundleProgram(source, join(folder, `${program}.js`), shipped);
     modules.push(...Object.keys(chunk.modules));
   }
   for (const asset of assets) {
@@ -38,18 +39,39 @@ async function bundleFolder({ name, programs, assets = [] }: ShippedFolder, fold
   }
   await writeFile(join(folder, 'THIRD-PARTY-LICENSES'), renderLicences(packagesOf(modules)));
   await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
-  // Without it Node would have to find out what kind of modules these are.
-  const { version, license } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
-  const manifest = { name: `ori-${name}`, version, license, private: true, type: 'module' };
-  await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  for (const document of documents) await cp(join(ROOT, document), join(folder, basename(document)));
+  await writeFile(join(folder, 'package.json'), `${JSON.stringify(await manifestOf(shipped), null, 2)}\n`);
 }
 
-async function bundleProgram(source: string, file: string): Promise<OutputChunk> {
+/** Without a package.json Node would have to find out what kind of modules these are. */
+async function manifestOf({ name, manifest, optionalDependencies }: ShippedFolder) {
+  const { version, license } = await readJson(join(ROOT, 'package.json'));
+  const own = manifest ?? { name: `ori-${name}`, private: true };
+  if (optionalDependencies === undefined) return { ...own, version, license, type: 'module' };
+  const installed = optionalDependencies.map(async (id) => {
+    const { version } = await readJson(join(ROOT, 'node_modules', id, 'package.json'));
+    return [id, version] as const;
+  });
+  const optional = Object.fromEntries(await Promise.all(installed));
+  return { ...own, version, license, type: 'module', optionalDependencies: optional };
+}
+
+async function readJson(file: string): Promise<{ version: string; license: string }> {
+  return JSON.parse(await readFile(file, 'utf8'));
+}
+
+async function bundleProgram(
+  source: string,
+  file: string,
+  { optionalDependencies = [], manifest }: ShippedFolder,
+): Promise<OutputChunk> {
   await using build = await rolldown({
     input: source,
     cwd: ROOT,
     platform: 'node',
-    external: NOT_SHIPPED,
+    external: [...NOT_SHIPPED, ...optionalDependencies],
+    // An older Node has to be able to read a program that tells it what is needed.
+    ...(manifest === undefined ? {} : { transform: { target: 'node20' } }),
     onLog(_level, { message }) {
       throw new Error(`${source}: ${message}`);
     },
@@ -63,8 +85,9 @@ async function bundleProgram(source: string, file: string): Promise<OutputChunk>
     sourcemapPathTransform: (path, map) => resolve(dirname(map), path).replace(`${ROOT}/`, ''),
   });
   const [chunk] = output;
+  const provided = [chunk.fileName, ...optionalDependencies];
   const needed = [...chunk.imports, ...chunk.dynamicImports].filter(
-    (id) => !isBuiltin(id) && id !== chunk.fileName,
+    (id) => !isBuiltin(id) && !provided.includes(id),
   );
   if (needed.length > 0) throw new Error(`${source} would need ${needed.join(' and ')}`);
   return chunk;

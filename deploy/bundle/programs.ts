@@ -5,6 +5,12 @@ export interface ShippedFolder {
   readonly programs: Readonly<Record<string, string>>;
   /** What is read as a file and not run: a path below `node_modules`. */
   readonly assets?: readonly string[];
+  /** A package that others install by npm: what its package.json says besides version and licence. */
+  readonly manifest?: { readonly name: string } & Readonly<Record<string, unknown>>;
+  /** Packages that npm installs beside it where it can; the programs do without. */
+  readonly optionalDependencies?: readonly string[];
+  /** Documents for those who install it. */
+  readonly documents?: readonly string[];
 }
 
 export const SHIPPED: readonly ShippedFolder[] = [
@@ -27,5 +33,17 @@ export const SHIPPED: readonly ShippedFolder[] = [
   {
     name: 'admin',
     programs: { 'ori-admin': 'libs/admin/src/main.ts' },
+  },
+  {
+    name: 'cli',
+    programs: { ori: 'libs/cli/bin/ori.js' },
+    manifest: {
+      name: '@ori/cli',
+      description: 'Sign in, sign requests to intern daemons, call them.',
+      bin: { ori: 'ori.js' },
+      engines: { node: '>=24' },
+    },
+    optionalDependencies: ['@napi-rs/keyring'],
+    documents: ['libs/cli/README.md'],
   },
 ];

@@ -1,10 +1,10 @@
-import { enableCompileCache } from 'node:module';
+import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 // Half of what a start costs is compiling. The cache is in the user's own folder: the default one is shared.
 const { HOME, XDG_CACHE_HOME } = process.env;
-enableCompileCache(join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'ori', 'compile-cache'));
+module.enableCompileCache(join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'ori', 'compile-cache'));
 
 const STDOUT_CLOSED = 141;
 const interrupted = new AbortController();

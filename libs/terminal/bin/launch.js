@@ -20,7 +20,7 @@ async function handOver(name) {
   } catch {
     process.stderr.write(
       `${name}: needs Node ${NODE_MAJOR_MIN} or newer, and this is Node ${process.versions.node}.\n` +
-        `${' '.repeat(name.length)}  Install Node ${NODE_MAJOR_MIN}, or run it from the workspace with: npx ${name}\n`,
+        `${' '.repeat(name.length)}  Install Node ${NODE_MAJOR_MIN}: https://nodejs.org\n`,
     );
     process.exit(1);
   }

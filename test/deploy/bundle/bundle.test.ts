@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { isBuiltin, SourceMap } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { bundle } from '../../../deploy/bundle/bundle.ts';
 import { renderLicences } from '../../../deploy/bundle/licences.ts';
@@ -14,7 +14,7 @@ afterAll(() => stack.disposeAsync());
 const room = stack.use(await openRoom('ori-bundle'));
 const built = await shippedFolder();
 
-describe.each(SHIPPED)('what ships of $name', ({ name, programs, assets = [] }) => {
+describe.each(SHIPPED)('what ships of $name', ({ name, programs, assets = [], documents = [] }) => {
   const folder = join(built, name);
 
   test('is its programs, their source maps, and the terms they come under', async () => {
@@ -24,6 +24,7 @@ describe.each(SHIPPED)('what ships of $name', ({ name, programs, assets = [] }) 
       'THIRD-PARTY-LICENSES',
       'package.json',
       ...(assets.length > 0 ? ['node_modules'] : []),
+      ...documents.map((document) => basename(document)),
     ];
     expect((await readdir(folder)).toSorted()).toEqual([...files, ...rest].toSorted());
   });

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bundle } from '../../deploy/bundle/bundle.ts';
+import { SHIPPED } from '../../deploy/bundle/programs.ts';
+
+const run = promisify(execFile);
+let folder: string;
+let ori: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ori-install-'));
+  const shipped = SHIPPED.filter(({ name }) => name === 'cli');
+  await bundle(join(folder, 'dist'), shipped);
+  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], {
+    cwd: join(folder, 'dist/cli'),
+  });
+  // Without the keychain's library, which comes from the registry: ori has to do without.
+  const install = ['install', '--global', '--prefix', join(folder, 'prefix'), '--offline', '--omit=optional'];
+  await run('npm', [...install, '--no-audit', '--no-fund', join(folder, stdout.trim())], { cwd: folder });
+  ori = join(folder, 'prefix/bin/ori');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function runOri(...args: string[]): Promise<{ exit: number; stdout: string; stderr: string }> {
+  const env = { PATH: process.env['PATH'], HOME: folder };
+  try {
+    return { exit: 0, ...(await run(ori, args, { cwd: folder, env })) };
+  } catch (error) {
+    const { code: exit, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { exit, stdout, stderr };
+  }
+}
+
+it('runs from its tarball in an empty folder, with no other package there', async () => {
+  expect(await runOri('--version')).toEqual({ exit: 0, stdout: '0.1.0\n', stderr: '' });
+  expect(await runOri('whoami')).toMatchObject({ exit: 3, stdout: '' });
+  expect(await runOri('interns', 'list', '--json')).toMatchObject({ exit: 3, stdout: '' });
+  const config = new URL('../../deploy/gateway/nginx.conf', import.meta.url).pathname;
+  expect(await runOri('doctor', 'gateway', config, '--skip-missing')).toMatchObject({ exit: 0 });
+});
+
+it('tells an older Node what it needs', async () => {
+  const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
+  const failure = await run(process.execPath, ['--import', old, ori, '--version']).catch((error) => error);
+  expect(failure).toMatchObject({ code: 1, stdout: '' });
+  expect(failure.stderr).toContain('needs Node 24 or newer, and this is Node 20.19.0');
+});
