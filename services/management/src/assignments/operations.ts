@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { notFound, requireManager } from '../callers/caller.ts';
 import { requireId } from '../guardrails/operations.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
-import { renderPage } from '../http/page.ts';
 import type { Services } from '../http/services.ts';
+import { renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import { renderAssignment } from './render.ts';
 import {

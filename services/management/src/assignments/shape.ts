@@ -1,7 +1,7 @@
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { z } from 'zod';
-import { SAMPLE, Timestamp } from '../http/fields.ts';
-import { offsetPage, pageOf } from '../http/page.ts';
+import { SAMPLE, Timestamp } from '../fields.ts';
+import { offsetPage, pageOf } from '../page.ts';
 
 export const AssignmentListQuery = z.object(offsetPage);
 export type AssignmentListQuery = z.infer<typeof AssignmentListQuery>;

@@ -3,7 +3,7 @@ import { ByokUpdate } from '@ori/byok/credential';
 import { z } from 'zod';
 import { notFound, requireManager } from '../callers/caller.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
-import { dataOf, renderPage } from '../http/page.ts';
+import { dataOf, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import { renderCredential } from './render.ts';
 import { ByokCredential, ByokListQuery, ByokPage } from './shape.ts';

@@ -2,8 +2,8 @@ import { DeclaredRegion, FIELDS } from '@ori/byok/credential';
 import { Provider } from '@ori/byok/provider';
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { z } from 'zod';
-import { SAMPLE, Timestamp, WorkspaceId } from '../http/fields.ts';
-import { offsetPage, pageOf } from '../http/page.ts';
+import { SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
+import { offsetPage, pageOf } from '../page.ts';
 
 const restriction = (item: z.ZodType<string>) => z.array(item).nullable();
 

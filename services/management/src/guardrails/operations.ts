@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { noWorkspace } from '../byok/operations.ts';
 import { notFound, requireManager } from '../callers/caller.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
-import { dataOf, renderPage } from '../http/page.ts';
+import { dataOf, renderPage } from '../page.ts';
 import { renderGuardrail } from './render.ts';
 import {
   Deleted,

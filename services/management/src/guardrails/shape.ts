@@ -6,8 +6,8 @@ import {
   SCAN_SCOPES,
 } from '@ori/store/vocabulary';
 import { z } from 'zod';
-import { SAMPLE, Timestamp, WorkspaceId } from '../http/fields.ts';
-import { offsetPage, pageOf } from '../http/page.ts';
+import { SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
+import { offsetPage, pageOf } from '../page.ts';
 
 const builtin = {
   slug: z.enum(BUILTIN_SLUGS).meta({ description: 'What is looked for.', example: 'email' }),

@@ -1,7 +1,7 @@
 import { INTERN_STATUSES } from '@ori/store/vocabulary';
 import { z } from 'zod';
-import { SAMPLE, Timestamp, WorkspaceId } from '../http/fields.ts';
-import { integerParameter } from '../http/page.ts';
+import { SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
+import { integerParameter } from '../page.ts';
 import { renderCursor } from './cursor.ts';
 
 /** Where the page of the examples ends. */
