@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { createOrganization } from '../queries/admin/organizations.ts';
-import { lockDataDir } from './data-dir-lock.ts';
+import { lockFolder } from '@ori/runtime/folder-lock';
 import { type EmbeddedDatabase, openPglite } from './open-pglite.ts';
 
 const roleOf = async ({ kysely }: Pick<Database, 'kysely'>) =>
@@ -119,8 +119,8 @@ describe('a data folder', () => {
     const dataDir = join(folder, 'crashed');
     for (const owner of [String(process.pid), '', 'x', '-1']) {
       await writeFile(`${dataDir}.lock`, owner);
-      const release = await lockDataDir(dataDir);
-      await expect(lockDataDir(dataDir)).rejects.toThrow('in use');
+      const release = await lockFolder(dataDir);
+      await expect(lockFolder(dataDir)).rejects.toThrow('in use');
       await release();
       await release();
     }

@@ -1,7 +1,7 @@
 import { Kysely, PGliteDialect } from 'kysely';
 import { type Database, requireStoreRole, type StoreRole } from '../database.ts';
 import type { Schema } from '../schema.ts';
-import { lockDataDir } from './data-dir-lock.ts';
+import { lockFolder } from '@ori/runtime/folder-lock';
 import { type StartedEngine, startOnEmptyCluster } from './empty-cluster.ts';
 import { shareAs } from './role-view.ts';
 
@@ -30,7 +30,7 @@ export interface EmbeddedDatabase extends Database {
  */
 export async function openPglite(options: PgliteOptions = {}): Promise<EmbeddedDatabase> {
   const { dataDir, cacheFolder } = options;
-  const unlock = dataDir === undefined ? async () => {} : await lockDataDir(dataDir);
+  const unlock = dataDir === undefined ? async () => {} : await lockFolder(dataDir);
   let started: StartedEngine;
   try {
     started = await startEngine(dataDir, cacheFolder);

@@ -30,13 +30,13 @@ async function tryCreate(path: string): Promise<boolean> {
 }
 
 /**
- * Takes `<dataDir>.lock`, which holds this process's id; a lock whose process is gone is taken over.
+ * Takes `<folder>.lock`, which holds this process's id; a lock whose process is gone is taken over.
  *
  * @returns the function that gives it back
  * @throws Error when a living process holds it
  */
-export async function lockDataDir(dataDir: string): Promise<() => Promise<void>> {
-  const path = `${resolve(dataDir)}.lock`;
+export async function lockFolder(folder: string): Promise<() => Promise<void>> {
+  const path = `${resolve(folder)}.lock`;
   await mkdir(dirname(path), { recursive: true });
   for (let attempt = 0; attempt < 3; attempt++) {
     if (await tryCreate(path)) {
@@ -47,7 +47,7 @@ export async function lockDataDir(dataDir: string): Promise<() => Promise<void>>
     const inUse =
       owner === process.pid ? held.has(path) : Number.isInteger(owner) && owner > 0 && isAlive(owner);
     if (inUse) {
-      throw new Error(`${dataDir} is in use by process ${owner}; stop it, or choose another folder`);
+      throw new Error(`${folder} is in use by process ${owner}; stop it, or choose another folder`);
     }
     await rm(path, { force: true });
   }
