@@ -1,0 +1,136 @@
+import { decodeAnswer, encodeCommitments, LOOKUP_MAX, type LookupAnswer } from '../lookup.ts';
+import {
+  consistencyProof,
+  type Hash,
+  inclusionProof,
+  leafHash,
+  type TreeHead,
+  verifyConsistency,
+  verifyInclusion,
+} from '../merkle.ts';
+import { type Policy, requireTrusted, type TrustedCheckpoint } from '../policy.ts';
+import { readEntries, TILE_WIDTH, tilePath, tileWidth } from '../tile.ts';
+import { TlogError } from '../tlog-error.ts';
+import { fetchLog, type LogTransport } from './fetch-log.ts';
+import { type Remembered, rememberInMemory } from './remembered.ts';
+import { createTileCache } from './tile-cache.ts';
+
+export type { LogTransport } from './fetch-log.ts';
+export { type Remembered, rememberInFile, rememberInMemory } from './remembered.ts';
+
+const NOTE_BYTES_MAX = 64 * 1024;
+const ANSWER_BYTES_MAX = 1024 * 1024;
+/** 256 entries of the longest kind. */
+const BUNDLE_BYTES_MAX = 256 * 65_537;
+const TIMEOUT_MS = 5000;
+
+export interface LogClientOptions {
+  readonly policy: Policy;
+  /** The log's prefix; unless given, the address of the policy's first log. */
+  readonly url?: string | undefined;
+  readonly remembered?: Remembered | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly transport?: LogTransport | undefined;
+}
+
+/** A leaf that a log says it has. */
+export interface ClaimedLeaf {
+  readonly index: number;
+  readonly entry: Uint8Array;
+}
+
+/** Reads a log and believes nothing that it has not verified. */
+export interface LogClient {
+  /**
+   * The latest checkpoint: trusted by the policy, and consistent with every one that this client ever trusted.
+   *
+   * @throws TlogError `unavailable`, `malformed`, `signature_invalid`, `quorum_missing`; `inconsistent` and `rolled_back`,
+   *   whose message holds both notes: they are the evidence
+   */
+  latest(): Promise<TrustedCheckpoint>;
+  /** Where the log says that commitments are; those that it has not are absent. By hex. Not verified. */
+  lookup(commitments: readonly Hash[]): Promise<ReadonlyMap<string, ClaimedLeaf>>;
+  /** The inclusion proof of a leaf in a trusted tree. @throws TlogError `inclusion_invalid`, `unavailable` */
+  prove(leaf: ClaimedLeaf, head: TreeHead): Promise<readonly Hash[]>;
+  /** The entries of one bundle, each proven to be in the tree. @throws as `prove` */
+  bundle(index: number, head: TreeHead): Promise<readonly Uint8Array[]>;
+}
+
+/** @throws TypeError without an address */
+export function createLogClient(options: LogClientOptions): LogClient {
+  const { policy, remembered = rememberInMemory(), timeoutMs = TIMEOUT_MS } = options;
+  const url = options.url ?? policy.logs.find((log) => log.url !== undefined)?.url;
+  if (url === undefined && options.transport === undefined) {
+    throw new TypeError('the policy names no address of the log, and none was given');
+  }
+  const transport = options.transport ?? fetchLog(url ?? '', timeoutMs);
+  const tiles = createTileCache(transport);
+  let known: TrustedCheckpoint | undefined;
+
+  async function requireExtension(former: TrustedCheckpoint, latest: TrustedCheckpoint): Promise<void> {
+    const [first, second] = former.size <= latest.size ? [former, latest] : [latest, former];
+    // A log that has shown two trees has no tiles for both: what it lacks must not pass for being out of reach for ever.
+    const path = await tiles.compute(second.size, (subtrees) =>
+      consistencyProof(first.size, second.size, subtrees),
+    );
+    if (!verifyConsistency(first, second, path)) {
+      throw new TlogError('inconsistent', `two trees that do not agree:\n${former.note}\n${latest.note}`);
+    }
+    if (latest.size < former.size) {
+      throw new TlogError('rolled_back', `a smaller tree than before:\n${former.note}\n${latest.note}`);
+    }
+  }
+
+  async function prove({ index, entry }: ClaimedLeaf, head: TreeHead): Promise<readonly Hash[]> {
+    if (index >= head.size) throw new TlogError('inclusion_invalid', `leaf ${index} is beyond the tree`);
+    const path = await tiles.compute(head.size, (subtrees) => inclusionProof(index, head.size, subtrees));
+    if (!verifyInclusion({ index, ...head }, leafHash(entry), path)) {
+      throw new TlogError('inclusion_invalid', `the log's proof for leaf ${index} does not lead to its root`);
+    }
+    return path;
+  }
+
+  return {
+    async latest() {
+      const bytes = await transport.get('checkpoint', NOTE_BYTES_MAX);
+      if (bytes === undefined) throw new TlogError('unavailable', 'the log has no checkpoint');
+      const latest = requireTrusted(Buffer.from(bytes).toString(), policy);
+      if (known === undefined) {
+        const note = await remembered.load();
+        // It was trusted when it was kept, perhaps by another quorum.
+        if (note !== undefined) known = requireTrusted(note, { ...policy, isQuorum: () => true });
+      }
+      if (known !== undefined && known.origin === latest.origin) await requireExtension(known, latest);
+      if (known?.note !== latest.note) await remembered.save(latest.note);
+      known = latest;
+      return latest;
+    },
+    async lookup(commitments) {
+      const leaves = new Map<string, ClaimedLeaf>();
+      for (let at = 0; at < commitments.length; at += LOOKUP_MAX) {
+        const batch = encodeCommitments(commitments.slice(at, at + LOOKUP_MAX));
+        const bytes = await transport.post('lookup', batch, ANSWER_BYTES_MAX);
+        const answer: LookupAnswer | undefined = decodeAnswer(Buffer.from(bytes).toString());
+        if (answer === undefined) throw new TlogError('malformed', 'the answer is none to a lookup');
+        for (const [commitment, { index, entry }] of Object.entries(answer.found)) {
+          leaves.set(commitment, { index, entry: Buffer.from(entry, 'hex') });
+        }
+      }
+      return leaves;
+    },
+    prove,
+    async bundle(index, head) {
+      const width = tileWidth('entries', index, head.size);
+      const tile = { level: 'entries', index, width } as const;
+      const bytes =
+        (await transport.get(tilePath(tile), BUNDLE_BYTES_MAX)) ??
+        (await transport.get(tilePath({ ...tile, width: TILE_WIDTH }), BUNDLE_BYTES_MAX));
+      if (bytes === undefined) throw new TlogError('unavailable', `the log has no ${tilePath(tile)}`);
+      const entries = readEntries(bytes).slice(0, width);
+      for (const [at, entry] of entries.entries())
+        await prove({ index: index * TILE_WIDTH + at, entry }, head);
+      if (entries.length !== width) throw new TlogError('malformed', `a bundle is not ${width} entries`);
+      return entries;
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { hasCommitment, parseEntry } from '../entry.ts';
+import type { Hash } from '../merkle.ts';
+import type { TrustedCheckpoint } from '../policy.ts';
+import { TlogError } from '../tlog-error.ts';
+import type { ClaimedLeaf, LogClient } from './log-client.ts';
+
+/** The witness of a policy by this name is the log's own: its cosignature says up to when the tree is complete. */
+export const COMPLETE = 'complete';
+
+export interface MonitorOptions<Proof> {
+  readonly client: LogClient;
+  /**
+   * Called for an accepted proof that is not in a log which is complete up to after its acceptance: its signature was made
+   * outside the signers, with a stolen key. At most once for each.
+   */
+  readonly onMissing: (proof: Proof) => void;
+  /** Called once when the log cannot be relied on any more, or is behind by more than the limit, and again after it recovered. */
+  readonly onProblem: (problem: MonitorProblem) => void;
+  /** How far this clock and the log's may be apart, in seconds; 5 by default. */
+  readonly clockToleranceSeconds?: number;
+  /** How long the log may be behind, in seconds; 60 by default. */
+  readonly limitSeconds?: number;
+  /** How often the log is asked, in milliseconds; 5000 by default. */
+  readonly everyMs?: number;
+  /** How many proofs wait for the log at most; 100,000 by default. One more is a problem of its own. */
+  readonly pendingMax?: number;
+  /** Unix time in milliseconds; `Date.now` by default. */
+  readonly now?: () => number;
+}
+
+export type MonitorProblem =
+  /** A proof has waited longer than the limit for a log that is complete up to its time. */
+  | { readonly kind: 'behind'; readonly seconds: number }
+  /** More proofs wait than fit: this one will not be checked. */
+  | { readonly kind: 'overflow' }
+  /** What the log serves cannot be trusted: `inconsistent` and `rolled_back` are evidence against it. */
+  | { readonly kind: 'untrusted'; readonly error: TlogError };
+
+/** Checks that each proof a daemon accepted is in the signing log. */
+export interface Monitor<Proof> {
+  /** Takes a proof that was just accepted; costs no more than a push. */
+  accepted(commitment: Hash, proof: Proof): void;
+  /** Asks the log once about the proofs that wait. Never rejects. */
+  check(): Promise<void>;
+  /** Lets the check under way end, and asks no more. */
+  stop(): Promise<void>;
+}
+
+interface Pending<Proof> {
+  readonly commitment: Hash;
+  readonly proof: Proof;
+  /** Unix seconds. */
+  readonly acceptedAt: number;
+  /** The time up to which the log was complete when it did not have the proof. */
+  missedAt?: number;
+}
+
+/** Monitors a log from now on, on a timer that keeps no process alive. */
+export function createMonitor<Proof>(options: MonitorOptions<Proof>): Monitor<Proof> {
+  const { client, onMissing, onProblem, clockToleranceSeconds = 5, limitSeconds = 60 } = options;
+  const { everyMs = 5000, pendingMax = 100_000, now = Date.now } = options;
+  let pending: Pending<Proof>[] = [];
+  let checking: Promise<void> | undefined;
+  let problem: MonitorProblem['kind'] | undefined;
+
+  const seconds = () => now() / 1000;
+
+  function report(found: MonitorProblem): void {
+    if (problem !== found.kind) quietly(() => onProblem(found));
+    problem = found.kind;
+  }
+
+  async function ask(): Promise<void> {
+    let failure: TlogError | undefined;
+    try {
+      const head = await client.latest();
+      const completeAt = head.witnessed.get(COMPLETE);
+      if (completeAt === undefined) {
+        throw new TlogError('quorum_missing', 'the checkpoint does not say how complete it is');
+      }
+      await judge(head, completeAt);
+    } catch (error) {
+      if (!(error instanceof TlogError)) throw error;
+      failure = error;
+    }
+    const waited = seconds() - (pending[0]?.acceptedAt ?? seconds());
+    if (failure !== undefined && failure.code !== 'unavailable')
+      report({ kind: 'untrusted', error: failure });
+    else if (waited > limitSeconds) report({ kind: 'behind', seconds: Math.round(waited) });
+    else if (failure === undefined) problem = undefined;
+  }
+
+  async function judge(head: TrustedCheckpoint, completeAt: number): Promise<void> {
+    const due = pending.filter(({ acceptedAt }) => acceptedAt + clockToleranceSeconds < completeAt);
+    if (due.length === 0) return;
+    const leaves = await client.lookup(due.map(({ commitment }) => commitment));
+    const settled = new Set<Pending<Proof>>();
+    for (const one of due) {
+      const leaf = leaves.get(Buffer.from(one.commitment).toString('hex'));
+      if (leaf === undefined || !isOf(leaf, one.commitment)) {
+        // Asked twice, under two checkpoints: a log that was just started may not find yet what it has.
+        if (one.missedAt === undefined) one.missedAt = completeAt;
+        else if (completeAt > one.missedAt) {
+          settled.add(one);
+          quietly(() => onMissing(one.proof));
+        }
+      } else if (leaf.index < head.size) {
+        await client.prove(leaf, head);
+        settled.add(one);
+      }
+    }
+    pending = pending.filter((one) => !settled.has(one));
+  }
+
+  function check(): Promise<void> {
+    checking ??= ask()
+      .catch((cause) =>
+        report({ kind: 'untrusted', error: new TlogError('malformed', 'the check failed', { cause }) }),
+      )
+      .finally(() => {
+        checking = undefined;
+      });
+    return checking;
+  }
+
+  const timer = setInterval(() => void check(), everyMs);
+  timer.unref();
+
+  return {
+    accepted(commitment, proof) {
+      if (pending.length >= pendingMax) report({ kind: 'overflow' });
+      else pending.push({ commitment, proof, acceptedAt: seconds() });
+    },
+    check,
+    async stop() {
+      clearInterval(timer);
+      await checking;
+    },
+  };
+}
+
+function isOf({ entry }: ClaimedLeaf, commitment: Hash): boolean {
+  try {
+    return hasCommitment(parseEntry(entry), commitment);
+  } catch {
+    return false;
+  }
+}
+
+/** What a listener throws changes nothing of what is known. */
+function quietly(tell: () => void): void {
+  try {
+    tell();
+  } catch {
+    // The monitor has nobody else to tell.
+  }
+}

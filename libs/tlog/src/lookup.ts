@@ -1,0 +1,50 @@
+/** Commitments in one request, at most. */
+export const LOOKUP_MAX = 1000;
+export const LOOKUP_BYTES_MAX = 128 * 1024;
+
+/** What the log says of commitments: nothing of it is believed before its inclusion is verified. */
+export interface LookupAnswer {
+  /** By commitment, 64 hex digits. A commitment that is in no entry is absent. */
+  readonly found: Readonly<Record<string, { readonly index: number; readonly entry: string }>>;
+}
+
+export function encodeCommitments(commitments: readonly Uint8Array[]): string {
+  return JSON.stringify({ commitments: commitments.map((one) => Buffer.from(one).toString('hex')) });
+}
+
+/** The commitments of a request, in hex; undefined for anything else. */
+export function decodeCommitments(json: string): string[] | undefined {
+  const value = parseJson(json);
+  if (typeof value !== 'object' || value === null || !('commitments' in value)) return undefined;
+  const { commitments } = value;
+  const good = Array.isArray(commitments) && commitments.length <= LOOKUP_MAX;
+  return good && commitments.every((one) => typeof one === 'string' && /^[0-9a-f]{64}$/.test(one))
+    ? commitments
+    : undefined;
+}
+
+/** @returns undefined for anything that is no answer */
+export function decodeAnswer(json: string): LookupAnswer | undefined {
+  const value = parseJson(json);
+  if (typeof value !== 'object' || value === null || !('found' in value)) return undefined;
+  const { found } = value;
+  if (typeof found !== 'object' || found === null) return undefined;
+  const good = Object.values(found).every(
+    (one) =>
+      typeof one === 'object' &&
+      one !== null &&
+      Number.isSafeInteger(one.index) &&
+      one.index >= 0 &&
+      typeof one.entry === 'string' &&
+      /^([0-9a-f]{2})+$/.test(one.entry),
+  );
+  return good ? { found: found as LookupAnswer['found'] } : undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

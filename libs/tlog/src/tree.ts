@@ -1,0 +1,129 @@
+import { EMPTY_ROOT, HASH_BYTES, type Hash, leafHash, nodeHash } from './merkle.ts';
+import { bundled, TILE_WIDTH, type TileId } from './tile.ts';
+
+/** A tile or bundle with its bytes. */
+export interface MadeTile extends TileId {
+  readonly bytes: Uint8Array;
+}
+
+/** The right edge of a tree: all that is needed to append to it. */
+export interface Edge {
+  readonly size: number;
+  /** Entries of the partial bundle, as they are in it. */
+  readonly entries: readonly Uint8Array[];
+  /** Of each level, the hashes of its partial tile. */
+  readonly levels: ReadonlyArray<readonly Hash[]>;
+}
+
+/** A tree that grows at its right edge. It keeps nothing else; full tiles are handed out as they fill. */
+export interface Tree {
+  readonly size: number;
+  /** The root of all leaves. */
+  root(): Hash;
+  /** Appends a leaf. @returns the tiles and the bundle that this leaf has filled */
+  append(entry: Uint8Array): MadeTile[];
+  /** The partial tiles and the partial bundle as they are now. */
+  partial(): MadeTile[];
+  /** A copy of the right edge. */
+  edge(): Edge;
+}
+
+const EMPTY: Edge = { size: 0, entries: [], levels: [] };
+
+export function openTree(edge: Edge = EMPTY): Tree {
+  let { size } = edge;
+  let entries = [...edge.entries];
+  const levels = edge.levels.map((hashes) => [...hashes]);
+
+  function push(level: number, hash: Hash, filled: MadeTile[]): void {
+    levels[level] ??= [];
+    const hashes = levels[level];
+    hashes.push(hash);
+    if (hashes.length < TILE_WIDTH) return;
+    const index = Math.floor((size - 1) / TILE_WIDTH ** (level + 1));
+    filled.push({ level, index, width: TILE_WIDTH, bytes: Buffer.concat(hashes) });
+    const top = perfectRoot(hashes);
+    levels[level] = [];
+    push(level + 1, top, filled);
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    root() {
+      const perfect = levels.toReversed().flatMap(perfectRoots);
+      return (
+        perfect.reduceRight<Hash | undefined>(
+          (right, left) => (right === undefined ? left : nodeHash(left, right)),
+          undefined,
+        ) ?? EMPTY_ROOT
+      );
+    },
+    append(entry) {
+      const filled: MadeTile[] = [];
+      size += 1;
+      entries.push(bundled(entry));
+      if (entries.length === TILE_WIDTH) {
+        const index = Math.floor((size - 1) / TILE_WIDTH);
+        filled.push({ level: 'entries', index, width: TILE_WIDTH, bytes: Buffer.concat(entries) });
+        entries = [];
+      }
+      push(0, leafHash(entry), filled);
+      return filled;
+    },
+    partial() {
+      const tiles = levels.flatMap((hashes, level): MadeTile[] => {
+        const index = Math.floor(size / TILE_WIDTH ** (level + 1));
+        return hashes.length === 0
+          ? []
+          : [{ level, index, width: hashes.length, bytes: Buffer.concat(hashes) }];
+      });
+      const index = Math.floor(size / TILE_WIDTH);
+      return entries.length === 0
+        ? tiles
+        : [{ level: 'entries', index, width: entries.length, bytes: Buffer.concat(entries) }, ...tiles];
+    },
+    edge: () => ({ size, entries: [...entries], levels: levels.map((hashes) => [...hashes]) }),
+  };
+}
+
+/** The roots of the complete subtrees that a row of hashes falls into, largest first. */
+function perfectRoots(hashes: readonly Hash[]): Hash[] {
+  const roots: Hash[] = [];
+  for (let at = 0, width = TILE_WIDTH; width >= 1; width /= 2) {
+    if ((hashes.length & width) === 0) continue;
+    roots.push(perfectRoot(hashes.slice(at, at + width)));
+    at += width;
+  }
+  return roots;
+}
+
+function perfectRoot(hashes: readonly Hash[]): Hash {
+  let row = hashes;
+  while (row.length > 1) {
+    const above: Hash[] = [];
+    for (let at = 0; at < row.length; at += 2) above.push(nodeHash(row[at] as Hash, row[at + 1] as Hash));
+    row = above;
+  }
+  return row[0] as Hash;
+}
+
+/** The right edge as text, for a file. */
+export function renderEdge({ size, entries, levels }: Edge): string {
+  const join = (parts: readonly Uint8Array[]) => Buffer.concat(parts).toString('base64');
+  return JSON.stringify({ size, entries: entries.map((one) => join([one])), levels: levels.map(join) });
+}
+
+/** What `renderEdge` wrote. */
+export function parseEdge(text: string): Edge {
+  const { size, entries, levels } = JSON.parse(text) as { size: number; entries: string[]; levels: string[] };
+  const bytes = (part: string) => Buffer.from(part, 'base64');
+  const hashes = (part: string) => {
+    const all = bytes(part);
+    return Array.from({ length: all.length / HASH_BYTES }, (_, at) =>
+      all.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES),
+    );
+  };
+  return { size, entries: entries.map(bytes), levels: levels.map(hashes) };
+}

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import {
+  type Config,
+  ConfigError,
+  type Environment,
+  integer,
+  list,
+  loadConfig,
+  path,
+  secret,
+  text,
+} from '@ori/runtime/config';
+import { SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { systemErrorCode } from '@ori/runtime/system-error-code';
+import { TlogError } from '@ori/tlog/error';
+import { type Policy, parsePolicy } from '@ori/tlog/policy';
+import { isSeed } from './keys.ts';
+
+const { regionalHosts, databasePoolMax, ...COMMON_SPEC } = SERVICE_SPEC;
+
+/** A name that may be a checkpoint's origin and the prefix of a URL. */
+const ORIGIN = /^[a-z0-9.-]+(:\d+)?(\/[A-Za-z0-9._-]+)+$/;
+
+const origin = {
+  ...text({
+    doc: 'The name of the log: its address without scheme, which has to have a path, such as `api.example/log`',
+  }),
+  expected: 'a host and a path, without scheme and without a slash at the end',
+  parse: (value: string) => (ORIGIN.test(value) ? value : undefined),
+};
+
+/** The environment of the log: `LOG_…`. */
+export const LOG_SPEC = {
+  host: text({ default: '127.0.0.1', doc: 'Address the log is served on' }),
+  port: integer({ min: 0, max: 65_535, default: 8084, doc: 'Port of the log; 0 lets the system choose' }),
+  opsHost: text({ default: '127.0.0.1', doc: 'Address of the ops port' }),
+  opsPort: integer({ min: 0, max: 65_535, default: 9084, doc: 'Port of `/livez`, `/readyz` and `/metrics`' }),
+  origin,
+  key: secret({
+    doc: 'The seed of the keys that checkpoints are signed with: 32 bytes in base64',
+    expected: '32 bytes in base64',
+    accepts: isSeed,
+  }),
+  auditFiles: list({
+    doc: 'The audit files of all signers, each the `SIGNER_AUDIT_FILE` of one; a rotated file is looked for beside it',
+    item: 'path of a file',
+    pattern: /^\//,
+  }),
+  folder: path({ doc: 'The folder of the journal and the tiles' }),
+  guardFolder: path({
+    doc: 'A folder outside backups of `LOG_FOLDER`, best on another disk: how far the tree was signed',
+  }),
+  policyFile: path({
+    optional: true,
+    doc: 'A tlog-policy file: the witnesses with their addresses, and how many of them a checkpoint waits for',
+  }),
+  intervalMs: integer({
+    min: 100,
+    max: 60_000,
+    default: 2000,
+    doc: 'Shortest time between two checkpoints',
+    unit: 'ms',
+  }),
+  ...COMMON_SPEC,
+} as const;
+
+export type LogConfig = Config<typeof LOG_SPEC> & { readonly policy: Policy | undefined };
+
+/**
+ * Reads and judges the whole configuration, the policy file included.
+ *
+ * @throws ConfigError with every complaint
+ */
+export function loadLogConfig(env: Environment): LogConfig {
+  const config = loadConfig('LOG', LOG_SPEC, env);
+  return { ...config, policy: readPolicy('LOG_POLICY_FILE', config.policyFile) };
+}
+
+/** @throws ConfigError */
+export function readPolicy(name: string, file: string | undefined): Policy | undefined {
+  if (file === undefined) return undefined;
+  let content: string;
+  try {
+    content = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError([`${name}: cannot read ${JSON.stringify(file)} (${systemErrorCode(error)})`]);
+  }
+  try {
+    return parsePolicy(content);
+  } catch (error) {
+    if (!(error instanceof TlogError)) throw error;
+    throw new ConfigError([`${name}: ${error.message}`]);
+  }
+}

@@ -1,0 +1,38 @@
+import { mkdir, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/**
+ * Replaces a file so that after a crash it is the former one or the new one, whole. Resolves when the disk has it.
+ * The draft lies beside the file, so two writers of one path must not run at once.
+ */
+export async function replaceFile(path: string, bytes: string | Uint8Array): Promise<void> {
+  const draft = `${path}.draft`;
+  const file = await open(draft, 'w', 0o644);
+  try {
+    await file.writeFile(bytes);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
+  await syncFolder(dirname(path));
+}
+
+/** Makes the names in a folder durable. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Makes a folder with those above it, each name durable. */
+export async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true });
+  if (first === undefined) return;
+  for (let folder = path; folder.length >= first.length; folder = dirname(folder)) {
+    await syncFolder(dirname(folder));
+  }
+}

@@ -1,0 +1,186 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { ENTRY_BYTES } from '@ori/tlog/entry';
+import { sha256 } from '@ori/tlog/merkle';
+import { type Edge, openTree, parseEdge, renderEdge } from '@ori/tlog/tree';
+import type { Position, Positions } from '../follow/position.ts';
+import { LogError } from '../log-error.ts';
+import { syncFolder } from './durable-file.ts';
+
+/** Entries of lines, and up to where the files that they come from are read with them. */
+export interface Appended {
+  readonly entries: readonly Uint8Array[];
+  readonly positions: Positions;
+}
+
+/**
+ * What the tree is made of, in order, with how far each source was read: one record per append, so that an entry and the
+ * position after its line are on the disk together or not at all. Everything else under the log's folder follows from it.
+ */
+export interface Journal {
+  readonly bytes: number;
+  /** Resolves when the disk has it. After a failure nothing of it counts. @throws LogError `disk` or `disk_doubtful` */
+  append(appended: Appended): Promise<void>;
+  /** Begins the journal anew with a tree that needs no earlier record, and the records since. @throws as `append` */
+  restart(edge: Edge, positions: Positions, since: readonly Appended[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface OpenedJournal {
+  readonly journal: Journal;
+  readonly edge: Edge;
+  readonly positions: Positions;
+  /** Since the edge, in order. */
+  readonly records: readonly Appended[];
+}
+
+const { O_APPEND, O_CREAT, O_RDWR, O_TRUNC } = constants;
+const DIGEST_CHARACTERS = 32;
+
+/**
+ * Opens a journal, or begins one. A last record that a crash left torn is taken off: it was never acknowledged.
+ *
+ * @throws LogError `journal_damaged` for damage anywhere else
+ */
+export async function openJournal(path: string): Promise<OpenedJournal> {
+  let file = await open(path, 'a+', 0o600);
+  await syncFolder(dirname(path));
+  const content = await file.readFile();
+  const { edge, positions, records, bytes } = readJournal(content);
+  if (bytes < content.length) await file.truncate(bytes).then(() => file.datasync());
+  let length = bytes;
+  let doubtful = false;
+
+  async function write(bytes: Buffer): Promise<void> {
+    if (doubtful) throw new LogError('disk_doubtful', 'an earlier write to the journal may be there in part');
+    try {
+      await writeAll(file, bytes);
+    } catch (cause) {
+      await file.truncate(length).catch(() => {
+        doubtful = true;
+      });
+      throw new LogError('disk', 'the journal cannot be written', { cause });
+    }
+    try {
+      await file.datasync();
+    } catch (cause) {
+      // After a failed sync the kernel may call lost pages clean: only a new start reads what is really there.
+      doubtful = true;
+      throw new LogError('disk_doubtful', 'the journal cannot be synced', { cause });
+    }
+    length += bytes.length;
+  }
+
+  return {
+    edge,
+    positions,
+    records,
+    journal: {
+      get bytes() {
+        return length;
+      },
+      append: (appended) => write(renderAppended(appended)),
+      async restart(edge, positions, since) {
+        const start = renderRecord({ edge: renderEdge(edge), positions });
+        const whole = Buffer.concat([start, ...since.map(renderAppended)]);
+        const draft = `${path}.draft`;
+        const next = await open(draft, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0o600).catch(fail);
+        try {
+          await writeAll(next, whole);
+          await next.datasync();
+          await rename(draft, path);
+        } catch (cause) {
+          await next.close();
+          return fail(cause);
+        }
+        const former = file;
+        file = next;
+        length = whole.length;
+        await former.close();
+        await syncFolder(dirname(path)).catch((cause) => {
+          doubtful = true;
+          throw new LogError('disk_doubtful', 'the journal cannot be synced', { cause });
+        });
+      },
+      close: () => file.close(),
+    },
+  };
+}
+
+function fail(cause: unknown): never {
+  throw new LogError('disk', 'the journal cannot be begun anew', { cause });
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, null);
+    done += bytesWritten;
+  }
+}
+
+function renderAppended({ entries, positions }: Appended): Buffer {
+  return renderRecord({ entries: Buffer.concat(entries).toString('base64'), positions });
+}
+
+function renderRecord(record: Record): Buffer {
+  const json = JSON.stringify(record);
+  return Buffer.from(`${digestOf(json)} ${json}\n`);
+}
+
+interface Record {
+  readonly edge?: string;
+  readonly entries?: string;
+  readonly positions: { readonly [source: string]: Position };
+}
+
+interface ReadJournal {
+  readonly edge: Edge;
+  readonly positions: Positions;
+  readonly records: readonly Appended[];
+  /** Of whole records. */
+  readonly bytes: number;
+}
+
+function readJournal(content: Buffer): ReadJournal {
+  const records: Appended[] = [];
+  let edge = openTree().edge();
+  let start: Positions = {};
+  let at = 0;
+  while (at < content.length) {
+    const end = content.indexOf('\n', at);
+    const record = end < 0 ? undefined : parseRecord(content.toString('utf8', at, end));
+    if (record === undefined) {
+      if (end >= 0 && end + 1 < content.length) {
+        throw new LogError('journal_damaged', `the journal is damaged at byte ${at}`);
+      }
+      break;
+    }
+    if (record.edge !== undefined) {
+      edge = parseEdge(record.edge);
+      start = record.positions;
+    } else {
+      records.push({ entries: split(record.entries ?? ''), positions: record.positions });
+    }
+    at = end + 1;
+  }
+  return { edge, positions: start, records, bytes: at };
+}
+
+function parseRecord(line: string): Record | undefined {
+  const json = line.slice(DIGEST_CHARACTERS + 1);
+  return line.slice(0, DIGEST_CHARACTERS) === digestOf(json) ? (JSON.parse(json) as Record) : undefined;
+}
+
+function digestOf(json: string): string {
+  return Buffer.from(sha256(Buffer.from(json)))
+    .toString('hex')
+    .slice(0, DIGEST_CHARACTERS);
+}
+
+function split(base64: string): Uint8Array[] {
+  const bytes = Buffer.from(base64, 'base64');
+  return Array.from({ length: bytes.length / ENTRY_BYTES }, (_, at) =>
+    bytes.subarray(at * ENTRY_BYTES, (at + 1) * ENTRY_BYTES),
+  );
+}

@@ -1,0 +1,157 @@
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { NO_COMMITMENT, parseEntry } from '@ori/tlog/entry';
+import { type Hash, isSameHash } from '@ori/tlog/merkle';
+import { makeFolder, replaceFile } from './durable-file.ts';
+
+/** Leaves in one file of the lookup. */
+export const SEGMENT = 65_536;
+/** Of a commitment, the bytes that are kept: a candidate is compared with its entry. */
+const PREFIX_BYTES = 6;
+const ITEM_BYTES = 8;
+/** Read around the place where an item is expected: prefixes are spread evenly, and this is many times their spread. */
+const WINDOW_ITEMS = 2048;
+
+export interface Found {
+  readonly index: number;
+  readonly entry: Uint8Array;
+}
+
+/** Finds the leaf of a commitment. It is made of the entries alone, so it can be deleted and is made anew. */
+export interface Lookup {
+  /** Tells the entry after the last one. */
+  add(entry: Uint8Array): void;
+  /** Writes what fills a file, and frees the memory. After a failure it can be called again. */
+  seal(): Promise<void>;
+  find(commitment: Hash): Promise<Found | undefined>;
+}
+
+/**
+ * The latest entries are in memory, the others in sorted files of 65,536 leaves, 16 bytes each.
+ *
+ * @param entries the entries of the tree from an index on, to make again what is missing
+ */
+export async function openLookup(
+  folder: string,
+  size: number,
+  entryAt: (index: number) => Promise<Uint8Array | undefined>,
+): Promise<Lookup> {
+  await makeFolder(folder);
+  const there = new Set(await readdir(folder));
+  let segments = 0;
+  let entries: Uint8Array[] = [];
+  let recent = new Map<number, number[]>();
+
+  const pathOf = (segment: number) => join(folder, String(segment));
+
+  function index(commitment: Hash, at: number): void {
+    if (isSameHash(commitment, NO_COMMITMENT)) return;
+    const prefix = prefixOf(commitment);
+    const same = recent.get(prefix);
+    if (same === undefined) recent.set(prefix, [at]);
+    else same.push(at);
+  }
+
+  function add(bytes: Uint8Array): void {
+    const at = entries.push(bytes) - 1;
+    const { v1, v2 } = parseEntry(bytes);
+    index(v1, at);
+    index(v2, at);
+  }
+
+  async function seal(): Promise<void> {
+    while (entries.length >= SEGMENT) {
+      await replaceFile(pathOf(segments), renderSegment(recent));
+      segments += 1;
+      const rest = entries.slice(SEGMENT);
+      entries = [];
+      recent = new Map();
+      rest.forEach(add);
+    }
+  }
+
+  async function candidates(segment: number, prefix: number): Promise<number[]> {
+    const file = await open(pathOf(segment), 'r');
+    try {
+      const items = (await file.stat()).size / ITEM_BYTES;
+      let from = Math.floor((prefix / 2 ** (8 * PREFIX_BYTES)) * items) - WINDOW_ITEMS / 2;
+      for (;;) {
+        const start = Math.max(0, Math.min(from, items - WINDOW_ITEMS));
+        const window = Buffer.alloc(Math.min(WINDOW_ITEMS, items) * ITEM_BYTES);
+        await file.read(window, 0, window.length, start * ITEM_BYTES);
+        const first = window.readUIntBE(0, PREFIX_BYTES);
+        const last = window.readUIntBE(window.length - ITEM_BYTES, PREFIX_BYTES);
+        if (first >= prefix && start > 0) from = start - WINDOW_ITEMS / 2;
+        else if (last <= prefix && start + WINDOW_ITEMS < items) from = start + WINDOW_ITEMS / 2;
+        else return matches(window, prefix);
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  async function confirm(
+    commitment: Hash,
+    at: number,
+    entry: Uint8Array | undefined,
+  ): Promise<Found | undefined> {
+    if (entry === undefined) return undefined;
+    const { v1, v2 } = parseEntry(entry);
+    return isSameHash(v1, commitment) || isSameHash(v2, commitment) ? { index: at, entry } : undefined;
+  }
+
+  async function find(commitment: Hash): Promise<Found | undefined> {
+    const prefix = prefixOf(commitment);
+    const base = segments * SEGMENT;
+    for (const at of recent.get(prefix) ?? []) {
+      const found = await confirm(commitment, base + at, entries[at]);
+      if (found) return found;
+    }
+    for (let segment = segments - 1; segment >= 0; segment--) {
+      for (const at of await candidates(segment, prefix)) {
+        const index = segment * SEGMENT + at;
+        const found = await confirm(commitment, index, await entryAt(index));
+        if (found) return found;
+      }
+    }
+    return undefined;
+  }
+
+  for (let at = 0; at < size; ) {
+    if (size - at >= SEGMENT && there.has(String(segments))) {
+      segments += 1;
+      at += SEGMENT;
+      continue;
+    }
+    const entry = await entryAt(at);
+    if (entry === undefined) throw new Error(`the bundle of leaf ${at} is not there`);
+    add(entry);
+    at += 1;
+    await seal();
+  }
+  return { add, seal, find };
+}
+
+function prefixOf(commitment: Hash): number {
+  return Buffer.from(commitment.buffer, commitment.byteOffset, PREFIX_BYTES).readUIntBE(0, PREFIX_BYTES);
+}
+
+/** Prefix and place of each commitment, in order: 6 and 2 bytes, big-endian. */
+function renderSegment(recent: ReadonlyMap<number, readonly number[]>): Buffer {
+  const items: bigint[] = [];
+  for (const [prefix, places] of recent) {
+    for (const at of places) if (at < SEGMENT) items.push((BigInt(prefix) << 16n) | BigInt(at));
+  }
+  const sorted = BigUint64Array.from(items).sort();
+  const bytes = Buffer.alloc(sorted.length * ITEM_BYTES);
+  for (const [place, item] of sorted.entries()) bytes.writeBigUInt64BE(item, place * ITEM_BYTES);
+  return bytes;
+}
+
+function matches(window: Buffer, prefix: number): number[] {
+  const found: number[] = [];
+  for (let at = 0; at < window.length; at += ITEM_BYTES) {
+    if (window.readUIntBE(at, PREFIX_BYTES) === prefix) found.push(window.readUInt16BE(at + PREFIX_BYTES));
+  }
+  return found;
+}

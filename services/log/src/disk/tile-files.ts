@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Subtrees } from '@ori/tlog/merkle';
+import { readTile, subtreesOf, TILE_WIDTH, type TileId, tilePath, tileWidth } from '@ori/tlog/tile';
+import type { MadeTile } from '@ori/tlog/tree';
+import { makeFolder, syncFolder } from './durable-file.ts';
+
+/** The tiles and bundles of a log, as files below one folder under the names of tlog-tiles. */
+export interface TileFiles {
+  /** Resolves when the disk has them. A file that is there already and says the same is left alone. */
+  write(tiles: readonly MadeTile[]): Promise<void>;
+  /** The bytes of a tile that is there. */
+  read(tile: TileId): Promise<Buffer | undefined>;
+  /** The subtrees of a tree whose tiles are there. */
+  subtrees(size: number): Subtrees;
+}
+
+export async function openTileFiles(folder: string): Promise<TileFiles> {
+  const drafts = join(folder, 'drafts');
+  await rm(drafts, { recursive: true, force: true });
+  await makeFolder(drafts);
+
+  async function write(tile: MadeTile): Promise<string[]> {
+    const path = join(folder, tilePath(tile));
+    const there = await readFile(path).catch(() => undefined);
+    if (there?.equals(tile.bytes)) return [];
+    const draft = join(drafts, tilePath(tile).replaceAll('/', '_'));
+    const file = await open(draft, 'w', 0o644);
+    try {
+      await file.writeFile(tile.bytes);
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    const made = await mkdir(dirname(path), { recursive: true });
+    await rename(draft, path);
+    return foldersUp(dirname(path), made === undefined ? dirname(path) : dirname(made));
+  }
+
+  return {
+    async write(tiles) {
+      const folders = new Set<string>();
+      for (const tile of tiles) {
+        for (const changed of await write(tile)) folders.add(changed);
+      }
+      for (const changed of folders) await syncFolder(changed);
+      for (const { level, index, width } of tiles) {
+        // A client whose checkpoint needs the former partial tile takes it from the full one (tlog-tiles, Partial Tiles).
+        if (width !== TILE_WIDTH || index === 0) continue;
+        const former = tilePath({ level, index: index - 1, width: 1 });
+        await rm(join(folder, dirname(former)), { recursive: true, force: true });
+      }
+    },
+    read: (tile) => readFile(join(folder, tilePath(tile))).catch(() => undefined),
+    subtrees(size) {
+      const tiles = new Map<string, ReturnType<typeof readTile>>();
+      return subtreesOf((level, index) => {
+        const width = tileWidth(level, index, size);
+        const path = tilePath({ level, index, width });
+        const tile = tiles.get(path) ?? readTile(readWhole(level, index, width, path), width);
+        tiles.set(path, tile);
+        return tile;
+      });
+    },
+  };
+
+  function readWhole(level: number, index: number, width: number, path: string): Buffer {
+    try {
+      return readFileSync(join(folder, path));
+    } catch {
+      const full = readFileSync(join(folder, tilePath({ level, index, width: TILE_WIDTH })));
+      return full.subarray(0, width * 32);
+    }
+  }
+}
+
+function foldersUp(from: string, to: string): string[] {
+  const folders = [from];
+  for (let folder = from; folder !== to && folder.length > to.length; ) {
+    folder = dirname(folder);
+    folders.push(folder);
+  }
+  return folders;
+}

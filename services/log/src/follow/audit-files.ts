@@ -1,0 +1,188 @@
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { sha256 } from '@ori/tlog/merkle';
+import { LogError } from '../log-error.ts';
+import { splitLines } from './lines.ts';
+import type { Position } from './position.ts';
+import type { Peeked, Source } from './source.ts';
+
+const READ_BYTES = 1024 * 1024;
+/** A first line is shorter: a path has 2 KiB, and the rest has less. */
+const FIRST_LINE_BYTES = 16 * 1024;
+/** Files that were read to their end and are remembered, lest a clock that was set back brings one up again. */
+const DONE_MAX = 32;
+/** What a rotation makes of a file in the end: it was read long before. */
+const COMPRESSED = /\.(gz|xz|zst|bz2|draft|tmp)$/;
+
+/** A file that is being read. */
+interface OpenFile {
+  readonly handle: FileHandle;
+  readonly inode: number;
+  readonly id: string;
+  /** As the first line has it: files of one signer follow each other by it. */
+  readonly firstTime: string;
+}
+
+/**
+ * Follows an audit file through rotations by name: what is read goes on to its end, then comes the file whose lines began
+ * next. A file is known by its first line, so that it may be renamed, copied, or restored at any time. A signer writes to the
+ * next file only when it has ended the former, so a former file is at its end once the next one has a line.
+ */
+export async function followFile(path: string, start: Position | undefined): Promise<Source> {
+  let file: OpenFile | undefined;
+  let id = start?.file;
+  let done = start?.done ?? [];
+  let offset = start?.offset ?? 0;
+  let last = start?.last ?? '';
+  /** The next state, once what was peeked is taken. */
+  let after = { offset, last };
+  const chunk = Buffer.allocUnsafe(READ_BYTES);
+
+  async function openCurrent(): Promise<OpenFile | undefined> {
+    const all = await filesOf(path);
+    const found = id === undefined ? all[0] : all.find((one) => one.id === id);
+    let kept: OpenFile | undefined;
+    try {
+      if (found === undefined && id !== undefined) {
+        const where = `${JSON.stringify(path)} and the files beside it`;
+        throw new LogError(
+          'audit_file_missing',
+          `the file that was read to byte ${offset} is not among ${where}`,
+        );
+      }
+      if (found !== undefined && offset > 0) await requireUnchanged(found.handle, offset, last);
+      kept = found;
+      id = found?.id;
+      return found;
+    } finally {
+      await closeBut(all, kept);
+    }
+  }
+
+  /** The file that was begun after `former`; it has at least one line. */
+  async function openNext(former: OpenFile): Promise<OpenFile | undefined> {
+    const { ino } = await stat(path).catch(() => ({ ino: former.inode }));
+    if (ino === former.inode) return undefined;
+    const all = await filesOf(path);
+    const others = all.filter((one) => one.id !== former.id && !done.includes(one.id));
+    const later = others.find(({ firstTime }) => former.firstTime !== '' && firstTime > former.firstTime);
+    const next = later ?? others.find(({ inode }) => inode === ino);
+    await closeBut(all, next);
+    return next;
+  }
+
+  async function readOn({ handle, id: known }: OpenFile): Promise<Peeked> {
+    const { bytesRead } = await handle.read(chunk, 0, chunk.length, offset);
+    const split = splitLines(chunk.subarray(0, bytesRead));
+    if (split.bytes === 0 && bytesRead === chunk.length) {
+      throw new LogError(
+        'audit_file_changed',
+        `${JSON.stringify(path)} has a line of more than ${READ_BYTES} bytes`,
+      );
+    }
+    const line = split.lines.at(-1);
+    after = { offset: offset + split.bytes, last: line === undefined ? last : digestOf(line) };
+    const lines = split.lines.map((one) => Buffer.from(one));
+    return { lines, position: { file: known, ...after, done }, isAtEnd: bytesRead < chunk.length };
+  }
+
+  return {
+    async peek() {
+      for (;;) {
+        file ??= await openCurrent();
+        if (file === undefined) return { lines: [], position: undefined, isAtEnd: await isThere(path) };
+        const { size } = await file.handle.stat();
+        if (size < offset) {
+          await file.handle.close();
+          file = undefined;
+          continue;
+        }
+        // Looked for before the reading: what the former file holds now is all that it will ever hold.
+        const next = await openNext(file);
+        const peeked = await readOn(file);
+        if (next === undefined) return peeked;
+        if (peeked.lines.length > 0) {
+          await next.handle.close();
+          return { ...peeked, isAtEnd: false };
+        }
+        await file.handle.close();
+        done = [...done, file.id].slice(-DONE_MAX);
+        file = next;
+        id = next.id;
+        offset = 0;
+        last = '';
+      }
+    },
+    take() {
+      ({ offset, last } = after);
+    },
+    async close() {
+      await file?.handle.close();
+    },
+  };
+}
+
+/** An audit file without a line is there from the signer's start: nothing is behind yet. */
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
+}
+
+/** The file at `path` and those that were rotated away from it, as far as they have a line, by the time of their first one. */
+async function filesOf(path: string): Promise<OpenFile[]> {
+  const folder = dirname(path);
+  const name = basename(path);
+  const files: OpenFile[] = [];
+  for (const entry of await readdir(folder)) {
+    if (!entry.startsWith(name) || COMPRESSED.test(entry)) continue;
+    const file = await identify(join(folder, entry));
+    if (file === undefined) continue;
+    if (files.some(({ id }) => id === file.id)) await file.handle.close();
+    else files.push(file);
+  }
+  return files.sort((one, other) => (one.firstTime < other.firstTime ? -1 : 1));
+}
+
+async function identify(path: string): Promise<OpenFile | undefined> {
+  const handle = await open(path, 'r').catch((error) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (handle === undefined) return undefined;
+  const head = Buffer.alloc(FIRST_LINE_BYTES);
+  const facts = await handle.stat();
+  const { bytesRead } = facts.isFile() ? await handle.read(head, 0, head.length, 0) : { bytesRead: 0 };
+  const { lines } = splitLines(head.subarray(0, bytesRead));
+  const [line] = lines;
+  if (line === undefined) {
+    await handle.close();
+    return undefined;
+  }
+  const firstTime = lines.map(timeOf).find((time) => time !== '') ?? '';
+  return { handle, inode: facts.ino, id: digestOf(line), firstTime };
+}
+
+function timeOf(line: Buffer): string {
+  return /^\{"time":"([^"]{24})"/.exec(line.toString('latin1'))?.[1] ?? '';
+}
+
+async function closeBut(files: readonly OpenFile[], kept: OpenFile | undefined): Promise<void> {
+  for (const file of files) if (file !== kept) await file.handle.close();
+}
+
+/** @throws LogError `audit_file_changed` where the line before `offset` is not the one that was read last */
+async function requireUnchanged(handle: FileHandle, offset: number, last: string): Promise<void> {
+  const from = Math.max(0, offset - FIRST_LINE_BYTES);
+  const bytes = Buffer.alloc(offset - from);
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, from);
+  const line = splitLines(bytes).lines.at(-1);
+  if (bytesRead < bytes.length || bytes.at(-1) !== 0x0a || line === undefined || digestOf(line) !== last) {
+    throw new LogError(
+      'audit_file_changed',
+      `the line before byte ${offset} is not the one that was read there`,
+    );
+  }
+}
+
+function digestOf(line: Uint8Array): string {
+  return Buffer.from(sha256(line)).toString('hex').slice(0, 32);
+}

@@ -1,0 +1,12 @@
+const NEWLINE = 0x0a;
+
+/** The whole lines of `bytes`, empty ones left out, and how many bytes they and their newlines are. */
+export function splitLines(bytes: Buffer): { lines: Buffer[]; bytes: number } {
+  const lines: Buffer[] = [];
+  let at = 0;
+  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
+    if (end > at) lines.push(bytes.subarray(at, end));
+    at = end + 1;
+  }
+  return { lines, bytes: at };
+}

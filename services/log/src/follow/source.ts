@@ -1,0 +1,29 @@
+import { stat } from 'node:fs/promises';
+import { followFile } from './audit-files.ts';
+import { followPipe } from './audit-pipe.ts';
+import type { Position } from './position.ts';
+
+/** Lines read and not yet taken. */
+export interface Peeked {
+  /** Each without its newline. */
+  readonly lines: readonly Buffer[];
+  /** After the last of them; absent for a pipe, which has no place to go back to. */
+  readonly position: Position | undefined;
+  /** Whether every line that was there when the reading began is among these, or was taken before. */
+  readonly isAtEnd: boolean;
+}
+
+/** The audit lines of one signer, in the order in which it wrote them. */
+export interface Source {
+  /** The next lines. The same ones again until they are taken. @throws LogError, or as the file system does */
+  peek(): Promise<Peeked>;
+  /** What was last peeked is in the tree for good. */
+  take(): void;
+  close(): Promise<void>;
+}
+
+/** A source at the path that a signer writes its audit lines to: a file that is rotated, or a FIFO. */
+export async function openSource(path: string, position: Position | undefined): Promise<Source> {
+  const there = await stat(path).catch(() => undefined);
+  return there?.isFIFO() ? followPipe(path) : followFile(path, position);
+}

@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import { type Checkpoint, renderCheckpoint } from '@ori/tlog/checkpoint';
+import { cosign } from '@ori/tlog/cosignature';
+import { isSameHash } from '@ori/tlog/merkle';
+import { type NoteSignature, renderNote, signNote } from '@ori/tlog/note';
+import type { Policy } from '@ori/tlog/policy';
+import type { MadeTile } from '@ori/tlog/tree';
+import { replaceFile } from './disk/durable-file.ts';
+import { type LogFolder, publicFolder } from './disk/log-folder.ts';
+import type { LogKeys } from './keys.ts';
+import { LogError } from './log-error.ts';
+import type { Witnesses } from './witnesses.ts';
+
+/** A tree to be published. */
+export interface Draft {
+  readonly size: number;
+  readonly root: Uint8Array;
+  readonly partial: readonly MadeTile[];
+  /** Every audit line that was there at this time is in the tree: Unix seconds. */
+  readonly completeAt: number | undefined;
+}
+
+export interface Published {
+  readonly note: string;
+  readonly size: number;
+}
+
+export interface Publisher {
+  /**
+   * Signs a tree and publishes its checkpoint: its tiles are on the disk first, then the word that it is signed, then come
+   * the signature and the witnesses.
+   *
+   * @returns undefined while too few witnesses have cosigned
+   */
+  publish(draft: Draft): Promise<Published | undefined>;
+  /** Shows the last tree signed to the witnesses again, before anything is added to it. @throws LogError `witness_is_ahead` */
+  confirm(): Promise<void>;
+}
+
+export function createPublisher(
+  { tiles, guard }: Pick<LogFolder, 'tiles' | 'guard'>,
+  parts: {
+    readonly folder: string;
+    readonly keys: LogKeys;
+    readonly policy: Policy | undefined;
+    readonly witnesses: Witnesses;
+  },
+): Publisher {
+  const { folder, keys, policy, witnesses } = parts;
+  const origin = keys.logKey.name;
+  let cosigned: { readonly text: string; readonly by: Map<string, NoteSignature> } | undefined;
+
+  function sign(head: Omit<Checkpoint, 'origin'>): { text: string; signature: NoteSignature } {
+    const text = renderCheckpoint({ origin, ...head });
+    return { text, signature: signNote(text, origin, keys.log) };
+  }
+
+  /** Cosignatures of this very checkpoint, asked for where they are missing. */
+  async function witnessed(head: Omit<Checkpoint, 'origin'>): Promise<ReadonlyMap<string, NoteSignature>> {
+    const { text, signature } = sign(head);
+    const known = cosigned?.text === text ? cosigned.by : new Map<string, NoteSignature>();
+    cosigned = { text, by: known };
+    const wanted = [...(policy?.witnesses ?? [])].filter(([, { url }]) => url !== undefined);
+    if (wanted.every(([name]) => known.has(name))) return known;
+    const note = renderNote({ text, signatures: [signature] });
+    const answers = await witnesses.cosign({ head, text, note, subtrees: () => tiles.subtrees(head.size) });
+    for (const [name, one] of answers) known.set(name, one);
+    return known;
+  }
+
+  return {
+    async publish({ size, root, partial, completeAt }) {
+      await tiles.write(partial);
+      const { head } = guard;
+      if (head === undefined || head.size < size) await guard.save({ size, root });
+      else if (head.size > size || !isSameHash(head.root, root)) {
+        throw new LogError('tree_rolled_back', `another tree of ${head.size} leaves was signed`);
+      }
+      const by = await witnessed({ size, root });
+      if (policy !== undefined && !policy.isQuorum(new Set(by.keys()))) return undefined;
+      const { text, signature } = sign({ size, root });
+      const complete =
+        completeAt === undefined ? [] : [cosign(text, completeAt, keys.completeKey.name, keys.complete)];
+      const note = renderNote({ text, signatures: [signature, ...by.values(), ...complete] });
+      await replaceFile(join(publicFolder(folder), 'checkpoint'), note);
+      return { note, size };
+    },
+    async confirm() {
+      if (guard.head !== undefined) await witnessed(guard.head);
+    },
+  };
+}

@@ -1,0 +1,175 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { entryOfLine, renderEntry } from '@ori/tlog/entry';
+import type { Edge, MadeTile } from '@ori/tlog/tree';
+import type { Appended } from './disk/journal.ts';
+import type { LogFolder } from './disk/log-folder.ts';
+import type { Position, Positions } from './follow/position.ts';
+import type { Source } from './follow/source.ts';
+import { LogError } from './log-error.ts';
+import type { Published, Publisher } from './publisher.ts';
+
+/** How often the sources are looked at while nothing comes, in milliseconds. */
+const LOOK_MS = 100;
+/** How long after a failure it is tried again. */
+const RETRY_MS = 500;
+/** Size of the journal at which it is begun anew. */
+const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
+
+/** What others see of the work. */
+export interface SequencerEvents {
+  appended(lines: { readonly proofs: number; readonly torn: number }): void;
+  published(checkpoint: Published, completeAt: number | undefined): void;
+  /** A source cannot be read, or can be again. */
+  source(path: string, error: unknown): void;
+  /** Something failed and is tried again. */
+  failed(error: unknown): void;
+}
+
+export interface Sequencer {
+  /** Takes lines in and publishes until it is stopped. Rejects with what only a new start can clear up. */
+  run(): Promise<void>;
+  /** Lets the round under way end. */
+  stop(): Promise<void>;
+}
+
+interface SequencerParts {
+  readonly folder: LogFolder;
+  readonly sources: ReadonlyMap<string, Source>;
+  readonly publisher: Publisher;
+  readonly intervalMs: number;
+  readonly events: SequencerEvents;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  readonly journalBytesMax?: number;
+}
+
+/** Brings the lines of all sources into one tree, in the order in which it finds them. */
+export function createSequencer(parts: SequencerParts): Sequencer {
+  const { folder, sources, publisher, intervalMs, events, now, journalBytesMax = JOURNAL_BYTES_MAX } = parts;
+  const { tree, journal, tiles, lookup } = folder;
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
+  let positions: Positions = folder.positions;
+  let unwritten: MadeTile[] = [];
+  let completeAt: number | undefined;
+  /** The last tree signed, and the records since: what the journal can be begun anew with. */
+  let signed: { readonly edge: Edge; readonly positions: Positions } | undefined;
+  let since: Appended[] = [];
+  let shown: { readonly size: number; readonly completeAt: number | undefined } | undefined;
+  let publishing: Promise<void> | undefined;
+  let publishedAt = Number.NEGATIVE_INFINITY;
+  let fatal: unknown;
+
+  /** @returns whether there may be more at once */
+  async function takeIn(): Promise<boolean> {
+    const startedAt = now();
+    let atEnd = true;
+    const lines: Buffer[] = [];
+    const read: Record<string, Position> = {};
+    const taken: Source[] = [];
+    for (const [path, source] of sources) {
+      try {
+        const peeked = await source.peek();
+        events.source(path, undefined);
+        atEnd &&= peeked.isAtEnd;
+        if (peeked.lines.length === 0) continue;
+        lines.push(...peeked.lines);
+        taken.push(source);
+        if (peeked.position) read[path] = peeked.position;
+      } catch (error) {
+        events.source(path, error);
+        atEnd = false;
+        // Its lines come later; those of the others do not wait for it.
+      }
+    }
+    if (lines.length > 0) await append(lines, read, taken);
+    if (atEnd) completeAt = Math.floor(startedAt / 1000);
+    return lines.length > 0 && !atEnd;
+  }
+
+  async function append(lines: readonly Buffer[], read: Positions, taken: readonly Source[]): Promise<void> {
+    const facts = lines.map(entryOfLine);
+    const appended = { entries: facts.map(renderEntry), positions: read };
+    await journal.append(appended);
+    for (const source of taken) source.take();
+    positions = { ...positions, ...read };
+    since.push(appended);
+    for (const entry of appended.entries) {
+      unwritten.push(...tree.append(entry));
+      lookup.add(entry);
+    }
+    const proofs = facts.filter(({ isProof }) => isProof).length;
+    events.appended({ proofs, torn: facts.length - proofs });
+  }
+
+  async function writeTiles(): Promise<void> {
+    if (unwritten.length > 0) await tiles.write(unwritten);
+    unwritten = [];
+    await lookup.seal();
+  }
+
+  async function publish(): Promise<void> {
+    const draft = { size: tree.size, root: tree.root(), partial: tree.partial(), completeAt };
+    if (draft.size === shown?.size && completeAt === shown.completeAt) return;
+    const here = { edge: tree.edge(), positions };
+    const recorded = since.length;
+    const published = await publisher.publish(draft);
+    signed = here;
+    since = since.slice(recorded);
+    if (published === undefined) return;
+    shown = { size: draft.size, completeAt: draft.completeAt };
+    events.published(published, draft.completeAt);
+  }
+
+  async function round(): Promise<void> {
+    const more = await takeIn();
+    await writeTiles();
+    if (fatal !== undefined) throw fatal;
+    if (publishing === undefined && now() - publishedAt >= intervalMs) {
+      publishedAt = now();
+      publishing = publish()
+        .catch((error) => {
+          if (isFatal(error)) fatal = error;
+          events.failed(error);
+        })
+        .finally(() => {
+          publishing = undefined;
+        });
+    }
+    if (signed !== undefined && journal.bytes > journalBytesMax) {
+      await journal.restart(signed.edge, signed.positions, since);
+    }
+    if (!more) await wait(LOOK_MS);
+  }
+
+  async function wait(ms: number): Promise<void> {
+    await pause(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+  }
+
+  return {
+    run() {
+      running ??= (async () => {
+        while (!stopping.signal.aborted) {
+          try {
+            await round();
+          } catch (error) {
+            events.failed(error);
+            if (isFatal(error)) throw error;
+            await wait(RETRY_MS);
+          }
+        }
+      })();
+      return running;
+    },
+    async stop() {
+      stopping.abort();
+      await running?.catch(() => undefined);
+      await publishing;
+    },
+  };
+}
+
+/** What a new start must read from the disk, or a person look at. */
+function isFatal(error: unknown): boolean {
+  return error instanceof LogError && error.code !== 'disk';
+}

@@ -1,0 +1,149 @@
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { startOpsServer } from '@ori/http/ops';
+import { startApiServer } from '@ori/http/server';
+import { stopService } from '@ori/http/stop-service';
+import { createLogger, type Logger } from '@ori/runtime/log';
+import { renderVkey } from '@ori/tlog/note';
+import type { LogConfig } from './config.ts';
+import { openLogFolder, publicFolder } from './disk/log-folder.ts';
+import { openSource, type Source } from './follow/source.ts';
+import { createLogApp, logRoutes } from './http/log-app.ts';
+import { createLogKeys } from './keys.ts';
+import { createLogMetrics } from './metrics.ts';
+import { createPublisher } from './publisher.ts';
+import { createSequencer } from './sequencer.ts';
+import { createWitnesses } from './witnesses.ts';
+
+export { LOG_SPEC, type LogConfig, loadLogConfig } from './config.ts';
+
+const CHECK_TIMEOUT_MS = 1000;
+/** Checkpoints that may fail to come before the log is not ready. */
+const LATE_INTERVALS = 15;
+
+export interface LogParts {
+  readonly log: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Takes the tree as it is, where nothing says how far it was signed. */
+  readonly adopt: boolean;
+}
+
+export interface RunningLog {
+  readonly url: string;
+  readonly opsUrl: string;
+  /** Verifier keys, as a policy names them. */
+  readonly vkeys: { readonly log: string; readonly complete: string };
+  /** Rejects when the log has to end, since only a new start can clear up what is on the disk. */
+  readonly failed: Promise<never>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the log: takes in the audit lines that came meanwhile, and serves the tree.
+ *
+ * @throws LogError where the tree on disk is not what was signed, or a witness has seen more of it
+ */
+export async function startLog(config: LogConfig, parts: Partial<LogParts> = {}): Promise<RunningLog> {
+  const log = parts.log ?? createLogger({ service: 'log', level: config.logLevel });
+  const now = parts.now ?? Date.now;
+  const { origin, folder: place, guardFolder, policy, intervalMs } = config;
+  const keys = createLogKeys(origin, config.key.reveal());
+  const prefix = origin.slice(origin.indexOf('/'));
+  const { checkpoint, lookup, tiles } = logRoutes(prefix);
+  const names = new Map(config.auditFiles.map((path) => [path, basename(path)]));
+  const witnessNames = [...(policy?.witnesses.keys() ?? [])];
+  const metrics = createLogMetrics([checkpoint, lookup, ...tiles], [...names.values()], witnessNames);
+
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => metrics.http.close());
+  const folder = await openLogFolder({ folder: place, guardFolder, adopt: parts.adopt ?? false });
+  stack.defer(folder.close);
+  const witnesses = createWitnesses(policy, {
+    timeoutMs: intervalMs,
+    onFailure(witness, err) {
+      metrics.witnessFailed(witness);
+      log.warn({ witness, err }, 'a witness did not cosign');
+    },
+  });
+  const publisher = createPublisher(folder, { folder: place, keys, policy, witnesses });
+  await publisher.confirm();
+  const sources = new Map<string, Source>();
+  for (const path of config.auditFiles) {
+    const source = await openSource(path, folder.positions[path]);
+    sources.set(path, source);
+    stack.defer(source.close);
+  }
+
+  let note = await readFile(join(publicFolder(place), 'checkpoint'), 'utf8').catch(() => undefined);
+  let publishedAt = now();
+  const failing = new Map<string, unknown>();
+  const sequencer = createSequencer({
+    folder,
+    sources,
+    publisher,
+    intervalMs,
+    now,
+    events: {
+      appended: ({ proofs, torn }) => metrics.appended(proofs, torn),
+      published(published, completeAt) {
+        note = published.note;
+        publishedAt = now();
+        metrics.published(published.size, completeAt);
+      },
+      source(path, error) {
+        if (error === undefined ? !failing.delete(path) : failing.has(path)) return;
+        if (error !== undefined) failing.set(path, error);
+        metrics.sourceFailing(names.get(path) ?? '', error !== undefined);
+        if (error === undefined) log.info({ path }, 'the audit file is followed again');
+        else log.error({ path, err: error }, 'the audit file cannot be followed');
+      },
+      failed(err) {
+        metrics.failed();
+        log.error({ err }, 'the log could not go on and tries again');
+      },
+    },
+  });
+  stack.defer(sequencer.stop);
+
+  const ops = await startOpsServer({
+    host: config.opsHost,
+    port: config.opsPort,
+    registry: metrics.http.registry,
+    checkTimeoutMs: CHECK_TIMEOUT_MS,
+    checks: {
+      async sources() {
+        for (const error of failing.values()) throw error;
+      },
+      async checkpoint() {
+        const late = now() - publishedAt > LATE_INTERVALS * intervalMs;
+        if (note === undefined || late) throw Object.assign(new Error('late'), { code: 'checkpoint_late' });
+      },
+    },
+  });
+  stack.defer(ops.stop);
+  const app = createLogApp(prefix, {
+    folder: publicFolder(place),
+    checkpoint: () => note,
+    lookup: folder.lookup,
+  });
+  const { host, port, deadlineMs, trustGateway } = config;
+  const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http });
+  const vkeys = { log: renderVkey(keys.logKey), complete: renderVkey(keys.completeKey) };
+  log.info({ url: `${api.url}${prefix}`, opsUrl: ops.url, leaves: folder.tree.size, ...vkeys }, 'listening');
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  failed.catch(() => undefined);
+  sequencer.run().catch(reject);
+  const owned = stack.move();
+
+  return {
+    url: `${api.url}${prefix}`,
+    opsUrl: ops.url,
+    vkeys,
+    failed,
+    async stop() {
+      await stopService({ ops, api }, config);
+      await owned.disposeAsync();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createLogger } from '@ori/runtime/log';
+import { createLogClient, type LogClient } from '@ori/tlog/client';
+import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/policy';
+import { loadLogConfig } from '../config.ts';
+import { type LogParts, type RunningLog, startLog } from '../start-log.ts';
+
+/** A log in a folder of its own, with the audit file of one signer. */
+export interface LogWorld extends AsyncDisposable {
+  readonly folder: string;
+  readonly auditFile: string;
+  /** The environment that the log is started with. */
+  readonly env: Record<string, string>;
+  start(env?: Record<string, string>, parts?: Partial<LogParts>): Promise<RunningLog>;
+}
+
+export async function openLogWorld(): Promise<LogWorld> {
+  const folder = await mkdtemp(join(tmpdir(), 'ori-log-'));
+  const auditFile = join(folder, 'audit.jsonl');
+  const env = {
+    LOG_ORIGIN: 'log.example/log',
+    LOG_KEY: randomBytes(32).toString('base64'),
+    LOG_AUDIT_FILES: auditFile,
+    LOG_FOLDER: join(folder, 'log'),
+    LOG_GUARD_FOLDER: join(folder, 'guard'),
+    LOG_PORT: '0',
+    LOG_OPS_PORT: '0',
+    LOG_INTERVAL_MS: '100',
+    LOG_SHUTDOWN_IDLE_MS: '0',
+    LOG_LOG_LEVEL: 'silent',
+  };
+  const running: RunningLog[] = [];
+  return {
+    folder,
+    auditFile,
+    env,
+    async start(more = {}, parts = {}) {
+      const config = loadLogConfig({ ...env, ...more });
+      const log = await startLog(config, {
+        log: createLogger({ service: 'log', level: 'silent' }),
+        ...parts,
+      });
+      running.push(log);
+      return log;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const log of running) await log.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** A policy of one log, whose completeness counts and nobody else's. */
+export function policyOf({ vkeys, url }: Pick<RunningLog, 'vkeys' | 'url'>): Policy {
+  return parsePolicy(`log ${vkeys.log} ${url}\nwitness complete ${vkeys.complete}\nquorum none\n`);
+}
+
+/** The first checkpoint of `size` leaves or more. */
+export async function untilSize(client: LogClient, size: number): Promise<TrustedCheckpoint> {
+  for (;;) {
+    const head = await client.latest().catch(() => undefined);
+    if (head !== undefined && head.size >= size) return head;
+    await pause(20);
+  }
+}
+
+export function clientOf(log: RunningLog): LogClient {
+  return createLogClient({ policy: policyOf(log) });
+}
