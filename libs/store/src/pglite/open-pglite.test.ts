@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { lockFolder } from '@ori/runtime/folder-lock';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { createOrganization } from '../queries/admin/organizations.ts';
-import { lockFolder } from '@ori/runtime/folder-lock';
 import { type EmbeddedDatabase, openPglite } from './open-pglite.ts';
 
 const roleOf = async ({ kysely }: Pick<Database, 'kysely'>) =>

@@ -1,7 +1,7 @@
+import { lockFolder } from '@ori/runtime/folder-lock';
 import { Kysely, PGliteDialect } from 'kysely';
 import { type Database, requireStoreRole, type StoreRole } from '../database.ts';
 import type { Schema } from '../schema.ts';
-import { lockFolder } from '@ori/runtime/folder-lock';
 import { type StartedEngine, startOnEmptyCluster } from './empty-cluster.ts';
 import { shareAs } from './role-view.ts';
 
