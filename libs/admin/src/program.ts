@@ -1,3 +1,4 @@
+import { VERSION } from '@ori/runtime/version';
 import { printable, printableJson, printableLines } from '@ori/terminal/printable';
 import { Command, CommanderError } from 'commander';
 import { addByokCommands } from './commands/byok.ts';
@@ -34,6 +35,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
 function createProgram(surroundings: Surroundings): Command {
   const program = new Command('ori-admin')
     .description("The operator's command: what there is, who may use it, and the keys that sign and seal.")
+    .version(VERSION, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .option('--json', 'results on stdout and failures on stderr as JSON')
     .addHelpText('after', MAIN_HELP)

@@ -106,7 +106,7 @@ describe('the operator’s port', () => {
     const answer = await fetch(`${await start({ registry: metrics.registry })}/metrics`);
     metrics.close();
     expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
-    expect(await answer.text()).toContain('ori_service_info{service="test"} 1');
+    expect(await answer.text()).toMatch(/^ori_service_info\{service="test",version="\d+\.\d+\.\d+"\} 1$/m);
   });
 
   it.each(['/', '/livez/', '/LIVEZ', '/v1/interns', '/toString', '/__proto__'])(

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { collectProcessMetrics } from './process-metrics.ts';
+import { VERSION } from './version.ts';
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -56,10 +57,10 @@ export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics
   });
   new Gauge({
     name: 'ori_service_info',
-    help: 'Which service this is; always 1.',
-    labelNames: ['service'],
+    help: 'Which service and version this is; always 1.',
+    labelNames: ['service', 'version'],
     registers: [registry],
-  }).set({ service }, 1);
+  }).set({ service, version: VERSION }, 1);
   const processMetrics = collectProcessMetrics(registry);
   return {
     registry,

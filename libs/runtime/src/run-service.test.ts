@@ -44,6 +44,15 @@ it('judges the configuration alone, and starts nothing', async () => {
   expect(said.out).toContain('THING_… configuration is valid');
 });
 
+it('prints its version without a configuration', async () => {
+  const { program, said } = programOf('--version');
+  const load = () => {
+    throw new ConfigError(['THING_PORT: required']);
+  };
+  await runService(program, service({ load }));
+  expect(said.out).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
 it.each([
   [['serve'], {}, 64],
   [['check-config', 'twice'], {}, 64],

@@ -1,5 +1,6 @@
 import { ConfigError, type Environment } from './config.ts';
 import { type HardenedProcess, weaknessesOf } from './hardening.ts';
+import { VERSION } from './version.ts';
 
 /** Exit codes of a service; 0 after a graceful stop. */
 const EXIT = { failed: 1, configuration: 2, usage: 64 } as const;
@@ -34,7 +35,7 @@ export type Program = Pick<NodeJS.Process, 'argv' | 'env' | 'on' | 'exit'> &
   };
 
 /**
- * The main program of a service: `check-config` judges the configuration and exits; otherwise the service runs until
+ * The main program of a service: `check-config` judges the configuration and exits, `--version` prints the version; otherwise the service runs until
  * SIGTERM or SIGINT, stops gracefully, and at a second signal at once.
  */
 export async function runService<Config extends Hardenable>(
@@ -46,8 +47,12 @@ export async function runService<Config extends Hardenable>(
     return program.exit(code);
   };
   const [command, ...rest] = program.argv.slice(2);
+  if (command === '--version') {
+    program.stdout.write(`${VERSION}\n`);
+    return;
+  }
   if (rest.length > 0 || (command !== undefined && command !== 'check-config')) {
-    return fail(EXIT.usage, new Error(`usage: ${program.argv[1]} [check-config]`));
+    return fail(EXIT.usage, new Error(`usage: ${program.argv[1]} [check-config | --version]`));
   }
   try {
     const config = service.load(program.env);
