@@ -58,7 +58,7 @@ const OF_FOLDERS: readonly Rule[] = [
 ];
 
 /** Pure modules of rooms that are otherwise about I/O. */
-const PURE = new Set(['libs/http/regional-host', 'services/management/src/http/fields.ts']);
+const PURE = new Set(['libs/http/regional-host']);
 
 const isTest = (path: string): boolean => /\.(?:test|fixture)\.ts$|\/testing\//.test(path);
 
