@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createRemoteJson, type RemoteJsonOptions } from './remote-json.ts';
 
 const URL_HTTPS = 'https://keys.example/jwks.json';
@@ -243,4 +243,25 @@ test.each([
   { staleSeconds: -1 },
 ])('refuses limits that cannot work: %o', (limits) => {
   expect(() => world(limits)).toThrow(TypeError);
+});
+
+describe('without shared fetches, as on workerd', () => {
+  test('no caller waits for the fetch of another', async () => {
+    const { state, remote } = world({ sharesFetches: false });
+    const never = Promise.withResolvers<Response>();
+    state.answer = () => (state.asked === 1 ? never.promise : Promise.resolve(Response.json({ version: 2 })));
+    const abandoned = remote.get().catch(() => undefined);
+    expect(await remote.get()).toEqual({ version: 2 });
+    never.reject(new Error('its request ended'));
+    await abandoned;
+    expect(await remote.get()).toEqual({ version: 2 });
+  });
+
+  test('nothing is fetched behind an answer', async () => {
+    const { state, remote } = world({ sharesFetches: false });
+    await remote.get();
+    state.nowMs = 59_000;
+    await remote.get();
+    expect(state.asked).toBe(1);
+  });
 });

@@ -39,6 +39,11 @@ export interface RemoteJsonOptions<T> {
   fetch?: typeof globalThis.fetch;
   /** Milliseconds on a clock that does not step; `performance.now` by default. */
   now?: () => number;
+  /**
+   * Whether callers may wait for a fetch that another one began; true by default, but for Cloudflare's workerd, where a request may
+   * not wait for what another one does: there each caller fetches, and nothing is renewed behind an answer.
+   */
+  sharesFetches?: boolean;
 }
 
 export interface RemoteJson<T> {
@@ -81,50 +86,56 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
   const now = options.now ?? (() => performance.now());
   const coolDownMs = options.coolDownSeconds * 1000;
   const staleMs = options.staleSeconds * 1000;
-  const closing = new AbortController();
+  const sharesFetches = options.sharesFetches ?? globalThis.navigator?.userAgent !== 'Cloudflare-Workers';
 
   let held: Held<T> | undefined;
   let failure: RemoteJsonError | undefined;
   let triedAt = Number.NEGATIVE_INFINITY;
   let inFlight: Promise<void> | undefined;
+  let isClosed = false;
+  const underWay = new Set<AbortController>();
 
   const age = (of: Held<T>): number => now() - of.fetchedAt;
   const isCooling = (): boolean => now() - triedAt < coolDownMs;
 
+  const fetchOnce = async (): Promise<void> => {
+    const abandon = new AbortController();
+    underWay.add(abandon);
+    try {
+      held = await fetchDocument(url, options, now, abandon.signal);
+      failure = undefined;
+    } catch (error) {
+      failure = toRemoteJsonError(error, url, isClosed);
+    } finally {
+      underWay.delete(abandon);
+      triedAt = now();
+    }
+  };
+
   const renew = (): Promise<void> => {
-    inFlight ??= fetchDocument(url, options, now, closing.signal)
-      .then(
-        (fetched) => {
-          held = fetched;
-          failure = undefined;
-        },
-        (error: unknown) => {
-          failure = toRemoteJsonError(error, url, closing.signal);
-        },
-      )
-      .finally(() => {
-        triedAt = now();
-        inFlight = undefined;
-      });
+    if (!sharesFetches) return fetchOnce();
+    inFlight ??= fetchOnce().finally(() => {
+      inFlight = undefined;
+    });
     return inFlight;
   };
 
   const usable = (): T => {
-    if (closing.signal.aborted) throw new RemoteJsonError('closed', `${url.origin}: no longer in use`);
+    if (isClosed) throw new RemoteJsonError('closed', `${url.origin}: no longer in use`);
     if (held !== undefined && age(held) < held.freshMs + staleMs) return held.document;
     throw failure ?? new RemoteJsonError('unreachable', `${url.origin}: the document is too old to serve`);
   };
 
   const renewUnlessCooling = async (): Promise<T> => {
-    if (!closing.signal.aborted && (inFlight !== undefined || !isCooling())) await renew();
+    if (!isClosed && (inFlight !== undefined || !isCooling())) await renew();
     return usable();
   };
 
   const peek = (): T | undefined => {
-    if (held === undefined || closing.signal.aborted) return undefined;
+    if (held === undefined || isClosed) return undefined;
     const elapsed = age(held);
     if (elapsed >= held.freshMs) return undefined;
-    if (elapsed >= held.freshMs * RENEW_AFTER && !isCooling()) void renew();
+    if (sharesFetches && elapsed >= held.freshMs * RENEW_AFTER && !isCooling()) void renew();
     return held.document;
   };
 
@@ -132,7 +143,10 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
     peek,
     get: async () => peek() ?? renewUnlessCooling(),
     refresh: renewUnlessCooling,
-    close: () => closing.abort(),
+    close() {
+      isClosed = true;
+      for (const abandon of underWay) abandon.abort();
+    },
   };
 }
 
@@ -140,13 +154,12 @@ async function fetchDocument<T>(
   url: URL,
   options: RemoteJsonOptions<T>,
   now: () => number,
-  closing: AbortSignal,
+  abandoned: AbortSignal,
 ): Promise<Held<T>> {
   const fetchedAt = now();
-  const signal = AbortSignal.any([closing, AbortSignal.timeout(options.timeoutMs)]);
+  const signal = AbortSignal.any([abandoned, AbortSignal.timeout(options.timeoutMs)]);
   const response = await (options.fetch ?? globalThis.fetch)(url, {
     redirect: 'manual',
-    credentials: 'omit',
     headers: { accept: 'application/json' },
     signal,
   });
@@ -207,9 +220,9 @@ function freshSeconds(headers: Headers, options: RemoteJsonOptions<unknown>): nu
   return Math.min(options.freshSeconds, Math.max(least, Number(maxAge) - Number(spent)));
 }
 
-function toRemoteJsonError(error: unknown, url: URL, closing: AbortSignal): RemoteJsonError {
+function toRemoteJsonError(error: unknown, url: URL, isClosed: boolean): RemoteJsonError {
   if (error instanceof RemoteJsonError) return error;
-  if (closing.aborted) return new RemoteJsonError('closed', `${url.origin}: the fetch was abandoned`);
+  if (isClosed) return new RemoteJsonError('closed', `${url.origin}: the fetch was abandoned`);
   return error instanceof Error && error.name === 'TimeoutError'
     ? new RemoteJsonError('timed_out', `${url.origin}: no whole answer in time`, { cause: error })
     : new RemoteJsonError('unreachable', `${url.origin}: no answer`, { cause: error });

@@ -4,7 +4,9 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { createLocalKeySet } from '../../../libs/verifier/src/keys/local.ts';
 import type { VerifierOptions } from '../../../libs/verifier/src/policy.ts';
+import type { RedisClient } from '../../../libs/verifier/src/replay/redis/client.ts';
 import { issuedKey, issuedValue, spentKey } from '../../../libs/verifier/src/replay/redis/keys.ts';
+import type { NodeRedisClient } from '../../../libs/verifier/src/replay/redis/node-redis.ts';
 import {
   type RedisReplayStoreOptions,
   redisReplayStore,
@@ -45,7 +47,7 @@ export async function daemonOn(
   await plantOldFence(redis, internId);
   const signer = createTestSigner({ internId });
   const keys = createLocalKeySet(signer.jwks);
-  const verifierOn = (client: Redis, more: Partial<RedisReplayStoreOptions> = {}) => {
+  const verifierOn = (client: RedisClient | NodeRedisClient, more: Partial<RedisReplayStoreOptions> = {}) => {
     const replay = redisReplayStore(client, {
       mode: 'spend',
       timeoutMs: PATIENT_MS,

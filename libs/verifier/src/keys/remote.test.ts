@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { expect, test, vi } from 'vitest';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
-import { createRemoteKeySet } from './remote.ts';
+import { createRemoteKeySet, type RemoteKeySetOptions } from './remote.ts';
 
 /** A daemon that fetches its keys from an address under the test's control. */
-function world() {
+function world(options: RemoteKeySetOptions = {}) {
   const state = { nowMs: 0, fetches: 0, jwks: { keys: [] } as object, isDown: false };
   const keys = createRemoteKeySet('https://ori.example/v1/interns/int_1/daemon/jwks.json', {
     now: () => state.nowMs,
@@ -12,6 +13,7 @@ function world() {
       state.fetches += 1;
       return state.isDown ? new Response('down', { status: 500 }) : Response.json(state.jwks);
     },
+    ...options,
   });
   const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
   const verify = (signer = first) => verifier.verify(signer.request({ path: '/', body: '{}' }));
@@ -84,6 +86,35 @@ test('judges nothing without keys', async () => {
   const { state, verify } = world();
   state.isDown = true;
   await expect(verify()).rejects.toMatchObject({ code: 'keys_unavailable' });
+});
+
+test('tells which key was left out and why, once, and uses the rest', async () => {
+  const refused = vi.fn();
+  const { state, verify, first } = world({ onRefusedKey: refused });
+  const [good] = first.jwks.keys;
+  state.jwks = { keys: [{ ...good, kid: 'another' }, good] };
+  await verify();
+  state.nowMs = 60_000;
+  await verify();
+  expect(state.fetches).toBe(2);
+  expect(refused.mock.calls).toMatchObject([[{ index: 0, error: { code: 'key_id_mismatch' } }]]);
+});
+
+test('warns the operator of a key that was left out, unless told otherwise', async () => {
+  const { state, verify, first } = world();
+  const [good] = first.jwks.keys;
+  state.jwks = { keys: [good, good] };
+  await new Promise(setImmediate); // for the warnings of other tests
+  const warned = once(process, 'warning');
+  await verify();
+  const [warning] = await warned;
+  expect(warning).toMatchObject({ name: 'OriVerifierWarning', code: 'key_repeated' });
+  expect(warning.message).toContain('key 1');
+  expect(warning.message).toContain('https://ori.example');
+});
+
+test('refuses an option that it does not know', () => {
+  expect(() => createRemoteKeySet('https://ori.example/jwks.json', { stale: 1 } as never)).toThrow(TypeError);
 });
 
 test('judges nothing once closed', async () => {

@@ -1,5 +1,7 @@
-import { parseJwkSet, UnavailableError, type VerificationKey } from '@ori/proof';
+import { parseJwkSet, type RefusedKey, UnavailableError, type VerificationKey } from '@ori/proof';
 import { createRemoteJson } from '@ori/remote-json';
+import { requireNames } from '../options.ts';
+import { warn } from '../warning.ts';
 import type { KeySet } from './local.ts';
 
 export interface RemoteKeySetOptions {
@@ -15,6 +17,8 @@ export interface RemoteKeySetOptions {
   bytesMax?: number;
   /** Permits plain http to any host: whoever sits on that network then decides whose proofs are good. */
   allowPlainHttp?: boolean;
+  /** Called with each key of the set that is left out, when that is new; by default the operator is warned. */
+  onRefusedKey?: (refused: RefusedKey) => void;
   fetch?: typeof globalThis.fetch;
   /** Milliseconds on a clock that does not step. */
   now?: () => number;
@@ -25,6 +29,18 @@ export interface RemoteKeySet extends KeySet {
   close(): void;
 }
 
+const OPTION_NAMES: readonly (keyof RemoteKeySetOptions)[] = [
+  'freshSeconds',
+  'staleSeconds',
+  'coolDownSeconds',
+  'timeoutMs',
+  'bytesMax',
+  'allowPlainHttp',
+  'onRefusedKey',
+  'fetch',
+  'now',
+];
+
 /**
  * The keys at `{base}/interns/{internId}/daemon/jwks.json` (SPEC.md, section 4): fetched on first use, renewed before they
  * expire, one fetch at a time, never through a redirect. A proof that no known key verifies makes it ask again, at most once per
@@ -32,15 +48,36 @@ export interface RemoteKeySet extends KeySet {
  * Throws TypeError for an address or limits that cannot work.
  */
 export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptions = {}): RemoteKeySet {
+  requireNames(options, OPTION_NAMES, 'createRemoteKeySet');
+  const { onRefusedKey = warnOfKey(url), ...limits } = options;
+  if (typeof onRefusedKey !== 'function') throw new TypeError('onRefusedKey: expected a function');
+  let told = new Set<string>();
+  let isEmpty = false;
+
+  function read(value: unknown): readonly VerificationKey[] {
+    const refused = new Map<string, RefusedKey>();
+    const keys = parseJwkSet(value, (key) => void refused.set(`${key.index} ${key.error.code}`, key));
+    for (const [name, key] of refused) if (!told.has(name)) onRefusedKey(key);
+    told = new Set(refused.keys());
+    if (keys.length === 0 && !isEmpty) {
+      warn(
+        'key_set_empty',
+        `${new URL(url).origin}: no key to verify with; is the intern's id in the address right?`,
+      );
+    }
+    isEmpty = keys.length === 0;
+    return keys;
+  }
+
   const remote = createRemoteJson<readonly VerificationKey[]>({
     freshSeconds: 60,
     staleSeconds: 600,
     coolDownSeconds: 10,
     timeoutMs: 2000,
     bytesMax: 65_536,
-    ...options,
+    ...limits,
     url,
-    parse: (value) => parseJwkSet(value),
+    parse: read,
   });
   return {
     current: () => remote.peek() ?? remote.get().catch(refuse),
@@ -50,5 +87,10 @@ export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptio
 }
 
 function refuse(cause: unknown): never {
-  throw new UnavailableError('keys_unavailable', 'the published keys could not be had', { cause });
+  throw new UnavailableError('keys_unavailable', 'the published keys could not be fetched', { cause });
+}
+
+function warnOfKey(url: string | URL): (refused: RefusedKey) => void {
+  return ({ index, error }) =>
+    warn(error.code, `${new URL(url).origin}: key ${index} of the key set is left out: ${error.message}`);
 }

@@ -226,3 +226,27 @@ test('refuses to work in a worker of node:cluster, where each would accept the s
   const [said] = await once(child, 'message');
   expect(said).toEqual({ name: 'TypeError' });
 });
+
+test('a store made where the clock still reads 0 begins with its first spend', () => {
+  let ms = 0;
+  const store = memoryReplayStore({ now: () => ms, uptime: () => ms });
+  const spend = (nonce: string, timestamp: number) =>
+    store.spend({
+      policy: POLICY,
+      timestamp,
+      nowMs: ms,
+      nonce,
+      signingInput: new Uint8Array(),
+      v1Id: () => '',
+    });
+  ms = NOW * 1000;
+  expect(() => spend('of a former life', NOW)).toThrow(
+    expect.objectContaining({ code: 'proof_before_fence' }),
+  );
+  ms += 10_000;
+  expect(spend('new', NOW + 10)).toBe('spent');
+});
+
+test.each([{ entriesMaximum: 5 }, null, 7])('refuses the options %o', (options) => {
+  expect(() => memoryReplayStore(options as never)).toThrow(TypeError);
+});

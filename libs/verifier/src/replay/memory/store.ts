@@ -1,5 +1,5 @@
-import cluster from 'node:cluster';
 import { ProofError, UnavailableError } from '@ori/proof';
+import { requireNames } from '../../options.ts';
 import {
   RETENTION_SECONDS_MAX,
   type ReplayPolicy,
@@ -32,28 +32,36 @@ export interface MemoryReplayStore extends ReplayStore {
  * Throws TypeError in a worker of node:cluster, where each worker would accept the same proof once.
  */
 export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
+  requireNames(options, ['entriesMax', 'now', 'uptime'], 'memoryReplayStore');
   const { entriesMax = 100_000, now = Date.now } = options;
   const uptime = options.uptime ?? options.now ?? performance.now.bind(performance);
   if (!(Number.isInteger(entriesMax) && entriesMax > 0))
     throw new TypeError('entriesMax: expected an integer above 0');
-  if (cluster.isWorker)
+  if (isClusterWorker())
     throw new TypeError(
       'memoryReplayStore: in a cluster each worker would accept the same proof; use redisReplayStore or postgresReplayStore',
     );
 
-  const created = { wallMs: now(), uptimeMs: uptime() };
+  let created = createdNow();
   const ledgers = new Map<string, Ledger>();
   let entries = 0;
 
   /** As the clock said it then, or as it says it now, whichever is later: it may have been set right since. */
-  function createdSeconds(wallMs: number, uptimeMs: number): number {
+  function createdSeconds(created: Moment, wallMs: number, uptimeMs: number): number {
     const nowSaidMs = wallMs - (uptimeMs - created.uptimeMs);
     return (nowSaidMs > created.wallMs + DRIFT_MS ? nowSaidMs : created.wallMs) / 1000;
+  }
+
+  /** Undefined in the module scope of workerd, whose clock reads 0 until a request comes: then that is the start. */
+  function createdNow(): Moment | undefined {
+    const wallMs = now();
+    return wallMs > 0 ? { wallMs, uptimeMs: uptime() } : undefined;
   }
 
   function spend({ policy, timestamp, nonce, v1Id }: Spend): 'spent' {
     const wallMs = now();
     const uptimeMs = uptime();
+    created ??= { wallMs, uptimeMs };
     const seconds = wallMs / 1000;
     if (timestamp > seconds + policy.clockToleranceSeconds) {
       throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of the clock of the store');
@@ -64,7 +72,11 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     if (timestamp <= ledger.floor || timestamp <= horizon) {
       throw new ProofError('proof_expired', 'the proof is older than what is remembered');
     }
-    requireAfter(createdSeconds(wallMs, uptimeMs) + policy.clockToleranceSeconds, timestamp, seconds);
+    requireAfter(
+      createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds,
+      timestamp,
+      seconds,
+    );
     if (nonce === undefined) {
       ledger.marksFrom ??= ledger.highest;
       requireAfter(ledger.marksFrom, timestamp, seconds);
@@ -102,6 +114,17 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     },
     spend,
   };
+}
+
+interface Moment {
+  readonly wallMs: number;
+  readonly uptimeMs: number;
+}
+
+/** Without an import, which would keep this module from runtimes that have no such thing. */
+function isClusterWorker(): boolean {
+  const cluster: object | undefined = globalThis.process?.getBuiltinModule?.('node:cluster');
+  return cluster !== undefined && 'isWorker' in cluster && cluster.isWorker === true;
 }
 
 /** Two clocks of one machine come apart by this much within seconds, without a step of either. */

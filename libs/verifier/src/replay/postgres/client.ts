@@ -1,7 +1,10 @@
 import { UnavailableError } from '@ori/proof';
 import type { Verdict } from '../verdict.ts';
 
-/** What is used of a `Pool` of pg 8. */
+/**
+ * What the store needs of a pool; a `Pool` of pg 8 fits. One of your own lends each connection to one caller at a time and never sends a
+ * statement twice. `requireReplayStore` of '@ori/verifier/testing' checks the store over it.
+ */
 export interface PostgresPool {
   readonly options: { readonly connectionTimeoutMillis?: number | undefined };
   connect(): Promise<PostgresConnection>;
@@ -37,14 +40,25 @@ export function requirePostgresPool(pool: PostgresPool): void {
   }
 }
 
-/** Calls a function once. Without an answer in time it counts as done, and the connection that owes it is closed. */
-export type CallFunction = (name: string, args: readonly unknown[]) => Promise<PostgresAnswer>;
+/**
+ * Calls a function once, with what `args` makes when a connection is there; it is told how many milliseconds that took. Without an answer
+ * in time the call counts as done, and the connection that owes it is closed.
+ */
+export type CallFunction = (
+  name: string,
+  args: (waitedMs: number) => readonly unknown[],
+) => Promise<PostgresAnswer>;
+
+interface Limits {
+  readonly timeoutMs: number;
+  readonly acquireMs: number;
+}
 
 /** Turns whatever fails into an UnavailableError; `isSilence` tells the one where no answer came. */
-export function createFunctionCaller(pool: PostgresPool, timeoutMs: number): CallFunction {
+export function createFunctionCaller(pool: PostgresPool, limits: Limits): CallFunction {
   return async (name, args) => {
     try {
-      return toAnswer(await callOnce(pool, timeoutMs, name, args));
+      return toAnswer(await callOnce(pool, limits, name, args));
     } catch (error) {
       throw toUnavailable(error);
     }
@@ -52,12 +66,14 @@ export function createFunctionCaller(pool: PostgresPool, timeoutMs: number): Cal
 }
 
 /**
- * Keeps the process alive: pg ends it over the error of a connection that nobody listens to, and the pool listens to those
- * only that are not lent. A server can dismiss a connection as it lets it in, before whoever asked for it holds it.
+ * Keeps the process alive: pg ends it over the error of a connection that nobody listens to. The pool passes on those of idle
+ * connections, and says nothing of the lent ones. A server can dismiss a connection as it lets it in, before whoever asked for it holds it.
  */
 export function surviveErrors(pool: PostgresPool): void {
   if (surviving.has(pool)) return;
   surviving.add(pool);
+  // An overload in the interface would keep wrappers of a pool from passing `on` through.
+  (pool as object as { on(event: 'error', listener: () => void): unknown }).on('error', doNothing);
   pool.on('connect', (connection) => void connection.on('error', doNothing));
 }
 
@@ -73,48 +89,67 @@ class Silence extends Error {}
 
 async function callOnce(
   pool: PostgresPool,
-  timeoutMs: number,
+  { timeoutMs, acquireMs }: Limits,
   name: string,
-  args: readonly unknown[],
+  makeArgs: Parameters<CallFunction>[1],
 ): Promise<unknown> {
+  const askedMs = performance.now();
+  const connection = await acquire(pool, acquireMs);
+  const args = makeArgs(performance.now() - askedMs);
   const places = args.map((_, index) => `$${index + 1}`).join(', ');
-  let connection: PostgresConnection | undefined;
-  let isOver = false;
   let isDoubtful = false;
   let isSilent = false;
   // A wait for a standby that somebody cancels ends with a warning, and a commit that looks like any other.
   const listen = (notice: { severity?: string | undefined }): void => {
     if (notice.severity === undefined || notice.severity === 'WARNING') isDoubtful = true;
   };
-  const give = (lent: PostgresConnection, destroy: boolean): void => {
-    lent.off('notice', listen);
-    lent.release(destroy);
-    if (!destroy) lent.off('error', doNothing);
-  };
-  const ask = async (): Promise<unknown> => {
-    const lent = await pool.connect();
-    if (isOver) return lent.release();
-    connection = lent;
-    lent.on('notice', listen);
-    lent.on('error', doNothing);
-    return (await lent.query(`SELECT * FROM ori_replay.${name}(${places})`, [...args])).rows[0];
-  };
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      isSilent = true;
-      reject(new Silence(`no answer within ${timeoutMs} ms`));
-    }, timeoutMs);
-  });
+  connection.on('notice', listen);
+  connection.on('error', doNothing);
   try {
-    const row = await Promise.race([ask(), silence]);
+    const answer = connection.query(`SELECT * FROM ori_replay.${name}(${places})`, [...args]);
+    const { rows } = await within(timeoutMs, answer, () => {
+      isSilent = true;
+      return new Silence(`no answer within ${timeoutMs} ms`);
+    });
     if (isDoubtful)
       throw new UnavailableError('replay_store_unsafe', 'the server warned that the spend may be lost');
-    return row;
+    return rows[0];
   } finally {
+    const destroy = isSilent || isDoubtful;
+    connection.off('notice', listen);
+    connection.release(destroy);
+    if (!destroy) connection.off('error', doNothing);
+  }
+}
+
+/** A connection of the pool. Waiting for one that others use says nothing of the server; one that comes too late goes back unused. */
+async function acquire(pool: PostgresPool, acquireMs: number): Promise<PostgresConnection> {
+  let isOver = false;
+  const connecting = pool.connect().then(
+    (connection) => {
+      if (isOver) connection.release();
+      return connection;
+    },
+    (cause: unknown) => {
+      throw new UnavailableError('replay_store_unavailable', 'no connection to the server', { cause });
+    },
+  );
+  return within(acquireMs, connecting, () => {
     isOver = true;
+    const why = `the pool had no free connection within ${acquireMs} ms: give it more, or the store a longer acquireMs`;
+    return new UnavailableError('replay_store_unavailable', why);
+  });
+}
+
+async function within<T>(limitMs: number, answer: Promise<T>, toError: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(toError()), limitMs);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
     clearTimeout(timer);
-    if (connection !== undefined) give(connection, isSilent || isDoubtful);
   }
 }
 

@@ -1,4 +1,5 @@
 export type { PostgresConnection, PostgresPool } from './client.ts';
+export type { PostgresJs } from './postgres-js.ts';
 export { POSTGRES_REPLAY_SQL } from './schema.ts';
 export {
   type PostgresReplayStore,

@@ -127,4 +127,4 @@ BEGIN
 END $$;
 `;
 
-export const SPEND_FUNCTIONS = `${IDLE}${FORGET}${SPEND}`;
+export const SPEND_FUNCTIONS: string = `${IDLE}${FORGET}${SPEND}`;

@@ -107,4 +107,4 @@ END $$;
 `;
 
 /** The functions that judge the server, and `touch`, which keeps the ledger true. */
-export const STATE_FUNCTIONS = `${IDENTITY}${UNSAFE}${TOUCH}${WAITING}`;
+export const STATE_FUNCTIONS: string = `${IDENTITY}${UNSAFE}${TOUCH}${WAITING}`;

@@ -1,7 +1,17 @@
+import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import type { OwnPostgresServer } from '@ori/test-env/postgres-server';
-import { daemonOn, plantOldEvent, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  daemonOn,
+  openPool,
+  plantOldEvent,
+  query,
+  startLedgerServer,
+} from '@ori/test-env/verifier/postgres-world';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createLocalKeySet } from '../../keys/local.ts';
 import type { SignedRequest } from '../../requirements.ts';
 import { createVerifier } from '../../verifier.ts';
@@ -362,8 +372,85 @@ describe('the caller', () => {
     { replicas: -1 },
     { replicas: 0, timeoutMs: 0 },
     { replicas: 0, touchSeconds: 61 },
+    { replicas: 0, acquireMs: 0 },
+    { replicas: 0, timeout: 100 },
   ])('brings options that can work, not %o', async (options) => {
     const { pool } = await daemonOn(server);
     expect(() => postgresReplayStore(pool, options as never)).toThrow(TypeError);
+  });
+});
+
+describe('the pool', () => {
+  test('serves 500 spends at once with ten connections', async () => {
+    const { verifier, request } = await daemonOn(server, { timeoutMs: 5000, acquireMs: 10_000 });
+    const requests = Array.from({ length: 500 }, () => request());
+    const verdicts = await Promise.allSettled(requests.map((signed) => verifier.verify(signed)));
+    expect(verdicts.filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
+  test('without a free connection is no silence of the server: the next spend is sent', async () => {
+    const { verifierOn, request } = await daemonOn(server);
+    const { pool, verifier, replay } = verifierOn(server.url, { acquireMs: 50 });
+    await replay.ready();
+    const taken = await Promise.all(Array.from({ length: 10 }, () => pool.connect()));
+    await expect(verifier.verify(request())).rejects.toMatchObject({
+      code: 'replay_store_unavailable',
+      message: expect.stringContaining('50 ms'),
+    });
+    for (const connection of taken) connection.release();
+    await expect(verifier.verify(request())).resolves.toBeDefined();
+  });
+
+  test('without a listener for errors does not end the process when the server dismisses it', async () => {
+    const child = fork(
+      fileURLToPath(new URL('../../../../../test/env/verifier/killed-pool.ts', import.meta.url)),
+    );
+    const exited = once(child, 'exit');
+    child.send({ url: server.url });
+    const [pid] = await once(child, 'message');
+    const dismissed = Promise.race([once(child, 'message'), exited]);
+    await sql(`SELECT pg_terminate_backend(${pid})`);
+    expect((await dismissed)[0]).toBe('dismissed');
+    child.send('go');
+    expect((await exited)[0]).toBe(0);
+  });
+});
+
+describe('ready', () => {
+  test('is refused while no verifier uses the store', async () => {
+    const replay = postgresReplayStore(openPool(server.url), { replicas: 0 });
+    await expect(replay.ready()).rejects.toThrow(TypeError);
+    await expect(replay.touch()).rejects.toThrow(TypeError);
+    replay.close();
+  });
+
+  test('rejects when the server is not there in time', async () => {
+    const { verifierOn } = await daemonOn(server);
+    const { replay } = verifierOn('postgres://127.0.0.1:1/none');
+    await expect(replay.ready(100)).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+  });
+});
+
+describe('postgres.js', () => {
+  test('accepts a proof once', async () => {
+    const client = postgres(server.url, { max: 4, onnotice: () => undefined });
+    onTestFinished(() => client.end());
+    const { internId, signer, request } = await daemonOn(server);
+    const replay = postgresReplayStore(client, { replicas: 0, timeoutMs: 5000 });
+    onTestFinished(() => replay.close());
+    const verifier = createVerifier({ internId, keys: createLocalKeySet(signer.jwks), replay });
+    await replay.ready();
+    const signed = request();
+    const verdicts = await Promise.allSettled(Array.from({ length: 50 }, () => verifier.verify(signed)));
+    expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const verdict of verdicts) {
+      if (verdict.status === 'rejected') expect(verdict.reason).toMatchObject({ code: 'nonce_replayed' });
+    }
+    await expect(verifier.verify(request({ version: 2 }))).resolves.toBeDefined();
+  });
+
+  test('is refused where a standby must confirm', () => {
+    const client = postgres(server.url);
+    expect(() => postgresReplayStore(client, { replicas: 1 })).toThrow(TypeError);
   });
 });

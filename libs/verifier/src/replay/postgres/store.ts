@@ -1,4 +1,6 @@
 import { UnavailableError } from '@ori/proof';
+import { requireNames } from '../../options.ts';
+import { requireAttached, waitUntilReady } from '../ready.ts';
 import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from '../replay-store.ts';
 import { requireSafe, requireSpent } from '../verdict.ts';
 import {
@@ -9,6 +11,7 @@ import {
   requirePostgresPool,
   surviveErrors,
 } from './client.ts';
+import { adaptPostgresJs, isPostgresJs, type PostgresJs } from './postgres-js.ts';
 import { SCHEMA_VERSION } from './tables.ts';
 
 export interface PostgresReplayStoreOptions {
@@ -19,6 +22,8 @@ export interface PostgresReplayStoreOptions {
   replicas: number;
   /** Limit for one answer; 200 by default. */
   timeoutMs?: number;
+  /** Limit for waiting until the pool has a free connection; 1000 by default. */
+  acquireMs?: number;
   /** Time between two looks at the server's state; 2 by default. */
   touchSeconds?: number;
   /** Unix time in milliseconds for those looks; `Date.now` by default. */
@@ -29,9 +34,15 @@ export interface PostgresReplayStore extends ReplayStore {
   attach(policy: ReplayPolicy): void;
   spend(spend: Spend): Promise<'spent'>;
   /**
-   * Looks at the server, fences older proofs off where something may have been lost, and empties what has expired. The store does so by
-   * itself at start, whenever a spend found the server changed, and every few seconds; await it to know that the store may be used.
-   * @throws {UnavailableError} `replay_store_unavailable`, `replay_store_unsafe`, `replay_store_full`.
+   * Waits until the store may be used: connected, safe, and its fence written for every verifier that uses it. `withinMs` is 5000 by
+   * default; 0 looks once, for a health check. A proof signed a moment before may still be refused as `proof_before_fence`.
+   * @throws {UnavailableError} of the last look: `replay_store_unavailable`, `replay_store_unsafe`, `replay_store_full`.
+   * @throws {TypeError} no verifier uses the store yet.
+   */
+  ready(withinMs?: number): Promise<void>;
+  /**
+   * What `ready(0)` does: looks at the server, fences older proofs off where something may have been lost, and empties what has expired.
+   * The store does it by itself at start, whenever a spend found the server changed, and every few seconds.
    */
   touch(): Promise<void>;
   /** Stops looking. The pool stays open: it is the caller's. */
@@ -43,17 +54,19 @@ export interface PostgresReplayStore extends ReplayStore {
  * statement and its own transaction, on the disk before it is answered; it is refused unless the server is a primary with safe settings,
  * its clock agrees, and it is the same run on the same timeline as before: after a restart, a failover or a restored backup, every
  * proof issued up to then is refused (`proof_before_fence`). A spend whose answer was lost counts as spent and is never sent again.
+ * The pool is one of pg 8, what `postgres()` of postgres.js 3 makes, or your own `PostgresPool`.
  * Throws TypeError for options that cannot work.
  */
 export function postgresReplayStore(
-  pool: PostgresPool,
+  given: PostgresPool | PostgresJs,
   options: PostgresReplayStoreOptions,
 ): PostgresReplayStore {
+  const { replicas, timeoutMs, acquireMs, touchSeconds, now } = requireOptions(options);
+  const pool = isPostgresJs(given) ? adaptPostgresJs(given, replicas) : given;
   requirePostgresPool(pool);
   surviveErrors(pool);
-  const { replicas, timeoutMs, touchSeconds, now } = requireOptions(options);
   const acks = Math.ceil(replicas / 2);
-  const call = createFunctionCaller(pool, timeoutMs);
+  const call = createFunctionCaller(pool, { timeoutMs, acquireMs });
   const interns = new Map<string, ReplayPolicy>();
   let known: Known = { event: 0, identity: '', lsn: '0/0' };
   let refusal: UnavailableError | undefined;
@@ -72,7 +85,7 @@ export function postgresReplayStore(
 
   async function touchOne({ internId, acceptV1, clockToleranceSeconds }: ReplayPolicy): Promise<void> {
     const limits = [clockToleranceSeconds, acks];
-    const answer = await call('touch', [
+    const answer = await call('touch', () => [
       internId,
       acceptV1,
       now() / 1000,
@@ -85,7 +98,7 @@ export function postgresReplayStore(
       throw new UnavailableError('replay_store_unsafe', 'the schema ori_replay is old: install it again');
     }
     learn(answer);
-    if (answer.due) await call('forget', [now() / 1000, ...limits]);
+    if (answer.due) await call('forget', () => [now() / 1000, ...limits]);
   }
 
   /**
@@ -105,7 +118,7 @@ export function postgresReplayStore(
       let doubtsBefore: number;
       do {
         doubtsBefore = doubts;
-        if (acks > 0) requireSafe(await call('waiting', []));
+        if (acks > 0) requireSafe(await call('waiting', () => []));
         // One after the other: a pool of one connection is enough, and a frozen server costs one wait.
         for (const policy of interns.values()) await touchOne(policy);
         // What was seen before a doubt arose does not settle it.
@@ -117,11 +130,12 @@ export function postgresReplayStore(
     }
   }
 
-  function touch(): Promise<void> {
+  async function touch(): Promise<void> {
+    requireAttached(interns);
     touching ??= touchAll().finally(() => {
       touching = undefined;
     });
-    return touching;
+    await touching;
   }
 
   const touchQuietly = (): void => void touch().catch(() => undefined);
@@ -131,12 +145,12 @@ export function postgresReplayStore(
       if (performance.now() - touchedMs > TOUCH_APART_MS) touchQuietly();
       throw new UnavailableError(refusal.code, refusal.message);
     }
-    const answer = await call('spend', [
+    const answer = await call('spend', (waitedMs) => [
       policy.internId,
       timestamp,
       nonce === undefined ? null : Buffer.from(nonce, 'base64url'),
       Buffer.from(v1Id(), 'hex'),
-      nowMs / 1000,
+      (nowMs + waitedMs) / 1000,
       ...facts(),
       retentionSeconds(policy),
       policy.clockToleranceSeconds,
@@ -163,9 +177,12 @@ export function postgresReplayStore(
     },
     spend,
     touch,
+    ready: (withinMs = READY_WITHIN_MS) => waitUntilReady(touch, withinMs),
     close: () => clearInterval(timer),
   };
 }
+
+const READY_WITHIN_MS = 5000;
 
 /** Spends that are refused make the store look again, at most this often. */
 const TOUCH_APART_MS = 100;
@@ -184,10 +201,12 @@ function toPosition(lsn: string): bigint {
 }
 
 function requireOptions(options: PostgresReplayStoreOptions): Required<PostgresReplayStoreOptions> {
-  const { replicas, timeoutMs = 200, touchSeconds = 2, now = Date.now } = options ?? {};
+  requireNames(options, ['replicas', 'timeoutMs', 'acquireMs', 'touchSeconds', 'now'], 'postgresReplayStore');
+  const { replicas, timeoutMs = 200, acquireMs = 1000, touchSeconds = 2, now = Date.now } = options;
   if (!(Number.isInteger(replicas) && replicas >= 0))
     throw new TypeError('replicas: expected an integer from 0');
   if (!(timeoutMs > 0 && timeoutMs <= 5000)) throw new TypeError('timeoutMs: expected 1 to 5000');
+  if (!(acquireMs > 0 && acquireMs <= 10_000)) throw new TypeError('acquireMs: expected 1 to 10000');
   if (!(touchSeconds > 0 && touchSeconds <= 60)) throw new TypeError('touchSeconds: expected up to 60');
-  return { replicas, timeoutMs, touchSeconds, now };
+  return { replicas, timeoutMs, acquireMs, touchSeconds, now };
 }

@@ -11,7 +11,7 @@ export const SLOTS = 6;
  * TRUNCATE of one that nobody uses, and no partition is ever made or dropped while daemons run. `slot`: the file of each partition as
  * it was last emptied: any other file means that spends were lost. `v1`: since when version 1 ids are recorded.
  */
-export const TABLES = `
+export const TABLES: string = `
 CREATE SCHEMA IF NOT EXISTS ori_replay;
 CREATE TABLE IF NOT EXISTS ori_replay.ledger (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),

@@ -12,7 +12,11 @@ export interface RedisClientOptions {
   readonly redisOptions?: RedisClientOptions | undefined;
 }
 
-/** What is used of ioredis 5 or 6: its `Redis` and its `Cluster` both fit. */
+/**
+ * What the store needs of a client; `Redis` and `Cluster` of ioredis 5 or 6 both fit. A client of your own sends each command once, on
+ * the connection to the server that has the keys, and fails while it is not connected; the commands of a pipeline leave together on
+ * one connection. `requireReplayStore` of '@ori/verifier/testing' checks the store over it.
+ */
 export interface RedisClient {
   readonly options: RedisClientOptions;
   call(command: string, ...args: Argument[]): Promise<unknown>;
@@ -57,7 +61,7 @@ export function requireRedisClient(redis: RedisClient): void {
     typeof redis.pipeline !== 'function' ||
     typeof redis.on !== 'function'
   ) {
-    throw new TypeError('redisReplayStore: expected an ioredis client');
+    throw new TypeError('redisReplayStore: expected a client of ioredis or node-redis');
   }
   const options = redis.options ?? {};
   const connection = options.redisOptions ?? options;

@@ -83,9 +83,10 @@ export function createScriptRunner(
 function toAnswer(reply: unknown): Answer {
   if (!Array.isArray(reply))
     throw new UnavailableError('replay_store_unavailable', 'the store gave no verdict');
-  const [verdict, second, pause]: unknown[] = reply;
+  const [first, second, pause]: unknown[] = reply;
+  const verdict = String(first);
   if (verdict === 'unsafe') return { verdict, detail: String(second) };
-  const answer = { verdict: String(verdict), fence: String(second) };
+  const answer = { verdict, fence: String(second) };
   return typeof pause === 'number' ? { ...answer, retryAfterSeconds: pause } : answer;
 }
 
@@ -106,13 +107,19 @@ function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
+const PERMISSION = /^NOSCRIPT|^NOPERM|\bcan't run this command\b|No permissions/;
+
 function toUnavailable(error: unknown): UnavailableError {
   if (error instanceof UnavailableError) return error;
   const message = error instanceof Error ? error.message : '';
   if (message.startsWith('OOM')) {
     return new UnavailableError('replay_store_full', 'the server is out of memory', { cause: error });
   }
-  return message.startsWith('READONLY')
-    ? new UnavailableError('replay_store_unsafe', 'the server is not a primary', { cause: error })
-    : new UnavailableError('replay_store_unavailable', 'the store did not answer', { cause: error });
+  if (message.startsWith('READONLY')) {
+    return new UnavailableError('replay_store_unsafe', 'the server is not a primary', { cause: error });
+  }
+  const why = PERMISSION.test(message)
+    ? 'the server has no scripts of this store, or its user may not call what they need: see the ACL in the README'
+    : 'the store did not answer';
+  return new UnavailableError('replay_store_unavailable', why, { cause: error });
 }

@@ -101,11 +101,11 @@ if redis.call('GET', KEYS[2]) ~= ARGV[10] then return {'not_issued', text(fence)
 `;
 
 /** Every script that a Redis store calls, by name: the signer loads them where a daemon may only call EVALSHA. */
-export const REDIS_SCRIPTS = {
+export const REDIS_SCRIPTS: Readonly<Record<RedisScriptName, string>> = {
   touch: TOUCH,
   spendV1: `${OPEN}${JUDGE}${FORGET}${SPEND_V1}`,
   spendV2: `${OPEN}${JUDGE}${FORGET}${SPEND_V2}`,
   redeem: `${OPEN}${JUDGE}${REQUIRE_ISSUED}${FORGET}${SPEND_V2}`,
-} as const;
+};
 
-export type RedisScriptName = keyof typeof REDIS_SCRIPTS;
+export type RedisScriptName = 'touch' | 'spendV1' | 'spendV2' | 'redeem';

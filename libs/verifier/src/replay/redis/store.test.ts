@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { sharedRedisUrl } from '@ori/test-env/redis';
 import { connect, daemonOn, headerOf, plantOldFence, reserve } from '@ori/test-env/verifier/redis-world';
 import { STRICT } from '@ori/test-env/verifier/strict-client';
+import { createClient, createClientPool, createCluster } from '@redis/client';
 import { Redis } from 'ioredis';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createLocalKeySet } from '../../keys/local.ts';
 import type { SignedRequest } from '../../requirements.ts';
 import { createVerifier } from '../../verifier.ts';
@@ -266,6 +267,7 @@ describe('the client', () => {
     { mode: 'spend', replicas: -1 },
     { mode: 'spend', timeoutMs: 0 },
     { mode: 'spend', touchSeconds: 61 },
+    { mode: 'spend', replica: 2 },
   ])('comes with options that can work, not %o', (options) => {
     expect(() => redisReplayStore(redis, options as never)).toThrow(TypeError);
   });
@@ -278,5 +280,76 @@ describe('the client', () => {
     await once(client, 'ready');
     await expect(verifier.verify(request())).resolves.toBeDefined();
     client.disconnect();
+  });
+});
+
+describe('ready', () => {
+  test('is refused while no verifier uses the store, whatever the server', async () => {
+    const replay = redisReplayStore(redis, { mode: 'spend' });
+    await expect(replay.ready()).rejects.toThrow(TypeError);
+    await expect(replay.touch()).rejects.toThrow(TypeError);
+    replay.close();
+  });
+
+  test('waits for a client that is still connecting', async () => {
+    const { verifierOn } = await daemonOn(redis);
+    const client = new Redis(sharedRedisUrl(), STRICT);
+    const { replay } = verifierOn(client);
+    await expect(replay.ready()).resolves.toBeUndefined();
+    client.disconnect();
+  });
+
+  test('rejects when the server is not there in time', async () => {
+    const { verifierOn } = await daemonOn(redis);
+    const client = new Redis({ ...STRICT, port: 1, retryStrategy: () => 10 }).on('error', () => undefined);
+    const { replay } = verifierOn(client);
+    await expect(replay.ready(100)).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+    client.disconnect();
+  });
+});
+
+describe('node-redis', () => {
+  const open = async () => {
+    const client = createClient({ url: sharedRedisUrl(), disableOfflineQueue: true });
+    client.on('error', () => undefined);
+    await client.connect();
+    onTestFinished(() => client.destroy());
+    return client;
+  };
+
+  test.each(['spend', 'redeem'] as const)('accepts a proof once, in mode %s', async (mode) => {
+    const client = await open();
+    const { verifierOn, request, internId } = await daemonOn(redis);
+    const { verifier, replay } = verifierOn(client, { mode });
+    await replay.ready();
+    const signed = request();
+    if (mode === 'redeem') {
+      await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_not_issued' });
+      await reserve(redis, internId, signed);
+    }
+    const verdicts = await Promise.allSettled(Array.from({ length: 50 }, () => verifier.verify(signed)));
+    expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('waits for replicas on the connection that spent', async () => {
+    const client = await open();
+    const { verifierOn, request } = await daemonOn(redis);
+    const { verifier } = verifierOn(client, { replicas: 2 });
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+  });
+
+  test('loads the scripts that a server lacks', async () => {
+    const client = await open();
+    const { verifierOn, request } = await daemonOn(redis);
+    await redis.script('FLUSH');
+    const { verifier, replay } = verifierOn(client);
+    await replay.ready();
+    await expect(verifier.verify(request())).resolves.toBeDefined();
+  });
+
+  test('is refused where it queues, and where it is no single connection', () => {
+    for (const client of [createClient(), createCluster({ rootNodes: [] }), createClientPool()]) {
+      expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
+    }
   });
 });

@@ -1,8 +1,11 @@
 import { UnavailableError } from '@ori/proof';
+import { requireNames } from '../../options.ts';
+import { requireAttached, waitUntilReady } from '../ready.ts';
 import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from '../replay-store.ts';
 import { requireSafe, requireSpent } from '../verdict.ts';
 import { type RedisClient, requireRedisClient } from './client.ts';
 import { issuedKey, issuedValue, spentKey } from './keys.ts';
+import { adaptNodeRedis, isNodeRedis, type NodeRedisClient } from './node-redis.ts';
 import { type Answer, createScriptRunner } from './script-runner.ts';
 
 export interface RedisReplayStoreOptions {
@@ -25,10 +28,13 @@ export interface RedisReplayStore extends ReplayStore {
   attach(policy: ReplayPolicy): void;
   spend(spend: Spend): Promise<'spent'>;
   /**
-   * Looks at the server and writes the fence of every intern attached. The store does so by itself at start, at every reconnect and
-   * every few seconds; await it to know that it may be used.
-   * @throws {UnavailableError} `replay_store_unavailable`, `replay_store_unsafe`, `replay_store_full`.
+   * Waits until the store may be used: connected, safe, and its fence written for every verifier that uses it. `withinMs` is 5000 by
+   * default; 0 looks once, for a health check. A proof signed a moment before may still be refused as `proof_before_fence`.
+   * @throws {UnavailableError} of the last look: `replay_store_unavailable`, `replay_store_unsafe`, `replay_store_full`.
+   * @throws {TypeError} no verifier uses the store yet.
    */
+  ready(withinMs?: number): Promise<void>;
+  /** What `ready(0)` does. The store does it by itself at start, at every reconnect and every few seconds. */
   touch(): Promise<void>;
   /** Stops looking. The client stays open: it is the caller's. */
   close(): void;
@@ -39,9 +45,14 @@ export interface RedisReplayStore extends ReplayStore {
  * primary with its replicas at hand, its clock agrees, and nothing was lost since the last spend: after a restart, a failover or a
  * flush, every proof issued up to then is refused (`proof_before_fence`). A spend whose answer was lost counts as spent and is never
  * sent again. See the README for what it does not cover.
+ * The client is one of ioredis 5 or 6 (single, Sentinel, Cluster), one of node-redis 5 (`createClient`), or your own `RedisClient`.
  * Throws TypeError for options that cannot work, and for a client that queues or repeats commands.
  */
-export function redisReplayStore(redis: RedisClient, options: RedisReplayStoreOptions): RedisReplayStore {
+export function redisReplayStore(
+  given: RedisClient | NodeRedisClient,
+  options: RedisReplayStoreOptions,
+): RedisReplayStore {
+  const redis = isNodeRedis(given) ? adaptNodeRedis(given) : given;
   requireRedisClient(redis);
   const { mode, replicas, touchSeconds, now } = requireOptions(options);
   const replicasMin = Math.ceil(replicas / 2);
@@ -75,6 +86,7 @@ export function redisReplayStore(redis: RedisClient, options: RedisReplayStoreOp
   }
 
   async function touch(): Promise<void> {
+    requireAttached(interns);
     try {
       await Promise.all([...interns.values()].map(touchOne));
       unsafe = undefined;
@@ -121,12 +133,15 @@ export function redisReplayStore(redis: RedisClient, options: RedisReplayStoreOp
     },
     spend,
     touch,
+    ready: (withinMs = READY_WITHIN_MS) => waitUntilReady(touch, withinMs),
     close() {
       clearInterval(timer);
       redis.off('ready', touchQuietly);
     },
   };
 }
+
+const READY_WITHIN_MS = 5000;
 
 interface Attached {
   readonly policy: ReplayPolicy;
@@ -136,7 +151,8 @@ interface Attached {
 function requireOptions(
   options: RedisReplayStoreOptions,
 ): Required<Omit<RedisReplayStoreOptions, 'timeoutMs'>> {
-  const { mode, replicas = 0, timeoutMs = 200, touchSeconds = 2, now = Date.now } = options ?? {};
+  requireNames(options, ['mode', 'replicas', 'timeoutMs', 'touchSeconds', 'now'], 'redisReplayStore');
+  const { mode, replicas = 0, timeoutMs = 200, touchSeconds = 2, now = Date.now } = options;
   if (mode !== 'spend' && mode !== 'redeem') throw new TypeError("mode: expected 'spend' or 'redeem'");
   if (!(Number.isInteger(replicas) && replicas >= 0))
     throw new TypeError('replicas: expected an integer from 0');
