@@ -4,10 +4,14 @@ import { findPostgres } from './postgres-binaries.ts';
 import { findProgram } from './room.ts';
 import { setUpPrometheus } from './setup-prometheus.ts';
 
-/** `npm run setup`: brings what the tests need, and says in plain sentences what it found or did. */
+/**
+ * `npm run setup`: brings what the tests need, and says in plain sentences what it found or did. With `--deep`, what the ports of the
+ * verifier to other languages need too.
+ */
 function main(): number {
   const { failed, sentence } = setUpPrometheus();
   const prometheus = failed ? complain(sentence) : say(sentence);
+  if (process.argv.includes('--deep') && !setUpPorts()) return 1;
   return setUpRedis() && setUpPostgres() && setUpNginx() && setUpSystemd() && prometheus ? 0 : 1;
 }
 
@@ -40,6 +44,15 @@ function setUpSystemd(): boolean {
   if (found) return say(`systemd: ${found} is there; nothing to do.`);
   if (mayInstall()) return install('systemd', 'systemd', 'systemd-analyze');
   return say('systemd: there is no systemd-analyze here, and its tests of the units will be skipped.');
+}
+
+/** Go, and Ed25519 for Python. The deep tests skip a port without its toolchain, and say so. */
+function setUpPorts(): boolean {
+  if (!mayInstall()) return say('Ports: install golang-go and python3-cryptography to test them.');
+  const installed = installPackages(['golang-go', 'python3-cryptography']);
+  return installed
+    ? say('Ports: golang-go and python3-cryptography are installed.')
+    : complain('Ports: apt-get could not install golang-go and python3-cryptography.');
 }
 
 /** Brings a Debian package for a program of it, and leaves no server of it running. */

@@ -102,6 +102,14 @@ export const keySetScenarios: Scenario[] = [
   changed('K7', 'takes an end with a fraction', { exp: TIMESTAMP + 0.5 }, 'ok'),
   changed('K7', 'takes a beginning with a fraction', { nbf: TIMESTAMP - 0.5 }, 'ok'),
   changed('K7', 'takes a key from the first second there is', { nbf: 0 }, 'ok'),
+  scenario(
+    'K7 K8',
+    'takes a key that ended in the first second there is, and no later listing of it',
+    [step('key_unknown')],
+    {
+      keys: [{ ...OWN, exp: 0 }, OWN],
+    },
+  ),
   changed('K12', 'ends a key before the second its fraction is in', { exp: TIMESTAMP - 0.5 }),
   scenario('K8', 'takes the first of two listings and keeps the key', [step('ok')], { keys: [OWN, OWN] }),
   scenario('K8', 'takes a later listing when the first was left out', [step('ok')], {

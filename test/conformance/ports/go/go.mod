@@ -1,0 +1,3 @@
+module oriproof
+
+go 1.19

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const bodyBytesMax = 1_000_000
+
+// A daemon that answers who called it: oriproof INTERN_ID JWKS_URL [ADDRESS]
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == "conform" {
+		conform()
+		return
+	}
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: oriproof INTERN_ID JWKS_URL [ADDRESS]")
+		os.Exit(64)
+	}
+	clock := func() float64 { return float64(time.Now().UnixMicro()) / 1e6 }
+	config := Config{os.Args[1], 60, 2, false, "application/json"}
+	remote := &remoteKeys{url: os.Args[2]}
+	if !config.IsUsable() || !safeURL.MatchString(remote.url) {
+		fmt.Fprintln(os.Stderr, "expected an intern id and an https address")
+		os.Exit(64)
+	}
+	verifier := &Verifier{Config: config, Keys: remote.keys, Store: NewMemoryStore(clock), Clock: clock}
+	verifier.Store.Attach(config)
+	listener, err := net.Listen("tcp", append(os.Args, "127.0.0.1:8081")[3])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println("http://" + listener.Addr().String())
+	server := &http.Server{Handler: requireProof(verifier), ReadTimeout: 30 * time.Second}
+	fmt.Fprintln(os.Stderr, server.Serve(listener))
+}
+
+func requireProof(v *Verifier) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		proof, body, err := prove(v, w, r)
+		if err != nil {
+			writeRefusal(w, err)
+			return
+		}
+		writeJSON(w, http.StatusOK, map[string]any{"user": proof.User, "bytes": len(body)})
+	}
+}
+
+// prove takes r.RequestURI, which is the request-target as it came; r.URL.Path is decoded. r.Header keeps every value.
+func prove(v *Verifier, w http.ResponseWriter, r *http.Request) (*Proof, []byte, error) {
+	var list []Header
+	for name, values := range r.Header {
+		for _, value := range values {
+			list = append(list, Header{name, value})
+		}
+	}
+	open, err := v.Begin(r.Method, r.RequestURI, list)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.ContentLength > bodyBytesMax {
+		return nil, nil, refuse("body_too_large")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyBytesMax))
+	if len(body) == bodyBytesMax && err != nil {
+		return nil, nil, refuse("body_too_large")
+	}
+	if err != nil {
+		return nil, nil, refuse("signature_invalid")
+	}
+	open.Digest.Write(body)
+	proof, err := open.Finish()
+	return proof, body, err
+}
+
+func writeRefusal(w http.ResponseWriter, err error) {
+	var refused *Refused
+	if !errors.As(err, &refused) {
+		refused = refuse("keys_unavailable")
+	}
+	status := http.StatusUnauthorized
+	switch refused.Code {
+	case "body_too_large":
+		status = http.StatusRequestEntityTooLarge
+	case "keys_unavailable", "replay_store_full":
+		status = http.StatusServiceUnavailable
+	default:
+		w.Header().Set("WWW-Authenticate", "Ori-Proof")
+	}
+	if refused.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(refused.RetryAfter))
+	}
+	told := map[string]string{"code": refused.Code, "message": "The proof was not accepted."}
+	writeJSON(w, status, map[string]any{"error": told})
+}
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value)
+}
+
+var safeURL = regexp.MustCompile(`^(?:https://|http://(?:127\.0\.0\.1|localhost|\[::1\])[:/])`)
+
+// remoteKeys is K14 to K18: fresh for 60 s, stale for 600 s more, one fetch in 10 s, no redirects.
+type remoteKeys struct {
+	url            string
+	mutex          sync.Mutex
+	held           []Key
+	fetched, tried time.Time
+}
+
+func (r *remoteKeys) keys(renew bool) ([]Key, error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	now := time.Now()
+	if (renew || now.Sub(r.fetched) >= 60*time.Second) && now.Sub(r.tried) >= 10*time.Second {
+		r.tried = now
+		if keys, err := fetchKeys(r.url); err == nil {
+			r.held, r.fetched = keys, now
+		}
+	}
+	if now.Sub(r.fetched) >= 660*time.Second {
+		return nil, refuse("keys_unavailable")
+	}
+	return r.held, nil
+}
+
+func fetchKeys(url string) ([]Key, error) {
+	stop := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{Timeout: 2 * time.Second, CheckRedirect: stop}
+	response, err := client.Get(url)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	document, err := io.ReadAll(io.LimitReader(response.Body, 65536))
+	if err != nil || response.StatusCode != http.StatusOK {
+		return nil, errSet
+	}
+	return ReadKeySet(document)
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"math"
+	"sync"
+)
+
+// bodySeconds is how long a body may take.
+const bodySeconds = 30
+
+// Refused is a proof that is not accepted; Code is of SPEC.md, section 7.
+type Refused struct {
+	Code       string
+	RetryAfter int
+}
+
+func (r *Refused) Error() string { return r.Code }
+
+func refuse(code string) *Refused { return &Refused{Code: code} }
+
+// MemoryStore remembers the spent proofs of one intern in this process. A restart sets a fence.
+type MemoryStore struct {
+	Clock     func() float64
+	Capacity  int
+	mutex     sync.Mutex
+	fence     float64
+	retention float64
+	spent     map[string]int64
+	highest   int64
+	marksFrom *int64
+	pruned    float64
+}
+
+// NewMemoryStore makes an empty store whose fence is now.
+func NewMemoryStore(clock func() float64) *MemoryStore {
+	return &MemoryStore{Clock: clock, Capacity: 100_000, fence: clock(), spent: map[string]int64{}, highest: -1}
+}
+
+// Attach tells the store of a verifier that will use it.
+func (s *MemoryStore) Attach(c Config) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.retention = math.Max(s.retention, c.MaxAge+c.Tolerance+bodySeconds)
+	if c.AcceptV1 && s.marksFrom == nil {
+		from := s.highest
+		s.marksFrom = &from
+	}
+}
+
+// Spend uses a proof up: V18 to V24 and O1 to O8. An empty nonce is a version 1 proof.
+func (s *MemoryStore) Spend(tolerance float64, timestamp int64, nonce, v1ID string) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	now, at := s.Clock(), float64(timestamp)
+	if at > now+tolerance {
+		return refuse("proof_not_yet_valid")
+	}
+	if at <= now-s.retention {
+		return refuse("proof_expired")
+	}
+	fence := math.Ceil(s.fence + tolerance)
+	conflicting, recorded := []string{"2" + nonce, "1" + v1ID}, []string{"2" + nonce}
+	if nonce == "" {
+		fence = math.Max(fence, float64(*s.marksFrom))
+		conflicting, recorded = []string{"1" + v1ID, "m" + v1ID}, []string{"1" + v1ID}
+	} else if s.marksFrom != nil {
+		recorded = append(recorded, "m"+v1ID)
+	}
+	if at <= fence {
+		return &Refused{"proof_before_fence", int(math.Max(1, math.Ceil(fence+1-now)))}
+	}
+	if now >= s.pruned+1 {
+		s.prune(now)
+	}
+	for _, id := range conflicting {
+		if _, found := s.spent[id]; found {
+			return refuse("nonce_replayed")
+		}
+	}
+	if len(s.spent)+len(recorded) > s.Capacity {
+		return refuse("replay_store_full")
+	}
+	for _, id := range recorded {
+		s.spent[id] = timestamp
+	}
+	if timestamp > s.highest {
+		s.highest = timestamp
+	}
+	return nil
+}
+
+// prune forgets what is too old to be accepted.
+func (s *MemoryStore) prune(now float64) {
+	s.pruned = now
+	for id, timestamp := range s.spent {
+		if float64(timestamp) <= now-s.retention {
+			delete(s.spent, id)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A port and how it is run, where the machine has what it needs. */
+export interface Port {
+  readonly name: string;
+  /** Answers the conformance protocol. */
+  readonly conform: readonly string[];
+  /** Starts its daemon, which prints its address. */
+  readonly daemon: (internId: string, jwksUrl: string) => readonly string[];
+}
+
+const PYTHON = join(import.meta.dirname, 'python');
+const GO = join(import.meta.dirname, 'go');
+
+/** Builds what must be built. Leaves out, and says so, a port whose toolchain is not installed (`npm run setup -- --deep`). */
+export function openPorts(): Port[] {
+  return [openPython(), openGo()].filter((port) => port !== undefined);
+}
+
+function openPython(): Port | undefined {
+  const python = ['/usr/bin/python3', 'python3'].find(hasCryptography);
+  if (python === undefined) return missing('Python port', 'python3-cryptography');
+  return {
+    name: 'Python port',
+    conform: [python, join(PYTHON, 'conform.py')],
+    daemon: (internId, jwksUrl) => [python, join(PYTHON, 'daemon.py'), internId, jwksUrl, '0'],
+  };
+}
+
+function openGo(): Port | undefined {
+  if (!runs('go', ['version'])) return missing('Go port', 'golang-go');
+  const binary = join(mkdtempSync(join(tmpdir(), 'ori-port-')), 'oriproof');
+  execFileSync('go', ['build', '-o', binary, '.'], { cwd: GO, stdio: 'inherit' });
+  return {
+    name: 'Go port',
+    conform: [binary, 'conform'],
+    daemon: (internId, jwksUrl) => [binary, internId, jwksUrl, '127.0.0.1:0'],
+  };
+}
+
+function hasCryptography(python: string): boolean {
+  return (!python.startsWith('/') || existsSync(python)) && runs(python, ['-c', 'import cryptography']);
+}
+
+function runs(command: string, args: readonly string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function missing(name: string, debianPackage: string): undefined {
+  console.warn(`${name}: skipped, the Debian package ${debianPackage} is not installed`);
+}

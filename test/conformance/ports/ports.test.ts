@@ -1,0 +1,108 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import {
+  makeStandaloneHome,
+  type RunningStandalone,
+  type StandaloneHome,
+} from '../../e2e/standalone-process.ts';
+import { openPorts } from './open-ports.ts';
+
+// A port is built, a standalone started, and a fence waited for.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
+
+const PORTS = openPorts();
+const BODY = '{"prompt":"hello"}';
+const PATH = '/api/invoke';
+/** 100,000 for the figure in README.md. */
+const REQUESTS = '5000';
+
+let home: StandaloneHome;
+let standalone: RunningStandalone;
+let token: string;
+
+beforeAll(async () => {
+  home = await makeStandaloneHome();
+  standalone = await home.start();
+  token = (await home.token('--user', 'ada')).stdout.trim();
+});
+afterAll(async () => {
+  await standalone?.stop();
+  await home?.[Symbol.asyncDispose]();
+});
+
+async function sign(path = PATH): Promise<Record<string, string>> {
+  const { baseUrl, internId } = standalone.state;
+  const response = await fetch(`${baseUrl}/interns/${internId}/daemon/sign`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      bodySha256: createHash('sha256').update(BODY).digest('hex'),
+      route: { method: 'POST', path },
+    }),
+  });
+  expect(response.status).toBe(200);
+  return (await response.json()) as Record<string, string>;
+}
+
+async function call(daemonUrl: string, proof: Record<string, string>, path = PATH) {
+  const headers = { ...proof, 'content-type': 'application/json' };
+  const response = await fetch(daemonUrl + path, { method: 'POST', headers, body: BODY });
+  const answer = (await response.json()) as { user?: string; error?: { code: string } };
+  return { status: response.status, said: answer.user ?? answer.error?.code, headers: response.headers };
+}
+
+/** Until the fence of a daemon that has just started is passed. */
+async function callPastFence(daemonUrl: string) {
+  const proof = await sign();
+  const answer = await call(daemonUrl, proof);
+  if (answer.said !== 'proof_before_fence') return { proof, answer };
+  const seconds = Number(answer.headers.get('retry-after'));
+  expect(seconds).toBeGreaterThanOrEqual(1);
+  await pause(seconds * 1000);
+  const again = await sign();
+  return { proof: again, answer: await call(daemonUrl, again) };
+}
+
+async function stopped(program: ChildProcess): Promise<void> {
+  const exit = once(program, 'exit');
+  program.kill();
+  await exit;
+}
+
+describe.each(PORTS)('$name', ({ conform, daemon }) => {
+  test('differs from our verifier in nothing', async () => {
+    const main = join(import.meta.dirname, '../main.ts');
+    const args = [main, '--requests', REQUESTS, '--seed', 'ports', ...conform];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    expect(stdout).toMatch(/^(\d+) of \1 scenarios as expected/m);
+  });
+
+  test('accepts a proof of a live signer once', async () => {
+    const { baseUrl, internId, users } = standalone.state;
+    const [command = '', ...args] = daemon(internId, `${baseUrl}/interns/${internId}/daemon/jwks.json`);
+    const program = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    try {
+      const [daemonUrl] = (await once(createInterface({ input: program.stdout }), 'line')) as [string];
+      const { proof, answer } = await callPastFence(daemonUrl);
+      expect(answer).toMatchObject({ status: 200, said: users.find(({ name }) => name === 'ada')?.subject });
+      expect(await call(daemonUrl, proof)).toMatchObject({ status: 401, said: 'nonce_replayed' });
+      expect(await call(daemonUrl, await sign(), '/api/other')).toMatchObject({
+        status: 401,
+        said: 'signature_invalid',
+      });
+      expect(await call(daemonUrl, await sign(), `${PATH}?x=1`)).toMatchObject({
+        said: 'request_not_coverable',
+      });
+      expect(await call(daemonUrl, await sign('//api'), '//api')).toMatchObject({ status: 200 });
+      expect(await call(daemonUrl, {})).toMatchObject({ status: 401, said: 'proof_missing' });
+    } finally {
+      await stopped(program);
+    }
+  });
+});

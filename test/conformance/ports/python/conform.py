@@ -1,0 +1,100 @@
+"""The verifier behind the conformance protocol: one command a line, one answer a line (test/conformance/README.md)."""
+
+import base64
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from oriproof import LocalKeys, MemoryStore, Refused, Verifier, read_key_set
+
+clock = {"verifier": 0.0, "store": 0.0}
+keys = LocalKeys([])
+begun = {}
+attached = []
+
+
+class Store:
+    """Stands before a memory store that can be lost."""
+
+    def lose(self):
+        self.store = MemoryStore(clock=lambda: clock["store"])
+        for verifier in attached:
+            self.store.attach(verifier)
+
+    def attach(self, verifier):
+        attached.append(verifier)
+        self.store.attach(verifier)
+
+    def spend(self, *args):
+        self.store.spend(*args)
+
+
+store = Store()
+verifier = None
+
+
+def use(options):
+    global verifier
+    verifier = Verifier(options["internId"], keys, store, options["maxAgeSeconds"], options["clockToleranceSeconds"],
+                        options["acceptV1"], options["contentType"], lambda: clock["verifier"])
+
+
+def begin(request):
+    headers = request["rawHeaders"]
+    return verifier.begin(request["method"], request["target"], list(zip(headers[::2], headers[1::2])))
+
+
+def finish(proof, body):
+    proof.update(base64.b64decode(body))
+    return {"verdict": "ok", "proof": proof.finish()}
+
+
+def present(request):
+    try:
+        return finish(begin(request), request["bodyBase64"])
+    except Refused as refused:
+        return answer_to(refused)
+
+
+def answer_to(refused):
+    waits = {} if refused.retry_after is None else {"retryAfterSeconds": refused.retry_after}
+    return {"verdict": refused.code, **waits}
+
+
+def answer(command):
+    do = command["do"]
+    if do == "hello":
+        return {"verdict": "ready", "name": "Python port", "features": ["store-clock"]}
+    now = command.get("now", command.get("storeSince"))
+    if now is not None:
+        clock.update(verifier=now, store=command.get("storeNow", now))
+    if do == "start":
+        attached.clear(), begun.clear(), store.lose()
+    if do in ("start", "keys"):
+        keys.keys = read_key_set(command["jwks"])
+    if do in ("start", "verifier"):
+        use(command["verifier"])
+    if do == "restart":
+        store.lose()
+    if do == "present":
+        return present(command)
+    if do == "race":
+        with ThreadPoolExecutor(16) as threads:
+            return {"verdict": "done", "verdicts": list(threads.map(present, command["requests"]))}
+    if do == "begin":
+        begun[command["request"]] = begin(command)
+    if do == "body":
+        begun[command["request"]].update(base64.b64decode(command["bodyBase64"]))
+    if do == "finish":
+        return finish(begun.pop(command["request"]), command["bodyBase64"])
+    return {"verdict": "continue" if do in ("begin", "body") else "done"}
+
+
+for line in sys.stdin:
+    try:
+        said = answer(json.loads(line))
+    except Refused as refused:
+        said = answer_to(refused)
+    except ValueError:
+        said = {"verdict": "refused"}
+    print(json.dumps(said), flush=True)

@@ -1,0 +1,315 @@
+"""Verifies daemon proofs. The rules and their ids (V17, K5, …) are those of libs/proof/SPEC.md.
+
+Needs Python 3.9 or later and the package `cryptography` for Ed25519. Strings of a request are Latin-1: one character a byte.
+"""
+
+import base64
+import hashlib
+import heapq
+import json
+import math
+import re
+import threading
+import time
+import urllib.error
+import urllib.request
+from functools import lru_cache
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+BODY_SECONDS = 30
+# With re.ASCII, re.IGNORECASE folds nothing but ASCII; fullmatch, unlike `$`, takes no line feed at the end.
+FLAGS = re.ASCII | re.IGNORECASE
+INTERN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+PATH = re.compile(r"/[\x21\x22\x24-\x3e\x40-\x7e]{0,2047}")
+PUBLIC_KEY = re.compile(r"[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]")
+SIGNATURE = re.compile(r"[A-Za-z0-9+/]{85}[AQgw]==")
+TOKEN = r"[a-z0-9!#$%&'*+.^_`|~-]+"
+CONFIGURED_TYPE = re.compile(rf"(?!multipart/){TOKEN}/{TOKEN}")
+CONTENT_TYPE = re.compile(rf'[ \t]*({TOKEN}/{TOKEN})(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*', FLAGS)
+IDENTITY = re.compile(r"[ \t]*identity[ \t]*", FLAGS)
+HEADERS = {
+    "x-ori-invoke-signature": SIGNATURE,
+    "x-ori-invoke-timestamp": re.compile(r"0|[1-9][0-9]{0,11}"),
+    "x-ori-invoke-user": re.compile(r"[\x21-\x2b\x2d-\x7e]{1,255}"),
+    "x-ori-invoke-signature-v2": SIGNATURE,
+    "x-ori-invoke-nonce": re.compile(r"[A-Za-z0-9_-]{21}[AQgw]"),
+}
+ALWAYS = list(HEADERS)[:3]
+VERSION_2 = list(HEADERS)[3:]
+
+
+class Refused(Exception):
+    """The proof is not accepted; `code` is of SPEC.md, section 7."""
+
+    def __init__(self, code, retry_after=None):
+        super().__init__(code)
+        self.code = code
+        self.retry_after = retry_after
+
+
+# --- Keys (section 4)
+
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+LOW = ["0" * 64, "01" + "0" * 62, "ec" + "f" * 60 + "7f", "ed" + "f" * 60 + "7f", "ee" + "f" * 60 + "7f"]
+LOW += ["26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"]
+LOW += ["c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"]
+SMALL_ORDER = {bytes.fromhex(h)[:31] + bytes([bytes.fromhex(h)[31] | sign]) for h in LOW for sign in (0, 0x80)}
+
+
+def add(p, q):
+    """Adds two points in extended coordinates (RFC 8032, section 5.1.4)."""
+    a, b = (p[1] - p[0]) * (q[1] - q[0]) % P, (p[1] + p[0]) * (q[1] + q[0]) % P
+    c, d = 2 * p[3] * q[3] * D % P, 2 * p[2] * q[2] % P
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+@lru_cache(maxsize=1000)
+def is_admitted(encoded):
+    """K11: canonical, on the curve, of the prime order."""
+    y, sign = int.from_bytes(encoded, "little") & (2**255 - 1), encoded[31] >> 7
+    if y >= P or encoded in SMALL_ORDER:
+        return False
+    u, v = (y * y - 1) % P, (D * y * y + 1) % P
+    x = u * pow(v, 3, P) * pow(u * pow(v, 7, P), (P - 5) // 8, P) % P
+    if v * x * x % P == -u % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if v * x * x % P != u:
+        return False
+    x = x if x & 1 == sign else P - x
+    point, sum_ = (x, y, 1, x * y % P), (0, 1, 1, 0)
+    for bit in bin(L)[2:]:
+        sum_ = add(sum_, sum_)
+        sum_ = add(sum_, point) if bit == "1" else sum_
+    return sum_[0] == 0 and sum_[1] == sum_[2]
+
+
+class Key:
+    def __init__(self, jwk):
+        """Raises ValueError for a key that is left out."""
+        x = jwk.get("x")
+        if "d" in jwk or not isinstance(x, str) or not PUBLIC_KEY.fullmatch(x):
+            raise ValueError("d or x")
+        encoded = base64.urlsafe_b64decode(x + "=")
+        members = json.dumps({"crv": "Ed25519", "kty": "OKP", "x": x}, separators=(",", ":"))
+        thumbprint = base64.urlsafe_b64encode(hashlib.sha256(members.encode()).digest()).decode().rstrip("=")
+        if jwk.get("kid", thumbprint) != thumbprint or not is_admitted(encoded):
+            raise ValueError("kid or point")
+        self.x, self.begins, self.ends = x, jwk.get("nbf", 0), jwk.get("exp", math.inf)
+        for name in ("nbf", "exp"):
+            bound = jwk.get(name, 0)
+            if type(bound) not in (int, float) or not math.isfinite(bound) or bound < 0:
+                raise ValueError(name)
+        if "nbf" in jwk and self.ends <= self.begins:
+            raise ValueError("an empty interval")
+        self.public = Ed25519PublicKey.from_public_bytes(encoded)
+
+    def verifies(self, signature, signed):
+        if signature[:32] in SMALL_ORDER or int.from_bytes(signature[32:], "little") >= L:
+            return False
+        try:
+            self.public.verify(signature, signed)
+            return True
+        except InvalidSignature:
+            return False
+
+
+def is_ours(jwk):
+    """K2, K3: an Ed25519 key for signatures. An absent member excludes nothing; null is a value."""
+    operations = jwk.get("key_ops", ["verify"])
+    return (
+        jwk.get("kty") == "OKP"
+        and jwk.get("crv") == "Ed25519"
+        and jwk.get("use", "sig") == "sig"
+        and jwk.get("alg", "EdDSA") in ("EdDSA", "Ed25519")
+        and isinstance(operations, list)
+        and "verify" in operations
+    )
+
+
+def read_key_set(document):
+    """The keys of a decoded JWK Set. Raises ValueError when it is refused as a whole (K1)."""
+    keys = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(keys, list) or len(keys) > 100 or not all(isinstance(jwk, dict) for jwk in keys):
+        raise ValueError("not a JWK Set of at most 100 keys")
+    taken = {}
+    for jwk in filter(is_ours, keys):
+        try:
+            key = Key(jwk)
+        except (ValueError, OverflowError):
+            continue
+        taken.setdefault(key.x, key)
+    return list(taken.values())
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
+class RemoteKeys:
+    """K14 to K18: fetched over https, or from loopback; fresh for 60 s, stale for 600 s more, one fetch in 10 s."""
+
+    def __init__(self, url):
+        if not re.match(r"https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/]", url):
+            raise ValueError("expected an https address")
+        self.url, self.keys, self.fetched, self.tried = url, [], -math.inf, -math.inf
+        self.lock = threading.Lock()
+
+    def current(self, renew=False):
+        with self.lock:
+            now = time.monotonic()
+            if (renew or now >= self.fetched + 60) and now >= self.tried + 10:
+                self.tried = now
+                try:
+                    with urllib.request.build_opener(NoRedirect).open(self.url, timeout=2) as answer:
+                        self.keys, self.fetched = read_key_set(json.loads(answer.read(65536))), now
+                except (OSError, ValueError):
+                    pass
+            if now >= self.fetched + 660:
+                raise Refused("keys_unavailable")
+            return self.keys
+
+
+# --- The replay store (sections 5.6 and 6)
+
+
+class MemoryStore:
+    """Remembers spent proofs of one intern in this process. A restart sets a fence."""
+
+    def __init__(self, clock=time.time, capacity=100_000):
+        self.clock, self.capacity, self.fence = clock, capacity, clock()
+        self.spent, self.by_age = set(), []
+        self.retention, self.highest, self.marks_from = 0, -1, None
+        self.lock = threading.Lock()
+
+    def attach(self, verifier):
+        with self.lock:
+            self.retention = max(self.retention, verifier.max_age + verifier.tolerance + BODY_SECONDS)
+            if verifier.accept_v1 and self.marks_from is None:
+                self.marks_from = self.highest
+
+    def spend(self, tolerance, timestamp, nonce, v1_id):
+        with self.lock:
+            now = self.clock()
+            if timestamp > now + tolerance:
+                raise Refused("proof_not_yet_valid")
+            if timestamp <= now - self.retention:
+                raise Refused("proof_expired")
+            self.require_after(math.ceil(self.fence + tolerance), timestamp, now)
+            if nonce is None:
+                self.require_after(self.marks_from, timestamp, now)
+                conflicting, recorded = [("v1", v1_id), ("mark", v1_id)], [("v1", v1_id)]
+            else:
+                conflicting, recorded = [("v2", nonce), ("v1", v1_id)], [("v2", nonce)]
+                recorded += [] if self.marks_from is None else [("mark", v1_id)]
+            while self.by_age and self.by_age[0][0] <= now - self.retention:
+                self.spent.discard(heapq.heappop(self.by_age)[1])
+            if any(each in self.spent for each in conflicting):
+                raise Refused("nonce_replayed")
+            if len(self.spent) + len(recorded) > self.capacity:
+                raise Refused("replay_store_full")
+            for each in recorded:
+                if each not in self.spent:
+                    self.spent.add(each)
+                    heapq.heappush(self.by_age, (timestamp, each))
+            self.highest = max(self.highest, timestamp)
+
+    @staticmethod
+    def require_after(fence, timestamp, now):
+        if timestamp <= fence:
+            raise Refused("proof_before_fence", max(1, math.ceil(fence + 1 - now)))
+
+
+# --- Verification (section 5)
+
+
+class LocalKeys:
+    def __init__(self, keys):
+        self.keys = keys
+
+    def current(self, renew=False):
+        return self.keys
+
+
+class Verifier:
+    """`keys.current()` gives the keys. Raises ValueError for a configuration that cannot work."""
+
+    def __init__(self, intern_id, keys, store, max_age=60, tolerance=2, accept_v1=False,
+                 content_type="application/json", clock=time.time):
+        for value, least, most in ((max_age, 1, 600), (tolerance, 0, 60)):
+            if type(value) is not int or not least <= value <= most:
+                raise ValueError(f"expected whole seconds from {least} to {most}")
+        if not INTERN_ID.fullmatch(intern_id) or not CONFIGURED_TYPE.fullmatch(content_type):
+            raise ValueError("intern_id or content_type")
+        self.intern_id, self.keys, self.store, self.max_age, self.tolerance = intern_id, keys, store, max_age, tolerance
+        self.accept_v1, self.content_type, self.clock = accept_v1, content_type, clock
+        store.attach(self)
+
+    def begin(self, method, target, raw_headers):
+        """Judges steps 1 to 4 of a head, `raw_headers` being (name, value) pairs as received. Raises Refused."""
+        now = self.clock()
+        found = {}
+        for name, value in raw_headers:
+            found.setdefault(re.sub(r"[A-Z]", lambda letter: letter[0].lower(), name), []).append(value)
+        if not all(name in found for name in ALWAYS):
+            raise Refused("proof_missing")
+        proof = {name: found[name] for name in HEADERS if name in found}
+        if any(len(values) > 1 or not HEADERS[name].fullmatch(values[0]) for name, values in proof.items()):
+            raise Refused("proof_malformed")
+        if (VERSION_2[0] in proof) != (VERSION_2[1] in proof):
+            raise Refused("proof_malformed")
+        if VERSION_2[0] not in proof and not self.accept_v1:
+            raise Refused("proof_version_not_accepted")
+        types = [CONTENT_TYPE.fullmatch(value) for value in found.get("content-type", [])]
+        is_typed = len(types) == 1 and types[0] and types[0][1].lower() == self.content_type
+        is_plain = all(IDENTITY.fullmatch(value) for value in found.get("content-encoding", []))
+        if method != "POST" or not PATH.fullmatch(target) or not is_typed or not is_plain:
+            raise Refused("request_not_coverable")
+        timestamp = int(proof["x-ori-invoke-timestamp"][0])
+        if timestamp < now - self.max_age:
+            raise Refused("proof_expired")
+        if timestamp > now + self.tolerance:
+            raise Refused("proof_not_yet_valid")
+        return OpenProof(self, {name: values[0] for name, values in proof.items()}, target, now)
+
+
+class OpenProof:
+    """A head that passed. Feed the body to `update`, then call `finish` once."""
+
+    def __init__(self, verifier, proof, path, judged_at):
+        self.verifier, self.proof, self.path, self.judged_at = verifier, proof, path, judged_at
+        self.digest = hashlib.sha256()
+
+    def update(self, piece):
+        self.digest.update(piece)
+
+    def finish(self):
+        """Judges signature and replay, and returns who called. Raises Refused."""
+        verifier, proof = self.verifier, self.proof
+        timestamp, user, nonce = proof["x-ori-invoke-timestamp"], proof["x-ori-invoke-user"], proof.get(VERSION_2[1])
+        named, digest = (verifier.intern_id, timestamp), self.digest.hexdigest()
+        v1 = netstrings("ori-invoke-v1", *named, user, digest)
+        v2 = netstrings("ori-invoke-v2", *named, nonce, user, "POST", self.path, digest) if nonce else None
+        signature = base64.b64decode(proof[VERSION_2[0] if nonce else ALWAYS[0]])
+        self.require_signature(signature, v2 or v1, int(timestamp))
+        if verifier.clock() - self.judged_at > BODY_SECONDS:
+            raise Refused("proof_expired")
+        verifier.store.spend(verifier.tolerance, int(timestamp), nonce, hashlib.sha256(v1).digest())
+        accepted = {"user": user, "internId": verifier.intern_id, "version": 2 if nonce else 1}
+        return {**accepted, "issuedAt": int(timestamp), **({"nonce": nonce} if nonce else {})}
+
+    def require_signature(self, signature, signed, timestamp):
+        for renew in (False, True):
+            good = [key for key in self.verifier.keys.current(renew) if key.begins <= timestamp < key.ends]
+            if any(key.verifies(signature, signed) for key in good[:3]):
+                return
+        raise Refused("signature_invalid" if good else "key_unknown")
+
+
+def netstrings(*fields):
+    return "".join(f"{len(field)}:{field}," for field in fields).encode("ascii")
