@@ -34,7 +34,6 @@ async function bundleFolder(shipped: ShippedFolder, folder: string): Promise<voi
     const place = join(folder, 'node_modules', asset);
     await mkdir(dirname(place), { recursive: true });
     await cp(file, place);
-    await cp(`${file}.LICENSE.txt`, `${place}.LICENSE.txt`);
     modules.push(file);
   }
   await writeFile(join(folder, 'THIRD-PARTY-LICENSES'), renderLicences(packagesOf(modules)));

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject } from 'zod-openapi';
 import type { Operation } from '../operation.ts';
 import { answer, describeRefusals } from './answers.ts';
+import { codeSamplesOf } from './code-samples.ts';
 import { exampleOf } from './example-of.ts';
 import { AppHeaders, IfNoneMatch, pathParametersOf } from './parameters.ts';
 import { refusalsOf } from './refusals.ts';
@@ -72,7 +73,7 @@ export function describeSigner(operation: DescribedOperation, baseUrl: string): 
   return { ...described, tag: 'Discovery', path: wellKnown, origin, scopes };
 }
 
-export function renderOperation(described: Described): ZodOpenApiOperationObject {
+export function renderOperation(described: Described, baseUrl: string): ZodOpenApiOperationObject {
   const { operationId, tag, summary, description, scopes, origin, path, query, headers, body } = described;
 
   const pathParameters = pathParametersOf(path);
@@ -94,6 +95,7 @@ export function renderOperation(described: Described): ZodOpenApiOperationObject
     },
     ...(body && { requestBody: { required: true, content: json(body) } }),
     responses: { ...Object.fromEntries(answers), ...describeRefusals(described.refusals) },
+    'x-codeSamples': codeSamplesOf(described, baseUrl),
   };
 }
 

@@ -5,6 +5,7 @@ import {
   type ZodOpenApiOverrideContext,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
+import manifest from '../../../package.json' with { type: 'json' };
 import { OPERATIONS } from '../operations.ts';
 import { type Described, describeManagement, describeSigner, renderOperation } from './describe.ts';
 import { DESCRIPTION_OPERATION } from './description-operation.ts';
@@ -30,14 +31,14 @@ export function createApiDocument(baseUrl: string): ApiDocument {
     openapi: '3.1.1',
     info: {
       title: 'ori API',
-      version: '1.0.0',
+      version: manifest.version,
       description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],
     tags: TAGS,
     security: [{ bearer: [] }],
-    paths: pathsOf(described),
+    paths: pathsOf(described, baseUrl),
     components: {
       securitySchemes: {
         bearer: {
@@ -62,11 +63,11 @@ function simplify(schema: Schema): void {
   if (schema.enum !== undefined) schema.enum = [...schema.enum, null];
 }
 
-function pathsOf(described: readonly Described[]): ZodOpenApiPathsObject {
+function pathsOf(described: readonly Described[], baseUrl: string): ZodOpenApiPathsObject {
   const paths: ZodOpenApiPathsObject = {};
   for (const operation of described) {
     const { path, method } = operation;
-    paths[path] = { ...paths[path], [method.toLowerCase()]: renderOperation(operation) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: renderOperation(operation, baseUrl) };
   }
   return paths;
 }

@@ -1,29 +1,25 @@
 import { z } from 'zod';
+import { SAMPLE } from '../../fields.ts';
 
-/** The parameters of paths, by name. What does not match names nothing: 404. */
+const recordId = (example: string) => z.uuid().meta({ description: 'Identifier of the record.', example });
+
+/** The parameters of paths, by the subject and the name. What does not match names nothing: 404. */
 const PATH_PARAMETERS: Readonly<Record<string, z.ZodType>> = {
-  internId: z.string().min(1).meta({
+  '/interns/{internId}': z.string().min(1).meta({
     description: 'Intern identifier: 1 to 128 of `A-Z a-z 0-9 _ -`, the first a letter or a digit.',
-    example: 'int_7Qm2',
+    example: SAMPLE.internId,
   }),
-  id: z
-    .uuid()
-    .meta({ description: 'Identifier of the record.', example: '8f6b0c52-3c1e-4a8f-9d57-2f1f6f6f0a11' }),
+  '/byok/{id}': recordId(SAMPLE.credentialId),
+  '/guardrails/{id}': recordId(SAMPLE.guardrailId),
 };
 
 /** The parameters that a path template holds; undefined where there are none. */
 export function pathParametersOf(template: string): z.ZodObject | undefined {
-  const names = [...template.matchAll(/\{(\w+)\}/g)].flatMap(([, name]) => name ?? []);
-  if (names.length === 0) return undefined;
-  return z.object(
-    Object.fromEntries(
-      names.map((name) => {
-        const parameter = PATH_PARAMETERS[name];
-        if (parameter === undefined) throw new TypeError(`{${name}} of ${template} is not described`);
-        return [name, parameter];
-      }),
-    ),
-  );
+  const [subject, name] = /^\/\w+\/\{(\w+)\}/.exec(template) ?? [];
+  if (subject === undefined || name === undefined) return undefined;
+  const parameter = PATH_PARAMETERS[subject];
+  if (parameter === undefined) throw new TypeError(`{${name}} of ${template} is not described`);
+  return z.object({ [name]: parameter });
 }
 
 /** Accepted everywhere, and described where the interface names them; they change nothing. */
