@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config';
+import { Progress } from './test/env/progress.ts';
 
 const everything = ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'test/**/*.test.ts'];
 
@@ -19,13 +20,19 @@ const alone = [
 /** Replaces a module of Node for itself: no other file may share its process. */
 const isolated = ['services/signer/src/adapters/audit-file-partial.test.ts'];
 
+/** Where the results are written as JSON too. */
+const report = process.env['TEST_REPORT'];
+
 const limits = { testTimeout: 30_000, hookTimeout: 60_000 };
 const without = (...others: readonly string[][]) => [...configDefaults.exclude, ...others.flat()];
 
 export default defineConfig({
   test: {
     globalSetup: ['test/env/global-setup.ts'],
-    reporters: ['default'],
+    reporters:
+      report === undefined
+        ? ['default', new Progress()]
+        : ['default', new Progress(), ['json', { outputFile: report }]],
     projects: [
       {
         // Files share the processes that they run in: loading the services anew for each file took longer than the tests.
