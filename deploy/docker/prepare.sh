@@ -39,7 +39,7 @@ ALTER ROLE signer_1 SET default_transaction_read_only = on;
 GRANT CONNECT ON DATABASE ori TO signer_1, management_1;
 "
 write redis.acl "user default off
-user ori-signer on >$redis resetkeys ~ori:{*}:issued:* ~ori:turns:* resetchannels -@all +hello +auth +ping +info +select +client|setname +cluster|slots +cluster|info +script|load +set +get +incrby +decr +pttl +pexpire +time +eval +evalsha
+user ori-signer on >$redis resetkeys ~ori:{*}:issued:* ~ori:turns:* ~ori:dpop:* resetchannels -@all +hello +auth +ping +info +select +client|setname +cluster|slots +cluster|info +script|load +set +get +incrby +decr +pttl +pexpire +time +eval +evalsha
 "
 said=$(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 90 -subj /CN=localhost \
   -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' -keyout secrets/gateway.key -out secrets/gateway.crt 2>&1) \

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { checkIntrospection, checkTokenClaims, checkTokenHeader, TOKEN_ALGORITHMS } from './access-token.ts';
 import { IdentityError } from './identity-error.ts';
 
+const THUMBPRINT = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I';
 const NOW = 1_789_000_000;
 const expected = {
   issuer: 'https://issuer.test',
@@ -81,7 +82,7 @@ const wrong: Record<string, unknown[]> = {
   iat: [null, '0', [0], {}],
   auth_time: [null, '0', [0]],
   scope: [null, 1, ['vault:read'], {}],
-  cnf: [null, {}, '', { jkt: 'x' }],
+  cnf: [null, {}, '', [], { jkt: 'x' }, { jkt: 1 }, { kid: 'x' }, { jkt: THUMBPRINT, kid: 'x' }],
   act: [null, {}, { sub: 'service' }],
   client_id: [undefined, null, '', 'another-client', 'ORI-CLI', ['ori-cli']],
   azp: [null, '', 'another-client', ['ori-cli']],
@@ -129,6 +130,7 @@ test.each([
   ['active', 1],
   ['active', [true]],
   ['token_type', 'DPoP'],
+  ['token_type', 'mac'],
   ['token_type', null],
   ['token_type', ['Bearer']],
 ])('refuses an introspection whose %s is %j', (name, value) => {
@@ -152,6 +154,25 @@ test.each([
 ])('refuses the header %j', (header) => {
   expect(codeOf(() => checkTokenHeader(header))).toBe('bearer_refused');
 });
+
+test('names the key that a token is bound to', () => {
+  const bound = { ...claims, cnf: { jkt: THUMBPRINT } };
+  expect(checkTokenClaims(bound, expected, NOW).keyThumbprint).toBe(THUMBPRINT);
+  for (const token_type of ['DPoP', 'Bearer', undefined]) {
+    const answer = { ...introspected, cnf: { jkt: THUMBPRINT }, token_type };
+    expect(checkIntrospection(answer, expected, NOW).keyThumbprint).toBe(THUMBPRINT);
+  }
+});
+
+test.each([{ 'x5t#S256': THUMBPRINT }, { 'x5t#S256': THUMBPRINT, jkt: THUMBPRINT }])(
+  'says that a token bound to a client certificate is one: %j',
+  (cnf) => {
+    expect(codeOf(() => checkTokenClaims({ ...claims, cnf }, expected, NOW))).toBe('certificate_bound');
+    expect(codeOf(() => checkIntrospection({ ...introspected, cnf }, expected, NOW))).toBe(
+      'certificate_bound',
+    );
+  },
+);
 
 test('forgives the issuer two seconds of its clock', () => {
   expect(checkTokenClaims({ ...claims, exp: NOW - 1 }, expected, NOW).expiresAt).toBe(NOW - 1);

@@ -41,6 +41,8 @@ export interface TokenFacts {
    * that was revoked would come back with it.
    */
   readonly authenticatedAt?: number;
+  /** `cnf.jkt` (RFC 9449, 6): thumbprint of the key that the token is bound to; absent from a bearer token. */
+  readonly keyThumbprint?: string;
 }
 
 /** The members that are looked at, of a token's claims or an introspection answer. */
@@ -77,7 +79,7 @@ export function checkTokenHeader(header: { alg?: unknown; typ?: unknown; crit?: 
  * Judges the claims of a JWT access token: RFC 9068, 4. The signature is judged elsewhere, before or after.
  *
  * @param now Unix seconds
- * @throws IdentityError `bearer_refused`
+ * @throws IdentityError `bearer_refused`, `certificate_bound`
  */
 export function checkTokenClaims(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {
   if (claims.iss !== expected.issuer) throw refused('iss');
@@ -88,15 +90,21 @@ export function checkTokenClaims(claims: Claims, expected: TokenExpectation, now
  * Judges the answer of an introspection endpoint: RFC 7662, 2.2. A refresh token is active at some issuers: it has no
  * audience and is refused for that.
  *
- * @throws IdentityError `bearer_refused`
+ * @throws IdentityError `bearer_refused`, `certificate_bound`
  */
 export function checkIntrospection(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {
   if (claims.active !== true) throw refused('active');
   if (claims.iss !== undefined && claims.iss !== expected.issuer) throw refused('iss');
   const type = claims.token_type;
-  if (type !== undefined && (typeof type !== 'string' || type.toLowerCase() !== 'bearer'))
+  const isBound = claims.cnf !== undefined;
+  if (type !== undefined && !(typeof type === 'string' && isTokenType(type.toLowerCase(), isBound)))
     throw refused('token_type');
   return checkCommonClaims(claims, expected, now);
+}
+
+/** Some issuers call a bound token `Bearer`, too; what is called `DPoP` must be bound. */
+function isTokenType(type: string, isBound: boolean): boolean {
+  return type === 'bearer' || (type === 'dpop' && isBound);
 }
 
 function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {
@@ -111,7 +119,7 @@ function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: numb
   if (!isTimeOrAbsent(auth_time)) throw refused('auth_time');
   if (auth_time === undefined && expected.requiresAuthTime) throw refused('auth_time');
   if (scope !== undefined && !isString(scope)) throw refused('scope');
-  if (cnf !== undefined) throw refused('cnf');
+  const keyThumbprint = cnf === undefined ? undefined : thumbprintOf(cnf);
   // A delegated token (RFC 8693, 4.1): somebody else acts for the person.
   if (act !== undefined) throw refused('act');
   if (!isOfClient(claims, expected.clients)) throw refused('client');
@@ -121,6 +129,7 @@ function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: numb
     scopes: scope?.split(' ').filter((word) => word !== '') ?? [],
     expiresAt: exp,
     ...(auth_time === undefined ? {} : { authenticatedAt: auth_time }),
+    ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
   };
 }
 
@@ -128,6 +137,18 @@ function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: numb
 function isOfClient({ client_id, azp }: Claims, clients: readonly string[]): boolean {
   const given = [client_id, azp].filter((client) => client !== undefined);
   return given.length > 0 && given.every((client) => isString(client) && clients.includes(client));
+}
+
+/** Only a key's thumbprint is understood (RFC 7800, 3.1; RFC 9449, 6.1): what else a token is bound to cannot be proven here. */
+function thumbprintOf(cnf: unknown): string {
+  if (typeof cnf !== 'object' || cnf === null) throw refused('cnf');
+  if (Object.hasOwn(cnf, 'x5t#S256')) {
+    throw new IdentityError('certificate_bound', 'access token bound to a client certificate');
+  }
+  const { jkt, ...others } = cnf as { readonly jkt?: unknown };
+  if (typeof jkt !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(jkt)) throw refused('cnf');
+  if (Object.keys(others).length > 0) throw refused('cnf');
+  return jkt;
 }
 
 function isString(value: unknown): value is string {

@@ -54,6 +54,14 @@ export const IDENTITY_SPEC = {
     default: false,
     doc: 'Permits an `http:` issuer beyond loopback: whoever sits on that network can then make tokens',
   }),
+  requireDpop: flag({
+    default: false,
+    doc: 'Refuses every session that is not bound to a key (RFC 9449): a stolen token is then worth nothing',
+  }),
+  dpopRequireNonce: flag({
+    default: true,
+    doc: "Whether a DPoP proof must carry a nonce of ours; without one the client's clock decides how old a proof may be",
+  }),
 } as const;
 
 type Loaded = Config<typeof IDENTITY_SPEC>;

@@ -59,7 +59,7 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Id
       if (ttl > 0) known.set(digest, facts, { start, ttl });
       return facts;
     } catch (error) {
-      if (kind === 'opaque' && error instanceof IdentityError && error.code === 'bearer_refused')
+      if (kind === 'opaque' && error instanceof IdentityError && error.code !== 'issuer_unavailable')
         refused.set(digest, error);
       throw error;
     } finally {
@@ -79,7 +79,7 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Id
       onLookup?.(remembered !== undefined);
       if (remembered !== undefined) return { token: remembered };
       const refusal = refused.get(digest);
-      if (refusal !== undefined) throw new IdentityError('bearer_refused', refusal.message);
+      if (refusal !== undefined) throw new IdentityError(refusal.code, refusal.message);
       const asked = underWay.get(digest) ?? find(bearer, digest);
       underWay.set(digest, asked);
       return { token: await asked };

@@ -11,14 +11,16 @@ const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const API_KEY = /^sk-ori-v1-[0-9a-f]{64}$/;
 const JWS_COMPACT = /^[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*$/;
 
-/** A well-formed bearer credential whose kind is known. Says nothing yet about whom it names. */
+/** A well-formed credential whose kind is known. Says nothing yet about whom it names, nor who may use it. */
 class Bearer {
   protected readonly stage = 'readBearer';
   readonly kind: 'api-key' | 'jwt' | 'opaque';
+  readonly scheme: 'bearer' | 'dpop';
   readonly token: string;
 
-  constructor(kind: Bearer['kind'], token: string) {
+  constructor(kind: Bearer['kind'], scheme: Bearer['scheme'], token: string) {
     this.kind = kind;
+    this.scheme = scheme;
     this.token = token;
   }
 
@@ -32,7 +34,8 @@ export type { Bearer };
 
 /**
  * First stage. Takes the bearer credential out of the request and tells by its shape alone which kind it is, so that
- * nobody is asked about a credential that cannot be one: RFC 6750, 2.1; a query or form parameter is never looked at.
+ * nobody is asked about a credential that cannot be one: RFC 6750, 2.1, and RFC 9449, 7.1; a query or
+ * form parameter is never looked at.
  *
  * @param authorizations every `Authorization` value of the raw header list
  * @throws IdentityError `bearer_refused`
@@ -41,11 +44,11 @@ export function readBearer(authorizations: readonly string[]): Bearer {
   const [authorization, second] = authorizations;
   if (authorization === undefined) throw refused('no Authorization header');
   if (second !== undefined) throw refused('more than one Authorization header');
-  const token = /^bearer +([^ ].*)$/i.exec(authorization)?.[1];
-  if (token === undefined) throw refused('the scheme is not Bearer');
+  const [, scheme, token] = /^(bearer|dpop) +([^ ].*)$/i.exec(authorization) ?? [];
+  if (scheme === undefined || token === undefined) throw refused('the scheme is neither Bearer nor DPoP');
   if (token.length > BEARER_CHARACTERS_MAX) throw refused('credential too long');
   if (!B64TOKEN.test(token)) throw refused('credential outside its alphabet');
-  return new Bearer(kindOf(token), token);
+  return new Bearer(kindOf(token), scheme.toLowerCase() === 'dpop' ? 'dpop' : 'bearer', token);
 }
 
 function kindOf(token: string): Bearer['kind'] {

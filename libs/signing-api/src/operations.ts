@@ -1,3 +1,4 @@
+import { DPOP_ALGORITHMS } from '@ori/dpop';
 import { presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
 import { PROOF_HEADERS } from '@ori/proof';
@@ -118,6 +119,12 @@ export const ProtectedResource = z
       .meta({ description: 'The OpenID issuer.', example: ['https://id.ori.example'] }),
     scopes_supported: z.array(z.string()).meta({ example: [SIGNING_SCOPE, 'interns'] }),
     bearer_methods_supported: z.array(z.literal('header')),
+    dpop_signing_alg_values_supported: z
+      .array(z.string())
+      .meta({ description: 'How a DPoP proof may be signed.', example: DPOP_ALGORITHMS }),
+    dpop_bound_access_tokens_required: z
+      .boolean()
+      .meta({ description: 'Whether sessions that are bound to no key are refused.', example: false }),
   })
   .meta({ id: 'ProtectedResource', description: 'OAuth 2.0 Protected Resource Metadata (RFC 9728).' });
 

@@ -1,12 +1,19 @@
+import type { DpopErrorCode } from '@ori/dpop';
+import { DPOP_CHALLENGE, DPOP_REFUSALS } from '@ori/dpop/refusals';
 import type { Presentation } from '@ori/http/envelope';
 
 /** The scope a grant must carry for its owner's proofs to be signed. */
 export const SIGNING_SCOPE = 'vault:read';
 
+const insufficient = `error="insufficient_scope", scope="${SIGNING_SCOPE}"`;
+const INSUFFICIENT = `Bearer ${insufficient}, DPoP ${insufficient}`;
+
 /** Why a signing request got no proof. One code per outcome that a caller, or we ourselves, must tell apart. */
 export type SigningErrorCode =
   | 'regional_host_refused'
   | 'bearer_refused'
+  | 'certificate_bound'
+  | DpopErrorCode
   | 'personal_identity_required'
   | 'insufficient_scope'
   | 'unsupported_media_type'
@@ -28,8 +35,14 @@ export const PRESENTATIONS = {
   bearer_refused: {
     status: 401,
     message: 'The bearer credential is missing, unknown or not accepted here.',
-    headers: { 'WWW-Authenticate': 'Bearer' },
+    headers: { 'WWW-Authenticate': `Bearer, ${DPOP_CHALLENGE}` },
   },
+  certificate_bound: {
+    status: 401,
+    message: 'The access token is bound to a TLS client certificate, which is not supported here.',
+    headers: { 'WWW-Authenticate': `Bearer error="invalid_token", ${DPOP_CHALLENGE}` },
+  },
+  ...DPOP_REFUSALS,
   personal_identity_required: {
     status: 403,
     message: 'An API key names no person; sign in with `ori login --oidc`.',
@@ -39,7 +52,7 @@ export const PRESENTATIONS = {
     status: 403,
     message: `The grant does not carry the scope ${SIGNING_SCOPE}.`,
     reason: 'insufficient_scope',
-    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${SIGNING_SCOPE}"` },
+    headers: { 'WWW-Authenticate': INSUFFICIENT },
   },
   unsupported_media_type: {
     status: 415,

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { createCredentialVault } from '@ori/byok/vault';
+import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE, memorySpentProofs } from '@ori/dpop';
 import { startOpsServer } from '@ori/http/ops';
 import { type Sinks, startApiServer } from '@ori/http/server';
 import { stopService } from '@ori/http/stop-service';
@@ -69,7 +70,8 @@ export async function startManagement(
   // Let go of in reverse order: at the stop, and when the start fails half way.
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.close());
-  const vault = createCredentialVault(parts.ring ?? readKekRing(config.kekFile, 'MANAGEMENT_KEK_FILE'));
+  const ring = parts.ring ?? readKekRing(config.kekFile, 'MANAGEMENT_KEK_FILE');
+  const vault = createCredentialVault(ring);
   const store = parts.store ?? openStore(config, stack);
   if (parts.store === undefined) await judgeLogin(store);
   const patterns = stack.adopt(createPatternCompiler(), (compiler) => compiler.close());
@@ -83,12 +85,21 @@ export async function startManagement(
     }),
     (open) => open.close(),
   );
+  const dpopNonces = createDpopNonces(ring.derive(DPOP_NONCE_PURPOSE), now);
+  // Every operation open to a session only reads: once per process is enough, and needs no Redis.
+  const possession = createPossession({
+    nonces: dpopNonces,
+    spent: memorySpentProofs(),
+    requireNonce: config.dpopRequireNonce,
+    now,
+  });
   const app = createApp({
-    basePath,
+    baseUrl: config.baseUrl,
     operations: OPERATIONS,
     files,
     regionalHosts: new Set(config.regionalHosts),
-    callers: createCallers(identity, store),
+    callers: createCallers({ identities: identity, possession, requireDpop: config.requireDpop, store }),
+    dpopNonces,
     services: { store, vault, patterns },
   });
 

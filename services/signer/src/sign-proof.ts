@@ -1,3 +1,4 @@
+import type { Possession, ProofTarget, ProvenRequest } from '@ori/dpop';
 import { type Bearer, readBearer } from '@ori/identity/bearer';
 import type { TurnTaker, TurnVerdict } from '@ori/turns';
 import { authenticate, type Identity } from './stages/authenticate.ts';
@@ -6,6 +7,7 @@ import { draftProof, type Reservation, reservationOf } from './stages/draft-proo
 import { type GateFacts, passGate } from './stages/pass-gate.ts';
 import { readRequest } from './stages/read-request.ts';
 import { record, renderAuditLine, type Written } from './stages/record.ts';
+import { keyOfCaller, requireHolder } from './stages/require-holder.ts';
 import { requireScope } from './stages/require-scope.ts';
 import { NONCE_DRAWS_MAX, type ReservedProof, reserveNonce } from './stages/reserve-nonce.ts';
 import { type SignedProof, sign } from './stages/sign.ts';
@@ -19,6 +21,11 @@ export interface SigningCall {
   readonly authority: string | undefined;
   /** Every `Authorization` value of the raw header list. */
   readonly authorizations: readonly string[];
+  readonly method: string;
+  /** The address as the client knows it. */
+  readonly target: ProofTarget;
+  /** Every `DPoP` value of the raw header list; asked for only where there is something to prove. */
+  dpopProofs(): readonly string[];
   /** Undefined where the path holds none that could be an intern's. */
   readonly internId: string | undefined;
   /** Reads the body; called once, and not before the caller is known. */
@@ -44,6 +51,10 @@ export interface TurnTaken {
 export interface SigningParts {
   readonly regionalHosts: ReadonlySet<string>;
   readonly identities: { identify(bearer: Bearer): Promise<Identity> };
+  /** Verifies that a caller has the key of its session, and that the proof of it is new. */
+  readonly possession: Possession;
+  /** Whether sessions that are bound to no key are refused. */
+  readonly requireDpop: boolean;
   readonly gate: { facts(question: GateQuestion): Promise<GateFacts | undefined> };
   readonly keys: { unlock(internId: string): Promise<UnlockableKey> };
   readonly turns: { take(who: TurnTaker, reservation: Reservation | undefined): Promise<TurnTaken> };
@@ -62,33 +73,41 @@ export interface SigningParts {
 export interface SigningAnswer {
   readonly proof: SignedProof;
   readonly turns: TurnVerdict;
+  /** Whether the session is bound to a key. */
+  readonly bound: boolean;
 }
 
 /**
  * The protocol. Each stage takes what only the stage before it can make. A dependency is asked just before the stage that judges its
  * answer.
  *
- * @throws SigningError, IdentityError, DependencyError, and whatever `readBody` and `checkDeadline` throw
+ * @throws SigningError, IdentityError, DpopError, DependencyError, and whatever `readBody` and `checkDeadline` throw
  */
 export async function signProof(call: SigningCall, parts: SigningParts): Promise<SigningAnswer> {
-  const { identities, gate, keys, nonces, turns, audit, now } = parts;
+  const { identities, possession, gate, keys, nonces, turns, audit, now } = parts;
 
   checkHost(call.authority, parts.regionalHosts);
   const bearer = readBearer(call.authorizations);
   const caller = authenticate(bearer, await identities.identify(bearer), seconds(now()));
-  const grant = requireScope(caller);
+  const key = keyOfCaller(caller);
+  const proven = key === undefined ? undefined : await possession.prove(key, requestOf(call, bearer));
+  const grant = requireScope(requireHolder(caller, proven, parts.requireDpop));
   const order = readRequest(grant, await call.readBody());
   const { issuer, subject } = grant.session;
   const entry = passGate(order, await gate.facts({ issuer, subject, internId: call.internId }));
-  const key = unlockKey(entry, await keys.unlock(entry.internId));
-  const draft = draftProof(key, seconds(now()), nonces.draw());
+  const unlocked = unlockKey(entry, await keys.unlock(entry.internId));
+  const draft = draftProof(unlocked, seconds(now()), nonces.draw());
   const taken = await turns.take(entry, reservationOf(draft));
   const turn = throttle(draft, taken.verdict);
   const reserved = reserveNonce(turn, taken.reserved) ?? (await reserveAnother(turn, parts));
   call.checkDeadline();
   const line = renderAuditLine(reserved, call.requestId, now());
   const recorded = record(reserved, line, await audit.append(line));
-  return { proof: sign(recorded), turns: turn.verdict };
+  return { proof: sign(recorded), turns: turn.verdict, bound: proven !== undefined };
+}
+
+function requestOf({ target, method, dpopProofs }: SigningCall, { token }: Bearer): ProvenRequest {
+  return { ...target, method, proofs: dpopProofs(), accessToken: token };
 }
 
 /** Draws nonces until one is nobody else's, on the turn that is paid for. */

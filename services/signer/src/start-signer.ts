@@ -1,3 +1,4 @@
+import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE } from '@ori/dpop';
 import { startOpsServer } from '@ori/http/ops';
 import { type Sinks, startApiServer } from '@ori/http/server';
 import { stopService } from '@ori/http/stop-service';
@@ -88,12 +89,21 @@ export async function startSigner(
       log.error({ keyId: row.id, internId: row.internId, err: error }, 'signing key unusable');
     },
   });
+  const dpopNonces = createDpopNonces(ring.derive(DPOP_NONCE_PURPOSE), now);
   const app = createSignerApp(
     {
       baseUrl,
       issuer,
       regionalHosts,
       identities,
+      requireDpop: config.requireDpop,
+      dpopNonces,
+      possession: createPossession({
+        nonces: dpopNonces,
+        spent: outside.spentProofs,
+        requireNonce: config.dpopRequireNonce,
+        now,
+      }),
       gate: memory.gate,
       keys,
       turns: outside.turns,

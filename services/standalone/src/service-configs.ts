@@ -37,6 +37,8 @@ function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
     // A computer that is busy starting may miss the time limit for the provider once.
     issuerCoolDownSeconds: 1,
     issuerAllowPlainHttp: false,
+    requireDpop: false,
+    dpopRequireNonce: true,
     databasePoolMax: 10,
     deadlineMs: DEADLINE_MS,
     shutdownDrainMs: 0,

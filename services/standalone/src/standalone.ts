@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { memorySpentProofs } from '@ori/dpop';
 import { startManagement } from '@ori/management';
 import { createLogger } from '@ori/runtime/log';
 import { memoryNonces, type SignerParts, startSigner } from '@ori/signer';
@@ -109,11 +110,14 @@ async function start(
 }
 
 /** What stands in for Redis where none is given. */
-function inMemory({ redisUrl, limits }: StandaloneConfig): Pick<SignerParts, 'turns' | 'nonces'> | undefined {
+function inMemory({
+  redisUrl,
+  limits,
+}: StandaloneConfig): Pick<SignerParts, 'turns' | 'nonces' | 'spentProofs'> | undefined {
   if (redisUrl !== undefined) return undefined;
   const { turnsPerUser, turnsPerOrganization, turnWindowSeconds: windowSeconds } = limits;
   const turns = createTurnLimiter({ memory: true, turnsPerUser, turnsPerOrganization, windowSeconds });
-  return { turns, nonces: memoryNonces(NONCE_KEPT_SECONDS) };
+  return { turns, nonces: memoryNonces(NONCE_KEPT_SECONDS), spentProofs: memorySpentProofs() };
 }
 
 /** Longer than any daemon accepts a proof of the standalone's signer. */

@@ -140,7 +140,7 @@ describe('GET /interns', () => {
       const { status, json, headers } = await world.call({ path: '/interns', bearer });
       expect(status).toBe(401);
       expect(json.error.metadata).toBeUndefined();
-      expect(headers['www-authenticate']).toBe('Bearer');
+      expect(headers['www-authenticate']).toMatch(/^Bearer, DPoP /);
     }
   });
 

@@ -124,8 +124,9 @@ describe('GET /openapi.json', () => {
     });
     expect(reasons.sort()).toEqual([
       '400 invalid_body false',
-      '401 undefined undefined',
+      ...Array(6).fill('401 undefined undefined'),
       '403 access_revoked false',
+      '403 dpop_required false',
       '403 insufficient_scope false',
       '403 personal_identity_required false',
       '403 regional_host_refused false',
@@ -150,7 +151,10 @@ describe('GET /openapi.json', () => {
       '/.well-known/oauth-protected-resource/v1',
       '/openapi.json',
     ]);
-    expect(json.paths['/interns/{internId}/daemon/sign'].post.security).toEqual([{ bearer: ['vault:read'] }]);
+    expect(json.paths['/interns/{internId}/daemon/sign'].post.security).toEqual([
+      { bearer: ['vault:read'] },
+      { dpop: ['vault:read'] },
+    ]);
   });
 
   it('says of enforce_zdr that it is deprecated', async () => {

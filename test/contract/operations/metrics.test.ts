@@ -28,8 +28,8 @@ test('what happens is counted: proofs by version, refusals by reason', async () 
   await world.sign();
   await world.sign();
   const counted = await samples();
-  expect(counted.get('signer_proofs_issued_total{version="v2"}')).toBe(2);
-  expect(counted.get('signer_proofs_issued_total{version="v1"}')).toBe(1);
+  expect(counted.get('signer_proofs_issued_total{version="v2",bound="false"}')).toBe(2);
+  expect(counted.get('signer_proofs_issued_total{version="v1",bound="false"}')).toBe(1);
   for (const reason of [
     'bearer_refused',
     'personal_identity_required',

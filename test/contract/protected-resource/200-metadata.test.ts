@@ -13,6 +13,8 @@ test('the metadata names the resource, its issuer and the scopes', async () => {
     authorization_servers: [world.issuer.url],
     scopes_supported: ['vault:read', 'interns'],
     bearer_methods_supported: ['header'],
+    dpop_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
+    dpop_bound_access_tokens_required: false,
   });
 });
 

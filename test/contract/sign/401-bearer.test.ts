@@ -10,7 +10,7 @@ const path = `/v1/interns/${tenants.internId}/daemon/sign`;
 
 function expectUnauthorized(answer: Answer): void {
   expectRefusal(answer, { status: 401 });
-  expect(answer.headers['www-authenticate']).toBe('Bearer');
+  expect(answer.headers['www-authenticate']).toMatch(/^Bearer, DPoP algs="/);
 }
 
 beforeEach(() => issuer.resetCounts());

@@ -21,7 +21,7 @@ test.each(['interns', '', 'vault:readx', 'vault:write', 'VAULT:READ', 'xvault:re
       const answer = await world.sign({ bearer });
       expectRefusal(answer, { status: 403, reason: 'insufficient_scope' });
       expect(answer.headers['www-authenticate']).toBe(
-        'Bearer error="insufficient_scope", scope="vault:read"',
+        'Bearer error="insufficient_scope", scope="vault:read", DPoP error="insufficient_scope", scope="vault:read"',
       );
     }
   },

@@ -34,6 +34,7 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   scope_missing: { scope: string };
   scope_not_granted: { scopes: readonly string[] };
   access_revoked: ServerSaid;
+  bound_session_required: ServerSaid;
   regional_host: ServerSaid;
   intern_not_found: { internId: string };
   programme_not_found: ServerSaid;

@@ -50,6 +50,12 @@ function judge(answer: ApiAnswer, said: ServerSaid, scope: string): CliError {
 const BY_REASON = {
   regional_host_refused: 'regional_host',
   bearer_refused: 'refused',
+  certificate_bound: 'refused',
+  dpop_nonce_required: 'refused',
+  dpop_proof_refused: 'refused',
+  dpop_proof_replayed: 'refused',
+  dpop_binding_refused: 'refused',
+  dpop_required: 'bound_session_required',
   personal_identity_required: 'refused',
   insufficient_scope: 'refused',
   unsupported_media_type: 'refused',

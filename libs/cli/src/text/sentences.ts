@@ -112,6 +112,12 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
     next: () =>
       `If you have it again since, sign in anew: ori login --oidc. Else ask an owner of the workspace.`,
   },
+  bound_session_required: {
+    exit: EXIT.refused,
+    what: (said) => `This session is bound to no key: ${serverSaid(said)}`,
+    next: () =>
+      'Sign in again: ori login --oidc. If the session is not bound then either, the issuer does not offer DPoP.',
+  },
   regional_host: {
     exit: EXIT.refused,
     what: (said) => `Interns are not served on a regional host: ${serverSaid(said)}`,

@@ -1,4 +1,4 @@
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { SealingError } from './sealing-error.ts';
@@ -26,6 +26,14 @@ export class KekRing {
 
   key(kid: string): KeyObject | undefined {
     return this.#keys.get(kid);
+  }
+
+  /**
+   * One secret of 32 bytes per key, in the ring's order, for a purpose that every process with the same ring shares
+   * (HKDF-SHA-256, RFC 5869). Says nothing about the keys themselves.
+   */
+  derive(purpose: string): Uint8Array[] {
+    return [...this.#keys.values()].map((key) => new Uint8Array(hkdfSync('sha256', key, '', purpose, 32)));
   }
 
   toJSON(): { kids: string[] } {

@@ -1,22 +1,53 @@
-import type { Identities } from '@ori/identity';
-import { readBearer } from '@ori/identity/bearer';
+import { keyToProve, type Possession, type ProofTarget, requirePossession } from '@ori/dpop';
+import type { Identities, Identity } from '@ori/identity';
+import { type Bearer, readBearer } from '@ori/identity/bearer';
 import type { ManagementQueries } from '@ori/store';
 import type { Caller, KeyFacts } from './caller.ts';
 
-/** Finds out who sent a request. What an operator revokes is effective at the next one: nothing is remembered here. */
-export interface Callers {
-  /**
-   * @param authorizations every `Authorization` value of the raw header list
-   * @throws IdentityError, StoreUnavailable
-   */
-  identify(authorizations: readonly string[]): Promise<Caller>;
+/** A request, as far as it says who sent it. */
+export interface Credentials {
+  /** Every `Authorization` value of the raw header list. */
+  readonly authorizations: readonly string[];
+  /** Every `DPoP` value of it. */
+  readonly proofs: readonly string[];
+  readonly method: string;
+  /** The address as the client knows it. */
+  readonly target: ProofTarget;
 }
 
-export function createCallers(identities: Identities<KeyFacts>, store: ManagementQueries): Callers {
+/** Finds out who sent a request. What an operator revokes is effective at the next one: nothing is remembered here. */
+export interface Callers {
+  /** @throws IdentityError, DpopError, StoreUnavailable */
+  identify(credentials: Credentials): Promise<Caller>;
+}
+
+export interface CallersOptions {
+  readonly identities: Identities<KeyFacts>;
+  readonly possession: Possession;
+  /** Whether sessions that are bound to no key are refused. */
+  readonly requireDpop: boolean;
+  readonly store: ManagementQueries;
+}
+
+export function createCallers({ identities, possession, requireDpop, store }: CallersOptions): Callers {
+  /** An API key is bound to nothing and comes as Bearer. */
+  async function requireHolder(bearer: Bearer, identity: Identity<KeyFacts>, request: Credentials) {
+    const isSession = identity !== undefined && 'token' in identity;
+    const keyThumbprint = isSession ? identity.token.keyThumbprint : undefined;
+    const credential = { scheme: bearer.scheme, keyThumbprint };
+    const key = keyToProve(credential);
+    const { target, method, proofs } = request;
+    const proven =
+      key && (await possession.prove(key, { ...target, method, proofs, accessToken: bearer.token }));
+    requirePossession(credential, proven || undefined, requireDpop && isSession);
+  }
+
   return {
-    async identify(authorizations) {
-      const identity = await identities.identify(readBearer(authorizations));
+    async identify(request) {
+      const bearer = readBearer(request.authorizations);
+      const identity = await identities.identify(bearer);
       if (identity === undefined) return undefined;
+      await requireHolder(bearer, identity, request);
       if ('apiKey' in identity) return { key: identity.apiKey };
       const { issuer, subject, scopes, authenticatedAt } = identity.token;
       return { session: { scopes, authenticatedAt, person: await store.person({ issuer, subject }) } };

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DpopNonces } from '@ori/dpop';
 import { DeadlineError } from '@ori/http/deadline';
 import { type Presentation, sendEnvelope } from '@ori/http/envelope';
 import { errorHandler } from '@ori/http/error-handler';
@@ -17,14 +18,15 @@ import { readJson, readQuery } from './read-call.ts';
 import type { Services } from './services.ts';
 
 export interface AppOptions {
-  /** The path of the base address, such as `/v1`. */
-  readonly basePath: string;
+  /** The public base address, without a trailing slash. */
+  readonly baseUrl: string;
   readonly operations: readonly Operation[];
   /** What is the same for everyone: the description of the API, and the page that shows it. */
   readonly files: readonly PublishedFile[];
   /** Host names, lower case, on which intern operations are refused. */
   readonly regionalHosts: ReadonlySet<string>;
   readonly callers: Callers;
+  readonly dpopNonces: DpopNonces;
   readonly services: Services;
 }
 
@@ -33,13 +35,15 @@ export interface AppOptions {
  * path and query, body; then its operation runs.
  */
 export function createApp({
-  basePath,
+  baseUrl,
   operations,
   files,
   regionalHosts,
   callers,
+  dpopNonces,
   services,
 }: AppOptions): Express {
+  const { origin, pathname: basePath } = new URL(baseUrl);
   const published = files.map(
     (file): Route => ({
       template: basePath + file.path,
@@ -69,6 +73,8 @@ export function createApp({
     res: ServerResponse,
   ): Promise<void> {
     const exchange = exchangeOf(req);
+    // Every answer to a proof brings the nonce for the next one: RFC 9449, section 8.2.
+    if (req.headers['dpop'] !== undefined) res.setHeader('DPoP-Nonce', dpopNonces.current());
     exchange.deadlineAnswer = present(new DeadlineError(exchange.deadline.ms), operation);
     try {
       await serve(operation, parameters, req, res);
@@ -85,9 +91,20 @@ export function createApp({
     req: IncomingMessage,
     res: ServerResponse,
   ): Promise<void> {
-    const { deadline } = exchangeOf(req);
+    const { deadline, client } = exchangeOf(req);
     if (operation.family === 'Interns') requireHost(req, regionalHosts);
-    const principal = operation.permit(await deadline.race(callers.identify(valuesOf(req, 'authorization'))));
+    const caller = await deadline.race(
+      callers.identify({
+        authorizations: valuesOf(req, 'authorization'),
+        proofs: valuesOf(req, 'dpop'),
+        method: req.method ?? '',
+        target: {
+          origin: isRegionalHost(client.authority, regionalHosts) ? regional(client.authority) : origin,
+          path: parseTarget(req.url)?.path ?? '',
+        },
+      }),
+    );
+    const principal = operation.permit(caller);
     const call = {
       principal,
       path: decode(parameters),
@@ -108,6 +125,11 @@ export function createApp({
     res.setHeader('content-type', 'application/json');
     res.setHeader('cache-control', 'no-store');
     res.end(JSON.stringify(result));
+  }
+
+  /** The origin of a request to a regional host name: the public one's scheme, the region's name. */
+  function regional(authority = ''): string {
+    return new URL(`${new URL(origin).protocol}//${authority}`).origin;
   }
 }
 

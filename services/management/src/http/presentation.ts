@@ -1,4 +1,6 @@
 import { InvalidCredential } from '@ori/byok/invalid-credential';
+import { DpopError } from '@ori/dpop';
+import { DPOP_CHALLENGE, DPOP_REFUSALS } from '@ori/dpop/refusals';
 import { BodyError } from '@ori/http/body';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
@@ -31,7 +33,7 @@ const TERMS = {
   bearer_refused: {
     status: 401,
     message: 'A valid bearer credential is required.',
-    headers: { 'WWW-Authenticate': 'Bearer' },
+    headers: { 'WWW-Authenticate': `Bearer, ${DPOP_CHALLENGE}` },
   },
   management_key_required: { status: 403, message: 'A management key is required.' },
   insufficient_scope: {
@@ -67,6 +69,11 @@ export function present(error: unknown, operation: Operation): Presentation {
   if (error instanceof Refusal) {
     const { reason, ...terms } = termsOf(error.code, operation);
     return { message: error.message, ...terms, ...(isIntern && reason !== undefined && { reason }) };
+  }
+  if (error instanceof IdentityError && error.code === 'certificate_bound') return SIGNING.certificate_bound;
+  if (error instanceof DpopError) {
+    const { reason: _, ...terms }: Presentation = DPOP_REFUSALS[error.code];
+    return terms.status === 403 && !operation.refusals.includes(403) ? { ...terms, status: 401 } : terms;
   }
   if (error instanceof MalformedRequest) return error.presentation;
   if (error instanceof BodyError) return BODY_TERMS[error.code];

@@ -1,3 +1,4 @@
+import type { SpentProofs } from '@ori/dpop';
 import { connectRedis, type RedisClient } from '@ori/redis';
 import { type EvictionWatch, watchEviction } from '@ori/redis/eviction';
 import type { Logger } from '@ori/runtime/log';
@@ -8,6 +9,7 @@ import type { SigningParts } from '../sign-proof.ts';
 import { type AuditLog, openAuditFile } from './audit-file.ts';
 import { judgeDependencies } from './judge-dependencies.ts';
 import { type Nonces, redisNonces } from './nonces.ts';
+import { redisSpentProofs } from './spent-proofs.ts';
 import { limiterTurns } from './turns.ts';
 
 /** How long the database may take, in milliseconds: to give a connection, and to answer. */
@@ -22,6 +24,7 @@ export interface Dependencies {
   readonly store: SignerQueries;
   readonly turns: TurnLimiter;
   readonly nonces: Nonces;
+  readonly spentProofs: SpentProofs;
   readonly audit: AuditLog;
 }
 
@@ -46,7 +49,8 @@ export async function connectDependencies(
   const audit =
     given.audit ??
     stack.adopt(await openAuditFile(config.auditFile, config.auditSync), (file) => file.close());
-  const needsRedis = given.turns === undefined || given.nonces === undefined;
+  const { turns: givenTurns, nonces: givenNonces, spentProofs: givenProofs } = given;
+  const needsRedis = [givenTurns, givenNonces, givenProofs].includes(undefined);
   const redis = needsRedis
     ? stack.adopt(connectRedis(required(config.redisUrl, 'redisUrl'), { purpose: 'signer', log }), (client) =>
         client.disconnect(),
@@ -57,10 +61,11 @@ export async function connectDependencies(
   const limiter = given.turns ?? limiterOf(config, required(redis, 'redisUrl'));
   const keptSeconds = config.proofMaxAgeSeconds + RESERVED_LONGER_SECONDS;
   const nonces = given.nonces ?? redisNonces(required(redis, 'redisUrl'), keptSeconds);
+  const spentProofs = given.spentProofs ?? redisSpentProofs(required(redis, 'redisUrl'), eviction);
   const turns = limiterTurns(limiter, nonces, eviction);
   await judgeDependencies({ eviction, store: given.store === undefined ? store : undefined });
   const owned = stack.move();
-  return { audit, redis, eviction, store, turns, nonces, close: () => owned.disposeAsync() };
+  return { audit, redis, eviction, store, turns, nonces, spentProofs, close: () => owned.disposeAsync() };
 }
 
 function openStore(config: SignerConfig, stack: AsyncDisposableStack): SignerQueries {

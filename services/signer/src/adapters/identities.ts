@@ -5,7 +5,7 @@ import { DependencyError } from './dependency-error.ts';
 
 /** Whom a bearer names, as far as can be found out: the issuer is one more dependency that may give no answer. */
 export interface Identities {
-  /** @throws IdentityError `bearer_refused`; DependencyError */
+  /** @throws IdentityError `bearer_refused`, `certificate_bound`; DependencyError */
   identify(bearer: Bearer): Promise<Identity>;
   /** @throws DependencyError `issuer` when tokens cannot be verified now */
   check(): Promise<void>;
@@ -20,7 +20,7 @@ export function createIdentities(open: OpenIdentity<ApiKeyFacts>): Identities {
 
 function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((error) => {
-    if (!(error instanceof IdentityError) || error.code === 'bearer_refused') throw error;
+    if (!(error instanceof IdentityError) || error.code !== 'issuer_unavailable') throw error;
     throw new DependencyError('issuer', error.message, { cause: error });
   });
 }

@@ -6,7 +6,8 @@ export type CacheName = 'tokens' | 'gate' | 'keys';
 
 export interface SignerMetrics {
   readonly http: Metrics;
-  proofIssued(version: 'v1' | 'v2'): void;
+  /** @param bound whether the session is bound to a key */
+  proofIssued(version: 'v1' | 'v2', bound: boolean): void;
   /** @param reason one of a closed set, never a word of the request */
   refused(reason: string): void;
   dependencyFailed(dependency: Dependency): void;
@@ -22,8 +23,8 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
   const registers = [http.registry];
   const proofs = new Counter({
     name: 'signer_proofs_issued_total',
-    help: 'Proofs handed out, by the newest version they carry.',
-    labelNames: ['version'],
+    help: 'Proofs handed out, by the newest version they carry and whether the session is bound to a key.',
+    labelNames: ['version', 'bound'],
     registers,
   });
   const refusals = new Counter({
@@ -54,7 +55,9 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
     help: 'Rows of signing keys that did not open or are not what they say, each counted once.',
     registers,
   });
-  for (const version of ['v1', 'v2']) proofs.inc({ version }, 0);
+  for (const version of ['v1', 'v2']) {
+    for (const bound of ['true', 'false']) proofs.inc({ version, bound }, 0);
+  }
   for (const reason of reasons) refusals.inc({ reason }, 0);
   for (const dependency of ['redis', 'postgresql', 'issuer', 'audit']) failures.inc({ dependency }, 0);
   for (const cache of ['tokens', 'gate', 'keys']) {
@@ -62,7 +65,7 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
   }
   return {
     http,
-    proofIssued: (version) => proofs.inc({ version }),
+    proofIssued: (version, bound) => proofs.inc({ version, bound: String(bound) }),
     refused: (reason) => refusals.inc({ reason }),
     dependencyFailed: (dependency) => failures.inc({ dependency }),
     lookedUp: (cache, hit) => lookups.inc({ cache, result: hit ? 'hit' : 'miss' }),

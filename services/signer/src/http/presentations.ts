@@ -1,3 +1,4 @@
+import { DpopError } from '@ori/dpop';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
 import { IdentityError } from '@ori/identity';
@@ -21,7 +22,8 @@ export const NOT_FOUND: Presentation = PRESENTATIONS.not_found;
 export function toPresentation(error: unknown): Presentation | undefined {
   if (error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
   if (error instanceof DependencyError) return PRESENTATIONS.internal_error;
-  if (error instanceof IdentityError && error.code === 'bearer_refused') return PRESENTATIONS.bearer_refused;
+  if (error instanceof IdentityError && error.code !== 'issuer_unavailable') return PRESENTATIONS[error.code];
+  if (error instanceof DpopError) return PRESENTATIONS[error.code];
   if (!(error instanceof SigningError)) return undefined;
   const presentation: Presentation = PRESENTATIONS[error.code];
   if (error.turns === undefined) return presentation;

@@ -1,29 +1,38 @@
 import type { ServerResponse } from 'node:http';
+import { DpopError } from '@ori/dpop';
 import { BodyError } from '@ori/http/body';
 import { DeadlineError } from '@ori/http/deadline';
 import { exchangeOf } from '@ori/http/exchange';
 import { valuesOf } from '@ori/http/raw-headers';
 import type { Route } from '@ori/http/routes';
+import { parseTarget } from '@ori/http/target';
 import { IdentityError } from '@ori/identity';
 import { isInternId } from '@ori/proof';
 import { rateLimitHeaders } from '@ori/turns/rate-limit-headers';
 import { DependencyError } from '../adapters/dependency-error.ts';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
-import { type SigningAnswer, type SigningParts, signProof } from '../sign-proof.ts';
+import { type SigningAnswer, signProof } from '../sign-proof.ts';
 import { SigningError } from '../stages/signing-error.ts';
 import type { RefusalReason } from './presentations.ts';
 import { readSigningBody } from './read-signing-body.ts';
+import type { SignerAppParts } from './signer-app.ts';
 
 /** `POST {base}/interns/{internId}/daemon/sign`: HTTP around `signProof`. */
-export function signRoute(parts: SigningParts, metrics: SignerMetrics): Route['handler'] {
+export function signRoute(parts: SignerAppParts, metrics: SignerMetrics): Route['handler'] {
+  const { origin } = new URL(parts.baseUrl);
   return async (req, res, { internId }) => {
     const { requestId, client, deadline, facts } = exchangeOf(req);
+    // Every answer to a proof brings the nonce for the next one: RFC 9449, section 8.2.
+    if (req.headers['dpop'] !== undefined) res.setHeader('DPoP-Nonce', parts.dpopNonces.current());
     try {
       const answer = await signProof(
         {
           requestId,
           authority: client.authority,
           authorizations: valuesOf(req, 'authorization'),
+          method: req.method ?? '',
+          target: { origin, path: parseTarget(req.url)?.path ?? '' },
+          dpopProofs: () => valuesOf(req, 'dpop'),
           internId: decodeInternId(internId),
           readBody: () => readSigningBody(req, deadline),
           checkDeadline: () => deadline.check(),
@@ -33,7 +42,8 @@ export function signRoute(parts: SigningParts, metrics: SignerMetrics): Route['h
       // The record may have taken what was left of the time: then the answer was or will be 408.
       deadline.check();
       send(res, answer);
-      metrics.proofIssued('x-ori-invoke-nonce' in answer.proof ? 'v2' : 'v1');
+      facts['bound'] = answer.bound;
+      metrics.proofIssued('x-ori-invoke-nonce' in answer.proof ? 'v2' : 'v1', answer.bound);
     } catch (error) {
       const reason = reasonOf(error);
       Object.assign(facts, { reason });
@@ -67,7 +77,8 @@ export function decodeInternId(segment: string | undefined): string | undefined 
 
 function reasonOf(error: unknown): RefusalReason {
   if (error instanceof SigningError) return error.code;
-  if (error instanceof IdentityError && error.code === 'bearer_refused') return error.code;
+  if (error instanceof IdentityError && error.code !== 'issuer_unavailable') return error.code;
+  if (error instanceof DpopError) return error.code;
   if (error instanceof DeadlineError) return 'timeout';
   if (error instanceof BodyError) return 'client_gone';
   return 'internal_error';

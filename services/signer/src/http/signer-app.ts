@@ -1,3 +1,4 @@
+import type { DpopNonces } from '@ori/dpop';
 import { errorHandler } from '@ori/http/error-handler';
 import { routeStrictly } from '@ori/http/routes';
 import express, { type Express } from 'express';
@@ -12,6 +13,7 @@ export interface SignerAppParts extends SigningParts, JwksParts {
   /** The public base address, without a trailing slash. */
   readonly baseUrl: string;
   readonly issuer: string;
+  readonly dpopNonces: DpopNonces;
 }
 
 /** The templates of the routes under a base address. */
@@ -38,7 +40,7 @@ export function createSignerApp(parts: SignerAppParts, metrics: SignerMetrics): 
         {
           template: templates.protectedResource,
           method: 'GET',
-          handler: protectedResourceRoute(parts.baseUrl, parts.issuer),
+          handler: protectedResourceRoute(parts),
         },
       ],
       NOT_FOUND,

@@ -11,14 +11,16 @@ export interface ApiKeyFacts {
 /** What was found out about a bearer: an access token's facts, an API key's, or nothing. */
 export type Identity = { readonly token: TokenFacts } | { readonly apiKey: ApiKeyFacts } | undefined;
 
-/** A caller whose credential is good. Says nothing yet about what it may do. */
+/** A caller whose credential is good. Says nothing yet about what it may do, nor whether it is the caller's own. */
 class Caller {
   protected readonly stage = 'authenticate';
   /** The person's session; undefined where the caller is an API key, which names no person. */
   readonly session: TokenFacts | undefined;
+  readonly scheme: Bearer['scheme'];
 
-  constructor(session: TokenFacts | undefined) {
+  constructor(session: TokenFacts | undefined, scheme: Bearer['scheme']) {
     this.session = session;
+    this.scheme = scheme;
   }
 }
 
@@ -37,10 +39,10 @@ export function authenticate(bearer: Bearer, identity: Identity, now: number): C
     const { kind, disabled } = identity.apiKey;
     if (disabled) throw new SigningError('bearer_refused', 'API key disabled');
     if (kind !== 'api') throw new SigningError('bearer_refused', `${kind} key on an intern operation`);
-    return new Caller(undefined);
+    return new Caller(undefined, bearer.scheme);
   }
   if (identity.token.expiresAt <= now - TOKEN_CLOCK_TOLERANCE_SECONDS) {
     throw new SigningError('bearer_refused', 'access token expired');
   }
-  return new Caller(identity.token);
+  return new Caller(identity.token, bearer.scheme);
 }

@@ -32,7 +32,7 @@ export interface Reservation {
 }
 
 /**
- * Seventh stage. It refuses nothing: the draft is made before the turn is charged, so that one question to Redis does for
+ * Eighth stage. It refuses nothing: the draft is made before the turn is charged, so that one question to Redis does for
  * the turn and the nonce.
  *
  * @param timestamp Unix seconds, of the signer's clock

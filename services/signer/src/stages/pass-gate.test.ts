@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { authenticate } from './authenticate.ts';
 import { type GateFacts, passGate } from './pass-gate.ts';
+import { requireHolder } from './require-holder.ts';
 import { requireScope } from './require-scope.ts';
 import { bearer, codeOf, GATE, NOW, orderOf, TOKEN } from './stages.fixture.ts';
 
@@ -54,6 +55,7 @@ test('counts a session from when it began: at the revocation it is good, of unkn
   expect(passGate(order, { ...GATE, sessionsValidFrom: NOW - 10 }).userId).toBe('user_1');
   expect(gate({ sessionsValidFrom: NOW - 9 })).toBe('access_revoked');
   const { authenticatedAt: _, ...undated } = TOKEN;
-  const grant = requireScope(authenticate(bearer, { token: undated }, NOW));
+  const caller = authenticate(bearer, { token: undated }, NOW);
+  const grant = requireScope(requireHolder(caller, undefined, false));
   expect(gate({ sessionsValidFrom: 0 }, orderOf(undefined, grant))).toBe('access_revoked');
 });

@@ -37,7 +37,7 @@ class Entry {
 export type { Entry };
 
 /**
- * Fifth stage, the same gate as chat's. Whatever must not be told apart (unknown subject, unknown or hidden intern, a
+ * Sixth stage, the same gate as chat's. Whatever must not be told apart (unknown subject, unknown or hidden intern, a
  * workspace outside the programme, lifecycle writes disabled) is one `not_found`; only who was a member learns more.
  *
  * @param facts undefined where the id in the path cannot be an intern's

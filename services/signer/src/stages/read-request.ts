@@ -19,7 +19,7 @@ class Order {
 export type { Order };
 
 /**
- * Fourth stage. Reads the body as RFC 8259 JSON in UTF-8 without a BOM, of exactly the interface's shape.
+ * Fifth stage. Reads the body as RFC 8259 JSON in UTF-8 without a BOM, of exactly the interface's shape.
  *
  * @throws SigningError `invalid_body`
  */

@@ -43,11 +43,12 @@ export function renderAuditLine(proof: ReservedProof, requestId: string, at: num
     path: route?.path,
     nonce: draft.v2?.nonce,
     keyId: signingKey.kid,
+    boundTo: grant.session.keyThumbprint,
   });
 }
 
 /**
- * Tenth stage: no signature without its line.
+ * Eleventh stage: no signature without its line.
  *
  * @throws TypeError when the line written is not this proof's: a defect of ours
  */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { authenticate } from './authenticate.ts';
+import { requireHolder } from './require-holder.ts';
 import { requireScope } from './require-scope.ts';
 import { bearer, codeOf, grantOf, NOW } from './stages.fixture.ts';
 
@@ -16,5 +17,7 @@ test.each([[[]], [['interns']], [['vault:read:all']], [['VAULT:READ']], [['vault
 
 test('refuses an API key: it names no person', () => {
   const caller = authenticate(bearer, { apiKey: { kind: 'api', disabled: false } }, NOW);
-  expect(codeOf(() => requireScope(caller))).toBe('personal_identity_required');
+  expect(codeOf(() => requireScope(requireHolder(caller, undefined, true)))).toBe(
+    'personal_identity_required',
+  );
 });

@@ -1,6 +1,6 @@
 import type { TokenFacts } from '@ori/identity/access-token';
 import { SIGNING_SCOPE } from '@ori/signing-api/refusals';
-import type { Caller } from './authenticate.ts';
+import type { Holder } from './require-holder.ts';
 import { SigningError } from './signing-error.ts';
 
 /** A person's session whose grant covers signing. */
@@ -16,12 +16,12 @@ class Grant {
 export type { Grant };
 
 /**
- * Third stage. Judged on every request, whatever a cache remembers of the token.
+ * Fourth stage. Judged on every request, whatever a cache remembers of the token.
  *
  * @throws SigningError `personal_identity_required` (an API key) or `insufficient_scope`
  */
-export function requireScope(caller: Caller): Grant {
-  const { session } = caller;
+export function requireScope(holder: Holder): Grant {
+  const { session } = holder;
   if (session === undefined) throw new SigningError('personal_identity_required', 'caller is an API key');
   if (!session.scopes.includes(SIGNING_SCOPE)) {
     throw new SigningError('insufficient_scope', `grant without ${SIGNING_SCOPE}`);

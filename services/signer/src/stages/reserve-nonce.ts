@@ -17,7 +17,7 @@ class ReservedProof {
 export type { ReservedProof };
 
 /**
- * Ninth stage.
+ * Tenth stage.
  *
  * @param reserved whether the store wrote the draft's reservation; false where the nonce was taken
  * @returns undefined where another nonce must be drawn

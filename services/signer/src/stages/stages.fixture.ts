@@ -7,6 +7,7 @@ import { authenticate } from './authenticate.ts';
 import { type Draft, draftProof } from './draft-proof.ts';
 import { type Entry, type GateFacts, passGate } from './pass-gate.ts';
 import { type Order, readRequest } from './read-request.ts';
+import { type Holder, requireHolder } from './require-holder.ts';
 import { type Grant, requireScope } from './require-scope.ts';
 import { type ReservedProof, reserveNonce } from './reserve-nonce.ts';
 import { SigningError } from './signing-error.ts';
@@ -53,8 +54,12 @@ export const SIGNING_KEY = createSigningKey(
 
 export const bearer = readBearer([`Bearer ${'x'.repeat(22)}`]);
 
+export function holderOf(token: Partial<TokenFacts> = {}): Holder {
+  return requireHolder(authenticate(bearer, { token: { ...TOKEN, ...token } }, NOW), undefined, false);
+}
+
 export function grantOf(token: Partial<TokenFacts> = {}): Grant {
-  return requireScope(authenticate(bearer, { token: { ...TOKEN, ...token } }, NOW));
+  return requireScope(holderOf(token));
 }
 
 export function orderOf(body: object = { bodySha256: BODY_SHA256, route: ROUTE }, grant = grantOf()): Order {

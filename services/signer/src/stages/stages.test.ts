@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
+import { authenticate } from './authenticate.ts';
 import { draftProof } from './draft-proof.ts';
 import { passGate } from './pass-gate.ts';
 import { readRequest } from './read-request.ts';
 import { record } from './record.ts';
+import { requireHolder } from './require-holder.ts';
 import { requireScope } from './require-scope.ts';
 import { reserveNonce } from './reserve-nonce.ts';
 import { sign } from './sign.ts';
@@ -31,7 +33,11 @@ export function skipped(): unknown[] {
   const look = { session: TOKEN, stage: 'authenticate' as const };
   return [
     // @ts-expect-error a bearer is no caller
-    requireScope(bearer),
+    requireHolder(bearer, undefined, false),
+    // @ts-expect-error a caller has not proven that the credential is its own
+    requireScope(authenticate(bearer, { token: TOKEN }, NOW)),
+    // @ts-expect-error nor has a thumbprint that somebody says was proven
+    requireHolder(authenticate(bearer, { token: TOKEN }, NOW), { thumbprint: 'x' }, false),
     // @ts-expect-error nor is what only looks like one
     requireScope(look),
     // @ts-expect-error a caller without its scope judged is no grant

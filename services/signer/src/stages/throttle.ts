@@ -17,7 +17,7 @@ class Turn {
 export type { Turn };
 
 /**
- * Eighth stage: the limiter that chat shares, whose verdict is all or nothing. Everything that can be refused without it
+ * Ninth stage: the limiter that chat shares, whose verdict is all or nothing. Everything that can be refused without it
  * was refused before.
  *
  * @throws SigningError `rate_limited`, with the verdict

@@ -21,7 +21,7 @@ class UnlockedKey {
 export type { UnlockedKey };
 
 /**
- * Sixth stage. What cannot be signed is known before a turn is charged: a subject that no header can carry, an intern
+ * Seventh stage. What cannot be signed is known before a turn is charged: a subject that no header can carry, an intern
  * without a key that opens, is admitted and may sign now.
  *
  * @throws SigningError `configuration_error`

@@ -33,9 +33,13 @@ const RequestId = z.string().meta({
   header: { id: 'X-Request-Id' },
 });
 
+const DpopNonce = z.string().optional().meta({
+  description: 'The nonce for the next DPoP proof (RFC 9449, section 8); answers a request that carried one.',
+});
+
 /** What each refusal's header is for. */
 const HEADERS: Readonly<Record<string, string>> = {
-  'WWW-Authenticate': 'The challenge of RFC 6750.',
+  'WWW-Authenticate': 'The challenge of RFC 6750 and RFC 9449.',
   'Retry-After': 'Whole seconds after which to try again, at least 1.',
   RateLimit: 'What is left of the turns that ran out (IETF draft).',
   'RateLimit-Policy': 'How many turns there are, and for how many seconds (IETF draft).',
@@ -63,7 +67,7 @@ export function answer(
   return {
     description,
     ...(content && { content }),
-    headers: z.object({ ...headers, 'X-Request-Id': RequestId }),
+    headers: z.object({ ...headers, 'X-Request-Id': RequestId, 'DPoP-Nonce': DpopNonce }),
   };
 }
 

@@ -86,7 +86,9 @@ export function renderOperation(described: Described, baseUrl: string): ZodOpenA
     tags: [tag],
     summary,
     description,
-    ...(scopes === null ? { security: [] } : scopes.length > 0 && { security: [{ bearer: [...scopes] }] }),
+    ...(scopes === null
+      ? { security: [] }
+      : scopes.length > 0 && { security: [{ bearer: [...scopes] }, { dpop: [...scopes] }] }),
     ...(origin !== undefined && { servers: [{ url: origin }] }),
     requestParams: {
       ...(pathParameters && { path: pathParameters }),

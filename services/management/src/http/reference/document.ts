@@ -44,7 +44,14 @@ export function createApiDocument(baseUrl: string): ApiDocument {
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key, a management key, or the access token of a session.',
+          description:
+            'An API key, a management key, or the access token of a session that is bound to no key.',
+        },
+        dpop: {
+          type: 'http',
+          scheme: 'dpop',
+          description:
+            'The access token of a session that is bound to a key, with a proof in `DPoP` (RFC 9449).',
         },
       },
     },

@@ -11,6 +11,8 @@ Every operation takes \`Authorization: Bearer …\`, except those marked public.
 | Management key | BYOK and guardrails of its account |
 | Session of \`ori login --oidc\` | Signing, with the scope \`vault:read\`; interns of the person's workspaces, with the scope \`interns\` |
 
+A session may be bound to a key (DPoP, RFC 9449). Then it is sent as \`Authorization: DPoP …\` with a fresh proof in \`DPoP\`, and is good for nothing without one. A proof is good once and carries the nonce of the last \`DPoP-Nonce\` header; a request without it is answered 401 with \`error="use_dpop_nonce"\` and a nonce to repeat it with.
+
 An API key names no person, so it cannot sign. A management key opens no intern.
 
 ## Errors

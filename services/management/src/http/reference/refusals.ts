@@ -1,3 +1,5 @@
+import { DpopError, type DpopErrorCode } from '@ori/dpop';
+import { DPOP_REFUSALS } from '@ori/dpop/refusals';
 import { BodyError } from '@ori/http/body';
 import { DeadlineError } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
@@ -30,11 +32,13 @@ export function refusalsOf(operation: Operation): Presentation[] {
   const forbidden = refusals.includes(403) || family !== 'Interns' ? FORBIDDEN[family] : [];
   const codes = refusals.flatMap((status) => (status === 403 ? [] : OF_STATUS[status]));
   const ofBody = body === undefined ? [] : (['body_too_large', 'content_encoding_unsupported'] as const);
+  const dpopCodes = Object.keys(DPOP_REFUSALS) as DpopErrorCode[];
+  const ofPossession = dpopCodes.map((code) => new DpopError(code, code));
   const errors = [
     ...invalidOf(operation),
     ...['bearer_refused' as const, ...forbidden, ...codes].map((code) => new Refusal(code)),
     ...ofBody.map((code) => new BodyError(code, code)),
-    ...(family === 'Interns' ? [new DeadlineError(DEADLINE_MS)] : []),
+    ...(family === 'Interns' ? [new DeadlineError(DEADLINE_MS), ...ofPossession] : []),
     new IdentityError('issuer_unavailable', 'the issuer did not answer'),
   ];
   return errors.map((error) => present(error, operation));

@@ -1,0 +1,37 @@
+import { DpopError } from './dpop-error.ts';
+import type { ProvenKey } from './possession.ts';
+
+/** How a credential came, and what it is bound to. */
+export interface BoundCredential {
+  readonly scheme: 'bearer' | 'dpop';
+  /** `cnf.jkt` of the access token; undefined for an unbound one and for an API key. */
+  readonly keyThumbprint: string | undefined;
+}
+
+/** The thumbprint of the key whose possession must be proven; undefined where there is nothing to prove. */
+export function keyToProve({ scheme, keyThumbprint }: BoundCredential): string | undefined {
+  return scheme === 'dpop' ? keyThumbprint : undefined;
+}
+
+/**
+ * Judges whether a credential may be used the way it came: a bound token only with the proof of its key, an unbound one
+ * only as Bearer (RFC 9449, sections 7.1 and 7.2).
+ *
+ * @param required whether unbound sessions are refused, too
+ * @throws DpopError `dpop_binding_refused`, `dpop_required`
+ */
+export function requirePossession(
+  { scheme, keyThumbprint }: BoundCredential,
+  proven: ProvenKey | undefined,
+  required: boolean,
+): void {
+  if (keyThumbprint === undefined) {
+    if (scheme === 'dpop') throw refused('a credential bound to no key came with the scheme DPoP');
+    if (required) throw new DpopError('dpop_required', 'the session is bound to no key');
+    return;
+  }
+  if (scheme !== 'dpop') throw refused('a bound access token came as Bearer');
+  if (proven?.thumbprint !== keyThumbprint) throw refused('the access token is bound to another key');
+}
+
+const refused = (message: string) => new DpopError('dpop_binding_refused', message);

@@ -1,0 +1,50 @@
+import { createHmac } from 'node:crypto';
+
+/** How long one nonce is handed out. It is accepted for as long again, and a signer whose clock is ahead gets along. */
+export const NONCE_SLOT_SECONDS = 30;
+
+/** What the nonces' secrets are derived for: the same in every service, because clients remember one nonce per origin. */
+export const DPOP_NONCE_PURPOSE = 'ori dpop nonces';
+
+/** Server nonces (RFC 9449, section 9) that every process with the same secrets accepts, and none has to store. */
+export interface DpopNonces {
+  /** The nonce to send as `DPoP-Nonce`. */
+  current(): string;
+  isGood(nonce: string): boolean;
+}
+
+/**
+ * A nonce is the HMAC of the number of its 30 seconds. It tells how old a proof is by the server's clock, whatever the
+ * client's says: at most a minute, plus what the clocks of two servers differ by, which may be up to 30 seconds.
+ *
+ * @param secrets at least one, of 32 bytes each: the first makes nonces, all are accepted
+ * @param now milliseconds since the epoch
+ */
+export function createDpopNonces(secrets: readonly Uint8Array[], now: () => number): DpopNonces {
+  const [first] = secrets;
+  if (first === undefined) throw new TypeError('createDpopNonces: no secret');
+  let known:
+    | { readonly slot: number; readonly current: string; readonly good: ReadonlySet<string> }
+    | undefined;
+
+  function look() {
+    const slot = Math.floor(now() / 1000 / NONCE_SLOT_SECONDS);
+    if (known?.slot !== slot) {
+      const good = secrets.flatMap((secret) =>
+        [slot - 1, slot, slot + 1].map((near) => nonceOf(secret, near)),
+      );
+      known = { slot, current: nonceOf(first as Uint8Array, slot), good: new Set(good) };
+    }
+    return known;
+  }
+
+  return { current: () => look().current, isGood: (nonce) => look().good.has(nonce) };
+}
+
+function nonceOf(secret: Uint8Array, slot: number): string {
+  return createHmac('sha256', secret)
+    .update(`dpop-nonce:${slot}`)
+    .digest()
+    .subarray(0, 16)
+    .toString('base64url');
+}

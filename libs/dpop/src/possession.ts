@@ -1,0 +1,96 @@
+import { hash } from 'node:crypto';
+import { compactVerify } from 'jose';
+import { DpopError } from './dpop-error.ts';
+import type { DpopNonces } from './nonces.ts';
+import { createProofKeys } from './proof-keys.ts';
+import { readProof, type UnverifiedProof } from './read-proof.ts';
+import type { SpentProofs } from './spent-proofs.ts';
+import { isTarget, type ProofTarget } from './target.ts';
+
+/** How old a proof without a nonce may be by its own `iat`, and how far ahead, in seconds. */
+const IAT_PAST_SECONDS = 60;
+const IAT_FUTURE_SECONDS = 10;
+
+/** A request whose sender must prove possession of a key. */
+export interface ProvenRequest extends ProofTarget {
+  /** Every `DPoP` value of the raw header list. */
+  readonly proofs: readonly string[];
+  readonly method: string;
+  readonly accessToken: string;
+}
+
+/** A key that signed this very request, for the first time. */
+class ProvenKey {
+  protected readonly stage = 'prove';
+  readonly thumbprint: string;
+
+  constructor(thumbprint: string) {
+    this.thumbprint = thumbprint;
+  }
+}
+
+export type { ProvenKey };
+
+export interface Possession {
+  /**
+   * Verifies the proof of a request (RFC 9449, section 4.3) and spends it. What can be refused without the signature is
+   * refused before; only a proof by the right key is remembered.
+   *
+   * @param thumbprint of the key that the access token is bound to
+   * @throws DpopError; whatever `SpentProofs.spend` throws
+   */
+  prove(thumbprint: string, request: ProvenRequest): Promise<ProvenKey>;
+}
+
+export interface PossessionOptions {
+  readonly nonces: DpopNonces;
+  readonly spent: SpentProofs;
+  /** False: a proof without a nonce passes too, as long as its `iat` is right by our clock. */
+  readonly requireNonce: boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export function createPossession({ nonces, spent, requireNonce, now }: PossessionOptions): Possession {
+  const keyOf = createProofKeys();
+
+  function checkTime({ nonce, iat, exp, nbf }: UnverifiedProof): void {
+    const seconds = now() / 1000;
+    if (nonce !== undefined) {
+      if (!nonces.isGood(nonce)) throw nonceRequired('the nonce is not ours, or too old');
+    } else {
+      if (requireNonce) throw nonceRequired('no nonce');
+      if (iat < seconds - IAT_PAST_SECONDS || iat > seconds + IAT_FUTURE_SECONDS) {
+        throw nonceRequired('no nonce, and iat is not now');
+      }
+    }
+    if (exp !== undefined && exp <= seconds) throw refused('exp');
+    if (nbf !== undefined && nbf > seconds + IAT_FUTURE_SECONDS) throw refused('nbf');
+  }
+
+  return {
+    async prove(thumbprint, request) {
+      const proof = readProof(request.proofs);
+      if (proof.htm !== request.method) throw refused('htm');
+      if (!isTarget(proof.htu, request)) throw refused('htu');
+      if (proof.ath !== hash('sha256', request.accessToken, 'base64url')) throw refused('ath');
+      checkTime(proof);
+      const key = await keyOf(proof.jwk, proof.alg).catch(() => {
+        throw refused('jwk');
+      });
+      if (key.thumbprint !== thumbprint) {
+        throw new DpopError('dpop_binding_refused', 'the access token is bound to another key');
+      }
+      await compactVerify(proof.jwt, key.key, { algorithms: [proof.alg] }).catch(() => {
+        throw refused('signature');
+      });
+      const id = hash('sha256', `${thumbprint}.${proof.jti}`, 'base64url');
+      if (!(await spent.spend(id)))
+        throw new DpopError('dpop_proof_replayed', 'the DPoP proof was used before');
+      return new ProvenKey(thumbprint);
+    },
+  };
+}
+
+const refused = (what: string) => new DpopError('dpop_proof_refused', `DPoP proof refused for its ${what}`);
+const nonceRequired = (message: string) => new DpopError('dpop_nonce_required', message);

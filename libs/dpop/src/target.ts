@@ -1,0 +1,18 @@
+/** Where a request went, as its client knows it. */
+export interface ProofTarget {
+  /** Of the public address, as `URL.origin` renders it. */
+  readonly origin: string;
+  /** Raw, as in the request line, without the query. */
+  readonly path: string;
+}
+
+/**
+ * Whether `htu` names the target: the origin by its meaning (case, default port), the path byte for byte, as our routes
+ * match it; a query or fragment is refused (RFC 9449, sections 4.2 and 4.3).
+ */
+export function isTarget(htu: string, { origin, path }: ProofTarget): boolean {
+  if (htu === origin + path) return true;
+  const [, authority, rawPath] = /^(https?:\/\/[^/@\\\s]+)(\/[^?#]*)$/i.exec(htu) ?? [];
+  if (authority === undefined || rawPath !== path || !URL.canParse(authority)) return false;
+  return new URL(authority).origin === origin;
+}

@@ -1,0 +1,99 @@
+import { createDpopNonces, DPOP_NONCE_PURPOSE, NONCE_SLOT_SECONDS } from '@ori/dpop';
+import { parseKekRing } from '@ori/store/sealing';
+import { createDpopKey, type DpopKey, type DpopProofOptions } from '@ori/test-env/dpop';
+import { expect } from 'vitest';
+import type { Answer, Question } from '../request.ts';
+import { type SignerWorld, V2_BODY } from '../signer-world.ts';
+
+/** A bound session of the member, and requests in its name. */
+export interface DpopWorld {
+  readonly key: DpopKey;
+  /** Bound to the key. */
+  readonly token: string;
+  readonly path: string;
+  /** The address as a client knows it. */
+  readonly htu: string;
+  /** The nonce of another time, in periods of the signer's. */
+  nonce(periods?: number): string;
+  /** A right proof but for what is said. */
+  proof(options?: Partial<DpopProofOptions>): Promise<string>;
+  send(attempt?: Attempt): Promise<Answer>;
+  /** What a refused request must leave as it was. */
+  traces(): Promise<unknown>;
+}
+
+/** A request with a new and right proof but for what is said. */
+export interface Attempt extends Partial<Pick<Question, 'method' | 'path' | 'body'>> {
+  readonly authorization?: string;
+  readonly proofs?: readonly string[];
+  readonly headers?: readonly string[];
+}
+
+/** A clock that stands still in the middle of a nonce's period, for the signer and its clients: parts of seconds decide nothing. */
+export function steadyClock(): () => number {
+  const period = NONCE_SLOT_SECONDS * 1000;
+  const at = (Math.floor(Date.now() / period) + 0.5) * period;
+  return () => at;
+}
+
+export async function createDpopWorld(
+  world: SignerWorld,
+  now: () => number,
+  key?: DpopKey,
+): Promise<DpopWorld> {
+  const clientKey = key ?? (await createDpopKey());
+  const token = await world.token({ claims: { cnf: { jkt: clientKey.thumbprint } } });
+  const { internId } = world.tenants;
+  const path = `/v1/interns/${internId}/daemon/sign`;
+  const htu = `${world.baseUrl}/interns/${internId}/daemon/sign`;
+  const secrets = parseKekRing(world.kekText).derive(DPOP_NONCE_PURPOSE);
+  const nonce = (periods = 0) =>
+    createDpopNonces(secrets, () => now() + periods * NONCE_SLOT_SECONDS * 1000).current();
+  const proof = (options: Partial<DpopProofOptions> = {}) =>
+    clientKey.proof({ url: htu, accessToken: token, nonce: nonce(), ...options });
+  return {
+    key: clientKey,
+    ...{ token, path, htu, nonce, proof },
+    async send(attempt = {}) {
+      const { authorization, proofs, headers = [], body = V2_BODY, ...question } = attempt;
+      const sent = proofs ?? [await proof()];
+      const answer = await world.request({
+        method: 'POST',
+        path,
+        rawHeaders: [
+          ...['Authorization', authorization ?? `DPoP ${token}`],
+          ...sent.flatMap((value) => ['DPoP', value]),
+          ...[
+            'Content-Type',
+            'application/json',
+            'Content-Length',
+            String(Buffer.byteLength(body as string)),
+          ],
+          ...headers,
+        ],
+        body,
+        ...question,
+      });
+      // A machine that is busy with other things.
+      return proofs === undefined && answer.status === 500 ? this.send(attempt) : answer;
+    },
+    async traces() {
+      const issued = await world.redis.keys(`ori:{${internId}}:issued:*`);
+      return {
+        turns: await world.turnsUsed(),
+        issued: issued.length,
+        audit: (await world.auditLines()).length,
+      };
+    },
+  };
+}
+
+/** `error` of the DPoP challenge. */
+export function dpopErrorOf({ headers }: Answer): string | undefined {
+  return /DPoP error="([^"]*)"/.exec(headers['www-authenticate'] ?? '')?.[1];
+}
+
+export function expectChallenge(answer: Answer, error: string): void {
+  expect([answer.status, dpopErrorOf(answer)]).toEqual([401, error]);
+  expect(answer.headers['www-authenticate']).toContain('algs="ES256 EdDSA Ed25519"');
+}

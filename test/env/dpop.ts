@@ -1,0 +1,75 @@
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  CompactSign,
+  type CryptoKey,
+  calculateJwkThumbprint,
+  exportJWK,
+  generateKeyPair,
+  type JWK,
+} from 'jose';
+
+export type DpopTestAlgorithm = 'ES256' | 'EdDSA' | 'Ed25519' | 'ES384' | 'PS256';
+
+/** What a proof says; whatever is left out is as an honest client would have it. */
+export interface DpopProofOptions {
+  readonly method?: string;
+  readonly url: string;
+  readonly accessToken: string;
+  readonly nonce?: string;
+  /** Merged over the honest claims; `undefined` takes one away. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** Merged over the honest header; `undefined` takes a member away. */
+  readonly header?: Readonly<Record<string, unknown>>;
+  /** What signs instead of the key. */
+  readonly signWith?: CryptoKey | Uint8Array;
+}
+
+/** A client's key pair, and the proofs that it signs. */
+export interface DpopKey {
+  readonly algorithm: DpopTestAlgorithm;
+  readonly privateKey: CryptoKey;
+  readonly publicKey: CryptoKey;
+  readonly publicJwk: JWK;
+  readonly privateJwk: JWK;
+  /** RFC 7638, for `cnf.jkt`. */
+  readonly thumbprint: string;
+  /** Made with jose alone: RFC 9449, section 4.2. */
+  proof(options: DpopProofOptions): Promise<string>;
+}
+
+export async function createDpopKey(algorithm: DpopTestAlgorithm = 'ES256'): Promise<DpopKey> {
+  const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true });
+  const publicJwk = await exportJWK(publicKey);
+  return {
+    algorithm,
+    privateKey,
+    publicKey,
+    publicJwk,
+    privateJwk: await exportJWK(privateKey),
+    thumbprint: await calculateJwkThumbprint(publicJwk),
+    async proof({ method = 'POST', url, accessToken, nonce, claims, header, signWith = privateKey }) {
+      const payload = {
+        jti: randomUUID(),
+        htm: method,
+        htu: url,
+        iat: Math.floor(Date.now() / 1000),
+        ath: createHash('sha256').update(accessToken).digest('base64url'),
+        nonce,
+        ...claims,
+      };
+      const protectedHeader = { alg: algorithm, typ: 'dpop+jwt', jwk: publicJwk, ...header };
+      if (header?.['alg'] === 'none') {
+        return `${encode(protectedHeader)}.${encode(payload)}.`;
+      }
+      return new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
+        .setProtectedHeader(present(protectedHeader) as { alg: string })
+        .sign(signWith);
+    },
+  };
+}
+
+function present(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+export const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
