@@ -74,6 +74,22 @@ it('builds a whole tenant', LONG, async () => {
   ]);
 });
 
+it('lets signing keys end after 90 days, and rotates every one that is due', LONG, async () => {
+  const { admin } = world;
+  const now = Date.now() / 1000;
+  const [key] = (await admin.json('signing-key', 'list', '--intern', made.intern)).data;
+  expect(key.expires_at - now).toBeGreaterThan(89 * 86_400);
+  expect(key.expires_at - now).toBeLessThanOrEqual(90 * 86_400);
+  const intern = await admin.get('intern', 'create', 'due', '--workspace', made.ws);
+  await admin.get('signing-key', 'add', intern, '--lifetime', '10');
+  expect((await admin.json('signing-key', 'list', '--expiring')).data).toMatchObject([{ intern_id: intern }]);
+  expect(await admin.json('signing-key', 'rotate', '--due')).toMatchObject({ intern_id: intern });
+  expect((await admin.json('signing-key', 'list', '--expiring')).data).toEqual([]);
+  expect(await admin.run(['signing-key', 'rotate', '--due'])).toMatchObject({ exit: 0, stdout: '' });
+  expect(await admin.run(['signing-key', 'rotate'])).toMatchObject({ exit: 2 });
+  expect(await admin.run(['intern', 'delete', intern, '--yes'])).toMatchObject({ exit: 0 });
+});
+
 it('made what a signer needs to give a proof, which a daemon verifies', async () => {
   const { issuer, room, port, baseUrl, kekFile } = world;
   await using _signer = await hostAsProcess(

@@ -47,3 +47,4 @@ export {
   enableUser,
   removeSubject,
 } from './queries/admin/users.ts';
+export { type DueKey, dueKeys } from './queries/key-outlook.ts';

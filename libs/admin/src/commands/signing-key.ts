@@ -1,12 +1,18 @@
+import type { Database } from '@ori/store';
 import {
   type AddedSigningKey,
+  AdminError,
   addSigningKey,
+  type DueKey,
+  dueKeys,
   listSigningKeys,
   retireSigningKey,
   rotateSigningKey,
 } from '@ori/store/admin';
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+import { PartialFailure, UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
 import {
   addList,
@@ -21,7 +27,14 @@ import {
 interface TimingOptions {
   notBefore?: number;
   expiresAt?: number;
+  lifetime: number;
+  expiry: boolean;
 }
+
+const DAY_SECONDS = 24 * 3600;
+const LIFETIME_DAYS = 90;
+/** Long before OriSigningKeyEndsSoon opens a ticket. */
+const DUE_DAYS = 14;
 
 export function addSigningKeyCommands(program: Command, context: () => Context): void {
   const signingKey = program
@@ -34,39 +47,79 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       'after',
       examples(
         'ori-admin signing-key add int_7Qm2',
-        'ori-admin signing-key add int_7Qm2 --not-before 1789000000',
+        'ori-admin signing-key add int_7Qm2 --lifetime 30',
+        'ori-admin signing-key add int_7Qm2 --no-expiry',
       ),
     )
+    .argument('<intern>', 'id of the intern')
     .action(async (internId: string, options: TimingOptions) => {
       const admin = context();
       const home = homeOf(admin);
       const made = await admin.withDatabase((db) =>
-        addSigningKey(db, { internId, ...home, ...given(options) }),
+        addSigningKey(db, { internId, ...home, ...timingOf(options) }),
       );
       reportKey(admin, made);
     });
 
   timed(signingKey.command('rotate'))
     .description('give an intern the following key; the former ones end when it has begun')
+    .argument('[intern]', 'id of the intern; or --due')
+    .option('--due [days]', `every intern whose last key ends within so many days (${DUE_DAYS})`, days)
     .option('--overlap <seconds>', 'how long the former keys stay good then (60)', wholeNumber(0, 86_400))
-    .addHelpText('after', examples('ori-admin signing-key rotate int_7Qm2'))
-    .action(async (internId: string, { overlap, ...options }: TimingOptions & { overlap?: number }) => {
+    .addHelpText(
+      'after',
+      examples(
+        'ori-admin signing-key rotate int_7Qm2',
+        'ori-admin signing-key rotate --due   # daily, by a timer',
+      ),
+    )
+    .action(async (internId: string | undefined, options: RotateOptions) => {
+      const { overlap, due } = options;
+      if ((internId === undefined) === (due === undefined)) {
+        throw new UsageError('Name an intern, or give --due.');
+      }
       const admin = context();
       const home = homeOf(admin);
-      const made = await admin.withDatabase((db) =>
+      const rotate = (db: Database, id: string) =>
         rotateSigningKey(db, {
-          internId,
+          internId: id,
           ...home,
-          ...given({ notBefore: options.notBefore, expiresAt: options.expiresAt, overlapSeconds: overlap }),
-        }),
-      );
-      reportKey(admin, made);
+          ...timingOf(options),
+          ...given({ overlapSeconds: overlap }),
+        });
+      if (internId !== undefined) {
+        reportKey(admin, await admin.withDatabase((db) => rotate(db, internId)));
+        return;
+      }
+      await admin.withDatabase(async (db) => {
+        const found = await dueKeys(db, { at: nowSeconds(), seconds: daysOf(due) * DAY_SECONDS });
+        await rotateAll(admin, found, (id) => rotate(db, id));
+      });
     });
 
   addList(signingKey, 'list signing keys without their seeds, retired ones too')
     .option('--intern <id>', 'only of this intern')
-    .action(async ({ limit, intern }: ListOptions & { intern?: string }) => {
+    .option(
+      '--expiring [days]',
+      `only last keys that end within so many days (${DUE_DAYS}), or have ended`,
+      days,
+    )
+    .action(async ({ limit, intern, expiring }: KeyListOptions) => {
       const admin = context();
+      if (expiring !== undefined) {
+        const seconds = daysOf(expiring) * DAY_SECONDS;
+        const due = await admin.withDatabase((db) => dueKeys(db, { at: nowSeconds(), seconds }));
+        const rows = due
+          .filter(({ internId }) => intern === undefined || internId === intern)
+          .map(({ id, internId, expiresAt }) => ({ id, intern_id: internId, expires_at: expiresAt }));
+        const listed = { rows: rows.slice(0, limit), hasMore: rows.length > limit };
+        admin.reportList(listed, ['id', 'intern', 'expires'], (key) => [
+          key.id,
+          key.intern_id,
+          toDate(key.expires_at),
+        ]);
+        return;
+      }
       const listed = await admin.withDatabase((db) =>
         listSigningKeys(db, { limit, ...given({ internId: intern }) }),
       );
@@ -93,11 +146,63 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
   });
 }
 
+interface RotateOptions extends TimingOptions {
+  overlap?: number;
+  /** True without a number of days. */
+  due?: number | true;
+}
+
+interface KeyListOptions extends ListOptions {
+  intern?: string;
+  expiring?: number | true;
+}
+
+const days = wholeNumber(1, 3650);
+const daysOf = (given: number | true | undefined): number => (typeof given === 'number' ? given : DUE_DAYS);
+const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+
+/** Goes on after an intern that cannot be rotated, and ends with a failure then. */
+async function rotateAll(
+  admin: Context,
+  due: readonly DueKey[],
+  rotate: (internId: string) => Promise<AddedSigningKey>,
+): Promise<void> {
+  let failed = 0;
+  for (const { internId } of due) {
+    const outcome = await rotate(internId).catch((error: unknown) => {
+      if (error instanceof AdminError) return error;
+      throw error;
+    });
+    const isFailure = outcome instanceof AdminError;
+    failed += isFailure ? 1 : 0;
+    admin.report(
+      isFailure
+        ? { intern_id: internId, error: outcome.message }
+        : { intern_id: internId, id: outcome.id, kid: outcome.kid, expires_at: outcome.expiresAt },
+      { lines: [`${internId} ${isFailure ? outcome.message : outcome.id}`] },
+    );
+  }
+  if (failed > 0) {
+    throw new PartialFailure(
+      EXIT.conflict,
+      `${failed} of ${due.length} interns were not rotated.`,
+      'Look at each one.',
+    );
+  }
+}
+
 function timed(command: Command): Command {
   return command
-    .argument('<intern>', 'id of the intern')
     .option('--not-before <seconds>', 'good from this time, in Unix seconds', unixSeconds)
-    .option('--expires-at <seconds>', 'good until before this time, in Unix seconds', unixSeconds);
+    .option('--expires-at <seconds>', 'good until before this time, in Unix seconds', unixSeconds)
+    .option('--lifetime <days>', 'good for so many days', days, LIFETIME_DAYS)
+    .option('--no-expiry', 'good until it is rotated or retired');
+}
+
+/** A key ends after its lifetime unless an end was given, or that it has none. */
+function timingOf({ notBefore, expiresAt, lifetime, expiry }: TimingOptions) {
+  const ends = expiresAt !== undefined || !expiry;
+  return given({ notBefore, expiresAt, lifetimeSeconds: ends ? undefined : lifetime * DAY_SECONDS });
 }
 
 function homeOf(admin: Context) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRing, createScenario, HOME } from '../testing/scenario.ts';
 import { DIALECTS, openTestStore, type TestStore } from '../testing/stores.ts';
 import { addSigningKey, retireSigningKey } from './admin/signing-keys.ts';
-import { OUTLOOK_SECONDS } from './key-outlook.ts';
+import { dueKeys, OUTLOOK_SECONDS } from './key-outlook.ts';
 import { type SignerQueries, signerQueries } from './signer.ts';
 
 const T = 1_789_000_000;
@@ -47,6 +47,24 @@ describe.each(DIALECTS)('the outlook on signing keys on %s, read as the signer',
     await retireSigningKey(store.owner, { keyId: late.id });
     await addKey(internId, at + 100);
     expect(await signer.keyOutlook({ at })).toEqual(NOTHING);
+  });
+
+  it('names the last keys that end soon, the first to end first, and those that have ended', async () => {
+    const at = nextMonth();
+    const [soon, ended, far] = [
+      await createScenario(store.owner),
+      await createScenario(store.owner),
+      await createScenario(store.owner),
+    ];
+    const soonKey = await addKey(soon.internId, at - 10, at + 100);
+    const endedKey = await addKey(ended.internId, at - 10, at - 5);
+    await addKey(far.internId, at - 10, at + 1000);
+    expect(await dueKeys(store.owner, { at, seconds: 500 })).toEqual([
+      { id: endedKey.id, internId: ended.internId, expiresAt: at - 5 },
+      { id: soonKey.id, internId: soon.internId, expiresAt: at + 100 },
+    ]);
+    await addKey(soon.internId, at + 50);
+    expect(await dueKeys(store.owner, { at, seconds: 500 })).toMatchObject([{ internId: ended.internId }]);
   });
 
   it('takes no retired key for a successor', async () => {

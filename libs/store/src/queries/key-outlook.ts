@@ -13,24 +13,46 @@ export interface KeyOutlook {
 }
 
 /**
- * One range of an index by the end of keys. A key counts when nothing succeeds it: no other key of its intern is good
- * at its end, or, where that has passed, now.
- *
- * @param options `at`: Unix seconds
+ * The last keys of interns that end within `seconds` of `at`, before or after, without a successor: no other key of the intern is
+ * good at that end, or, where it has passed, at `at`. One range of an index by the end of keys.
  */
+const endingKeys = (at: number, seconds: number) => sql`
+  select ending.id, ending.intern_id, ending.expires_at from signing_keys ending
+  where ending.retired_at is null
+    and ending.expires_at between ${at - seconds} and ${at + seconds}
+    and not exists (
+      select from signing_keys successor
+      where successor.intern_id = ending.intern_id and successor.retired_at is null
+        and successor.not_before <= greatest(ending.expires_at, ${at})
+        and (successor.expires_at is null or successor.expires_at > greatest(ending.expires_at, ${at}))
+    )`;
+
+/** @param options `at`: Unix seconds */
 export async function keyOutlook(db: Database, { at }: { at: number }): Promise<KeyOutlook> {
   const { rows } = await sql<{ expired: string | number; next_expiry: string | number | null }>`
-    select count(distinct ending.intern_id) filter (where ending.expires_at <= ${at}) as expired,
-      min(ending.expires_at) filter (where ending.expires_at > ${at}) as next_expiry
-    from signing_keys ending
-    where ending.retired_at is null
-      and ending.expires_at between ${at - OUTLOOK_SECONDS} and ${at + OUTLOOK_SECONDS}
-      and not exists (
-        select from signing_keys successor
-        where successor.intern_id = ending.intern_id and successor.retired_at is null
-          and successor.not_before <= greatest(ending.expires_at, ${at})
-          and (successor.expires_at is null or successor.expires_at > greatest(ending.expires_at, ${at}))
-      )`.execute(db.kysely);
+    select count(distinct intern_id) filter (where expires_at <= ${at}) as expired,
+      min(expires_at) filter (where expires_at > ${at}) as next_expiry
+    from (${endingKeys(at, OUTLOOK_SECONDS)}) as ending`.execute(db.kysely);
   const { expired = 0, next_expiry: next = null } = rows[0] ?? {};
   return { expired: Number(expired), nextExpiry: next === null ? undefined : Number(next) };
+}
+
+/** A key that ends, or has ended within as long, and that no other key of its intern succeeds. */
+export interface DueKey {
+  readonly id: string;
+  readonly internId: string;
+  /** Unix seconds. */
+  readonly expiresAt: number;
+}
+
+/** The interns to rotate: their last key ends within `seconds` or has ended as long ago. Those that end first come first. */
+export async function dueKeys(
+  db: Database,
+  { at, seconds }: { readonly at: number; readonly seconds: number },
+): Promise<DueKey[]> {
+  const { rows } = await sql<{ id: string; intern_id: string; expires_at: string | number }>`
+    select id, intern_id, expires_at from (${endingKeys(at, seconds)}) as ending order by expires_at, id`.execute(
+    db.kysely,
+  );
+  return rows.map((row) => ({ id: row.id, internId: row.intern_id, expiresAt: Number(row.expires_at) }));
 }

@@ -26,8 +26,10 @@ export interface NewSigningKey {
   readonly seed?: Uint8Array;
   /** Unix seconds. Now when the intern has no key in use, else 180 s from now. */
   readonly notBefore?: number;
-  /** Unix seconds, exclusive; never when left out. */
+  /** Unix seconds, exclusive; never when left out together with `lifetimeSeconds`. */
   readonly expiresAt?: number;
+  /** For how long it is good, where `expiresAt` is left out. */
+  readonly lifetimeSeconds?: number;
 }
 
 export interface AddedSigningKey {
@@ -52,6 +54,7 @@ const newSigningKey = z
       .optional(),
     notBefore: secondsSchema.optional(),
     expiresAt: secondsSchema.optional(),
+    lifetimeSeconds: z.int().min(1).optional(),
   })
   .refine(
     ({ notBefore, expiresAt }) => notBefore === undefined || expiresAt === undefined || notBefore < expiresAt,
@@ -131,7 +134,8 @@ async function insertKey(
   notBefore: number,
 ): Promise<AddedSigningKey> {
   const { internId, sealer, issuer, baseUrl } = input;
-  const expiresAt = input.expiresAt ?? null;
+  const { lifetimeSeconds } = input;
+  const expiresAt = input.expiresAt ?? (lifetimeSeconds === undefined ? null : notBefore + lifetimeSeconds);
   await requireRoomFor(tx, { internId, notBefore, expiresAt, now: nowSeconds() });
   const id = newId('key');
   const seed = input.seed === undefined ? new Uint8Array(randomBytes(32)) : Uint8Array.from(input.seed);
