@@ -24,12 +24,12 @@ function withoutStarting(act: () => boolean): boolean {
   }
 }
 
-/** Waits for another apt-get that holds the lock, and asks a mirror again that did not answer. */
-const PATIENCE = ['-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=120'];
+/** Options of apt-get: waits for another that holds the lock, and asks a mirror again that did not answer. */
+export const APT_PATIENCE = ['-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=120'];
 
 function apt(words: readonly string[]): boolean {
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  const { status } = spawnSync('apt-get', [...PATIENCE, ...words], {
+  const { status } = spawnSync('apt-get', [...APT_PATIENCE, ...words], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: environment,
     timeout: 300_000,

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { APT_PATIENCE } from './packages.ts';
 import { findPrometheus, PROMETHEUS_FOLDER } from './prometheus-binaries.ts';
 
 /** What came of it, in a sentence; `failed` where it should have worked. */
@@ -48,6 +49,7 @@ export function setUpPrometheus(): SetUp {
 
 function run(program: string, words: readonly string[], cwd?: string): void {
   // As root apt wants another user to write the file, who may not enter the folder, and says so; it works all the same.
-  const quiet = program === 'apt-get' && words[0] === 'download' ? ['-o', 'APT::Sandbox::User=root'] : [];
-  spawnSync(program, [...words, ...quiet], { stdio: ['ignore', 'ignore', 'inherit'], cwd });
+  const quiet = words[0] === 'download' ? ['-o', 'APT::Sandbox::User=root'] : [];
+  const options = program === 'apt-get' ? [...APT_PATIENCE, ...quiet] : [];
+  spawnSync(program, [...options, ...words], { stdio: ['ignore', 'ignore', 'inherit'], cwd });
 }
