@@ -29,10 +29,10 @@ export interface Attempt extends Partial<Pick<Question, 'method' | 'path' | 'bod
   readonly headers?: readonly string[];
 }
 
-/** A clock that stands still in the middle of a nonce's period, for the signer and its clients: parts of seconds decide nothing. */
+/** A clock that stands still in the middle of a nonce period to come: no key is too young, and no nonce ends between two lines. */
 export function steadyClock(): () => number {
   const period = NONCE_SLOT_SECONDS * 1000;
-  const at = (Math.floor(Date.now() / period) + 0.5) * period;
+  const at = (Math.ceil(Date.now() / period) + 0.5) * period;
   return () => at;
 }
 
@@ -51,32 +51,27 @@ export async function createDpopWorld(
     createDpopNonces(secrets, () => now() + periods * NONCE_SLOT_SECONDS * 1000).current();
   const proof = (options: Partial<DpopProofOptions> = {}) =>
     clientKey.proof({ url: htu, accessToken: token, nonce: nonce(), ...options });
+  async function send(attempt: Attempt = {}): Promise<Answer> {
+    const { authorization, proofs, headers = [], body = V2_BODY, ...question } = attempt;
+    const sent = proofs ?? [await proof()];
+    const answer = await world.request({
+      method: 'POST',
+      path,
+      rawHeaders: [
+        ...['Authorization', authorization ?? `DPoP ${token}`],
+        ...sent.flatMap((value) => ['DPoP', value]),
+        ...['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body as string))],
+        ...headers,
+      ],
+      body,
+      ...question,
+    });
+    // A machine that is busy with other things.
+    return proofs === undefined && answer.status === 500 ? send(attempt) : answer;
+  }
   return {
     key: clientKey,
-    ...{ token, path, htu, nonce, proof },
-    async send(attempt = {}) {
-      const { authorization, proofs, headers = [], body = V2_BODY, ...question } = attempt;
-      const sent = proofs ?? [await proof()];
-      const answer = await world.request({
-        method: 'POST',
-        path,
-        rawHeaders: [
-          ...['Authorization', authorization ?? `DPoP ${token}`],
-          ...sent.flatMap((value) => ['DPoP', value]),
-          ...[
-            'Content-Type',
-            'application/json',
-            'Content-Length',
-            String(Buffer.byteLength(body as string)),
-          ],
-          ...headers,
-        ],
-        body,
-        ...question,
-      });
-      // A machine that is busy with other things.
-      return proofs === undefined && answer.status === 500 ? this.send(attempt) : answer;
-    },
+    ...{ token, path, htu, nonce, proof, send },
     async traces() {
       const issued = await world.redis.keys(`ori:{${internId}}:issued:*`);
       return {
