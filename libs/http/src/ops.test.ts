@@ -55,6 +55,8 @@ describe('/readyz', () => {
         throw new RangeError('/secret/path');
       },
       postgresql: () => new Promise<void>(() => {}),
+      grants: () => Promise.reject(Object.assign(new Error('no select on interns'), { code: '42501' })),
+      wrapped: () => Promise.reject(new Error('gave no answer', { cause: refused })),
       rest: fine,
     };
     const answer = await fetch(`${await start({ checks })}/readyz`);
@@ -66,6 +68,8 @@ describe('/readyz', () => {
         issuer: 'failing: TypeError',
         disk: 'failing: RangeError',
         postgresql: 'failing: timeout',
+        grants: 'failing: insufficient_privilege',
+        wrapped: 'failing: ECONNREFUSED',
         rest: 'ok',
       },
     });

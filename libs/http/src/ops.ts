@@ -57,7 +57,7 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
     if (route === undefined) return sendEnvelope(res, { status: 404, message: 'No such page.' });
     if (req.method !== 'GET' && req.method !== 'HEAD') {
       const headers = { allow: 'GET, HEAD' };
-      return sendEnvelope(res, { status: 405, message: 'This page is only read.', headers });
+      return sendEnvelope(res, { status: 405, message: 'Method not allowed.', headers });
     }
     route(res).catch(() => sendEnvelope(res, { status: 500, message: 'The page could not be made.' }));
   });
@@ -113,10 +113,22 @@ async function judge(check: ReadinessCheck, timeoutMs: number): Promise<string> 
   return Promise.race([verdict(), timeout]).finally(() => clearTimeout(timer));
 }
 
+/** PostgreSQL's own names of what a service meets when its database was not migrated, or restored without its grants. */
+const SQLSTATES: Readonly<Record<string, string>> = {
+  '42501': 'insufficient_privilege',
+  '42703': 'undefined_column',
+  '42P01': 'undefined_table',
+};
+
+/** The first code among the error and its causes, else the first name that says more than `Error`. */
 function nameFailure(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown';
-  const code = 'code' in error ? String(error.code) : '';
-  return /^[A-Za-z0-9_]{1,64}$/.test(code) ? code : error.name.replace(/\W/g, '').slice(0, 64);
+  const chain: Error[] = [];
+  for (let at = error; at instanceof Error && chain.length < 4; at = at.cause) chain.push(at);
+  const codes = chain.map((link) => ('code' in link ? String(link.code) : ''));
+  const code = codes.find((known) => /^[A-Za-z0-9_]{1,64}$/.test(known));
+  if (code !== undefined) return SQLSTATES[code] ?? code;
+  const name = chain.map((link) => link.name.replace(/\W/g, '')).find((known) => known !== 'Error');
+  return (name ?? 'unknown').slice(0, 64);
 }
 
 function sendJson(res: ServerResponse, status: number, value: unknown): void {
