@@ -123,3 +123,23 @@ it('the memory of the process, its authorities and how its stacks read stay the 
   const young = '--max-semi-space-size=32';
   expect(flagsOf({ NODE_OPTIONS: young }).join(' ')).not.toContain('semi-space');
 });
+
+it('grants folders that are kept with their content, and the folders of files that are followed to be read', () => {
+  const extra = { keeps: ['THING_FOLDER'], follows: ['THING_AUDIT_FILES'] };
+  const env = { THING_FOLDER: '/var/lib/thing', THING_AUDIT_FILES: '/var/log/a/1.jsonl, /var/log/b/2.jsonl' };
+  const args = flagsOf(env, extra);
+  expect(args.filter((flag) => flag.startsWith('--allow-fs-write'))).toEqual([
+    '--allow-fs-write=/var/lib/thing',
+    '--allow-fs-write=/var/lib/thing/*',
+  ]);
+  for (const path of ['/var/lib/thing/*', '/var/log/a/*', '/var/log/b/*']) {
+    expect(args).toContain(`--allow-fs-read=${path}`);
+  }
+});
+
+it.each([
+  ['the key is in it', { THING_FOLDER: folder, THING_KEK_FILE: kek }],
+  ['it is in the code', { THING_FOLDER: join(built, 'data') }],
+])('refuses to write a folder where %s', (_why, env) => {
+  expect(() => flagsOf(env, { keeps: ['THING_FOLDER'] })).toThrow('THING_FOLDER');
+});

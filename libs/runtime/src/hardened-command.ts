@@ -10,8 +10,14 @@ export interface HardenedProgram {
   readonly prefix: string;
   /** Of the entry: the main program is found from there. */
   readonly folder: string;
+  /** The main program in a checkout, relative to the service; `src/main.ts` unless given. */
+  readonly source?: string;
   /** Of `<PREFIX>_…_FILE` names, those whose files are written; all others are read. */
   readonly writes?: readonly string[];
+  /** Names of folders that are read and written, with everything below them. */
+  readonly keeps?: readonly string[];
+  /** Names of lists of files that are read, each with the files beside it. */
+  readonly follows?: readonly string[];
   /** Whether it has threads of its own. */
   readonly workers?: boolean;
 }
@@ -69,8 +75,8 @@ export function hardenedCommand(
   env: Environment,
   words: readonly string[],
 ): HardenedCommand {
-  const { prefix, folder, writes = [], workers = false } = program;
-  const { main, code } = placeOf(folder);
+  const { prefix, folder, writes = [], keeps = [], follows = [], workers = false } = program;
+  const { main, code } = placeOf(folder, program.source);
   const complaints = [...complaintsOfNode(env), ...complaintsOfNativeCode(env)];
   const read: string[] = code.map((place) => join(place, '*'));
   const written = new Map<string, string>();
@@ -89,6 +95,16 @@ export function hardenedCommand(
     if (complaint) complaints.push(complaint);
     else read.push(path);
   }
+  const kept = keeps.flatMap((name): [string, string][] => (env[name] ? [[name, resolve(env[name])]] : []));
+  for (const [name, path] of kept) {
+    const complaint = complaintOfFolder(name, path, read);
+    if (complaint) complaints.push(complaint);
+  }
+  const folders = kept.map(([, path]) => path);
+  const followed = follows.flatMap((name) =>
+    (env[name] ?? '').split(',').filter((file) => file.trim() !== ''),
+  );
+  read.push(...[...folders, ...followed.map((file) => dirname(resolve(file.trim())))].flatMap(withContent));
   complaints.push(...complaintsOfWritten(written, read));
   if (complaints.length > 0) throw new ConfigError(complaints);
   return {
@@ -97,7 +113,7 @@ export function hardenedCommand(
       ...youngSpaceFlag(env),
       ...(workers ? WORKER_FLAGS : []),
       ...[...read, ...OWN_FACTS].map((path) => `--allow-fs-read=${path}`),
-      ...[...written.values()].map((path) => `--allow-fs-write=${path}`),
+      ...[...written.values(), ...folders.flatMap(withContent)].map((path) => `--allow-fs-write=${path}`),
       main,
       ...words,
     ],
@@ -147,6 +163,21 @@ function complaintsOfWritten(written: ReadonlyMap<string, string>, read: readonl
       ? []
       : [`${name}: ${JSON.stringify(path)} is read by the service; name a file of its own`];
   });
+}
+
+const withContent = (folder: string): string[] => [folder, join(folder, '*')];
+
+/** A folder that is written must not hold what decides what the service does. */
+function complaintOfFolder(name: string, path: string, read: readonly string[]): string | undefined {
+  if (path.includes('*')) return `${name}: expected a path without a star, got ${JSON.stringify(path)}`;
+  const real = realPathOf(path);
+  const inside = read.some((other) => {
+    const realOther = realPathOf(other.replace(/\/\*$/, ''));
+    return `${realOther}/`.startsWith(`${real}/`) || `${real}/`.startsWith(`${realOther}/`);
+  });
+  return inside
+    ? `${name}: ${JSON.stringify(path)} is read by the service; name a folder of its own`
+    : undefined;
 }
 
 /** Where links lead, as far as it is there. */

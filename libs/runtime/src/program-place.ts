@@ -12,13 +12,14 @@ export interface ProgramPlace {
  * `src/main.ts` beside the entry's folder `bin`, and needs the workspace.
  *
  * @param folder of the entry
+ * @param source of the main program in a checkout, relative to the service
  */
-export function placeOf(folder: string): ProgramPlace {
+export function placeOf(folder: string, source = 'src/main.ts'): ProgramPlace {
   const built = join(folder, 'main.js');
   if (existsSync(built)) return { main: built, code: [folder] };
   const root = join(folder, '../../..');
   return {
-    main: join(folder, '../src/main.ts'),
+    main: join(folder, '..', source),
     code: ['node_modules', 'libs', 'services'].map((name) => join(root, name)),
   };
 }

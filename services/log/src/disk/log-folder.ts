@@ -64,11 +64,13 @@ export async function openLogFolder({
     }
     positions = { ...positions, ...record.positions };
   }
-  if (guard.head === undefined && tree.size > 0) {
-    if (!adopt)
+  if (guard.head === undefined) {
+    if (tree.size > 0 && !adopt) {
       throw new LogError('guard_missing', `nothing says how far these ${tree.size} leaves were signed`);
+    }
+    // Before the first line is taken in: from then on a missing guard means that it was lost.
     await guard.save({ size: tree.size, root: tree.root() });
-  } else if (guard.head !== undefined) {
+  } else {
     if (guard.head.size < edge.size) signed = rootOf(guard.head.size, tiles.subtrees(guard.head.size));
     requireSigned(guard.head, tree.size, signed);
   }

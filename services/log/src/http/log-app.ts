@@ -2,26 +2,21 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { BodyError, readBody } from '@ori/http/body';
-import { DeadlineError, presentDeadline } from '@ori/http/deadline';
+import { readBody } from '@ori/http/body';
 import { type Presentation, sendEnvelope } from '@ori/http/envelope';
-import { exchangeOf, findExchange } from '@ori/http/exchange';
+import { exchangeOf } from '@ori/http/exchange';
 import { type Route, routeStrictly } from '@ori/http/routes';
 import { decodeCommitments, LOOKUP_BYTES_MAX, type LookupAnswer } from '@ori/tlog/lookup';
 import { parseTilePath, tilePath } from '@ori/tlog/tile';
 import type { Lookup } from '../disk/lookup.ts';
+import { presentFailure } from './failure.ts';
 
 const NOT_FOUND: Presentation = { status: 404, message: 'Not found.' };
 const BAD_REQUEST: Presentation = {
   status: 400,
   message: 'Expected {"commitments":[…]}, each 64 hex digits.',
 };
-const TOO_LARGE: Presentation = { status: 413, message: 'Too many commitments for one request.' };
 const NO_CHECKPOINT: Presentation = { status: 503, message: 'No checkpoint has been published yet.' };
-const FAILED: Presentation = {
-  status: 500,
-  message: 'The request could not be completed. It may be repeated.',
-};
 
 export interface LogAppParts {
   /** The folder of the tiles. */
@@ -104,23 +99,11 @@ export function createLogApp(prefix: string, { folder, checkpoint, lookup }: Log
     ],
     NOT_FOUND,
   );
-  return (req, res) =>
-    route(req, res, (error) => {
-      const exchange = findExchange(req);
-      if (exchange !== undefined) exchange.error ??= error;
-      if (res.headersSent) res.destroy();
-      else sendEnvelope(res, present(error));
-    });
+  return (req, res) => route(req, res, (error) => presentFailure(req, res, error));
 }
 
 function sendFile(path: string, res: ServerResponse): void {
   createReadStream(path)
     .on('error', () => res.destroy())
     .pipe(res);
-}
-
-function present(error: unknown): Presentation {
-  if (error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
-  if (!(error instanceof BodyError)) return FAILED;
-  return error.code === 'body_too_large' ? TOO_LARGE : BAD_REQUEST;
 }

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '@ori/runtime/log';
+import { renderVkey } from '@ori/tlog/note';
+import { createLogKeys } from '../keys.ts';
+import { loadWitnessConfig } from '../witness/config.ts';
+import { type RunningWitness, startWitness } from '../witness/start-witness.ts';
+
+export interface TestWitness extends RunningWitness, AsyncDisposable {
+  /** A policy of the log, this witness, and the log's own completeness. */
+  policy(url?: string): string;
+  /** A file that holds it. */
+  readonly policyFile: string;
+}
+
+/** A witness of the log with this seed, in a folder of its own. */
+export async function startTestWitness(origin: string, seed: string): Promise<TestWitness> {
+  const folder = await mkdtemp(join(tmpdir(), 'ori-witness-'));
+  const { logKey, completeKey } = createLogKeys(origin, seed);
+  const logs = join(folder, 'logs');
+  await writeFile(logs, `log ${renderVkey(logKey)}\nquorum none\n`);
+  const config = loadWitnessConfig({
+    WITNESS_NAME: 'witness.example/w1',
+    WITNESS_KEY: randomBytes(32).toString('base64'),
+    WITNESS_POLICY_FILE: logs,
+    WITNESS_FOLDER: join(folder, 'witness'),
+    WITNESS_PORT: '0',
+    WITNESS_OPS_PORT: '0',
+    WITNESS_SHUTDOWN_IDLE_MS: '0',
+  });
+  const running = await startWitness(config, { log: createLogger({ service: 'witness', level: 'silent' }) });
+  const policy = (url = '') =>
+    [
+      `log ${renderVkey(logKey)} ${url}`,
+      `witness w1 ${running.vkey} ${running.url}`,
+      `witness complete ${renderVkey(completeKey)}`,
+      'quorum w1\n',
+    ].join('\n');
+  const policyFile = join(folder, 'policy');
+  await writeFile(policyFile, policy());
+  return {
+    ...running,
+    policy,
+    policyFile,
+    async [Symbol.asyncDispose]() {
+      await running.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}

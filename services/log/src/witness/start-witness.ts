@@ -1,0 +1,113 @@
+import type { RequestListener } from 'node:http';
+import { readBody } from '@ori/http/body';
+import { sendEnvelope } from '@ori/http/envelope';
+import { exchangeOf } from '@ori/http/exchange';
+import { startOpsServer } from '@ori/http/ops';
+import { type Route, routeStrictly } from '@ori/http/routes';
+import { startApiServer } from '@ori/http/server';
+import { stopService } from '@ori/http/stop-service';
+import { createSigningKey } from '@ori/proof/signing';
+import { lockFolder } from '@ori/runtime/folder-lock';
+import { createLogger, type Logger } from '@ori/runtime/log';
+import { createMetrics } from '@ori/runtime/metrics';
+import { NOTE_TYPES, noteKey, renderVkey } from '@ori/tlog/note';
+import { Counter } from 'prom-client';
+import { presentFailure } from '../http/failure.ts';
+import type { WitnessConfig } from './config.ts';
+import { openWitness, type Witness } from './witness.ts';
+
+const CHECK_TIMEOUT_MS = 1000;
+const BODY_BYTES_MAX = 64 * 1024;
+const ROUTES = { add: '/add-checkpoint', checkpoint: '/{origin}/checkpoint' } as const;
+
+export interface RunningWitness {
+  readonly url: string;
+  /** As a policy names it. */
+  readonly vkey: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a witness: one second pair of eyes on the logs of its policy. */
+export async function startWitness(
+  config: WitnessConfig,
+  parts: { readonly log?: Logger; readonly now?: () => number } = {},
+): Promise<RunningWitness> {
+  const { log = createLogger({ service: 'witness', level: config.logLevel }), now = Date.now } = parts;
+  const { name, policy, folder } = config;
+  const key = createSigningKey(Buffer.from(config.key.reveal(), 'base64'));
+  const vkey = renderVkey(noteKey(name, NOTE_TYPES.cosignatureV1, key.publicKey));
+  const metrics = createMetrics({ service: 'witness', routes: Object.values(ROUTES) });
+  const answers = new Counter({
+    name: 'witness_submissions_total',
+    help: 'Checkpoints submitted, by the status they were answered with.',
+    labelNames: ['status'],
+    registers: [metrics.registry],
+  });
+  const misbehaved = new Counter({
+    name: 'witness_misbehaviour_total',
+    help: 'Checkpoints that a log signed and that contradict one cosigned here.',
+    registers: [metrics.registry],
+  });
+  for (const status of [200, 400, 403, 404, 409, 422]) answers.inc({ status }, 0);
+
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => metrics.close());
+  stack.defer(await lockFolder(folder));
+  const witness = await openWitness({ name, key, policy, folder, now });
+  const app = createWitnessApp(witness, ({ status, misbehaviour }) => {
+    answers.inc({ status });
+    if (misbehaviour === undefined) return;
+    misbehaved.inc();
+    log.error({ misbehaviour }, 'a log has signed two trees that do not agree');
+  });
+  const ops = await startOpsServer({
+    host: config.opsHost,
+    port: config.opsPort,
+    registry: metrics.registry,
+    checkTimeoutMs: CHECK_TIMEOUT_MS,
+    checks: {},
+  });
+  stack.defer(ops.stop);
+  const { host, port, deadlineMs, trustGateway } = config;
+  const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics });
+  log.info({ url: api.url, opsUrl: ops.url, vkey }, 'listening');
+  const owned = stack.move();
+  return {
+    url: api.url,
+    vkey,
+    async stop() {
+      await stopService({ ops, api }, config);
+      await owned.disposeAsync();
+    },
+  };
+}
+
+function createWitnessApp(
+  witness: Witness,
+  onAnswer: (answer: Awaited<ReturnType<Witness['addCheckpoint']>>) => void,
+): RequestListener {
+  const add: Route['handler'] = async (req, res) => {
+    const body = await readBody(req, { bytesMax: BODY_BYTES_MAX, deadline: exchangeOf(req).deadline });
+    const answer = await witness.addCheckpoint(body.toString());
+    onAnswer(answer);
+    const type = answer.status === 409 ? 'text/x.tlog.size' : 'text/plain; charset=utf-8';
+    const bytes = Buffer.from(answer.body);
+    res.writeHead(answer.status, { 'content-type': type, 'content-length': bytes.length }).end(bytes);
+  };
+  const checkpoint: Route['handler'] = async (_req, res, { origin = '' }) => {
+    const note = await witness.checkpoint(origin);
+    if (note === undefined) return sendEnvelope(res, { status: 404, message: 'Not found.' });
+    const bytes = Buffer.from(note);
+    res
+      .writeHead(200, { 'content-type': 'text/plain; charset=utf-8', 'content-length': bytes.length })
+      .end(bytes);
+  };
+  const route = routeStrictly(
+    [
+      { template: ROUTES.add, method: 'POST', handler: add },
+      { template: ROUTES.checkpoint, method: 'GET', handler: checkpoint },
+    ],
+    { status: 404, message: 'Not found.' },
+  );
+  return (req, res) => route(req, res, (error) => presentFailure(req, res, error));
+}

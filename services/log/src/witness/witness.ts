@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SigningKey } from '@ori/proof/signing';
+import { type Checkpoint, parseCheckpoint } from '@ori/tlog/checkpoint';
+import { cosign } from '@ori/tlog/cosignature';
+import { EMPTY_ROOT, isSameHash, verifyConsistency } from '@ori/tlog/merkle';
+import { isBy, parseNote, renderNote, renderSignature, verifyNoteSignature } from '@ori/tlog/note';
+import type { Policy } from '@ori/tlog/policy';
+import { makeFolder, replaceFile } from '../disk/durable-file.ts';
+import { parseSubmission } from './submission.ts';
+
+/** What a witness answers: a status of tlog-witness, and a body. */
+export interface WitnessAnswer {
+  readonly status: 200 | 400 | 403 | 404 | 409 | 422;
+  readonly body: string;
+  /** A signed checkpoint that contradicts the one cosigned: both are evidence against the log. */
+  readonly misbehaviour?: { readonly cosigned: string; readonly submitted: string };
+}
+
+/** Cosigns checkpoints that extend what it cosigned before, and nothing else (c2sp.org/tlog-witness). */
+export interface Witness {
+  addCheckpoint(body: string): Promise<WitnessAnswer>;
+  /** The last checkpoint cosigned, by the SHA-256 of its log's origin in hex. */
+  checkpoint(originHash: string): Promise<string | undefined>;
+}
+
+export async function openWitness(parts: {
+  readonly name: string;
+  readonly key: SigningKey;
+  readonly policy: Pick<Policy, 'logs'>;
+  readonly folder: string;
+  /** Milliseconds since the epoch. */
+  now(): number;
+}): Promise<Witness> {
+  const { name, key, policy, folder, now } = parts;
+  await makeFolder(folder);
+  /** By file: judging and recording one checkpoint ends before the next one is looked at. */
+  const turns = new Map<string, Promise<unknown>>();
+
+  const pathOf = (originHash: string) => join(folder, originHash);
+
+  async function cosigned(path: string): Promise<{ note: string; checkpoint: Checkpoint } | undefined> {
+    try {
+      const note = await readFile(path, 'utf8');
+      return { note, checkpoint: parseCheckpoint(parseNote(note).text) };
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  async function judge(body: string): Promise<WitnessAnswer> {
+    const submission = parseSubmission(body);
+    const note = submission && parsed(submission.note);
+    if (submission === undefined || note === undefined) return refuse(400, 'not a submission');
+    const { text, signatures, checkpoint } = note;
+    const { size, root, origin } = checkpoint;
+    const log = policy.logs.find(({ key }) => key.name === origin);
+    if (log === undefined) return refuse(404, 'this log is not witnessed here');
+    const own = signatures.filter((signature) => isBy(log.key, signature));
+    if (own.length === 0 || !own.every((one) => verifyNoteSignature(text, one, log.key))) {
+      return refuse(403, 'not signed by the log');
+    }
+    const { old, path } = submission;
+    if (old > size) return refuse(400, 'the old tree is larger');
+    const file = pathOf(hashOf(origin));
+    const former = await cosigned(file);
+    const formerSize = former?.checkpoint.size ?? 0;
+    if (old !== formerSize) return { status: 409, body: `${formerSize}\n` };
+    const misbehaviour = former && { cosigned: former.note, submitted: submission.note };
+    if (size === 0 && !isSameHash(root, EMPTY_ROOT)) return refuse(422, 'not the empty tree');
+    const first = former?.checkpoint ?? { size: 0, root: EMPTY_ROOT };
+    if (!verifyConsistency(first, checkpoint, path)) {
+      // With the same size there is no proof that could be wrong: two roots contradict each other by themselves.
+      const evident = misbehaviour && size === first.size && !isSameHash(root, first.root);
+      return { ...refuse(422, 'not consistent'), ...(evident && { misbehaviour }) };
+    }
+    const signature = cosign(text, Math.floor(now() / 1000), name, key);
+    await replaceFile(file, renderNote({ text, signatures: [...own, signature] }));
+    return { status: 200, body: `${renderSignature(signature)}\n` };
+  }
+
+  return {
+    addCheckpoint(body) {
+      const origin = hashOf(parsed(parseSubmission(body)?.note ?? '')?.checkpoint.origin ?? '');
+      const turn = (turns.get(origin) ?? Promise.resolve()).then(() => judge(body));
+      const ended = turn
+        .catch(() => undefined)
+        .finally(() => turns.get(origin) === ended && turns.delete(origin));
+      turns.set(origin, ended);
+      return turn;
+    },
+    async checkpoint(originHash) {
+      if (!/^[0-9a-f]{64}$/.test(originHash)) return undefined;
+      return (await cosigned(pathOf(originHash)))?.note;
+    },
+  };
+}
+
+function parsed(note: string) {
+  try {
+    const { text, signatures } = parseNote(note);
+    return { text, signatures, checkpoint: parseCheckpoint(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function hashOf(origin: string): string {
+  return createHash('sha256').update(origin).digest('hex');
+}
+
+function refuse(status: WitnessAnswer['status'], why: string): WitnessAnswer {
+  return { status, body: `${why}\n` };
+}

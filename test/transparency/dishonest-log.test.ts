@@ -1,0 +1,115 @@
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openLogWorld, policyOf, untilSize } from '@ori/log/testing/log-world';
+import { appendLines, auditLines } from '@ori/log/testing/signer-lines';
+import { startTestWitness } from '@ori/log/testing/witness';
+import { createLogClient, fetchLog, rememberInFile, rememberInMemory } from '@ori/tlog/client';
+import { parsePolicy } from '@ori/tlog/policy';
+import { expect, test } from 'vitest';
+
+async function openWitnessedWorld() {
+  const world = await openLogWorld();
+  const witness = await startTestWitness(world.env['LOG_ORIGIN'] ?? '', world.env['LOG_KEY'] ?? '');
+  await writeFile(world.auditFile, '');
+  return {
+    ...world,
+    witness,
+    witnessed: { LOG_POLICY_FILE: witness.policyFile },
+    policy: (url: string) => parsePolicy(witness.policy(url)),
+    async [Symbol.asyncDispose]() {
+      await world[Symbol.asyncDispose]();
+      await witness[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('an older copy of the tree is not signed: the guard knows how far it was', async () => {
+  await using world = await openLogWorld();
+  const copy = join(world.folder, 'copy');
+  const first = await world.start();
+  await appendLines(world.auditFile, auditLines(300));
+  await untilSize(createLogClient({ policy: policyOf(first) }), 300);
+  await first.stop();
+  await cp(world.env['LOG_FOLDER'] ?? '', copy, { recursive: true });
+  const second = await world.start();
+  await appendLines(world.auditFile, auditLines(300));
+  await untilSize(createLogClient({ policy: policyOf(second) }), 600);
+  await second.stop();
+  await rm(world.env['LOG_FOLDER'] ?? '', { recursive: true });
+  await cp(copy, world.env['LOG_FOLDER'] ?? '', { recursive: true });
+  await expect(world.start()).rejects.toMatchObject({ code: 'tree_rolled_back' });
+});
+
+test('an older copy of the tree and of the guard is not signed: a witness knows how far it was', async () => {
+  await using world = await openWitnessedWorld();
+  const copy = join(world.folder, 'copy');
+  const folders = ['log', 'guard'];
+  const first = await world.start(world.witnessed);
+  await appendLines(world.auditFile, auditLines(10));
+  await untilSize(createLogClient({ policy: world.policy(first.url) }), 10);
+  await first.stop();
+  for (const name of folders) await cp(join(world.folder, name), join(copy, name), { recursive: true });
+  const second = await world.start(world.witnessed);
+  await appendLines(world.auditFile, auditLines(10));
+  await untilSize(createLogClient({ policy: world.policy(second.url) }), 20);
+  await second.stop();
+  for (const name of folders) {
+    await rm(join(world.folder, name), { recursive: true });
+    await cp(join(copy, name), join(world.folder, name), { recursive: true });
+  }
+  await expect(world.start(world.witnessed)).rejects.toMatchObject({ code: 'witness_is_ahead' });
+});
+
+test('a tree without its guard is not signed unless the operator says that it is the latest', async () => {
+  await using world = await openLogWorld();
+  const log = await world.start();
+  await appendLines(world.auditFile, auditLines(3));
+  await untilSize(createLogClient({ policy: policyOf(log) }), 3);
+  await log.stop();
+  await rm(world.env['LOG_GUARD_FOLDER'] ?? '', { recursive: true });
+  await expect(world.start()).rejects.toMatchObject({ code: 'guard_missing' });
+  await world.start({}, { adopt: true });
+});
+
+test('a split view has no witness: a client that demands one refuses it, and one that has seen the other has the evidence', async () => {
+  await using world = await openWitnessedWorld();
+  await using fork = await openLogWorld();
+  const log = await world.start(world.witnessed);
+  // Whoever holds the key shows others another tree.
+  const forked = await fork.start({ LOG_KEY: world.env['LOG_KEY'] ?? '' });
+  await appendLines(world.auditFile, auditLines(5));
+  await appendLines(fork.auditFile, auditLines(7));
+  const remembered = rememberInMemory();
+  await untilSize(createLogClient({ policy: world.policy(log.url), remembered }), 5);
+  await untilSize(createLogClient({ policy: policyOf(forked) }), 7);
+  const demanding = createLogClient({ policy: world.policy(forked.url) });
+  await expect(demanding.latest()).rejects.toMatchObject({ code: 'quorum_missing' });
+  const seen = createLogClient({ policy: { ...world.policy(forked.url), isQuorum: () => true }, remembered });
+  await expect(seen.latest()).rejects.toMatchObject({ code: 'inconsistent' });
+  const note = await readFile(join(fork.folder, 'log/public/checkpoint'), 'utf8');
+  const submitted = await fetch(`${world.witness.url}/add-checkpoint`, {
+    method: 'POST',
+    body: `old 5\n\n${note}`,
+  });
+  expect(submitted.status).toBe(422);
+});
+
+test('a log that shows a smaller tree than before is found out by a client that remembers, after its restart too', async () => {
+  await using world = await openLogWorld();
+  const file = join(world.folder, 'remembered');
+  const log = await world.start();
+  const policy = policyOf(log);
+  await appendLines(world.auditFile, auditLines(5));
+  await untilSize(createLogClient({ policy }), 5);
+  const older = await readFile(join(world.folder, 'log/public/checkpoint'));
+  await appendLines(world.auditFile, auditLines(5));
+  await untilSize(createLogClient({ policy, remembered: rememberInFile(file) }), 10);
+  const honest = fetchLog(log.url, 1000);
+  const transport = {
+    ...honest,
+    get: (path: string, max: number) =>
+      path === 'checkpoint' ? Promise.resolve(older) : honest.get(path, max),
+  };
+  const client = createLogClient({ policy, transport, remembered: rememberInFile(file) });
+  await expect(client.latest()).rejects.toMatchObject({ code: 'rolled_back' });
+});
