@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { packLibraries } from './pack.ts';
+import { packLibraries } from '../../deploy/package/pack.ts';
 
 const run = promisify(execFile);
 const MODULES = fileURLToPath(new URL('../../node_modules/', import.meta.url));
@@ -16,7 +18,7 @@ const CONSUMER_NODE = process.env['CONSUMER_NODE'] ?? '/usr/bin/node';
 let project: string;
 let tarballs: string[];
 
-// An empty project that installs nothing but the two tarballs and what they depend on.
+// An empty project that installs nothing but the tarballs and what they depend on.
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), 'ori-package-'));
   tarballs = await packLibraries(join(project, 'tarballs'));
@@ -45,18 +47,64 @@ test('the installed packages hold the code, the declarations and the documents, 
   }
 });
 
-test('the verifier depends on our own packages alone', async () => {
+test('the verifier depends on @ori/proof alone, and works without any framework', async () => {
   const manifest = JSON.parse(
     await readFile(join(project, 'node_modules/@ori/verifier/package.json'), 'utf8'),
   );
-  expect(Object.keys(manifest.dependencies)).toEqual(['@ori/proof', '@ori/remote-json']);
-  expect(Object.keys(manifest)).not.toContain('peerDependencies');
+  expect(Object.keys(manifest.dependencies)).toEqual(['@ori/proof']);
+  for (const name of Object.keys(manifest.peerDependencies)) {
+    expect(manifest.peerDependenciesMeta[name]).toEqual({ optional: true });
+  }
+  const installed = (await readdir(join(project, 'node_modules'), { recursive: true })).filter((path) =>
+    /^(?:@[\w-]+\/)?[\w-]+\/package\.json$/.test(path),
+  );
+  expect(installed.sort()).toEqual([
+    '@noble/curves/package.json',
+    '@noble/hashes/package.json',
+    '@ori/proof/package.json',
+    '@ori/verifier/package.json',
+  ]);
+});
+
+test('the manifests are what a registry and every resolver understand', async () => {
+  for (const name of ['proof', 'verifier']) {
+    const pkgDir = join(project, 'node_modules/@ori', name);
+    const manifest = JSON.parse(await readFile(join(pkgDir, 'package.json'), 'utf8'));
+    expect(manifest).toMatchObject({
+      description: expect.any(String),
+      keywords: expect.arrayContaining(['ori']),
+      repository: { directory: `libs/${name}` },
+      homepage: expect.stringMatching(/^https:/),
+      sideEffects: false,
+      publishConfig: { provenance: true },
+    });
+    const { messages } = await publint({ pkgDir, level: 'suggestion', strict: true });
+    expect(messages.map((message) => formatMessage(message, manifest))).toEqual([]);
+  }
+});
+
+test('no declaration holds a script: what an editor loads is types', async () => {
+  const root = join(project, 'node_modules/@ori/verifier');
+  const files = (await readdir(root, { recursive: true })).filter((file) => file.endsWith('.d.ts'));
+  for (const file of files) {
+    const text = await readFile(join(root, file), 'utf8');
+    expect(text, file).not.toMatch(/redis\.call|CREATE (?:OR|TABLE|SCHEMA)/);
+  }
 });
 
 test('every documented entry point resolves, and nothing behind them does', async () => {
-  const entries = ['', '/express', '/fetch', '/postgres', '/redis', '/testing'].map(
-    (entry) => `@ori/verifier${entry}`,
-  );
+  const entries = [
+    '',
+    '/express',
+    '/fastify',
+    '/fetch',
+    '/hono',
+    '/koa',
+    '/node',
+    '/postgres',
+    '/redis',
+    '/testing',
+  ].map((entry) => `@ori/verifier${entry}`);
   const script = `for (const entry of ${JSON.stringify(entries)}) await import(entry);
     await import('@ori/verifier/verifier.js').then(() => process.exit(1), (error) => console.log(error.code));`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: project });
@@ -105,7 +153,7 @@ test('compile in a strict project, with Express, ioredis and pg', async () => {
 });
 
 test('compile without any other package but the types of Node', async () => {
-  const alone = `import { createVerifier } from '@ori/verifier'; import { requireProof } from '@ori/verifier/express';
+  const alone = `import { createVerifier } from '@ori/verifier'; import { requireProof } from '@ori/verifier/node';
     import { requireProof as forFetch } from '@ori/verifier/fetch'; import { redisReplayStore } from '@ori/verifier/redis';
     import { postgresReplayStore } from '@ori/verifier/postgres';
     export const all = [createVerifier, requireProof, forFetch, redisReplayStore, postgresReplayStore];`;
