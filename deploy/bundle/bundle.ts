@@ -44,7 +44,7 @@ async function bundleFolder(shipped: ShippedFolder, folder: string): Promise<voi
 
 /** Without a package.json Node would have to find out what kind of modules these are. */
 async function manifestOf({ name, manifest, optionalDependencies }: ShippedFolder) {
-  const { version, license } = await readJson(join(ROOT, 'package.json'));
+  const { version, license } = await readJson(join(ROOT, 'libs/runtime/package.json'));
   const own = manifest ?? { name: `ori-${name}`, private: true };
   if (optionalDependencies === undefined) return { ...own, version, license, type: 'module' };
   const installed = optionalDependencies.map(async (id) => {
