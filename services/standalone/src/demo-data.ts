@@ -80,7 +80,7 @@ export async function createDemoData(db: Database, cast: DemoCast, home: SignerH
   await addMember(db, { workspaceId, userId: idOf('ada') });
   await addMember(db, { workspaceId, userId: idOf('mary') });
   await removeMember(db, { workspaceId, userId: idOf('mary') });
-  await createOtherInterns(db, workspaceId, createdBy);
+  await createOtherInterns(db, home, workspaceId, createdBy);
   await createSigningIntern(db, home, { id: internId, workspaceId, name: 'difference', createdBy });
   await setDemoIcon(db, internId);
 

@@ -29,13 +29,14 @@ export async function createSigningIntern(
   await addSigningKey(db, { internId, ...home });
 }
 
-/** Interns in other states, so that a list has something to show; they have no signing key. */
+/** Interns in other states, so that a list has something to show. Their daemons can be signed for like any other. */
 export async function createOtherInterns(
   db: Database,
+  home: SignerHome,
   workspaceId: string,
   createdByUserId: string,
 ): Promise<void> {
-  await createIntern(db, {
+  const failed = await createIntern(db, {
     workspaceId,
     name: 'jacquard',
     hostname: 'jacquard.interns.example',
@@ -44,7 +45,7 @@ export async function createOtherInterns(
     lastFailureMessage: 'The machine did not start: no thread left.',
     createdByUserId,
   });
-  await createIntern(db, {
+  const provisioning = await createIntern(db, {
     workspaceId,
     name: 'analytical',
     hostname: 'analytical.interns.example',
@@ -54,6 +55,7 @@ export async function createOtherInterns(
     progress: { step_label: 'Assembling the mill', step_number: 2, total_steps: 5 },
     createdByUserId,
   });
+  for (const { id: internId } of [failed, provisioning]) await addSigningKey(db, { internId, ...home });
 }
 
 /** A blue ring, 16 by 16. */

@@ -39,7 +39,7 @@ export type ByokCredential = z.infer<typeof ByokCredential>;
 export const ByokListQuery = z.object({
   ...offsetPage,
   workspace_id: WorkspaceId.optional().meta({ description: "Default: the account's default workspace." }),
-  provider: Provider.optional(),
+  provider: Provider.optional().meta({ description: 'Only credentials of this provider.' }),
 });
 export type ByokListQuery = z.infer<typeof ByokListQuery>;
 

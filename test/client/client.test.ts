@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
+import { signIn } from '../../services/standalone/src/sign-in.ts';
+import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
+import { TEST_CACHE } from '../env/cache.ts';
+
+const HERE = import.meta.dirname;
+const run = promisify(execFile);
+
+let home: string;
+let standalone: Standalone;
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'ori-client-'));
+  standalone = await startStandalone(loadStandaloneConfig({ ORI_PORT: '0' }), {
+    home,
+    cacheFolder: TEST_CACHE,
+  });
+  const document = await (await fetch(`${standalone.state.baseUrl}/openapi.json`)).json();
+  await mkdir(join(HERE, 'dist'), { recursive: true });
+  await writeFile(join(HERE, 'dist/api.d.ts'), astToString(await openapiTS(document as OpenAPI3)));
+});
+afterAll(async () => {
+  await standalone.stop();
+  await rm(home, { recursive: true, force: true });
+});
+
+it('gives types that a program of the API compiles against', async () => {
+  const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript')), 'tsc.js');
+  const options = ['--noEmit', '--strict', '--target', 'es2024', '--module', 'nodenext', '--types', 'node'];
+  const flags = ['--skipLibCheck', '--allowImportingTsExtensions'];
+  await run(process.execPath, [compiler, ...options, ...flags, join(HERE, 'program.ts')]);
+});
+
+it('lets that program list, sign for every intern in the list, and manage guardrails', async () => {
+  const { baseUrl, issuer, apiKey, managementKey } = standalone.state;
+  const session = { issuer, clientId: 'ori-cli', resource: baseUrl, user: 'ada', scope: 'openid vault:read' };
+  const { accessToken } = await signIn(session);
+  const credentials = [baseUrl, apiKey, managementKey, accessToken];
+  const { stdout } = await run(process.execPath, [join(HERE, 'program.ts'), ...credentials]);
+  const told = JSON.parse(stdout);
+  expect(told).toMatchObject({
+    interns: ['analytical provisioning', 'difference running', 'jacquard failed'],
+    limits: [0, null],
+    refused: { code: 400, message: 'reset_interval: must be one of daily, weekly, monthly.' },
+    deleted: { deleted: true },
+    credentials: 1,
+    unknown: 404,
+  });
+  const proofs = Object.values(told.proofs);
+  expect(proofs).toHaveLength(3);
+  for (const proof of proofs) expect(proof).toMatch(/^[A-Za-z0-9+/]{86}==$/);
+});
