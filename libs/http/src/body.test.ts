@@ -11,13 +11,48 @@ function request(headers: Record<string, string> = {}): IncomingMessage & PassTh
 }
 
 describe('readBody', () => {
-  it('gives exactly the bytes sent', async () => {
+  it('gives the bytes as they were sent, but for white space between tokens', async () => {
     const req = request();
-    const body = readBody(req, { bytesMax: 6 });
-    req.write(Buffer.from([0, 255]));
-    req.write(Buffer.from([10, 13]));
-    req.end(Buffer.from([239, 187]));
-    expect([...(await body)]).toEqual([0, 255, 10, 13, 239, 187]);
+    const body = readBody(req, { bytesMax: 20 });
+    req.write(Buffer.from([0, 255, 34, 10]));
+    req.write(Buffer.from([13, 92, 34, 32, 32, 34, 10]));
+    req.write(Buffer.from([13, 9]));
+    req.end(Buffer.from([32, 239, 187]));
+    expect([...(await body)]).toEqual([0, 255, 34, 10, 13, 92, 34, 32, 32, 34, 32, 239, 187]);
+  });
+
+  it('takes a body that is mostly white space, and keeps none of it', async () => {
+    const req = request();
+    const body = readBody(req, { bytesMax: 1_000_000, json: { bytesMax: 10, depthMax: 1, valuesMax: 1 } });
+    req.write(' '.repeat(400_000));
+    req.write('{');
+    req.end(`}${'\n'.repeat(400_000)}`);
+    expect((await body).toString()).toBe(' {} ');
+  });
+
+  it.each([
+    ['too long', '"123456789"'],
+    ['too deep', '[[[]]]'],
+    ['of too many values', '[1,2,3,4]'],
+  ])('refuses JSON %s, in one piece and in many, when all of it was counted', async (_, json) => {
+    const budget = { bytesMax: 10, depthMax: 2, valuesMax: 3 };
+    for (const pieces of [[json], json.split('')]) {
+      const req = request();
+      const body = readBody(req, { bytesMax: 20, json: budget });
+      for (const piece of pieces) req.write(piece);
+      req.end();
+      await expect(body).rejects.toMatchObject({ code: 'json_beyond_budget' });
+      const long = request();
+      const both = readBody(long, { bytesMax: 20, json: budget });
+      for (const piece of pieces) long.write(piece);
+      long.end(' '.repeat(20));
+      await expect(both).rejects.toMatchObject({ code: 'body_too_large' });
+    }
+    const fits = request();
+    fits.end('[ [ 1 ] , "x" ]');
+    expect((await readBody(fits, { bytesMax: 20, json: { ...budget, bytesMax: 20 } })).toString()).toBe(
+      '[ [ 1 ] , "x" ]',
+    );
   });
 
   it('gives an empty body', async () => {

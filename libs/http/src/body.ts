@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BusyError } from '@ori/runtime/busy-error';
 import type { Deadline } from './deadline.ts';
+import { findExchange } from './exchange.ts';
+import { type JsonBudget, JsonScanner } from './json-scan.ts';
 
-export type BodyErrorCode = 'body_too_large' | 'content_encoding_unsupported' | 'body_aborted';
+export type BodyErrorCode =
+  | 'body_too_large'
+  | 'json_beyond_budget'
+  | 'content_encoding_unsupported'
+  | 'body_aborted';
 
 /** The request's body cannot be taken; what is left of it is not read. */
 export class BodyError extends Error {
@@ -25,18 +32,45 @@ export interface ReadBodyOptions {
   bytesMax: number;
   /** Once it has passed, the reading stops. */
   deadline?: Pick<Deadline, 'check' | 'signal'>;
+  /** What the JSON in it may be; 512 KiB, 16 levels and 5000 values unless given. */
+  json?: JsonBudget;
 }
 
+/** For a body of some thousand names: far from what would hold up other requests while it is parsed and judged. */
+const JSON_BUDGET: JsonBudget = { bytesMax: 512 * 1024, depthMax: 16, valuesMax: 5000 };
+
 /**
- * Reads a request's body as it was sent. Comes after the caller is known: only now is a waiting client told to
- * continue. It judges neither media type nor content.
+ * Reads a JSON body, judged against a budget while it comes. What is kept is what is significant of it: each run of white space
+ * between tokens becomes one space. What is beyond the budget is still counted, so that a body that is too long as well is refused
+ * for that. Comes after the caller is known: only now is a waiting client told to continue. It judges neither media type
+ * nor syntax.
  *
  * @throws {BodyError} `content_encoding_unsupported` (anything but identity) and `body_too_large` (announced) before
- * a byte is read, `body_too_large` as soon as one byte too many came, `body_aborted` when the client went away.
+ * a byte is read, `body_too_large` as soon as one byte too many came, `json_beyond_budget` at the end, `body_aborted` when the
+ * client went away.
+ * @throws {BusyError} `bodies`, when this body has waited longest of all that are coming and another one needs its room
  * @throws {DeadlineError}
  */
 export async function readBody(req: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
-  const { bytesMax, deadline } = options;
+  let grown = 0;
+  const scanner = new JsonScanner(options.json ?? JSON_BUDGET, (bytes) => {
+    grown += bytes;
+  });
+  const whole = begin(req, options);
+  if (whole !== undefined) scanner.push(whole);
+  else {
+    await drain(req, options, (chunk) => {
+      grown = 0;
+      scanner.push(chunk);
+      return grown;
+    });
+  }
+  if (!scanner.isBeyond) return scanner.text;
+  throw new BodyError('json_beyond_budget', 'the JSON is too large, too deep or holds too many values');
+}
+
+/** Judges the headers, tells a waiting client to continue, and gives a body that is here to its end already. */
+function begin(req: IncomingMessage, { bytesMax, deadline }: ReadBodyOptions): Buffer | undefined {
   deadline?.check();
   const encoding = req.headers['content-encoding'];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
@@ -48,23 +82,25 @@ export async function readBody(req: IncomingMessage, options: ReadBodyOptions): 
     awaitingContinue.delete(req);
     held.writeContinue();
   }
-  return req.complete ? takeWhole(req, bytesMax) : collect(req, bytesMax, deadline?.signal);
-}
-
-/** A body that is here to its end, as one is that came together with its head. */
-function takeWhole(req: IncomingMessage, bytesMax: number): Buffer {
+  if (!req.complete) return undefined;
   const body: Buffer = req.read() ?? Buffer.alloc(0);
   if (body.length > bytesMax) throw tooLarge(bytesMax);
   return body;
 }
 
-function collect(req: IncomingMessage, bytesMax: number, signal: AbortSignal | undefined): Promise<Buffer> {
+/** Hands on what comes of a body, until its end. @param take returns how much memory it took for a chunk */
+function drain(
+  req: IncomingMessage,
+  { bytesMax, deadline }: ReadBodyOptions,
+  take: (chunk: Buffer) => number,
+): Promise<void> {
+  const signal = deadline?.signal;
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
     let bytes = 0;
     const settle = (act: () => void) => {
       req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
       signal?.removeEventListener('abort', onAbort);
+      share?.release();
       act();
     };
     const stop = (error: unknown) => {
@@ -74,13 +110,17 @@ function collect(req: IncomingMessage, bytesMax: number, signal: AbortSignal | u
     const onData = (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > bytesMax) stop(tooLarge(bytesMax));
-      else chunks.push(chunk);
+      else {
+        const kept = take(chunk);
+        share?.grow(kept);
+      }
     };
-    const onEnd = () => settle(() => resolve(Buffer.concat(chunks, bytes)));
+    const onEnd = () => settle(resolve);
     const onGone = (cause?: Error) =>
       stop(new BodyError('body_aborted', 'the client went away before the end of the body', { cause }));
     const onAbort = () => stop(signal?.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
+    const share = findExchange(req)?.admission.holdBody(() => stop(new BusyError('bodies')));
     req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
     if (req.destroyed && !req.readableEnded && !req.complete) onGone();
   });

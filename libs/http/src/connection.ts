@@ -13,12 +13,24 @@ export interface Connection {
   /** When the first byte of a request came whose head is not complete yet; known once `look` has seen it. */
   firstByteAt: number | undefined;
   readonly lingering: boolean;
+  /** Requests that were sent here and whose answer has not ended. */
+  readonly openAnswers: number;
+  /** What its client has not taken yet of its answers, in bytes, and since about when. */
+  readonly unreadBytes: number;
+  readonly unreadSince: number | undefined;
+  /** Whether more was sent at once than a connection may: what follows is not taken any more. */
+  isRefused: boolean;
+  /** A request is here. */
+  begin(res: ServerResponse): void;
   /** Whether a request has begun to come, or is not answered yet. */
   readonly isBusy: boolean;
-  /** Looks whether a request has begun whose head is not complete yet: it began after `lookedAt`, the last look. */
+  /**
+   * Looks whether a request has begun whose head is not complete yet, and whether an answer waits to be taken: it began after
+   * `lookedAt`, the last look.
+   */
   look(lookedAt: number): void;
-  /** The answer is out: what comes from now on is the next request. */
-  answered(): void;
+  /** An answer has ended: after the last one, what comes is the next request. */
+  answered(res: ServerResponse): void;
   /** Sends what was written, then closes; bytes still coming are not processed any more. */
   close(): void;
 }
@@ -35,6 +47,8 @@ export interface Connection {
 export function watchConnection(socket: Socket): Connection {
   let lingering = false;
   let bytesBefore = 0;
+  let unreadSince: number | undefined;
+  const open: ServerResponse[] = [];
   const hasBegun = () => socket.bytesRead > bytesBefore;
   const destroySoon = socket.destroySoon.bind(socket);
   const connection: Connection = {
@@ -43,13 +57,34 @@ export function watchConnection(socket: Socket): Connection {
     get lingering() {
       return lingering;
     },
+    isRefused: false,
+    get openAnswers() {
+      return open.length;
+    },
+    get unreadBytes() {
+      if (open.length === 0) return socket.writableLength;
+      return open.reduce((sum, res) => sum + res.writableLength, 0);
+    },
+    get unreadSince() {
+      return unreadSince;
+    },
+    begin(res) {
+      open.push(res);
+      connection.current = res;
+      connection.firstByteAt = undefined;
+    },
     get isBusy() {
       return connection.current !== undefined || lingering || hasBegun();
     },
     look(lookedAt) {
       if (connection.current === undefined && hasBegun()) connection.firstByteAt ??= lookedAt;
+      if (connection.unreadBytes === 0) unreadSince = undefined;
+      else unreadSince ??= lookedAt;
     },
-    answered() {
+    answered(res) {
+      open.splice(open.indexOf(res), 1);
+      unreadSince = undefined;
+      if (lingering || connection.current !== res) return;
       connection.current = undefined;
       bytesBefore = socket.bytesRead;
     },
@@ -62,7 +97,7 @@ export function watchConnection(socket: Socket): Connection {
   // What node:http calls after the last answer of a connection.
   socket.destroySoon = () => {
     const req = connection.current?.req;
-    if (req !== undefined && hasUnreadBody(req)) connection.close();
+    if (connection.isRefused || (req !== undefined && hasUnreadBody(req))) connection.close();
     else if (!lingering) destroySoon();
   };
   return connection;

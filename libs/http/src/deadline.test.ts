@@ -10,7 +10,14 @@ describe('a deadline', () => {
     const deadline = createDeadline(20);
     expect(await aborted(deadline.signal)).toMatchObject({ code: 'deadline_exceeded', deadlineMs: 20 });
     expect(() => deadline.check()).toThrow(DeadlineError);
-    expect(deadline.remainingMs()).toBe(0);
+    expect(deadline.remainingMs()).toBeLessThan(1);
+  });
+
+  it('gives up with a reason when nobody waits any more', async () => {
+    const deadline = createDeadline(60_000);
+    const race = deadline.race(new Promise(() => {}));
+    deadline.abandon(new Error('gone'));
+    await expect(race).rejects.toThrow('gone');
   });
 
   it('counts the time before it was made', async () => {

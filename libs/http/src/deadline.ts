@@ -16,15 +16,17 @@ export class DeadlineError extends Error {
 /** The time one request has, from its first byte to its answer. */
 export interface Deadline {
   readonly ms: number;
-  /** Aborts at the deadline with a {@link DeadlineError} as its reason. Made when it is first asked for. */
+  /** Aborts at the deadline with a {@link DeadlineError}, or with what the work was given up for. Made when it is first asked for. */
   readonly signal: AbortSignal;
   remainingMs(): number;
   /** @throws {DeadlineError} once the deadline has passed. */
   check(): void;
-  /** The promise's outcome, or a {@link DeadlineError} at the deadline; the work itself is not stopped. */
+  /** The promise's outcome, or the reason of the signal when it aborts; the work itself is not stopped. */
   race<T>(work: Promise<T>): Promise<T>;
   /** Stops the clock: the request has been answered. The signal never aborts afterwards. */
   clear(): void;
+  /** Stops the clock and aborts the signal: nobody waits for the answer any more. */
+  abandon(reason: Error): void;
 }
 
 /**
@@ -72,9 +74,9 @@ class RunningDeadline implements Deadline {
   }
 
   race<T>(work: Promise<T>): Promise<T> {
-    const { signal, ms } = this;
+    const { signal } = this;
     return new Promise((resolve, reject) => {
-      const onAbort = () => reject(new DeadlineError(ms));
+      const onAbort = () => reject(signal.reason);
       if (signal.aborted) onAbort();
       signal.addEventListener('abort', onAbort, { once: true });
       work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
@@ -83,6 +85,11 @@ class RunningDeadline implements Deadline {
 
   clear(): void {
     clearTimeout(this.#timer);
+  }
+
+  abandon(reason: Error): void {
+    this.clear();
+    this.#controller?.abort(reason);
   }
 
   #expire(): void {

@@ -1,6 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, it } from 'vitest';
+import { Admission } from './admission.ts';
 import { createDeadline } from './deadline.ts';
 import { beginExchange, exchangeOf, findExchange } from './exchange.ts';
 
@@ -15,6 +16,9 @@ it('belongs to one request, and a request without one is a mistake', () => {
     client: { address: '127.0.0.1', authority: undefined },
     receivedAt: 0,
     deadline,
+    network: '127.0.0.1',
+    admission: new Admission(),
+    account: undefined,
     route: undefined,
     error: undefined,
     facts: {},

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Admission } from './admission.ts';
 import type { Client } from './client.ts';
 import type { Deadline } from './deadline.ts';
 import type { Presentation } from './envelope.ts';
@@ -7,9 +8,14 @@ import type { Presentation } from './envelope.ts';
 export interface Exchange {
   readonly requestId: string;
   readonly client: Client;
+  /** Whom the client's address counts for: the address itself, or its /64 of IPv6. */
+  readonly network: string;
   /** `performance.now()` at the first byte of the request. */
   readonly receivedAt: number;
   readonly deadline: Deadline;
+  readonly admission: Admission;
+  /** The account that this request counts for; set by {@link countFor}. */
+  account: string | undefined;
   /** The route's template, set by the router; a request that matched none has no route. */
   route: string | undefined;
   /** What the client is told at the deadline where the route does not answer 408; set by the router. */
@@ -32,6 +38,17 @@ export function beginExchange(req: IncomingMessage, exchange: Exchange): void {
 /** The exchange of a request, or `undefined` for a request that did not come through the API server. */
 export function findExchange(req: IncomingMessage): Exchange | undefined {
   return (req as Exchanged)[EXCHANGE];
+}
+
+/**
+ * Counts a request for an account until its answer has ended. Once per request, when its caller is known.
+ *
+ * @throws {BusyError} `account`, where too many of the account are under way
+ */
+export function countFor(exchange: Exchange, account: string): void {
+  if (exchange.account !== undefined) throw new TypeError('this request counts for an account already');
+  exchange.admission.enterAccount(account);
+  exchange.account = account;
 }
 
 /** The exchange of a request that came through the API server. @throws {TypeError} for any other request. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { BusyError } from '@ori/runtime/busy-error';
 import type { Logger } from '@ori/runtime/log';
 import type { Metrics } from '@ori/runtime/metrics';
 import type { Exchange } from './exchange.ts';
@@ -20,6 +21,7 @@ export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exc
   const method = req.method ?? '';
   const status = res.headersSent ? res.statusCode : undefined;
   sinks.metrics?.requestEnded({ route, method, status, seconds: durationMs / 1000 });
+  if (error instanceof BusyError) sinks.metrics?.budgetExhausted(error.budget);
   const line = {
     ...facts,
     requestId,

@@ -8,11 +8,14 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import type { Limits } from '@ori/runtime/limits';
 import type { Logger } from '@ori/runtime/log';
-import type { Metrics } from '@ori/runtime/metrics';
-import { holdContinue } from './body.ts';
+import type { Budget, Metrics } from '@ori/runtime/metrics';
+import { Admission, networkOf } from './admission.ts';
+import { BodyError, holdContinue } from './body.ts';
 import { clientOf } from './client.ts';
 import { type Connection, closeAfter, watchConnection } from './connection.ts';
+import { cutUnread, makeRoom } from './connection-limits.ts';
 import { createDeadline, DeadlineError, presentDeadline } from './deadline.ts';
 import { hasUnreadBody, type Presentation, sendEnvelope } from './envelope.ts';
 import { beginExchange, type Exchange } from './exchange.ts';
@@ -26,6 +29,14 @@ import {
 } from './protocol-errors.ts';
 import { requestIdOf } from './request-id.ts';
 import { observe, type Sinks } from './request-line.ts';
+
+const BUSY: Presentation = {
+  status: 500,
+  message: 'The service has too much to do now. The request may be repeated.',
+  reason: 'internal_error',
+  retryable: true,
+  headers: { 'Retry-After': '1' },
+};
 
 const HEADER_BYTES_MAX = 16 * 1024;
 /** How often connections are looked at whose head is late or comes in pieces. */
@@ -43,6 +54,10 @@ export interface ApiServerOptions {
   host: string;
   port: number;
   deadlineMs: number;
+  /** What it takes on at a time; as it ships unless given. */
+  limits?: Partial<Limits>;
+  /** What a client is told that is refused because of them: 500, retryable, unless given. */
+  presentBusy?: (req: IncomingMessage, budget: Budget) => Presentation;
   /** Whether `X-Request-Id`, `X-Forwarded-For` and `X-Forwarded-Host` are believed: only behind a gateway that sets them. */
   trustGateway?: boolean;
   log?: Logger;
@@ -73,6 +88,8 @@ export interface ApiServer {
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { app, deadlineMs } = options;
   const connections = new Map<Socket, Connection>();
+  const admission = new Admission(options.limits);
+  const { limits } = admission;
   let draining = false;
   let idleOver = false;
   const server = createServer({
@@ -87,47 +104,85 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     requireHostHeader: false,
   });
 
-  function accept(req: IncomingMessage, res: ServerResponse): Exchange {
+  /** Takes a request on; undefined where it was refused, because too much is under way. */
+  function accept(req: IncomingMessage, res: ServerResponse): Exchange | undefined {
     const connection = connections.get(req.socket);
+    if (connection?.isRefused) return undefined;
+    const client = clientOf(req, options.trustGateway ?? false);
+    const network = networkOf(client.address);
+    const isCrowded = (connection?.openAnswers ?? 0) >= limits.requestsInFlightPerConnectionMax;
     const receivedAt = connection?.firstByteAt ?? performance.now();
+    const requestId = requestIdOf(req, options.trustGateway ?? false);
+    connection?.begin(res);
+    res.setHeader('X-Request-Id', requestId);
+    const sinks = options.sinksOf?.(req) ?? options;
+    sinks.metrics?.requestStarted();
+    const exhausted = isCrowded ? 'connection' : admission.enter(network);
+    if (exhausted !== undefined) {
+      refuse(req, res, { budget: exhausted, receivedAt, sinks, connection });
+      return undefined;
+    }
     const deadline = createDeadline(deadlineMs, receivedAt, () => {
       if (res.headersSent) return;
       exchange.error ??= new DeadlineError(deadlineMs);
       sendEnvelope(res, exchange.deadlineAnswer ?? presentDeadline(deadlineMs));
     });
-    const requestId = requestIdOf(req, options.trustGateway ?? false);
     const exchange: Exchange = {
       requestId,
-      client: clientOf(req, options.trustGateway ?? false),
+      client,
+      network,
       receivedAt,
       deadline,
+      admission,
+      account: undefined,
       route: undefined,
       error: undefined,
       facts: {},
     };
     beginExchange(req, exchange);
-    if (connection !== undefined) {
-      connection.firstByteAt = undefined;
-      connection.current = res;
-    }
-    res.setHeader('X-Request-Id', requestId);
     closeAfter(res, () => draining || hasUnreadBody(req));
-    const sinks = options.sinksOf?.(req) ?? options;
-    sinks.metrics?.requestStarted();
     res.once('close', () => {
-      deadline.clear();
-      if (connection?.current === res && !connection.lingering) {
-        connection.answered();
-        // Its head may have been sent before the stop began, and the client may use the connection again until told otherwise.
-        if (idleOver) req.socket.destroySoon();
-      }
+      if (res.writableFinished) deadline.clear();
+      else deadline.abandon(new BodyError('body_aborted', 'the client went away before the answer'));
+      admission.leave(network, exchange.account);
+      settle(req, res, connection);
       observe(req, res, exchange, sinks);
     });
     return exchange;
   }
 
+  /** Answers without the application, and without a line in the log: a flood of requests shall cost as little as can be. */
+  function refuse(
+    req: IncomingMessage,
+    res: ServerResponse,
+    refused: { budget: Budget; receivedAt: number; sinks: Sinks; connection: Connection | undefined },
+  ): void {
+    const { budget, receivedAt, sinks, connection } = refused;
+    sinks.metrics?.budgetExhausted(budget);
+    if (budget === 'connection') {
+      if (connection !== undefined) connection.isRefused = true;
+      res.shouldKeepAlive = false;
+      req.socket.pause();
+    }
+    closeAfter(res, () => draining || hasUnreadBody(req));
+    res.once('close', () => {
+      settle(req, res, connection);
+      const status = res.headersSent ? res.statusCode : undefined;
+      const seconds = (performance.now() - receivedAt) / 1000;
+      sinks.metrics?.requestEnded({ route: undefined, method: req.method ?? '', status, seconds });
+    });
+    sendEnvelope(res, options.presentBusy?.(req, budget) ?? BUSY);
+  }
+
+  function settle(req: IncomingMessage, res: ServerResponse, connection: Connection | undefined): void {
+    const wasLast = connection?.current === res && !connection.lingering;
+    connection?.answered(res);
+    // Its head may have been sent before the stop began, and the client may use the connection again until told otherwise.
+    if (wasLast && idleOver) req.socket.destroySoon();
+  }
+
   function handle(req: IncomingMessage, res: ServerResponse): void {
-    accept(req, res);
+    if (accept(req, res) === undefined) return;
     const refusal = judgeHead(req);
     if (refusal === undefined) app(req, res);
     else sendEnvelope(res, refusal);
@@ -142,6 +197,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   }
 
   server.on('connection', (socket) => {
+    if (connections.size >= limits.connectionsMax) makeRoom(connections, socket, options.metrics);
     connections.set(socket, watchConnection(socket));
     socket.once('close', () => connections.delete(socket));
   });
@@ -149,6 +205,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const looking = setInterval(() => {
     for (const connection of connections.values()) connection.look(lookedAt);
     lookedAt = performance.now();
+    cutUnread(connections, limits, lookedAt, options.metrics);
   }, CHECK_INTERVAL_MS);
   server.once('close', () => clearInterval(looking));
   server.on('request', handle);
@@ -157,8 +214,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     handle(req, res);
   });
   server.on('checkExpectation', (req, res) => {
-    accept(req, res);
-    sendEnvelope(res, EXPECTATION_UNKNOWN);
+    if (accept(req, res) !== undefined) sendEnvelope(res, EXPECTATION_UNKNOWN);
   });
   server.on('connect', (_req, stream) => answerRaw(stream as Socket, CONNECT_REFUSED));
   server.on('clientError', (error: Error & { code?: string }, stream) => {

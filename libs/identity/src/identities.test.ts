@@ -5,6 +5,7 @@ import { IdentityError } from './identity-error.ts';
 import type { Issuer } from './issuer.ts';
 import { readBearer } from './read-bearer.ts';
 
+const NETWORK = '192.0.2.1';
 const START = 1_789_000_000_000;
 const expected = {
   issuer: 'https://issuer.test',
@@ -43,12 +44,12 @@ function identitiesWith(
 
 test('a token is asked about once for those who carry it at the same time, and remembered for the next', async () => {
   const { identify, introspect, lookups } = identitiesWith(async () => factsFor());
-  const together = await Promise.all([identify(opaque('a')), identify(opaque('a'))]);
+  const together = await Promise.all([identify(opaque('a'), NETWORK), identify(opaque('a'), NETWORK)]);
   expect(together).toEqual([{ token: factsFor() }, { token: factsFor() }]);
-  await identify(opaque('a'));
+  await identify(opaque('a'), NETWORK);
   expect(introspect).toHaveBeenCalledTimes(1);
   expect(lookups).toEqual([false, false, true]);
-  await identify(opaque('b'));
+  await identify(opaque('b'), NETWORK);
   expect(introspect).toHaveBeenCalledTimes(2);
 });
 
@@ -59,7 +60,9 @@ test('a token is remembered by all of it: one that shares a beginning is another
   }));
   const long = 'x'.repeat(8000);
   for (const end of ['1', '2']) {
-    expect(await identify(readBearer([`Bearer ${long}${end}`]))).toMatchObject({ token: { subject: end } });
+    expect(await identify(readBearer([`Bearer ${long}${end}`]), NETWORK)).toMatchObject({
+      token: { subject: end },
+    });
   }
   expect(introspect).toHaveBeenCalledTimes(2);
 });
@@ -72,17 +75,40 @@ test('a refused token is not asked about again for a moment; a failure to ask is
   const { identify, introspect } = identitiesWith(async () => {
     throw answers.shift() ?? new Error('asked too often');
   });
-  await expect(identify(opaque('a'))).rejects.toMatchObject({ code: 'issuer_unavailable' });
-  await expect(identify(opaque('a'))).rejects.toMatchObject({ code: 'bearer_refused' });
-  await expect(identify(opaque('a'))).rejects.toMatchObject({ code: 'bearer_refused' });
+  await expect(identify(opaque('a'), NETWORK)).rejects.toMatchObject({ code: 'issuer_unavailable' });
+  await expect(identify(opaque('a'), NETWORK)).rejects.toMatchObject({ code: 'bearer_refused' });
+  await expect(identify(opaque('a'), NETWORK)).rejects.toMatchObject({ code: 'bearer_refused' });
   expect(introspect).toHaveBeenCalledTimes(2);
 });
 
 test('a token that ends now is not remembered', async () => {
   const { identify, introspect } = identitiesWith(async () => factsFor(0));
-  await identify(opaque('a'));
-  await identify(opaque('a'));
+  await identify(opaque('a'), NETWORK);
+  await identify(opaque('a'), NETWORK);
   expect(introspect).toHaveBeenCalledTimes(2);
+});
+
+test('the issuer is asked about a token that was good before as a familiar one, until it is refused', async () => {
+  const brief = factsFor(0.02);
+  let isActive = true;
+  const { identify, introspect } = identitiesWith(async () => {
+    if (!isActive) throw new IdentityError('bearer_refused', 'inactive');
+    return brief;
+  });
+  const familiar = () => introspect.mock.calls.map((call) => (call as unknown[])[3]);
+  await identify(opaque('a'), NETWORK);
+  await vi.waitFor(async () => {
+    await identify(opaque('a'), NETWORK);
+    expect(familiar()).toEqual([
+      { network: NETWORK, isFamiliar: false },
+      { network: NETWORK, isFamiliar: true },
+    ]);
+  });
+  isActive = false;
+  await vi.waitFor(async () => {
+    await expect(identify(opaque('a'), NETWORK)).rejects.toMatchObject({ code: 'bearer_refused' });
+  });
+  expect(familiar().at(-1)).toMatchObject({ isFamiliar: true });
 });
 
 test('an API key is looked up by its digest, and nobody else is asked about it', async () => {
@@ -90,8 +116,8 @@ test('an API key is looked up by its digest, and nobody else is asked about it',
   const { identify, introspect, apiKey } = identitiesWith(async () => factsFor(), {
     [key.digestHex()]: { kind: 'api' },
   });
-  expect(await identify(key)).toEqual({ apiKey: { kind: 'api' } });
-  expect(await identify(readBearer([`Bearer sk-ori-v1-${'0b'.repeat(32)}`]))).toBeUndefined();
+  expect(await identify(key, NETWORK)).toEqual({ apiKey: { kind: 'api' } });
+  expect(await identify(readBearer([`Bearer sk-ori-v1-${'0b'.repeat(32)}`]), NETWORK)).toBeUndefined();
   expect(apiKey.mock.calls[0]).toEqual([key.digestHex()]);
   expect(introspect).not.toHaveBeenCalled();
 });
@@ -103,5 +129,5 @@ test('without an introspection client an opaque token is unknown', async () => {
     apiKey: () => ({}),
     now: Date.now,
   });
-  expect(await identify(opaque('a'))).toBeUndefined();
+  expect(await identify(opaque('a'), NETWORK)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { TokenExpectation, TokenFacts } from './access-token.ts';
 import { IdentityError } from './identity-error.ts';
-import type { Introspect } from './introspect.ts';
+import type { Arrival, Introspect } from './introspect.ts';
 import type { Issuer } from './issuer.ts';
 import type { Bearer } from './read-bearer.ts';
 import { verifyJwt } from './verify-jwt.ts';
@@ -15,8 +15,11 @@ const REFUSED_TOKENS_MAX = 10_000;
 export type Identity<ApiKey> = { readonly token: TokenFacts } | { readonly apiKey: ApiKey } | undefined;
 
 export interface Identities<ApiKey> {
-  /** @throws IdentityError, and whatever looking up an API key throws */
-  identify(bearer: Bearer): Promise<Identity<ApiKey>>;
+  /**
+   * @param network where the request came from, as `networkOf` of its address
+   * @throws IdentityError, and whatever looking up an API key throws
+   */
+  identify(bearer: Bearer, network: string): Promise<Identity<ApiKey>>;
 }
 
 export interface IdentitiesOptions<ApiKey> {
@@ -41,16 +44,16 @@ export interface ApiKeyHolder<ApiKey> {
  */
 export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Identities<ApiKey> {
   const { expected, issuer, introspect, apiKey, now, onLookup } = options;
-  const known = new LRUCache<string, TokenFacts>({ max: TOKENS_MAX });
+  const known = new LRUCache<string, TokenFacts>({ max: TOKENS_MAX, noDeleteOnStaleGet: true });
   const refused = new LRUCache<string, IdentityError>({ max: REFUSED_TOKENS_MAX, ttl: REMEMBERED_MS.opaque });
   const underWay = new Map<string, Promise<TokenFacts>>();
 
-  async function find({ kind, token }: Bearer, digest: string): Promise<TokenFacts> {
+  async function find({ kind, token }: Bearer, digest: string, arrival: Arrival): Promise<TokenFacts> {
     const start = performance.now();
     const seconds = Math.floor(now() / 1000);
     try {
       const facts = await (kind === 'opaque' && introspect !== undefined
-        ? introspect(token, expected, seconds)
+        ? introspect(token, expected, seconds, arrival)
         : verifyJwt(token, expected, issuer, seconds));
       const ttl = Math.min(
         kind === 'opaque' ? REMEMBERED_MS.opaque : REMEMBERED_MS.jwt,
@@ -59,8 +62,10 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Id
       if (ttl > 0) known.set(digest, facts, { start, ttl });
       return facts;
     } catch (error) {
-      if (kind === 'opaque' && error instanceof IdentityError && error.code !== 'issuer_unavailable')
+      if (kind === 'opaque' && error instanceof IdentityError && error.code !== 'issuer_unavailable') {
+        known.delete(digest);
         refused.set(digest, error);
+      }
       throw error;
     } finally {
       underWay.delete(digest);
@@ -68,19 +73,20 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Id
   }
 
   return {
-    async identify(bearer) {
+    async identify(bearer, network) {
       const digest = bearer.digestHex();
       if (bearer.kind === 'api-key') {
         const { apiKey: facts } = await apiKey(digest);
         return facts && { apiKey: facts };
       }
       if (bearer.kind === 'opaque' && introspect === undefined) return undefined;
+      const isFamiliar = known.peek(digest, { allowStale: true }) !== undefined;
       const remembered = known.get(digest);
       onLookup?.(remembered !== undefined);
       if (remembered !== undefined) return { token: remembered };
       const refusal = refused.get(digest);
       if (refusal !== undefined) throw new IdentityError(refusal.code, refusal.message);
-      const asked = underWay.get(digest) ?? find(bearer, digest);
+      const asked = underWay.get(digest) ?? find(bearer, digest, { network, isFamiliar });
       underWay.set(digest, asked);
       return { token: await asked };
     },

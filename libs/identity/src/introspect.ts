@@ -1,3 +1,4 @@
+import { createFairPlaces } from '@ori/runtime/fair-places';
 import type { Secret } from '@ori/runtime/secret';
 import {
   allowInsecureRequests,
@@ -11,7 +12,6 @@ import { checkIntrospection, type TokenExpectation, type TokenFacts } from './ac
 import { boundedFetch } from './bounded-fetch.ts';
 import { IdentityError } from './identity-error.ts';
 import type { Issuer, IssuerMetadata } from './issuer.ts';
-import { createPlaces } from './places.ts';
 
 export interface IntrospectionOptions {
   readonly clientId: string;
@@ -25,16 +25,35 @@ export interface IntrospectionOptions {
 /** An introspection answer is a handful of claims. */
 const fetchBounded = boundedFetch(65_536);
 
-/** Asks the issuer about one opaque token. @throws IdentityError `bearer_refused`, `issuer_unavailable` */
-export type Introspect = (token: string, expected: TokenExpectation, now: number) => Promise<TokenFacts>;
+/** How an opaque token came: what decides about its place among others that the issuer is to be asked about. */
+export interface Arrival {
+  /** Where from: networks take turns. */
+  readonly network: string;
+  /** Whether it was found good before. Random tokens never were, and take no place of these. */
+  readonly isFamiliar: boolean;
+}
 
-/** Introspection (RFC 7662) as the client `clientId`, with a limit on the calls under way and on each one's time. */
+/** Asks the issuer about one opaque token. @throws IdentityError `bearer_refused`, `issuer_unavailable` */
+export type Introspect = (
+  token: string,
+  expected: TokenExpectation,
+  now: number,
+  arrival: Arrival,
+) => Promise<TokenFacts>;
+
+/**
+ * Introspection (RFC 7662) as the client `clientId`, with a limit on the calls under way and on each one's time. A quarter of
+ * the places is for tokens that were found good before: a flood of random ones does not end sessions.
+ */
 export function createIntrospection(
   options: IntrospectionOptions,
   issuer: Pick<Issuer, 'metadata'>,
 ): Introspect {
   const { inFlightMax, timeoutMs } = options;
-  const inPlace = createPlaces(inFlightMax);
+  const familiar = Math.ceil(inFlightMax / 4);
+  const line = { budget: 'introspections', waitingPerKeyMax: 64, waitingMax: 1000 } as const;
+  const familiarInPlace = createFairPlaces({ ...line, places: familiar });
+  const strangerInPlace = createFairPlaces({ ...line, places: Math.max(1, inFlightMax - familiar) });
   let client: { readonly metadata: IssuerMetadata; readonly configuration: Configuration } | undefined;
 
   async function configured(): Promise<Configuration> {
@@ -46,12 +65,15 @@ export function createIntrospection(
     return client.configuration;
   }
 
-  return async (token, expected, now) => {
+  return async (token, expected, now, { network, isFamiliar }) => {
     const configuration = await configured();
     const signal = AbortSignal.timeout(timeoutMs);
-    const answer = await inPlace(signal, () => tokenIntrospection(configuration, token)).catch((cause) => {
-      throw new IdentityError('issuer_unavailable', 'the issuer did not introspect the token', { cause });
-    });
+    const inPlace = isFamiliar ? familiarInPlace : strangerInPlace;
+    const answer = await inPlace(network, signal, () => tokenIntrospection(configuration, token)).catch(
+      (cause) => {
+        throw new IdentityError('issuer_unavailable', 'the issuer did not introspect the token', { cause });
+      },
+    );
     return checkIntrospection(answer, expected, now);
   };
 }

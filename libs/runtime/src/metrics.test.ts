@@ -1,6 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { Admission } from '@ori/http/admission';
 import { createDeadline } from '@ori/http/deadline';
 import { observe } from '@ori/http/request-line';
 import { afterEach, expect, it } from 'vitest';
@@ -26,6 +27,9 @@ function finish(url: string, method: string, status: number, route: string | und
   const exchange = {
     requestId: url,
     client: { address: '127.0.0.1', authority: undefined },
+    network: '127.0.0.1',
+    admission: new Admission(),
+    account: undefined,
     receivedAt: performance.now(),
     deadline,
     route,

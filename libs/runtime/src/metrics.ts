@@ -5,6 +5,22 @@ import { VERSION } from './version.ts';
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** What a process takes on at a time is bounded, each of these by itself. */
+export const BUDGETS = [
+  'process',
+  'address',
+  'connection',
+  'account',
+  'connections',
+  'bodies',
+  'answers',
+  'write_time',
+  'patterns',
+  'introspections',
+  'work',
+] as const;
+export type Budget = (typeof BUDGETS)[number];
+
 export interface HttpObservation {
   /** The route's template; anything but one of the routes given at the start counts as `other`. */
   route: string | undefined;
@@ -20,6 +36,8 @@ export interface Metrics {
   requestEnded(observation: HttpObservation): void;
   /** Bytes that never became a request were answered with one of the few statuses there are for that. */
   connectionRefused(status: number): void;
+  /** A request, a connection or an answer was given up because what one process takes on is used up. */
+  budgetExhausted(budget: Budget): void;
   /** Stops measuring; the registry keeps its last values. */
   close(): void;
 }
@@ -55,6 +73,13 @@ export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics
     labelNames: ['status'],
     registers: [registry],
   });
+  const exhausted = new Counter({
+    name: 'http_server_budget_exhausted_total',
+    help: 'Requests refused, and connections and answers cut, because a budget was used up.',
+    labelNames: ['budget'],
+    registers: [registry],
+  });
+  for (const budget of BUDGETS) exhausted.inc({ budget }, 0);
   new Gauge({
     name: 'ori_service_info',
     help: 'Which service and version this is; always 1.',
@@ -75,6 +100,7 @@ export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics
       duration.observe(labels, seconds);
     },
     connectionRefused: (status) => refused.inc({ status }),
+    budgetExhausted: (budget) => exhausted.inc({ budget }),
     close: () => processMetrics.close(),
   };
 }

@@ -1,4 +1,5 @@
 import { choice, flag, integer, list } from './config.ts';
+import { LIMITS_SPEC } from './limits.ts';
 import { LOG_LEVELS } from './log.ts';
 
 /** The part of its environment that every service of ours has. */
@@ -23,6 +24,7 @@ export const SERVICE_SPEC = {
     doc: 'Time for a whole request, from its first byte to the answer',
     unit: 'ms',
   }),
+  ...LIMITS_SPEC,
   shutdownDrainMs: integer({
     min: 0,
     max: 60_000,

@@ -17,6 +17,7 @@ import type { ManagementConfig } from './config.ts';
 import { createPatternCompiler } from './guardrails/pattern-compiler.ts';
 import { createApp } from './http/app.ts';
 import { OPERATIONS } from './http/operations.ts';
+import { presentBusy } from './http/presentation.ts';
 import { createReferenceFiles } from './http/reference/page.ts';
 
 export { loadManagementConfig, MANAGEMENT_SPEC, type ManagementConfig } from './config.ts';
@@ -100,6 +101,7 @@ export async function startManagement(
     regionalHosts: new Set(config.regionalHosts),
     callers: createCallers({ identities: identity, possession, requireDpop: config.requireDpop, store }),
     dpopNonces,
+    operationsMax: config.databasePoolMax,
     services: { store, vault, patterns },
   });
 
@@ -114,7 +116,11 @@ export async function startManagement(
   const { host, port, deadlineMs, trustGateway } = config;
   // A gateway sends requests to whatever listens.
   if (trustGateway) await ops.settled(SETTLE_MS);
-  const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics });
+  const api = await startApiServer({
+    ...{ app, host, port, deadlineMs, trustGateway, log, metrics },
+    limits: config,
+    presentBusy: (req) => presentBusy(req.url?.startsWith(`${basePath}/interns`) ?? false),
+  });
   log.info({ url: api.url, opsUrl: ops.url }, 'listening');
   const owned = stack.move();
 

@@ -19,6 +19,8 @@ import { type UnlockableKey, unlockKey } from './stages/unlock-key.ts';
 export interface SigningCall {
   readonly requestId: string;
   readonly authority: string | undefined;
+  /** Where it came from, as the exchange says. */
+  readonly network: string;
   /** Every `Authorization` value of the raw header list. */
   readonly authorizations: readonly string[];
   readonly method: string;
@@ -28,6 +30,8 @@ export interface SigningCall {
   dpopProofs(): readonly string[];
   /** Undefined where the path holds none that could be an intern's. */
   readonly internId: string | undefined;
+  /** Counts this call among those of an account that are under way; throws where there are too many. */
+  countFor(account: string): void;
   /** Reads the body; called once, and not before the caller is known. */
   readBody(): Promise<Uint8Array>;
   /** Throws once the route's deadline has passed. */
@@ -50,7 +54,7 @@ export interface TurnTaken {
 /** What the signer asks its dependencies. Each rejects with DependencyError when it gets no answer. */
 export interface SigningParts {
   readonly regionalHosts: ReadonlySet<string>;
-  readonly identities: { identify(bearer: Bearer): Promise<Identity> };
+  readonly identities: { identify(bearer: Bearer, network: string): Promise<Identity> };
   /** Verifies that a caller has the key of its session, and that the proof of it is new. */
   readonly possession: Possession;
   /** Whether sessions that are bound to no key are refused. */
@@ -88,10 +92,11 @@ export async function signProof(call: SigningCall, parts: SigningParts): Promise
 
   checkHost(call.authority, parts.regionalHosts);
   const bearer = readBearer(call.authorizations);
-  const caller = authenticate(bearer, await identities.identify(bearer), seconds(now()));
+  const caller = authenticate(bearer, await identities.identify(bearer, call.network), seconds(now()));
   const key = keyOfCaller(caller);
   const proven = key === undefined ? undefined : await possession.prove(key, requestOf(call, bearer));
   const grant = requireScope(requireHolder(caller, proven, parts.requireDpop));
+  call.countFor(grant.session.subject);
   const order = readRequest(grant, await call.readBody());
   const { issuer, subject } = grant.session;
   const entry = passGate(order, await gate.facts({ issuer, subject, internId: call.internId }));

@@ -16,7 +16,7 @@ import { createSigningKeys } from './adapters/signing-keys.ts';
 import { createStoreCache } from './adapters/store-cache.ts';
 import type { SignerConfig } from './config.ts';
 import { REFUSAL_REASONS } from './http/presentations.ts';
-import { createSignerApp, signerRoutes } from './http/signer-app.ts';
+import { createSignerApp, presentBusy, signerRoutes } from './http/signer-app.ts';
 
 export { type AuditLog, openAuditFile } from './adapters/audit-file.ts';
 export type { Dependencies } from './adapters/dependencies.ts';
@@ -139,7 +139,10 @@ export async function startSigner(
   const { host, port, deadlineMs, trustGateway } = config;
   // A gateway sends requests to whatever listens.
   if (trustGateway) await ops.settled(SETTLE_MS);
-  const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http });
+  const api = await startApiServer({
+    ...{ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http },
+    ...{ limits: config, presentBusy },
+  });
   log.info({ url: api.url, opsUrl: ops.url }, 'listening');
   const owned = stack.move();
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ManagementConfig } from '@ori/management/config';
+import { LIMITS } from '@ori/runtime/limits';
 import { Secret } from '@ori/runtime/secret';
 import type { SignerConfig } from '@ori/signer';
 import type { StandaloneConfig } from './config.ts';
@@ -41,6 +42,7 @@ function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
     dpopRequireNonce: true,
     databasePoolMax: 10,
     deadlineMs: DEADLINE_MS,
+    ...LIMITS,
     shutdownDrainMs: 0,
     shutdownIdleMs: 0,
     shutdownGraceMs: 1000,

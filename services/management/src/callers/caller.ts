@@ -36,12 +36,22 @@ export interface SessionFacts {
 /** Who sent a request, as far as the credential says; undefined when it names nobody. */
 export type Caller = { readonly key: KeyFacts } | { readonly session: SessionFacts } | undefined;
 
+/** Somebody who may call an operation. */
+export interface Principal {
+  /** Whose the request is, for what accounts share of this process. */
+  readonly account: string;
+}
+
 /** An account that the caller may manage as a whole. */
 class Manager {
   protected readonly judgement = 'requireManager';
   readonly organizationId: string;
   /** The user that what this caller does is attributed to. */
   readonly userId: string | null;
+
+  get account(): string {
+    return this.organizationId;
+  }
 
   constructor(organizationId: string, userId: string | null) {
     this.organizationId = organizationId;
@@ -75,6 +85,10 @@ class InternReader {
   readonly internId: string | undefined;
   readonly keyHash: string | undefined;
   readonly userId: string | undefined;
+
+  get account(): string {
+    return this.keyHash ?? this.userId ?? '';
+  }
 
   constructor(scope: Pick<InternReader, 'workspaceIds' | 'internId' | 'keyHash' | 'userId'>) {
     this.workspaceIds = scope.workspaceIds;

@@ -8,6 +8,8 @@ import type { Caller, KeyFacts } from './caller.ts';
 export interface Credentials {
   /** Every `Authorization` value of the raw header list. */
   readonly authorizations: readonly string[];
+  /** Where it came from, as the exchange says. */
+  readonly network: string;
   /** Every `DPoP` value of it. */
   readonly proofs: readonly string[];
   readonly method: string;
@@ -45,7 +47,7 @@ export function createCallers({ identities, possession, requireDpop, store }: Ca
   return {
     async identify(request) {
       const bearer = readBearer(request.authorizations);
-      const identity = await identities.identify(bearer);
+      const identity = await identities.identify(bearer, request.network);
       if (identity === undefined) return undefined;
       await requireHolder(bearer, identity, request);
       if ('apiKey' in identity) return { key: identity.apiKey };

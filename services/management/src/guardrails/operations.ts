@@ -59,9 +59,9 @@ const create = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [403],
   invalidExample: { body: { name: 'Support team', allowed_models: [] } },
-  async run({ principal, body }, { store, patterns }) {
+  async run({ principal, body, deadline }, { store, patterns }) {
     const { workspace_id: workspaceId, ...policy } = body;
-    await patterns.requireLinear(policy.content_filters);
+    await patterns.requireLinear(policy.content_filters, principal.account, deadline.signal);
     const created = await store.createGuardrail(principal, workspaceId, spreadEnforceZdr(policy));
     if (created === undefined) throw noWorkspace(workspaceId);
     return { data: renderGuardrail(created) };
@@ -96,9 +96,9 @@ const update = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [404],
   invalidExample: { body: { limit_usd: -1 } },
-  async run({ principal, path, body }, { store, patterns }) {
+  async run({ principal, path, body, deadline }, { store, patterns }) {
     const id = requireId(path);
-    await patterns.requireLinear(body.content_filters);
+    await patterns.requireLinear(body.content_filters, principal.account, deadline.signal);
     const changed = await store.changeGuardrail(principal, id, spreadEnforceZdr(body));
     if (changed === undefined) throw notFound();
     return { data: renderGuardrail(changed) };

@@ -1,17 +1,31 @@
 import { parentPort } from 'node:worker_threads';
 import { RE2JS } from 're2js';
+import { PATTERN_SIZE_MAX, PATTERNS_SIZE_MAX, patternSize } from './pattern-size.ts';
 
-/** What the compiling thread answers: the first pattern that does not compile, and why. */
+/** What the compiling thread answers: the first pattern that is refused, and why. */
 export interface CompilerAnswer {
   readonly refused?: { readonly index: number; readonly reason: string };
 }
 
+/** The sizes come first: they cost little, and bound what compiling costs. */
 function judge(patterns: readonly string[]): CompilerAnswer {
+  let total = 0;
+  for (const [index, pattern] of patterns.entries()) {
+    const size = patternSize(pattern);
+    total += size;
+    if (size > PATTERN_SIZE_MAX) {
+      return { refused: { index, reason: 'too large with its repetitions written out' } };
+    }
+    if (total > PATTERNS_SIZE_MAX) {
+      return { refused: { index, reason: 'too large together with those before it' } };
+    }
+  }
   for (const [index, pattern] of patterns.entries()) {
     try {
       RE2JS.compile(pattern);
     } catch (error) {
-      return { refused: { index, reason: error instanceof Error ? error.message : 'it does not compile' } };
+      const reason = error instanceof Error ? error.message : 'it does not compile';
+      return { refused: { index, reason: `not a regular expression in RE2 syntax (${reason})` } };
     }
   }
   return {};

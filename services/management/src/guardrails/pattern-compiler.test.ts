@@ -3,6 +3,7 @@ import { afterAll, expect, it } from 'vitest';
 import { createPatternCompiler } from './pattern-compiler.ts';
 
 const patterns = createPatternCompiler();
+const { signal } = new AbortController();
 afterAll(() => patterns.close());
 
 const filters = (...list: string[]) =>
@@ -15,21 +16,47 @@ const refusedAt = (index: number) =>
 
 it('accepts patterns that a linear-time engine compiles', async () => {
   await expect(
-    patterns.requireLinear(filters('\\b(sk-[a-zA-Z0-9]{48})\\b', '(a+)+$')),
+    patterns.requireLinear(filters('\\b(sk-[a-zA-Z0-9]{48})\\b', '(a+)+$'), 'org', signal),
   ).resolves.toBeUndefined();
 });
 
 it.each(['(a)\\1', '(?=a)b', '(?<!a)b', '(', 'a{1000}{1000}', '[z-a]', 'a**'])(
   'refuses %s and names its place',
   async (pattern) => {
-    await expect(patterns.requireLinear(filters('ok', pattern))).rejects.toEqual(refusedAt(1));
+    await expect(patterns.requireLinear(filters('ok', pattern), 'org', signal)).rejects.toEqual(refusedAt(1));
   },
 );
 
-it('refuses a pattern whose repetitions written out are too large, before anything is compiled', async () => {
-  const hurried = createPatternCompiler({ timeoutMs: 0 });
-  await expect(hurried.requireLinear(filters('a{1000}'.repeat(6)))).rejects.toEqual(refusedAt(0));
-  await hurried.close();
+it.each([
+  ['whose repetitions written out are too large', ['a{1000}'.repeat(6)], 0],
+  ['of too many classes of Unicode', [`[${'\\pL'.repeat(30)}]`], 0],
+  ['that is too large together with those before it', Array(13).fill('a{1000}'.repeat(5)), 12],
+])('refuses a pattern %s', async (_, list, index) => {
+  await expect(patterns.requireLinear(filters(...list), 'org', signal)).rejects.toEqual(refusedAt(index));
+});
+
+it('accepts fifty patterns of a thousand characters', async () => {
+  const list = Array.from({ length: 50 }, () => 'x'.repeat(1000));
+  await expect(patterns.requireLinear(filters(...list), 'org', signal)).resolves.toBeUndefined();
+});
+
+it('one account that has patterns waiting does not make another wait for all of them', async () => {
+  const ended: string[] = [];
+  const compile = (account: string) =>
+    patterns.requireLinear(filters('(a|b){100}'), account, signal).then(() => ended.push(account));
+  await Promise.all([...Array.from({ length: 8 }, () => compile('loud')), compile('quiet')]);
+  expect(ended.indexOf('quiet')).toBeLessThan(3);
+});
+
+it('refuses an account that has too many waiting, and drops what nobody waits for any more', async () => {
+  const gone = new AbortController();
+  const compile = (at: AbortSignal) => patterns.requireLinear(filters('a{500}'), 'loud', at);
+  const waiting = Array.from({ length: 9 }, () => compile(gone.signal));
+  const refused = compile(signal);
+  gone.abort(new Error('gone'));
+  await expect(refused).rejects.toMatchObject({ code: 'busy', budget: 'patterns' });
+  const outcomes = await Promise.allSettled(waiting);
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(8);
 });
 
 it('compiles on another thread, while this one goes on', async () => {
@@ -50,7 +77,9 @@ it('compiles on another thread, while this one goes on', async () => {
 it('gives up on patterns that take too long, and goes on to compile the next', async () => {
   const hurried = createPatternCompiler({ timeoutMs: 1 });
   const large = filters(...Array.from({ length: 50 }, () => 'a{2,1000}'.repeat(5)));
-  await expect(hurried.requireLinear(large)).rejects.toMatchObject({ code: 'invalid_parameters' });
+  await expect(hurried.requireLinear(large, 'org', signal)).rejects.toMatchObject({
+    code: 'invalid_parameters',
+  });
   await hurried.close();
-  await expect(patterns.requireLinear(filters('fine'))).resolves.toBeUndefined();
+  await expect(patterns.requireLinear(filters('fine'), 'org', signal)).resolves.toBeUndefined();
 });

@@ -1,25 +1,39 @@
 import { once } from 'node:events';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { createFairPlaces } from '@ori/runtime/fair-places';
 import { Refusal } from '../refusal.ts';
 import type { CompilerAnswer } from './pattern-compiler-worker.ts';
-import { requireModestPatterns } from './pattern-size.ts';
 import type { CustomFilter } from './shape.ts';
 
 /** Compiles patterns on a thread of its own, so that no pattern makes the service stand still. */
 export interface PatternCompiler {
   /**
-   * Requires every pattern to compile in a linear-time engine (RE2: no back-references, no look-around).
+   * Requires every pattern to compile in a linear-time engine (RE2: no back-references, no look-around). Accounts take
+   * turns on the one thread.
    *
-   * @throws Refusal `invalid_parameters` naming the first pattern that does not, or that takes too long.
+   * @param signal gives up waiting for it
+   * @throws Refusal `invalid_parameters` naming the first pattern that does not, or that takes too long; BusyError `patterns`
    */
-  requireLinear(filters: readonly CustomFilter[] | null | undefined): Promise<void>;
+  requireLinear(
+    filters: readonly CustomFilter[] | null | undefined,
+    account: string,
+    signal: AbortSignal,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
+const WAITING_PER_ACCOUNT_MAX = 8;
+const WAITING_MAX = 256;
+
 export function createPatternCompiler({ timeoutMs = 1000 } = {}): PatternCompiler {
   let worker: Worker | undefined;
-  let turn: Promise<unknown> = Promise.resolve();
+  const inPlace = createFairPlaces({
+    budget: 'patterns',
+    places: 1,
+    waitingPerKeyMax: WAITING_PER_ACCOUNT_MAX,
+    waitingMax: WAITING_MAX,
+  });
 
   async function compile(filters: readonly CustomFilter[]): Promise<void> {
     worker ??= startWorker();
@@ -29,7 +43,7 @@ export function createPatternCompiler({ timeoutMs = 1000 } = {}): PatternCompile
       const [answer] = (await once(worker, 'message', { signal: abandoned })) as [CompilerAnswer];
       if (answer.refused === undefined) return;
       const { index, reason } = answer.refused;
-      throw refused(`content_filters.${index}.pattern: not a regular expression in RE2 syntax (${reason}).`);
+      throw refused(`content_filters.${index}.pattern: ${reason}.`);
     } catch (error) {
       if (error instanceof Refusal) throw error;
       await worker.terminate();
@@ -40,15 +54,11 @@ export function createPatternCompiler({ timeoutMs = 1000 } = {}): PatternCompile
   }
 
   return {
-    async requireLinear(filters) {
+    async requireLinear(filters, account, signal) {
       if (filters === undefined || filters === null || filters.length === 0) return;
-      requireModestPatterns(filters);
-      const mine = turn.then(() => compile(filters));
-      turn = mine.catch(() => undefined);
-      await mine;
+      await inPlace(account, signal, () => compile(filters));
     },
     async close() {
-      await turn;
       await worker?.terminate();
     },
   };

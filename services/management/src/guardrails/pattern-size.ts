@@ -1,25 +1,11 @@
-import { Refusal } from '../refusal.ts';
-import type { CustomFilter } from './shape.ts';
-
-/** How large a pattern may become when its counted repetitions are written out, in characters to be matched. */
-const PATTERN_SIZE_MAX = 5000;
-
-/**
- * Requires patterns that cost little to compile, whatever the machine is busy with. Says nothing of their syntax.
- *
- * @throws Refusal `invalid_parameters` naming the first pattern that is too large
- */
-export function requireModestPatterns(filters: readonly CustomFilter[]): void {
-  const large = filters.findIndex(({ pattern }) => patternSize(pattern) > PATTERN_SIZE_MAX);
-  if (large === -1) return;
-  throw new Refusal(
-    'invalid_parameters',
-    `content_filters.${large}.pattern: too large with its repetitions written out.`,
-  );
-}
+/** How large a pattern, and all of one request together, may become when counted repetitions are written out. */
+export const PATTERN_SIZE_MAX = 5000;
+export const PATTERNS_SIZE_MAX = 60_000;
+/** A class of Unicode (`\pL`) is some hundred ranges, which cost as much as so many characters. */
+const UNICODE_CLASS_SIZE = 200;
 
 const TOKEN =
-  /\\Q[\s\S]*?(?:\\E|$)|\\(?:[pPx]\{[^}]*\}|[\s\S])|\[\^?\]?(?:\\[\s\S]|\[:\w+:\]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/g;
+  /\\Q[\s\S]*?(?:\\E|$)|\\[pP](?:\{[^}]*\}|[\s\S])|\\(?:x\{[^}]*\}|[\s\S])|\[\^?\]?(?:\\[\s\S]|\[:\w+:\]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/g;
 
 /**
  * The size of a regular expression with its counted repetitions written out: what compiling it in a linear-time
@@ -39,7 +25,13 @@ export function patternSize(pattern: string): number {
       const { before, atom } = groups.pop() ?? { before: 0, atom: 0 };
       add(before + atom + 1);
     } else if (least !== undefined) top().atom *= Math.max(Number(least), Number(most ?? 0), 1);
-    else add(token.startsWith('\\Q') ? token.length : 1);
+    else add(tokenSize(token));
   }
   return groups.reduce((sum, { before, atom }) => sum + before + atom, 0);
+}
+
+function tokenSize(token: string): number {
+  if (token.startsWith('\\Q')) return token.length;
+  const unicodeClasses = token.match(/\\[pP]/g)?.length ?? 0;
+  return Math.max(1, unicodeClasses * UNICODE_CLASS_SIZE);
 }

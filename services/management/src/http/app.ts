@@ -3,15 +3,17 @@ import type { DpopNonces } from '@ori/dpop';
 import { DeadlineError } from '@ori/http/deadline';
 import { type Presentation, sendEnvelope } from '@ori/http/envelope';
 import { errorHandler } from '@ori/http/error-handler';
-import { exchangeOf } from '@ori/http/exchange';
+import { countFor, exchangeOf } from '@ori/http/exchange';
 import { valuesOf } from '@ori/http/raw-headers';
 import { isRegionalHost } from '@ori/http/regional-host';
 import { type Route, routeStrictly } from '@ori/http/routes';
 import { type PathParameters, parseTarget } from '@ori/http/target';
+import { createFairPlaces } from '@ori/runtime/fair-places';
 import express, { type Express } from 'express';
+import type { Principal } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';
 import { Refusal } from '../refusal.ts';
-import type { Operation } from './operation.ts';
+import type { Call, Operation } from './operation.ts';
 import { present } from './presentation.ts';
 import { type PublishedFile, sendPublishedFile } from './published-file.ts';
 import { readJson, readQuery } from './read-call.ts';
@@ -27,6 +29,8 @@ export interface AppOptions {
   readonly regionalHosts: ReadonlySet<string>;
   readonly callers: Callers;
   readonly dpopNonces: DpopNonces;
+  /** How many operations run at once; accounts take turns, and none has more than half of them. */
+  readonly operationsMax: number;
   readonly services: Services;
 }
 
@@ -41,6 +45,7 @@ export function createApp({
   regionalHosts,
   callers,
   dpopNonces,
+  operationsMax,
   services,
 }: AppOptions): Express {
   const { origin, pathname: basePath } = new URL(baseUrl);
@@ -58,6 +63,12 @@ export function createApp({
       handler: (req, res, parameters) => answer(operation, parameters, req, res),
     }),
   );
+  const places = createFairPlaces({
+    ...{ budget: 'work', places: operationsMax, placesPerKey: Math.ceil(operationsMax / 2) },
+    ...{ waitingPerKeyMax: 64, waitingMax: 1000 },
+  });
+  const inPlace = <T>({ principal, deadline }: Call<Principal, unknown, unknown>, run: () => Promise<T>) =>
+    places(principal.account, deadline.signal, run);
   const app = express();
   app.disable('x-powered-by');
   app.disable('query parser');
@@ -91,11 +102,13 @@ export function createApp({
     req: IncomingMessage,
     res: ServerResponse,
   ): Promise<void> {
-    const { deadline, client } = exchangeOf(req);
+    const exchange = exchangeOf(req);
+    const { deadline, client, network } = exchange;
     if (operation.family === 'Interns') requireHost(req, regionalHosts);
     const caller = await deadline.race(
       callers.identify({
         authorizations: valuesOf(req, 'authorization'),
+        network,
         proofs: valuesOf(req, 'dpop'),
         method: req.method ?? '',
         target: {
@@ -105,6 +118,7 @@ export function createApp({
       }),
     );
     const principal = operation.permit(caller);
+    countFor(exchange, principal.account);
     const call = {
       principal,
       path: decode(parameters),
@@ -114,13 +128,15 @@ export function createApp({
     };
     if ('send' in operation) {
       const ifNoneMatch = req.headers['if-none-match'];
-      const file = await deadline.race(operation.send({ ...call, ifNoneMatch }, services));
+      const file = await deadline.race(
+        inPlace(call, () => operation.send({ ...call, ifNoneMatch }, services)),
+      );
       for (const [name, value] of Object.entries(file.headers)) res.setHeader(name, value);
       res.statusCode = file.status;
       res.end(file.bytes);
       return;
     }
-    const result = await deadline.race(operation.run(call, services));
+    const result = await deadline.race(inPlace(call, () => operation.run(call, services)));
     res.statusCode = operation.status;
     res.setHeader('content-type', 'application/json');
     res.setHeader('cache-control', 'no-store');

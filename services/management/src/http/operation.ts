@@ -1,14 +1,14 @@
 import type { Deadline } from '@ori/http/deadline';
 import type { z } from 'zod';
-import type { Caller } from '../callers/caller.ts';
+import type { Caller, Principal } from '../callers/caller.ts';
 import type { Services } from './services.ts';
 
 /** The families of the interface; their errors differ in what they carry. */
 export type Family = 'Interns' | 'BYOK' | 'Guardrails';
 
 /** What an operation is given: everything that came from outside has passed its schema. */
-export interface Call<Principal, Query, Body> {
-  readonly principal: Principal;
+export interface Call<Who, Query, Body> {
+  readonly principal: Who;
   /** Parameters of the path, decoded; nothing else is known of them. */
   readonly path: Readonly<Record<string, string>>;
   readonly query: Query;
@@ -23,7 +23,7 @@ export interface FileAnswer {
   readonly bytes: Uint8Array;
 }
 
-interface Description<Principal, Query extends z.ZodType, Body extends z.ZodType> {
+interface Description<Who extends Principal, Query extends z.ZodType, Body extends z.ZodType> {
   readonly operationId: string;
   readonly family: Family;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -35,7 +35,7 @@ interface Description<Principal, Query extends z.ZodType, Body extends z.ZodType
   /** What the answer of a success is. */
   readonly returns: string;
   /** Who may call; throws a Refusal for anybody else. Comes before anything is read. */
-  readonly permit: (caller: Caller) => Principal;
+  readonly permit: (caller: Caller) => Who;
   readonly query?: Query;
   readonly body?: Body;
   readonly status: 200 | 201;
@@ -45,15 +45,15 @@ interface Description<Principal, Query extends z.ZodType, Body extends z.ZodType
   readonly invalidExample?: { readonly query: string } | { readonly body: unknown };
 }
 
-export interface JsonOperation extends Description<unknown, z.ZodType, z.ZodType> {
+export interface JsonOperation extends Description<Principal, z.ZodType, z.ZodType> {
   readonly result: z.ZodType;
-  readonly run: (call: Call<unknown, unknown, unknown>, services: Services) => Promise<unknown>;
+  readonly run: (call: Call<Principal, unknown, unknown>, services: Services) => Promise<unknown>;
 }
 
-export interface FileOperation extends Description<unknown, z.ZodType, z.ZodType> {
+export interface FileOperation extends Description<Principal, z.ZodType, z.ZodType> {
   readonly mediaTypes: readonly string[];
   readonly send: (
-    call: Call<unknown, unknown, unknown> & { readonly ifNoneMatch: string | undefined },
+    call: Call<Principal, unknown, unknown> & { readonly ifNoneMatch: string | undefined },
     services: Services,
   ) => Promise<FileAnswer>;
 }
@@ -63,15 +63,15 @@ export type Operation = JsonOperation | FileOperation;
 
 /** Declares an operation that answers with JSON; the types of its call follow from its schemas. */
 export function jsonOperation<
-  Principal,
+  Who extends Principal,
   Query extends z.ZodType,
   Body extends z.ZodType,
   Result extends z.ZodType,
 >(
-  operation: Description<Principal, Query, Body> & {
+  operation: Description<Who, Query, Body> & {
     readonly result: Result;
     readonly run: (
-      call: Call<Principal, z.output<Query>, z.output<Body>>,
+      call: Call<Who, z.output<Query>, z.output<Body>>,
       services: Services,
     ) => Promise<z.output<Result>>;
   },
@@ -80,11 +80,11 @@ export function jsonOperation<
 }
 
 /** Declares an operation that answers with a file. */
-export function fileOperation<Principal, Query extends z.ZodType, Body extends z.ZodType>(
-  operation: Description<Principal, Query, Body> & {
+export function fileOperation<Who extends Principal, Query extends z.ZodType, Body extends z.ZodType>(
+  operation: Description<Who, Query, Body> & {
     readonly mediaTypes: readonly string[];
     readonly send: (
-      call: Call<Principal, z.output<Query>, z.output<Body>> & { readonly ifNoneMatch: string | undefined },
+      call: Call<Who, z.output<Query>, z.output<Body>> & { readonly ifNoneMatch: string | undefined },
       services: Services,
     ) => Promise<FileAnswer>;
   },

@@ -5,6 +5,7 @@ import { BodyError } from '@ori/http/body';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
 import { IdentityError } from '@ori/identity';
+import { BusyError } from '@ori/runtime/busy-error';
 import { PRESENTATIONS as SIGNING } from '@ori/signing-api/refusals';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 import type { Operation } from './operation.ts';
@@ -52,10 +53,16 @@ const TERMS = {
 } satisfies Record<RefusalCode, Terms>;
 
 const BODY_TERMS = {
+  json_beyond_budget: { status: 400, message: 'The body is too large, too deep or holds too many values.' },
   body_too_large: { status: 413, message: 'The body is larger than 1048576 bytes.' },
   content_encoding_unsupported: { status: 415, message: 'The body must not have a content encoding.' },
   body_aborted: { status: 400, message: 'The body ended before it was whole.' },
 } satisfies Record<BodyError['code'], Presentation>;
+
+/** What the caller is told where the process has too much to do. */
+export function presentBusy(isIntern: boolean): Presentation {
+  return { ...failed(isIntern), headers: { 'Retry-After': '1' } };
+}
 
 /**
  * What the caller of an operation is told about a failure. The interface lists 403 and 400 for some operations only:
@@ -77,9 +84,14 @@ export function present(error: unknown, operation: Operation): Presentation {
   }
   if (error instanceof MalformedRequest) return error.presentation;
   if (error instanceof BodyError) return BODY_TERMS[error.code];
-  if (!isIntern) return { status: 500, message: 'The request could not be completed. Try again later.' };
-  if (error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
-  return SIGNING.internal_error;
+  if (isIntern && error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
+  return error instanceof BusyError ? presentBusy(isIntern) : failed(isIntern);
+}
+
+function failed(isIntern: boolean): Presentation {
+  return isIntern
+    ? SIGNING.internal_error
+    : { status: 500, message: 'The request could not be completed. Try again later.' };
 }
 
 function termsOf(code: RefusalCode, { refusals, invalidExample }: Operation): Terms {

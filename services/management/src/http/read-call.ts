@@ -7,6 +7,8 @@ import { describeIssue, fieldOf } from './describe-issue.ts';
 import { MalformedRequest } from './presentation.ts';
 
 const BODY_BYTES_MAX = 1_048_576;
+/** A message may hold what was sent, such as the names of unknown members. */
+const TOLD_CHARACTERS_MAX = 300;
 const JSON_MEDIA_TYPE = /^application\/json *(;.*)?$/i;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -41,8 +43,9 @@ export async function readJson<Schema extends z.ZodType>(
 function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));
-  } catch (cause) {
-    throw new Refusal('invalid_parameters', 'The body is not JSON in UTF-8.', { cause });
+  } catch {
+    // Without the parser's own error as its cause: that one quotes the body, and causes are logged.
+    throw new Refusal('invalid_parameters', 'The body is not JSON in UTF-8.');
   }
 }
 
@@ -65,7 +68,8 @@ function requireShape<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues as [z.core.$ZodIssue];
-  throw new Refusal('invalid_parameters', `${subjectOf(issue)}: ${issue.message}.`);
+  const told = `${subjectOf(issue)}: ${issue.message}`;
+  throw new Refusal('invalid_parameters', `${told.slice(0, TOLD_CHARACTERS_MAX)}.`);
 }
 
 /** Whether every text in a JSON value is one that PostgreSQL can keep. */

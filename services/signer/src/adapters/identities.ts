@@ -6,14 +6,14 @@ import { DependencyError } from './dependency-error.ts';
 /** Whom a bearer names, as far as can be found out: the issuer is one more dependency that may give no answer. */
 export interface Identities {
   /** @throws IdentityError `bearer_refused`, `certificate_bound`; DependencyError */
-  identify(bearer: Bearer): Promise<Identity>;
+  identify(bearer: Bearer, network: string): Promise<Identity>;
   /** @throws DependencyError `issuer` when tokens cannot be verified now */
   check(): Promise<void>;
 }
 
 export function createIdentities(open: OpenIdentity<ApiKeyFacts>): Identities {
   return {
-    identify: (bearer) => orUnavailable(open.identify(bearer)),
+    identify: (bearer, network) => orUnavailable(open.identify(bearer, network)),
     check: () => orUnavailable(open.check()),
   };
 }

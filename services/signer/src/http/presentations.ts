@@ -2,6 +2,7 @@ import { DpopError } from '@ori/dpop';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
 import { IdentityError } from '@ori/identity';
+import { BusyError } from '@ori/runtime/busy-error';
 import { PRESENTATIONS, type SigningErrorCode } from '@ori/signing-api/refusals';
 import { rateLimitHeaders } from '@ori/turns/rate-limit-headers';
 import { DependencyError } from '../adapters/dependency-error.ts';
@@ -18,9 +19,16 @@ export const REFUSAL_REASONS: readonly RefusalReason[] = [
 
 export const NOT_FOUND: Presentation = PRESENTATIONS.not_found;
 
+/** Too much of one client or account is under way; unlike turns, that is over in a moment. */
+export const TOO_MANY_AT_ONCE: Presentation = {
+  ...PRESENTATIONS.rate_limited,
+  headers: { 'Retry-After': '1' },
+};
+
 /** The presentation of a failure; undefined for what is nobody's refusal: the error handler's 500 `internal_error`. */
 export function toPresentation(error: unknown): Presentation | undefined {
   if (error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
+  if (error instanceof BusyError && error.budget === 'account') return TOO_MANY_AT_ONCE;
   if (error instanceof DependencyError) return PRESENTATIONS.internal_error;
   if (error instanceof IdentityError && error.code !== 'issuer_unavailable') return PRESENTATIONS[error.code];
   if (error instanceof DpopError) return PRESENTATIONS[error.code];

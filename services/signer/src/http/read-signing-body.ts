@@ -1,14 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import { BodyError, readBody } from '@ori/http/body';
 import type { Deadline } from '@ori/http/deadline';
+import type { JsonBudget } from '@ori/http/json-scan';
 import { checkBodyHeaders } from '../stages/check-body-headers.ts';
 import { SigningError } from '../stages/signing-error.ts';
+
+/** A body of the interface's shape stays below 13 KiB, with every character of its path escaped. */
+const JSON_BUDGET: JsonBudget = { bytesMax: 16 * 1024, depthMax: 8, valuesMax: 64 };
 
 /**
  * Reads a signing request's body, as much as its headers allow. Called once the caller is known: only now is a client
  * told to continue that asked.
  *
- * @throws SigningError `unsupported_media_type` or `payload_too_large`; BodyError `body_aborted`; DeadlineError
+ * @throws SigningError `unsupported_media_type`, `payload_too_large` or `invalid_body`; BodyError `body_aborted`; BusyError;
+ *   DeadlineError
  */
 export async function readSigningBody(req: IncomingMessage, deadline: Deadline): Promise<Uint8Array> {
   const { headers } = req;
@@ -19,10 +24,13 @@ export async function readSigningBody(req: IncomingMessage, deadline: Deadline):
     contentLength: isChunked ? undefined : Number(headers['content-length'] ?? 0),
   });
   try {
-    return await readBody(req, { bytesMax: allowance.bytesMax, deadline });
+    return await readBody(req, { bytesMax: allowance.bytesMax, json: JSON_BUDGET, deadline });
   } catch (error) {
     if (error instanceof BodyError && error.code === 'body_too_large') {
       throw new SigningError(allowance.excess, error.message, { cause: error });
+    }
+    if (error instanceof BodyError && error.code === 'json_beyond_budget') {
+      throw new SigningError('invalid_body', error.message);
     }
     throw error;
   }

@@ -2,12 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { DpopError } from '@ori/dpop';
 import { BodyError } from '@ori/http/body';
 import { DeadlineError } from '@ori/http/deadline';
-import { exchangeOf } from '@ori/http/exchange';
+import { countFor, exchangeOf } from '@ori/http/exchange';
 import { valuesOf } from '@ori/http/raw-headers';
 import type { Route } from '@ori/http/routes';
 import { parseTarget } from '@ori/http/target';
 import { IdentityError } from '@ori/identity';
 import { isInternId } from '@ori/proof';
+import { BusyError } from '@ori/runtime/busy-error';
 import { rateLimitHeaders } from '@ori/turns/rate-limit-headers';
 import { DependencyError } from '../adapters/dependency-error.ts';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
@@ -21,7 +22,8 @@ import type { SignerAppParts } from './signer-app.ts';
 export function signRoute(parts: SignerAppParts, metrics: SignerMetrics): Route['handler'] {
   const { origin } = new URL(parts.baseUrl);
   return async (req, res, { internId }) => {
-    const { requestId, client, deadline, facts } = exchangeOf(req);
+    const exchange = exchangeOf(req);
+    const { requestId, client, deadline, facts } = exchange;
     // Every answer to a proof brings the nonce for the next one: RFC 9449, section 8.2.
     if (req.headers['dpop'] !== undefined) res.setHeader('DPoP-Nonce', parts.dpopNonces.current());
     try {
@@ -29,11 +31,13 @@ export function signRoute(parts: SignerAppParts, metrics: SignerMetrics): Route[
         {
           requestId,
           authority: client.authority,
+          network: exchange.network,
           authorizations: valuesOf(req, 'authorization'),
           method: req.method ?? '',
           target: { origin, path: parseTarget(req.url)?.path ?? '' },
           dpopProofs: () => valuesOf(req, 'dpop'),
           internId: decodeInternId(internId),
+          countFor: (account) => countFor(exchange, account),
           readBody: () => readSigningBody(req, deadline),
           checkDeadline: () => deadline.check(),
         },
@@ -81,5 +85,6 @@ function reasonOf(error: unknown): RefusalReason {
   if (error instanceof DpopError) return error.code;
   if (error instanceof DeadlineError) return 'timeout';
   if (error instanceof BodyError) return 'client_gone';
+  if (error instanceof BusyError && error.budget === 'account') return 'rate_limited';
   return 'internal_error';
 }

@@ -1,11 +1,15 @@
+import type { IncomingMessage } from 'node:http';
 import type { DpopNonces } from '@ori/dpop';
+import type { Presentation } from '@ori/http/envelope';
 import { errorHandler } from '@ori/http/error-handler';
 import { routeStrictly } from '@ori/http/routes';
+import type { Budget } from '@ori/runtime/metrics';
+import { PRESENTATIONS } from '@ori/signing-api/refusals';
 import express, { type Express } from 'express';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
 import type { SigningParts } from '../sign-proof.ts';
 import { type JwksParts, jwksRoute } from './jwks-route.ts';
-import { NOT_FOUND, toPresentation } from './presentations.ts';
+import { NOT_FOUND, TOO_MANY_AT_ONCE, toPresentation } from './presentations.ts';
 import { protectedResourceRoute } from './protected-resource-route.ts';
 import { signRoute } from './sign-route.ts';
 
@@ -15,6 +19,14 @@ export interface SignerAppParts extends SigningParts, JwksParts {
   readonly issuer: string;
   readonly dpopNonces: DpopNonces;
 }
+
+/** What a client is told of a request that the process does not take on: 429 where the interface has it, for one's own doing. */
+export function presentBusy(req: IncomingMessage, budget: Budget): Presentation {
+  const isOwnDoing = budget === 'address' || budget === 'connection';
+  return isOwnDoing && SIGN_PATH.test(req.url ?? '') ? TOO_MANY_AT_ONCE : PRESENTATIONS.internal_error;
+}
+
+const SIGN_PATH = /\/daemon\/sign(?:\?|$)/;
 
 /** The templates of the routes under a base address. */
 export function signerRoutes(baseUrl: string): { sign: string; jwks: string; protectedResource: string } {

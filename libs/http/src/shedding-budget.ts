@@ -1,0 +1,56 @@
+/** What one holder has of a budget. */
+export interface Share {
+  /** Takes more; may end the holder itself, where it has waited longest. */
+  grow(amount: number): void;
+  /** Gives all of it back. */
+  release(): void;
+}
+
+/**
+ * A bound on how many hold something at once and on how much they hold in all. Beyond it the one that has held longest is
+ * ended: those who are slow make room for those who are not, and nobody keeps others out by holding on.
+ */
+export class SheddingBudget {
+  readonly #holdersMax: number;
+  readonly #amountMax: number;
+  readonly #holders = new Set<Holder>();
+  #amount = 0;
+
+  constructor(holdersMax: number, amountMax: number) {
+    this.#holdersMax = holdersMax;
+    this.#amountMax = amountMax;
+  }
+
+  /** @param end called at most once, when this holder has to make room; its share is released then */
+  hold(end: () => void): Share {
+    const holder: Holder = { amount: 0, end };
+    this.#holders.add(holder);
+    this.#shed();
+    return {
+      grow: (amount) => {
+        if (!this.#holders.has(holder)) return;
+        holder.amount += amount;
+        this.#amount += amount;
+        this.#shed();
+      },
+      release: () => this.#release(holder),
+    };
+  }
+
+  #shed(): void {
+    for (const holder of this.#holders) {
+      if (this.#holders.size <= this.#holdersMax && this.#amount <= this.#amountMax) return;
+      this.#release(holder);
+      holder.end();
+    }
+  }
+
+  #release(holder: Holder): void {
+    if (this.#holders.delete(holder)) this.#amount -= holder.amount;
+  }
+}
+
+interface Holder {
+  amount: number;
+  readonly end: () => void;
+}
