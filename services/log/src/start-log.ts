@@ -128,7 +128,10 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
     lookup: folder.lookup,
   });
   const { host, port, deadlineMs, trustGateway } = config;
-  const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http });
+  const api = await startApiServer({
+    ...{ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http },
+    limits: config,
+  });
   const vkeys = { log: renderVkey(keys.logKey), complete: renderVkey(keys.completeKey) };
   log.info({ url: `${api.url}${prefix}`, opsUrl: ops.url, leaves: folder.tree.size, ...vkeys }, 'listening');
   const { promise: failed, reject } = Promise.withResolvers<never>();
