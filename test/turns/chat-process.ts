@@ -1,0 +1,27 @@
+import { once } from 'node:events';
+import { connectRedis } from '@ori/redis';
+import { Secret } from '@ori/runtime/secret';
+import { createTurnLimiter, type TurnTaker, type TurnVerdict } from '@ori/turns';
+
+/**
+ * The chat service, as far as turns go: a process of its own that takes them through the public entry of `@ori/turns`. A
+ * message is a list of takers, one turn each, all at once; the answer is their verdicts in the same order.
+ */
+export type ChatTurns = readonly TurnTaker[];
+export type ChatVerdicts = readonly TurnVerdict[];
+
+const [redisUrl = '', turnsPerUser, turnsPerOrganization, windowSeconds] = process.argv.slice(2);
+const redis = connectRedis(new Secret(redisUrl), { purpose: 'chat' });
+await once(redis, 'ready');
+const limiter = createTurnLimiter({
+  redis,
+  turnsPerUser: Number(turnsPerUser),
+  turnsPerOrganization: Number(turnsPerOrganization),
+  windowSeconds: Number(windowSeconds),
+});
+
+process.on('message', (takers: ChatTurns) => {
+  void Promise.all(takers.map((who) => limiter.take(who))).then((verdicts) => process.send?.(verdicts));
+});
+process.on('disconnect', () => redis.disconnect());
+process.send?.('ready');
