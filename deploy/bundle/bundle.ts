@@ -92,4 +92,9 @@ async function bundleProgram(
   return chunk;
 }
 
-if (import.meta.main) await bundle(join(ROOT, 'dist'));
+/** Without arguments everything; else the folders of `dist` that are named. */
+if (import.meta.main) {
+  const names = process.argv.slice(2);
+  const chosen = SHIPPED.filter(({ name }) => names.length === 0 || names.includes(name));
+  await bundle(join(ROOT, 'dist'), chosen);
+}
