@@ -26,6 +26,10 @@ const CASES: Record<
       'the same path again, which is decoded': () => server('location /a/ { proxy_pass http://up/a/; }'),
       'a path behind a socket': () => server('location / { proxy_pass http://unix:/run/d.sock:/x; }'),
       'a path behind a variable host': () => server('location / { proxy_pass http://$host/x; }'),
+      'a path behind a variable for scheme and host': () =>
+        server('set $b $elsewhere; location / { proxy_pass $b/api/; }'),
+      'a path behind a variable with a port': () => server('location / { proxy_pass $elsewhere:80/x; }'),
+      'a path behind an unknown host': () => server('location / { proxy_pass http://$elsewhere/x; }'),
       'a path that set gives': () => server('set $d http://up/x; location / { proxy_pass $d; }'),
       'a path that a map gives in one case': () =>
         rulesIn(
@@ -37,6 +41,8 @@ const CASES: Record<
     clean: {
       'no path': () => server(UNTOUCHED),
       'the raw target': () => server(RAW),
+      'the raw target behind a variable for all': () =>
+        server('location / { proxy_pass $elsewhere$request_uri; }'),
       'the raw target in braces': () => server(`location / { proxy_pass http://up$\{request_uri}; }`),
       'a socket': () => server('location / { proxy_pass http://unix:/run/d.sock; }'),
       'a port, IPv6': () => server('location / { proxy_pass https://[::1]:8443; }'),

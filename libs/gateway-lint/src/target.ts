@@ -20,13 +20,19 @@ export function targetOf(argument: string, variables: Variables): Target {
 }
 
 function judge(url: string): Target {
-  const rest = /^[a-z]+:\/\/(.*)$/is.exec(url)?.[1] ?? /^host:\/\/(.*)$/s.exec(url)?.[1];
+  const rest = /^[a-z]+:\/\/(.*)$/is.exec(url)?.[1] ?? behindUnknown(url);
   if (rest === undefined) return hasVariable(url) ? 'unknown' : 'inherited';
   const path = pathOf(rest);
   if (path === undefined) return 'inherited';
   if (/^\$(?:request_uri|\{request_uri\})$/.test(path)) return 'raw';
-  if (!hasVariable(path)) return 'replaced';
+  // A literal path is one of its own, whatever the variable before it holds.
+  if (!hasVariable(path) || /^\$(?:\{\w+\}|\w+)(?::\d+)?\/[^$]*$/.test(path)) return 'replaced';
   return path.startsWith('$') && !isUriVariable(path) ? 'unknown' : 'computed';
+}
+
+/** What follows a variable in the place of scheme and host. */
+function behindUnknown(url: string): string | undefined {
+  return /^\$(?:\{\w+\}|\w+)(?::\d+)?([/$].*)$/s.exec(url)?.[1];
 }
 
 /** What follows the host, from the first slash or the first variable that may bring one. */

@@ -34,7 +34,7 @@ export function toIssuerFailure(error: unknown, address: string, signal: AbortSi
   return new CliError('sign_in_failed', { why: error.message }, { cause: error });
 }
 
-/** True for a failure that another try may mend: nobody answered, or not in time. */
+/** True for a failure that may pass by itself: nobody answered, or not in time. */
 export function isPassing(error: unknown): boolean {
   return (
     error instanceof CliError && ['unreachable', 'timed_out', 'answer_not_understood'].includes(error.code)

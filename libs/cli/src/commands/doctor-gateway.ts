@@ -1,8 +1,10 @@
+import { text } from 'node:stream/consumers';
 import { GATEWAY_RULES } from '@ori/gateway-lint/advice';
 import { type Finding, RULES } from '@ori/gateway-lint/finding';
 import { isError, judgeGateway } from '@ori/gateway-lint/judge';
 import { ConfigurationError } from '@ori/gateway-lint/nginx/configuration-error';
-import { type Configuration, type ReadingOptions, readConfiguration } from '@ori/gateway-lint/nginx/files';
+import { type Configuration, readConfiguration } from '@ori/gateway-lint/nginx/files';
+import { bodyOfStream } from '../adapters/request-body.ts';
 import { CliError } from '../core/errors.ts';
 import type { Context } from './context.ts';
 
@@ -19,7 +21,7 @@ export async function doctorGateway(
   file: string,
   { skipMissing = false }: DoctorGatewayOptions,
 ): Promise<void> {
-  const { directives, files, missing } = await read(file, { skipMissing });
+  const { directives, files, missing } = await read(context, file, skipMissing);
   const { findings, allowed, routes } = judgeGateway(directives);
   if (routes === 0) throw new CliError('gateway_without_route', { file });
   const errors = findings.filter(isError).length;
@@ -40,9 +42,11 @@ export async function doctorGateway(
   if (!context.json) context.terminal.print(toSummary(files.length, routes, allowed.length));
 }
 
-async function read(file: string, options: ReadingOptions): Promise<Configuration> {
+async function read(context: Context, file: string, skipMissing: boolean): Promise<Configuration> {
   try {
-    return await readConfiguration(file, options);
+    if (file !== '-') return await readConfiguration(file, { skipMissing });
+    await using body = await bodyOfStream(context.stdin, 'stdin', context.interrupted);
+    return await readConfiguration('stdin', { skipMissing, text: await text(body.chunks()) });
   } catch (error) {
     if (error instanceof ConfigurationError) throw new CliError(error.code, error.facts, { cause: error });
     throw error;
@@ -55,12 +59,12 @@ function toRecord({ rule, directive }: Finding): Record<string, unknown> {
 }
 
 function toLines({ rule, directive }: Finding): string[] {
-  const { what, mend } = GATEWAY_RULES[rule];
+  const { what, fix } = GATEWAY_RULES[rule];
   return [
     `${directive.file}:${directive.line}: ${RULES[rule]} ${rule}`,
     `    ${written(directive)}`,
     `  ${what}`,
-    `  Mend: ${mend}`,
+    `  Fix: ${fix}`,
     '',
   ];
 }

@@ -98,7 +98,7 @@ async function attempt(
   return { proof, response };
 }
 
-// The one refusal that a new proof mends: the daemon judged the old one before it spent anything.
+// The one refusal that a new proof cures: the daemon judged the old one before it spent anything.
 function pauseNamed({ status, headers, code }: DaemonAnswer): number | undefined {
   if (status !== 401 || code !== 'proof_before_fence') return undefined;
   const seconds = retryAfterSeconds(headers);

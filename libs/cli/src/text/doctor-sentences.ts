@@ -26,7 +26,8 @@ export const DOCTOR_SENTENCES: { readonly [Code in DoctorCode]: Sentence<CliErro
   configuration_malformed: {
     exit: EXIT.usage,
     what: ({ file, line, why }) => `${file}:${line}: ${why}.`,
-    next: () => 'nginx would not start with it; nginx -t says more.',
+    next: () =>
+      'nginx would not start with it; nginx -t says more. Of other gateways ori reads no configuration: call through them with ori doctor call.',
   },
   gateway_without_route: {
     exit: EXIT.usage,
@@ -62,7 +63,7 @@ export const DOCTOR_SENTENCES: { readonly [Code in DoctorCode]: Sentence<CliErro
     what: ({ status, location }) =>
       `The answer is ${status}${location === undefined ? '' : `, pointing to ${location}`}, and no word of the proof.`,
     next: () =>
-      'Either something before the daemon answered, or the daemon took the proof and answered so itself: check its address and the path.',
+      'Either something before the daemon answered, or the daemon took the proof and answered so itself: check its address and the path. A gateway that cuts or rewrites the path answers so too: ori doctor gateway /etc/nginx/nginx.conf',
   },
 };
 

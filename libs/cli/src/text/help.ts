@@ -50,12 +50,16 @@ Examples:
 
 export const DOCTOR_GATEWAY_HELP = `
 Reads the file with all that it includes, and starts nothing. Each finding says where it stands, what happens to a proof, and
-how to mend it. To take one back, at the directive or on the line above it:
+how to fix it. To take one back, at the directive or on the line above it:
 
   # ori-doctor: allow RULE, because …
 
+It reads nginx only. For Envoy, HAProxy, Caddy or a cloud's load balancer, make a call through it: ori doctor call says
+what changed on the way.
+
 Examples:
   ori doctor gateway /etc/nginx/nginx.conf
+  nginx -T | ori doctor gateway -
   ori doctor gateway deploy/gateway/nginx.conf --json`;
 
 export const DOCTOR_CALL_HELP = `

@@ -140,3 +140,30 @@ it.each([
   const found = await filesMatching(join(place, pattern));
   expect(found.map((file) => relative(place, file))).toEqual(names);
 });
+
+const DUMP = `# configuration file /etc/nginx/nginx.conf:
+events {}
+http { include mime.types; include /etc/nginx/conf.d/*.conf; }
+
+# configuration file /etc/nginx/mime.types:
+types {}
+
+# configuration file /etc/nginx/conf.d/a.conf:
+server { listen 80; }
+`;
+
+it('reads what nginx -T printed, and nothing from this computer', async () => {
+  const { directives, files, missing } = await readConfiguration('stdin', { skipMissing: false, text: DUMP });
+  expect(files).toEqual(['/etc/nginx/nginx.conf', '/etc/nginx/mime.types', '/etc/nginx/conf.d/a.conf']);
+  expect(missing).toEqual([]);
+  const block = directives[1]?.block ?? [];
+  expect(block.map(({ name, file, line }) => [name, file, line])).toEqual([
+    ['types', '/etc/nginx/mime.types', 2],
+    ['server', '/etc/nginx/conf.d/a.conf', 2],
+  ]);
+});
+
+it('reads a text as one file', async () => {
+  const { directives, files } = await readConfiguration('stdin', { skipMissing: false, text: 'events {}' });
+  expect([directives.length, files]).toEqual([1, ['stdin']]);
+});

@@ -2,7 +2,8 @@ import { access, readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { explainSystemError, systemErrorCode } from '@ori/terminal/system-error';
 import { ConfigurationError } from './configuration-error.ts';
-import { filesMatching, isPattern } from './glob.ts';
+import { filesInDump } from './dump.ts';
+import { filesMatching, isPattern, matcherOf } from './glob.ts';
 import { type Directive, parseConfiguration } from './parser.ts';
 
 /** More than any gateway has; includes of includes of includes end here. */
@@ -21,6 +22,8 @@ export interface Configuration {
 export interface ReadingOptions {
   /** Leaves out what is included and not there, with which nginx itself would not start. */
   readonly skipMissing: boolean;
+  /** The main file's text, where it is not on disk, or all that `nginx -T` printed. */
+  readonly text?: string;
 }
 
 /**
@@ -29,9 +32,11 @@ export interface ReadingOptions {
  * file that includes itself and for more than 100,000 directives.
  */
 export async function readConfiguration(
-  main: string,
-  { skipMissing }: ReadingOptions = { skipMissing: false },
+  file: string,
+  { skipMissing, text }: ReadingOptions = { skipMissing: false },
 ): Promise<Configuration> {
+  const given = text === undefined ? new Map<string, string>() : filesInDump(text, file);
+  const [main = file] = given.keys();
   const parsed = new Map<string, readonly Directive[]>();
   const missing = new Set<string>();
   let count = 0;
@@ -43,7 +48,7 @@ export async function readConfiguration(
   ): Promise<readonly Directive[]> {
     let directives = parsed.get(file);
     if (directives === undefined) {
-      directives = parseConfiguration(await textOf(file, from), file);
+      directives = parseConfiguration(given.get(file) ?? (await textOf(file, from)), file);
       parsed.set(file, directives);
     }
     return expand(directives, [...within, file]);
@@ -71,7 +76,7 @@ export async function readConfiguration(
     const whole: Directive[] = [];
     for (const file of await filesOf(directive, pattern)) {
       if (within.includes(file)) throw malformed(directive, `${file} includes itself`);
-      const isThere = !skipMissing || (await exists(file));
+      const isThere = !skipMissing || given.has(file) || (await exists(file));
       if (isThere) for (const included of await read(file, within, directive)) whole.push(included);
       else missing.add(file);
     }
@@ -81,6 +86,8 @@ export async function readConfiguration(
   async function filesOf(directive: Directive, pattern: string): Promise<string[]> {
     const whole = isAbsolute(pattern) ? pattern : join(dirname(main), pattern);
     if (!isPattern(whole)) return [whole];
+    // A dump has every file that a pattern matched where nginx runs.
+    if (given.size > 1) return [...given.keys()].filter(matcherOf(whole));
     try {
       return await filesMatching(whole);
     } catch (error) {

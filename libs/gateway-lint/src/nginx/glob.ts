@@ -27,6 +27,17 @@ export async function filesMatching(pattern: string): Promise<string[]> {
   return found.toSorted();
 }
 
+/** Whether a path, with as many parts, matches the pattern, no folder being read. */
+export function matcherOf(pattern: string): (path: string) => boolean {
+  const segments = pattern.split('/');
+  return (path) => {
+    const names = path.split('/');
+    return (
+      names.length === segments.length && names.every((name, index) => matches(name, segments[index] ?? ''))
+    );
+  };
+}
+
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
