@@ -177,7 +177,11 @@ it.each([
   [['call', INTERN_ID, '/a', '--data', '', '--daemon', 'http://daemon.example.com'], 2],
   [['call', INTERN_ID, '/a', '--data', '', '--daemon', 'http://127.0.0.1:9/api'], 2],
   [['call', INTERN_ID, '/a', '--data', '', '--timeout', '0'], 2],
-  [['login'], 2],
+  [['--json'], 2],
+  [['call', INTERN_ID, '/a', '-d', '', '-H', 'host: elsewhere'], 2],
+  [['call', INTERN_ID, '/a', '-d', '', '-o', 'x', '--json'], 2],
+  [['login', '--profile', '..'], 2],
+  [['completion', 'tcsh'], 2],
   [['login', '--oidc', '--scope', '"'], 2],
   [['--base-url', 'http://api.example.com/v1', 'whoami'], 2],
   [['--help'], 0],
@@ -201,8 +205,8 @@ it.each([
   [[{ id: INTERN_ID, hostname: 'daemon.invalid' }], 6, 'https://daemon.invalid'],
   [[{ id: 'int_other', hostname: 'daemon.invalid' }], 4, 'no intern int_cli_e2e'],
   [[{ id: INTERN_ID, hostname: null }], 2, '--daemon'],
-  [[{ id: INTERN_ID, hostname: 'evil.example/path#' }], 6, 'a host that is none'],
-  [[{ id: INTERN_ID, hostname: 'ada:secret@evil.example' }], 6, 'a host that is none'],
+  [[{ id: INTERN_ID, hostname: 'evil.example/path#' }], 6, 'invalid hostname'],
+  [[{ id: INTERN_ID, hostname: 'ada:secret@evil.example' }], 6, 'invalid hostname'],
 ])('goes to the host that the list names for the intern, over TLS: %j', async (interns, exit, word) => {
   const listed = interns.map((intern) => ({ name: 'Otto', status: 'running', model: null, ...intern }));
   world.scripted.push({ status: 200, body: { data: listed, has_more: false } });

@@ -71,3 +71,23 @@ it('suggests what was meant', async () => {
   expect(exit).toBe(EXIT.usage);
   expect(stderr).toContain('--path');
 });
+
+it('gives a script that names no command one error, as JSON', async () => {
+  const { exit, stdout, stderr } = await ori('--json');
+  expect([exit, stdout]).toEqual([EXIT.usage, '']);
+  expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'usage', exit: EXIT.usage } });
+});
+
+it('keeps its help within 80 columns', async () => {
+  for (const command of [[], ['login'], ['sign'], ['call'], ['doctor', 'call'], ['doctor', 'gateway']]) {
+    const { stdout } = await ori(...command, '--help');
+    for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+  }
+});
+
+it.each(['bash', 'zsh', 'fish'])('prints a completion for %s that knows every command', async (shell) => {
+  const { exit, stdout } = await ori('completion', shell);
+  expect(exit).toBe(EXIT.ok);
+  for (const word of ['login', 'whoami', 'profiles', 'call', 'gateway', 'content-type'])
+    expect(stdout).toContain(word);
+});

@@ -1,11 +1,13 @@
 import { printable, printableJson, printableLines } from '@ori/terminal/printable';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
 import { VERSION } from './adapters/user-agent.ts';
 import type { Context, GlobalOptions, Surroundings } from './commands/context.ts';
 import { CliError, isCliError } from './core/errors.ts';
 import { EXIT } from './core/exit-codes.ts';
+import { type Completable, renderCompletion, SHELLS, type Shell } from './text/completion.ts';
 import {
   CALL_HELP,
+  COMPLETION_HELP,
   DOCTOR_CALL_HELP,
   DOCTOR_GATEWAY_HELP,
   LOGIN_HELP,
@@ -13,39 +15,48 @@ import {
   SIGN_HELP,
 } from './text/help.ts';
 import { tell } from './text/sentences.ts';
-import { createTerminal } from './text/terminal.ts';
+import { createTerminal, red, takesColour } from './text/terminal.ts';
+import { wrapLines } from './text/wrap.ts';
 
 /**
  * Runs one command line and resolves to its exit code. Writes to the two streams of `surroundings`, never to
  * the console, and does not throw. Each command's module loads when it is the one that runs.
  */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const program = createProgram(surroundings);
   try {
-    await createProgram(surroundings).parseAsync(args, { from: 'user' });
+    await program.parseAsync(args, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
-    return report(toFailure(error), surroundings, args.includes('--json'));
+    return report(toFailure(error, named(program, args)), surroundings, args.includes('--json'));
   }
 }
 
 function createProgram(surroundings: Surroundings): Command {
+  const columns = surroundings.stdout.isTTY ? (surroundings.stdout.columns ?? 80) : 80;
+  const wrapped = (text: string) => wrapLines(text, columns);
   const program = new Command('ori')
     .description('Sign in, sign requests to intern daemons, call them.')
-    .version(VERSION, '--version', 'print the version')
+    .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .option('--base-url <url>', 'base address of the API, ending in /v1 (ORI_BASE_URL)')
     .option('--profile <name>', 'whose session to use (ORI_PROFILE; default)')
     .option('--json', 'results on stdout and failures on stderr as JSON')
-    .option('--verbose', 'say on stderr what is done; never shows a token')
-    .addHelpText('after', MAIN_HELP)
-    .configureHelp({ showGlobalOptions: true })
+    .option('-v, --verbose', 'say on stderr what is done; never shows a token')
+    .addHelpText('after', wrapped(MAIN_HELP))
+    .configureHelp({ showGlobalOptions: true, helpWidth: columns })
     .configureOutput({
       writeOut: (text) => surroundings.stdout.write(text),
       writeErr: (text) => surroundings.stderr.write(text),
       outputError: () => {},
     })
-    .exitOverride();
+    .exitOverride()
+    .action(() => {
+      // Help for a person; a script gets the error alone.
+      if (!program.opts<GlobalOptions>().json) surroundings.stderr.write(program.helpInformation());
+      throw new CliError('usage', { detail: 'Missing command.' });
+    });
   const context = (): Context => toContext(surroundings, program.opts());
 
   program
@@ -57,7 +68,7 @@ function createProgram(surroundings: Surroundings): Command {
     .option('--scope <scopes>', 'ask for these scopes of the API only')
     .option('--with-token', 'take an access token from stdin instead')
     .option('--timeout <seconds>', 'how long to wait for you (300)', parseSeconds)
-    .addHelpText('after', LOGIN_HELP)
+    .addHelpText('after', wrapped(LOGIN_HELP))
     .action(async (options) => (await import('./commands/login.ts')).login(context(), options));
   program
     .command('whoami')
@@ -71,26 +82,23 @@ function createProgram(surroundings: Surroundings): Command {
     .command('logout')
     .description('end the session, here and at the issuer')
     .action(async () => (await import('./commands/logout.ts')).logout(context()));
-  program
-    .command('sign')
+  takingBody(program.command('sign'))
     .description('print the proof headers for a request that something else will send')
-    .argument('<intern>', 'id of the intern')
     .option('--path <path>', 'path of the request, as it will be sent')
-    .option('--data <text>', 'the request body')
-    .option('--file <file>', 'file that holds the request body (- for stdin)')
     .option('--body-sha256 <hex>', 'SHA-256 of the request body, instead of the body')
     .option('--v1-only', 'a version 1 proof, bound to no path; most daemons refuse it')
-    .addHelpText('after', SIGN_HELP)
+    .addHelpText('after', wrapped(SIGN_HELP))
     .action(async (intern, options) => (await import('./commands/sign.ts')).sign(context(), intern, options));
   takingCall(program.command('call'))
     .description('sign a request and send it to the daemon of an intern')
-    .addHelpText('after', CALL_HELP)
+    .option('-i, --include', 'print status and headers of the answer too')
+    .option('-o, --output <file>', 'write the body of the answer to a file')
+    .addHelpText('after', wrapped(CALL_HELP))
     .action(async (intern, path, options) =>
       (await import('./commands/call.ts')).call(context(), intern, path, options),
     );
-  program
-    .command('interns')
-    .description('look at interns')
+  const interns = program.command('interns').description('look at interns');
+  interns
     .command('list')
     .description('list the interns that you can see, newest first')
     .option('--status <statuses>', 'only with these statuses, separated by commas')
@@ -98,39 +106,89 @@ function createProgram(surroundings: Surroundings): Command {
     .action(async ({ status, workspace: workspaceId }) =>
       (await import('./commands/interns-list.ts')).internsList(context(), { status, workspaceId }),
     );
+  interns
+    .command('get')
+    .description('show one intern')
+    .argument('<intern>', 'id or name of the intern')
+    .action(async (intern) => (await import('./commands/interns-get.ts')).internsGet(context(), intern));
   const doctor = program.command('doctor').description('find out why a proof is refused');
   doctor
     .command('gateway')
     .description('find what in an nginx configuration changes what was signed')
-    .argument('<nginx.conf>', 'the main configuration, or one that it includes')
+    .argument('<nginx.conf>', 'the main configuration, or one that it includes (- for stdin)')
     .option('--skip-missing', 'leave out what is included and not there')
-    .addHelpText('after', DOCTOR_GATEWAY_HELP)
+    .addHelpText('after', wrapped(DOCTOR_GATEWAY_HELP))
     .action(async (file, options) =>
       (await import('./commands/doctor-gateway.ts')).doctorGateway(context(), file, options),
     );
   takingCall(doctor.command('call'))
     .description('call a daemon, and say what changed on the way when it refuses')
-    .addHelpText('after', DOCTOR_CALL_HELP)
+    .addHelpText('after', wrapped(DOCTOR_CALL_HELP))
     .action(async (intern, path, options) =>
       (await import('./commands/doctor-call.ts')).doctorCall(context(), intern, path, options),
     );
+  program
+    .command('completion')
+    .description('print a completion script for a shell')
+    .addArgument(new Argument('<shell>').choices(SHELLS))
+    .addHelpText('after', wrapped(COMPLETION_HELP))
+    .action((shell: Shell) => void surroundings.stdout.write(renderCompletion(shell, completables(program))));
   return program;
 }
 
-function takingCall(command: Command): Command {
+function takingBody(command: Command): Command {
   return command
-    .argument('<intern>', 'id of the intern')
+    .argument('<intern>', 'id or name of the intern')
+    .option('-d, --data <text>', 'the request body, or @FILE that holds it (@- for stdin)')
+    .option('--data-raw <text>', 'the request body, even if it begins with @')
+    .option('--file <file>', 'file that holds the request body (- for stdin)');
+}
+
+function takingCall(command: Command): Command {
+  return takingBody(command)
     .argument('<path>', 'path of the request, such as /api/invoke')
-    .option('--data <text>', 'the request body')
-    .option('--file <file>', 'file that holds the request body (- for stdin)')
     .option('--daemon <url>', 'where the daemon is (ORI_DAEMON_URL)')
-    .option('--content-type <type>', 'media type of the body', 'application/json')
+    .option('--content-type <type>', 'media type of the body (application/json)')
+    .option('-H, --header <header>', "another header, 'Name: value'; may be repeated", collect)
     .option('--timeout <seconds>', 'longest silence of the daemon (300)', parseSeconds);
+}
+
+function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value];
+}
+
+/** Every command below `ori`, as a completion sees it. */
+function completables(command: Command, path: readonly string[] = []): Completable[] {
+  const below = command.commands.map((sub) => ({ name: sub.name(), description: sub.description() }));
+  const options = command.options.map(({ short, long, description }) => ({
+    flags: [short, long].filter((flag) => flag !== undefined && flag !== null),
+    description,
+  }));
+  const own: Completable = { path, commands: below, options };
+  return [own, ...command.commands.flatMap((sub) => completables(sub, [...path, sub.name()]))];
+}
+
+/** The command that the arguments name, as far as they do, such as `ori doctor call`. */
+function named(program: Command, args: readonly string[]): string {
+  let command = program;
+  let path = program.name();
+  for (const arg of args) {
+    const sub = command.commands.find((candidate) => candidate.name() === arg);
+    if (sub === undefined) continue;
+    command = sub;
+    path += ` ${sub.name()}`;
+  }
+  return path;
 }
 
 function toContext(surroundings: Surroundings, options: GlobalOptions): Context {
   const { baseUrl, profile, json = false, verbose = false } = options;
-  const terminal = createTerminal(surroundings.stdout, surroundings.stderr, { verbose, json });
+  const { stdout, stderr, environment } = surroundings;
+  const terminal = createTerminal(stdout, stderr, {
+    verbose,
+    json,
+    colour: takesColour(stdout, environment),
+  });
   return {
     ...surroundings,
     terminal,
@@ -147,25 +205,47 @@ function parseSeconds(text: string): number {
   return seconds;
 }
 
-function toFailure(error: unknown): unknown {
+function toFailure(error: unknown, command: string): unknown {
+  const next = `See: ${command} --help`;
+  if (isCliError(error, 'usage')) return new CliError('usage', { next, ...error.facts });
   if (!(error instanceof CommanderError)) return error;
   // Help for lack of a command was printed already.
-  if (error.code === 'commander.help') return new CliError('usage', { detail: 'Say what to do.' });
+  if (error.code === 'commander.help') return new CliError('usage', { detail: 'Missing command.', next });
   const detail = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
   return new CliError('usage', {
     detail: `${detail.charAt(0).toUpperCase()}${detail.slice(1).replace(/\.?$/, '.')}`,
+    next,
   });
 }
 
-function report(error: unknown, { stderr }: Surroundings, json: boolean): number {
+function report(error: unknown, { stderr, environment }: Surroundings, json: boolean): number {
+  const colour = takesColour(stderr, environment);
+  const name = colour ? red('ori:') : 'ori:';
   if (!(error instanceof CliError)) {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    stderr.write(`ori: This is a defect of ori; please report it.\n${printableLines(message)}\n`);
+    const what = 'This is a defect of ori; please report it.';
+    if (json)
+      stderr.write(
+        `${printableJson({ error: { code: 'defect', exit: EXIT.unexpected, message, next: what } })}\n`,
+      );
+    else stderr.write(`${name} ${what}\n${printableLines(message)}\n`);
     return EXIT.unexpected;
   }
   const { exit, what, next } = tell(error);
-  if (json) stderr.write(`${printableJson({ error: { code: error.code, exit, message: what, next } })}\n`);
-  else if (isCliError(error, 'interrupted')) stderr.write('ori: Interrupted.\n');
-  else stderr.write(`ori: ${printable(what)}\n     ${printable(next)}\n`);
+  if (json) {
+    const told = { code: error.code, exit, message: what, next, ...figuresOf(error) };
+    stderr.write(`${printableJson({ error: told })}\n`);
+  } else if (isCliError(error, 'interrupted')) stderr.write(`${name} Interrupted.\n`);
+  else stderr.write(`${name} ${printable(what)}\n     ${printable(next)}\n`);
   return exit;
+}
+
+/** What a script needs of a failure besides its code. */
+function figuresOf({ facts }: CliError): Record<string, unknown> {
+  const { status, retryAfterSeconds, requestId } = facts as Partial<Record<string, unknown>>;
+  return {
+    ...(status === undefined ? {} : { status }),
+    ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+  };
 }

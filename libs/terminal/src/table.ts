@@ -3,16 +3,50 @@ import { printable } from './printable.ts';
 /** What a cell may hold; null and an empty text are shown as `-`. */
 export type Cell = string | number | boolean | Date | null | undefined;
 
-/** Rows of text under a head, columns aligned. Text is escaped before it is measured, so that none can draw outside its cell. */
-export function renderTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
+/** No column is cut to less. */
+const COLUMN_MIN = 8;
+const GAP = '  ';
+
+/**
+ * Rows of text under a head, columns aligned. Text is escaped before it is measured, so that none can draw
+ * outside its cell. Where the lines are wider than `columns`, the widest cells are cut with an ellipsis.
+ */
+export function renderTable(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { columns = Number.POSITIVE_INFINITY }: { columns?: number | undefined } = {},
+): string[] {
   const texts = [head.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(toText))];
-  const widths = head.map((_, column) => Math.max(...texts.map((row) => widthOf(row[column] ?? ''))));
+  const widths = narrowed(
+    head.map((_, column) => Math.max(...texts.map((row) => widthOf(row[column] ?? '')))),
+    columns,
+  );
   return texts.map((row) =>
     row
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
-      .join('  ')
+      .map((cell, column) => padded(cell, widths[column] ?? 0))
+      .join(GAP)
       .trimEnd(),
   );
+}
+
+function narrowed(widths: readonly number[], columns: number): number[] {
+  const fitted = [...widths];
+  for (let excess = total(fitted) - columns; excess > 0; excess -= 1) {
+    const widest = fitted.indexOf(Math.max(...fitted));
+    if ((fitted[widest] ?? 0) <= COLUMN_MIN) break;
+    fitted[widest] = (fitted[widest] ?? 0) - 1;
+  }
+  return fitted;
+}
+
+function total(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+}
+
+function padded(text: string, width: number): string {
+  const characters = [...text];
+  if (characters.length > width) return `${characters.slice(0, width - 1).join('')}…`;
+  return text + ' '.repeat(width - characters.length);
 }
 
 function toText(cell: Cell): string {

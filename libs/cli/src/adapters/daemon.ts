@@ -16,10 +16,14 @@ export interface DaemonCall {
   /** Sent as it is, byte for byte. */
   readonly path: string;
   readonly contentType: string;
+  /** Others than those of the call itself, by name in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
   readonly proof: ProofHeaderValues;
   /** Longest silence of the daemon. */
   readonly silenceSeconds: number;
+  /** Told how many bytes of the body went out so far. */
+  readonly onSent?: (bytes: number) => void;
 }
 
 /** The head of an answer, and its body to be read once. */
@@ -47,11 +51,12 @@ export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise
   const limits = { connectSeconds: CONNECT_SECONDS, silenceSeconds: call.silenceSeconds, signal };
   const askFirst = call.body.bytes > ASK_FIRST_BYTES;
   const headers = {
-    ...call.proof,
     accept: '*/*',
+    ...call.headers,
+    ...call.proof,
     'content-type': call.contentType,
     'content-length': call.body.bytes,
-    'user-agent': USER_AGENT,
+    'user-agent': call.headers['user-agent'] ?? USER_AGENT,
     connection: 'close',
     ...(askFirst ? { expect: '100-continue' } : {}),
   };
@@ -67,7 +72,7 @@ export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise
     if (!(await isWanted(request, answer))) return answered(opened, peer);
   }
   // Not awaited: the answer may come before the last byte went out, and is the answer then.
-  void sendBody(request, call.body);
+  void sendBody(request, call);
   return answered(opened, peer);
 }
 
@@ -92,11 +97,17 @@ async function* bodyOf(
   }
 }
 
-async function sendBody(request: ClientRequest, body: RequestBody): Promise<void> {
+async function sendBody(
+  request: ClientRequest,
+  { body, onSent }: Pick<DaemonCall, 'body' | 'onSent'>,
+): Promise<void> {
+  let sent = 0;
   try {
     for await (const chunk of body.chunks()) {
       if (request.destroyed) return;
       if (!request.write(chunk)) await drained(request);
+      sent += chunk.length;
+      onSent?.(sent);
     }
     request.end();
   } catch (error) {

@@ -8,6 +8,7 @@ import { TokenRefused } from './token-refused.ts';
 const PAGE_SIZE = 500;
 /** A list that goes on for longer does not end. */
 const PAGES_MAX = 200;
+const LIST_BYTES_MAX = 32 * 1024 * 1024;
 
 // Loose: fields that a later server adds pass through to --json.
 const InternShape = z.looseObject({
@@ -42,6 +43,7 @@ export async function listInterns(
   signal: AbortSignal,
 ): Promise<Intern[]> {
   const interns: Intern[] = [];
+  let bytes = 0;
   const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
   if (filter.status !== undefined) query.set('status', filter.status);
   if (filter.workspaceId !== undefined) query.set('workspace_id', filter.workspaceId);
@@ -52,6 +54,8 @@ export async function listInterns(
       throw new CliError('interns_not_listed', { baseUrl });
     }
     if (answer.status !== 200) throw judgeList(answer);
+    bytes += answer.body.length;
+    if (bytes > LIST_BYTES_MAX) throw notUnderstood(baseUrl, 'its list of interns is too long');
     const page = PageShape.safeParse(parseJson(answer.body));
     if (!page.success) throw notUnderstood(baseUrl, 'it is not a list of interns');
     interns.push(...page.data.data);

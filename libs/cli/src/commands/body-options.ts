@@ -2,9 +2,12 @@ import { bodyOf, bodyOfFile, bodyOfStream, type RequestBody } from '../adapters/
 import { CliError } from '../core/errors.ts';
 import type { Context } from './context.ts';
 
-/** Where the request body comes from; without either, from stdin. */
+/** Where the request body comes from; without any, from stdin. */
 export interface BodyOptions {
+  /** The body itself, or `@FILE` as curl takes it, but byte for byte; `@-` is stdin. */
   readonly data?: string;
+  /** The body itself, even when it begins with `@`. */
+  readonly dataRaw?: string;
   readonly file?: string;
 }
 
@@ -12,11 +15,14 @@ export interface BodyOptions {
  * The body that the options name, hashed. stdin is read when it is not a terminal, to its end. Throws
  * CliError `body_missing`, `body_unreadable`, `interrupted`, and `usage` when two are named.
  */
-export async function takeBody(context: Context, { data, file }: BodyOptions): Promise<RequestBody> {
-  if (data !== undefined && file !== undefined) {
-    throw new CliError('usage', { detail: '--data and --file exclude each other.' });
+export async function takeBody(context: Context, options: BodyOptions): Promise<RequestBody> {
+  const { data, dataRaw } = options;
+  if ([data, dataRaw, options.file].filter((given) => given !== undefined).length > 1) {
+    throw new CliError('usage', { detail: '--data, --data-raw and --file exclude each other.' });
   }
-  if (data !== undefined) return bodyOf(Buffer.from(data, 'utf8'));
+  const text = data?.startsWith('@') ? undefined : (data ?? dataRaw);
+  if (text !== undefined) return bodyOf(Buffer.from(text, 'utf8'));
+  const file = data?.slice(1) ?? options.file;
   if (file !== undefined && file !== '-') return bodyOfFile(file, context.interrupted);
   if (file === undefined && context.stdin.isTTY) throw new CliError('body_missing', {});
   return bodyOfStream(context.stdin, 'stdin', context.interrupted);

@@ -1,15 +1,21 @@
+import { CliError } from '../core/errors.ts';
 import type { Context } from './context.ts';
-import { presentAnswer } from './daemon-answer.ts';
+import { type AnswerOptions, presentAnswer } from './daemon-answer.ts';
 import { type CallOptions, prepareCall } from './signed-call.ts';
 
 /** Hashes the body, has the digest signed, sends the same bytes to the daemon, and prints its answer. */
 export async function call(
   context: Context,
-  internId: string,
+  intern: string,
   path: string,
-  options: CallOptions,
+  options: CallOptions & AnswerOptions,
 ): Promise<void> {
-  await using ready = await prepareCall(context, internId, path, options);
+  if (context.json && options.output !== undefined) {
+    throw new CliError('usage', {
+      detail: '--json prints the answer as JSON, so there is nothing for --output.',
+    });
+  }
+  await using ready = await prepareCall(context, intern, path, options);
   const { answer } = await ready.send();
-  await presentAnswer(context, answer, ready.origin);
+  await presentAnswer(context, answer, ready.origin, options);
 }

@@ -1,7 +1,10 @@
+import { writeFile } from 'node:fs/promises';
+import { explainSystemError } from '@ori/terminal/system-error';
 import { z } from 'zod';
 import { type DaemonResponse, daemonPeer } from '../adapters/daemon.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
+import { retryAfterSeconds } from '../core/refusal.ts';
 import type { Context } from './context.ts';
 
 /** How much of a refusal is read to find its code before it is printed. */
@@ -49,23 +52,59 @@ export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer
   return { ...response, body: body(), ...readRefusal(Buffer.concat(beginning)) };
 }
 
+export interface AnswerOptions {
+  /** File for the body, in the place of stdout. */
+  readonly output?: string;
+  /** Prints status and headers before the body. */
+  readonly include?: boolean;
+}
+
 /**
- * Prints the answer's body on stdout. Throws CliError `daemon_refused` or `daemon_failed` for a status other
- * than 2xx, and what `body` throws when the rest of it does not come.
+ * Prints the answer's body on stdout, or writes it to a file. Throws CliError `output_unwritable`;
+ * `daemon_refused` or `daemon_failed` for a status other than 2xx, and what `body` throws when the rest of it does not come.
  */
-export async function presentAnswer(context: Context, answer: DaemonAnswer, origin: URL): Promise<void> {
+export async function presentAnswer(
+  context: Context,
+  answer: DaemonAnswer,
+  origin: URL,
+  { output, include = false }: AnswerOptions = {},
+): Promise<void> {
   try {
     if (context.json) context.terminal.printJson(await wrapUp(answer, origin));
-    else await context.terminal.printBody(answer.body);
+    else {
+      if (include) context.terminal.print(...headOf(answer), '');
+      if (output === undefined) await context.terminal.printBody(answer.body);
+      else await writeOutput(output, answer.body);
+    }
   } finally {
     answer.end();
   }
   if (isGood(answer)) return;
   const { status, headers } = answer;
-  const code = answer.code === undefined ? {} : { code: answer.code };
+  const retryAfter = retryAfterSeconds(headers);
+  const code = {
+    ...(answer.code === undefined ? {} : { code: answer.code }),
+    ...(retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter }),
+  };
   if (status >= 500) throw new CliError('daemon_failed', { status, ...code });
   const { location } = headers;
   throw new CliError('daemon_refused', { status, ...code, ...(location === undefined ? {} : { location }) });
+}
+
+function headOf({ status, headers }: DaemonAnswer): string[] {
+  const lines = Object.entries(headers).flatMap(([name, value = '']) =>
+    [value].flat().map((one) => `${name}: ${one}`),
+  );
+  return [`HTTP ${status}`, ...lines];
+}
+
+async function writeOutput(file: string, body: AsyncIterable<Buffer>): Promise<void> {
+  try {
+    await writeFile(file, body);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError('output_unwritable', { file, why: explainSystemError(error) }, { cause: error });
+  }
 }
 
 async function wrapUp(

@@ -1,8 +1,7 @@
-import { listInterns } from '../adapters/interns.ts';
 import { parseDaemonAddress } from '../core/address.ts';
 import { CliError, isCliError } from '../core/errors.ts';
-import { withAccessToken } from './access.ts';
 import type { Context } from './context.ts';
+import { internsOf } from './intern-id.ts';
 
 /**
  * Where the intern's daemon is when the user did not say: https at the hostname that the API lists for it.
@@ -10,11 +9,7 @@ import type { Context } from './context.ts';
  * no hostname in it.
  */
 export async function findDaemon(context: Context, internId: string): Promise<URL> {
-  const { terminal, interrupted } = context;
-  const interns = await withAccessToken(context, (session) => {
-    terminal.detail(`GET ${session.base_url}/interns`);
-    return listInterns(session.base_url, session.access_token, {}, interrupted);
-  }).catch((error) => {
+  const interns = await internsOf(context).catch((error) => {
     throw isCliError(error, 'interns_not_listed') ? new CliError('daemon_unknown', {}) : error;
   });
   const intern = interns.find(({ id }) => id === internId);
@@ -27,6 +22,6 @@ export async function findDaemon(context: Context, internId: string): Promise<UR
 function requireHostname(hostname: string): string {
   if (/^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(hostname))
     return hostname;
-  const why = 'it names a host that is none';
+  const why = 'invalid hostname';
   throw new CliError('answer_not_understood', { what: 'the API', address: hostname, why });
 }

@@ -1,8 +1,11 @@
 import { text } from 'node:stream/consumers';
+import type { ProofHeaderValues } from '@ori/proof/wire';
 import type { RequestBody } from '../adapters/request-body.ts';
 import { type Change, changesOf, readDiagnosis, type SentCall } from '../core/arrival.ts';
+import { clockAheadSeconds, isClockWrong } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
 import { tellChange } from '../text/changes.ts';
+import { tellClock } from '../text/clock.ts';
 import type { Context } from './context.ts';
 import { type DaemonAnswer, isGood } from './daemon-answer.ts';
 import { type CallOptions, prepareCall, type ReadyCall } from './signed-call.ts';
@@ -19,18 +22,26 @@ type Verdict = 'accepted' | 'changed' | 'unchanged' | 'undiagnosed' | 'refused' 
  */
 export async function doctorCall(
   context: Context,
-  internId: string,
+  intern: string,
   path: string,
   options: CallOptions,
 ): Promise<void> {
-  await using ready = await prepareCall(context, internId, path, options);
+  await using ready = await prepareCall(context, intern, path, options);
   const { answer, proof } = await ready.send();
   answer.end();
-  const { contentType } = options;
+  const { contentType } = ready;
   const sent = { origin: ready.origin.origin, path, contentType, proof, body: ready.body };
   const { verdict, changes } = await judge(answer, sent, ready.body);
-  present(context, { ready, path, answer, verdict, changes });
+  const clockSeconds = daemonAheadSeconds(answer, proof);
+  present(context, { ready, path, answer, verdict, changes, clockSeconds });
   if (verdict !== 'accepted') throw failureOf(answer, verdict, changes);
+}
+
+/** How far the clock of whoever answered is ahead of the signer's, which dated the proof a moment before. */
+function daemonAheadSeconds({ headers }: DaemonAnswer, proof: ProofHeaderValues): number | undefined {
+  const signedAt = Number(proof['x-ori-invoke-timestamp']);
+  const behind = clockAheadSeconds({ date: headers.date, age: headers.age }, signedAt);
+  return behind === undefined ? undefined : -behind;
 }
 
 async function judge(
@@ -54,12 +65,16 @@ interface Judged {
   readonly answer: DaemonAnswer;
   readonly verdict: Verdict;
   readonly changes: readonly Change[];
+  readonly clockSeconds: number | undefined;
 }
 
-function present({ terminal, json }: Context, { ready, path, answer, verdict, changes }: Judged): void {
+function present({ terminal, json }: Context, judged: Judged): void {
+  const { ready, path, answer, verdict, changes, clockSeconds } = judged;
   const { status, code = null } = answer;
-  if (json) terminal.printJson({ verdict, status, code, changes });
-  if (json) return;
+  if (json) {
+    terminal.printJson({ verdict, status, code, changes, daemon_clock_ahead: clockSeconds ?? null });
+    return;
+  }
   if (verdict === 'accepted') {
     terminal.print(
       `${ready.origin.origin}${path} answered ${status}: the call arrived as it was signed, and its proof was accepted.`,
@@ -67,6 +82,10 @@ function present({ terminal, json }: Context, { ready, path, answer, verdict, ch
   }
   if (changes.length > 0)
     terminal.print('Not as it was signed:', ...changes.map((change) => `  ${tellChange(change)}`));
+  if (isClockWrong(clockSeconds))
+    terminal.print(
+      `Clocks differ: by its answer the daemon's is ${tellClock(clockSeconds)}, compared with the signer's.`,
+    );
 }
 
 function failureOf(

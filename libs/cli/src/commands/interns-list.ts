@@ -10,25 +10,11 @@ export async function internsList(context: Context, filter: InternFilter): Promi
   });
   if (context.json) context.terminal.printJson(interns);
   else if (interns.length === 0) context.terminal.note('No interns.');
-  else context.terminal.print(...table(interns));
+  else context.terminal.printTable(HEAD, interns.map(toRow));
 }
 
-function table(interns: readonly Intern[]): string[] {
-  const rows = [
-    ['ID', 'NAME', 'STATUS', 'HOSTNAME', 'MODEL'],
-    ...interns.map(({ id, name, status, hostname, model }) => [
-      id,
-      name,
-      status,
-      hostname ?? '-',
-      model ?? '-',
-    ]),
-  ];
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+const HEAD = ['id', 'name', 'status', 'hostname', 'model'];
+
+function toRow({ id, name, status, hostname, model }: Intern) {
+  return [id, name, status, hostname, model];
 }

@@ -1,10 +1,11 @@
 import { readdir } from 'node:fs/promises';
-import { renderTable } from '@ori/terminal/table';
 import { type Keeper, keeperOf, readSession } from '../adapters/session-store.ts';
 import { CliError } from '../core/errors.ts';
 import type { Session } from '../core/session.ts';
 import { type Context, chosenProfile, PROFILE_DEFAULT, placeOf, profilesFolder } from './context.ts';
 import { nameOf } from './whoami.ts';
+
+const HEAD = ['', 'name', 'who', 'api', 'kept in', 'state'];
 
 interface Profile {
   readonly name: string;
@@ -24,7 +25,11 @@ export async function profiles(context: Context): Promise<void> {
   }
   if (context.json) context.terminal.printJson(found.map((profile) => toRecord(profile, inUse)));
   else if (found.length === 0) context.terminal.note('No profile has a session. Sign in: ori login');
-  else context.terminal.print(...toTable(found, inUse));
+  else
+    context.terminal.printTable(
+      HEAD,
+      found.map((profile) => toRow(profile, inUse)),
+    );
 }
 
 async function namedProfiles(context: Context): Promise<string[]> {
@@ -56,18 +61,9 @@ function toRecord({ name, keptIn, session }: Profile, inUse: string): Record<str
   };
 }
 
-function toTable(found: readonly Profile[], inUse: string): string[] {
-  return renderTable(
-    ['', 'name', 'who', 'api', 'kept in', 'state'],
-    found.map(({ name, keptIn, session }) => [
-      name === inUse ? '*' : ' ',
-      name,
-      session === undefined ? null : nameOf(session),
-      session?.base_url,
-      keptIn,
-      stateOf(session),
-    ]),
-  );
+function toRow({ name, keptIn, session }: Profile, inUse: string) {
+  const who = session === undefined ? null : nameOf(session);
+  return [name === inUse ? '*' : ' ', name, who, session?.base_url, keptIn, stateOf(session)];
 }
 
 function stateOf(session: Session | undefined): 'signed in' | 'ended' | 'unreadable' {

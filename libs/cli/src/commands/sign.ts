@@ -1,9 +1,10 @@
 import { requestProof } from '../adapters/signer.ts';
 import { CliError } from '../core/errors.ts';
-import { requireBodySha256, requireInternId, requirePath } from '../core/proof-request.ts';
+import { requireBodySha256, requirePath } from '../core/proof-request.ts';
 import { requireSession, withAccessToken } from './access.ts';
 import { type BodyOptions, takeBody } from './body-options.ts';
 import type { Context } from './context.ts';
+import { explainUnsigned, takeInternId } from './intern-id.ts';
 
 export interface SignOptions extends BodyOptions {
   readonly path?: string;
@@ -12,15 +13,15 @@ export interface SignOptions extends BodyOptions {
 }
 
 /** Prints a proof's headers, one `name: value` per line, as `curl -H @FILE` takes them. */
-export async function sign(context: Context, internId: string, options: SignOptions): Promise<void> {
-  requireInternId(internId);
+export async function sign(context: Context, intern: string, options: SignOptions): Promise<void> {
   const route = requireRoute(options);
   await requireSession(context);
+  const internId = await takeInternId(context, intern);
   const request = { internId, bodySha256: await takeDigest(context, options), ...route };
   const proof = await withAccessToken(context, (session) => {
     context.terminal.detail(`POST ${session.base_url}/interns/${internId}/daemon/sign`);
     return requestProof(session.base_url, session.access_token, request, context.interrupted);
-  });
+  }).catch((error) => explainUnsigned(context, internId, error));
   if (context.json) context.terminal.printJson(proof);
   else context.terminal.print(...Object.entries(proof).map(([name, value]) => `${name}: ${value}`));
 }
@@ -46,7 +47,7 @@ async function takeDigest(context: Context, options: SignOptions): Promise<strin
     await using body = await takeBody(context, options);
     return body.sha256;
   }
-  if (options.data !== undefined || options.file !== undefined) {
+  if ([options.data, options.dataRaw, options.file].some((given) => given !== undefined)) {
     throw new CliError('usage', { detail: '--body-sha256 stands in for --data and --file.' });
   }
   return requireBodySha256(options.bodySha256);

@@ -5,27 +5,36 @@ import type { RequestBody } from '../adapters/request-body.ts';
 import { requestProof } from '../adapters/signer.ts';
 import { parseDaemonAddress } from '../core/address.ts';
 import { CliError } from '../core/errors.ts';
-import { requireInternId, requirePath } from '../core/proof-request.ts';
+import { parseHeaders } from '../core/extra-headers.ts';
+import { requirePath } from '../core/proof-request.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
 import { requireSession, withAccessToken } from './access.ts';
 import { type BodyOptions, takeBody } from './body-options.ts';
 import { type Context, variable } from './context.ts';
 import { type DaemonAnswer, readAnswer } from './daemon-answer.ts';
 import { findDaemon } from './daemon-origin.ts';
+import { explainUnsigned, takeInternId } from './intern-id.ts';
 
 const SILENCE_SECONDS_DEFAULT = 300;
+const CONTENT_TYPE_DEFAULT = 'application/json';
+/** Of a smaller body nobody waits for the upload. */
+const PROGRESS_BYTES = 4 * 1024 * 1024;
 /** A longer pause than this is not waited for. */
 const PAUSE_SECONDS_MAX = 30;
 
 export interface CallOptions extends BodyOptions {
   readonly daemon?: string;
-  readonly contentType: string;
+  readonly contentType?: string;
   readonly timeout?: number;
+  /** Further headers, `Name: value`. */
+  readonly header?: readonly string[];
 }
 
 /** A call whose body is hashed and whose daemon is known. */
 export interface ReadyCall extends AsyncDisposable {
+  readonly internId: string;
   readonly origin: URL;
+  readonly contentType: string;
   readonly body: RequestBody;
   /** Has the call signed and sends it; once more, newly signed, after the pause that a daemon names. */
   send(): Promise<{ answer: DaemonAnswer; proof: ProofHeaderValues }>;
@@ -34,30 +43,35 @@ export interface ReadyCall extends AsyncDisposable {
 /** Checks what the command line says, finds the daemon, hashes the body. Nothing is sent to the daemon yet. */
 export async function prepareCall(
   context: Context,
-  internId: string,
+  intern: string,
   path: string,
   options: CallOptions,
 ): Promise<ReadyCall> {
-  requireInternId(internId);
   requirePath(path);
+  const { 'content-type': typed, ...headers } = parseHeaders(options.header ?? []);
   const named = options.daemon ?? variable(context, 'ORI_DAEMON_URL');
   const address = named === undefined ? undefined : parseDaemonAddress(named);
   await requireSession(context);
+  const internId = await takeInternId(context, intern);
   const origin = address ?? (await findDaemon(context, internId));
   const body = await takeBody(context, options);
-  const { contentType, timeout: silenceSeconds = SILENCE_SECONDS_DEFAULT } = options;
+  const { timeout: silenceSeconds = SILENCE_SECONDS_DEFAULT } = options;
+  const contentType = options.contentType ?? typed ?? CONTENT_TYPE_DEFAULT;
   const signAndSend = async () => {
     const { proof, response } = await attempt(context, internId, {
       origin,
       path,
       contentType,
+      headers,
       silenceSeconds,
       body,
     });
     return { proof, answer: await readAnswer(response) };
   };
   return {
+    internId,
     origin,
+    contentType,
     body,
     async send() {
       const sent = await signAndSend();
@@ -76,6 +90,7 @@ interface Sending {
   readonly origin: URL;
   readonly path: string;
   readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>>;
   readonly silenceSeconds: number;
   readonly body: RequestBody;
 }
@@ -91,11 +106,23 @@ async function attempt(
   const proof = await withAccessToken(context, (session) => {
     terminal.detail(`POST ${session.base_url}/interns/${internId}/daemon/sign`);
     return requestProof(session.base_url, session.access_token, request, interrupted);
-  });
+  }).catch((error) => explainUnsigned(context, internId, error));
   terminal.detail(`POST ${origin.origin}${path}, ${body.bytes} bytes, with ${Object.keys(proof).join(', ')}`);
-  const response = await callDaemon({ ...sending, proof }, interrupted);
+  const response = await callDaemon(
+    {
+      ...sending,
+      proof,
+      ...(body.bytes > PROGRESS_BYTES ? { onSent: progressOf(context, body.bytes) } : {}),
+    },
+    interrupted,
+  ).finally(() => terminal.progress(''));
   terminal.detail(`${response.status}, with ${Object.keys(response.headers).join(', ')}`);
   return { proof, response };
+}
+
+function progressOf({ terminal }: Context, total: number): (bytes: number) => void {
+  const inMegabytes = (bytes: number) => (bytes / 1_000_000).toFixed(1);
+  return (bytes) => terminal.progress(`Sent ${inMegabytes(bytes)} of ${inMegabytes(total)} MB`);
 }
 
 // The one refusal that a new proof cures: the daemon judged the old one before it spent anything.

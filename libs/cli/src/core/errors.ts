@@ -10,6 +10,7 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   body_missing: Record<never, never>;
   body_unreadable: { file: string; why: string };
   body_changed: { file: string };
+  output_unwritable: { file: string; why: string };
   daemon_unknown: Record<never, never>;
   not_signed_in: Record<never, never>;
   session_elsewhere: { sessionBaseUrl: string; baseUrl: string };
@@ -31,20 +32,21 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   unreachable: { what: string; address: string; why: string };
   timed_out: { what: string; address: string; seconds: number };
   answer_not_understood: { what: string; address: string; why: string };
-  scope_missing: { scope: string };
+  scope_missing: { scope: string } & Told;
   scope_not_granted: { scopes: readonly string[] };
   access_revoked: ServerSaid;
   bound_session_required: ServerSaid;
   regional_host: ServerSaid;
-  intern_not_found: { internId: string };
+  intern_not_found: { internId: string } & Told;
+  intern_not_running: { internId: string; state: string; why?: string } & Told;
   programme_not_found: ServerSaid;
   refused: ServerSaid;
-  rate_limited: { retryAfterSeconds?: number };
+  rate_limited: { retryAfterSeconds?: number } & Told;
   api_failed: ServerSaid;
   api_misconfigured: ServerSaid;
   interns_not_listed: { baseUrl: string };
-  daemon_refused: { status: number; code?: string; location?: string };
-  daemon_failed: { status: number; code?: string };
+  daemon_refused: { status: number; code?: string; location?: string; retryAfterSeconds?: number };
+  daemon_failed: { status: number; code?: string; retryAfterSeconds?: number };
   answer_broke_off: { what: string; address: string };
   revocation_failed: { issuer: string; why: string };
   gateway_without_route: { file: string };
@@ -65,11 +67,16 @@ export type AddressFault =
   | 'query_or_fragment'
   | 'not_an_origin';
 
-export interface ServerSaid {
+/** What an answer of the API told besides. */
+export interface Told {
+  status?: number;
+  requestId?: string;
+}
+
+export interface ServerSaid extends Told {
   status: number;
   message: string;
   reason?: string;
-  requestId?: string;
 }
 
 export type CliErrorCode = keyof CliErrorFacts;

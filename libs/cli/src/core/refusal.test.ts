@@ -57,8 +57,8 @@ it('passes on what the server said, and the request to name', () => {
 it('names the scope that the refusal asks for', () => {
   const challenge = 'Bearer error="insufficient_scope", scope="vault:write"';
   const refused = answer(403, 'insufficient_scope', { 'www-authenticate': challenge });
-  expect(judgeSigning(refused, 'i').facts).toEqual({ scope: 'vault:write' });
-  expect(judgeSigning(answer(403, 'insufficient_scope'), 'i').facts).toEqual({ scope: 'vault:read' });
+  expect(judgeSigning(refused, 'i').facts).toMatchObject({ scope: 'vault:write', status: 403 });
+  expect(judgeSigning(answer(403, 'insufficient_scope'), 'i').facts).toMatchObject({ scope: 'vault:read' });
 });
 
 it('reads whole seconds of Retry-After and nothing else', () => {

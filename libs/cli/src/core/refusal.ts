@@ -1,6 +1,6 @@
 import type { SigningErrorCode } from '@ori/signing-api/refusals';
 import { z } from 'zod';
-import { CliError, type CliErrorCode, type ServerSaid } from './errors.ts';
+import { CliError, type CliErrorCode, type ServerSaid, type Told } from './errors.ts';
 import { parseJson } from './parse-json.ts';
 import { LISTING_SCOPE, SIGNING_SCOPE } from './scopes.ts';
 
@@ -21,7 +21,7 @@ const ErrorEnvelope = z.object({
 /** The failure that a signing answer other than 200 and 401 means. */
 export function judgeSigning(answer: ApiAnswer, internId: string): CliError {
   const said = readSaid(answer);
-  if (answer.status === 404) return new CliError('intern_not_found', { internId });
+  if (answer.status === 404) return new CliError('intern_not_found', { internId, ...toldIn(said) });
   return judge(answer, said, SIGNING_SCOPE);
 }
 
@@ -36,10 +36,13 @@ export function judgeList(answer: ApiAnswer): CliError {
 function judge(answer: ApiAnswer, said: ServerSaid, scope: string): CliError {
   if (answer.status === 429) {
     const seconds = retryAfterSeconds(answer.headers);
-    return new CliError('rate_limited', seconds === undefined ? {} : { retryAfterSeconds: seconds });
+    return new CliError('rate_limited', {
+      ...toldIn(said),
+      ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
+    });
   }
   if (answer.status === 403 && (said.reason === 'insufficient_scope' || challengesScope(answer.headers))) {
-    return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? scope });
+    return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? scope, ...toldIn(said) });
   }
   if (isKnown(said.reason)) return new CliError(BY_REASON[said.reason], said);
   if (answer.status >= 500 || answer.status === 408) return new CliError('api_failed', said);
@@ -91,6 +94,10 @@ function challengesScope(headers: ApiAnswer['headers']): boolean {
 function scopeNamed(headers: ApiAnswer['headers']): string | undefined {
   const challenge = headers['www-authenticate'];
   return typeof challenge === 'string' ? /[\s,]scope="([^"]{1,255})"/.exec(challenge)?.[1] : undefined;
+}
+
+function toldIn({ status, requestId }: ServerSaid): Told {
+  return { status, ...(requestId === undefined ? {} : { requestId }) };
 }
 
 function readSaid({ status, headers, body }: ApiAnswer): ServerSaid {

@@ -8,7 +8,7 @@ const EXIT_CODES = [
 /** What `ori --help` says below the commands. */
 export const MAIN_HELP = `
 Examples:
-  ori login --oidc
+  ori login
   ori call int_7Qm2 /api/invoke --data '{"prompt":"hello"}' --daemon https://my-intern.example.com
   ori sign int_7Qm2 --path /api/invoke --file body.json > headers.txt
   curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
@@ -16,19 +16,25 @@ Examples:
   ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
 
 Environment:
+  ORI_TOKEN        access token to use in the place of a session
+  ORI_PROFILE      whose session to use (else default)
+  ORI_SESSION_STORE  keychain or file (else the keychain, where there is one)
   ORI_BASE_URL     base address of the API, ending in /v1 (else that of the session, else http://127.0.0.1:8080/v1)
   ORI_DAEMON_URL   where the daemon is, for ori call (else the hostname that the API lists)
   ORI_CLIENT_ID    client at the OpenID issuer (else ori-cli)
   BROWSER          what opens the sign-in page
   XDG_CONFIG_HOME  where ori/session.json is kept (else ~/.config)
+  NO_COLOR         no colour on a screen either
 
 ${EXIT_CODES.join('\n')}`;
 
 export const LOGIN_HELP = `
 Examples:
-  ori login --oidc                        in a browser on this machine
-  ori login --oidc --device               with a code to type on any other device
-  ori login --oidc --scope vault:read     no more than signing takes`;
+  ori login                        in a browser on this machine
+  ori login --device               with a code to type on any other device
+  ori login --scope vault:read     no more than signing takes
+  ori login --profile work         beside the session of the default profile
+  ori login --with-token < token.txt`;
 
 export const SIGN_HELP = `
 The body comes from --data, --file or stdin; it stays here, only its SHA-256 is sent. A proof is good for one request,
@@ -45,7 +51,8 @@ The daemon's answer goes to stdout unchanged; on a screen its control characters
 
 Examples:
   ori call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
-  ori call int_7Qm2 /api/import --file dump.ndjson --content-type application/x-ndjson
+  ori call difference /api/invoke -d @body.json -i
+  ori call int_7Qm2 /api/import --file dump.ndjson --content-type application/x-ndjson -o answer.json
   jq -n '{prompt:"hello"}' | ori call int_7Qm2 /api/invoke --json`;
 
 export const DOCTOR_GATEWAY_HELP = `
@@ -69,3 +76,9 @@ What changed is known when the daemon tells what arrived: requireProof(verifier,
 Examples:
   ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
   ori doctor call int_7Qm2 /api/invoke --file body.json --daemon https://my-intern.example.com --json`;
+
+export const COMPLETION_HELP = `
+Examples:
+  source <(ori completion bash)
+  source <(ori completion zsh)
+  ori completion fish | source`;

@@ -66,6 +66,11 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
     what: ({ file }) => `${file} changed between hashing and sending; the call was broken off.`,
     next: () => 'The daemon got no complete request. Run it again when the file is no longer written to.',
   },
+  output_unwritable: {
+    exit: EXIT.usage,
+    what: ({ file, why }) => `Cannot write ${file}: ${why}.`,
+    next: () => 'The daemon has answered: name another file only if the call may be made twice.',
+  },
   daemon_unknown: {
     exit: EXIT.usage,
     what: () => 'ori does not know where the daemon of this intern is.',
@@ -128,6 +133,12 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
     what: ({ internId }) => `There is no intern ${internId} that you can call.`,
     next: () =>
       'Check the id (ori interns list), who you are (ori whoami), and whether your workspace takes part.',
+  },
+  intern_not_running: {
+    exit: EXIT.refused,
+    what: ({ internId, state, why }) =>
+      `The intern ${internId} is not running, so calls to it are not signed: ${state}${why === undefined ? '' : ` (${why})`}.`,
+    next: () => 'Wait until it runs, or call another: ori interns list',
   },
   programme_not_found: {
     exit: EXIT.refused,

@@ -1,9 +1,11 @@
 import type { Writable } from 'node:stream';
 import { printable, printableJson, printableLines } from '@ori/terminal/printable';
+import { type Cell, renderTable } from '@ori/terminal/table';
 
 /** Where output goes, and whether a person looks at it. */
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
+  readonly columns?: number;
 }
 
 /**
@@ -13,13 +15,17 @@ export interface OutputStream extends Writable {
 export interface Terminal {
   /** Results: stdout, one line each. */
   print(...lines: string[]): void;
+  /** Rows under a head: stdout, cut to the width of a screen. */
+  printTable(head: readonly string[], rows: readonly (readonly Cell[])[]): void;
   /** A result for scripts: stdout, JSON. */
   printJson(value: unknown): void;
   /** What a person should know meanwhile: stderr. With `--json` as `{"note"}`. */
   note(...lines: string[]): void;
   /** What a person, or a script that acts for one, has to do meanwhile: stderr. With `--json` the record. */
   event(record: Record<string, unknown>, ...lines: string[]): void;
-  /** The same, with `--verbose` only. */
+  /** One line that the next one replaces, on a screen only; an empty one clears it. */
+  progress(line: string): void;
+  /** The same as `note`, with `--verbose` only. */
   detail(line: string): void;
   /**
    * A daemon's answer: stdout. Byte for byte into a file or a pipe; on a screen as text, its control
@@ -32,16 +38,25 @@ export interface Terminal {
 export function createTerminal(
   stdout: OutputStream,
   stderr: OutputStream,
-  options: { verbose: boolean; json: boolean },
+  options: { verbose: boolean; json: boolean; colour?: boolean },
 ): Terminal {
   const record = (value: Record<string, unknown>) => void stderr.write(`${printableJson(value)}\n`);
   const note = (lines: readonly string[]) =>
     options.json ? record({ note: lines.join(' ') }) : writeLines(stderr, lines);
   return {
     print: (...lines) => writeLines(stdout, lines),
+    printTable: (head, rows) => {
+      const columns = stdout.isTTY ? stdout.columns : undefined;
+      const [first = '', ...rest] = renderTable(head, rows, { columns });
+      stdout.write(`${options.colour && stdout.isTTY ? bold(first) : first}\n`);
+      writeLines(stdout, rest);
+    },
     printJson: (value) => void stdout.write(`${printableJson(value, 2)}\n`),
     note: (...lines) => note(lines),
     event: (value, ...lines) => (options.json ? record(value) : writeLines(stderr, lines)),
+    progress: (line) => {
+      if (stderr.isTTY && !options.json) stderr.write(`\r${printable(line)}\u001b[K`);
+    },
     detail: (line) => {
       if (options.verbose) note([line]);
     },
@@ -52,6 +67,17 @@ export function createTerminal(
     },
   };
 }
+
+/** Whether a stream takes colour: a screen, unless its user wants none (https://no-color.org). */
+export function takesColour(
+  stream: OutputStream,
+  environment: Readonly<Record<string, string | undefined>>,
+): boolean {
+  return stream.isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
+}
+
+export const bold = (text: string): string => `\u001b[1m${text}\u001b[22m`;
+export const red = (text: string): string => `\u001b[31m${text}\u001b[39m`;
 
 function writeLines(stream: Writable, lines: readonly string[]): void {
   for (const line of lines) stream.write(`${printable(line)}\n`);

@@ -1,0 +1,66 @@
+import type { Intern } from '../adapters/interns.ts';
+import { CliError, isCliError } from '../core/errors.ts';
+import { requireInternId } from '../core/proof-request.ts';
+import { withAccessToken } from './access.ts';
+import type { Context } from './context.ts';
+
+/** Every intern that the session may see. */
+export async function internsOf(context: Context): Promise<Intern[]> {
+  const { listInterns } = await import('../adapters/interns.ts');
+  return withAccessToken(context, (session) => {
+    context.terminal.detail(`GET ${session.base_url}/interns`);
+    return listInterns(session.base_url, session.access_token, {}, context.interrupted);
+  });
+}
+
+/**
+ * The id of the intern that the user named, by id or by name: what begins with `int_` is taken for an id
+ * without asking. Throws CliError `intern_id_malformed`, `intern_not_found`, and `usage` for a name of several.
+ */
+export async function takeInternId(context: Context, named: string): Promise<string> {
+  requireInternId(named);
+  if (named.startsWith('int_')) return named;
+  try {
+    return findIntern(await internsOf(context), named).id;
+  } catch (error) {
+    // Without a list there are no names, and an id need not begin like ours.
+    const isUnlisted = isCliError(error, 'interns_not_listed') || isCliError(error, 'scope_missing');
+    if (isUnlisted) return named;
+    throw error;
+  }
+}
+
+/** The intern of this id or name. Throws CliError `intern_not_found`, and `usage` for a name of several. */
+export function findIntern(interns: readonly Intern[], named: string): Intern {
+  const found = interns.find(({ id }) => id === named);
+  if (found !== undefined) return found;
+  const [first, ...more] = interns.filter(({ name }) => name === named);
+  if (first === undefined) throw new CliError('intern_not_found', { internId: named });
+  if (more.length > 0) {
+    throw new CliError('usage', {
+      detail: `${more.length + 1} interns are named ${named}.`,
+      next: `Name one by its id: ${[first, ...more].map(({ id }) => id).join(', ')}`,
+    });
+  }
+  return first;
+}
+
+/**
+ * Why the API does not sign for an intern: one that does not run yet, or any more, has no key. Throws CliError
+ * `intern_not_running` where the list tells so, else the failure that it is given.
+ */
+export async function explainUnsigned(context: Context, internId: string, failure: unknown): Promise<never> {
+  if (!isCliError(failure, 'api_misconfigured')) throw failure;
+  const interns = await internsOf(context).catch(() => []);
+  const intern = interns.find(({ id }) => id === internId);
+  if (intern === undefined || intern.status === 'running') throw failure;
+  const why = intern['last_failure_message'];
+  const { status, requestId } = failure.facts;
+  throw new CliError('intern_not_running', {
+    internId,
+    state: intern.status,
+    ...(typeof why === 'string' && why !== '' ? { why } : {}),
+    ...(status === undefined ? {} : { status }),
+    ...(requestId === undefined ? {} : { requestId }),
+  });
+}

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { CliError } from './errors.ts';
+import { parseHeaders } from './extra-headers.ts';
+
+it('takes headers as curl does', () => {
+  expect(parseHeaders(['Accept: text/plain', 'x-empty:', 'X-A:b: c'])).toEqual({
+    accept: 'text/plain',
+    'x-empty': '',
+    'x-a': 'b: c',
+  });
+});
+
+it.each([
+  'no colon',
+  ': value',
+  'a b: c',
+  'a: b\r\nx-evil: 1',
+  'Host: elsewhere',
+  'Content-Length: 1',
+  'Transfer-Encoding: chunked',
+  'X-Ori-Invoke-User: mallory',
+])('refuses %j', (line) => {
+  expect(() => parseHeaders([line])).toThrow(CliError);
+});

@@ -1,0 +1,78 @@
+/** A command, or a group of them, as a completion needs to know it. */
+export interface Completable {
+  /** Below `ori`; empty for `ori` itself. */
+  readonly path: readonly string[];
+  readonly commands: readonly { readonly name: string; readonly description: string }[];
+  readonly options: readonly { readonly flags: readonly string[]; readonly description: string }[];
+}
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** The completion script for a shell: commands and options, and files elsewhere. */
+export function renderCompletion(shell: Shell, commands: readonly Completable[]): string {
+  if (shell === 'fish') return renderFish(commands);
+  const paths = commands
+    .filter(({ path }) => path.length > 0)
+    .map(({ path }) => quoted(` ${path.join(' ')}`));
+  const cases = commands.map(({ path, commands: below, options }) => {
+    const words = [...below.map(({ name }) => name), ...options.flatMap(({ flags }) => flags)];
+    return `    ${quoted(path.map((part) => ` ${part}`).join(''))}) candidates="${words.join(' ')}" ;;`;
+  });
+  return (shell === 'bash' ? BASH : ZSH)
+    .replace('@PATHS@', paths.join('|'))
+    .replace('@CASES@', cases.join('\n'));
+}
+
+const WALK = `  for word in @WORDS@; do
+    case "$at $word" in @PATHS@) at="$at $word" ;; esac
+  done
+  case "$at" in
+@CASES@
+  esac`;
+
+const BASH = `# bash completion of ori: source <(ori completion bash)
+_ori() {
+  local word at= candidates= current="\${COMP_WORDS[COMP_CWORD]}"
+${WALK.replace('@WORDS@', `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
+  COMPREPLY=($(compgen -W "$candidates" -- "$current"))
+}
+complete -o default -F _ori ori
+`;
+
+const ZSH = `#compdef ori
+# zsh completion of ori: source <(ori completion zsh)
+_ori() {
+  local word at= candidates=
+${WALK.replace('@WORDS@', `"\${(@)words[2,CURRENT-1]}"`)}
+  compadd -- \${=candidates}
+  _files
+}
+compdef _ori ori
+`;
+
+function renderFish(commands: readonly Completable[]): string {
+  const lines = ['# fish completion of ori: ori completion fish | source'];
+  for (const { path, commands: below, options } of commands) {
+    const names = below.map(({ name }) => name).join(' ');
+    const seen = path.map((part) => `__fish_seen_subcommand_from ${part}`);
+    const here = path.length === 0 ? ['__fish_use_subcommand'] : seen;
+    const open =
+      names === '' || path.length === 0 ? here : [...here, `not __fish_seen_subcommand_from ${names}`];
+    const condition = quoted(open.join('; and '));
+    for (const { name, description } of below)
+      lines.push(`complete -c ori -f -n ${condition} -a ${name} -d ${quoted(description)}`);
+    const scope = path.length === 0 ? '' : ` -n ${condition}`;
+    for (const { flags, description } of options)
+      lines.push(`complete -c ori${scope} ${flags.map(fishFlag).join(' ')} -d ${quoted(description)}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function fishFlag(flag: string): string {
+  return flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/'/g, `'\\''`)}'`;
+}

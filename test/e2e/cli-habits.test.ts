@@ -1,0 +1,159 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runOri } from './cli-in-process.ts';
+import type { OriHome, OriResult } from './cli-process.ts';
+import { type CliWorld, INTERN_ID, listen, type Scripted, send, startCliWorld } from './cli-world.ts';
+
+const CALL = ['call', INTERN_ID, '/api/invoke'];
+let world: CliWorld;
+let home: OriHome;
+
+beforeAll(async () => {
+  world = await startCliWorld();
+  home = await world.newHome();
+  await world.signIn(home);
+});
+afterAll(async () => {
+  await home[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+function ori(...args: string[]): Promise<OriResult> {
+  return runOri(home, args, { ORI_BASE_URL: world.baseUrl, ORI_DAEMON_URL: world.daemonUrl });
+}
+
+/** Calls a daemon that answers with what it got. */
+async function echo(args: readonly string[], answer: Partial<Scripted> = {}) {
+  const got: { headers: Record<string, unknown>; body: string }[] = [];
+  const daemon = await listen(async (req, res) => {
+    let body = '';
+    for await (const chunk of req) body += chunk;
+    got.push({ headers: { ...req.headers }, body });
+    send(res, { status: 200, body: { ok: true }, ...answer });
+  });
+  const result = await ori(...CALL, ...args, '--daemon', daemon.url);
+  await daemon.stop();
+  return { ...result, headers: got[0]?.headers ?? {}, body: got[0]?.body };
+}
+
+const internsAre = (...interns: object[]): Scripted => ({
+  status: 200,
+  body: {
+    data: interns.map((intern) => ({
+      id: 'int_other',
+      name: 'other',
+      status: 'running',
+      hostname: null,
+      model: null,
+      ...intern,
+    })),
+    has_more: false,
+  },
+});
+
+it('sends the bytes of a file for @FILE, and the text itself for --data-raw', async () => {
+  const file = join(home.folder, 'body.json');
+  await writeFile(file, '{"a":1}\n');
+  expect(await echo(['-d', `@${file}`])).toMatchObject({ exit: 0, body: '{"a":1}\n' });
+  expect(await echo(['--data-raw', `@${file}`])).toMatchObject({ exit: 0, body: `@${file}` });
+  expect(await echo(['--data', '@/nowhere'])).toMatchObject({ exit: 2, body: undefined });
+  expect(await echo(['--data', 'a', '--data-raw', 'b'])).toMatchObject({ exit: 2, body: undefined });
+});
+
+it('sends further headers, and the media type among them', async () => {
+  const { exit, headers } = await echo(['-d', '', '-H', 'X-Trace: 7', '-H', 'content-type: text/plain']);
+  expect({ exit, ...headers }).toMatchObject({ exit: 0, 'x-trace': '7', 'content-type': 'text/plain' });
+});
+
+it('prints status and headers with -i, and writes the body to a file with -o', async () => {
+  const file = join(home.folder, 'answer');
+  const { exit, stdout } = await echo(['-d', '', '-i', '-o', file], { headers: { 'x-answer': 'yes' } });
+  expect(exit).toBe(0);
+  expect(stdout).toMatch(/^HTTP 200\n(?:.+\n)*x-answer: yes\n(?:.+\n)*\n$/);
+  expect(await readFile(file, 'utf8')).toBe('{"ok":true}');
+  const unwritable = await echo(['-d', '', '-o', home.folder]);
+  expect(unwritable).toMatchObject({ exit: 2, stdout: '' });
+});
+
+it('takes the name of an intern for its id', async () => {
+  world.scripted.push(internsAre({}, { id: INTERN_ID, name: 'difference' }));
+  const called = await ori('call', 'difference', '/api/invoke', '-d', '{}');
+  expect(called).toMatchObject({ exit: 0, stdout: '{"user":"acct_ada"}' });
+  world.scripted.push(internsAre({ id: 'int_a', name: 'twin' }, { id: 'int_b', name: 'twin' }));
+  const twin = await ori('call', 'twin', '/api/invoke', '-d', '{}');
+  expect(twin).toMatchObject({ exit: 2, stdout: '' });
+  expect(twin.stderr).toContain('int_a, int_b');
+  world.scripted.push(internsAre());
+  expect(await ori('sign', 'nobody', '--path', '/', '-d', '')).toMatchObject({ exit: 4, stdout: '' });
+});
+
+it('takes an id of another kind where the server lists no interns', async () => {
+  const missing = { status: 404, body: { error: { code: 404, message: 'Not found.' } } };
+  world.scripted.push(missing, missing);
+  world.requests.length = 0;
+  await ori('sign', 'oddly-named', '--path', '/', '-d', '');
+  expect(world.requests.at(-1)?.url).toBe('/v1/interns/oddly-named/daemon/sign');
+});
+
+it('shows one intern, by name or id', async () => {
+  for (const named of ['difference', INTERN_ID]) {
+    world.scripted.push(internsAre({}, { id: INTERN_ID, name: 'difference', hostname: 'd.example' }));
+    const { exit, stdout } = await ori('interns', 'get', named);
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/^hostname +d\.example$/m);
+  }
+});
+
+it('says that an intern is not running when the API cannot sign for it', async () => {
+  const metadata = { reason: 'configuration_error', retryable: false };
+  const broken = { status: 500, body: { error: { code: 500, message: 'No key.', metadata } } };
+  world.scripted.push(
+    broken,
+    internsAre({ id: INTERN_ID, status: 'failed', last_failure_message: 'No thread.' }),
+  );
+  const called = await ori(...CALL, '-d', '{}', '--json');
+  expect(called).toMatchObject({ exit: 4, stdout: '' });
+  const { error } = JSON.parse(called.stderr);
+  expect(error).toMatchObject({ code: 'intern_not_running', status: 500 });
+  expect(error.message).toContain('No thread.');
+});
+
+it('gives scripts the figures of a failure as fields', async () => {
+  const headers = { 'retry-after': '7', 'x-request-id': 'req_1' };
+  world.scripted.push({ status: 429, headers, body: { error: { code: 429, message: 'Slow down.' } } });
+  const limited = JSON.parse((await ori(...CALL, '-d', '', '--json')).stderr);
+  expect(limited.error).toMatchObject({ retry_after: 7, request_id: 'req_1', status: 429 });
+  const refused = await echo(['-d', '', '--json'], { status: 503, headers });
+  expect(JSON.parse(refused.stderr).error).toMatchObject({ retry_after: 7, status: 503 });
+});
+
+it('points from a wrong option to the help of its command', async () => {
+  expect((await ori('doctor', 'call', '--nonsense')).stderr).toContain('See: ori doctor call --help');
+  expect((await ori('nonsense')).stderr).toContain('See: ori --help');
+});
+
+it.each([
+  ['ahead', 3600],
+  ['behind', -3600],
+])('says in doctor call that the daemon’s clock is %s', async (word, seconds) => {
+  const daemon = await listen((req, res) => {
+    req.resume();
+    res.sendDate = false;
+    const date = new Date(Date.now() + seconds * 1000).toUTCString();
+    send(res, { status: 401, headers: { date }, body: { error: { code: 'proof_expired' } } });
+  });
+  const args = ['doctor', ...CALL, '-d', '{}', '--daemon', daemon.url];
+  const [told, record] = [await ori(...args), JSON.parse((await ori(...args, '--json')).stdout)];
+  await daemon.stop();
+  expect(told.stdout).toContain(`1 hour ${word}`);
+  expect(Math.abs(record.daemon_clock_ahead - seconds)).toBeLessThan(30);
+});
+
+it('leads from an answer that no daemon gave to the judge of gateways', async () => {
+  const gateway = await listen((_req, res) => send(res, { status: 404, body: {} }));
+  const { exit, stderr } = await ori('doctor', ...CALL, '-d', '{}', '--daemon', gateway.url);
+  await gateway.stop();
+  expect(exit).toBe(7);
+  expect(stderr).toContain('ori doctor gateway');
+});
