@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { PROOF_METHOD, type PresentedProof, signingInputV1, signingInputV2 } from '@ori/proof';
 import { type Hash, isSameHash, sha256 } from './merkle.ts';
 import { TlogError } from './tlog-error.ts';
@@ -9,7 +10,7 @@ import { TlogError } from './tlog-error.ts';
 export interface Entry {
   /** SHA-256 of the v2 signing input. */
   readonly v2: Hash;
-  /** SHA-256 of the v1 signing input followed by the 64 bytes of its signature. */
+  /** HMAC-SHA256, under a key of the intern, of the SHA-256 of the v1 signing input. */
   readonly v1: Hash;
   /** SHA-256 of the audit line, without its newline. */
   readonly line: Hash;
@@ -35,9 +36,12 @@ export function hasCommitment(entry: Entry, commitment: Hash): boolean {
   return isSameHash(entry.v2, commitment) || isSameHash(entry.v1, commitment);
 }
 
-/** The commitment of a v1 proof: its signing input alone could be guessed, its signature cannot. */
-export function commitmentV1(signingInput: Uint8Array, signature: Uint8Array): Hash {
-  return sha256(Buffer.concat([signingInput, signature]));
+/**
+ * The commitment of a v1 proof. Nothing in it is random, so its hash alone could be guessed: the key keeps it from all but
+ * the log and the intern's daemon.
+ */
+export function commitmentV1(signingInput: Uint8Array, key: Uint8Array): Hash {
+  return createHmac('sha256', key).update(sha256(signingInput)).digest();
 }
 
 /** The commitment of a v2 proof: its nonce has 128 random bits. */
@@ -45,16 +49,13 @@ export function commitmentV2(signingInput: Uint8Array): Hash {
   return sha256(signingInput);
 }
 
-/** The commitment of a proof as it is presented, for the request that it is presented with. */
+/** The commitment of a v2 proof as it is presented, for the request that it is presented with; undefined for v1. */
 export function commitmentOf(
-  { timestamp, user, v1, v2 }: PresentedProof,
+  { timestamp, user, v2 }: PresentedProof,
   request: { readonly internId: string; readonly path: string; readonly bodySha256: string },
-): Hash {
-  const { internId, path, bodySha256 } = request;
-  const named = { internId, timestamp, user, bodySha256 };
-  return v2 === undefined
-    ? commitmentV1(signingInputV1(named), v1.signature)
-    : commitmentV2(signingInputV2({ ...named, nonce: v2.nonce, method: PROOF_METHOD, path }));
+): Hash | undefined {
+  if (v2 === undefined) return undefined;
+  return commitmentV2(signingInputV2({ timestamp, user, nonce: v2.nonce, method: PROOF_METHOD, ...request }));
 }
 
 /** An audit line's entry, and whether the line is one that the signer writes for a proof. */
@@ -63,20 +64,24 @@ export interface LineEntry extends Entry {
   readonly isProof: boolean;
 }
 
-/** The entry of an audit line, its newline taken off. Every line has one, torn ones too. */
-export function entryOfLine(line: Uint8Array): LineEntry {
+/**
+ * The entry of an audit line, its newline taken off. Every line has one, torn ones too.
+ *
+ * @param v1KeyOf the key of an intern; without it there is no commitment of version 1
+ */
+export function entryOfLine(line: Uint8Array, v1KeyOf?: (internId: string) => Uint8Array): LineEntry {
   const torn = { v2: NO_COMMITMENT, v1: NO_COMMITMENT, line: sha256(line), isProof: false };
   try {
     const facts: unknown = JSON.parse(Buffer.from(line.buffer, line.byteOffset, line.length).toString());
     if (!isAuditFacts(facts)) return torn;
-    const { internId, timestamp, subject: user, bodySha256, method, path, nonce, proofV1Sha256 } = facts;
+    const { internId, timestamp, subject: user, bodySha256, method, path, nonce } = facts;
     const named = { internId, timestamp, user, bodySha256 };
     const v2 =
       nonce === undefined || path === undefined || method !== PROOF_METHOD
         ? NO_COMMITMENT
         : commitmentV2(signingInputV2({ ...named, nonce, method, path }));
-    const v1 = proofV1Sha256 === undefined ? NO_COMMITMENT : Buffer.from(proofV1Sha256, 'hex');
-    return v1.length === 32 ? { ...torn, v2, v1, isProof: true } : torn;
+    const v1 = v1KeyOf === undefined ? NO_COMMITMENT : commitmentV1(signingInputV1(named), v1KeyOf(internId));
+    return { ...torn, v2, v1, isProof: true };
   } catch {
     return torn;
   }
@@ -90,7 +95,6 @@ interface AuditFacts {
   readonly method?: string;
   readonly path?: string;
   readonly nonce?: string;
-  readonly proofV1Sha256?: string;
 }
 
 /** The alphabets are judged by the signing input. */

@@ -1,4 +1,4 @@
-import { UnavailableError } from '@ori/proof';
+import { bodySha256, signingInputV1, signingInputV2, UnavailableError } from '@ori/proof';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createLocalKeySet } from './keys/local.ts';
 import { PROOF_OUTCOMES, type ProofOutcome, type ProofReport } from './outcome.ts';
@@ -156,4 +156,63 @@ test('every outcome is listed, so that its series can be there from the start', 
   expect(PROOF_OUTCOMES).toContain('nonce_replayed');
   expect(PROOF_OUTCOMES).toContain('replay_store_unsafe');
   expect(new Set(PROOF_OUTCOMES).size).toBe(PROOF_OUTCOMES.length);
+});
+
+describe('onAccepted is given the SHA-256 of the signing input', () => {
+  test.each([1, 2] as const)(
+    'of a version %i proof that was accepted, once, and of no refusal',
+    async (version) => {
+      const accepted: [number, string][] = [];
+      const { verifier } = world({
+        acceptV1: true,
+        onAccepted: (proof, sha256) => void accepted.push([proof.version, sha256]),
+      });
+      const signer = createTestSigner({ internId: 'int_7Qm2', now: () => NOW * 1000 });
+      const trusting = createVerifier({
+        ...{
+          internId: 'int_7Qm2',
+          keys: createLocalKeySet(signer.jwks),
+          acceptV1: true,
+          now: () => NOW * 1000,
+        },
+        replay: memoryReplayStore({ now: () => (NOW - 3600) * 1000 }),
+        onAccepted: (proof, sha256) => void accepted.push([proof.version, sha256]),
+      });
+      const request = signer.request({
+        path: '/api/invoke',
+        body: '{}',
+        user: 'ada',
+        nonce: 'AAECAwQFBgcICQoLDA0ODw',
+        version,
+      });
+      await trusting.verify(request);
+      await expect(trusting.verify(request)).rejects.toMatchObject({ code: 'nonce_replayed' });
+      await expect(verifier.verify(request)).rejects.toMatchObject({ code: 'signature_invalid' });
+      const named = {
+        internId: 'int_7Qm2',
+        timestamp: NOW,
+        user: 'ada',
+        bodySha256: bodySha256(Buffer.from('{}')),
+      };
+      const input =
+        version === 1
+          ? signingInputV1(named)
+          : signingInputV2({
+              ...named,
+              nonce: 'AAECAwQFBgcICQoLDA0ODw',
+              method: 'POST',
+              path: '/api/invoke',
+            });
+      expect(accepted).toEqual([[version, bodySha256(input)]]);
+    },
+  );
+
+  test('and what it throws changes no verdict', async () => {
+    const { verifier, request } = world({
+      onAccepted() {
+        throw new Error('full');
+      },
+    });
+    await expect(verifier.verify(request())).resolves.toMatchObject({ user: 'user_2abc' });
+  });
 });

@@ -3,6 +3,7 @@ import type { KeySet } from './keys/local.ts';
 import { requireNames } from './options.ts';
 import type { ProofReport } from './outcome.ts';
 import type { ReplayPolicy, ReplayStore } from './replay/replay-store.ts';
+import type { VerifiedProof } from './verifier.ts';
 
 export interface VerifierOptions {
   /** The intern this daemon is. A proof for any other one does not verify. */
@@ -24,6 +25,11 @@ export interface VerifierOptions {
   contentType?: string | undefined;
   /** Called once with what became of each request: for counting, and for logging why. It can change no verdict. */
   onOutcome?: ((report: ProofReport) => void) | undefined;
+  /**
+   * Called once for each proof that was accepted, with the SHA-256 of its signing input in hex, by which a signing log knows it:
+   * the `accepted` of a monitor. It can change no verdict.
+   */
+  onAccepted?: ((proof: VerifiedProof, signingInputSha256: string) => void) | undefined;
   /** Unix time in milliseconds; `Date.now` by default. */
   now?: (() => number) | undefined;
 }
@@ -34,6 +40,7 @@ export interface Policy extends ReplayPolicy {
   readonly replay: ReplayStore;
   readonly contentType: string;
   readonly onOutcome: ((report: ProofReport) => void) | undefined;
+  readonly onAccepted: VerifierOptions['onAccepted'];
   readonly now: () => number;
 }
 
@@ -46,6 +53,7 @@ const OPTION_NAMES: readonly (keyof VerifierOptions)[] = [
   'acceptV1',
   'contentType',
   'onOutcome',
+  'onAccepted',
   'now',
 ];
 /** Not multipart: its boundary is a parameter, which no proof covers. */
@@ -54,7 +62,7 @@ const MEDIA_TYPE = /^(?!multipart\/)[a-z0-9!#$%&'*+.^_`|~-]+\/[a-z0-9!#$%&'*+.^_
 /** Throws TypeError for options that cannot work, unknown names included: a misspelt limit must not be a missing one. */
 export function requirePolicy(options: VerifierOptions): Policy {
   requireNames(options, OPTION_NAMES, 'createVerifier');
-  const { internId, keys, replay, acceptV1 = false, onOutcome, now = Date.now } = options;
+  const { internId, keys, replay, acceptV1 = false, onOutcome, onAccepted, now = Date.now } = options;
   const contentType = options.contentType ?? 'application/json';
   if (typeof internId !== 'string' || !isInternId(internId)) {
     throw new TypeError('internId: expected 1 to 128 characters of A-Z a-z 0-9 _ -');
@@ -64,6 +72,9 @@ export function requirePolicy(options: VerifierOptions): Policy {
   if (typeof acceptV1 !== 'boolean') throw new TypeError('acceptV1: expected true or false');
   if (onOutcome !== undefined && typeof onOutcome !== 'function') {
     throw new TypeError('onOutcome: expected a function');
+  }
+  if (onAccepted !== undefined && typeof onAccepted !== 'function') {
+    throw new TypeError('onAccepted: expected a function');
   }
   if (typeof now !== 'function') throw new TypeError('now: expected a function');
   if (typeof contentType !== 'string' || !MEDIA_TYPE.test(contentType)) {
@@ -78,6 +89,7 @@ export function requirePolicy(options: VerifierOptions): Policy {
     acceptV1,
     contentType,
     onOutcome,
+    onAccepted,
     now,
     maxAgeSeconds: requireSeconds('maxAgeSeconds', options.maxAgeSeconds ?? 60, 1, 600),
     clockToleranceSeconds: requireSeconds('clockToleranceSeconds', options.clockToleranceSeconds ?? 2, 0, 60),

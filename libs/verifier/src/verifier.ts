@@ -22,6 +22,7 @@ import {
   requireVersion,
   type SignedRequest,
 } from './requirements.ts';
+import { messageOf, warn } from './warning.ts';
 
 /** Who called. The request is theirs, for this intern, and was accepted this once. */
 export interface VerifiedProof {
@@ -93,7 +94,19 @@ export function createVerifier(options: VerifierOptions): Verifier {
       });
       if (answer !== 'spent') throw new TypeError("spend: expected 'spent' from the replay store");
     });
-    return toVerifiedProof(claim, path);
+    const proof = toVerifiedProof(claim, path);
+    tellAccepted(proof, claim.signingInput);
+    return proof;
+  }
+
+  function tellAccepted(proof: VerifiedProof, signingInput: Uint8Array): void {
+    if (policy.onAccepted === undefined) return;
+    try {
+      policy.onAccepted(proof, sha256Hex(signingInput));
+    } catch (cause) {
+      // The proof is used up: the caller cannot be told to try again.
+      warn('internal_error', messageOf(new Error('onAccepted threw', { cause })));
+    }
   }
 
   function tellRefusal(request: RequestHead, error: unknown): void {

@@ -13,8 +13,8 @@ import {
 import { SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { TlogError } from '@ori/tlog/error';
+import { isSeed } from '@ori/tlog/log-keys';
 import { type Policy, parsePolicy } from '@ori/tlog/policy';
-import { isSeed } from './keys.ts';
 
 const { regionalHosts, databasePoolMax, ...COMMON_SPEC } = SERVICE_SPEC;
 

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { type Checkpoint, renderCheckpoint } from '@ori/tlog/checkpoint';
 import { cosign } from '@ori/tlog/cosignature';
+import type { LogKeys } from '@ori/tlog/log-keys';
 import { isSameHash } from '@ori/tlog/merkle';
 import { type NoteSignature, renderNote, signNote } from '@ori/tlog/note';
 import type { Policy } from '@ori/tlog/policy';
 import type { MadeTile } from '@ori/tlog/tree';
 import { replaceFile } from './disk/durable-file.ts';
 import { type LogFolder, publicFolder } from './disk/log-folder.ts';
-import type { LogKeys } from './keys.ts';
 import { LogError } from './log-error.ts';
 import type { Witnesses } from './witnesses.ts';
 

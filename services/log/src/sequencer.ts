@@ -36,6 +36,7 @@ interface SequencerParts {
   readonly folder: LogFolder;
   readonly sources: ReadonlyMap<string, Source>;
   readonly publisher: Publisher;
+  readonly v1KeyOf: (internId: string) => Uint8Array;
   readonly intervalMs: number;
   readonly events: SequencerEvents;
   /** Milliseconds since the epoch. */
@@ -45,7 +46,16 @@ interface SequencerParts {
 
 /** Brings the lines of all sources into one tree, in the order in which it finds them. */
 export function createSequencer(parts: SequencerParts): Sequencer {
-  const { folder, sources, publisher, intervalMs, events, now, journalBytesMax = JOURNAL_BYTES_MAX } = parts;
+  const {
+    folder,
+    sources,
+    publisher,
+    v1KeyOf,
+    intervalMs,
+    events,
+    now,
+    journalBytesMax = JOURNAL_BYTES_MAX,
+  } = parts;
   const { tree, journal, tiles, lookup } = folder;
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
@@ -88,7 +98,7 @@ export function createSequencer(parts: SequencerParts): Sequencer {
   }
 
   async function append(lines: readonly Buffer[], read: Positions, taken: readonly Source[]): Promise<void> {
-    const facts = lines.map(entryOfLine);
+    const facts = lines.map((line) => entryOfLine(line, v1KeyOf));
     const appended = { entries: facts.map(renderEntry), positions: read };
     await journal.append(appended);
     for (const source of taken) source.take();

@@ -4,12 +4,12 @@ import { startOpsServer } from '@ori/http/ops';
 import { startApiServer } from '@ori/http/server';
 import { stopService } from '@ori/http/stop-service';
 import { createLogger, type Logger } from '@ori/runtime/log';
+import { createLogKeys } from '@ori/tlog/log-keys';
 import { renderVkey } from '@ori/tlog/note';
 import type { LogConfig } from './config.ts';
 import { openLogFolder, publicFolder } from './disk/log-folder.ts';
 import { openSource, type Source } from './follow/source.ts';
 import { createLogApp, logRoutes } from './http/log-app.ts';
-import { createLogKeys } from './keys.ts';
 import { createLogMetrics } from './metrics.ts';
 import { createPublisher } from './publisher.ts';
 import { createSequencer } from './sequencer.ts';
@@ -82,6 +82,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
     folder,
     sources,
     publisher,
+    v1KeyOf: keys.v1KeyOf,
     intervalMs,
     now,
     events: {

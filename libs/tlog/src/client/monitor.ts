@@ -1,5 +1,5 @@
+import { createHmac } from 'node:crypto';
 import { hasCommitment, parseEntry } from '../entry.ts';
-import type { Hash } from '../merkle.ts';
 import type { TrustedCheckpoint } from '../policy.ts';
 import { TlogError } from '../tlog-error.ts';
 import type { ClaimedLeaf, LogClient } from './log-client.ts';
@@ -7,8 +7,15 @@ import type { ClaimedLeaf, LogClient } from './log-client.ts';
 /** The witness of a policy by this name is the log's own: its cosignature says up to when the tree is complete. */
 export const COMPLETE = 'complete';
 
+/** The part of a `VerifiedProof` that the monitor looks at. */
+export interface AcceptedProof {
+  readonly version: 1 | 2;
+}
+
 export interface MonitorOptions<Proof> {
   readonly client: LogClient;
+  /** The key of this intern's version 1 commitments, for a daemon that accepts version 1. */
+  readonly v1Key?: Uint8Array;
   /**
    * Called for an accepted proof that is not in a log which is complete up to after its acceptance: its signature was made
    * outside the signers, with a stolen key. At most once for each.
@@ -33,13 +40,19 @@ export type MonitorProblem =
   | { readonly kind: 'behind'; readonly seconds: number }
   /** More proofs wait than fit: this one will not be checked. */
   | { readonly kind: 'overflow' }
+  /** A version 1 proof was accepted, and there is no `v1Key` to check it with. */
+  | { readonly kind: 'unchecked' }
   /** What the log serves cannot be trusted: `inconsistent` and `rolled_back` are evidence against it. */
   | { readonly kind: 'untrusted'; readonly error: TlogError };
 
 /** Checks that each proof a daemon accepted is in the signing log. */
 export interface Monitor<Proof> {
-  /** Takes a proof that was just accepted; costs no more than a push. */
-  accepted(commitment: Hash, proof: Proof): void;
+  /**
+   * Takes a proof that was just accepted: the verifier's `onAccepted`. Costs no more than a push.
+   *
+   * @param signingInputSha256 in hex
+   */
+  accepted(proof: Proof, signingInputSha256: string): void;
   /** Asks the log once about the proofs that wait. Never rejects. */
   check(): Promise<void>;
   /** Lets the check under way end, and asks no more. */
@@ -47,7 +60,7 @@ export interface Monitor<Proof> {
 }
 
 interface Pending<Proof> {
-  readonly commitment: Hash;
+  readonly commitment: string;
   readonly proof: Proof;
   /** Unix seconds. */
   readonly acceptedAt: number;
@@ -56,14 +69,20 @@ interface Pending<Proof> {
 }
 
 /** Monitors a log from now on, on a timer that keeps no process alive. */
-export function createMonitor<Proof>(options: MonitorOptions<Proof>): Monitor<Proof> {
+export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptions<Proof>): Monitor<Proof> {
   const { client, onMissing, onProblem, clockToleranceSeconds = 5, limitSeconds = 60 } = options;
-  const { everyMs = 5000, pendingMax = 100_000, now = Date.now } = options;
+  const { v1Key, everyMs = 5000, pendingMax = 100_000, now = Date.now } = options;
   let pending: Pending<Proof>[] = [];
   let checking: Promise<void> | undefined;
   let problem: MonitorProblem['kind'] | undefined;
 
   const seconds = () => now() / 1000;
+
+  function commit({ version }: AcceptedProof, signingInputSha256: string): string | undefined {
+    if (version === 2) return signingInputSha256;
+    if (v1Key === undefined) return undefined;
+    return createHmac('sha256', v1Key).update(signingInputSha256, 'hex').digest('hex');
+  }
 
   function report(found: MonitorProblem): void {
     if (problem !== found.kind) quietly(() => onProblem(found));
@@ -93,10 +112,10 @@ export function createMonitor<Proof>(options: MonitorOptions<Proof>): Monitor<Pr
   async function judge(head: TrustedCheckpoint, completeAt: number): Promise<void> {
     const due = pending.filter(({ acceptedAt }) => acceptedAt + clockToleranceSeconds < completeAt);
     if (due.length === 0) return;
-    const leaves = await client.lookup(due.map(({ commitment }) => commitment));
+    const leaves = await client.lookup(due.map(({ commitment }) => Buffer.from(commitment, 'hex')));
     const settled = new Set<Pending<Proof>>();
     for (const one of due) {
-      const leaf = leaves.get(Buffer.from(one.commitment).toString('hex'));
+      const leaf = leaves.get(one.commitment);
       if (leaf === undefined || !isOf(leaf, one.commitment)) {
         // Asked twice, under two checkpoints: a log that was just started may not find yet what it has.
         if (one.missedAt === undefined) one.missedAt = completeAt;
@@ -127,8 +146,10 @@ export function createMonitor<Proof>(options: MonitorOptions<Proof>): Monitor<Pr
   timer.unref();
 
   return {
-    accepted(commitment, proof) {
-      if (pending.length >= pendingMax) report({ kind: 'overflow' });
+    accepted(proof, signingInputSha256) {
+      const commitment = commit(proof, signingInputSha256);
+      if (commitment === undefined) report({ kind: 'unchecked' });
+      else if (pending.length >= pendingMax) report({ kind: 'overflow' });
       else pending.push({ commitment, proof, acceptedAt: seconds() });
     },
     check,
@@ -139,9 +160,9 @@ export function createMonitor<Proof>(options: MonitorOptions<Proof>): Monitor<Pr
   };
 }
 
-function isOf({ entry }: ClaimedLeaf, commitment: Hash): boolean {
+function isOf({ entry }: ClaimedLeaf, commitment: string): boolean {
   try {
-    return hasCommitment(parseEntry(entry), commitment);
+    return hasCommitment(parseEntry(entry), Buffer.from(commitment, 'hex'));
   } catch {
     return false;
   }

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@ori/runtime/log';
+import { createLogKeys } from '@ori/tlog/log-keys';
 import { renderVkey } from '@ori/tlog/note';
-import { createLogKeys } from '../keys.ts';
 import { loadWitnessConfig } from '../witness/config.ts';
 import { type RunningWitness, startWitness } from '../witness/start-witness.ts';
 

@@ -1,8 +1,8 @@
 import { type Config, type Environment, integer, loadConfig, path, secret, text } from '@ori/runtime/config';
 import { SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { isSeed } from '@ori/tlog/log-keys';
 import type { Policy } from '@ori/tlog/policy';
 import { readPolicy } from '../config.ts';
-import { isSeed } from '../keys.ts';
 
 const { regionalHosts, databasePoolMax, ...COMMON_SPEC } = SERVICE_SPEC;
 

@@ -1,8 +1,8 @@
-import { hkdfSync } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
-import { decodeBase64, NOTE_TYPES, type NoteKey, noteKey } from '@ori/tlog/note';
+import { decodeBase64, NOTE_TYPES, type NoteKey, noteKey } from './note.ts';
 
-/** What the log signs with. Both halves come from one seed. */
+/** What the log signs with, and what it hides version 1 proofs with: all of it comes from one seed. */
 export interface LogKeys {
   /** Signs checkpoints. */
   readonly log: SigningKey;
@@ -10,6 +10,8 @@ export interface LogKeys {
   readonly complete: SigningKey;
   readonly logKey: NoteKey;
   readonly completeKey: NoteKey;
+  /** The key that commitments of an intern's version 1 proofs are made with: for its daemon, where that accepts version 1. */
+  v1KeyOf(internId: string): Uint8Array;
 }
 
 /** A seed is 32 bytes in base64. */
@@ -19,13 +21,15 @@ export function isSeed(text: string): boolean {
 
 export function createLogKeys(origin: string, seed: string): LogKeys {
   const bytes = Buffer.from(seed, 'base64');
-  const derived = Buffer.from(hkdfSync('sha256', bytes, '', 'ori signing log: complete', 32));
+  const derive = (use: string) => Buffer.from(hkdfSync('sha256', bytes, '', `ori signing log: ${use}`, 32));
   const log = createSigningKey(bytes);
-  const complete = createSigningKey(derived);
+  const complete = createSigningKey(derive('complete'));
+  const v1 = derive('version 1');
   return {
     log,
     complete,
     logKey: noteKey(origin, NOTE_TYPES.ed25519, log.publicKey),
     completeKey: noteKey(`${origin}/complete`, NOTE_TYPES.cosignatureV1, complete.publicKey),
+    v1KeyOf: (internId) => createHmac('sha256', v1).update(internId).digest(),
   };
 }
