@@ -20,8 +20,11 @@ interface Asked {
 }
 
 /** Starts a program under the protocol of README.md. Any number of commands may be asked ahead of their answers. */
-export function startDriver([command = '', ...args]: readonly string[]): Driver {
-  const program = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+export function startDriver(
+  [command = '', ...args]: readonly string[],
+  stderr: 'inherit' | 'ignore' = 'inherit',
+): Driver {
+  const program = spawn(command, args, { stdio: ['pipe', 'pipe', stderr] });
   const waiting: Asked[] = [];
   let failure: DriverError | undefined;
   let timer: NodeJS.Timeout | undefined;

@@ -1,0 +1,115 @@
+/** One bug: these characters of a file, and what stands there instead. */
+export interface Mutant {
+  readonly file: string;
+  readonly line: number;
+  readonly start: number;
+  readonly end: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+type Operator = readonly [pattern: RegExp, replacement: (found: string) => string];
+
+/** What a hurried hand gets wrong: bounds, conditions, guards, numbers, codes. */
+const SHARED: readonly Operator[] = [
+  [/ <= /g, () => ' < '],
+  [/ >= /g, () => ' > '],
+  [/ < (?!\/)/g, () => ' <= '],
+  [/ > /g, () => ' >= '],
+  [/ \+ /g, () => ' - '],
+  [/ - /g, () => ' + '],
+  [/(?<![\w.x-])\d{1,3}(?![\w.])/g, (found) => String(Number(found) + 1)],
+  [/(?<![\w.x-])[1-9]\d{0,2}(?![\w.])/g, (found) => String(Number(found) - 1)],
+  [
+    /'(?:proof_expired|proof_not_yet_valid|proof_missing|proof_malformed|key_unknown)'/g,
+    () => "'signature_invalid'",
+  ],
+  [
+    /'(?:nonce_replayed|signature_invalid|proof_before_fence|request_not_coverable|proof_version_not_accepted)'/g,
+    () => "'proof_expired'",
+  ],
+];
+
+const TYPESCRIPT: readonly Operator[] = [
+  ...SHARED,
+  [/ === /g, () => ' !== '],
+  [/ !== /g, () => ' === '],
+  [/ && /g, () => ' || '],
+  [/ \|\| /g, () => ' && '],
+  [/\|\|=/g, () => '&&='],
+  [/ \?\?= /g, () => ' = '],
+  [/\breturn true\b/g, () => 'return false'],
+  [/\breturn false\b/g, () => 'return true'],
+  [/\bthrow(?= new)/g, () => 'void'],
+  [/\bthrow(?= \w+\.)/g, () => 'void'],
+  [/\bcontinue\b/g, () => 'break'],
+  [/!(?=[(a-z])/g, () => ''],
+  [/Math\.ceil/g, () => 'Math.floor'],
+  [/Math\.floor/g, () => 'Math.ceil'],
+  [/Math\.max/g, () => 'Math.min'],
+  [/\.toLowerCase\(\)/g, () => ''],
+  [/\.includes\(/g, () => '.concat('],
+  [/\.some\(/g, () => '.every('],
+  [/\/i(?=[.;)])/g, () => '/'],
+  [/\$(?=\/i?[.;])/g, () => ''],
+  [/(?<=\/)\^/g, () => ''],
+  [/\{0,2047\}|\{0,127\}|\{0,11\}|\{1,255\}/g, () => '*'],
+];
+
+const PYTHON: readonly Operator[] = [
+  ...SHARED.map(
+    ([pattern, replacement]): Operator => [
+      new RegExp(pattern.source.replaceAll("'", '"'), 'g'),
+      (found) => replacement(found).replaceAll("'", '"'),
+    ],
+  ),
+  [/ == /g, () => ' != '],
+  [/ != /g, () => ' == '],
+  [/ and /g, () => ' or '],
+  [/ or /g, () => ' and '],
+  [/\bnot (?!in\b)/g, () => ''],
+  [/\bTrue\b/g, () => 'False'],
+  [/\bFalse\b/g, () => 'True'],
+  [/\braise\b.*/g, () => 'pass'],
+  [/\bcontinue\b/g, () => 'break'],
+  [/\bany\(/g, () => 'all('],
+  [/\ball\(/g, () => 'any('],
+  [/math\.ceil/g, () => 'math.floor'],
+  [/\bmax\(/g, () => 'min('],
+  [/\.lower\(\)/g, () => ''],
+  [/\.fullmatch\(/g, () => '.match('],
+  [/ is None/g, () => ' is not None'],
+  [/ in (?=self\.spent|jwk)/g, () => ' not in '],
+  [/\{0,2047\}|\{0,127\}|\{0,11\}|\{1,255\}/g, () => '*'],
+];
+
+/** Every place in a file where an operator applies, but for comments, documentation and the lines that `skip` matches. */
+export function mutantsOf(file: string, text: string, skip: RegExp): Mutant[] {
+  const operators = file.endsWith('.py') ? PYTHON : TYPESCRIPT;
+  const mutants: Mutant[] = [];
+  let offset = 0;
+  let inDocumentation = false;
+  for (const [index, line] of text.split('\n').entries()) {
+    if (/^\s*"""/.test(line))
+      inDocumentation = !inDocumentation && line.indexOf('"""') === line.lastIndexOf('"""');
+    const isProse =
+      inDocumentation || /^\s*(?:\/\/|\/?\*|#|"""|import|export \{|from )/.test(line) || skip.test(line);
+    if (!isProse) {
+      for (const [pattern, replacement] of operators) {
+        for (const { 0: from, index: at } of line.matchAll(pattern)) {
+          const start = offset + at;
+          mutants.push({
+            file,
+            line: index + 1,
+            start,
+            end: start + from.length,
+            from,
+            to: replacement(from),
+          });
+        }
+      }
+    }
+    offset += line.length + 1;
+  }
+  return mutants;
+}

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { registerHooks, stripTypeScriptTypes } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { parentPort } from 'node:worker_threads';
+import {
+  type Command,
+  differenceOf,
+  type Exchange,
+  exchangesOf,
+  readScenarios,
+  type Verdict,
+} from '../protocol.ts';
+import { TRIALS } from '../races.ts';
+import { drawScenario } from '../requests.ts';
+import { createSubject } from '../subject.ts';
+import type { Mutant } from './operators.ts';
+
+/** A verifier with one bug is loaded beside the sound one: its modules have `?mutant=N` in their addresses. */
+const TAG = /\?mutant=\d+$/;
+const BROKEN_PARTS = /\/(?:libs\/(?:proof|verifier)\/src|test\/conformance\/subject)\b.*\.ts$/;
+const GENERATED = 50;
+
+let current: Mutant | undefined;
+registerHooks({
+  resolve(specifier, context, next) {
+    const resolved = next(specifier, context);
+    const tag = TAG.exec(context.parentURL ?? '')?.[0];
+    return tag !== undefined && BROKEN_PARTS.test(resolved.url)
+      ? { ...resolved, url: resolved.url + tag }
+      : resolved;
+  },
+  load(url, context, next) {
+    if (!TAG.test(url)) return next(url, context);
+    const file = fileURLToPath(url.replace(TAG, ''));
+    const sound = readFileSync(file, 'utf8');
+    const source =
+      current?.file === file ? sound.slice(0, current.start) + current.to + sound.slice(current.end) : sound;
+    return { format: 'module', source: stripTypeScriptTypes(source), shortCircuit: true };
+  },
+});
+
+interface Question {
+  title: string;
+  exchanges: readonly Exchange[];
+  others?: string | undefined;
+  kills: number;
+}
+
+const QUESTIONS: Question[] = [
+  ...readScenarios().map((scenario) => ({
+    title: scenario.title,
+    exchanges: exchangesOf(scenario),
+    kills: 0,
+  })),
+  ...TRIALS.filter(({ exchanges }) => exchanges.length < 1000).map((trial) => ({ ...trial, kills: 0 })),
+];
+for (let index = 0; index < GENERATED; index++) {
+  const sound = createSubject();
+  const exchanges: Exchange[] = [];
+  const refused = new Set<string>();
+  for (const command of drawScenario(`mutants ${index}`, ['store-clock'])) {
+    if (command.do === 'finish' && refused.has(command.request)) continue;
+    const expected = await sound(command);
+    exchanges.push({ command, expected });
+    if (command.do === 'begin' && expected.verdict !== 'continue') refused.add(command.request);
+    if (expected.verdict === 'refused' && command.do === 'start') break;
+  }
+  QUESTIONS.push({ title: `generated ${index}`, exchanges, kills: 0 });
+}
+
+type Subject = (command: Command) => Verdict | Promise<Verdict>;
+
+/** The title of the first question that is answered otherwise; undefined when the bug survives them all. */
+async function killerOf(number: number): Promise<string | undefined> {
+  const { createSubject: createBroken }: { createSubject: () => Subject } = await import(
+    `../subject.ts?mutant=${number}`
+  );
+  // What noticed the bugs before will notice this one soonest.
+  for (const question of QUESTIONS.toSorted((a, b) => b.kills - a.kills)) {
+    const { title, exchanges, others } = question;
+    const ask = createBroken();
+    for (const { command, expected } of exchanges) {
+      const answer = await ask(command);
+      const isSame =
+        command.do === 'race'
+          ? isOnce(answer.verdicts ?? [], others)
+          : differenceOf(expected, answer) === undefined;
+      if (!isSame) {
+        question.kills += 1;
+        return title;
+      }
+    }
+  }
+  return undefined;
+}
+
+function isOnce(verdicts: readonly Verdict[], others: string | undefined): boolean {
+  return (
+    verdicts.filter(({ verdict }) => verdict === 'ok').length === 1 &&
+    verdicts.filter(({ verdict }) => verdict === others).length === verdicts.length - 1
+  );
+}
+
+parentPort?.on('message', async ({ number, mutant }: { number: number; mutant: Mutant }) => {
+  current = mutant;
+  try {
+    parentPort?.postMessage({ number, killer: await killerOf(number) });
+  } catch (error) {
+    parentPort?.postMessage({
+      number,
+      killer: `it broke: ${error instanceof Error ? error.message : error}`,
+    });
+  }
+});
+parentPort?.postMessage({ ready: true });
