@@ -17,6 +17,7 @@ const FETCHING = /^class NoRedirect/m;
 /** What becomes of each bug in the Python port. None where Python is not installed. */
 export async function portMutants(
   threads: number,
+  every: number,
 ): Promise<{ mutant: Mutant; killer: string | undefined }[]> {
   const port = openPorts().find(({ name }) => name.startsWith('Python'));
   const [python = '', program = ''] = port?.conform ?? [];
