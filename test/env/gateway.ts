@@ -52,16 +52,19 @@ export interface GatewayOptions {
   readonly management: readonly string[];
   /** Of one address. Default: as good as unlimited. */
   readonly requestsPerSecond?: number;
+  /** Whether loopback may say in `X-Forwarded-For` which address it stands for, as a load balancer does. */
+  readonly behindBalancer?: boolean;
   readonly regionalHosts?: readonly string[];
 }
 
 /** The shipped gateway of the services. */
 export function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { signers, management, requestsPerSecond = 1_000_000, regionalHosts = [] } = options;
+  const balancer = 'set_real_ip_from 127.0.0.1;\nreal_ip_header X-Forwarded-For;\n';
   return startNginx(join(SHIPPED, 'nginx.conf'), {
     'signers.conf': members(signers),
     'management.conf': members(management),
-    'limits.conf': `limit_req_zone $binary_remote_addr zone=per_address:10m rate=${requestsPerSecond}r/s;\n`,
+    'limits.conf': `limit_req_zone $client_network zone=per_address:10m rate=${requestsPerSecond}r/s;\n${options.behindBalancer ? balancer : ''}`,
     'regional-hosts.conf': regionalHosts.map((host) => `${host} 1;\n`).join(''),
   });
 }

@@ -154,6 +154,28 @@ describe.skipIf(NGINX === undefined)('an address that sends too much', () => {
   );
 });
 
+it.skipIf(NGINX === undefined)(
+  'all addresses of one /64 of IPv6 count as one, another /64 and an IPv4 address do not',
+  async () => {
+    await using gateway = await startGateway({
+      signers: [NOBODY],
+      management: [NOBODY],
+      requestsPerSecond: 1,
+      behindBalancer: true,
+    });
+    const line = 'GET /v1/byok HTTP/1.1';
+    const ask = (address: string) => requestBytes(line, [['X-Forwarded-For', address]]);
+    const kept = (address: string) => `${line}\r\nHost: localhost\r\nX-Forwarded-For: ${address}\r\n\r\n`;
+    const many = Array.from({ length: 210 }, (_, index) => kept(`2001:db8:1:2::${(index + 1).toString(16)}`));
+    await askRaw(gateway.port, many.join('') + ask('2001:db8:1:2:ffff::1'));
+    const statusFor = async (address: string) => (await askRaw(gateway.port, ask(address))).status;
+    expect(await statusFor('2001:db8:1:2:3:4:5:6')).toBe(429);
+    expect(await statusFor('2001:db8:1:3::1')).not.toBe(429);
+    expect(await statusFor('192.0.2.1')).not.toBe(429);
+    expect(await statusFor('::ffff:192.0.2.2')).not.toBe(429);
+  },
+);
+
 describe.skipIf(NGINX === undefined)('a service that does not take connections', () => {
   it('makes the answer 504', async () => {
     await using deaf = await startDeafListener();

@@ -77,6 +77,7 @@ test.each([
   ['2001:0DB8:0:0:ffff::', '2001:db8:0:0::/64'],
   ['::1', '0:0:0:0::/64'],
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['::ffff:192.0.2.1', '::ffff:192.0.2.1'],
   ['', ''],
 ])('%s counts for %s', (address, network) => {
   expect(networkOf(address)).toBe(network);

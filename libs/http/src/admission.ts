@@ -75,7 +75,7 @@ export class Admission {
 
 /** Whom an address counts for: an IPv4 address is one client's, of IPv6 one client has a /64 (RFC 6177). */
 export function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
+  if (!address.includes(':') || address.includes('.')) return address;
   const [before = '', after] = address.split('::', 2);
   const groups = before === '' ? [] : before.split(':');
   if (after !== undefined) {
