@@ -47,17 +47,27 @@ export interface ErrorDescription {
   causes?: string[];
 }
 
-/** An error as the log shows it: class, code, message and the messages of its causes; none of its other properties. */
+/**
+ * An error as the log shows it: class, code, message and the messages of its causes; none of its other properties. A message
+ * that quotes what was sent is left out: a parser's excerpt, a database's value, a sentence for the caller.
+ */
 export function describeError(error: unknown): ErrorDescription {
   if (!(error instanceof Error)) return { class: typeof error, message: 'not an Error' };
-  const description: ErrorDescription = { class: error.name, message: cut(error.message) };
+  const description: ErrorDescription = { class: error.name, message: messageOf(error) };
   if ('code' in error && /^[\w.-]{1,64}$/.test(String(error.code))) description.code = String(error.code);
   const causes: string[] = [];
   for (let cause = error.cause; cause instanceof Error && causes.length < 5; cause = cause.cause) {
-    causes.push(cut(`${cause.name}: ${cause.message}`));
+    causes.push(`${cause.name}: ${messageOf(cause)}`);
   }
   if (causes.length > 0) description.causes = causes;
   return description;
+}
+
+function messageOf(error: Error): string {
+  const isOfDatabase = 'severity' in error && 'code' in error;
+  const isForCaller = 'isForCaller' in error && error.isForCaller === true;
+  const quotes = error instanceof SyntaxError || isOfDatabase || isForCaller;
+  return quotes ? '[not shown: it may quote what was sent]' : cut(error.message);
 }
 
 /** Cut after scrubbing, so that half a token is not left over. */

@@ -12,6 +12,8 @@ export type RefusalCode =
 /** A request that is refused for what it is or for who sent it. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
+  /** Its message may quote what was sent: logs leave it out. */
+  readonly isForCaller = true;
 
   /** @param message what is wrong, as a sentence for the caller; only `invalid_parameters` has one of its own */
   constructor(code: 'invalid_parameters', message: string, options?: ErrorOptions);
