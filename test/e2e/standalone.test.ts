@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { freePort } from '../env/ports.ts';
 import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from './standalone-process.ts';
 
 // Some tests start a process of everything.
@@ -222,7 +223,36 @@ describe('the sample daemon', () => {
   });
 });
 
+describe('the base address', () => {
+  it('is a small page in a browser, and JSON for clients', async () => {
+    const { baseUrl, internId } = standalone.state;
+    const browser = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
+    for (const url of [baseUrl, `${baseUrl}/`, new URL('/', baseUrl)]) {
+      const page = await fetch(url, { headers: browser });
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(await page.text()).toContain(internId);
+      const client = await fetch(url);
+      expect([client.status, (await client.json()) as object]).toMatchObject([404, { error: { code: 404 } }]);
+    }
+  });
+});
+
 describe('starting and stopping', () => {
+  it('has the same ports and ids after a restart, and leaves the state of another in the folder alone', async () => {
+    await using elsewhere = await makeStandaloneHome();
+    const port = await freePortWithNeighbours();
+    const first = await elsewhere.start({ ORI_PORT: String(port) });
+    const { internId, users, issuer, daemonUrl } = first.state;
+    expect([issuer, daemonUrl]).toEqual([`http://127.0.0.1:${port + 1}`, `http://127.0.0.1:${port + 2}`]);
+    await using other = await elsewhere.start({ ORI_PORT: '0' });
+    expect(other.state).toEqual(first.state);
+    await first.stop();
+    await using again = await elsewhere.start({ ORI_PORT: String(port) });
+    expect(again.state).toMatchObject({ internId, issuer, daemonUrl });
+    expect(again.state.users.map(({ subject }) => subject)).toEqual(users.map(({ subject }) => subject));
+  });
+
   it.each(['0.0.0.0', '::', '192.0.2.1'])('refuses to listen on %s, in one sentence', async (host) => {
     await using elsewhere = await makeStandaloneHome();
     const { exit, stdout, stderr } = await elsewhere.startRefused({ ORI_HOST: host });
@@ -253,6 +283,15 @@ describe('starting and stopping', () => {
     for (const url of [baseUrl, issuer, daemonUrl, metrics.signer]) expect(await isOpen(url)).toBe(false);
   });
 });
+
+/** A port that is free, as are the next two. */
+async function freePortWithNeighbours(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    const neighbours = await Promise.all([1, 2].map((by) => isOpen(`http://127.0.0.1:${port + by}`)));
+    if (port < 65_000 && neighbours.every((open) => !open)) return port;
+  }
+}
 
 function isOpen(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);

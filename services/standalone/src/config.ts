@@ -23,7 +23,7 @@ export const STANDALONE_SPEC = {
     default: 8080,
     min: 0,
     max: 65_535,
-    doc: 'Port of the API; 0: the system chooses, as it does for all other ports',
+    doc: 'Port of the API; sign-in and daemon get the next two. 0: the system chooses',
   }),
   redisUrl: secret({
     optional: true,
@@ -41,7 +41,9 @@ const { turnsPerUser, turnsPerOrganization, turnWindowSeconds, regionalHosts } =
 export const LIMITS_SPEC = { turnsPerUser, turnsPerOrganization, turnWindowSeconds, regionalHosts } as const;
 
 /** Names that belong to the CLI, which may be set in the same shell. */
-const CLI_NAMES = new Set(['ORI_BASE_URL', 'ORI_CLIENT_ID', 'ORI_DAEMON_URL']);
+const CLI_NAMES = new Set(
+  'ORI_BASE_URL ORI_CLIENT_ID ORI_DAEMON_URL ORI_TOKEN ORI_PROFILE ORI_SESSION_STORE'.split(' '),
+);
 
 export type StandaloneConfig = Config<typeof STANDALONE_SPEC> & {
   readonly limits: Config<typeof LIMITS_SPEC>;

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Database } from '@ori/store';
 import {
   addMember,
@@ -9,40 +8,9 @@ import {
   createWorkspace,
   removeMember,
 } from '@ori/store/admin';
+import type { CastName, DemoCast } from './cast.ts';
 import { createDemoCredential } from './demo-credential.ts';
 import { createOtherInterns, createSigningIntern, type SignerHome, setDemoIcon } from './demo-interns.ts';
-
-const NOTES = {
-  ada: 'member of the workspace of the demo intern',
-  grace: 'member of another organization',
-  alan: 'member of a workspace outside the interns programme',
-  mary: 'removed from the workspace of the demo intern',
-} as const;
-
-type Name = keyof typeof NOTES;
-
-export interface DemoUser {
-  readonly name: string;
-  /** The `sub` that the demo provider gives them. */
-  readonly subject: string;
-  /** What they are there to show. */
-  readonly note: string;
-}
-
-/** What is known before there is a database. New each time, so that a database that is kept never meets one twice. */
-export interface DemoCast {
-  readonly internId: string;
-  readonly users: readonly DemoUser[];
-}
-
-export function inventCast(): DemoCast {
-  const users = Object.entries(NOTES).map(([name, note]) => ({ name, subject: `${name}-${random()}`, note }));
-  return { internId: `int_${random()}`, users };
-}
-
-function random(): string {
-  return randomBytes(8).toString('hex');
-}
 
 export interface DemoData {
   readonly internId: string;
@@ -67,7 +35,7 @@ export async function createDemoData(db: Database, cast: DemoCast, home: SignerH
     await addSubject(db, { userId, issuer: home.issuer, subject });
     users.push({ name, subject, userId });
   }
-  const idOf = (wanted: Name): string => users.find(({ name }) => name === wanted)?.userId ?? '';
+  const idOf = (wanted: CastName): string => users.find(({ name }) => name === wanted)?.userId ?? '';
   const createdBy = idOf('ada');
 
   const { id: organizationId } = await createOrganization(db, { name: 'Analytical Engines' });

@@ -1,6 +1,7 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { type ApiServer, type Sinks, startApiServer } from '@ori/http/server';
 import { parseTarget } from '@ori/http/target';
+import { pageHeaders } from './openid/html.ts';
 
 /** A service that runs in this process. */
 export interface Behind {
@@ -12,14 +13,23 @@ export interface Behind {
 export function openFrontDoor(
   place: { readonly host: string; readonly port: number; readonly deadlineMs: number },
   { signer, management }: { readonly signer: Behind; readonly management: Behind },
+  welcome: string,
 ): Promise<ApiServer> {
   const behind = (target: string | undefined) =>
     SIGNERS.test(parseTarget(target)?.path ?? '') ? signer : management;
   return startApiServer({
     ...place,
-    app: (req, res) => behind(req.url).app(req, res),
+    app: (req, res) => {
+      if (isBrowserAtTheDoor(req)) res.writeHead(200, pageHeaders()).end(welcome);
+      else behind(req.url).app(req, res);
+    },
     sinksOf: (req) => behind(req.url).sinks,
   });
+}
+
+/** A person who opened the base address. For clients it stays what it is: not found, as JSON. */
+function isBrowserAtTheDoor({ method, url = '', headers }: IncomingMessage): boolean {
+  return method === 'GET' && /^\/(?:v1\/?)?$/.test(url) && /\btext\/html\b/.test(headers.accept ?? '');
 }
 
 /** On the raw path, as everywhere. */

@@ -10,9 +10,7 @@ import { ForeignDatabaseError } from './open-store.ts';
 import { PortTaken } from './reserve-port.ts';
 import { signIn } from './sign-in.ts';
 import { type Standalone, startStandalone } from './standalone.ts';
-
-/** The CLI's own default. */
-const DEFAULT_BASE_URL = 'http://127.0.0.1:8080/v1';
+import { tryNext } from './try-next.ts';
 
 /** Failures that say what to do; anything else is a defect, and is shown with its stack. */
 const EXPECTED = [
@@ -80,12 +78,14 @@ async function proveFirst({ state, acceptsFromMs }: Standalone): Promise<void> {
 }
 
 /** What to type next, in another terminal. */
-function invite({ state: { baseUrl, daemonUrl, internId } }: Standalone): void {
-  const address = baseUrl === DEFAULT_BASE_URL ? '' : `  export ORI_BASE_URL=${baseUrl}\n`;
-  say(`Now you, in another terminal:
+function invite({ state }: Standalone): void {
+  say(`API reference: ${state.baseUrl}/docs
 
-${address}  npx ori login --oidc
-  npx ori call ${internId} /api/invoke --daemon ${daemonUrl} --data '{"prompt":"hello"}'
+Now you, in another terminal:
+
+${tryNext(state)
+  .map((line) => `  ${line}`)
+  .join('\n')}
 `);
 }
 

@@ -13,6 +13,8 @@ export interface SampleDaemonOptions {
   /** Where the signer publishes the intern's keys. */
   readonly jwksUrl: string;
   readonly replay: Replay;
+  /** 0: the system chooses. */
+  readonly port: number;
 }
 
 export interface SampleDaemon {
@@ -31,6 +33,7 @@ export async function startSampleDaemon({
   internId,
   jwksUrl,
   replay,
+  port,
 }: SampleDaemonOptions): Promise<SampleDaemon> {
   const keys = createRemoteKeySet(jwksUrl);
   const { store, clockToleranceSeconds } = replay;
@@ -48,7 +51,7 @@ export async function startSampleDaemon({
   });
 
   const server = createServer(app);
-  server.listen(0, '127.0.0.1');
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -8,16 +8,18 @@ import { memoryNonces, type SignerParts, startSigner } from '@ori/signer';
 import { managementQueries, signerQueries } from '@ori/store';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { createTurnLimiter } from '@ori/turns';
+import { inventCast, keptCast } from './cast.ts';
 import type { StandaloneConfig } from './config.ts';
-import { createDemoData, inventCast } from './demo-data.ts';
+import { createDemoData } from './demo-data.ts';
 import { openFrontDoor } from './front-door.ts';
 import { openReplay } from './open-replay.ts';
 import { openStore } from './open-store.ts';
 import { startOpenIdProvider } from './openid-provider.ts';
-import { reservePort } from './reserve-port.ts';
+import { PortTaken, reservePort } from './reserve-port.ts';
 import { startSampleDaemon } from './sample-daemon.ts';
 import { DEADLINE_MS, managementConfig, signerConfig } from './service-configs.ts';
 import { makeStateFolder, type StandaloneState, writeState } from './state-file.ts';
+import { renderWelcome } from './welcome-page.ts';
 
 export interface Standalone extends AsyncDisposable {
   readonly state: StandaloneState;
@@ -62,13 +64,18 @@ async function start(
 ): Promise<Standalone> {
   const port = await reservePort(config.host, config.port);
   const baseUrl = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}/v1`;
-  const cast = inventCast();
+  // A database that is kept must not meet the same cast twice; a port that is not chosen has no next start.
+  const isLasting = config.port !== 0 && config.databaseUrl === undefined;
+  const cast = isLasting ? keptCast(home, port) : inventCast();
   const { internId } = cast;
   const jwksUrl = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
 
   // The daemon first: it refuses what was signed before it could remember, and that time passes meanwhile.
   const replay = stack.adopt(await openReplay(config.redisUrl), (opened) => opened.close());
-  const daemon = stack.adopt(await startSampleDaemon({ internId, jwksUrl, replay }), stopIt);
+  const daemon = stack.adopt(
+    await startSampleDaemon({ internId, jwksUrl, replay, port: await neighbour(config, 2) }),
+    stopIt,
+  );
 
   const folder = makeStateFolder(home);
   const log = openLog('signer', folder, stack);
@@ -77,6 +84,7 @@ async function start(
     await startOpenIdProvider({
       users: cast.users,
       resource: baseUrl,
+      port: await neighbour(config, 1),
       signerClientSecret,
       onError: (error) => log.error({ err: error }, 'the OpenID provider failed'),
     }),
@@ -100,13 +108,28 @@ async function start(
     stopIt,
   );
   const address = { host: config.host, port, deadlineMs: DEADLINE_MS };
-  stack.adopt(await openFrontDoor(address, { signer, management }), (door) => door.stop({ graceMs: 1000 }));
+  const welcome = renderWelcome({ baseUrl, issuer, daemonUrl: daemon.url, internId, users: cast.users });
+  stack.adopt(await openFrontDoor(address, { signer, management }, welcome), (door) =>
+    door.stop({ graceMs: 1000 }),
+  );
 
   const metrics = { signer: `${signer.opsUrl}/metrics`, management: `${management.opsUrl}/metrics` };
   const state = { baseUrl, issuer, daemonUrl: daemon.url, jwksUrl, metrics, ...demo };
-  stack.defer(writeState(home, state));
+  stack.defer(await writeState(home, state));
   const stop = () => stack.disposeAsync();
   return { state, acceptsFromMs: daemon.acceptsFromMs, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** A port next to the API's, the same at each start, unless another program has it: then 0. */
+async function neighbour({ host, port }: StandaloneConfig, distance: number): Promise<number> {
+  const wanted = port + distance;
+  if (port === 0 || wanted > 65_535) return 0;
+  try {
+    return await reservePort(host, wanted);
+  } catch (error) {
+    if (error instanceof PortTaken) return 0;
+    throw error;
+  }
 }
 
 /** What stands in for Redis where none is given. */

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -28,26 +30,45 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-it('is readable by its owner alone, also when an older file was not', () => {
+it('is readable by its owner alone, also when an older file was not', async () => {
   makeStateFolder(home);
   writeFileSync(path, 'old', { mode: 0o644 });
-  writeState(home, STATE);
+  await writeState(home, STATE);
   expect((statSync(path).mode & 0o777).toString(8)).toBe('600');
   expect((statSync(join(home, '.ori')).mode & 0o777).toString(8)).toBe('700');
   expect(readdirSync(home)).toEqual(['.ori']);
 });
 
-it('gives back what was written, and nothing once it is removed', () => {
-  const remove = writeState(home, STATE);
+it('gives back what was written, and nothing once it is removed', async () => {
+  const remove = await writeState(home, STATE);
+  const { port } = new URL(STATE.baseUrl);
   expect(readState(home)).toEqual(STATE);
+  expect(readState(home, port)).toEqual(STATE);
   remove();
   remove();
   expect(readState(home)).toBeUndefined();
+  expect(readState(home, port)).toBeUndefined();
 });
 
-it('leaves the state of a standalone that has started since', () => {
-  const remove = writeState(home, STATE);
-  writeState(home, { ...STATE, internId: 'int_y' });
+it('leaves the state of a standalone that has started since', async () => {
+  const remove = await writeState(home, STATE);
+  await writeState(home, { ...STATE, internId: 'int_y' });
   remove();
   expect(existsSync(path)).toBe(true);
+});
+
+it('leaves the state of one that runs to that one, and has its own beside it', async () => {
+  const running = createServer().listen(0, '127.0.0.1');
+  await once(running, 'listening');
+  const { port } = running.address() as AddressInfo;
+  const first = { ...STATE, baseUrl: `http://127.0.0.1:${port}/v1` };
+  const second = { ...STATE, baseUrl: 'http://127.0.0.1:1/v1' };
+  await writeState(home, first);
+  const remove = await writeState(home, second);
+  expect(readState(home)).toEqual(first);
+  expect(readState(home, '1')).toEqual(second);
+  remove();
+  expect(readState(home)).toEqual(first);
+  running.close();
+  await once(running, 'close');
 });

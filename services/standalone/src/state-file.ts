@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 
 /** What a running standalone tells others on this computer; the file holds exactly these members. */
@@ -31,24 +32,55 @@ export function makeStateFolder(home: string): string {
 }
 
 /**
- * Writes the state, for its owner only: it holds keys.
+ * Writes the state, for its owner only: it holds keys. Each standalone of a folder has a file named after its
+ * port; `standalone.json` is that of the one that runs longest.
  *
- * @returns the function that removes it again, unless another standalone has written its own since
+ * @returns the function that removes what was written
  */
-export function writeState(home: string, state: StandaloneState): () => void {
-  const path = join(makeStateFolder(home), FILE);
+export async function writeState(home: string, state: StandaloneState): Promise<() => void> {
+  const folder = makeStateFolder(home);
   const text = `${JSON.stringify(state, null, 2)}\n`;
-  rmSync(path, { force: true });
-  writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+  const paths = [join(folder, fileOf(new URL(state.baseUrl).port))];
+  const first = readState(home);
+  if (first === undefined || !(await isRunning(first))) paths.push(join(folder, FILE));
+  for (const path of paths) {
+    removeFile(path);
+    writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+  }
   return () => {
-    if (readText(path) === text) rmSync(path, { force: true });
+    for (const path of paths) if (readText(path) === text) removeFile(path);
   };
 }
 
-/** The state of the standalone that runs from this folder; undefined when none has written one. */
-export function readState(home: string): StandaloneState | undefined {
-  const text = readText(join(home, STATE_FOLDER, FILE));
-  return text === undefined ? undefined : JSON.parse(text);
+/** The state of the standalone that runs from this folder, on `port` where one is given; undefined when there is none. */
+export function readState(home: string, port?: string): StandaloneState | undefined {
+  const text = readText(join(home, STATE_FOLDER, port === undefined ? FILE : fileOf(port)));
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function removeFile(path: string): void {
+  rmSync(path, { force: true });
+}
+
+function fileOf(port: string): string {
+  return `standalone-${port}.json`;
+}
+
+/** Whether something still listens where the state says; a killed standalone leaves its file behind. */
+function isRunning({ baseUrl }: StandaloneState): Promise<boolean> {
+  const { hostname, port } = new URL(baseUrl);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ''));
+    const settle = (running: boolean) => {
+      socket.destroy();
+      resolve(running);
+    };
+    socket.once('connect', () => settle(true)).once('error', () => settle(false));
+  });
 }
 
 function readText(path: string): string | undefined {

@@ -2,15 +2,16 @@ import { parseArgs } from 'node:util';
 import { signIn } from './sign-in.ts';
 import { readState } from './state-file.ts';
 
-const USAGE = 'npm run --silent token -- --user <name> [--scope "vault:read interns"] [--opaque]';
+const USAGE =
+  'npm run --silent token -- --user <name> [--scope "vault:read interns"] [--opaque] [--port 8080]';
 
 /** A failure that the one who typed the command can act on; printed without a stack. */
 class Unusable extends Error {}
 
 /** Signs a demo member in at the running standalone and prints the access token, and nothing else, on stdout. */
 async function token(): Promise<string> {
-  const { user, scope, opaque } = readArguments();
-  const state = readState(process.cwd());
+  const { user, scope, opaque, port } = readArguments();
+  const state = readState(process.cwd(), port);
   if (state === undefined) throw new Unusable('no standalone runs here: start one with `npm start`');
   const names = state.users.map(({ name }) => name);
   if (user === undefined || !names.includes(user)) {
@@ -37,6 +38,7 @@ function readArguments() {
         user: { type: 'string' },
         scope: { type: 'string', default: 'vault:read interns' },
         opaque: { type: 'boolean', default: false },
+        port: { type: 'string' },
       },
     }).values;
   } catch (cause) {

@@ -25,7 +25,11 @@ function render(value: Value): string {
 }
 
 /** A whole page: the document around a title and a body. */
-export function renderPage(title: string, body: Html): string {
+export function renderPage(
+  title: string,
+  body: Html,
+  { quiet = 'demo sign-in, this computer only' }: { quiet?: string } = {},
+): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -35,7 +39,7 @@ export function renderPage(title: string, body: Html): string {
 <style>${new Html(STYLE)}</style>
 </head>
 <body>
-<header><span class="mark" aria-hidden="true">ori</span> standalone <span class="quiet">demo sign-in, this computer only</span></header>
+<header><span class="mark" aria-hidden="true">ori</span> standalone <span class="quiet">${quiet}</span></header>
 <main>
 ${body}
 </main>

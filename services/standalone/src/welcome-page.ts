@@ -1,0 +1,33 @@
+import { html, renderPage } from './openid/html.ts';
+import { tryNext } from './try-next.ts';
+
+export interface WelcomeFacts {
+  readonly baseUrl: string;
+  readonly issuer: string;
+  readonly daemonUrl: string;
+  readonly internId: string;
+  readonly users: readonly { readonly name: string; readonly note: string }[];
+}
+
+/** What a browser shows at the base address: what runs here, and what to try. */
+export function renderWelcome(facts: WelcomeFacts): string {
+  const { baseUrl, issuer, daemonUrl, users } = facts;
+  return renderPage(
+    'ori daemon-proof',
+    html`<h1>This is ori daemon-proof</h1>
+<p>A signer, an API, a sign-in and a sample daemon, all on this computer, with demo data. A person who signs in
+can call an intern’s daemon, and the daemon knows who calls, exactly what, and only once.</p>
+<h2>Try it</h2>
+<pre><code>${tryNext(facts).join('\n')}</code></pre>
+<h2>Where things are</h2>
+<ul class="scopes">
+<li><a href="${baseUrl}/docs">API reference</a> <span class="quiet"><code>${baseUrl}</code></span></li>
+<li>Sign-in <span class="quiet"><code>${issuer}</code></span></li>
+<li>Sample daemon <span class="quiet"><code>${daemonUrl}/api/invoke</code></span></li>
+</ul>
+<h2>Who may sign in</h2>
+<ul class="scopes">
+${users.map(({ name, note }) => html`<li>${name} <span class="quiet">${note}</span></li>\n`)}</ul>`,
+    { quiet: 'demo, this computer only' },
+  );
+}
