@@ -1,6 +1,7 @@
 import { VERSION } from '@ori/runtime/version';
 import { printable, printableJson, printableLines } from '@ori/terminal/printable';
 import { Command, CommanderError } from 'commander';
+import { addAuditCommands } from './commands/audit.ts';
 import { addByokCommands } from './commands/byok.ts';
 import { addInternCommands } from './commands/intern.ts';
 import { addKekCommands } from './commands/kek.ts';
@@ -59,6 +60,7 @@ function createProgram(surroundings: Surroundings): Command {
     addByokCommands,
     addKekCommands,
     addSwitchCommands,
+    addAuditCommands,
   ]) {
     add(program, context);
   }

@@ -111,6 +111,17 @@ function createProgram(surroundings: Surroundings): Command {
     .description('show one intern')
     .argument('<intern>', 'id or name of the intern')
     .action(async (intern) => (await import('./commands/interns-get.ts')).internsGet(context(), intern));
+  takingBody(program.command('log').description('check the signing log').command('verify'))
+    .description('show that the proof of a call is in the signing log')
+    .requiredOption('--headers <file>', 'the headers of the proof, as ori sign prints them')
+    .requiredOption('--path <path>', 'path of the request')
+    .requiredOption('--policy <file>', 'a tlog-policy file: the log, its witnesses, and how many of them')
+    .option('--body-sha256 <hex>', 'SHA-256 of the request body, instead of the body')
+    .option('--proof <file>', 'a .tlog-proof file to verify offline, instead of asking the log')
+    .option('--out <file>', 'write the .tlog-proof file, good offline for ever')
+    .action(async (intern, options) =>
+      (await import('./commands/log-verify.ts')).logVerify(context(), intern, options),
+    );
   const doctor = program.command('doctor').description('find out why a proof is refused');
   doctor
     .command('gateway')

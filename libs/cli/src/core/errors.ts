@@ -55,6 +55,8 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   call_undiagnosed: { status: number; code: string };
   call_not_judged: { status: number; location?: string };
   gateway_faulty: { errors: number; warnings: number };
+  proof_not_logged: { origin: string };
+  log_not_trusted: { code: string; why: string };
   interrupted: Record<never, never>;
 }
 

@@ -105,6 +105,17 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
       `The answer of ${what} at ${address} is not one that ori understands: ${why}.`,
     next: () => 'Check the address: something else may be answering there.',
   },
+  proof_not_logged: {
+    exit: EXIT.refused,
+    what: ({ origin }) => `The log ${origin} has no leaf of this proof.`,
+    next: () =>
+      'A proof is in the log a few seconds after it was made. If it stays out, its signing key was used elsewhere.',
+  },
+  log_not_trusted: {
+    exit: EXIT.refused,
+    what: ({ code, why }) => `The log cannot be relied on (${code}): ${why}.`,
+    next: () => 'Check the policy file. Two signed checkpoints that disagree are evidence: keep them.',
+  },
   scope_missing: {
     exit: EXIT.refused,
     what: ({ scope }) => `The session lacks the scope ${scope}.`,

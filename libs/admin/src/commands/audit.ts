@@ -1,0 +1,179 @@
+import { open, readFile } from 'node:fs/promises';
+import { readSecretFile } from '@ori/runtime/secret-file';
+import { createLogClient, rememberInFile, rememberInMemory } from '@ori/tlog/client';
+import { entryOfLine, parseEntry } from '@ori/tlog/entry';
+import { TlogError } from '@ori/tlog/error';
+import { createLogKeys, isSeed } from '@ori/tlog/log-keys';
+import { renderVkey } from '@ori/tlog/note';
+import { parsePolicy } from '@ori/tlog/policy';
+import { TILE_WIDTH } from '@ori/tlog/tile';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+import { PartialFailure, UsageError } from '../failure.ts';
+import { examples } from '../help.ts';
+
+interface VerifyOptions {
+  policy: string;
+  remember?: string;
+  partial?: true;
+}
+
+interface KeysOptions {
+  origin: string;
+  keyFile: string;
+  intern?: string;
+}
+
+/** How many findings are told one by one. */
+const TOLD_MAX = 20;
+
+export function addAuditCommands(program: Command, context: () => Context): void {
+  const audit = program
+    .command('audit')
+    .description("the signers' audit files, and the log that commits to them");
+
+  audit
+    .command('verify')
+    .description(
+      'check that the lines of audit files are those in the signing log: none changed, removed, added or moved',
+    )
+    .argument('<file...>', 'all audit files of all signers, the oldest of each signer first')
+    .requiredOption('--policy <file>', 'a tlog-policy file with the log and its address')
+    .option('--remember <file>', 'keep the last checkpoint here, and demand that the next one extends it')
+    .option('--partial', 'the files are not all of them: leaves without a line are counted, not found')
+    .addHelpText(
+      'after',
+      examples('ori-admin audit verify audit-1.jsonl-20261121 audit-1.jsonl --policy log.policy'),
+    )
+    .action(async (files: string[], options: VerifyOptions) => verify(context(), files, options));
+
+  audit
+    .command('keys')
+    .description(
+      'print the verifier keys of a signing log; with --intern, the key of its version 1 proofs, a secret',
+    )
+    .requiredOption('--origin <name>', 'as LOG_ORIGIN')
+    .requiredOption('--key-file <file>', 'as LOG_KEY_FILE')
+    .option('--intern <id>', 'the intern whose daemon accepts version 1')
+    .action(({ origin, keyFile, intern }: KeysOptions) => {
+      const seed = readSecretFile(keyFile).trim();
+      if (!isSeed(seed)) throw new UsageError(`${keyFile}: expected 32 bytes in base64.`);
+      const keys = createLogKeys(origin, seed);
+      const told = {
+        log: renderVkey(keys.logKey),
+        complete: renderVkey(keys.completeKey),
+        ...(intern !== undefined && { v1_key: Buffer.from(keys.v1KeyOf(intern)).toString('base64') }),
+      };
+      context().report(told, { lines: Object.entries(told).map(([name, value]) => `${name} ${value}`) });
+    });
+}
+
+async function verify(admin: Context, files: readonly string[], options: VerifyOptions): Promise<void> {
+  try {
+    const findings = await compare(files, options, (line) => admin.progress.show(line)).finally(
+      admin.progress.end,
+    );
+    const { lines, leaves, unmatched, wrong } = findings;
+    admin.report(
+      { lines, leaves, leaves_without_line: unmatched, findings: wrong },
+      {
+        lines: wrong.slice(0, TOLD_MAX),
+        note: `${lines} lines, ${leaves} leaves, ${unmatched} leaves without a line here.`,
+      },
+    );
+    if (wrong.length > 0) {
+      const next = 'The log is what was signed at the time: find out who changed the files.';
+      throw new PartialFailure(
+        EXIT.conflict,
+        `The files and the log disagree in ${wrong.length} places.`,
+        next,
+      );
+    }
+  } catch (error) {
+    if (!(error instanceof TlogError)) throw error;
+    const exit = error.code === 'unavailable' ? EXIT.unavailable : EXIT.conflict;
+    throw new PartialFailure(exit, `The log: ${error.message}`, `What went wrong is called ${error.code}.`);
+  }
+}
+
+interface Findings {
+  readonly lines: number;
+  readonly leaves: number;
+  readonly unmatched: number;
+  readonly wrong: readonly string[];
+}
+
+/** Reads the whole log, each entry proven, and looks for every line in it. */
+async function compare(
+  files: readonly string[],
+  { policy, remember, partial }: VerifyOptions,
+  show: (line: string) => void,
+): Promise<Findings> {
+  const remembered = remember === undefined ? rememberInMemory() : rememberInFile(remember);
+  const client = createLogClient({ policy: parsePolicy(await readFile(policy, 'utf8')), remembered });
+  const head = await client.latest();
+  /** By the commitment of the line, and by that of the proof. */
+  const byLine = new Map<string, number[]>();
+  const byProof = new Map<string, number>();
+  for (let bundle = 0; bundle * TILE_WIDTH < head.size; bundle++) {
+    for (const [at, bytes] of (await client.bundle(bundle, head)).entries()) {
+      const index = bundle * TILE_WIDTH + at;
+      const { line, v2 } = parseEntry(bytes);
+      const same = byLine.get(hex(line));
+      if (same === undefined) byLine.set(hex(line), [index]);
+      else same.push(index);
+      byProof.set(hex(v2), index);
+    }
+    show(`reading the log: ${Math.min(head.size, (bundle + 1) * TILE_WIDTH)} of ${head.size} leaves`);
+  }
+  const wrong: string[] = [];
+  const matched = new Set<number>();
+  let lines = 0;
+  for (const file of files) {
+    let last = -1;
+    let number = 0;
+    for await (const line of wholeLines(file)) {
+      number += 1;
+      if (line.length === 0) continue;
+      lines += 1;
+      const { line: commitment, v2, isProof } = entryOfLine(line);
+      const index = byLine.get(hex(commitment))?.find((leaf) => !matched.has(leaf));
+      if (index === undefined) {
+        const proof = isProof ? byProof.get(hex(v2)) : undefined;
+        wrong.push(
+          `${file}:${number}: ${proof === undefined ? 'not in the log' : `changed: leaf ${proof} has another line`}`,
+        );
+        if (proof !== undefined) matched.add(proof);
+        continue;
+      }
+      matched.add(index);
+      if (index < last) wrong.push(`${file}:${number}: moved: leaf ${index} comes after leaf ${last}`);
+      last = index;
+    }
+  }
+  const unmatched = head.size - matched.size;
+  for (let leaf = 0; partial !== true && leaf < head.size; leaf++) {
+    if (!matched.has(leaf)) wrong.push(`leaf ${leaf}: its line was removed, or its file is not among these`);
+  }
+  return { lines, leaves: head.size, unmatched, wrong };
+}
+
+/** The lines of a file that have a newline: what is left at the end was never acknowledged. */
+async function* wholeLines(path: string): AsyncGenerator<Buffer> {
+  const file = await open(path).catch((error) => {
+    throw new UsageError(`Cannot read ${path} (${error.code}).`);
+  });
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of file.createReadStream()) {
+    rest = Buffer.concat([rest, chunk as Buffer]);
+    let at = 0;
+    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a, at)) {
+      yield rest.subarray(at, end);
+      at = end + 1;
+    }
+    rest = rest.subarray(at);
+  }
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -1,0 +1,120 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { type PresentedProof, ProofError, parseProofHeaders } from '@ori/proof';
+import { createLogClient } from '@ori/tlog/client';
+import { commitmentOf, hasCommitment, parseEntry } from '@ori/tlog/entry';
+import { TlogError } from '@ori/tlog/error';
+import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/policy';
+import { parseTlogProof, renderTlogProof, type TlogProof, verifyTlogProof } from '@ori/tlog/proof';
+import { CliError } from '../core/errors.ts';
+import { requireBodySha256, requireInternId, requirePath } from '../core/proof-request.ts';
+import { type BodyOptions, takeBody } from './body-options.ts';
+import type { Context } from './context.ts';
+
+export interface LogVerifyOptions extends BodyOptions {
+  /** The headers that `ori sign` printed. */
+  readonly headers: string;
+  readonly path: string;
+  readonly bodySha256?: string;
+  readonly policy: string;
+  /** A `.tlog-proof` file: then the log is not asked. */
+  readonly proof?: string;
+  /** Where to write the `.tlog-proof` file. */
+  readonly out?: string;
+}
+
+/** Shows that the proof of a call is in the signing log: by asking the log, or offline by a `.tlog-proof` file. */
+export async function logVerify(context: Context, intern: string, options: LogVerifyOptions): Promise<void> {
+  const internId = requireInternId(intern);
+  const path = requirePath(options.path);
+  const presented = readHeaders(await readText(options.headers));
+  const bodySha256 = await takeDigest(context, options);
+  const commitment = commitmentOf(presented, { internId, path, bodySha256 });
+  if (commitment === undefined) {
+    throw new CliError('usage', {
+      detail: 'These are the headers of a version 1 proof: only its daemon can check it.',
+    });
+  }
+  const policy = await told(async () => parsePolicy(await readText(options.policy)));
+  const proof =
+    options.proof === undefined
+      ? await told(() => askLog(policy, commitment))
+      : await told(async () => parseTlogProof(await readText(options.proof ?? '')));
+  const checkpoint = await told(async () => verify(proof, commitment, policy));
+  if (options.out !== undefined) await writeText(options.out, renderTlogProof(proof));
+  const { origin, size, witnessed } = checkpoint;
+  const witnesses = [...witnessed.keys()].sort();
+  if (context.json) context.terminal.printJson({ logged: true, origin, index: proof.index, size, witnesses });
+  else {
+    const by = witnesses.length === 0 ? 'no witness' : witnesses.join(', ');
+    context.terminal.print(
+      `Leaf ${proof.index} of ${origin}, in the tree of ${size} leaves; cosigned by ${by}.`,
+    );
+  }
+}
+
+async function askLog(policy: Policy, commitment: Uint8Array): Promise<TlogProof> {
+  const client = createLogClient({ policy });
+  const head = await client.latest();
+  const [leaf] = (await client.lookup([commitment])).values();
+  if (leaf === undefined || leaf.index >= head.size)
+    throw new CliError('proof_not_logged', { origin: head.origin });
+  const path = await client.prove(leaf, head);
+  return { extra: leaf.entry, index: leaf.index, path, note: head.note };
+}
+
+function verify(proof: TlogProof, commitment: Uint8Array, policy: Policy): TrustedCheckpoint {
+  const { extra } = proof;
+  if (extra === undefined || !hasCommitment(parseEntry(extra), commitment)) {
+    throw new TlogError('inclusion_invalid', 'the entry is that of another proof');
+  }
+  return verifyTlogProof(proof, extra, policy);
+}
+
+/** `name: value` lines, as curl takes them. */
+function readHeaders(text: string): PresentedProof {
+  const rawHeaders = text.split(/\r?\n/).flatMap((line) => {
+    const colon = line.indexOf(':');
+    return colon < 0 ? [] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+  });
+  try {
+    return parseProofHeaders(rawHeaders);
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error;
+    throw new CliError('usage', { detail: `The file of --headers holds no proof: ${error.message}.` });
+  }
+}
+
+async function takeDigest(context: Context, options: LogVerifyOptions): Promise<string> {
+  if (options.bodySha256 !== undefined) return requireBodySha256(options.bodySha256);
+  await using body = await takeBody(context, options);
+  return body.sha256;
+}
+
+async function told<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof TlogError)) throw error;
+    throw new CliError('log_not_trusted', { code: error.code, why: error.message });
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new CliError('usage', { detail: `Cannot read ${file} (${codeOf(error)}).` });
+  }
+}
+
+async function writeText(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text);
+  } catch (error) {
+    throw new CliError('output_unwritable', { file, why: codeOf(error) });
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+}

@@ -1,0 +1,143 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { openLogWorld, untilSize } from '@ori/log/testing/log-world';
+import { appendLines, auditLines } from '@ori/log/testing/signer-lines';
+import { renderProofHeaders } from '@ori/proof';
+import { createLogClient } from '@ori/tlog/client';
+import { parsePolicy } from '@ori/tlog/policy';
+import { expect, test } from 'vitest';
+import { run as admin } from '../../libs/admin/src/program.ts';
+import { run as ori } from '../../libs/cli/src/program.ts';
+import { askGo, noGo } from './go-verifier.ts';
+
+async function capture(program: typeof admin | typeof ori, args: readonly string[]) {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const exit = await program(args, {
+    environment: {},
+    stdin: Readable.from([]),
+    stdout,
+    stderr,
+    interrupted: new AbortController().signal,
+    nowSeconds: () => Math.floor(Date.now() / 1000),
+  });
+  stdout.end();
+  stderr.end();
+  const text = async (stream: PassThrough) => Buffer.concat(await stream.toArray()).toString();
+  return { exit, stdout: await text(stdout), stderr: await text(stderr) };
+}
+
+/** A log of ten calls, and the files a person has of one of them. */
+async function openLoggedCalls() {
+  const world = await openLogWorld();
+  await writeFile(world.auditFile, '');
+  const log = await world.start();
+  const lines = auditLines(10);
+  await appendLines(world.auditFile, lines);
+  const policyText = `log ${log.vkeys.log} ${log.url}\nquorum none\n`;
+  const head = await untilSize(createLogClient({ policy: parsePolicy(policyText) }), 10);
+  const policy = join(world.folder, 'log.policy');
+  const headers = join(world.folder, 'proof.txt');
+  await writeFile(policy, policyText);
+  const { timestamp, subject, nonce, bodySha256 } = JSON.parse(lines[3]?.line ?? '');
+  const signature = randomBytes(64);
+  const proof = renderProofHeaders({
+    timestamp,
+    user: subject,
+    signatureV1: signature,
+    v2: { signature, nonce },
+  });
+  await writeFile(
+    headers,
+    Object.entries(proof)
+      .map(([name, value]) => `${name}: ${value}\n`)
+      .join(''),
+  );
+  const request = ['int_1', '--path', '/api/invoke', '--headers', headers, '--policy', policy];
+  return { world, log, lines, head, policy, request, bodySha256: bodySha256 as string };
+}
+
+test('ori log verify finds a call in the log, and its .tlog-proof file is good without the log, for Go too', async () => {
+  const { world, log, request, bodySha256, lines } = await openLoggedCalls();
+  await using _ = world;
+  const file = join(world.folder, 'call.tlog-proof');
+  const online = await capture(ori, [
+    '--json',
+    'log',
+    'verify',
+    ...request,
+    '--body-sha256',
+    bodySha256,
+    '--out',
+    file,
+  ]);
+  expect(online.stderr).toBe('');
+  expect(JSON.parse(online.stdout)).toMatchObject({ logged: true, index: 3 });
+  await log.stop();
+  const offline = await capture(ori, [
+    'log',
+    'verify',
+    ...request,
+    '--body-sha256',
+    bodySha256,
+    '--proof',
+    file,
+  ]);
+  expect(offline.exit).toBe(0);
+  const otherBody = createHash('sha256').update('another').digest('hex');
+  const other = await capture(ori, [
+    'log',
+    'verify',
+    ...request,
+    '--body-sha256',
+    otherBody,
+    '--proof',
+    file,
+  ]);
+  expect(other.exit).toBe(4);
+  if (noGo !== undefined) return;
+  const note = await readFile(file, 'utf8');
+  const leaf = Buffer.from(/^extra (.*)$/m.exec(note)?.[1] ?? '', 'base64');
+  expect(leaf.includes(Buffer.from(lines[3]?.v2 ?? []))).toBe(true);
+  expect(await askGo(world.folder, [{ kind: 'proof', vkey: log.vkeys.log, note, leaf }])).toEqual(['ok']);
+});
+
+test('ori log verify says that a call is not in the log', async () => {
+  const { world, request } = await openLoggedCalls();
+  await using _ = world;
+  const { exit, stderr } = await capture(ori, ['--json', 'log', 'verify', ...request, '--data', 'another']);
+  expect(exit).toBe(4);
+  expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'proof_not_logged' } });
+});
+
+test.each([
+  [
+    'changed',
+    (lines: string[]) => lines.with(4, (lines[4] ?? '').replace('usr_1', 'usr_2')),
+    'audit.jsonl:5: changed: leaf 4',
+  ],
+  ['removed', (lines: string[]) => lines.toSpliced(4, 1), 'leaf 4: its line was removed'],
+  ['moved', (lines: string[]) => lines.with(4, lines[5] ?? '').with(5, lines[4] ?? ''), 'moved: leaf 4'],
+  [
+    'added',
+    (lines: string[]) => lines.toSpliced(4, 0, '{"event":"proof_issued"}'),
+    'audit.jsonl:5: not in the log',
+  ],
+])('ori-admin audit verify finds a line that was %s', async (_what, rewrite, finding) => {
+  const { world, lines, policy } = await openLoggedCalls();
+  await using _ = world;
+  const args = ['audit', 'verify', world.auditFile, '--policy', policy];
+  const untouched = await capture(admin, args);
+  expect(untouched).toMatchObject({ exit: 0, stdout: '' });
+  await writeFile(
+    world.auditFile,
+    rewrite(lines.map(({ line }) => line))
+      .map((line) => `${line}\n`)
+      .join(''),
+  );
+  const { exit, stdout } = await capture(admin, args);
+  expect(exit).toBe(4);
+  expect(stdout).toContain(finding);
+});
