@@ -5,7 +5,7 @@ const everything = ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 't
 
 /** `npm run test:deep`: what takes long, or needs a machine to itself. */
 const deep = [
-  'test/{client,conformance/ports,deploy,env,exactly-once,faults,fuzz,leaks,model,ports,shipped,siege}/**/*.test.ts',
+  'test/{client,conformance/ports,deploy,env,exactly-once,faults,fuzz,leaks,model,ports,runtimes,shipped,siege}/**/*.test.ts',
   'test/transparency/{crashes,interoperability}.test.ts',
   'test/e2e/cli-install.test.ts',
   'test/contract/management/concurrent-changes.test.ts',

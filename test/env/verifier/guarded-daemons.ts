@@ -196,7 +196,11 @@ export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
         return { status: undefined, code: undefined };
       }
       const chunks: Buffer[] = [];
-      socket.on('data', (chunk) => chunks.push(chunk));
+      socket.on('data', (chunk) => {
+        chunks.push(chunk);
+        // Some servers do not close when asked to.
+        if (isWhole(Buffer.concat(chunks).toString('latin1'))) socket.destroy();
+      });
       await Promise.race([once(socket, 'close').catch(() => undefined), failed]);
       const answer = Buffer.concat(chunks).toString('latin1');
       const status = /^HTTP\/1.1 (\d+)/.exec(answer)?.[1];
@@ -207,6 +211,14 @@ export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
     },
     stop: async () => void (await stop()),
   };
+}
+
+/** Whether an answer has come to its end, by its length or its last chunk. */
+function isWhole(answer: string): boolean {
+  const [head = '', body] = answer.split(/\r\n\r\n(.*)/s, 2);
+  if (body === undefined) return false;
+  const length = /^content-length: *(\d+)/im.exec(head)?.[1];
+  return length === undefined ? body.endsWith('0\r\n\r\n') : body.length >= Number(length);
 }
 
 function overRequest(handle: (request: Request) => Response | Promise<Response>): GuardedDaemon {

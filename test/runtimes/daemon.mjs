@@ -1,0 +1,98 @@
+// A daemon over one adapter, started by the test on every runtime: plain JavaScript, so that nothing but the package is tested.
+import { createServer } from 'node:http';
+import { createRemoteKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
+
+const [adapter, internId, jwksUrl] = process.argv.slice(2);
+const verifier = createVerifier({ internId, keys: createRemoteKeySet(jwksUrl), replay: memoryReplayStore() });
+const options = { bodyBytesMax: 1000 };
+const PATH = '/api/invoke';
+const ran = { total: 0, withoutProof: 0 };
+
+/** What each handler answers, and what is counted. */
+function answer(given) {
+  ran.total += 1;
+  if (given?.proof?.user !== 'user_test') ran.withoutProof += 1;
+  return JSON.stringify({ user: given?.proof?.user, bytes: given?.body?.byteLength });
+}
+
+const tell = () => JSON.stringify(ran);
+const listening = (port) => console.log(`port ${port}`);
+const listen = (server) => server.listen(0, '127.0.0.1', () => listening(server.address().port));
+
+/** By whatever server of Fetch handlers the runtime has. */
+async function serveFetch(fetch) {
+  if (globalThis.Bun) {
+    listening(Bun.serve({ port: 0, hostname: '127.0.0.1', fetch }).port);
+  } else if (globalThis.Deno) {
+    Deno.serve({ port: 0, hostname: '127.0.0.1', onListen: ({ port }) => listening(port) }, fetch);
+  } else {
+    const { serve } = await import('@hono/node-server');
+    serve({ fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => listening(port));
+  }
+}
+
+const ADAPTERS = {
+  async node() {
+    const { requireProof } = await import('@ori/verifier/node');
+    const guarded = requireProof(verifier, options, (_req, res, given) => res.end(answer(given)));
+    listen(createServer((req, res) => (req.url === '/ran' ? res.end(tell()) : guarded(req, res))));
+  },
+  express: () => withExpress('express'),
+  express4: () => withExpress('express4'),
+  async fastify() {
+    const { requireProof } = await import('@ori/verifier/fastify');
+    const { fastify } = await import('fastify');
+    const app = fastify();
+    app.get('/ran', async () => tell());
+    app.post(
+      PATH,
+      requireProof(verifier, options, async (_request, _reply, given) => answer(given)),
+    );
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    listening(app.server.address().port);
+  },
+  async koa() {
+    const { requireProof } = await import('@ori/verifier/koa');
+    const { default: Koa } = await import('koa');
+    const app = new Koa();
+    const guarded = requireProof(verifier, options, (ctx, given) => {
+      ctx.body = answer(given);
+    });
+    app.use((ctx, next) => {
+      if (ctx.path !== '/ran') return guarded(ctx, next);
+      ctx.body = tell();
+    });
+    listen(createServer(app.callback()));
+  },
+  async fetch() {
+    const { requireProof } = await import('@ori/verifier/fetch');
+    const guarded = requireProof(verifier, options, (_request, given) => new Response(answer(given)));
+    await serveFetch((request) => (request.url.endsWith('/ran') ? new Response(tell()) : guarded(request)));
+  },
+  async hono() {
+    const { requireProof } = await import('@ori/verifier/hono');
+    const { Hono } = await import('hono');
+    const app = new Hono();
+    app.get('/ran', (c) => c.body(tell()));
+    app.post(
+      PATH,
+      requireProof(verifier, options, (c, given) => c.body(answer(given))),
+    );
+    await serveFetch((request) => app.fetch(request));
+  },
+};
+
+async function withExpress(name) {
+  const { requireProof } = await import('@ori/verifier/express');
+  const { default: express } = await import(name);
+  const app = express();
+  app.get('/ran', (_req, res) => res.end(tell()));
+  app.post(
+    PATH,
+    requireProof(verifier, options, (_req, res, given) => res.end(answer(given))),
+    express.json(),
+  );
+  listen(createServer(app));
+}
+
+await ADAPTERS[adapter]();

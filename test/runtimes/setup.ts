@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { packLibraries } from '../../deploy/package/pack.ts';
+
+const run = promisify(execFile);
+const MANIFEST = fileURLToPath(new URL('./package.json', import.meta.url));
+
+/** Where the runtimes are: some 700 MB, which nobody gets by `npm ci`. */
+export const RUNTIMES = fileURLToPath(new URL('../../node_modules/.cache/runtimes/', import.meta.url));
+
+/** Installs the runtimes, once, and the verifier as it is now, from its tarballs. */
+export async function setUpRuntimes(): Promise<void> {
+  await mkdir(RUNTIMES, { recursive: true });
+  const wanted = await readFile(MANIFEST, 'utf8');
+  const stamp = join(RUNTIMES, 'installed.json');
+  if ((await readFile(stamp, 'utf8').catch(() => '')) !== wanted) {
+    await copyFile(MANIFEST, join(RUNTIMES, 'package.json'));
+    // No script: the programs come in packages of their own, which are run directly.
+    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'], {
+      cwd: RUNTIMES,
+      maxBuffer: 2 ** 24,
+    });
+    await writeFile(stamp, wanted);
+  }
+  const tarballs = await packLibraries(join(RUNTIMES, 'tarballs'));
+  await rm(join(RUNTIMES, 'node_modules/@ori'), { recursive: true, force: true });
+  await rm(join(RUNTIMES, 'node_modules/@noble'), { recursive: true, force: true });
+  await run(
+    'npm',
+    ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock', '--no-save', ...tarballs],
+    {
+      cwd: RUNTIMES,
+      maxBuffer: 2 ** 24,
+    },
+  );
+}
+
+const { platform, arch } = process;
+const inRuntimes = (path: string): string => join(RUNTIMES, 'node_modules', path);
+
+/** The programs, by the name under which a table shows them. */
+export const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
+  'Node 20.19': [inRuntimes(`node20-${platform}-${arch}/bin/node`)],
+  'Node 22': [inRuntimes(`node22-${platform}-${arch}/bin/node`)],
+  'Node 24': [process.execPath],
+  Bun: [inRuntimes(`@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : 'x64'}/bin/bun`)],
+  Deno: [
+    inRuntimes(`@deno/${platform}-${arch}-glibc/deno`),
+    'run',
+    '--no-lock',
+    '--node-modules-dir=manual',
+    '--allow-net=127.0.0.1',
+    '--allow-env',
+    '--allow-read',
+    '--allow-sys',
+  ],
+};
+
+if (import.meta.main) await setUpRuntimes();
