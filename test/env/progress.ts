@@ -22,7 +22,8 @@ export class Progress implements Reporter {
   }
 
   onTestCaseReady(test: TestCase): void {
-    this.#running.set(test.module, ` > ${test.name}`);
+    // Reports of a module that has ended may still come.
+    if (this.#running.has(test.module)) this.#running.set(test.module, ` > ${test.name}`);
   }
 
   onTestModuleEnd(module: TestModule): void {
