@@ -287,6 +287,19 @@ it('reseals every seed and provider key under a new KEK, and shows how far it is
   expect(foreign).toMatchObject({ exit: 4, stderr: expect.stringContaining('"partial"') });
 });
 
+it('names the API key that made an intern, instead of a user', LONG, async () => {
+  const { admin } = world;
+  const hash = createHash('sha256').update(made.apiKey).digest('hex');
+  const create = ['intern', 'create', 'made by a key', '--workspace', made.ws, '--created-by-key', hash];
+  const both = await admin.run([...create, '--created-by', made.ada]);
+  expect(both).toMatchObject({ exit: 2, stderr: expect.stringContaining('--created-by') });
+  const id = await admin.get(...create);
+  expect(await world.query(`select created_by_key_hash from interns where id = '${id}'`)).toEqual([
+    { created_by_key_hash: hash },
+  ]);
+  await admin.get('intern', 'delete', id, '--yes');
+});
+
 it('changes an intern, clears what is named, judges an icon by its bytes', LONG, async () => {
   const { admin, room } = world;
   await admin.get(

@@ -54,7 +54,7 @@ export const DaemonProof = z
       .string()
       .min(1)
       .max(255)
-      .meta({ description: 'The verified OAuth subject that the proof names.', example: 'user_2abc' }),
+      .meta({ description: 'The verified OAuth subject that the proof names.', example: '248289761001' }),
     [PROOF_HEADERS.signatureV2]: Signature.optional().meta({
       description:
         'Ed25519 signature, base64, over intern, timestamp, nonce, user, method, path and body digest. ' +

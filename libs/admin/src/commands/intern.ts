@@ -44,6 +44,9 @@ export function addInternCommands(program: Command, context: () => Context): voi
     .requiredOption('--workspace <id>', 'whose it is')
     .option('--id <id>', 'an id of your own')
     .option('--created-by <user>', 'id of the user who made it')
+    .addOption(
+      new Option('--created-by-key <hash>', 'hash of the API key that made it').conflicts('createdBy'),
+    )
     .addHelpText(
       'after',
       examples('ori-admin intern create charles --workspace "$ws" --hostname charles.interns.example.com'),
@@ -51,13 +54,17 @@ export function addInternCommands(program: Command, context: () => Context): voi
     .action(
       async (
         name: string,
-        options: FieldOptions & { workspace: string; id?: string; createdBy?: string },
+        options: FieldOptions & { workspace: string; id?: string; createdBy?: string; createdByKey?: string },
       ) => {
         const admin = context();
         const wanted = {
           name,
           workspaceId: options.workspace,
-          ...given({ id: options.id, createdByUserId: options.createdBy }),
+          ...given({
+            id: options.id,
+            createdByUserId: options.createdBy,
+            createdByKeyHash: options.createdByKey,
+          }),
           ...fieldsOf(options),
         };
         const made = await admin.withDatabase((db) => createIntern(db, wanted));

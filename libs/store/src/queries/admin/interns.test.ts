@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createScenario } from '../../testing/scenario.ts';
 import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
+import { createApiKey } from './api-keys.ts';
 import { setIcon } from './icons.ts';
 import { createIntern } from './interns.ts';
 
@@ -33,6 +34,17 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect(updated_at).toEqual(created_at);
     const filled = Object.entries(rest).filter(([, value]) => value !== null);
     expect(filled.map(([name]) => name)).toEqual(['id', 'organization_id', 'workspace_id', 'name', 'status']);
+  });
+
+  it('names the API key that made an intern, where it is one of the organization', async () => {
+    const { workspaceId } = await createScenario(store.owner);
+    const { hash } = await createApiKey(store.owner, { kind: 'api', name: 'maker', workspaceId });
+    const made = { workspaceId, name: 'made', createdByKeyHash: hash };
+    const { id } = await createIntern(store.owner, made);
+    const rows = store.owner.kysely.selectFrom('interns').select('created_by_key_hash').where('id', '=', id);
+    expect(await rows.execute()).toEqual([{ created_by_key_hash: hash }]);
+    const unknown = { ...made, createdByKeyHash: '0'.repeat(64) };
+    await expect(createIntern(store.owner, unknown)).rejects.toMatchObject(refused('not_found'));
   });
 
   it.each([

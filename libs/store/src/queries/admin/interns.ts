@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../../database.ts';
 import type { InternProgress } from '../../schema.ts';
 import { INTERN_STATUSES, type InternStatus } from '../../vocabulary.ts';
-import { judged, requireInput } from './admin-error.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
 import { organizationOf } from './api-keys.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
 
@@ -65,6 +65,7 @@ export async function createIntern(db: Database, input: NewIntern): Promise<{ id
   const intern = requireInput(newIntern, input);
   const id = intern.id ?? newId('int');
   const organizationId = await organizationOf(db, intern.workspaceId);
+  if (intern.createdByKeyHash !== undefined) await requireKeyOf(db, organizationId, intern.createdByKeyHash);
   await judged('intern', () =>
     db.kysely
       .insertInto('interns')
@@ -91,4 +92,14 @@ export async function createIntern(db: Database, input: NewIntern): Promise<{ id
       .execute(),
   );
   return { id };
+}
+
+async function requireKeyOf(db: Database, organizationId: string, hash: string): Promise<void> {
+  const row = await db.kysely
+    .selectFrom('api_keys')
+    .select('hash')
+    .where('organization_id', '=', organizationId)
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  if (row === undefined) throw new AdminError('not_found', `the organization has no API key ${hash}`);
 }

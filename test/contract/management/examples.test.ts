@@ -1,0 +1,209 @@
+import { DPOP_REFUSALS } from '@ori/dpop/refusals';
+import type { Database } from '@ori/store';
+import { createApiKey, removeMember } from '@ori/store/admin';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
+import { createTestCredential, type ManagementWorld, startManagementWorld } from './world.ts';
+
+// Every example of the document is what the server takes and gives: its records are stored, its requests sent.
+
+// biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
+type Json = any;
+
+let world: ManagementWorld;
+let document: Json;
+let readerKey: string;
+let managementKey: string;
+beforeAll(async () => {
+  world = await startManagementWorld({ environment: { REGIONAL_HOSTS: 'eu.ori.example' } });
+  document = (await world.call({ path: '/openapi.json', bearer: null })).json;
+  await storeExamples(world.store);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const described = (operationId: string): Json =>
+  Object.values<Json>(document.paths)
+    .flatMap((item) => Object.values<Json>(item))
+    .find((operation) => operation.operationId === operationId);
+const answerOf = (operationId: string): Json => {
+  const { responses } = described(operationId);
+  return (responses[200] ?? responses[201]).content['application/json'].example;
+};
+const requestOf = (operationId: string): Json =>
+  described(operationId).requestBody?.content['application/json'].example;
+
+/** An account that holds exactly the records of the examples. */
+async function storeExamples(db: Database): Promise<void> {
+  const intern = answerOf('listInterns').data[0];
+  const credential = answerOf('listByokCredentials').data[0];
+  const { enforce_zdr: _, ...guardrail } = answerOf('listGuardrails').data[0];
+  const keyAssignment = answerOf('listKeyAssignments').data[0];
+  const memberAssignment = answerOf('listMemberAssignments').data[0];
+  const { organization_id, user_id } = memberAssignment;
+  const { workspace_id } = intern;
+  const insert = (table: string, row: Record<string, unknown>) =>
+    sql`insert into ${sql.table(table)} (${sql.join(Object.keys(row).map((name) => sql.ref(name)))})
+      values (${sql.join(Object.values(row))})`.execute(db.kysely);
+  const json = (list: unknown[] | null) => list && JSON.stringify(list);
+
+  await insert('organizations', { id: organization_id, name: 'Examples' });
+  const workspace = { id: workspace_id, organization_id, name: 'Workshop' };
+  await insert('workspaces', { ...workspace, is_default: true, in_programme: true });
+  await insert('users', { id: user_id, name: 'Ada' });
+  await insert('members', { workspace_id, organization_id, user_id });
+  const { key_hash: hash, key_name: name, key_label: label } = keyAssignment;
+  await insert('api_keys', { hash, name, label, kind: 'api', organization_id, workspace_id });
+  const reader = await createApiKey(db, { kind: 'api', name: 'reader', workspaceId: workspace_id });
+  const manager = { kind: 'management', name: 'manager', organizationId: organization_id } as const;
+  readerKey = reader.key;
+  managementKey = (await createApiKey(db, { ...manager, createdBy: user_id })).key;
+
+  const { created_by_you: _you, ...columns } = intern;
+  await insert('interns', { ...columns, organization_id, created_by_key_hash: reader.hash });
+  const older = { id: 'int_older', name: 'older', created_at: '2026-01-01T00:00:00.000Z' };
+  await insert('interns', { ...older, organization_id, workspace_id, status: 'stopped' });
+  await insert('byok_credentials', { ...credential, organization_id, sealed_key: 'never opened' });
+  await insert('guardrails', {
+    ...guardrail,
+    organization_id,
+    content_filter_builtins: json(
+      guardrail.content_filter_builtins.map(({ label: _, ...entry }: Json) => entry),
+    ),
+    content_filters: json(guardrail.content_filters),
+  });
+  const { key_name: _name, key_label: _label, ...keyColumns } = keyAssignment;
+  await insert('guardrail_key_assignments', { ...keyColumns, organization_id });
+  await insert('guardrail_member_assignments', memberAssignment);
+}
+
+/** What a write decides for itself. */
+const DECIDED: Readonly<Record<string, readonly string[]>> = {
+  createGuardrail: ['id', 'created_at', 'updated_at'],
+  updateGuardrail: ['updated_at'],
+};
+
+const pathOf = (operationId: string, path: string) =>
+  path.replace(/\{\w+\}/, () => described(operationId).parameters[0].schema.example);
+
+// What takes away comes after what needs it.
+const rank = (operationId: string) =>
+  ['bulkUnassign', 'delete'].findIndex((verb) => operationId.startsWith(verb));
+const inOrder = OPERATIONS.filter((operation) => 'run' in operation).toSorted(
+  (a, b) => rank(a.operationId) - rank(b.operationId),
+);
+it.each(inOrder)('$operationId takes its example and gives its example', async (operation) => {
+  const { operationId, method, path, family, status } = operation;
+  const json = requestOf(operationId);
+  const reply = await world.call({
+    method,
+    path: pathOf(operationId, path) + (operationId === 'listInterns' ? '?limit=1' : ''),
+    bearer: family === 'Interns' ? readerKey : managementKey,
+    ...(json !== undefined && { json }),
+  });
+  const expected = structuredClone(answerOf(operationId));
+  for (const name of DECIDED[operationId] ?? []) expected.data[name] = expect.any(String);
+  expect([reply.status, reply.json]).toEqual([status, expected]);
+});
+
+it('the cursor and the ids of the examples are ones that the server takes', async () => {
+  const { parameters } = described('listInterns');
+  const cursor = parameters.find(({ name }: Json) => name === 'starting_after').schema.example;
+  const rest = await world.call({ path: `/interns?starting_after=${cursor}`, bearer: readerKey });
+  expect(rest.json.data).toMatchObject([{ id: 'int_older' }]);
+  const texts = JSON.stringify(document);
+  for (const [, prefix, id] of texts.matchAll(/\b(org|ws|int|user)_(?!ids?\b|only\b)(\w+)/g)) {
+    expect([prefix, id]).toEqual([prefix, expect.stringMatching(/^[0-9A-Za-z]{22}$/)]);
+  }
+});
+
+/** Those of DPoP (RFC 9449) take a proof of their own to provoke: `sign/401-dpop.test.ts` does. */
+const OF_DPOP: ReadonlySet<string> = new Set(Object.values(DPOP_REFUSALS).map(({ message }) => message));
+
+/** How each sentence of a refusal is provoked; a 400 by the operation's own example of what is invalid. */
+const PROVOKED: Readonly<Record<string, (send: Send, family: string) => Promise<{ text: string }>>> = {
+  'A valid bearer credential is required.': (send) => send({ bearer: null }),
+  'A management key is required.': (send) => send({ bearer: world.ours.apiKey }),
+  'The grant does not carry the interns scope.': async (send) =>
+    send({ bearer: await world.issuer.token({ subject: world.ours.subject, scope: 'vault:read' }) }),
+  'Access to the workspace was revoked.': async (send) => {
+    const { subject } = world.theirs;
+    return send({ bearer: await world.issuer.token({ subject, scope: 'interns' }) });
+  },
+  'Requests addressed to a regional hostname are refused for intern operations.': (send) =>
+    send({ headers: ['Host', 'eu.ori.example'] }),
+  'Not found.': (send, family) =>
+    send({ absent: true, bearer: family === 'Interns' ? readerKey : managementKey }),
+  'The body is larger than 1048576 bytes.': (send) =>
+    send({ body: 'x'.repeat(1_048_577), headers: ['Content-Type', 'application/json'] }),
+  'The body must not have a content encoding.': (send) =>
+    send({ body: '{}', headers: ['Content-Type', 'application/json', 'Content-Encoding', 'gzip'] }),
+};
+
+interface Question {
+  readonly bearer?: string | null;
+  readonly headers?: readonly string[];
+  readonly body?: string;
+  readonly json?: unknown;
+  readonly query?: string;
+  /** Of what is not there. */
+  readonly absent?: boolean;
+}
+type Send = (question: Question) => Promise<{ text: string }>;
+
+it.each(OPERATIONS)('$operationId refuses as its examples say', async (operation) => {
+  const { operationId, method, path, family, invalidExample } = operation;
+  const { userId, workspaceId } = world.theirs;
+  await removeMember(world.store, { userId, workspaceId }).catch(() => undefined);
+  const send: Send = ({ absent = false, query, ...question }) => {
+    const json = 'body' in question || 'json' in question ? undefined : requestOf(operationId);
+    const target = absent ? path.replace(/\{\w+\}/, '00000000-0000-4000-8000-000000000000') : path;
+    const search = query ?? (absent && path === '/interns' ? 'workspace_id=ws_other' : '');
+    return world.call({
+      ...{ method, path: pathOf(operationId, target) + (search && `?${search}`) },
+      bearer: family === 'Interns' ? readerKey : managementKey,
+      ...(json !== undefined && { json }),
+      ...question,
+    });
+  };
+  const responses = Object.entries<Json>(described(operationId).responses);
+  for (const [status, response] of responses) {
+    for (const { value } of Object.values<Json>(response.content?.['application/json']?.examples ?? {})) {
+      // Judged where a dependency is held up: at the deadline, without the database, under a row lock.
+      if (['408', '500', '409'].includes(status) || OF_DPOP.has(value.error.message)) continue;
+      const reply =
+        status === '400' && invalidExample !== undefined
+          ? await send('query' in invalidExample ? invalidExample : { json: invalidExample.body })
+          : await PROVOKED[value.error.message]?.(send, family);
+      expect([operationId, JSON.parse(reply?.text ?? 'null')]).toEqual([operationId, value]);
+    }
+  }
+});
+
+it('refuses a change that meets another as the example says', async () => {
+  const id = await createTestCredential(world.store, world.ours);
+  await world.store.kysely.transaction().execute(async (trx) => {
+    await sql`select 1 from byok_credentials where id = ${id} for update`.execute(trx);
+    const { json } = await world.call({ method: 'PATCH', path: `/byok/${id}`, json: { name: 'x' } });
+    const { examples } = described('updateByokCredential').responses[409].content['application/json'];
+    expect(Object.values<Json>(examples).map(({ value }) => value)).toEqual([json]);
+  });
+});
+
+it('fails without its database as the examples say', async () => {
+  const wrap = (database: Database) => ({ ...database, kysely: database.kysely.withSchema('gone') });
+  await using broken = await startManagementWorld({ wrap });
+  for (const { operationId, method, path, family } of OPERATIONS) {
+    const bearer = family === 'Interns' ? broken.ours.apiKey : broken.ours.managementKey;
+    const body = requestOf(operationId);
+    const { json } = await broken.call({
+      ...{ method, path: pathOf(operationId, path), bearer },
+      ...(body !== undefined && { json: body }),
+    });
+    const { examples } = described(operationId).responses[500].content['application/json'];
+    expect([operationId, ...Object.values<Json>(examples).map(({ value }) => value)]).toEqual([
+      operationId,
+      json,
+    ]);
+  }
+});
