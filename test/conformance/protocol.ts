@@ -13,12 +13,13 @@ export type Command =
   | { do: 'body'; request: string; bodyBase64: string }
   | ({ do: 'finish'; request: string; bodyBase64: string } & At);
 
+/** What is absent has the default of SPEC.md. */
 export interface Configuration {
   internId: string;
-  maxAgeSeconds: number;
-  clockToleranceSeconds: number;
-  acceptV1: boolean;
-  contentType: string;
+  maxAgeSeconds?: number | undefined;
+  clockToleranceSeconds?: number | undefined;
+  acceptV1?: boolean | undefined;
+  contentType?: string | undefined;
 }
 
 /** Unix seconds. */

@@ -156,7 +156,11 @@ function drawInterval(random: Random): { nbf?: number; exp?: number } {
   return { ...(random.once(2) ? { nbf: near() } : {}), ...(random.once(2) ? { exp: near() } : {}) };
 }
 
-function drawRequest(random: Random, { contentType }: Configuration, now: number): RequestCommand {
+function drawRequest(
+  random: Random,
+  { contentType = 'application/json' }: Configuration,
+  now: number,
+): RequestCommand {
   const claim: Claim = {
     ...CLAIM,
     version: random.once(3) ? 1 : 2,

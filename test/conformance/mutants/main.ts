@@ -101,9 +101,9 @@ function askWorker(worker: Worker, number: number, mutant: Mutant): Promise<stri
 function report(what: string, fates: readonly Fate[]): boolean {
   const isEquivalent = ({ mutant }: Fate): boolean =>
     EQUIVALENT.some(
-      ([file, from, to]) =>
+      ([file, part, to]) =>
         mutant.file.endsWith(file) &&
-        textAround(mutant).includes(from) &&
+        textAround(mutant).includes(part) &&
         (to === undefined || mutant.to === to),
     );
   const survivors = fates.filter(({ killer }) => killer === undefined);

@@ -48,6 +48,14 @@ export const coverageScenarios: Scenario[] = [
   ),
   scenario(
     'F1',
+    'accepts an intern id of one character',
+    [step('ok', { claim: { internId: '7' }, internId: '7' })],
+    {
+      verifier: { internId: '7' },
+    },
+  ),
+  scenario(
+    'F1',
     'accepts an intern id of 128 characters',
     [step('ok', { claim: { internId: '0'.padEnd(128, '-_aZ9') }, internId: '0'.padEnd(128, '-_aZ9') })],
     { verifier: { internId: '0'.padEnd(128, '-_aZ9') } },

@@ -45,6 +45,7 @@ export const fieldScenarios: Scenario[] = [
   badTimestamp('spelt NaN', 'NaN'),
   badTimestamp('in Arabic-Indic digits sent as UTF-8', Buffer.from('١٧٨٩٠٠٠٠٠٠').toString('latin1')),
   badTimestamp('of zero as expired', '0', 'proof_expired'),
+  badTimestamp('of one digit as expired', '5', 'proof_expired'),
   badTimestamp('of twelve nines as not yet valid', '999999999999', 'proof_not_yet_valid'),
   badTimestamp('with a line feed after it', withLineFeed('1789000000')),
   badTimestamp('of thirteen digits', '0001789000000'),

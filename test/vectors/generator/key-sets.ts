@@ -84,6 +84,12 @@ export const keySetScenarios: Scenario[] = [
   changed('K5', 'leaves out a key whose x holds a character outside ASCII', {
     x: OWN.x.replace('K', KELVIN),
   }),
+  ...[
+    ['is followed by a line feed', `${OWN.x}\n`],
+    ['has padding', `${OWN.x}=`],
+    ['has loose bits', `${OWN.x.slice(0, 42)}p`],
+    ['is in the standard alphabet', OWN.x.replaceAll('_', '/')],
+  ].map(([how, x]) => changed('K5', `leaves out a key without an id whose x ${how}`, { x, kid: undefined })),
   changed('K6', 'leaves out a key with an empty id', { kid: '' }),
   changed('K6', 'leaves out a key whose id is null', { kid: null }),
   changed('K6', 'leaves out a key whose id is a number', { kid: 0 }),
@@ -123,6 +129,15 @@ export const keySetScenarios: Scenario[] = [
   }),
   scenario('K8 K13', 'counts a repeated key once toward three', [step('ok')], {
     keys: [OTHER, OTHER, OTHER, OWN],
+  }),
+  scenario('K7 K8', 'takes a later listing when the interval of the first was empty', [step('ok')], {
+    keys: [{ ...OWN, nbf: TIMESTAMP, exp: TIMESTAMP }, OWN],
+  }),
+  scenario('K11 V14', 'knows no key when the only one is no point', [step('key_unknown')], {
+    keys: [{ kty: 'OKP', crv: 'Ed25519', x: Buffer.alloc(32, 2).toString('base64url') }],
+  }),
+  scenario('K11 V14', 'knows no key when the only one is of small order', [step('key_unknown')], {
+    keys: [{ kty: 'OKP', crv: 'Ed25519', x: Buffer.alloc(32).toString('base64url') }],
   }),
   scenario('K9', 'uses the rest of a set of which nine kinds are left out', [step('ok')], {
     keys: [

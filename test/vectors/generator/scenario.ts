@@ -11,12 +11,13 @@ export type RefusalCode =
   | 'nonce_replayed'
   | 'proof_before_fence';
 
+/** What is absent has the default of SPEC.md. */
 export interface VerifierConfiguration {
   internId: string;
-  maxAgeSeconds: number;
-  clockToleranceSeconds: number;
-  acceptV1: boolean;
-  contentType: string;
+  maxAgeSeconds?: number | undefined;
+  clockToleranceSeconds?: number | undefined;
+  acceptV1?: boolean | undefined;
+  contentType?: string | undefined;
 }
 
 export interface VerifiedFacts {

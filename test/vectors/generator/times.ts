@@ -16,6 +16,14 @@ function at(
   );
 }
 
+/** Nothing but the intern is configured. */
+const DEFAULTS = {
+  maxAgeSeconds: undefined,
+  clockToleranceSeconds: undefined,
+  acceptV1: undefined,
+  contentType: undefined,
+};
+
 /** The window of time (SPEC.md, section 5.4); both bounds belong to it. */
 export const timeScenarios: Scenario[] = [
   at('accepts a proof of this very second', 'ok', TIMESTAMP),
@@ -59,6 +67,35 @@ export const timeScenarios: Scenario[] = [
   at('refuses a proof further ahead than the greatest tolerance', 'proof_not_yet_valid', TIMESTAMP - 61, {
     clockToleranceSeconds: 60,
   }),
+  ...(
+    [
+      ['V12', 'accepts a proof of the greatest age by default', 'ok', TIMESTAMP + 60],
+      ['V12', 'refuses a proof older than the greatest age by default', 'proof_expired', TIMESTAMP + 61],
+      ['V13', 'accepts a proof as far ahead as the tolerance by default', 'ok', TIMESTAMP - 2],
+      [
+        'V13',
+        'refuses a proof further ahead than the tolerance by default',
+        'proof_not_yet_valid',
+        TIMESTAMP - 3,
+      ],
+    ] as const
+  ).map(([sentence, title, expect, now]) =>
+    scenario(sentence, title, [step(expect, { now })], { verifier: DEFAULTS }),
+  ),
+  scenario(
+    'V5',
+    'requires version 2 by default',
+    [step('proof_version_not_accepted', { claim: { version: 1 } })],
+    {
+      verifier: DEFAULTS,
+    },
+  ),
+  scenario(
+    'V10',
+    'requires application/json by default',
+    [step('request_not_coverable', { headers: replace('Content-Type', 'text/plain') })],
+    { verifier: DEFAULTS },
+  ),
   scenario('V15', 'refuses an old proof under a fresh timestamp', [
     step('signature_invalid', {
       claim: { timestamp: String(TIMESTAMP - 3600) },

@@ -12,8 +12,7 @@ import (
 type command struct {
 	Do, Request, Method, Target, BodyBase64 string
 	Now, StoreNow, StoreSince               *float64
-	Verifier                                *options
-	JWKS                                    json.RawMessage
+	Verifier, JWKS                          json.RawMessage
 	RawHeaders                              []string
 	Requests                                []command
 }
@@ -141,7 +140,11 @@ func (s *session) setKeys(jwks json.RawMessage) error {
 	return err
 }
 
-func (s *session) use(o *options) error {
+func (s *session) use(given json.RawMessage) error {
+	o := options{MaxAgeSeconds: 60, ClockToleranceSeconds: 2, ContentType: "application/json"}
+	if json.Unmarshal(given, &o) != nil {
+		return errRefused
+	}
 	config := Config{o.InternID, o.MaxAgeSeconds, o.ClockToleranceSeconds, o.AcceptV1, o.ContentType}
 	if !config.IsUsable() {
 		return errRefused

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from oriproof import LocalKeys, MemoryStore, Refused, Verifier, read_key_set
 
+NAMES = {"internId": "intern_id", "maxAgeSeconds": "max_age", "clockToleranceSeconds": "tolerance",
+         "acceptV1": "accept_v1", "contentType": "content_type"}
 clock = {"verifier": 0.0, "store": 0.0}
 keys = LocalKeys([])
 begun = {}
@@ -35,8 +37,8 @@ verifier = None
 
 def use(options):
     global verifier
-    verifier = Verifier(options["internId"], keys, store, options["maxAgeSeconds"], options["clockToleranceSeconds"],
-                        options["acceptV1"], options["contentType"], lambda: clock["verifier"])
+    given = {NAMES[name]: value for name, value in options.items()}
+    verifier = Verifier(keys=keys, store=store, clock=lambda: clock["verifier"], **given)
 
 
 def begin(request):
