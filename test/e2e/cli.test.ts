@@ -38,6 +38,7 @@ it('signs in, says who is signed in, calls a daemon, and signs out', async () =>
     expires_at: expect.stringMatching(/^\d{4}-.*Z$/),
     signed_in_at: expect.stringMatching(/^\d{4}-.*Z$/),
     profile: 'default',
+    bound: false,
     kept_in: 'file',
   });
 

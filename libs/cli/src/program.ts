@@ -10,6 +10,7 @@ import {
   COMPLETION_HELP,
   DOCTOR_CALL_HELP,
   DOCTOR_GATEWAY_HELP,
+  DPOP_PROOF_HELP,
   LOGIN_HELP,
   MAIN_HELP,
   SIGN_HELP,
@@ -89,6 +90,15 @@ function createProgram(surroundings: Surroundings): Command {
     .option('--v1-only', 'a version 1 proof, bound to no path; most daemons refuse it')
     .addHelpText('after', wrapped(SIGN_HELP))
     .action(async (intern, options) => (await import('./commands/sign.ts')).sign(context(), intern, options));
+  program
+    .command('dpop-proof')
+    .description('print the DPoP proof for one request to the API that something else will send')
+    .argument('<method>', 'method of the request, such as POST')
+    .argument('<url>', 'address of the request')
+    .addHelpText('after', DPOP_PROOF_HELP)
+    .action(async (method, url) =>
+      (await import('./commands/dpop-proof.ts')).dpopProof(context(), method, url),
+    );
   takingCall(program.command('call'))
     .description('sign a request and send it to the daemon of an intern')
     .option('-i, --include', 'print status and headers of the answer too')

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import type { SignedIn } from './sign-in.ts';
 
 export interface FirstProofRequest {
   readonly baseUrl: string;
   readonly daemonUrl: string;
   readonly internId: string;
-  readonly accessToken: string;
+  readonly session: Pick<SignedIn, 'send'>;
 }
 
 export interface FirstProof {
@@ -40,12 +41,11 @@ export async function proveOnce(request: FirstProofRequest): Promise<FirstProof>
 }
 
 async function sign(request: FirstProofRequest, retries = RETRIES_MAX): Promise<Record<string, string>> {
-  const { baseUrl, internId, accessToken } = request;
-  const response = await fetch(`${baseUrl}/interns/${internId}/daemon/sign`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ bodySha256: BODY_SHA256, route: { method: 'POST', path: PATH } }),
-  });
+  const { baseUrl, internId, session } = request;
+  const response = await session.send(
+    `${baseUrl}/interns/${internId}/daemon/sign`,
+    JSON.stringify({ bodySha256: BODY_SHA256, route: { method: 'POST', path: PATH } }),
+  );
   if (response.ok) return (await response.json()) as Record<string, string>;
   const answer = await response.text();
   if (retries === 0 || !answer.includes('"retryable":true')) {

@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { ConfigError, type Environment } from '@ori/runtime/config';
 import { StoreUnavailable } from '@ori/store';
 import { MigrationError } from '@ori/store/migrate';
+import { randomDPoPKeyPair } from 'openid-client';
 import { loadStandaloneConfig, type StandaloneConfig } from './config.ts';
 import { proveOnce } from './first-proof.ts';
 import { RedisUnreachable } from './open-replay.ts';
@@ -62,16 +63,17 @@ function describe({ databaseUrl, redisUrl }: StandaloneConfig, { state }: Standa
 async function proveFirst({ state, acceptsFromMs }: Standalone): Promise<void> {
   const { baseUrl, issuer, daemonUrl, internId } = state;
   const scope = 'openid vault:read';
-  const { accessToken } = await signIn({
+  const session = await signIn({
     issuer,
     clientId: 'ori-cli',
     resource: baseUrl,
     user: 'ada',
     scope,
+    key: await randomDPoPKeyPair('ES256'),
   });
-  say('ada signed in: code + PKCE, scope vault:read.');
+  say('ada signed in: code + PKCE, scope vault:read, bound to a key (DPoP).');
   await setTimeout(Math.max(0, acceptsFromMs - Date.now()));
-  const { user, nonce } = await proveOnce({ baseUrl, daemonUrl, internId, accessToken });
+  const { user, nonce } = await proveOnce({ baseUrl, daemonUrl, internId, session });
   say(`The signer signed POST /api/invoke for ${user}, nonce ${nonce}.`);
   say(`The daemon verified it: 200 {"user":"${user}"}.`);
   say('The same request again: 401 nonce_replayed.\n');

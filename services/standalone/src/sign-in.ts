@@ -10,18 +10,23 @@ export interface SignInRequest {
   readonly user: string;
   /** Space-separated; `offline_access` also brings a refresh token. */
   readonly scope: string;
+  /** What the tokens are to be bound to (DPoP); absent for bearer tokens. */
+  readonly key?: client.CryptoKeyPair;
 }
 
 export interface SignedIn {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
+  /** Sends a request to the API in the person's name, with a proof where the session is bound to a key. */
+  send(url: string, body: string): Promise<Response>;
 }
 
 /** Nobody listens here: the scripted person hands the redirect over instead of following it. */
 const REDIRECT_URI = 'http://127.0.0.1/callback';
 
 /** Signs a demo member in by the real code + PKCE flow over HTTP, with a scripted person at the provider's pages. */
-export async function signIn({ issuer, clientId, resource, user, scope }: SignInRequest): Promise<SignedIn> {
+export async function signIn(request: SignInRequest): Promise<SignedIn> {
+  const { issuer, clientId, resource, user, scope, key } = request;
   const options = { execute: [client.allowInsecureRequests] };
   const provider = await client.discovery(new URL(issuer), clientId, undefined, client.None(), options);
   const verifier = client.randomPKCECodeVerifier();
@@ -38,6 +43,23 @@ export async function signIn({ issuer, clientId, resource, user, scope }: SignIn
   const callback = await walkThrough(url, { user });
   if (callback === undefined) throw new Error('the sign-in ended without a redirect');
   const checks = { pkceCodeVerifier: verifier, expectedState: state };
-  const tokens = await client.authorizationCodeGrant(provider, callback, checks, { resource });
-  return { accessToken: tokens.access_token, refreshToken: tokens.refresh_token };
+  const proving = key === undefined ? {} : { DPoP: client.getDPoPHandle(provider, key) };
+  const tokens = await client.authorizationCodeGrant(provider, callback, checks, { resource }, proving);
+  const { access_token: accessToken, refresh_token: refreshToken } = tokens;
+  return {
+    accessToken,
+    refreshToken,
+    send(url, body) {
+      const headers = new Headers({ 'content-type': 'application/json' });
+      return client.fetchProtectedResource(
+        provider,
+        accessToken,
+        new URL(url),
+        'POST',
+        body,
+        headers,
+        proving,
+      );
+    },
+  };
 }

@@ -1,16 +1,18 @@
+import { rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { type CryptoKeyPair, randomDPoPKeyPair } from 'openid-client';
 import { signIn } from './sign-in.ts';
 import { readState } from './state-file.ts';
 
 const USAGE =
-  'npm run --silent token -- --user <name> [--scope "vault:read interns"] [--opaque] [--port 8080]';
+  'npm run --silent token -- --user <name> [--scope "vault:read interns"] [--opaque] [--dpop <key file>] [--port 8080]';
 
 /** A failure that the one who typed the command can act on; printed without a stack. */
 class Unusable extends Error {}
 
 /** Signs a demo member in at the running standalone and prints the access token, and nothing else, on stdout. */
 async function token(): Promise<string> {
-  const { user, scope, opaque, port } = readArguments();
+  const { user, scope, opaque, dpop, port } = readArguments();
   const state = readState(process.cwd(), port);
   if (state === undefined) throw new Unusable('no standalone runs here: start one with `npm start`');
   const names = state.users.map(({ name }) => name);
@@ -21,14 +23,25 @@ async function token(): Promise<string> {
   }
   const clientId = opaque ? 'ori-cli-opaque' : 'ori-cli';
   const { issuer, baseUrl: resource } = state;
-  const { accessToken } = await signIn({ issuer, clientId, resource, user, scope: `openid ${scope}` }).catch(
-    (cause) => {
-      throw new Unusable(
-        `could not sign in at ${issuer} (does the standalone still run?): ${describe(cause)}`,
-      );
-    },
-  );
+  const key = dpop === undefined ? undefined : await keyIn(dpop);
+  const session = { issuer, clientId, resource, user, scope: `openid ${scope}`, ...(key && { key }) };
+  const { accessToken } = await signIn(session).catch((cause) => {
+    throw new Unusable(`could not sign in at ${issuer} (does the standalone still run?): ${describe(cause)}`);
+  });
   return accessToken;
+}
+
+/** A new key for the token to be bound to, written for its owner only. */
+async function keyIn(file: string): Promise<CryptoKeyPair> {
+  const key = await randomDPoPKeyPair('ES256', { extractable: true });
+  const { kty, crv, x, y, d } = await crypto.subtle.exportKey('jwk', key.privateKey);
+  try {
+    rmSync(file, { force: true });
+    writeFileSync(file, `${JSON.stringify({ kty, crv, x, y, d })}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (cause) {
+    throw new Unusable(`--dpop: could not write ${file}: ${describe(cause)}`);
+  }
+  return key;
 }
 
 function readArguments() {
@@ -39,6 +52,7 @@ function readArguments() {
         scope: { type: 'string', default: 'vault:read interns' },
         opaque: { type: 'boolean', default: false },
         port: { type: 'string' },
+        dpop: { type: 'string' },
       },
     }).values;
   } catch (cause) {

@@ -3,6 +3,7 @@ import { explainSystemError } from '@ori/terminal/system-error';
 import { CliError } from '../core/errors.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
 import { openRequest, type Peer } from './http-request.ts';
+import type { ProofKey } from './proof-key.ts';
 import { USER_AGENT } from './user-agent.ts';
 
 const CONNECT_SECONDS = 10;
@@ -10,27 +11,54 @@ const CONNECT_SECONDS = 10;
 const ANSWER_SECONDS = 20;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
+/** An access token, with the key that it is bound to. */
+export interface Credential {
+  readonly accessToken: string;
+  readonly key?: ProofKey;
+}
+
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'OPTIONS';
-  readonly accessToken?: string;
+  readonly credential?: Credential;
   /** JSON text. */
   readonly body?: string;
 }
 
 /**
- * One request to the API and its whole answer, whatever the status. No redirect is followed: the bearer goes
- * nowhere else. Throws CliError `unreachable`, `timed_out`, `answer_not_understood` (an answer without end)
+ * One request to the API and its whole answer, whatever the status. No redirect is followed: the token goes
+ * nowhere else. A server that asks for a nonce of its own in the proof (RFC 9449, section 9) gets it. Throws CliError `unreachable`, `timed_out`, `answer_not_understood` (an answer without end)
  * or `interrupted`.
  */
 export async function requestApi(
   url: string,
-  { method, accessToken, body }: ApiRequest,
+  request: ApiRequest,
+  interrupted: AbortSignal,
+  peer: Peer = { what: 'the API', address: new URL(url).origin },
+): Promise<ApiAnswer> {
+  const answer = await requestOnce(url, request, interrupted, peer);
+  const key = request.credential?.key;
+  const nonce = answer.headers['dpop-nonce'];
+  if (key === undefined || typeof nonce !== 'string') return answer;
+  key.nonce = nonce;
+  const asked =
+    answer.status === 401 && /error="use_dpop_nonce"/.test(String(answer.headers['www-authenticate']));
+  return asked ? requestOnce(url, request, interrupted, peer) : answer;
+}
+
+/** The same, whatever nonce the server asks for. */
+export async function requestOnce(
+  url: string,
+  { method, credential, body }: ApiRequest,
   interrupted: AbortSignal,
   peer: Peer = { what: 'the API', address: new URL(url).origin },
 ): Promise<ApiAnswer> {
   const target = new URL(url);
   const headers: OutgoingHttpHeaders = { accept: 'application/json', 'user-agent': USER_AGENT };
-  if (accessToken !== undefined) headers.authorization = `Bearer ${accessToken}`;
+  if (credential !== undefined) {
+    const { accessToken, key } = credential;
+    headers.authorization = `${key === undefined ? 'Bearer' : 'DPoP'} ${accessToken}`;
+    if (key !== undefined) headers['dpop'] = key.prove(method, target, accessToken);
+  }
   if (body !== undefined) {
     headers['content-type'] = 'application/json';
     headers['content-length'] = Buffer.byteLength(body);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { judgeList } from '../core/refusal.ts';
-import { requestApi } from './api.ts';
+import { type Credential, requestApi } from './api.ts';
 import { TokenRefused } from './token-refused.ts';
 
 const PAGE_SIZE = 500;
@@ -38,7 +38,7 @@ export interface InternFilter {
  */
 export async function listInterns(
   baseUrl: string,
-  accessToken: string,
+  credential: Credential,
   filter: InternFilter,
   signal: AbortSignal,
 ): Promise<Intern[]> {
@@ -48,9 +48,9 @@ export async function listInterns(
   if (filter.status !== undefined) query.set('status', filter.status);
   if (filter.workspaceId !== undefined) query.set('workspace_id', filter.workspaceId);
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-    const answer = await requestApi(`${baseUrl}/interns?${query}`, { method: 'GET', accessToken }, signal);
+    const answer = await requestApi(`${baseUrl}/interns?${query}`, { method: 'GET', credential }, signal);
     if (answer.status === 401) throw new TokenRefused();
-    if (answer.status === 404 && !(await hasList(baseUrl, accessToken, signal))) {
+    if (answer.status === 404 && !(await hasList(baseUrl, credential, signal))) {
       throw new CliError('interns_not_listed', { baseUrl });
     }
     if (answer.status !== 200) throw judgeList(answer);
@@ -71,10 +71,10 @@ export async function listInterns(
  */
 export async function requireTakenToken(
   baseUrl: string,
-  accessToken: string,
+  credential: Credential,
   signal: AbortSignal,
 ): Promise<void> {
-  const { status } = await requestApi(`${baseUrl}/interns?limit=1`, { method: 'GET', accessToken }, signal);
+  const { status } = await requestApi(`${baseUrl}/interns?limit=1`, { method: 'GET', credential }, signal);
   if (status === 401) throw new CliError('token_refused', { baseUrl });
 }
 
@@ -84,7 +84,7 @@ function notUnderstood(address: string, why: string): CliError {
 
 // A server answers alike for a list that it hides and a list that it does not have; to another method, 405
 // and 404.
-async function hasList(baseUrl: string, accessToken: string, signal: AbortSignal): Promise<boolean> {
-  const { status } = await requestApi(`${baseUrl}/interns`, { method: 'OPTIONS', accessToken }, signal);
+async function hasList(baseUrl: string, credential: Credential, signal: AbortSignal): Promise<boolean> {
+  const { status } = await requestApi(`${baseUrl}/interns`, { method: 'OPTIONS', credential }, signal);
   return status !== 404;
 }

@@ -1,16 +1,19 @@
 import type {
   Configuration,
   CustomFetch,
+  DPoPHandle,
   TokenEndpointResponse,
   TokenEndpointResponseHelpers,
 } from 'openid-client';
 import { isLoopback, requireSafeAddress } from '../core/address.ts';
+import { PROOF_ALGORITHM } from '../core/binding.ts';
 import { isClockWrong } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
 import { isBearer } from '../core/given-token.ts';
 import type { Grant } from '../core/session.ts';
 import { toIssuerFailure } from './issuer-failure.ts';
 import { createIssuerFetch, type IssuerFetch } from './issuer-fetch.ts';
+import type { PrivateJwk } from './proof-key.ts';
 
 /** openid-client loads when an issuer is first spoken to: most commands never do. */
 export type OpenIdClient = typeof import('openid-client');
@@ -72,21 +75,44 @@ export function offers(
  */
 export async function refreshGrant(
   issuer: Issuer,
-  session: { refreshToken: string; resource: string; subject: string },
+  session: { refreshToken: string; resource: string; subject: string; key?: PrivateJwk | undefined },
   signal: AbortSignal,
 ): Promise<Grant> {
   try {
-    const tokens = await issuer.client.refreshTokenGrant(issuer.config, session.refreshToken, {
-      resource: session.resource,
-    });
+    const proving = await provingWith(issuer, session.key);
+    const { client, config } = issuer;
+    const parameters = { resource: session.resource };
+    const tokens = await client.refreshTokenGrant(config, session.refreshToken, parameters, proving);
     const subject = tokens.claims()?.sub;
     if (subject !== undefined && subject !== session.subject) {
       throw new CliError('session_ended', { why: 'the issuer now names someone else' });
     }
-    return toGrant(tokens);
+    return toGrant(tokens, session.key !== undefined);
   } catch (error) {
     throw toIssuerFailure(error, issuer.address, signal);
   }
+}
+
+/** A new key for a session to be bound to. */
+export async function createProofKey({ client }: Issuer): Promise<PrivateJwk> {
+  const { privateKey } = await client.randomDPoPKeyPair(PROOF_ALGORITHM, { extractable: true });
+  const { kty, crv, x, y, d } = await crypto.subtle.exportKey('jwk', privateKey);
+  return { kty, crv, x, y, d } as PrivateJwk;
+}
+
+/** The options that have a grant's tokens bound to the key; openid-client answers nonce challenges by itself. */
+export async function provingWith(
+  { client, config }: Issuer,
+  key: PrivateJwk | undefined,
+): Promise<{ DPoP?: DPoPHandle }> {
+  if (key === undefined) return {};
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
+  const { d: _, ...publicJwk } = key;
+  const [privateKey, publicKey] = await Promise.all([
+    crypto.subtle.importKey('jwk', { ...key }, algorithm, false, ['sign']),
+    crypto.subtle.importKey('jwk', publicJwk, algorithm, true, ['verify']),
+  ]);
+  return { DPoP: client.getDPoPHandle(config, { privateKey, publicKey }) };
 }
 
 /** Has the issuer take a token back (RFC 7009). */
@@ -104,13 +130,20 @@ export async function revokeToken(
 }
 
 /** A token response without what only this module may know of it. */
-export function toGrant(tokens: TokenEndpointResponse & TokenEndpointResponseHelpers): Grant {
-  if (tokens.token_type !== 'bearer' || !isBearer(tokens.access_token)) {
-    throw new CliError('sign_in_failed', { why: 'its access token is no bearer token' });
+export function toGrant(
+  tokens: TokenEndpointResponse & TokenEndpointResponseHelpers,
+  proven: boolean,
+): Grant {
+  const bound = proven && tokens.token_type === 'dpop';
+  if ((tokens.token_type !== 'bearer' && !bound) || !isBearer(tokens.access_token)) {
+    throw new CliError('sign_in_failed', {
+      why: `its access token is no ${proven ? 'DPoP' : 'bearer'} token`,
+    });
   }
   const expiresInSeconds = tokens.expiresIn();
   return {
     accessToken: tokens.access_token,
+    bound,
     ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),
     ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
     ...(tokens.scope === undefined ? {} : { scope: tokens.scope }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { metadataAddress, parseBaseAddress } from '../core/address.ts';
+import type { BindingOffered } from '../core/binding.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { requestApi } from './api.ts';
@@ -8,6 +9,8 @@ const MetadataShape = z.object({
   resource: z.string(),
   authorization_servers: z.array(z.string()).min(1),
   scopes_supported: z.array(z.string()).optional(),
+  dpop_signing_alg_values_supported: z.array(z.string()).optional(),
+  dpop_bound_access_tokens_required: z.boolean().optional(),
 });
 
 /** What the API says of itself: who signs its users in, and which scopes it has. */
@@ -16,6 +19,7 @@ export interface ProtectedResource {
   readonly resource: string;
   readonly issuer: string;
   readonly scopes?: readonly string[];
+  readonly binding: BindingOffered;
 }
 
 /**
@@ -36,7 +40,16 @@ export async function fetchProtectedResource(
   const { resource, authorization_servers, scopes_supported } = metadata.data;
   if (!isSameAddress(resource, baseUrl)) throw new CliError('resource_mismatch', { baseUrl, resource });
   const issuer = authorization_servers[0] ?? '';
-  return { resource, issuer, ...(scopes_supported === undefined ? {} : { scopes: scopes_supported }) };
+  const binding = {
+    algorithms: metadata.data.dpop_signing_alg_values_supported,
+    required: metadata.data.dpop_bound_access_tokens_required,
+  };
+  return {
+    resource,
+    issuer,
+    binding,
+    ...(scopes_supported === undefined ? {} : { scopes: scopes_supported }),
+  };
 }
 
 function isSameAddress(resource: string, baseUrl: string): boolean {

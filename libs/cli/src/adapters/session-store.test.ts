@@ -27,7 +27,8 @@ let place: SessionPlace;
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'ori-session-'));
   file = join(home, 'config', 'ori', 'session.json');
-  place = { profile: 'default', file, lock: `${file}.lock`, interrupted: new AbortController().signal };
+  const interrupted = new AbortController().signal;
+  place = { profile: 'default', file, lock: `${file}.lock`, keyFile: join(home, 'key.json'), interrupted };
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 

@@ -10,6 +10,8 @@ export interface SessionPlace {
   /** Holds the session, or says that the keychain holds it. Its path is the account in the keychain. */
   readonly file: string;
   readonly lock: string;
+  /** Holds the key that the session is bound to, where no keychain does: in another folder than the tokens. */
+  readonly keyFile: string;
   /** Gives up waiting for a keychain that asks a person to unlock it. */
   readonly interrupted: AbortSignal;
 }

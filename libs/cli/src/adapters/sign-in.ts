@@ -4,8 +4,9 @@ import { CliError, isCliError } from '../core/errors.ts';
 import { holdsScope } from '../core/scopes.ts';
 import type { Grant } from '../core/session.ts';
 import { startCallbackServer } from './callback-server.ts';
-import { type Issuer, offers, toGrant } from './issuer.ts';
+import { type Issuer, offers, provingWith, toGrant } from './issuer.ts';
 import { isPassing, toIssuerFailure } from './issuer-failure.ts';
+import type { PrivateJwk } from './proof-key.ts';
 
 /** Who signed in, by the validated ID token, and what was granted. */
 export interface SignIn {
@@ -17,6 +18,8 @@ export interface SignIn {
 export interface SignInRequest {
   readonly scope: string;
   readonly resource: string;
+  /** What the tokens are to be bound to; absent for bearer tokens. */
+  readonly key?: PrivateJwk | undefined;
   readonly waitSeconds: number;
   readonly signal: AbortSignal;
 }
@@ -63,10 +66,10 @@ export async function signInByCode(
   const visit = await callback.visited(asked.waitSeconds, asked.signal);
   try {
     const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce };
-    const tokens = await client.authorizationCodeGrant(config, visit.url, checks, {
-      resource: asked.resource,
-    });
-    const signIn = toSignIn(tokens);
+    const proving = await provingWith(issuer, asked.key);
+    const parameters = { resource: asked.resource };
+    const tokens = await client.authorizationCodeGrant(config, visit.url, checks, parameters, proving);
+    const signIn = toSignIn(tokens, asked);
     await visit.answer('signed in');
     return signIn;
   } catch (error) {
@@ -108,7 +111,7 @@ export async function signInByDevice(
     });
     timeUp = AbortSignal.timeout(Math.min(started.expires_in, asked.waitSeconds) * 1000);
     const signal = AbortSignal.any([asked.signal, timeUp]);
-    return toSignIn(await pollDevice(issuer, started, asked.resource, signal));
+    return toSignIn(await pollDevice(issuer, started, asked, signal), asked);
   } catch (error) {
     const failure = toIssuerFailure(error, issuer.address, asked.signal);
     if (failure.code === 'interrupted') throw failure;
@@ -125,9 +128,10 @@ type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
 async function pollDevice(
   issuer: Issuer,
   started: Started,
-  resource: string,
+  { resource, key }: SignInRequest,
   signal: AbortSignal,
 ): Promise<Tokens> {
+  const proving = await provingWith(issuer, key);
   // openid-client looks at the signal every few seconds; nobody who pressed Ctrl-C should wait for that.
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -135,7 +139,12 @@ async function pollDevice(
   const { client, config } = issuer;
   for (;;) {
     try {
-      const polling = client.pollDeviceAuthorizationGrant(config, started, { resource }, { signal });
+      const polling = client.pollDeviceAuthorizationGrant(
+        config,
+        started,
+        { resource },
+        { signal, ...proving },
+      );
       return await Promise.race([polling, aborted]);
     } catch (error) {
       if (signal.aborted || !isPassing(toIssuerFailure(error, issuer.address, signal))) throw error;
@@ -143,12 +152,12 @@ async function pollDevice(
   }
 }
 
-function toSignIn(tokens: Tokens): SignIn {
+function toSignIn(tokens: Tokens, { key }: SignInRequest): SignIn {
   const claims = tokens.claims();
   if (claims === undefined) throw new CliError('sign_in_failed', { why: 'it has no ID token' });
   const { name: fullName, preferred_username: userName, email } = claims;
   const name = [fullName, userName, email].find((claim) => typeof claim === 'string');
-  return { subject: claims.sub, name: name ?? null, grant: toGrant(tokens) };
+  return { subject: claims.sub, name: name ?? null, grant: toGrant(tokens, key !== undefined) };
 }
 
 // A code that is refused is no session that ended: nobody had one yet.

@@ -2,7 +2,7 @@ import type { ProofHeaderValues } from '@ori/proof/wire';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { type ProofRequest, readProof, signingBody } from '../core/proof-request.ts';
-import { requestApi } from './api.ts';
+import { type Credential, requestApi } from './api.ts';
 import { TokenRefused } from './token-refused.ts';
 
 /**
@@ -11,12 +11,12 @@ import { TokenRefused } from './token-refused.ts';
  */
 export async function requestProof(
   baseUrl: string,
-  accessToken: string,
+  credential: Credential,
   request: ProofRequest,
   signal: AbortSignal,
 ): Promise<ProofHeaderValues> {
   const url = `${baseUrl}/interns/${request.internId}/daemon/sign`;
-  const answer = await requestApi(url, { method: 'POST', accessToken, body: signingBody(request) }, signal);
+  const answer = await requestApi(url, { method: 'POST', credential, body: signingBody(request) }, signal);
   if (answer.status === 401) throw new TokenRefused();
   if (answer.status !== 200) {
     const { judgeSigning } = await import('../core/refusal.ts');

@@ -1,5 +1,7 @@
+import type { Credential } from '../adapters/api.ts';
 import { type Issuer, openIssuer, refreshGrant } from '../adapters/issuer.ts';
 import { isPassing } from '../adapters/issuer-failure.ts';
+import { type PrivateJwk, proofKeyOf, readGivenKey, readProofKey } from '../adapters/proof-key.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { readSession, writeSession } from '../adapters/session-store.ts';
 import { TokenRefused } from '../adapters/token-refused.ts';
@@ -38,22 +40,44 @@ export async function requireSession(context: Context): Promise<Session> {
  */
 export async function withAccessToken<T>(
   context: Context,
-  work: (session: Session) => Promise<T>,
+  work: (session: Session, credential: Credential) => Promise<T>,
 ): Promise<T> {
   const session = await freshSession(context);
   try {
-    return await work(session);
+    return await work(session, await credentialOf(context, session));
   } catch (error) {
     if (!(error instanceof TokenRefused)) throw error;
   }
   if (session.client_id === null) throw new CliError('token_refused', { baseUrl: session.base_url });
   context.terminal.detail('The access token was refused; refreshing it.');
   try {
-    return await work(await freshSession(context, session.access_token));
+    const renewed = await freshSession(context, session.access_token);
+    return await work(renewed, await credentialOf(context, renewed));
   } catch (error) {
     if (error instanceof TokenRefused) throw new CliError('session_ended', { why: 'its token is refused' });
     throw error;
   }
+}
+
+/**
+ * What a session is used with: its token, and the key it is bound to, which is `ORI_DPOP_KEY` for a token that was
+ * handed over. Throws CliError `session_key_missing`, and what reading the key throws.
+ */
+export async function credentialOf(context: Context, session: Session): Promise<Credential> {
+  const jwk = await keyOf(context, session);
+  return { accessToken: session.access_token, ...(jwk && { key: proofKeyOf(jwk) }) };
+}
+
+async function keyOf(context: Context, session: Session): Promise<PrivateJwk | undefined> {
+  if (session.client_id === null) {
+    const file = variable(context, 'ORI_DPOP_KEY');
+    return file === undefined ? undefined : readGivenKey(file);
+  }
+  if (session.key_thumbprint === undefined) return undefined;
+  const jwk = await readProofKey(sessionPlace(context));
+  if (jwk === undefined || proofKeyOf(jwk).thumbprint !== session.key_thumbprint)
+    throw new CliError('session_key_missing', {});
+  return jwk;
 }
 
 /**
@@ -88,7 +112,8 @@ async function refresh(context: Context, session: Session, refused: string | und
     issuer = await openIssuer(session.issuer, session.client_id, signal);
     noteClock(context, issuer);
     const { refresh_token: refreshToken, resource, subject } = session;
-    const grant = await refreshGrant(issuer, { refreshToken, resource, subject }, signal);
+    const key = await keyOf(context, session);
+    const grant = await refreshGrant(issuer, { refreshToken, resource, subject, key }, signal);
     const renewed = renewSession(session, grant, context.nowSeconds());
     await store(renewed);
     return renewed;

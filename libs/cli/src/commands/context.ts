@@ -74,6 +74,7 @@ export function placeOf(context: Context, profile: string): SessionPlace {
     profile,
     file: join(folder, 'session.json'),
     lock: join(folder, 'session.lock'),
+    keyFile: join(dataFolder(context), 'keys', `${profile}.json`),
     interrupted: context.interrupted,
   };
 }
@@ -83,9 +84,17 @@ export function profilesFolder(context: Surroundings): string {
   return join(configFolder(context), 'profiles');
 }
 
-/** XDG Base Directory Specification: a relative folder is ignored. */
 function configFolder(context: Surroundings): string {
-  const configured = variable(context, 'XDG_CONFIG_HOME');
+  return xdgFolder(context, 'XDG_CONFIG_HOME', '.config');
+}
+
+function dataFolder(context: Surroundings): string {
+  return xdgFolder(context, 'XDG_DATA_HOME', '.local/share');
+}
+
+/** XDG Base Directory Specification: a relative folder is ignored. */
+function xdgFolder(context: Surroundings, name: string, fallback: string): string {
+  const configured = variable(context, name);
   const home = variable(context, 'HOME') ?? homedir();
-  return join(configured !== undefined && isAbsolute(configured) ? configured : join(home, '.config'), 'ori');
+  return join(configured !== undefined && isAbsolute(configured) ? configured : join(home, fallback), 'ori');
 }

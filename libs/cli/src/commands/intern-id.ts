@@ -7,9 +7,9 @@ import type { Context } from './context.ts';
 /** Every intern that the session may see. */
 export async function internsOf(context: Context): Promise<Intern[]> {
   const { listInterns } = await import('../adapters/interns.ts');
-  return withAccessToken(context, (session) => {
+  return withAccessToken(context, (session, credential) => {
     context.terminal.detail(`GET ${session.base_url}/interns`);
-    return listInterns(session.base_url, session.access_token, {}, context.interrupted);
+    return listInterns(session.base_url, credential, {}, context.interrupted);
   });
 }
 

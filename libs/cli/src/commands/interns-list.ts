@@ -4,9 +4,9 @@ import type { Context } from './context.ts';
 
 /** Lists the interns that the session may see. */
 export async function internsList(context: Context, filter: InternFilter): Promise<void> {
-  const interns = await withAccessToken(context, (session) => {
+  const interns = await withAccessToken(context, (session, credential) => {
     context.terminal.detail(`GET ${session.base_url}/interns`);
-    return listInterns(session.base_url, session.access_token, filter, context.interrupted);
+    return listInterns(session.base_url, credential, filter, context.interrupted);
   });
   if (context.json) context.terminal.printJson(interns);
   else if (interns.length === 0) context.terminal.note('No interns.');

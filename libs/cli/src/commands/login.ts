@@ -1,18 +1,20 @@
 import { text } from 'node:stream/consumers';
 import { openBrowser } from '../adapters/browser.ts';
 import { requireTakenToken } from '../adapters/interns.ts';
-import { openIssuer } from '../adapters/issuer.ts';
-import { fetchProtectedResource } from '../adapters/protected-resource.ts';
+import { createProofKey, type Issuer, openIssuer } from '../adapters/issuer.ts';
+import { type PrivateJwk, proofKeyOf, removeProofKey, writeProofKey } from '../adapters/proof-key.ts';
+import { fetchProtectedResource, type ProtectedResource } from '../adapters/protected-resource.ts';
 import { bodyOfStream } from '../adapters/request-body.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { type Keeper, readSession, type SessionPlace, writeSession } from '../adapters/session-store.ts';
 import { type DevicePrompt, type SignIn, signInByCode, signInByDevice } from '../adapters/sign-in.ts';
+import { chooseBinding } from '../core/binding.ts';
 import { CliError } from '../core/errors.ts';
 import { sessionOfToken } from '../core/given-token.ts';
 import { chooseScope, requireGranted, SIGNING_SCOPE } from '../core/scopes.ts';
 import { renewSession, type Session } from '../core/session.ts';
 import { tellFallback } from '../text/session-sentences.ts';
-import { noteClock } from './access.ts';
+import { credentialOf, noteClock } from './access.ts';
 import { baseUrlToSignIn, type Context, sessionPlace, variable } from './context.ts';
 import { describeSession, mayNotSign, nameOf } from './whoami.ts';
 
@@ -38,12 +40,15 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   if (variable(context, 'ORI_TOKEN') !== undefined) {
     context.terminal.note('ORI_TOKEN is set: other commands use it and not this session until it is unset.');
   }
-  const session = options.withToken
-    ? await takeToken(context, baseUrl)
+  const { session, key } = options.withToken
+    ? { session: await takeToken(context, baseUrl) }
     : await signIn(context, baseUrl, options);
-  const { why } = await withSessionLock(place.lock, context.interrupted, () =>
-    writeSession(place, session, { keeper: keeper ?? 'keychain', only: keeper !== undefined }),
-  );
+  const { why } = await withSessionLock(place.lock, context.interrupted, async () => {
+    const keeping = { keeper: keeper ?? 'keychain', only: keeper !== undefined } as const;
+    if (key === undefined) await removeProofKey(place);
+    else await writeProofKey(place, key, keeping);
+    return writeSession(place, session, keeping);
+  });
   if (why !== undefined) context.terminal.note(tellFallback(why));
   report(context, session);
 }
@@ -55,7 +60,11 @@ function requireKeeper(context: Context): Keeper | undefined {
   throw new CliError('usage', { detail: 'ORI_SESSION_STORE: expected "keychain" or "file".' });
 }
 
-async function signIn(context: Context, baseUrl: string, options: LoginOptions): Promise<Session> {
+async function signIn(
+  context: Context,
+  baseUrl: string,
+  options: LoginOptions,
+): Promise<{ session: Session; key?: PrivateJwk }> {
   const { terminal, interrupted } = context;
   terminal.note(`Signing in to ${baseUrl}`);
   const resource = await fetchProtectedResource(baseUrl, interrupted);
@@ -66,7 +75,8 @@ async function signIn(context: Context, baseUrl: string, options: LoginOptions):
   const scope = chooseScope(offered, options.scope);
   terminal.detail(`Issuer ${resource.issuer}, client ${clientId}, scope ${scope}`);
   const waitSeconds = options.timeout ?? WAIT_SECONDS_DEFAULT;
-  const asked = { scope, resource: resource.resource, waitSeconds, signal: interrupted };
+  const key = await chooseKey(context, resource, issuer);
+  const asked = { scope, resource: resource.resource, key, waitSeconds, signal: interrupted };
   const signedIn = options.device
     ? await signInByDevice(issuer, asked, (prompt) => showDevice(context, prompt))
     : await signInByCode(issuer, asked, (url) => {
@@ -81,7 +91,23 @@ async function signIn(context: Context, baseUrl: string, options: LoginOptions):
   const at = { baseUrl, resource: resource.resource, issuer: issuer.address, clientId, scope };
   const session = newSession(context, at, signedIn);
   requireGranted(options.scope, session.scope);
-  return session;
+  if (key === undefined || !signedIn.grant.bound) return { session };
+  return { session: { ...session, key_thumbprint: proofKeyOf(key).thumbprint }, key };
+}
+
+/** The key to bind the session to; undefined where that is not possible, which is said. */
+async function chooseKey(
+  { terminal }: Context,
+  resource: ProtectedResource,
+  issuer: Issuer,
+): Promise<PrivateJwk | undefined> {
+  const { dpop_signing_alg_values_supported: algorithms } = issuer.config.serverMetadata();
+  const binding = chooseBinding(resource.binding, algorithms, issuer.address);
+  if (binding === 'bound') return createProofKey(issuer);
+  terminal.note(
+    `This session will be bound to no key (DPoP is offered ${binding}): whoever has its token can use it.`,
+  );
+  return undefined;
 }
 
 function showDevice({ terminal }: Context, { address, userCode, completeAddress }: DevicePrompt): void {
@@ -107,7 +133,7 @@ async function takeToken(context: Context, baseUrl: string): Promise<Session> {
   await using body = await bodyOfStream(stdin, 'stdin', interrupted);
   if (body.bytes > TOKEN_BYTES_MAX) throw new CliError('token_unusable', { why: 'it is too long' });
   const session = sessionOfToken(await text(body.chunks()), baseUrl, context.nowSeconds());
-  await requireTakenToken(baseUrl, session.access_token, interrupted);
+  await requireTakenToken(baseUrl, await credentialOf(context, session), interrupted);
   return session;
 }
 

@@ -1,4 +1,5 @@
 import { type Issuer, offers, openIssuer, revokeToken } from '../adapters/issuer.ts';
+import { removeProofKey } from '../adapters/proof-key.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { readSession, removeSession, type SessionPlace } from '../adapters/session-store.ts';
 import { CliError, isCliError } from '../core/errors.ts';
@@ -17,6 +18,7 @@ export async function logout(context: Context): Promise<void> {
   await withSessionLock(place.lock, context.interrupted, async () => {
     const session = await sessionToEnd(place);
     const existed = await removeSession(place);
+    await removeProofKey(place);
     if (session === 'unreadable') {
       const why = 'the session file was damaged, so there was nothing to name it by';
       throw new CliError('revocation_failed', { issuer: 'the issuer', why });

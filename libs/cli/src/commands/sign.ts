@@ -18,9 +18,9 @@ export async function sign(context: Context, intern: string, options: SignOption
   await requireSession(context);
   const internId = await takeInternId(context, intern);
   const request = { internId, bodySha256: await takeDigest(context, options), ...route };
-  const proof = await withAccessToken(context, (session) => {
+  const proof = await withAccessToken(context, (session, credential) => {
     context.terminal.detail(`POST ${session.base_url}/interns/${internId}/daemon/sign`);
-    return requestProof(session.base_url, session.access_token, request, context.interrupted);
+    return requestProof(session.base_url, credential, request, context.interrupted);
   }).catch((error) => explainUnsigned(context, internId, error));
   if (context.json) context.terminal.printJson(proof);
   else context.terminal.print(...Object.entries(proof).map(([name, value]) => `${name}: ${value}`));

@@ -103,9 +103,9 @@ async function attempt(
   const { terminal, interrupted } = context;
   const { origin, path, body } = sending;
   const request = { internId, bodySha256: body.sha256, path };
-  const proof = await withAccessToken(context, (session) => {
+  const proof = await withAccessToken(context, (session, credential) => {
     terminal.detail(`POST ${session.base_url}/interns/${internId}/daemon/sign`);
-    return requestProof(session.base_url, session.access_token, request, interrupted);
+    return requestProof(session.base_url, credential, request, interrupted);
   }).catch((error) => explainUnsigned(context, internId, error));
   terminal.detail(`POST ${origin.origin}${path}, ${body.bytes} bytes, with ${Object.keys(proof).join(', ')}`);
   const response = await callDaemon(

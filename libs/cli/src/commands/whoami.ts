@@ -14,6 +14,7 @@ export async function whoami(context: Context): Promise<void> {
   if (context.json) {
     context.terminal.printJson({
       ...describeSession(session),
+      bound: isBound(context, session),
       profile: chosenProfile(context),
       kept_in: keptIn,
     });
@@ -26,8 +27,17 @@ export async function whoami(context: Context): Promise<void> {
   terminal.print(`  scope   ${session.scope || '-'}${mayNotSign(session) ? ' (cannot sign)' : ''}`);
   terminal.print(`  token   ${tokenLife(session, context.nowSeconds())}`);
   terminal.print(
+    `  bound   ${isBound(context, session) ? 'to a key of this computer (DPoP)' : 'to no key: whoever has the token can use it'}`,
+  );
+  terminal.print(
     `  stored  ${keptIn === 'ORI_TOKEN' ? 'nowhere: ORI_TOKEN gives it' : `in the ${keptIn}, profile ${chosenProfile(context)}`}`,
   );
+}
+
+/** Whether the session is of use only with a key that is here. */
+function isBound(context: Context, session: Session): boolean {
+  if (session.client_id === null) return variable(context, 'ORI_DPOP_KEY') !== undefined;
+  return session.key_thumbprint !== undefined;
 }
 
 /** The subject, and the name that the ID token gave, when there is one. */

@@ -17,6 +17,8 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   session_file_exposed: { file: string; mode: string };
   session_file_damaged: { file: string };
   session_file_unusable: { file: string; why: string };
+  session_key_missing: Record<never, never>;
+  binding_not_offered: { issuer: string };
   session_busy: { file: string };
   keychain_unusable: { why: string };
   token_refused: { baseUrl: string };

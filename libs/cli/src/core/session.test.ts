@@ -42,11 +42,11 @@ it('uses a token of unknown life until it is refused', () => {
 it('keeps a rotated refresh token, and the old one when none came', () => {
   const rotated = renewSession(
     SESSION,
-    { accessToken: 'a2', refreshToken: 'r2', expiresInSeconds: 60.9 },
+    { bound: false, accessToken: 'a2', refreshToken: 'r2', expiresInSeconds: 60.9 },
     NOW,
   );
   expect(rotated).toMatchObject({ access_token: 'a2', refresh_token: 'r2', expires_at: NOW + 60 });
-  const kept = renewSession(SESSION, { accessToken: 'a2', scope: 'openid' }, NOW);
+  const kept = renewSession(SESSION, { bound: false, accessToken: 'a2', scope: 'openid' }, NOW);
   expect(kept).toMatchObject({ refresh_token: 'refresh-1', scope: 'openid', expires_at: null });
 });
 

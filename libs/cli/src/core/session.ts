@@ -15,6 +15,8 @@ export interface Session {
   readonly expires_at: number | null;
   readonly refresh_token: string | null;
   readonly signed_in_at: number;
+  /** RFC 7638 thumbprint of the key that the tokens are bound to. Absent from a session that is bound to none. */
+  readonly key_thumbprint?: string;
   /** Why the issuer ended the session. Absent while it lives. */
   readonly ended?: string;
 }
@@ -39,6 +41,7 @@ const FIELDS: Readonly<Record<keyof Session, (value: unknown) => boolean>> = {
   refresh_token: isTextOrNull,
   signed_in_at: Number.isSafeInteger,
   ended: isTextOrAbsent,
+  key_thumbprint: isTextOrAbsent,
 };
 
 /** The session in a stored text; undefined for anything but the fields of one, each of its kind. */
@@ -55,6 +58,8 @@ export function parseSession(text: string): Session | undefined {
 /** What the issuer granted, from a sign-in or a refresh. */
 export interface Grant {
   readonly accessToken: string;
+  /** Whether the token is bound to the key that was proven. */
+  readonly bound: boolean;
   /** Seconds the access token lives, when the issuer said so. */
   readonly expiresInSeconds?: number;
   readonly refreshToken?: string;
@@ -80,8 +85,10 @@ export function isAlive(session: Session, nowSeconds: number): boolean {
 
 /** The session after a refresh: a rotated refresh token replaces the old one, an absent one leaves it. */
 export function renewSession(session: Session, grant: Grant, nowSeconds: number): Session {
+  const { key_thumbprint, ...others } = session;
   return {
-    ...session,
+    ...others,
+    ...(grant.bound && key_thumbprint !== undefined ? { key_thumbprint } : {}),
     access_token: grant.accessToken,
     expires_at: grant.expiresInSeconds === undefined ? null : nowSeconds + Math.floor(grant.expiresInSeconds),
     refresh_token: grant.refreshToken ?? session.refresh_token,

@@ -21,10 +21,12 @@ Environment:
   ORI_SESSION_STORE  keychain or file (else the keychain, where there is one)
   ORI_BASE_URL     base address of the API, ending in /v1 (else that of the session, else http://127.0.0.1:8080/v1)
   ORI_DAEMON_URL   where the daemon is, for ori call (else the hostname that the API lists)
+  ORI_DPOP_KEY     file of the private key (JWK) that the token of ORI_TOKEN is bound to
   ORI_CLIENT_ID    client at the OpenID issuer (else ori-cli)
   BROWSER          what opens the sign-in page
   XDG_CONFIG_HOME  where ori/session.json is kept (else ~/.config)
   NO_COLOR         no colour on a screen either
+  XDG_DATA_HOME    where ori/keys is kept: what sessions are bound to (else ~/.local/share)
 
 ${EXIT_CODES.join('\n')}`;
 
@@ -44,6 +46,13 @@ Examples:
   ori sign int_7Qm2 --path /api/invoke --file body.json > headers.txt
   curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
   ori sign int_7Qm2 --path /api/invoke --body-sha256 "$(sha256sum < body.json | cut -c1-64)" --json`;
+
+export const DPOP_PROOF_HELP = `
+A session that is bound to a key needs a new proof for each request (RFC 9449). For a token that was handed over, set
+ORI_TOKEN to it and ORI_DPOP_KEY to the file of its private key.
+
+Example:
+  curl -H "Authorization: DPoP $ORI_TOKEN" -H "DPoP: $(ori dpop-proof GET "$URL")" "$URL"`;
 
 export const CALL_HELP = `
 The body comes from --data, --file or stdin. The path is sent as it is, byte for byte: percent-encode it yourself.

@@ -9,6 +9,8 @@ type SessionCode =
   | 'session_file_damaged'
   | 'session_file_unusable'
   | 'session_busy'
+  | 'session_key_missing'
+  | 'binding_not_offered'
   | 'keychain_unusable'
   | 'token_refused'
   | 'token_unusable'
@@ -49,6 +51,16 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
     exit: EXIT.unexpected,
     what: ({ file, why }) => `Cannot use ${file}: ${why}.`,
     next: () => 'ori keeps its session there: make the folder writable, or set XDG_CONFIG_HOME.',
+  },
+  session_key_missing: {
+    exit: EXIT.signInNeeded,
+    what: () => 'The key that this session is bound to is not on this computer.',
+    next: () => 'Sign in again here: ori login --oidc',
+  },
+  binding_not_offered: {
+    exit: EXIT.refused,
+    what: ({ issuer }) => `The API only takes sessions bound to a key, which ${issuer} does not offer.`,
+    next: () => 'Tell whoever runs the issuer: it has to offer DPoP (RFC 9449) with ES256.',
   },
   session_busy: {
     exit: EXIT.unavailable,

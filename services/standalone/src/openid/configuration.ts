@@ -30,7 +30,10 @@ export function providerConfiguration(options: {
     clientDefaults: { id_token_signed_response_alg: SIGNING_ALGORITHM },
     clientAuthMethods: ['client_secret_basic', 'none'],
     jwks: { keys: [createSigningKey()] },
-    enabledJWA: { idTokenSigningAlgValues: [SIGNING_ALGORITHM] },
+    enabledJWA: {
+      idTokenSigningAlgValues: [SIGNING_ALGORITHM],
+      dPoPSigningAlgValues: ['ES256', 'EdDSA', 'Ed25519'],
+    },
     responseTypes: ['code'],
     pkce: { required: () => true },
     scopes: ['openid', 'offline_access'],
@@ -51,7 +54,7 @@ export function providerConfiguration(options: {
     },
     features: {
       devInteractions: { enabled: false },
-      dPoP: { enabled: false },
+      dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => false },
       pushedAuthorizationRequests: { enabled: false },
       rpInitiatedLogout: { enabled: false },
       userinfo: { enabled: false },

@@ -1,0 +1,27 @@
+import { CliError } from './errors.ts';
+
+/** What the API says about sessions that are bound to a key (RFC 9728, section 2). */
+export interface BindingOffered {
+  readonly algorithms?: readonly string[] | undefined;
+  readonly required?: boolean | undefined;
+}
+
+/** The one algorithm that `ori` signs DPoP proofs with: every issuer that offers DPoP has it. */
+export const PROOF_ALGORITHM = 'ES256';
+
+/**
+ * Whether the new session is to be bound to a key: where the issuer and the API both take it. Otherwise who does not.
+ *
+ * @throws CliError `binding_not_offered` where the API demands what the issuer does not offer
+ */
+export function chooseBinding(
+  api: BindingOffered,
+  issuerAlgorithms: readonly string[] | undefined,
+  issuer: string,
+): 'bound' | 'not by the issuer' | 'not by the API' {
+  if (!issuerAlgorithms?.includes(PROOF_ALGORITHM)) {
+    if (api.required) throw new CliError('binding_not_offered', { issuer });
+    return 'not by the issuer';
+  }
+  return api.algorithms?.includes(PROOF_ALGORITHM) ? 'bound' : 'not by the API';
+}
