@@ -31,6 +31,20 @@ export const SHIPPED: readonly ShippedFolder[] = [
     assets: ['redoc/bundles/redoc.standalone.js'],
   },
   {
+    name: 'log',
+    programs: {
+      'ori-log': 'services/log/bin/ori-log.js',
+      main: 'services/log/src/main.ts',
+    },
+  },
+  {
+    name: 'witness',
+    programs: {
+      'ori-witness': 'services/log/bin/ori-witness.js',
+      main: 'services/log/src/witness/main.ts',
+    },
+  },
+  {
     name: 'admin',
     programs: { 'ori-admin': 'libs/admin/src/main.ts' },
   },

@@ -50,6 +50,7 @@ export interface GatewayOptions {
   /** Addresses such as `127.0.0.1:8081`. */
   readonly signers: readonly string[];
   readonly management: readonly string[];
+  readonly log?: string;
   /** Of one address. Default: as good as unlimited. */
   readonly requestsPerSecond?: number;
   /** Whether loopback may say in `X-Forwarded-For` which address it stands for, as a load balancer does. */
@@ -64,6 +65,7 @@ export function startGateway(options: GatewayOptions): Promise<Gateway> {
   return startNginx(join(SHIPPED, 'nginx.conf'), {
     'signers.conf': members(signers),
     'management.conf': members(management),
+    ...(options.log && { 'log.conf': `server ${options.log};\n` }),
     'limits.conf': `limit_req_zone $client_network zone=per_address:10m rate=${requestsPerSecond}r/s;\n${options.behindBalancer ? balancer : ''}`,
     'regional-hosts.conf': regionalHosts.map((host) => `${host} 1;\n`).join(''),
   });

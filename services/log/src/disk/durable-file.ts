@@ -28,11 +28,16 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Makes a folder with those above it, each name durable. */
+/** Makes a folder with those above it, each name durable, as far as this process may look there. */
 export async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first === undefined) return;
   for (let folder = path; folder.length >= first.length; folder = dirname(folder)) {
-    await syncFolder(dirname(folder));
+    try {
+      await syncFolder(dirname(folder));
+    } catch (error) {
+      // The permission model: the service's folders are its own, those above them are not.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ERR_ACCESS_DENIED')) throw error;
+    }
   }
 }

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
 import { readBody } from '@ori/http/body';
 import { sendEnvelope } from '@ori/http/envelope';
 import { exchangeOf } from '@ori/http/exchange';
@@ -12,6 +13,7 @@ import { createLogger, type Logger } from '@ori/runtime/log';
 import { createMetrics } from '@ori/runtime/metrics';
 import { NOTE_TYPES, noteKey, renderVkey } from '@ori/tlog/note';
 import { Counter } from 'prom-client';
+import { makeFolder } from '../disk/durable-file.ts';
 import { presentFailure } from '../http/failure.ts';
 import type { WitnessConfig } from './config.ts';
 import { openWitness, type Witness } from './witness.ts';
@@ -52,7 +54,8 @@ export async function startWitness(
 
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.close());
-  stack.defer(await lockFolder(folder));
+  await makeFolder(folder);
+  stack.defer(await lockFolder(join(folder, 'witness')));
   const witness = await openWitness({ name, key, policy, folder, now });
   const app = createWitnessApp(witness, ({ status, misbehaviour }) => {
     answers.inc({ status });
