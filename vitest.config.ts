@@ -25,7 +25,7 @@ const isolated = ['services/signer/src/adapters/audit-file-partial.test.ts'];
 /** Where the results are written as JSON too. */
 const report = process.env['TEST_REPORT'];
 
-const limits = { testTimeout: 30_000, hookTimeout: 60_000 };
+const limits = { testTimeout: 60_000, hookTimeout: 120_000 };
 const without = (...others: readonly string[][]) => [...configDefaults.exclude, ...others.flat()];
 
 export default defineConfig({

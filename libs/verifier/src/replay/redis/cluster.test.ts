@@ -55,7 +55,7 @@ test.each(['spend', 'redeem'] as const)(
         const world = await daemonOn(redis).catch(() => undefined);
         if (world === undefined) continue;
         nodes.add(redis);
-        const replay = redisReplayStore(cluster, { mode });
+        const replay = redisReplayStore(cluster, { mode, timeoutMs: 5000 });
         onTestFinished(() => replay.close());
         const keys = createLocalKeySet(world.signer.jwks);
         const verifier = createVerifier({ internId: world.internId, keys, replay });
