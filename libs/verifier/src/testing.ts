@@ -85,3 +85,5 @@ export function createTestReplayStore(): ReplayStore {
 function toBytes(body: Uint8Array | string): Uint8Array {
   return typeof body === 'string' ? new TextEncoder().encode(body) : body;
 }
+
+export { type ReplayStoreUnderTest, requireReplayStore } from './replay/require-replay-store.ts';

@@ -1,0 +1,99 @@
+import { ProofError } from '@ori/proof';
+import type { ReplayPolicy, ReplayStore, Spend } from './replay-store.ts';
+
+export interface ReplayStoreUnderTest {
+  /** Opens the store: twice, over the same data, as two processes of a daemon would. */
+  open(): ReplayStore | Promise<ReplayStore>;
+  /** Loses what was spent, or may have: a flush, a restart. Without it that part is not tested. */
+  restart?(): void | Promise<void>;
+  /** How many callers bring the same proof at once; 100 by default. */
+  callers?: number;
+  /** For how long a new store may refuse what is signed now, as `proof_before_fence`; 10 s by default. */
+  fenceSeconds?: number;
+}
+
+/**
+ * Checks what a verifier relies on: one caller of many spends a nonce, across two openings; the others are told `nonce_replayed`; interns
+ * do not share nonces; and after a loss every proof issued before it is refused.
+ * @throws {Error} what the store does wrong.
+ */
+export async function requireReplayStore(under: ReplayStoreUnderTest): Promise<void> {
+  const { callers = 100, fenceSeconds = 10, restart } = under;
+  const stores = [await under.open(), await under.open()];
+  const id = crypto.randomUUID().replaceAll('-', '');
+  const policy = (internId: string): ReplayPolicy => ({
+    internId,
+    maxAgeSeconds: 60,
+    clockToleranceSeconds: 2,
+    acceptV1: false,
+  });
+  const [own, other] = [policy(`int_${id}`), policy(`int_${id}_other`)];
+  for (const store of stores) for (const each of [own, other]) store.attach?.(each);
+
+  const spendOf = (nonce: string, of = own): Spend => ({
+    policy: of,
+    timestamp: Math.floor(Date.now() / 1000),
+    nowMs: Date.now(),
+    nonce,
+    signingInput: new TextEncoder().encode(nonce),
+    v1Id: () => nonceDigest(nonce),
+  });
+  const tryOn = async (store: ReplayStore | undefined, spend: Spend): Promise<unknown> => {
+    try {
+      return await store?.spend(spend);
+    } catch (error) {
+      return error instanceof ProofError ? error.code : error;
+    }
+  };
+  const untilSpent = async (of = own): Promise<Spend> => {
+    const endMs = Date.now() + fenceSeconds * 1000;
+    for (;;) {
+      const spend = spendOf(newNonce(), of);
+      const answer = await tryOn(stores[0], spend);
+      if (answer === 'spent') return spend;
+      if (Date.now() > endMs) throw new Error("spend: expected 'spent' for a new nonce", { cause: answer });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  };
+
+  const spent = await untilSpent();
+  await untilSpent(other);
+  const contested = spendOf(newNonce());
+  const answers = await Promise.all(
+    Array.from({ length: callers }, (_, index) => tryOn(stores[index % 2], contested)),
+  );
+  const winners = answers.filter((answer) => answer === 'spent').length;
+  if (winners !== 1) throw new Error(`spend: ${winners} of ${callers} callers at once spent one nonce`);
+  const losers = answers.filter((answer) => answer === 'nonce_replayed').length;
+  if (losers !== callers - 1) throw new Error('spend: expected nonce_replayed for all but one caller');
+  for (const store of stores) {
+    if ((await tryOn(store, spent)) === 'spent') throw new Error('spend: a nonce was spent twice');
+  }
+  if ((await tryOn(stores[1], { ...contested, policy: other })) !== 'spent') {
+    throw new Error('spend: two interns share their nonces');
+  }
+  if (restart === undefined) return;
+  await restart();
+  for (const store of [...stores, await under.open()]) {
+    store.attach?.(own);
+    if ((await tryOn(store, contested)) === 'spent')
+      throw new Error('spend: accepted again what was spent before a loss');
+  }
+}
+
+function newNonce(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .slice(0, 22);
+}
+
+/** 64 hex digits that differ as the nonces do. */
+function nonceDigest(nonce: string): string {
+  return [...nonce]
+    .map((character) => character.charCodeAt(0).toString(16).padStart(2, '0'))
+    .join('')
+    .padEnd(64, '0')
+    .slice(0, 64);
+}
