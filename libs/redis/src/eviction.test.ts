@@ -23,7 +23,11 @@ afterEach(() => {
 });
 
 function watch(everyMs = HOUR, url = server.url) {
-  const client = connectRedis(new Secret(url), { purpose: 'test', commandTimeoutMs: 10_000, socketTimeoutMs: 10_000 });
+  const client = connectRedis(new Secret(url), {
+    purpose: 'test',
+    commandTimeoutMs: 10_000,
+    socketTimeoutMs: 10_000,
+  });
   const changes: (string | undefined)[] = [];
   const eviction = watchEviction(client, { everyMs, onChange: (unsafe) => changes.push(unsafe?.policy) });
   closing.push(() => {
