@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OriHome } from './cli-process.ts';
 import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+import { clockOff } from './wrong-clock.ts';
 
 const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];
 let world: CliWorld;
@@ -10,12 +11,6 @@ beforeAll(async () => {
   world = await startCliWorld();
 });
 afterAll(() => world[Symbol.asyncDispose]());
-
-/** The environment of a computer whose clock is wrong. */
-function clockOff(seconds: number): { env: Record<string, string> } {
-  const shift = `const D=Date,by=${seconds * 1000};globalThis.Date=class extends D{constructor(...a){if(a.length)super(...a);else super(D.now()+by)}static now(){return D.now()+by}}`;
-  return { env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(shift)}` } };
-}
 
 async function refreshTokenOf(home: OriHome): Promise<string> {
   return JSON.parse(await readFile(home.sessionFile, 'utf8')).refresh_token;
@@ -27,10 +22,10 @@ describe.each([
 ])('with a clock that is %s', (words, seconds) => {
   it('signs in, and says how wrong the clock is', async () => {
     await using home = await world.newHome();
-    const login = await world.signIn(home, clockOff(seconds));
+    const login = await world.signIn(home, { env: clockOff(seconds) });
     expect(login).toMatchObject({ exit: 0 });
     expect(login.stderr).toContain(words);
-    expect(await home.ori(CALL, clockOff(seconds))).toMatchObject({ exit: 0 });
+    expect(await home.ori(CALL, { env: clockOff(seconds) })).toMatchObject({ exit: 0 });
   });
 
   it('renews the session and goes on, then and when the clock is right again', async () => {
@@ -40,7 +35,7 @@ describe.each([
     const text = await readFile(home.sessionFile, 'utf8');
     const ended = JSON.stringify({ ...JSON.parse(text), expires_at: 1 });
     await writeFile(home.sessionFile, ended, { mode: 0o600 });
-    const called = await home.ori(CALL, clockOff(seconds));
+    const called = await home.ori(CALL, { env: clockOff(seconds) });
     expect(called).toMatchObject({ exit: 0 });
     expect(called.stderr).toContain(words);
     expect(await refreshTokenOf(home)).not.toBe(before);

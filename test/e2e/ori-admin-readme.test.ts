@@ -13,7 +13,7 @@ async function walkthrough(): Promise<string[]> {
   const text = await readFile(README, 'utf8');
   const [, section = ''] = text.split('## From an empty database to a signed proof');
   const [steps = ''] = section.split('\n## ');
-  return [...steps.matchAll(/^ {4}((?:\w+=\$\()?npx ori-admin .*)$/gm)].map(([, line = '']) => line);
+  return [...steps.matchAll(/^ {4}((?:\w+=\$\()?npx @ori\/admin .*)$/gm)].map(([, line = '']) => line);
 }
 
 it('the walkthrough of the README does what it says', { timeout: 120_000 }, async () => {

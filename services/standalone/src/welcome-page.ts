@@ -1,4 +1,4 @@
-import { html, renderPage } from './openid/html.ts';
+import { html, renderPage } from '@ori/pages/html';
 import { tryNext } from './try-next.ts';
 
 export interface WelcomeFacts {
@@ -28,6 +28,6 @@ can call an intern’s daemon, and the daemon knows who calls, exactly what, and
 <h2>Who may sign in</h2>
 <ul class="scopes">
 ${users.map(({ name, note }) => html`<li>${name} <span class="quiet">${note}</span></li>\n`)}</ul>`,
-    { quiet: 'demo, this computer only' },
+    { note: 'demo, this computer only' },
   );
 }

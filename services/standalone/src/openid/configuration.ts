@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { pageHeaders } from '@ori/pages/html';
 import { type Configuration, errors } from 'oidc-provider';
 import { deviceFlow } from './device-pages.ts';
-import { pageHeaders } from './html.ts';
 import { createMemoryAdapterFactory } from './memory-adapter.ts';
 import { type ProviderUser, renderProblemPage } from './pages.ts';
 

@@ -1,5 +1,5 @@
+import { pageHeaders } from '@ori/pages/html';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
-import { pageHeaders } from './html.ts';
 import { renderDeviceCodePage, renderDeviceConfirmPage, renderDeviceDonePage } from './pages.ts';
 
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;

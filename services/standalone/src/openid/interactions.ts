@@ -1,7 +1,7 @@
+import { pageHeaders } from '@ori/pages/html';
 import { type ErrorRequestHandler, type Request, type Response, Router, urlencoded } from 'express';
 import type Provider from 'oidc-provider';
 import type { Interaction } from 'oidc-provider';
-import { pageHeaders } from './html.ts';
 import { type ProviderUser, renderConsentPage, renderProblemPage, renderSignInPage } from './pages.ts';
 
 export interface InteractionOptions {

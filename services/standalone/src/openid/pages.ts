@@ -1,4 +1,4 @@
-import { type Html, html, renderPage } from './html.ts';
+import { type Html, html, renderPage } from '@ori/pages/html';
 
 /** A demo member as the sign-in page shows one. `note` says what the member is there to show. */
 export interface ProviderUser {

@@ -24,22 +24,22 @@ function render(value: Value): string {
   return String(value).replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }
 
-/** A whole page: the document around a title and a body. */
+/** A whole page: the document around a title and a body. `of` and `note` stand above it: whose page it is. */
 export function renderPage(
   title: string,
   body: Html,
-  { quiet = 'demo sign-in, this computer only' }: { quiet?: string } = {},
+  { of = 'standalone', note = 'demo sign-in, this computer only' }: { of?: string; note?: string } = {},
 ): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · ori standalone</title>
+<title>${title} · ori ${of}</title>
 <style>${new Html(STYLE)}</style>
 </head>
 <body>
-<header><span class="mark" aria-hidden="true">ori</span> standalone <span class="quiet">${quiet}</span></header>
+<header><span class="mark" aria-hidden="true">ori</span> ${of} <span class="quiet">${note}</span></header>
 <main>
 ${body}
 </main>
