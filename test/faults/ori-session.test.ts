@@ -30,7 +30,12 @@ it('finds a session whole and never older than the last stored one, killed 200 t
   timeout: 600_000,
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ori-kills-'));
-  const place = { profile: 'default', file: join(folder, 'session.json'), lock: join(folder, 'lock') };
+  const place = {
+    profile: 'default',
+    file: join(folder, 'session.json'),
+    lock: join(folder, 'lock'),
+    keyFile: join(folder, 'key'),
+  };
   const session = {
     version: 1,
     base_url: 'https://api.example.com/v1',
