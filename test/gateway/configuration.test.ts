@@ -79,7 +79,7 @@ describe('the times of the gateway', () => {
     const idle = Number(SERVICE_SPEC.shutdownIdleMs.defaultText) / 1000;
     const [client, ...upstreams] = [...seconds('keepalive_timeout')].sort((a, b) => b - a);
     expect(client).toBe(60);
-    expect(upstreams).toHaveLength(2);
+    expect(upstreams).toHaveLength(3);
     for (const upstream of upstreams) expect(upstream).toBeLessThan(idle);
   });
 

@@ -11,7 +11,7 @@ import { type Policy, parsePolicy, requireTrusted } from '@ori/tlog/policy';
 import { expect, test } from 'vitest';
 
 /** `TRANSPARENCY_KILLS=500 npx vitest run test/transparency/crashes.test.ts` is the long run. */
-const KILLS = Number(process.env['TRANSPARENCY_KILLS'] ?? 20);
+const KILLS = Number(process.env['TRANSPARENCY_KILLS'] ?? 12);
 /** Operations on the disk between a start and the first checkpoint, and some after. */
 const OPERATIONS = 90;
 const ROOT = join(import.meta.dirname, '../..');
@@ -86,7 +86,7 @@ test(`killed at ${KILLS} random operations on the disk, torn writes included, it
     }
     const dieAt = 1 + Math.floor(Math.random() * OPERATIONS);
     const { child, ended } = runLog({ ...env, BROKEN_DISK_DIE_AT: String(dieAt) });
-    const idle = setTimeout(() => child.kill('SIGKILL'), 5000);
+    const idle = setTimeout(() => child.kill('SIGKILL'), 3000);
     await ended;
     clearTimeout(idle);
     expect(child.signalCode).toBe('SIGKILL');

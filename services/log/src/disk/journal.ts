@@ -47,7 +47,7 @@ export async function openJournal(path: string): Promise<OpenedJournal> {
   let file = await open(path, 'a+', 0o600);
   await syncFolder(dirname(path));
   const content = await file.readFile();
-  const { edge, positions, records, bytes } = readJournal(content);
+  const { edge, positions, records, bytes } = await readOrClose(file, content);
   if (bytes < content.length) await file.truncate(bytes).then(() => file.datasync());
   let length = bytes;
   let doubtful = false;
@@ -106,6 +106,15 @@ export async function openJournal(path: string): Promise<OpenedJournal> {
       close: () => file.close(),
     },
   };
+}
+
+async function readOrClose(file: FileHandle, content: Buffer): Promise<ReadJournal> {
+  try {
+    return readJournal(content);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
 }
 
 function fail(cause: unknown): never {

@@ -34,6 +34,8 @@ export async function followFile(path: string, start: Position | undefined): Pro
   let done = start?.done ?? [];
   let offset = start?.offset ?? 0;
   let last = start?.last ?? '';
+  /** When the file was changed, as far as it was looked at. */
+  let changedAt = 0;
   /** The next state, once what was peeked is taken. */
   let after = { offset, last };
   const chunk = Buffer.allocUnsafe(READ_BYTES);
@@ -50,7 +52,12 @@ export async function followFile(path: string, start: Position | undefined): Pro
           `the file that was read to byte ${offset} is not among ${where}`,
         );
       }
-      if (found !== undefined && offset > 0) await requireUnchanged(found.handle, offset, last);
+      if (found !== undefined && offset > 0 && !(await isUnchanged(found.handle, offset, last))) {
+        throw new LogError(
+          'audit_file_changed',
+          `the line before byte ${offset} is not the one that was read there`,
+        );
+      }
       kept = found;
       id = found?.id;
       return found;
@@ -86,20 +93,30 @@ export async function followFile(path: string, start: Position | undefined): Pro
     return { lines, position: { file: known, ...after, done }, isAtEnd: bytesRead < chunk.length };
   }
 
+  /** After the reading: a file that changed has the line that was read last, where it was. */
+  async function isStillTheSame({ handle }: OpenFile): Promise<boolean> {
+    const { mtimeMs } = await handle.stat();
+    if (mtimeMs === changedAt) return true;
+    const is = offset === 0 || (await isUnchanged(handle, offset, last));
+    if (is) changedAt = mtimeMs;
+    return is;
+  }
+
   return {
     async peek() {
       for (;;) {
         file ??= await openCurrent();
         if (file === undefined) return { lines: [], position: undefined, isAtEnd: await isThere(path) };
-        const { size } = await file.handle.stat();
-        if (size < offset) {
+        // Looked for before the reading: what the former file holds now is all that it will ever hold.
+        const next = await openNext(file);
+        const peeked = await readOn(file);
+        if (!(await isStillTheSame(file))) {
+          // Copied and truncated: the copy is found by the first line, or the next look says what is wrong.
+          await next?.handle.close();
           await file.handle.close();
           file = undefined;
           continue;
         }
-        // Looked for before the reading: what the former file holds now is all that it will ever hold.
-        const next = await openNext(file);
-        const peeked = await readOn(file);
         if (next === undefined) return peeked;
         if (peeked.lines.length > 0) {
           await next.handle.close();
@@ -169,18 +186,13 @@ async function closeBut(files: readonly OpenFile[], kept: OpenFile | undefined):
   for (const file of files) if (file !== kept) await file.handle.close();
 }
 
-/** @throws LogError `audit_file_changed` where the line before `offset` is not the one that was read last */
-async function requireUnchanged(handle: FileHandle, offset: number, last: string): Promise<void> {
+/** Whether the line before `offset` is the one that was read last. */
+async function isUnchanged(handle: FileHandle, offset: number, last: string): Promise<boolean> {
   const from = Math.max(0, offset - FIRST_LINE_BYTES);
   const bytes = Buffer.alloc(offset - from);
   const { bytesRead } = await handle.read(bytes, 0, bytes.length, from);
   const line = splitLines(bytes).lines.at(-1);
-  if (bytesRead < bytes.length || bytes.at(-1) !== 0x0a || line === undefined || digestOf(line) !== last) {
-    throw new LogError(
-      'audit_file_changed',
-      `the line before byte ${offset} is not the one that was read there`,
-    );
-  }
+  return bytesRead === bytes.length && bytes.at(-1) === 0x0a && line !== undefined && digestOf(line) === last;
 }
 
 function digestOf(line: Uint8Array): string {
