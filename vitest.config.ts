@@ -17,6 +17,7 @@ const alone = [
   'test/exactly-once/harness.test.ts',
   'test/faults/{disk,matrix}.test.ts',
   'test/shipped/rolling-restarts.test.ts',
+  'test/siege/siege.test.ts',
 ];
 
 /** Replaces a module of Node for itself: no other file may share its process. */

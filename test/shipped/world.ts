@@ -5,7 +5,7 @@ import { openPostgres, type Database as Store } from '@ori/store';
 import { createApiKey, createCredential, setIcon } from '@ori/store/admin';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { createDemo, type Demo } from '../env/demo.ts';
-import { type Gateway, startGateway } from '../env/gateway.ts';
+import { type Gateway, type GatewayOptions, startGateway } from '../env/gateway.ts';
 import { startIssuer, type TestIssuer } from '../env/issuer.ts';
 import { freePort } from '../env/ports.ts';
 import { createDatabase } from '../env/postgres.ts';
@@ -30,6 +30,8 @@ export interface ShippedWorld extends AsyncDisposable {
   readonly issuer: TestIssuer;
   readonly demo: Demo;
   readonly managementKey: string;
+  /** What the signing seeds are sealed under. */
+  readonly kekText: string;
   readonly byokId: string;
   /** Every line of the audit files of both signers. */
   auditLines(): Promise<string[]>;
@@ -37,10 +39,13 @@ export interface ShippedWorld extends AsyncDisposable {
 
 export async function startShippedWorld(
   signerEnvironment: Readonly<Record<string, string>> = {},
+  gatewayOptions: Pick<GatewayOptions, 'requestsPerSecond' | 'behindBalancer'> = {},
 ): Promise<ShippedWorld> {
   await using stack = new AsyncDisposableStack();
   const [first, second, third] = await Promise.all([address(), address(), address()]);
-  const gateway = stack.use(await startGateway({ signers: [first, second], management: [third] }));
+  const gateway = stack.use(
+    await startGateway({ signers: [first, second], management: [third], ...gatewayOptions }),
+  );
   const baseUrl = `${gateway.secureUrl}/v1`;
   const issuer = stack.use(await startIssuer({ audience: baseUrl }));
   const room = stack.use(await openRoom('ori-shipped-redis'));
@@ -85,7 +90,7 @@ export async function startShippedWorld(
   const client = stack.use(createClient(gateway.secureUrl, gateway.certificate));
   const owned = stack.move();
   return {
-    ...{ baseUrl, gateway, client, signers, management, redis, store, issuer, demo, ...managed },
+    ...{ baseUrl, gateway, client, signers, management, redis, store, issuer, demo, kekText, ...managed },
     async auditLines() {
       const texts = signers.map(({ folder }) => readFile(join(folder, 'audit.jsonl'), 'utf8'));
       return (await Promise.all(texts)).join('').split('\n').filter(Boolean);

@@ -1,0 +1,196 @@
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** What an attacker knows and has. */
+export interface Target {
+  readonly port: number;
+  readonly securePort: number;
+  /** A valid token of a subject that nobody knows. */
+  readonly stranger: string;
+  /** A token of a member, an API key and a management key of a tenant of the attacker's. */
+  readonly member: string;
+  readonly apiKey: string;
+  readonly managementKey: string;
+  readonly internId: string;
+}
+
+/** One address, or a thousand of them, as the load balancer before the gateway tells. */
+export type Addresses = 'one' | 'thousand';
+
+interface Means extends Target {
+  readonly until: number;
+  address(): string;
+  /** A connection that sends this; what comes back is thrown away, or not even read. */
+  open(bytes: string | Buffer, options?: { deaf?: boolean; port?: number }): Socket;
+  /** Again and again, so many a second, until the attack is over. */
+  each(perSecond: number, act: () => void): Promise<void>;
+}
+
+type Attack = (means: Means) => Promise<void>;
+
+const head = (means: Means, line: string, bearer: string, more = '') =>
+  `${line} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${means.address()}\r\nAuthorization: Bearer ${bearer}\r\n${more}`;
+const end = 'Connection: close\r\n\r\n';
+const sign = (means: Means, body: string, bearer = means.stranger, id = means.internId) =>
+  `${head(means, `POST /v1/interns/${id}/daemon/sign`, bearer, 'Content-Type: application/json\r\n')}Content-Length: ${Buffer.byteLength(body)}\r\n${end}${body}`;
+const write = (means: Means, body: string, line = 'POST /v1/guardrails') =>
+  `${head(means, line, means.managementKey, 'Content-Type: application/json\r\n')}Content-Length: ${Buffer.byteLength(body)}\r\n${end}${body}`;
+const get = (means: Means, path: string, bearer: string, more = '') =>
+  `${head(means, `GET ${path}`, bearer, more)}${end}`;
+
+const proper = JSON.stringify({ bodySha256: '0'.repeat(64), route: { method: 'POST', path: '/api' } });
+const nested = '['.repeat(500_000) + ']'.repeat(500_000);
+const members = `{${Array.from({ length: 90_000 }, (_, at) => `"m${at}":0`).join()}}`.slice(0, 1_040_000);
+const blank = `${' '.repeat(1_000_000)}${proper}`;
+const manyIssues = `{"name":"x","allowed_models":[${'1,'.repeat(520_000)}1]}`;
+const unknownNames = `{${Array.from({ length: 50_000 }, (_, at) => `"unknown${at}":0`).join()}}`;
+const patterns = JSON.stringify({
+  name: 'x',
+  content_filters: Array.from({ length: 50 }, () => ({
+    pattern: `[${'\\pL'.repeat(300)}]`,
+    action: 'block',
+  })),
+});
+const heavyPatterns = JSON.stringify({
+  name: 'x',
+  content_filters: Array.from({ length: 12 }, () => ({ pattern: 'a{2,1000}'.repeat(5), action: 'block' })),
+});
+const large = JSON.stringify({
+  name: 'x',
+  ignored_models: Array.from({ length: 900 }, (_, at) => `provider/${'model'.repeat(20)}-${at}`),
+});
+const jwt = (kid: string) =>
+  `${Buffer.from(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid })).toString('base64url')}.e30.${'A'.repeat(86)}`;
+const cursor = (text: string) => Buffer.from(text).toString('base64url');
+
+/** Keeps so many connections open, each of which trickles. */
+async function trickle(means: Means, count: number, opening: () => string, piece: string): Promise<void> {
+  const sockets = Array.from({ length: count }, () => means.open(opening()));
+  while (Date.now() < means.until) {
+    await pause(200);
+    for (const socket of sockets) if (socket.writable) socket.write(piece);
+  }
+}
+
+/** Each by what it consists of. */
+export const ATTACKS: Readonly<Record<string, Attack>> = {
+  'bodies that do not end': (means) => {
+    const opening = `${head(means, `POST /v1/interns/${means.internId}/daemon/sign`, means.stranger, 'Content-Type: application/json\r\n')}Content-Length: 1040000\r\n\r\n`;
+    return means.each(150, () => means.open(`${opening}"${'x'.repeat(1_000_000)}`));
+  },
+  'deeply nested bodies': (means) => means.each(20, () => means.open(sign(means, nested))),
+  'bodies of many members': (means) => means.each(20, () => means.open(sign(means, members))),
+  'bodies of white space': (means) => means.each(20, () => means.open(sign(means, blank))),
+  'slow bodies': (means) =>
+    trickle(
+      means,
+      300,
+      () =>
+        `${head(means, `POST /v1/interns/${means.internId}/daemon/sign`, means.stranger, 'Content-Type: application/json\r\n')}Content-Length: 100000\r\n\r\n{`,
+      ' ',
+    ),
+  'slow heads': (means) =>
+    trickle(means, 300, () => 'GET /v1/byok HTTP/1.1\r\nHost: localhost\r\nX-A: ', 'a'),
+  'huge heads': (means) =>
+    means.each(50, () =>
+      means.open(get(means, '/v1/byok', means.stranger, `X-A: ${'a'.repeat(15_000)}\r\n`)),
+    ),
+  'compressed bombs': (means) =>
+    means.each(50, () =>
+      means.open(
+        write(means, '\u001f'.repeat(1000)).replace('Connection', 'Content-Encoding: gzip\r\nConnection'),
+      ),
+    ),
+  'requests without waiting': (means) =>
+    means.each(4, () =>
+      means.open(
+        `GET /v1/interns/${means.internId}/daemon/jwks.json HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${means.address()}\r\n\r\n`.repeat(
+          500,
+        ),
+      ),
+    ),
+  'connections that do nothing': async (means) => {
+    for (let count = 0; count < 1000; count += 1) means.open('');
+    await pause(Math.max(0, means.until - Date.now()));
+  },
+  'connections that come and go': (means) => means.each(200, () => means.open('').end()),
+  'half a handshake of TLS': (means) =>
+    means.each(100, () => means.open(Buffer.from([22, 3, 1, 2, 0]), { port: means.securePort })),
+  'what is no HTTP': (means) => means.each(100, () => means.open(randomBytes(200))),
+  'requests that are given up': (means) =>
+    means.each(100, () => {
+      const socket = means.open(sign(means, proper, means.member));
+      setTimeout(() => socket.resetAndDestroy(), 2);
+    }),
+  'answers that nobody reads': (means) =>
+    means.each(30, () =>
+      means.open(get(means, '/v1/guardrails?limit=100', means.managementKey), { deaf: true }),
+    ),
+  'random opaque tokens': (means) =>
+    means.each(200, () => means.open(sign(means, proper, randomBytes(24).toString('base64url')))),
+  'random key ids': (means) => means.each(150, () => means.open(sign(means, proper, jwt(randomUUID())))),
+  'random API keys': (means) =>
+    means.each(150, () => means.open(get(means, '/v1/byok', `sk-ori-v1-${randomBytes(32).toString('hex')}`))),
+  'many interns': (means) =>
+    means.each(150, () =>
+      means.open(sign(means, proper, means.stranger, `int_${randomBytes(8).toString('hex')}`)),
+    ),
+  'many key sets': (means) =>
+    means.each(150, () =>
+      means.open(get(means, `/v1/interns/int_${randomBytes(8).toString('hex')}/daemon/jwks.json`, 'x')),
+    ),
+  'all turns of a member': (means) => means.each(100, () => means.open(sign(means, proper, means.member))),
+  'half a million issues': (means) => means.each(5, () => means.open(write(means, manyIssues))),
+  'deep JSON at management': (means) => means.each(10, () => means.open(write(means, nested))),
+  'a megabyte of unknown names': (means) => means.each(10, () => means.open(write(means, unknownNames))),
+  'patterns of Unicode classes': (means) => means.each(5, () => means.open(write(means, patterns))),
+  'the largest patterns': (means) => means.each(10, () => means.open(write(means, heavyPatterns))),
+  'large policies': (means) => means.each(15, () => means.open(write(means, large))),
+  'large pages': (means) =>
+    means.each(15, () => means.open(get(means, '/v1/guardrails?limit=100', means.managementKey))),
+  'deletes in a loop': (means) =>
+    means.each(100, () => means.open(write(means, '', `DELETE /v1/guardrails/${randomUUID()}`))),
+  'forged cursors': (means) =>
+    means.each(100, () =>
+      means.open(
+        get(means, `/v1/interns?starting_after=${cursor('2026-02-30T00:00:00.000Z int_1')}`, means.apiKey),
+      ),
+    ),
+};
+
+/** Carries one attack out, and lets go of everything when its time is over. */
+export async function attack(name: string, target: Target, addresses: Addresses, ms: number): Promise<void> {
+  const carryOut = ATTACKS[name];
+  if (carryOut === undefined) throw new TypeError(`no attack is called ${JSON.stringify(name)}`);
+  const until = Date.now() + ms;
+  const sockets = new Set<Socket>();
+  // Another one for each attack, so that the gateway does not refuse it for what the one before did.
+  const single = `203.0.${randomInt(256)}.${randomInt(256)}`;
+  let turn = 0;
+  const means: Means = {
+    ...target,
+    until,
+    address() {
+      turn += 1;
+      return addresses === 'one' ? single : `10.1.${(turn % 1000) >> 8}.${(turn % 1000) & 255}`;
+    },
+    open(bytes, { deaf = false, port = target.port } = {}) {
+      const socket = connect({ port, host: '127.0.0.1' });
+      sockets.add(socket);
+      socket.on('error', () => {}).once('close', () => sockets.delete(socket));
+      if (deaf) socket.pause();
+      else socket.resume();
+      socket.write(bytes);
+      return socket;
+    },
+    async each(perSecond, act) {
+      const begun = Date.now();
+      for (let done = 0; Date.now() < until; await pause(20)) {
+        for (const due = ((Date.now() - begun) / 1000) * perSecond; done < due; done += 1) act();
+      }
+    },
+  };
+  await carryOut(means);
+  for (const socket of sockets) socket.destroy();
+}

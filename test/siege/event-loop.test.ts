@@ -1,0 +1,80 @@
+import { JsonScanner } from '@ori/http/json-scan';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { GuardrailCreate } from '../../services/management/src/guardrails/shape.ts';
+import { requireBody } from '../../services/management/src/http/read-call.ts';
+import { readRequest } from '../../services/signer/src/stages/read-request.ts';
+import type { Grant } from '../../services/signer/src/stages/require-scope.ts';
+
+const BODIES = 10_000;
+const CHUNK_BYTES = 65_536;
+/** Processor time, collections of garbage included, so that other load does not count. 24 ms were measured on a busy machine. */
+const LOOP_MS_MAX = 60;
+
+const sizes = fc.oneof({ weight: 9, arbitrary: fc.nat(30_000) }, { weight: 1, arbitrary: fc.nat(1_048_576) });
+
+/** Some shape, repeated until it fills a size. */
+const shapes: readonly ((size: number) => string)[] = [
+  (size) => '['.repeat(size),
+  (size) => `${'['.repeat(size / 2)}${']'.repeat(size / 2)}`,
+  (size) => '{"a":'.repeat(size / 5),
+  (size) => `{"name":"x","allowed_models":[${'1,'.repeat(size / 2)}1]}`,
+  (size) => `{"name":"x","allowed_models":[${'"",'.repeat(size / 3)}""]}`,
+  (size) => `{"name":"x","content_filters":[${'{},'.repeat(size / 3)}{}]}`,
+  (size) => `{${Array.from({ length: size / 12 }, (_, at) => `"m${at}":0`).join()}}`,
+  (size) => `{"name":"${'\\u0000'.repeat(size / 6)}"}`,
+  (size) => `{"name":"${'\\ud83d'.repeat(size / 6)}"}`,
+  (size) => `{"bodySha256":"${'a'.repeat(size)}"}`,
+  (size) => `${' \n'.repeat(size / 2)}{"bodySha256":"x"}`,
+  (size) => `{"route":{"path":"/${'\\\\"'.repeat(size / 3)}"}}`,
+  (size) => '"'.repeat(size),
+  (size) => '\\'.repeat(size),
+  (size) => '9'.repeat(size),
+  (size) => '[1e9,'.repeat(size / 5),
+];
+
+/** What a text costs as a signing request, and as a guardrail: the longest that the loop is held at a time. */
+function heldMs(text: string): number {
+  const bytes = Buffer.from(text).subarray(0, 1_048_576);
+  const budgets = [
+    { bytesMax: 16 * 1024, depthMax: 8, valuesMax: 64 },
+    { bytesMax: 512 * 1024, depthMax: 16, valuesMax: 5000 },
+  ];
+  let longest = 0;
+  const measure = (work: () => void) => {
+    const before = process.threadCpuUsage();
+    try {
+      work();
+    } catch {
+      // Refused, as nearly all of them are.
+    }
+    const { user, system } = process.threadCpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1000);
+  };
+  for (const [index, budget] of budgets.entries()) {
+    const scanner = new JsonScanner(budget);
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+      measure(() => scanner.push(bytes.subarray(at, at + CHUNK_BYTES)));
+    }
+    if (scanner.isBeyond) continue;
+    if (index === 0) measure(() => readRequest({} as Grant, scanner.text));
+    else measure(() => requireBody(GuardrailCreate, JSON.parse(scanner.text.toString())));
+  }
+  return longest;
+}
+
+test(`no body of ${BODIES} hostile ones holds the event loop for long`, { timeout: 300_000 }, () => {
+  let longest = { ms: 0, text: '' };
+  // The first are compiled while they run.
+  for (const shape of shapes) for (let round = 0; round < 20; round += 1) heldMs(shape(20_000));
+  const corpus = fc.sample(fc.tuple(fc.constantFrom(...shapes), sizes), { numRuns: BODIES, seed: 14 });
+  for (const [shape, size] of corpus) {
+    const text = shape(size);
+    const ms = heldMs(text);
+    if (ms > longest.ms) longest = { ms, text: `${text.slice(0, 40)}… of ${text.length} characters` };
+  }
+  console.log(
+    `event loop: ${BODIES} bodies, at most ${longest.ms.toFixed(1)} ms of processor time (${longest.text})`,
+  );
+  expect(longest.ms, longest.text).toBeLessThan(LOOP_MS_MAX);
+});
