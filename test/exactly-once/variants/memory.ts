@@ -9,11 +9,15 @@ export const MEMORY_VARIANTS: Readonly<Record<string, Variant>> = {
     store: 'memory',
     faults: ['stripped after the whole'],
     breaks: [
-      { file: 'verifier.ts', guard: 'await requireSignature(claim, keys);', without: '' },
       {
         file: 'verifier.ts',
-        guard: 'v1Id: () => sha256Hex(signingInputV1(claim)) });',
-        without: 'v1Id: () => sha256Hex(signingInputV1(claim)) }); await requireSignature(claim, keys);',
+        guard: "await orUnavailable('keys_unavailable', () => requireSignature(claim, keys));",
+        without: '',
+      },
+      {
+        file: 'verifier.ts',
+        guard: 'const proof = toVerifiedProof(claim, path);',
+        without: 'await requireSignature(claim, keys); const proof = toVerifiedProof(claim, path);',
       },
     ],
   },
@@ -23,8 +27,7 @@ export const MEMORY_VARIANTS: Readonly<Record<string, Variant>> = {
     breaks: [
       {
         file: MEMORY,
-        guard:
-          'requireAfter(createdSeconds(wallMs, uptimeMs) + policy.clockToleranceSeconds, timestamp, seconds);',
+        guard: 'requireAfter(bootSeconds + policy.clockToleranceSeconds, timestamp, seconds);',
         without: '',
       },
     ],
@@ -47,8 +50,8 @@ export const MEMORY_VARIANTS: Readonly<Record<string, Variant>> = {
     breaks: [
       {
         file: MEMORY,
-        guard: 'createdSeconds(wallMs, uptimeMs) + policy.clockToleranceSeconds',
-        without: 'createdSeconds(wallMs, uptimeMs) - 1',
+        guard: 'bootSeconds + policy.clockToleranceSeconds',
+        without: 'bootSeconds - 1',
       },
     ],
   },

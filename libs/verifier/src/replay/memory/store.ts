@@ -72,11 +72,8 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     if (timestamp <= ledger.floor || timestamp <= horizon) {
       throw new ProofError('proof_expired', 'the proof is older than what is remembered');
     }
-    requireAfter(
-      createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds,
-      timestamp,
-      seconds,
-    );
+    const bootSeconds = createdSeconds(created, wallMs, uptimeMs);
+    requireAfter(bootSeconds + policy.clockToleranceSeconds, timestamp, seconds);
     if (nonce === undefined) {
       ledger.marksFrom ??= ledger.highest;
       requireAfter(ledger.marksFrom, timestamp, seconds);
