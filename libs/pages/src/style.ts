@@ -14,7 +14,7 @@ h1 { margin: 0 0 .6rem; font-size: 1.35rem; line-height: 1.25; }
 h2 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 p { margin: .25rem 0 1.25rem; }
 a { color: var(--accent); }
-pre { margin: 0; padding: .75rem; border: 1px solid var(--line); border-radius: .5rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+pre { margin: 0; padding: .75rem; border: 1px solid var(--line); border-radius: .5rem; overflow-x: auto; }
 pre code { font-size: .85rem; }
 p:last-child { margin-bottom: 0; }
 ul { margin: 0 0 1.5rem; padding: 0; list-style: none; }
