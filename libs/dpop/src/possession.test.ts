@@ -1,0 +1,134 @@
+import { createDpopKey } from '@ori/test-env/dpop';
+import { compactVerify } from 'jose';
+import { describe, expect, test } from 'vitest';
+import { DpopError } from './dpop-error.ts';
+// Bytes of another implementation; the file names its source.
+import goDpop from './go-dpop.vectors.json' with { type: 'json' };
+import { createDpopNonces, NONCE_SLOT_SECONDS } from './nonces.ts';
+import { createPossession, type ProvenRequest } from './possession.ts';
+import { createProofKeys } from './proof-keys.ts';
+import { readProof } from './read-proof.ts';
+import { memorySpentProofs } from './spent-proofs.ts';
+import { isTarget } from './target.ts';
+
+/** RFC 9449, section 7.1, figures 13 to 15. */
+const RFC = {
+  accessToken: 'Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU',
+  proof:
+    'eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVTMjU2IiwiandrIjp7Imt0eSI6IkVDIiwieCI6Imw4dEZyaHgtMzR0VjNoUklDUkRZOXpDa0RscEJoRjQyVVFVZldWQVdCRnMiLCJ5IjoiOVZFNGpmX09rX282NHpiVFRsY3VOSmFqSG10NnY5VERWclUwQ2R2R1JEQSIsImNydiI6IlAtMjU2In19.eyJqdGkiOiJlMWozVl9iS2ljOC1MQUVCIiwiaHRtIjoiR0VUIiwiaHR1IjoiaHR0cHM6Ly9yZXNvdXJjZS5leGFtcGxlLm9yZy9wcm90ZWN0ZWRyZXNvdXJjZSIsImlhdCI6MTU2MjI2MjYxOCwiYXRoIjoiZlVIeU8ycjJaM0RaNTNFc05yV0JiMHhXWG9hTnk1OUlpS0NBcWtzbVFFbyJ9.2oW9RP35yRqzhrtNP86L-Ey71EOptxRimPPToA1plemAgR6pxHF8y6-yqyVnmcw6Fy1dqd-jfxSYoMxhAJpLjA',
+  thumbprint: '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I',
+  iat: 1_562_262_618,
+};
+const request: ProvenRequest = {
+  proofs: [RFC.proof],
+  method: 'GET',
+  origin: 'https://resource.example.org',
+  path: '/protectedresource',
+  accessToken: RFC.accessToken,
+};
+
+function at(seconds: number, { requireNonce = false } = {}) {
+  const now = () => seconds * 1000;
+  const nonces = createDpopNonces([new Uint8Array(32)], now);
+  return { nonces, ...createPossession({ nonces, spent: memorySpentProofs(now), requireNonce, now }) };
+}
+
+/** The code and cause of a refusal. */
+async function refusal(judged: Promise<unknown>): Promise<string> {
+  return judged.then(
+    () => 'accepted',
+    (error) => (error instanceof DpopError ? error.code : String(error)),
+  );
+}
+
+describe('the example of RFC 9449', () => {
+  test.each([0, 60, -10])('is accepted when the clock is %i seconds ahead of its iat', async (seconds) => {
+    const { thumbprint } = await at(RFC.iat + seconds).prove(RFC.thumbprint, request);
+    expect(thumbprint).toBe(RFC.thumbprint);
+  });
+
+  test.each([61, 600, -11, -600])('needs a nonce when the clock is %i seconds ahead', async (seconds) => {
+    expect(await refusal(at(RFC.iat + seconds).prove(RFC.thumbprint, request))).toBe('dpop_nonce_required');
+  });
+
+  test('needs a nonce where one is demanded', async () => {
+    const strict = at(RFC.iat, { requireNonce: true });
+    expect(await refusal(strict.prove(RFC.thumbprint, request))).toBe('dpop_nonce_required');
+  });
+
+  test.each<[string, Partial<ProvenRequest>, string]>([
+    ['another method', { method: 'POST' }, 'dpop_proof_refused'],
+    ['another host', { origin: 'https://resource.example.com' }, 'dpop_proof_refused'],
+    ['another path', { path: '/other' }, 'dpop_proof_refused'],
+    ['another token', { accessToken: `${RFC.accessToken}x` }, 'dpop_proof_refused'],
+  ])('is refused for %s', async (_, wrong, code) => {
+    expect(await refusal(at(RFC.iat).prove(RFC.thumbprint, { ...request, ...wrong }))).toBe(code);
+  });
+
+  test('is refused for a token bound to another key, and is not spent by that', async () => {
+    const { prove } = at(RFC.iat);
+    expect(await refusal(prove('A'.repeat(43), request))).toBe('dpop_binding_refused');
+    expect(await refusal(prove(RFC.thumbprint, request))).toBe('accepted');
+    expect(await refusal(prove(RFC.thumbprint, request))).toBe('dpop_proof_replayed');
+  });
+});
+
+test.each(goDpop.vectors)('judges "$name" of go-dpop: $expect', async ({ proof: jwt, expect: expected }) => {
+  const judge = async () => {
+    const proof = readProof([jwt]);
+    expect(isTarget(proof.htu, { origin: 'https://server.example.com', path: '/token' })).toBe(true);
+    const { key } = await createProofKeys()(proof.jwk, proof.alg);
+    await compactVerify(jwt, key).catch(() => {
+      throw new DpopError('dpop_proof_refused', 'signature');
+    });
+    return 'good';
+  };
+  const outcome = await judge().catch((error: DpopError) => error.message.split(' ').at(-1));
+  expect(outcome).toBe(expected);
+});
+
+test.each([
+  ['https://server.example.com:443/token', true],
+  ['HTTPS://SERVER.EXAMPLE.COM/token', true],
+  ['https://server.example.com/TOKEN', false],
+  ['https://server.example.com/token?query=true', false],
+  ['https://server.example.com/token#x/y%2Fz', false],
+  ['https://notFriendlyPlace/help', false],
+  ['https://server.example.com', false],
+  ['https://server.example.com@evil.test/token', false],
+  ['https://server.example.com:444/token', false],
+  ['https://server.example.com\\@evil.test/token', false],
+])('takes %s for the target: %s', (htu, expected) => {
+  expect(isTarget(htu, { origin: 'https://server.example.com', path: '/token' })).toBe(expected);
+});
+
+test('a nonce is good in its period and the next, under any secret that the processes share', () => {
+  const secrets = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+  const start = 1_789_000_020_000;
+  const nonce = createDpopNonces(secrets.slice(1), () => start).current();
+  const later = (seconds: number) => createDpopNonces(secrets, () => start + seconds * 1000).isGood(nonce);
+  expect([0, 30, 59].map(later)).toEqual([true, true, true]);
+  expect([-31, 60, 3600].map(later)).toEqual([false, false, false]);
+  expect(createDpopNonces([new Uint8Array(32)], () => start).isGood(nonce)).toBe(false);
+  expect(NONCE_SLOT_SECONDS).toBe(30);
+});
+
+test('remembers a used proof for as long as any server could accept it', () => {
+  let now = 0;
+  const spent = memorySpentProofs(() => now);
+  expect([spent.spend('a'), spent.spend('b'), spent.spend('a')]).toEqual([true, true, false]);
+  now = 119_999;
+  expect(spent.spend('a')).toBe(false);
+  now = 120_000;
+  expect(spent.spend('a')).toBe(true);
+});
+
+test('says nothing of token or proof when it refuses', async () => {
+  const key = await createDpopKey();
+  const accessToken = 'canary-token';
+  const jwt = await key.proof({ url: 'https://other.test/', accessToken, claims: { jti: 'canary-jti' } });
+  const judged = at(RFC.iat).prove(key.thumbprint, { ...request, proofs: [jwt], accessToken });
+  const error: unknown = await judged.catch((refused: unknown) => refused);
+  expect(error).toBeInstanceOf(DpopError);
+  expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toMatch(/canary|eyJ/);
+});
