@@ -52,8 +52,11 @@ export function oddRequests(world: World, bearer: string, { canaries }: Evidence
   };
   const headers = ['Authorization', `Bearer ${bearer}`, 'Content-Type', 'application/json'];
   const good = { method: 'POST', path: world.signPath, headers, body: SIGN_BODY };
+  const dpop = (proof: string) => ['Authorization', `DPoP ${bearer}`, 'DPoP', proof];
   const more = (name: string, value: string) => ({ ...good, headers: [...headers, name, value] });
   return [
+    { ...good, headers: dpop(plant('dpopProof')) },
+    { ...good, headers: dpop(`${plant('dpopHeader')}.${plant('dpopClaims')}.${plant('dpopSignature')}`) },
     { ...good, body: `{"bodySha256":"${plant('bodyValue')}"}` },
     { ...good, body: SIGN_BODY.replace('{', `{"${plant('bodyKey')}":1,`) },
     { ...good, body: `${SIGN_BODY} ${plant('bodyTail')}` },

@@ -1,0 +1,49 @@
+import { startRedis } from '@ori/test-env/redis';
+import { expect, test } from 'vitest';
+import { expectRefusal } from '../refusal.ts';
+import { startSignerWorld, useSignerWorld } from '../signer-world.ts';
+import { createDpopWorld, dpopErrorOf, steadyClock } from './dpop-world.ts';
+
+const clock = steadyClock();
+const world = await useSignerWorld({ parts: { now: clock }, environment: { REQUIRE_DPOP: 'true' } });
+
+test('where bound sessions are required, every unbound one is refused, and the metadata says so', async () => {
+  const opaque = world.issuer.opaqueToken();
+  for (const bearer of [await world.token(), opaque]) {
+    expectRefusal(await world.sign({ bearer }), { status: 403, reason: 'dpop_required' });
+  }
+  const metadata = await world.request({ path: '/.well-known/oauth-protected-resource/v1' });
+  expect(metadata.json()).toMatchObject({ dpop_bound_access_tokens_required: true });
+  expect(await world.auditLines()).toEqual([]);
+});
+
+test('a bound session is signed for there, and an API key is told what it is', async () => {
+  expect((await (await createDpopWorld(world, clock)).send()).status).toBe(200);
+  const answer = await world.sign({ bearer: world.tenants.apiKey });
+  expectRefusal(answer, { status: 403, reason: 'personal_identity_required' });
+});
+
+test.each(['freeze', 'stop'] as const)('no proof is taken when Redis is gone: %s', async (fault) => {
+  await using redis = await startRedis();
+  await using broken = await startSignerWorld({ redis, parts: { now: clock } });
+  const dpop = await createDpopWorld(broken, clock);
+  const proofs = [await dpop.proof()];
+  await redis[fault]();
+  expectRefusal(await dpop.send({ proofs }), { status: 500, reason: 'internal_error', retryable: true });
+  expect(await broken.auditLines()).toEqual([]);
+  if (fault === 'freeze') await redis.thaw();
+});
+
+test('without a required nonce, iat decides', async () => {
+  await using lax = await startSignerWorld({
+    parts: { now: clock },
+    environment: { DPOP_REQUIRE_NONCE: 'false' },
+  });
+  const dpop = await createDpopWorld(lax, clock);
+  const send = async (iat: number, nonce?: string) =>
+    dpop.send({ proofs: [await dpop.proof({ claims: { iat: clock() / 1000 + iat, nonce } })] });
+  for (const iat of [0, -60, 10]) expect((await send(iat)).status).toBe(200);
+  for (const iat of [-61, 11, -600, 600]) expect(dpopErrorOf(await send(iat))).toBe('use_dpop_nonce');
+  expect((await send(-600, dpop.nonce())).status).toBe(200);
+  expect(dpopErrorOf(await send(0, dpop.nonce(-2)))).toBe('use_dpop_nonce');
+});
