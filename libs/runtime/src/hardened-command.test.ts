@@ -107,6 +107,7 @@ it.each([
   ],
   ['a path that leads nowhere', { THING_AUDIT_FILE: loop }, `"${loop}" (ELOOP)`],
   ['a library of the loader', { LD_PRELOAD: '/x.so' }, 'LD_PRELOAD: would load native code'],
+  ['a folder of the loader', { LD_LIBRARY_PATH: '/x' }, 'LD_LIBRARY_PATH: would load native code'],
   ['a provider of OpenSSL', { OPENSSL_CONF: '/x.cnf' }, 'OPENSSL_CONF: would load native code'],
   ['a name of Node', { NODE_V8_COVERAGE: '/tmp' }, 'NODE_V8_COVERAGE'],
 ])('%s that would widen the grants is refused', (_what, env, words) => {

@@ -143,7 +143,14 @@ function complaintsOfNode(env: Environment): string[] {
 }
 
 /** Of the loader and of OpenSSL: names that bring native code into the process, past the permission model. */
-const NATIVE_CODE_NAMES = ['LD_AUDIT', 'LD_PRELOAD', 'OPENSSL_CONF', 'OPENSSL_ENGINES', 'OPENSSL_MODULES'];
+const NATIVE_CODE_NAMES = [
+  'LD_AUDIT',
+  'LD_LIBRARY_PATH',
+  'LD_PRELOAD',
+  'OPENSSL_CONF',
+  'OPENSSL_ENGINES',
+  'OPENSSL_MODULES',
+];
 
 function complaintsOfNativeCode(env: Environment): string[] {
   return NATIVE_CODE_NAMES.filter((name) => env[name]).map(
