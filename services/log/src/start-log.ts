@@ -18,6 +18,8 @@ import { createWitnesses } from './witnesses.ts';
 export { LOG_SPEC, type LogConfig, loadLogConfig } from './config.ts';
 
 const CHECK_TIMEOUT_MS = 1000;
+/** How long a witness may take for one answer. */
+const WITNESS_TIMEOUT_MS = 2000;
 /** Checkpoints that may fail to come before the log is not ready. */
 const LATE_INTERVALS = 15;
 
@@ -60,7 +62,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
   const folder = await openLogFolder({ folder: place, guardFolder, adopt: parts.adopt ?? false });
   stack.defer(folder.close);
   const witnesses = createWitnesses(policy, {
-    timeoutMs: intervalMs,
+    timeoutMs: WITNESS_TIMEOUT_MS,
     onFailure(witness, err) {
       metrics.witnessFailed(witness);
       log.warn({ witness, err }, 'a witness did not cosign');
