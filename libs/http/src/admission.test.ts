@@ -3,7 +3,7 @@ import type { Limits } from '@ori/runtime/limits';
 import { createMetrics } from '@ori/runtime/metrics';
 import { expect, test } from 'vitest';
 import { networkOf } from './admission.ts';
-import { readBody } from './body.ts';
+import { readJsonBody } from './body.ts';
 import { sendEnvelope } from './envelope.ts';
 import { countFor, exchangeOf } from './exchange.ts';
 import { startApiServer } from './server.ts';
@@ -126,7 +126,7 @@ test('one account that has its share under way gets no more, another gets its ow
 });
 
 const reading: RequestListener = (req, res) => {
-  readBody(req, { bytesMax: 1_000_000 }).then(
+  readJsonBody(req, { bytesMax: 1_000_000 }).then(
     (body) => res.end(String(body.length)),
     (error) => {
       exchangeOf(req).error = error;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { readBody } from './body.ts';
+import { readBytes, readJsonBody } from './body.ts';
 import { createDeadline, DeadlineError } from './deadline.ts';
 
 /** A request whose body the test writes. */
@@ -10,10 +10,10 @@ function request(headers: Record<string, string> = {}): IncomingMessage & PassTh
     PassThrough;
 }
 
-describe('readBody', () => {
+describe('readJsonBody', () => {
   it('gives the bytes as they were sent, but for white space between tokens', async () => {
     const req = request();
-    const body = readBody(req, { bytesMax: 20 });
+    const body = readJsonBody(req, { bytesMax: 20 });
     req.write(Buffer.from([0, 255, 34, 10]));
     req.write(Buffer.from([13, 92, 34, 32, 32, 34, 10]));
     req.write(Buffer.from([13, 9]));
@@ -21,9 +21,24 @@ describe('readBody', () => {
     expect([...(await body)]).toEqual([0, 255, 34, 10, 13, 92, 34, 32, 32, 34, 32, 239, 187]);
   });
 
+  it('gives a body that is not JSON byte for byte', async () => {
+    const req = request();
+    const body = readBytes(req, { bytesMax: 20 });
+    req.write('old 3\n\n');
+    req.end('  two\r\n');
+    expect((await body).toString()).toBe('old 3\n\n  two\r\n');
+    const long = request();
+    const refused = readBytes(long, { bytesMax: 3 });
+    long.end('four');
+    await expect(refused).rejects.toMatchObject({ code: 'body_too_large' });
+  });
+
   it('takes a body that is mostly white space, and keeps none of it', async () => {
     const req = request();
-    const body = readBody(req, { bytesMax: 1_000_000, json: { bytesMax: 10, depthMax: 1, valuesMax: 1 } });
+    const body = readJsonBody(req, {
+      bytesMax: 1_000_000,
+      json: { bytesMax: 10, depthMax: 1, valuesMax: 1 },
+    });
     req.write(' '.repeat(400_000));
     req.write('{');
     req.end(`}${'\n'.repeat(400_000)}`);
@@ -38,19 +53,19 @@ describe('readBody', () => {
     const budget = { bytesMax: 10, depthMax: 2, valuesMax: 3 };
     for (const pieces of [[json], json.split('')]) {
       const req = request();
-      const body = readBody(req, { bytesMax: 20, json: budget });
+      const body = readJsonBody(req, { bytesMax: 20, json: budget });
       for (const piece of pieces) req.write(piece);
       req.end();
       await expect(body).rejects.toMatchObject({ code: 'json_beyond_budget' });
       const long = request();
-      const both = readBody(long, { bytesMax: 20, json: budget });
+      const both = readJsonBody(long, { bytesMax: 20, json: budget });
       for (const piece of pieces) long.write(piece);
       long.end(' '.repeat(20));
       await expect(both).rejects.toMatchObject({ code: 'body_too_large' });
     }
     const fits = request();
     fits.end('[ [ 1 ] , "x" ]');
-    expect((await readBody(fits, { bytesMax: 20, json: { ...budget, bytesMax: 20 } })).toString()).toBe(
+    expect((await readJsonBody(fits, { bytesMax: 20, json: { ...budget, bytesMax: 20 } })).toString()).toBe(
       '[ [ 1 ] , "x" ]',
     );
   });
@@ -58,27 +73,27 @@ describe('readBody', () => {
   it('gives an empty body', async () => {
     const req = request();
     req.end();
-    expect(await readBody(req, { bytesMax: 0 })).toHaveLength(0);
+    expect(await readJsonBody(req, { bytesMax: 0 })).toHaveLength(0);
   });
 
   it('takes a body of exactly the limit and not one byte more', async () => {
     const fits = request();
     fits.end('12345');
-    expect((await readBody(fits, { bytesMax: 5 })).toString()).toBe('12345');
+    expect((await readJsonBody(fits, { bytesMax: 5 })).toString()).toBe('12345');
     const over = request();
     over.end('123456');
-    await expect(readBody(over, { bytesMax: 5 })).rejects.toMatchObject({ code: 'body_too_large' });
+    await expect(readJsonBody(over, { bytesMax: 5 })).rejects.toMatchObject({ code: 'body_too_large' });
   });
 
   it('refuses an announced size before it reads', async () => {
     const req = request({ 'content-length': '6' });
-    await expect(readBody(req, { bytesMax: 5 })).rejects.toMatchObject({ code: 'body_too_large' });
+    await expect(readJsonBody(req, { bytesMax: 5 })).rejects.toMatchObject({ code: 'body_too_large' });
     expect(req.readableFlowing).toBe(null);
   });
 
   it('stops reading at the first byte too many', async () => {
     const req = request();
-    const body = readBody(req, { bytesMax: 5 });
+    const body = readJsonBody(req, { bytesMax: 5 });
     req.write('123');
     req.write('456');
     await expect(body).rejects.toMatchObject({ code: 'body_too_large' });
@@ -87,7 +102,7 @@ describe('readBody', () => {
 
   it.each(['gzip', 'br', 'identity, gzip', 'x', ''])('refuses the content encoding %j', async (encoding) => {
     const req = request({ 'content-encoding': encoding });
-    await expect(readBody(req, { bytesMax: 5 })).rejects.toMatchObject({
+    await expect(readJsonBody(req, { bytesMax: 5 })).rejects.toMatchObject({
       code: 'content_encoding_unsupported',
     });
     expect(req.readableFlowing).toBe(null);
@@ -96,17 +111,17 @@ describe('readBody', () => {
   it('takes the content encoding identity', async () => {
     const req = request({ 'content-encoding': 'Identity' });
     req.end('a');
-    expect((await readBody(req, { bytesMax: 5 })).toString()).toBe('a');
+    expect((await readJsonBody(req, { bytesMax: 5 })).toString()).toBe('a');
   });
 
   it('stops at the deadline', async () => {
     const deadline = createDeadline(50);
     const req = request();
-    const body = readBody(req, { bytesMax: 5, deadline });
+    const body = readJsonBody(req, { bytesMax: 5, deadline });
     req.write('1');
     await expect(body).rejects.toBeInstanceOf(DeadlineError);
     expect(req.isPaused()).toBe(true);
-    await expect(readBody(request(), { bytesMax: 5, deadline })).rejects.toBeInstanceOf(DeadlineError);
+    await expect(readJsonBody(request(), { bytesMax: 5, deadline })).rejects.toBeInstanceOf(DeadlineError);
   });
 
   it('takes a body that is here already, to its limit and no further', async () => {
@@ -116,27 +131,27 @@ describe('readBody', () => {
       req.end(text.slice(2));
       return req;
     };
-    expect((await readBody(whole('12345'), { bytesMax: 5 })).toString()).toBe('12345');
-    expect(await readBody(Object.assign(request(), { complete: true }), { bytesMax: 5 })).toHaveLength(0);
-    await expect(readBody(whole('123456'), { bytesMax: 5 })).rejects.toMatchObject({
+    expect((await readJsonBody(whole('12345'), { bytesMax: 5 })).toString()).toBe('12345');
+    expect(await readJsonBody(Object.assign(request(), { complete: true }), { bytesMax: 5 })).toHaveLength(0);
+    await expect(readJsonBody(whole('123456'), { bytesMax: 5 })).rejects.toMatchObject({
       code: 'body_too_large',
     });
   });
 
   it('says when the client went away', async () => {
     const req = request();
-    const body = readBody(req, { bytesMax: 5 });
+    const body = readJsonBody(req, { bytesMax: 5 });
     req.write('1');
     req.destroy();
     await expect(body).rejects.toMatchObject({ code: 'body_aborted' });
-    await expect(readBody(req, { bytesMax: 5 })).rejects.toMatchObject({ code: 'body_aborted' });
+    await expect(readJsonBody(req, { bytesMax: 5 })).rejects.toMatchObject({ code: 'body_aborted' });
   });
 
   it('listens to nothing any more when it is done', async () => {
     const req = request();
     const before = req.eventNames().length;
     req.end('1');
-    await readBody(req, { bytesMax: 5 });
+    await readJsonBody(req, { bytesMax: 5 });
     expect(req.listenerCount('data') + req.listenerCount('error')).toBe(0);
     expect(req.eventNames().length).toBeLessThanOrEqual(before);
   });

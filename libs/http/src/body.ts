@@ -32,16 +32,14 @@ export interface ReadBodyOptions {
   bytesMax: number;
   /** Once it has passed, the reading stops. */
   deadline?: Pick<Deadline, 'check' | 'signal'>;
-  /** What the JSON in it may be; 512 KiB, 16 levels and 5000 values unless given. */
-  json?: JsonBudget;
 }
 
 /** For a body of some thousand names: far from what would hold up other requests while it is parsed and judged. */
 const JSON_BUDGET: JsonBudget = { bytesMax: 512 * 1024, depthMax: 16, valuesMax: 5000 };
 
 /**
- * Reads a JSON body, judged against a budget while it comes. What is kept is what is significant of it: each run of white space
- * between tokens becomes one space. What is beyond the budget is still counted, so that a body that is too long as well is refused
+ * Reads a JSON body, judged against a budget while it comes: 512 KiB, 16 levels and 5000 values unless `json` says otherwise. What is
+ * kept is what is significant of it: each run of white space between tokens becomes one space. What is beyond the budget is still counted, so that a body that is too long as well is refused
  * for that. Comes after the caller is known: only now is a waiting client told to continue. It judges neither media type
  * nor syntax.
  *
@@ -51,7 +49,10 @@ const JSON_BUDGET: JsonBudget = { bytesMax: 512 * 1024, depthMax: 16, valuesMax:
  * @throws {BusyError} `bodies`, when this body has waited longest of all that are coming and another one needs its room
  * @throws {DeadlineError}
  */
-export async function readBody(req: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
+export async function readJsonBody(
+  req: IncomingMessage,
+  options: ReadBodyOptions & { json?: JsonBudget },
+): Promise<Buffer> {
   let grown = 0;
   const scanner = new JsonScanner(options.json ?? JSON_BUDGET, (bytes) => {
     grown += bytes;
@@ -67,6 +68,24 @@ export async function readBody(req: IncomingMessage, options: ReadBodyOptions): 
   }
   if (!scanner.isBeyond) return scanner.text;
   throw new BodyError('json_beyond_budget', 'the JSON is too large, too deep or holds too many values');
+}
+
+/**
+ * Reads a body byte for byte, for what is not JSON. Comes after the caller is known, as {@link readJsonBody} does.
+ *
+ * @throws {BodyError} as {@link readJsonBody} does, but for `json_beyond_budget`
+ * @throws {BusyError} `bodies`
+ * @throws {DeadlineError}
+ */
+export async function readBytes(req: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
+  const whole = begin(req, options);
+  if (whole !== undefined) return whole;
+  const chunks: Buffer[] = [];
+  await drain(req, options, (chunk) => {
+    chunks.push(chunk);
+    return chunk.length;
+  });
+  return Buffer.concat(chunks);
 }
 
 /** Judges the headers, tells a waiting client to continue, and gives a body that is here to its end already. */

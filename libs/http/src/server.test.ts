@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createMetrics } from '@ori/runtime/metrics';
 import { capturedLog } from '@ori/runtime/testing/captured-log';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readBody } from './body.ts';
+import { readJsonBody } from './body.ts';
 import { presentDeadline } from './deadline.ts';
 import { sendEnvelope } from './envelope.ts';
 import { exchangeOf } from './exchange.ts';
@@ -63,7 +63,7 @@ describe('the deadline', () => {
 
   it('answers 408 to a client that stops in the middle of the body', async () => {
     const app: RequestListener = (req, res) => {
-      readBody(req, { bytesMax: 100 }).then(
+      readJsonBody(req, { bytesMax: 100 }).then(
         () => res.end(),
         () => {},
       );
@@ -105,7 +105,7 @@ describe('the deadline', () => {
     const remaining: number[] = [];
     const app: RequestListener = (req, res) => {
       remaining.push(exchangeOf(req).deadline.remainingMs());
-      void readBody(req, { bytesMax: 10 }).then(() => res.end('ok'));
+      void readJsonBody(req, { bytesMax: 10 }).then(() => res.end('ok'));
     };
     const client = await clientOf(await serve(app, { deadlineMs: 600 }));
     for (let request = 0; request < 2; request++) {
@@ -134,7 +134,7 @@ describe('a body that is not read', () => {
     'costs less than 2 MiB of a 1 GiB upload, and the client gets its answer (%s)',
     async (_name, header) => {
       const server = await serve((req, res) => {
-        readBody(req, { bytesMax: 1_048_576 }).catch(() => refuse(req, res));
+        readJsonBody(req, { bytesMax: 1_048_576 }).catch(() => refuse(req, res));
       });
       let read = 0;
       server.server.on('connection', (socket) =>
@@ -185,7 +185,7 @@ describe('a body that is not read', () => {
 
   it('keeps the connection when the body was read', async () => {
     const server = await serve(
-      (req, res) => void readBody(req, { bytesMax: 10 }).then((body) => res.end(body)),
+      (req, res) => void readJsonBody(req, { bytesMax: 10 }).then((body) => res.end(body)),
     );
     const client = await clientOf(server);
     for (const body of ['first', 'other']) {
@@ -200,7 +200,7 @@ describe('Expect', () => {
 
   it('tells a client to continue only when the body is asked for', async () => {
     const server = await serve(
-      (req, res) => void readBody(req, { bytesMax: 10 }).then((body) => res.end(body)),
+      (req, res) => void readJsonBody(req, { bytesMax: 10 }).then((body) => res.end(body)),
     );
     const client = await clientOf(server);
     client.send(request);
@@ -268,7 +268,7 @@ describe('what is not a request', () => {
   });
 
   it('is 400 invalid_body when the chunks of a body are malformed', async () => {
-    const server = await serve((req) => void readBody(req, { bytesMax: 100 }).catch(() => {}));
+    const server = await serve((req) => void readJsonBody(req, { bytesMax: 100 }).catch(() => {}));
     const bytes = 'POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n';
     const metadata = { reason: 'invalid_body', retryable: false };
     expect(envelope(await exchange(server, bytes))).toMatchObject({ code: 400, metadata });
@@ -310,7 +310,7 @@ describe('the request line', () => {
     const app: RequestListener = (req, res) => {
       Object.assign(exchangeOf(req), { route: '/interns/{internId}' });
       Object.assign(exchangeOf(req).facts, { internId: 'int_1' });
-      void readBody(req, { bytesMax: 100 }).then(() => res.end());
+      void readJsonBody(req, { bytesMax: 100 }).then(() => res.end());
     };
     const server = await serve(app, { log });
     const headers = { authorization: 'Bearer canary-token', 'x-anything': 'canary-header' };

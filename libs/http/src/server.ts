@@ -82,7 +82,7 @@ export interface ApiServer {
  * A strict HTTP/1.1 server around an application. Each request has an {@link Exchange} with its id and a deadline
  * that runs from its first byte (which counts as up to 100 ms older than it is where the head came in pieces); at the
  * deadline the server itself answers 408. Only origin-form targets and exactly one `Host` pass; what the parser refuses
- * is answered with the error envelope too. `100 Continue` is left to `readBody`. An answer to a request whose body was
+ * is answered with the error envelope too. `100 Continue` is left to `readJsonBody` and `readBytes`. An answer to a request whose body was
  * not read closes the connection.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {

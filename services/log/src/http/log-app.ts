@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { readBody } from '@ori/http/body';
+import { readJsonBody } from '@ori/http/body';
 import { type Presentation, sendEnvelope } from '@ori/http/envelope';
 import { exchangeOf } from '@ori/http/exchange';
 import { type Route, routeStrictly } from '@ori/http/routes';
@@ -73,7 +73,7 @@ export function createLogApp(prefix: string, { folder, checkpoint, lookup }: Log
 
   const answerLookup: Route['handler'] = async (req, res) => {
     const { deadline } = exchangeOf(req);
-    const body = await readBody(req, { bytesMax: LOOKUP_BYTES_MAX, deadline });
+    const body = await readJsonBody(req, { bytesMax: LOOKUP_BYTES_MAX, deadline });
     const commitments = decodeCommitments(body.toString());
     if (commitments === undefined) return sendEnvelope(res, BAD_REQUEST);
     const found: Record<string, LookupAnswer['found'][string]> = {};

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
-import { readBody } from '@ori/http/body';
+import { readBytes } from '@ori/http/body';
 import { sendEnvelope } from '@ori/http/envelope';
 import { exchangeOf } from '@ori/http/exchange';
 import { startOpsServer } from '@ori/http/ops';
@@ -90,7 +90,7 @@ function createWitnessApp(
   onAnswer: (answer: Awaited<ReturnType<Witness['addCheckpoint']>>) => void,
 ): RequestListener {
   const add: Route['handler'] = async (req, res) => {
-    const body = await readBody(req, { bytesMax: BODY_BYTES_MAX, deadline: exchangeOf(req).deadline });
+    const body = await readBytes(req, { bytesMax: BODY_BYTES_MAX, deadline: exchangeOf(req).deadline });
     const answer = await witness.addCheckpoint(body.toString());
     onAnswer(answer);
     const type = answer.status === 409 ? 'text/x.tlog.size' : 'text/plain; charset=utf-8';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { readBody } from '@ori/http/body';
+import { readJsonBody } from '@ori/http/body';
 import { exchangeOf } from '@ori/http/exchange';
 import type { z } from 'zod';
 import { Refusal } from '../refusal.ts';
@@ -36,7 +36,7 @@ export async function readJson<Schema extends z.ZodType>(
   if (!empty && (mediaType === undefined || !JSON_MEDIA_TYPE.test(mediaType))) {
     throw new MalformedRequest({ status: 415, message: 'The body must be sent as application/json.' });
   }
-  const bytes = await readBody(req, { bytesMax: BODY_BYTES_MAX, deadline: exchangeOf(req).deadline });
+  const bytes = await readJsonBody(req, { bytesMax: BODY_BYTES_MAX, deadline: exchangeOf(req).deadline });
   return requireBody(schema, parseJson(bytes));
 }
 

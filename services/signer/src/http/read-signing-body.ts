@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyError, readBody } from '@ori/http/body';
+import { BodyError, readJsonBody } from '@ori/http/body';
 import type { Deadline } from '@ori/http/deadline';
 import type { JsonBudget } from '@ori/http/json-scan';
 import { checkBodyHeaders } from '../stages/check-body-headers.ts';
@@ -24,7 +24,7 @@ export async function readSigningBody(req: IncomingMessage, deadline: Deadline):
     contentLength: isChunked ? undefined : Number(headers['content-length'] ?? 0),
   });
   try {
-    return await readBody(req, { bytesMax: allowance.bytesMax, json: JSON_BUDGET, deadline });
+    return await readJsonBody(req, { bytesMax: allowance.bytesMax, json: JSON_BUDGET, deadline });
   } catch (error) {
     if (error instanceof BodyError && error.code === 'body_too_large') {
       throw new SigningError(allowance.excess, error.message, { cause: error });
