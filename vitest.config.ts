@@ -5,8 +5,9 @@ const everything = ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 't
 
 /** `npm run test:deep`: what takes long, or needs a machine to itself. */
 const deep = [
-  'test/{client,conformance/ports,deploy,env,exactly-once,faults,fuzz,leaks,model,ports,runtimes,shipped,siege}/**/*.test.ts',
-  'test/transparency/{crashes,interoperability}.test.ts',
+  'test/{client,conformance,deploy,env,exactly-once,faults,fuzz,gateway,hardening,leaks,model,package,prometheus}/**/*.test.ts',
+  'test/{runtimes,shipped,siege,transparency}/**/*.test.ts',
+  'libs/verifier/src/replay/*/faults.test.ts',
   'test/e2e/cli-install.test.ts',
   'test/contract/management/concurrent-changes.test.ts',
   'test/e2e/standalone-backends.test.ts',

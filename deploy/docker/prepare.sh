@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 for made in secrets state .env; do
   [ ! -e "$made" ] || { echo "prepare.sh: $PWD/$made is there already; nothing was done" >&2; exit 1; }
 done
-ring=$(${ORI_ADMIN:-docker run --rm --network none ori/admin:0.1.0} kek generate)
+ring=$(${ORI_ADMIN:-docker run --rm --network none ori/admin:1.0.0} kek generate)
 random() { openssl rand -hex 24; }
 write() { printf '%s' "$2" > "secrets/$1"; }
 

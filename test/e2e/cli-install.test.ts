@@ -36,7 +36,7 @@ async function runOri(...args: string[]): Promise<{ exit: number; stdout: string
 }
 
 it('runs from its tarball in an empty folder, with no other package there', async () => {
-  expect(await runOri('--version')).toEqual({ exit: 0, stdout: '0.1.0\n', stderr: '' });
+  expect(await runOri('--version')).toEqual({ exit: 0, stdout: '1.0.0\n', stderr: '' });
   expect(await runOri('whoami')).toMatchObject({ exit: 3, stdout: '' });
   expect(await runOri('interns', 'list', '--json')).toMatchObject({ exit: 3, stdout: '' });
   const config = new URL('../../deploy/gateway/nginx.conf', import.meta.url).pathname;

@@ -241,11 +241,11 @@ it('says plainly that a server does not list interns, tells it from one that hid
 it('runs through npx, and on an older Node by handing over to the pinned one', async () => {
   const workspace = new URL('../..', import.meta.url).pathname;
   const { stdout } = await run('npx', ['--no-install', 'ori', '--version'], { cwd: workspace });
-  expect(stdout).toBe('0.1.0\n');
+  expect(stdout).toBe('1.0.0\n');
   const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
   const launcher = ORI;
   const handedOver = await run(process.execPath, ['--import', old, launcher, '--version']);
-  expect(handedOver).toEqual({ stdout: '0.1.0\n', stderr: '' });
+  expect(handedOver).toEqual({ stdout: '1.0.0\n', stderr: '' });
   await expect(run(process.execPath, ['--import', old, launcher, 'nonsense'])).rejects.toMatchObject({
     code: 2,
   });
