@@ -47,7 +47,7 @@ const KEYWORDS = new Set(['and', 'or', 'unless', 'bool', 'Inf', 'NaN', 'group_le
 export function metricsIn(expression: string): string[] {
   const bare = expression
     .replaceAll(/\{[^}]*\}/g, ' ')
-    .replaceAll(/\[[^\]]*\]/g, ' ')
+    .replaceAll(/\[[^\]]*\](?: offset \w+)?/g, ' ')
     .replaceAll(/\b(?:by|on|ignoring|without|group_left|group_right) *\([^)]*\)/g, ' ');
   return [...bare.matchAll(/(?<![\w:.])[a-zA-Z_:][\w:]*(?! *\()(?![\w:])/g)]
     .map(([name]) => name)
