@@ -29,7 +29,7 @@ export interface AppOptions {
   readonly regionalHosts: ReadonlySet<string>;
   readonly callers: Callers;
   readonly dpopNonces: DpopNonces;
-  /** How many operations run at once; accounts take turns, and none has more than half of them. */
+  /** How many operations run at once; accounts take turns, and none has more than a third of them, rounded up. */
   readonly operationsMax: number;
   readonly services: Services;
 }
@@ -64,7 +64,7 @@ export function createApp({
     }),
   );
   const places = createFairPlaces({
-    ...{ budget: 'work', places: operationsMax, placesPerKey: Math.ceil(operationsMax / 2) },
+    ...{ budget: 'work', places: operationsMax, placesPerKey: Math.ceil(operationsMax / 3) },
     ...{ waitingPerKeyMax: 64, waitingMax: 1000 },
   });
   const inPlace = <T>({ principal, deadline }: Call<Principal, unknown, unknown>, run: () => Promise<T>) =>
