@@ -3,6 +3,7 @@ import { longRunRow } from './rows/long-run.ts';
 import { manyInternsRow } from './rows/many-interns.ts';
 import { noncesRow } from './rows/nonces.ts';
 import { signRow } from './rows/sign.ts';
+import { signBoundRow } from './rows/sign-bound.ts';
 import { signGatewayRow } from './rows/sign-gateway.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
 import { signPeerRow } from './rows/sign-peer.ts';
@@ -17,6 +18,7 @@ export const ROWS: readonly Row[] = [
   signRow,
   signPeerRow,
   signUnseenRow,
+  signBoundRow,
   signGatewayRow,
   signLatencyRow,
   verifyRow,

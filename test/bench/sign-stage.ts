@@ -112,12 +112,14 @@ export async function warmStage(bench: Bench): Promise<SignStage> {
   return stage;
 }
 
-/** A signing request as its bytes. */
-export function requestBytes(world: World, token: string): string {
+/** A signing request as its bytes. @param dpopProof that of a session bound to a key */
+export function requestBytes(world: World, token: string, dpopProof?: string): string {
   return [
     `POST ${world.signPath} HTTP/1.1`,
     `Host: ${new URL(world.baseUrl).host}`,
-    `Authorization: Bearer ${token}`,
+    ...(dpopProof === undefined
+      ? [`Authorization: Bearer ${token}`]
+      : [`Authorization: DPoP ${token}`, `DPoP: ${dpopProof}`]),
     'Content-Type: application/json',
     `Content-Length: ${SIGN_BODY.length}`,
     '',
