@@ -14,7 +14,7 @@ import { overTcp, PATH, type Sent } from '@ori/test-env/verifier/guarded-daemons
 import { createTestSigner } from '@ori/verifier/testing';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { PROGRAMS, RUNTIMES, setUpRuntimes } from './setup.ts';
+import { buildNext, NEXT, PROGRAMS, RUNTIMES, setUpRuntimes } from './setup.ts';
 
 const BODY = '{"prompt":"hello"}';
 const signer = createTestSigner({ internId: `int_${randomBytes(8).toString('hex')}` });
@@ -23,7 +23,7 @@ const signed = (): [string, string][] => [
   ...Object.entries(signer.sign({ path: PATH, body: BODY })),
 ];
 
-const NODE_ADAPTERS = ['node', 'express', 'express4', 'fastify', 'koa', 'hono', 'fetch'];
+const NODE_ADAPTERS = ['node', 'express', 'express4', 'fastify', 'koa', 'hono', 'fetch', 'next'];
 const CELLS: readonly (readonly [runtime: string, adapter: string])[] = [
   ...['Node 20.19', 'Node 22', 'Node 24'].flatMap((name) =>
     NODE_ADAPTERS.map((adapter) => [name, adapter] as const),
@@ -42,7 +42,11 @@ beforeAll(async () => {
   keys.listen(0, '127.0.0.1');
   await once(keys, 'listening');
   jwksUrl = `http://127.0.0.1:${(keys.address() as AddressInfo).port}/jwks.json`;
+  await buildNext(settings());
 }, 600_000);
+
+/** What the route of Next reads. */
+const settings = () => ({ INTERN_ID: signer.internId, JWKS_URL: jwksUrl, NEXT_TELEMETRY_DISABLED: '1' });
 
 interface Ran {
   readonly total: number;
@@ -76,8 +80,13 @@ async function startProcess(runtime: string, adapter: string) {
   // Where the runtimes are installed, and so the packages that it imports.
   const copy = join(RUNTIMES, 'daemon.mjs');
   await copyFile(daemon, copy);
-  const child: ChildProcess = spawn(program, [...args, copy, adapter, signer.internId, jwksUrl], {
+  const command =
+    adapter === 'next'
+      ? [NEXT, 'start', join(RUNTIMES, 'next'), '--hostname', '127.0.0.1', '--port', '0']
+      : [copy, adapter, signer.internId, jwksUrl];
+  const child: ChildProcess = spawn(program, [...args, ...command], {
     cwd: RUNTIMES,
+    env: { ...process.env, ...settings() },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';
@@ -89,12 +98,20 @@ async function startProcess(runtime: string, adapter: string) {
   });
   exited.catch(() => undefined);
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
-  const [line] = (await Promise.race([once(lines, 'line'), exited])) as [string];
   return {
-    port: Number(/^port (\d+)/.exec(line)?.[1]),
+    port: await Promise.race([portOf(lines), exited]),
     stop: async () => void child.kill('SIGKILL'),
     said: () => said,
   };
+}
+
+/** Said by the daemon, or by Next in a line of its own. */
+async function portOf(lines: AsyncIterable<string>): Promise<number> {
+  for await (const line of lines) {
+    const port = /^port (\d+)|http:\/\/127\.0\.0\.1:(\d+)/.exec(line);
+    if (port !== null) return Number(port[1] ?? port[2]);
+  }
+  throw new Error('no line named a port');
 }
 
 async function bundleWorker(

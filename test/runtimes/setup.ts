@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { packLibraries } from '../../deploy/package/pack.ts';
 const run = promisify(execFile);
 const MANIFEST = fileURLToPath(new URL('./package.json', import.meta.url));
 
-/** Where the runtimes are: some 700 MB, which nobody gets by `npm ci`. */
+/** Where the runtimes are: some 1.1 GB, which nobody gets by `npm ci`. */
 export const RUNTIMES = fileURLToPath(new URL('../../node_modules/.cache/runtimes/', import.meta.url));
 
 /** Installs the runtimes, once, and the verifier as it is now, from its tarballs. */
@@ -40,6 +40,16 @@ export async function setUpRuntimes(): Promise<void> {
 
 const { platform, arch } = process;
 const inRuntimes = (path: string): string => join(RUNTIMES, 'node_modules', path);
+
+export const NEXT: string = inRuntimes('next/dist/bin/next');
+
+/** Builds the route of Next against the verifier that is installed. */
+export async function buildNext(settings: Readonly<Record<string, string>>): Promise<void> {
+  const app = join(RUNTIMES, 'next');
+  await rm(app, { recursive: true, force: true });
+  await cp(fileURLToPath(new URL('./next/', import.meta.url)), app, { recursive: true });
+  await run(process.execPath, [NEXT, 'build', app], { env: { ...process.env, ...settings } });
+}
 
 /** The programs, by the name under which a table shows them. */
 export const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
