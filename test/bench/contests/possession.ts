@@ -1,4 +1,4 @@
-import { createPublicKey, randomBytes, verify } from 'node:crypto';
+import { createPublicKey, type JsonWebKey, randomBytes, verify } from 'node:crypto';
 import { createDpopNonces, createPossession } from '@ori/dpop';
 import { createDpopKey, type DpopKey } from '../../env/dpop.ts';
 import type { Contestant, Contestants } from '../contest.ts';
