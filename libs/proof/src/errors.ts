@@ -26,28 +26,46 @@ export interface ProofErrorOptions {
   retryAfterSeconds?: number;
 }
 
-/** A proof or its request was refused. The message is for the log: it holds no value taken from the request. */
-export class ProofError extends Error {
+/**
+ * The base of every error here, so that one `instanceof` tells them from any other. Decide by `code`. The message is for the log:
+ * it names the likely cause, and holds no value taken from a request.
+ */
+export class OriError<Code extends string = string> extends Error {
+  readonly code: Code;
+
+  constructor(code: Code, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A proof or its request was refused. */
+export class ProofError extends OriError<ProofErrorCode> {
   override readonly name = 'ProofError';
-  readonly code: ProofErrorCode;
   readonly retryAfterSeconds?: number;
 
-  constructor(code: ProofErrorCode, message: string, options: ProofErrorOptions = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined);
-    this.code = code;
-    if (options.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds;
+  constructor(
+    code: ProofErrorCode,
+    message: string,
+    { retryAfterSeconds, ...options }: ProofErrorOptions = {},
+  ) {
+    super(code, explained(code, message), options);
+    if (retryAfterSeconds !== undefined) this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
 /** The proof was not judged because the keys or the replay store could not be asked. Never "accepted", never "refused". */
-export class UnavailableError extends Error {
+export class UnavailableError extends OriError<UnavailableErrorCode> {
   override readonly name = 'UnavailableError';
-  readonly code: UnavailableErrorCode;
 
   constructor(code: UnavailableErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
+    super(code, explained(code, message), options);
   }
+}
+
+/** With the place that says what to do: it is installed beside the code. */
+function explained(code: string, message: string): string {
+  return `${message} (see @ori/verifier/README.md#${code})`;
 }
 
 /** Why a key or a key set was not taken. */
@@ -67,12 +85,6 @@ export type KeyErrorCode =
   | 'key_pair_mismatch';
 
 /** A key was not admitted, a key set could not be read, or a signing key does not belong to its published half. */
-export class KeyError extends Error {
+export class KeyError extends OriError<KeyErrorCode> {
   override readonly name = 'KeyError';
-  readonly code: KeyErrorCode;
-
-  constructor(code: KeyErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }

@@ -79,7 +79,10 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
   }
   if (signature === undefined || timestamp === undefined || user === undefined) {
     const absent = signature === undefined ? 'signature' : timestamp === undefined ? 'timestamp' : 'user';
-    throw new ProofError('proof_missing', `the header ${PROOF_HEADERS[absent]} is absent`);
+    throw new ProofError(
+      'proof_missing',
+      `the header ${PROOF_HEADERS[absent]} is absent: check what drops it on the way`,
+    );
   }
   if (repeated) throw new ProofError('proof_malformed', 'a proof header occurs more than once');
   if (!isTimestamp(timestamp)) throw new ProofError('proof_malformed', 'the timestamp is not Unix seconds');

@@ -1,6 +1,7 @@
 export {
   KeyError,
   type KeyErrorCode,
+  OriError,
   ProofError,
   type ProofErrorCode,
   type ProofErrorOptions,

@@ -62,6 +62,11 @@ export interface RemoteJson<T> {
    * @throws {RemoteJsonError} as `get`.
    */
   refresh(): Promise<T>;
+  /**
+   * Asks now, cool-down or not; only a fetch that is under way already is not repeated.
+   * @throws {RemoteJsonError} the fetch failed. The last good document goes on serving as it would have.
+   */
+  reload(): Promise<T>;
   /** Abandons a fetch under way and refuses every later one. */
   close(): void;
 }
@@ -131,6 +136,12 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
     return usable();
   };
 
+  const reload = async (): Promise<T> => {
+    if (!isClosed) await renew();
+    if (failure !== undefined) throw failure;
+    return usable();
+  };
+
   const peek = (): T | undefined => {
     if (held === undefined || isClosed) return undefined;
     const elapsed = age(held);
@@ -143,6 +154,7 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
     peek,
     get: async () => peek() ?? renewUnlessCooling(),
     refresh: renewUnlessCooling,
+    reload,
     close() {
       isClosed = true;
       for (const abandon of underWay) abandon.abort();

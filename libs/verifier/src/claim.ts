@@ -44,8 +44,14 @@ export async function requireSignature(claim: Claim, keySet: KeySet): Promise<vo
   const newer = await keySet.renew?.();
   if (newer !== undefined && newer !== known && isSigned(claim, newer)) return;
   throw candidatesAt(newer ?? known, claim.timestamp).length === 0
-    ? new ProofError('key_unknown', 'no published key is good for the time of this proof')
-    : new ProofError('signature_invalid', 'the signature is not over this request by a published key');
+    ? new ProofError(
+        'key_unknown',
+        'no published key is valid at the time of this proof: check the intern id in the address of the keys',
+      )
+    : new ProofError(
+        'signature_invalid',
+        'no published key signed this request: check what rewrites its path or its body on the way, and the intern id',
+      );
 }
 
 function isSigned({ timestamp, signingInput, signature }: Claim, keys: readonly VerificationKey[]): boolean {

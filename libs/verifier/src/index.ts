@@ -1,4 +1,10 @@
-export { ProofError, type ProofErrorCode, UnavailableError, type UnavailableErrorCode } from '@ori/proof';
+export {
+  OriError,
+  ProofError,
+  type ProofErrorCode,
+  UnavailableError,
+  type UnavailableErrorCode,
+} from '@ori/proof';
 export { createLocalKeySet, type KeySet } from './keys/local.ts';
 export { createRemoteKeySet, type RemoteKeySet, type RemoteKeySetOptions } from './keys/remote.ts';
 export { PROOF_OUTCOMES, type ProofOutcome, type ProofReport, type RequestFacts } from './outcome.ts';

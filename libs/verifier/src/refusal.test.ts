@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { ProofError, type ProofErrorCode, UnavailableError, type UnavailableErrorCode } from '@ori/proof';
+import {
+  KeyError,
+  OriError,
+  ProofError,
+  type ProofErrorCode,
+  UnavailableError,
+  type UnavailableErrorCode,
+} from '@ori/proof';
 import { expect, test } from 'vitest';
 import { toRefusal } from './refusal.ts';
 
@@ -43,15 +50,32 @@ test.each(UNAVAILABLE)('answers %s with 503', (code) => {
 
 test('the README documents every code with its status, and no other', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  const rows = [...readme.matchAll(/^\| `(\w+)` +\| (401|413|503) +\|/gm)].map(([, code, status]) => [
-    code,
-    Number(status),
-  ]);
+  const rows = [...readme.matchAll(/^\| <a id="(\w+)"><\/a>`\1` \| (401|413|503) \|/gm)].map(
+    ([, code, status]) => [code, Number(status)],
+  );
   expect(Object.fromEntries(rows)).toEqual({
     ...Object.fromEntries(UNAUTHORIZED.map((code) => [code, 401])),
     body_too_large: 413,
     ...Object.fromEntries(UNAVAILABLE.map((code) => [code, 503])),
   });
+});
+
+test('every error names the row of the README that explains it', () => {
+  expect(new ProofError('nonce_replayed', 'internal').message).toMatch(/README\.md#nonce_replayed\b/);
+  expect(new UnavailableError('keys_unavailable', 'internal').message).toMatch(
+    /README\.md#keys_unavailable\b/,
+  );
+});
+
+test('one class tells every error of the library from any other', () => {
+  for (const error of [
+    new ProofError('nonce_replayed', 'internal'),
+    new UnavailableError('keys_unavailable', 'internal'),
+    new KeyError('key_length', 'internal'),
+  ]) {
+    expect(error).toBeInstanceOf(OriError);
+    expect(error.code).toBeTypeOf('string');
+  }
 });
 
 // SPEC.md E4, E5.

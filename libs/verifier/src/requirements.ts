@@ -39,7 +39,10 @@ export function requireBytes(bytes: Uint8Array, name: string): void {
 /** Version 2 unless version 1 was opted into. A request with version 2 headers is judged by these alone. */
 export function requireVersion(presented: PresentedProof, { acceptV1 }: Policy): void {
   if (presented.v2 === undefined && !acceptV1) {
-    throw new ProofError('proof_version_not_accepted', 'a version 1 proof, and version 2 is required');
+    throw new ProofError(
+      'proof_version_not_accepted',
+      'a version 1 proof, and version 2 is required: send all five headers',
+    );
   }
 }
 
@@ -72,10 +75,13 @@ export function requireCoverable({ method, target, rawHeaders }: RequestHead, po
 /** `now - maxAge <= timestamp <= now + clockTolerance`. */
 export function requireTimely(timestamp: number, nowMs: number, policy: Policy): void {
   if (!(nowMs / 1000 - policy.maxAgeSeconds <= timestamp)) {
-    throw new ProofError('proof_expired', `the proof is older than ${policy.maxAgeSeconds} s`);
+    throw new ProofError(
+      'proof_expired',
+      `the proof is older than ${policy.maxAgeSeconds} s: sign right before sending, and check the clocks`,
+    );
   }
   if (!(timestamp <= nowMs / 1000 + policy.clockToleranceSeconds)) {
-    throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of this clock');
+    throw new ProofError('proof_not_yet_valid', 'the timestamp is ahead of this clock: check the clocks');
   }
 }
 

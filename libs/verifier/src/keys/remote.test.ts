@@ -113,6 +113,21 @@ test('warns the operator of a key that was left out, unless told otherwise', asy
   expect(warning.message).toContain('https://ori.example');
 });
 
+test('asks again at once when told to, and says when that fails', async () => {
+  const { state, keys, verify } = world();
+  expect(keys.jwks()).toBeUndefined();
+  await keys.reload();
+  const second = createTestSigner({ internId: 'int_1' });
+  state.jwks = second.jwks;
+  await keys.reload();
+  expect(keys.jwks()).toEqual(second.jwks);
+  await expect(verify(second)).resolves.toBeDefined();
+  state.isDown = true;
+  await expect(keys.reload()).rejects.toMatchObject({ code: 'keys_unavailable' });
+  expect(state.fetches).toBe(3);
+  await expect(verify(second)).resolves.toBeDefined();
+});
+
 test('refuses an option that it does not know', () => {
   expect(() => createRemoteKeySet('https://ori.example/jwks.json', { stale: 1 } as never)).toThrow(TypeError);
 });

@@ -1,4 +1,11 @@
-import { parseJwkSet, type RefusedKey, UnavailableError, type VerificationKey } from '@ori/proof';
+import {
+  type JwkSet,
+  parseJwkSet,
+  type RefusedKey,
+  renderJwkSet,
+  UnavailableError,
+  type VerificationKey,
+} from '@ori/proof';
 import { createRemoteJson } from '@ori/remote-json';
 import { requireNames } from '../options.ts';
 import { warn } from '../warning.ts';
@@ -25,6 +32,13 @@ export interface RemoteKeySetOptions {
 }
 
 export interface RemoteKeySet extends KeySet {
+  /**
+   * Fetches the keys now, cool-down or not: at start, so that a wrong address shows at once, or when a rotation is known.
+   * @throws {UnavailableError} `keys_unavailable`. Keys fetched before go on serving.
+   */
+  reload(): Promise<void>;
+  /** The keys in use, to keep for `createLocalKeySet`; undefined when none were fetched or they are no longer fresh. */
+  jwks(): JwkSet | undefined;
   /** Abandons a fetch under way; every later proof is refused as `keys_unavailable`. */
   close(): void;
 }
@@ -82,12 +96,23 @@ export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptio
   return {
     current: () => remote.peek() ?? remote.get().catch(refuse),
     renew: () => remote.refresh().catch(refuse),
+    async reload() {
+      await remote.reload().catch(refuse);
+    },
+    jwks() {
+      const keys = remote.peek();
+      return keys && renderJwkSet(keys);
+    },
     close: remote.close,
   };
 }
 
 function refuse(cause: unknown): never {
-  throw new UnavailableError('keys_unavailable', 'the published keys could not be fetched', { cause });
+  throw new UnavailableError(
+    'keys_unavailable',
+    'the published keys could not be fetched: check their address',
+    { cause },
+  );
 }
 
 function warnOfKey(url: string | URL): (refused: RefusedKey) => void {
