@@ -8,7 +8,12 @@ import { SHIPPED, type ShippedFolder } from './programs.ts';
 const ROOT = join(import.meta.dirname, '../..');
 
 /** Asked for by packages that do without, or by code that no service reaches: the embedded database. */
-const NOT_SHIPPED = ['@electric-sql/pglite', 'pg-native', 'supports-color'];
+const NOT_SHIPPED = [
+  '@electric-sql/pglite',
+  '@electric-sql/pglite-prepopulatedfs',
+  'pg-native',
+  'supports-color',
+];
 
 /**
  * Builds what ships: of each program one file that needs nothing but Node, its source map, and the licences of what is in it.

@@ -9,7 +9,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
 import { signIn } from '../../services/standalone/src/sign-in.ts';
 import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
-import { TEST_CACHE } from '../env/cache.ts';
 
 const HERE = import.meta.dirname;
 const run = promisify(execFile);
@@ -18,10 +17,7 @@ let home: string;
 let standalone: Standalone;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'ori-client-'));
-  standalone = await startStandalone(loadStandaloneConfig({ ORI_PORT: '0' }), {
-    home,
-    cacheFolder: TEST_CACHE,
-  });
+  standalone = await startStandalone(loadStandaloneConfig({ ORI_PORT: '0' }), home);
   const document = await (await fetch(`${standalone.state.baseUrl}/openapi.json`)).json();
   await mkdir(join(HERE, 'dist'), { recursive: true });
   await writeFile(join(HERE, 'dist/api.d.ts'), astToString(await openapiTS(document as OpenAPI3)));

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
 import { walkThrough } from '../../services/standalone/src/person.ts';
 import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
-import { TEST_CACHE } from '../env/cache.ts';
 import { freePort } from '../env/ports.ts';
 import { makeOriHome, type OriHome, type OriResult, postWithHeaderFile } from './cli-process.ts';
 
@@ -15,7 +14,7 @@ let standalone: Standalone;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ori-standalone-'));
   const env = { ORI_PORT: String(await freePort()), SIGNER_TURNS_PER_USER: '4' };
-  standalone = await startStandalone(loadStandaloneConfig(env), { home: folder, cacheFolder: TEST_CACHE });
+  standalone = await startStandalone(loadStandaloneConfig(env), folder);
 });
 afterAll(async () => {
   await standalone.stop();

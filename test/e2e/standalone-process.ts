@@ -32,17 +32,14 @@ export interface RunningStandalone extends AsyncDisposable {
   readonly state: StandaloneState;
   /** Everything it said on stdout up to `ready:`, that line included. */
   readonly lines: readonly string[];
-  readonly startedInMs: number;
   /** SIGTERM. */
   stop(): Promise<Ended>;
 }
 
-/** @param cache what earlier starts left to shorten this one; `none`: a first start ever */
-export async function makeStandaloneHome(cache: 'shared' | 'none' = 'shared'): Promise<StandaloneHome> {
+export async function makeStandaloneHome(): Promise<StandaloneHome> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-standalone-'));
   const stateFile = join(folder, '.ori', 'standalone.json');
   await symlink(join(ROOT, 'services'), join(folder, 'services'));
-  const cacheFolder = cache === 'shared' ? TEST_CACHE_HOME : join(folder, 'cache');
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   // As npm runs a script: its line in a shell, which npm hands its signals to; but in this folder.
   const run = (script: 'start' | 'token', args: readonly string[], env: Environment = {}): ChildProcess =>
@@ -50,7 +47,7 @@ export async function makeStandaloneHome(cache: 'shared' | 'none' = 'shared'): P
       cwd: folder,
       env: {
         PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env['PATH']}`,
-        XDG_CACHE_HOME: cacheFolder,
+        XDG_CACHE_HOME: TEST_CACHE_HOME,
         ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -59,7 +56,6 @@ export async function makeStandaloneHome(cache: 'shared' | 'none' = 'shared'): P
     folder,
     stateFile,
     async start(env) {
-      const since = performance.now();
       const child = run('start', [], { ORI_PORT: '0', ...env });
       const ended = endOf(child);
       const lines = await linesUntilReady(child, ended);
@@ -68,8 +64,7 @@ export async function makeStandaloneHome(cache: 'shared' | 'none' = 'shared'): P
         child.kill('SIGTERM');
         return ended;
       };
-      const startedInMs = performance.now() - since;
-      return { state, lines, startedInMs, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
+      return { state, lines, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
     },
     startRefused: (env) => endOf(run('start', [], { ORI_PORT: '0', ...env })),
     token: (...args) => endOf(run('token', args)),

@@ -3,5 +3,3 @@ import { join } from 'node:path';
 
 /** An `XDG_CACHE_HOME` for programs under test: what one start leaves shortens the next, also of another test and run. */
 export const TEST_CACHE_HOME = join(tmpdir(), 'ori-test-cache');
-/** What ours have in it. */
-export const TEST_CACHE = join(TEST_CACHE_HOME, 'ori');

@@ -2,10 +2,9 @@ import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-// A third of a start is compiling, and half of the rest making an empty database. Kept in the user's own folder.
+// A third of a start is compiling. The cache is in the user's own folder: the default one is shared.
 const { HOME, XDG_CACHE_HOME } = process.env;
-const cacheFolder = join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'ori');
-enableCompileCache(join(cacheFolder, 'compile-cache'));
+enableCompileCache(join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'ori/compile-cache'));
 
 const { run } = await import('./program.ts');
-await run({ env: process.env, home: process.cwd(), cacheFolder });
+await run({ env: process.env, home: process.cwd() });

@@ -25,13 +25,11 @@ export class ForeignDatabaseError extends Error {
  * Opens the database and brings it to this version: a PostgreSQL server's when a URL is given, else one embedded in
  * this process, which is gone at `close`.
  *
- * @param cacheFolder keeps what makes the next start of an embedded one shorter
- *
  * @throws MigrationError for a database that is not empty and not made by ori
  * @throws ForeignDatabaseError, StoreUnavailable
  */
-export async function openStore(databaseUrl: Secret | undefined, cacheFolder?: string): Promise<Store> {
-  const store = databaseUrl === undefined ? await embedded(cacheFolder) : served(databaseUrl);
+export async function openStore(databaseUrl: Secret | undefined): Promise<Store> {
+  const store = databaseUrl === undefined ? await embedded() : served(databaseUrl);
   try {
     await migrate(store.owner);
     await requireOwn(store.owner);
@@ -42,8 +40,8 @@ export async function openStore(databaseUrl: Secret | undefined, cacheFolder?: s
   }
 }
 
-async function embedded(cacheFolder: string | undefined): Promise<Store> {
-  const owner = await openPglite({ cacheFolder });
+async function embedded(): Promise<Store> {
+  const owner = await openPglite();
   return {
     owner,
     signer: owner.as('ori_signer'),

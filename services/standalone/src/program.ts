@@ -27,8 +27,6 @@ export interface Surroundings {
   readonly env: Environment;
   /** The folder in which `.ori` is made. */
   readonly home: string;
-  /** A folder for what makes the next start shorter. */
-  readonly cacheFolder: string;
 }
 
 /** Starts the standalone, proves once, and stays until a signal. A failure is told, and ends the process. */
@@ -36,10 +34,10 @@ export async function run(surroundings: Surroundings): Promise<void> {
   await start(surroundings).catch(fail);
 }
 
-async function start({ env, home, cacheFolder }: Surroundings): Promise<void> {
+async function start({ env, home }: Surroundings): Promise<void> {
   const config = loadStandaloneConfig(env);
   say('Starting ori standalone: demo data, loopback only.');
-  const standalone = await startStandalone(config, { home, cacheFolder });
+  const standalone = await startStandalone(config, home);
   stopOnSignal(standalone);
   describe(config, standalone);
   await proveFirst(standalone).catch(async (error) => {

@@ -37,7 +37,7 @@ async function listen(server: Server): Promise<number> {
 
 it('leaves nothing running and no state file when the database is not there', async () => {
   const databaseUrl = new Secret('postgres://127.0.0.1:1/nowhere');
-  await expect(startStandalone({ ...CONFIG, databaseUrl }, { home })).rejects.toThrow(StoreUnavailable);
+  await expect(startStandalone({ ...CONFIG, databaseUrl }, home)).rejects.toThrow(StoreUnavailable);
   await expectListeners(0);
   expect(readState(home)).toBeUndefined();
 });
@@ -47,7 +47,7 @@ it('gives up in time when Redis is silent, and stops connecting', async () => {
   const port = await listen(silent);
   try {
     const redisUrl = new Secret(`redis://127.0.0.1:${port}`);
-    await expect(startStandalone({ ...CONFIG, redisUrl }, { home })).rejects.toThrow(RedisUnreachable);
+    await expect(startStandalone({ ...CONFIG, redisUrl }, home)).rejects.toThrow(RedisUnreachable);
     const again = once(silent, 'connection').then(() => 'connected again');
     expect(await Promise.race([again, setTimeout(1000, 'quiet')])).toBe('quiet');
     await expectListeners(1);
@@ -60,7 +60,7 @@ it('finds out that the port is taken before anything is started', async () => {
   const other = createServer();
   const port = await listen(other);
   try {
-    await expect(startStandalone({ ...CONFIG, port }, { home })).rejects.toThrow(PortTaken);
+    await expect(startStandalone({ ...CONFIG, port }, home)).rejects.toThrow(PortTaken);
     await expectListeners(1);
   } finally {
     other.close();

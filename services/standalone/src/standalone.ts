@@ -29,28 +29,18 @@ export interface Standalone extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Folders that a standalone writes to. */
-export interface StandaloneFolders {
-  /** Where `.ori` is made. */
-  readonly home: string;
-  /** For what makes the next start shorter; without it nothing is kept. */
-  readonly cacheFolder?: string;
-}
-
 /**
  * Starts everything in this process: database, OpenID provider, signer, sample daemon, demo data. All of it listens on
  * loopback, and everything in memory is gone at `stop`.
  *
+ * @param home the folder in which `.ori` is made
  * @throws PortTaken, RedisUnreachable, MigrationError, ForeignDatabaseError, StoreUnavailable; then nothing is left
  *   running
  */
-export async function startStandalone(
-  config: StandaloneConfig,
-  folders: StandaloneFolders,
-): Promise<Standalone> {
+export async function startStandalone(config: StandaloneConfig, home: string): Promise<Standalone> {
   const stack = new AsyncDisposableStack();
   try {
-    return await start(config, folders, stack);
+    return await start(config, home, stack);
   } catch (error) {
     await stack.disposeAsync();
     throw error;
@@ -59,7 +49,7 @@ export async function startStandalone(
 
 async function start(
   config: StandaloneConfig,
-  { home, cacheFolder }: StandaloneFolders,
+  home: string,
   stack: AsyncDisposableStack,
 ): Promise<Standalone> {
   const port = await reservePort(config.host, config.port);
@@ -91,7 +81,7 @@ async function start(
   );
   const { issuer } = provider;
 
-  const store = stack.adopt(await openStore(config.databaseUrl, cacheFolder), (opened) => opened.close());
+  const store = stack.adopt(await openStore(config.databaseUrl), (opened) => opened.close());
   const ring = parseKekRing(generateKekRing());
   const demo = await createDemoData(store.owner, cast, { issuer, baseUrl, sealer: ring });
 

@@ -1,4 +1,3 @@
-import { TEST_CACHE } from '@ori/test-env/cache';
 import { createDatabase, startPostgres } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -18,7 +17,7 @@ const refused = (code: string) => ({ name: 'MigrationError', code });
 async function emptyDatabase(dialect: Dialect) {
   const stack = new AsyncDisposableStack();
   if (dialect === 'pglite') {
-    const db = stack.adopt(await openPglite({ cacheFolder: TEST_CACHE }), (opened) => opened.close());
+    const db = stack.adopt(await openPglite(), (opened) => opened.close());
     return { db, open: (): Database => db, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   }
   const { url } = stack.use(await createDatabase({ migrated: false }));

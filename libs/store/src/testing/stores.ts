@@ -1,4 +1,3 @@
-import { TEST_CACHE } from '@ori/test-env/cache';
 import { createDatabase } from '@ori/test-env/postgres';
 import type { Database, StoreRole } from '../database.ts';
 import { migrate } from '../migrations/migrate.ts';
@@ -19,7 +18,7 @@ export async function openTestStore(dialect: Dialect): Promise<TestStore> {
 }
 
 async function openEmbedded(): Promise<TestStore> {
-  const owner = await openPglite({ cacheFolder: TEST_CACHE });
+  const owner = await openPglite();
   await migrate(owner);
   return { owner, as: (role) => owner.as(role), [Symbol.asyncDispose]: () => owner.close() };
 }
