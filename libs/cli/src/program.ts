@@ -180,7 +180,12 @@ function collect(value: string, earlier: readonly string[] = []): readonly strin
 
 /** Every command below `ori`, as a completion sees it. */
 function completables(command: Command, path: readonly string[] = []): Completable[] {
-  const below = command.commands.map((sub) => ({ name: sub.name(), description: sub.description() }));
+  const below = [
+    ...command.commands.map((sub) => ({ name: sub.name(), description: sub.description() })),
+    ...command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+      argChoices.map((name) => ({ name, description })),
+    ),
+  ];
   const options = command.options.map(({ short, long, description }) => ({
     flags: [short, long].filter((flag) => flag !== undefined && flag !== null),
     description,

@@ -1,0 +1,76 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { SHELLS, type Shell } from '../../libs/cli/src/text/completion.ts';
+import { ORI } from './cli-process.ts';
+
+/** How each shell starts without its user's files, and how it is told to load the script. */
+const STARTS: Readonly<Record<Shell, { command: string; setUp: string }>> = {
+  bash: { command: 'bash --norc --noprofile -i', setUp: 'ori() { echo "<$*>"; }; source ./ori.bash' },
+  zsh: {
+    command: 'zsh -f -i',
+    setUp: 'autoload -Uz compinit; compinit -u -D; ori() { echo "<$*>"; }; source ./ori.zsh',
+  },
+  fish: {
+    command: 'fish --no-config -i',
+    setUp: 'function ori; echo "<$argv>"; end; source ./ori.fish',
+  },
+};
+
+/** What is typed, with the Tab key as `\t`, and what the shell then runs. */
+const TYPED = [
+  ['ori doc\tga\t', '<doctor gateway>'],
+  ['ori interns li\t--st\t', '<interns list --status>'],
+  ['ori --verbose who\t', '<--verbose whoami>'],
+  ['ori call --dae\t', '<call --daemon>'],
+  ['ori completion fi\t', '<completion fish>'],
+] as const;
+
+const isInstalled = (program: string): boolean => {
+  try {
+    execFileSync('sh', ['-c', `command -v ${program}`]);
+    return true;
+  } catch {
+    process.stderr.write(`cli-completion: ${program} is not installed: skipped\n`);
+    return false;
+  }
+};
+const hasTerminal = isInstalled('script');
+
+for (const shell of SHELLS) {
+  it.runIf(hasTerminal && isInstalled(shell))(`completes what is typed into a real ${shell}`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ori-completion-'));
+    await writeFile(join(folder, `ori.${shell}`), execFileSync(process.execPath, [ORI, 'completion', shell]));
+    const { command, setUp } = STARTS[shell];
+    // A terminal of its own: a shell completes nothing on a pipe.
+    const child = spawn('script', ['-qec', command, '/dev/null'], {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], HOME: folder, TERM: 'xterm' },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const ran = linesRun(child.stdout);
+    child.stdin.write(`${setUp}\r`);
+    const got: [string, string | undefined][] = [];
+    for (const [typed] of TYPED) {
+      child.stdin.write(`${typed}\r`);
+      got.push([typed, (await ran.next()).value]);
+    }
+    child.stdin.end('exit\r');
+    expect(got).toEqual(TYPED);
+    await rm(folder, { recursive: true });
+  });
+}
+
+/** Each line that the stand-in for `ori` printed. What the shell echoes of the typed ones never looks like it. */
+async function* linesRun(output: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let text = '';
+  for await (const chunk of output) {
+    text += chunk;
+    for (let match = /<[^$*>]*>/.exec(text); match !== null; match = /<[^$*>]*>/.exec(text)) {
+      text = text.slice(match.index + match[0].length);
+      yield match[0];
+    }
+  }
+}
