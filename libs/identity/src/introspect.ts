@@ -69,7 +69,7 @@ export function createIntrospection(
     const configuration = await configured();
     const signal = AbortSignal.timeout(timeoutMs);
     const inPlace = isFamiliar ? familiarInPlace : strangerInPlace;
-    const answer = await inPlace(network, signal, () => tokenIntrospection(configuration, token)).catch(
+    const answer = await inPlace(network, { signal }, () => tokenIntrospection(configuration, token)).catch(
       (cause) => {
         throw new IdentityError('issuer_unavailable', 'the issuer did not introspect the token', { cause });
       },

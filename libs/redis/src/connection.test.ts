@@ -127,6 +127,42 @@ describe('connectRedis', () => {
     expect(lines.map(({ msg }) => msg)).toEqual(['Redis connection failed', 'Redis connection is back']);
   });
 
+  it('closes a connection on which a reply does not end, before it takes much memory', async () => {
+    let sent = 0;
+    const endless = createServer((socket) => {
+      const piece = Buffer.alloc(65_536, 'x');
+      const pour = () => {
+        while (socket.writable && sent < 64 * 1024 * 1024) {
+          sent += piece.length;
+          if (!socket.write(piece)) return void socket.once('drain', pour);
+        }
+      };
+      socket
+        .on('error', () => {})
+        .once('data', () => {
+          socket.write('$1073741824\r\n');
+          pour();
+        });
+    }).listen(0, '127.0.0.1');
+    await once(endless, 'listening');
+    const { port } = endless.address() as AddressInfo;
+    const client = open(`redis://127.0.0.1:${port}`).on('error', () => {});
+    await until(client, 'close');
+    client.disconnect();
+    // What the kernel holds for both ends was sent too.
+    expect(sent).toBeLessThan(32 * 1024 * 1024);
+    endless.close();
+  });
+
+  it('fails no command because this process was too busy to read its answer', async () => {
+    const client = await ready(open());
+    const answers = Array.from({ length: 20 }, () => client.ping());
+    await new Promise((resolve) => setImmediate(resolve));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+    expect(await Promise.all(answers)).toEqual(Array(20).fill('PONG'));
+    expect(client.status).toBe('ready');
+  });
+
   it('keeps trying a server that accepts connections and never speaks', async () => {
     let connections = 0;
     const mute = createServer(() => {

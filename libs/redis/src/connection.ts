@@ -1,6 +1,7 @@
 import type { Logger } from '@ori/runtime/log';
 import type { Secret } from '@ori/runtime/secret';
 import { Cluster, type DNSLookupFunction, Redis } from 'ioredis';
+import { type CommandLimits, limitCommands } from './command-limits.ts';
 import { parseRedisUrl, REDIS_URL_FORMS, type RedisAddress } from './url.ts';
 import { writeTogether } from './write-together.ts';
 
@@ -34,14 +35,17 @@ const DISCONNECT_TIMEOUT_MS = 100;
 export function connectRedis(url: Secret, options: RedisConnectionOptions): RedisClient {
   const address = parseRedisUrl(url.reveal());
   if (address === undefined) throw new TypeError(`the Redis URL has none of the forms ${REDIS_URL_FORMS}`);
-  const client = open(address, options);
+  const { commandTimeoutMs = 200, socketTimeoutMs = 300 } = options;
+  const limits = { commandTimeoutMs, socketTimeoutMs };
+  const client = open(address, options.purpose, limits);
+  onNode(client, (node) => limitCommands(node, limits));
   report(client, options);
   onNodeReady(client, async (node) => writeTogether(node.stream));
   return client;
 }
 
-function open(address: RedisAddress, options: RedisConnectionOptions): RedisClient {
-  const common = connectionOptions(address, options);
+function open(address: RedisAddress, purpose: string, { commandTimeoutMs }: CommandLimits): RedisClient {
+  const common = connectionOptions(address, purpose);
   switch (address.kind) {
     case 'single':
       return new Redis({ ...common, ...address.node, retryStrategy: backoffMs, enableOfflineQueue: false });
@@ -52,7 +56,7 @@ function open(address: RedisAddress, options: RedisConnectionOptions): RedisClie
         name: address.masterName,
         retryStrategy: backoffMs,
         enableOfflineQueue: false,
-        sentinelCommandTimeout: common.commandTimeout,
+        sentinelCommandTimeout: commandTimeoutMs,
         sentinelRetryStrategy: backoffMs,
         ...(address.username === undefined ? {} : { sentinelUsername: address.username }),
         ...(address.password === undefined ? {} : { sentinelPassword: address.password }),
@@ -95,15 +99,12 @@ function openCluster(
 /** ioredis resolves the nodes' names itself unless told otherwise. */
 const keepName: DNSLookupFunction = (host, done) => done(null, host, 0);
 
-function connectionOptions(address: RedisAddress, options: RedisConnectionOptions) {
-  const { purpose, commandTimeoutMs = 200, socketTimeoutMs = 300 } = options;
+function connectionOptions(address: RedisAddress, purpose: string) {
   return {
     connectionName: `ori-${purpose}`,
     // Would need a right of its own (CLIENT SETINFO), and tells the operator nothing.
     disableClientInfo: true,
     db: address.db,
-    commandTimeout: commandTimeoutMs,
-    socketTimeout: socketTimeoutMs,
     connectTimeout: CONNECT_TIMEOUT_MS,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     maxRetriesPerRequest: 0,
@@ -122,11 +123,15 @@ function connectionOptions(address: RedisAddress, options: RedisConnectionOption
  * (`SCRIPT LOAD`). In a Cluster that is each node, else the one Redis. Its failures are left to the next time.
  */
 export function onNodeReady(client: RedisClient, prepare: (node: Redis) => Promise<unknown>): void {
-  const watch = (node: Redis) => {
+  onNode(client, (node) => {
     const run = () => void prepare(node).catch(() => {});
     if (node.status === 'ready') run();
     node.on('ready', run);
-  };
+  });
+}
+
+/** Calls back with every node, now and in future: in a Cluster each one, else the one Redis. */
+function onNode(client: RedisClient, watch: (node: Redis) => void): void {
   const known = client instanceof Redis ? [client] : client.nodes('all');
   for (const node of known) watch(node);
   client.on('+node', watch);

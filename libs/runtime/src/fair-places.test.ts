@@ -16,7 +16,7 @@ function workbench(options: Partial<Parameters<typeof createFairPlaces>[0]> = {}
       await new Promise((resolve) => setImmediate(resolve));
     },
     start: (key: string, name: string, signal?: AbortSignal) =>
-      inPlace(key, signal, () => {
+      inPlace(key, signal && { signal }, () => {
         begun.push(name);
         return new Promise<void>((resolve) => endings.push(resolve));
       }),

@@ -12,18 +12,19 @@ export interface FairPlacesOptions {
   readonly waitingMax: number;
 }
 
+/** What ends a wait, such as a request's deadline. The signal is only asked for where there is a wait. */
+export interface Waiter {
+  readonly signal: AbortSignal;
+}
+
 /**
- * Work in one of the places, or in line for one.
+ * Runs work in one of the places, or queues it for one.
  *
- * @param key whose work it is: keys take turns, so that who asks often waits for himself and not others for him
- * @param signal gives the waiting up, with its reason; work that has begun is not stopped
- * @throws {BusyError} at once, where too much is waiting already
+ * @param key whose work it is: keys take turns, so that a busy key delays itself and no other
+ * @param waiter ends the wait, with the reason of its signal; work that has begun is not stopped
+ * @throws {BusyError} at once, where too much is queued already
  */
-export type FairPlaces = <T>(
-  key: string,
-  signal: AbortSignal | undefined,
-  work: () => Promise<T>,
-) => Promise<T>;
+export type FairPlaces = <T>(key: string, waiter: Waiter | undefined, work: () => Promise<T>) => Promise<T>;
 
 /** A limit on work under way, whose places are given in turn to those who have work waiting. */
 export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
@@ -61,7 +62,9 @@ export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
     }
   }
 
-  function wait(key: string, signal: AbortSignal | undefined): Promise<void> {
+  function wait(key: string, waiter: Waiter | undefined): Promise<void> {
+    const signal = waiter?.signal;
+    signal?.throwIfAborted();
     const line = lines.get(key) ?? new Set();
     if (line.size >= waitingPerKeyMax || waiting >= waitingMax) throw new BusyError(budget);
     lines.set(key, line);
@@ -87,10 +90,9 @@ export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
     });
   }
 
-  return async (key, signal, work) => {
-    signal?.throwIfAborted();
+  return async (key, waiter, work) => {
     if (hasRoom(key)) enter(key);
-    else await wait(key, signal);
+    else await wait(key, waiter);
     try {
       return await work();
     } finally {

@@ -4,6 +4,7 @@ import { requireIntegers } from './answer.ts';
 import { createExhaustedKeys } from './exhausted.ts';
 import { ScriptLimiter } from './script-limiter.ts';
 import {
+  GIVE_BACK_SCRIPT,
   type TurnCharge,
   type TurnCount,
   TurnLimiterUnavailable,
@@ -14,7 +15,7 @@ import {
 
 /**
  * Counts one turn unless the limit is reached: a refused turn changes nothing, so that giving back a charge always
- * restores the state before it. Third in the answer is when the window ends, which names the window.
+ * restores the state before it.
  */
 const CHARGE_SCRIPT = `
 local ttl = redis.call('pttl', KEYS[1])
@@ -28,26 +29,8 @@ elseif ttl == -2 then
 else
   used = redis.call('incrby', KEYS[1], ARGV[1])
 end
-ttl = redis.call('pttl', KEYS[1])
-local time = redis.call('time')
-return {used, ttl, time[1] * 1000 + math.floor(time[2] / 1000) + ttl}
+return {used, redis.call('pttl', KEYS[1])}
 `;
-
-/** Gives a turn back, but only to the window it was taken from: two windows end at least a second apart. */
-const REFUND_SCRIPT = `
-local ttl = redis.call('pttl', KEYS[1])
-local time = redis.call('time')
-local ends = time[1] * 1000 + math.floor(time[2] / 1000) + ttl
-if ttl > 0 and math.abs(ends - ARGV[1]) < 500 and tonumber(redis.call('get', KEYS[1])) > 0 then
-  redis.call('decr', KEYS[1])
-  return 1
-end
-return 0
-`;
-
-interface Charged extends TurnCount {
-  readonly windowEndMs: number;
-}
 
 /**
  * Turn counters in a Redis Cluster, where the keys live apart: charged by two commands sent in the same tick. When one
@@ -58,34 +41,28 @@ interface Charged extends TurnCount {
 export function createClusterTurns(redis: RedisClient, limits: TurnLimits): TurnStore {
   const scripted = redis as RedisClient & TurnCommands;
   scripted.defineCommand('oriTurnCount', { numberOfKeys: 1, lua: CHARGE_SCRIPT });
-  scripted.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
+  scripted.defineCommand('oriTurnGiveBack', { numberOfKeys: 1, lua: GIVE_BACK_SCRIPT });
   const limiters = { user: limiterOf(limits.user), organization: limiterOf(limits.organization) };
   const exhausted = createExhaustedKeys();
-  const refund = (key: string, { windowEndMs }: Charged) => scripted.oriTurnRefund(key, windowEndMs);
 
-  function limiterOf(points: number): ScriptLimiter<WindowState, undefined> {
+  function limiterOf(points: number): ScriptLimiter<RateLimiterRes, undefined> {
     return new ScriptLimiter(
       redis,
       { points, windowSeconds: limits.windowSeconds },
       {
         charge: (key, windowMs) => scripted.oriTurnCount(key, 1, windowMs, points),
-        read: (answer) => new WindowState(points, requireIntegers(answer, 3)),
+        read: (answer) => stateOf(points, requireIntegers(answer, 2)),
       },
     );
   }
 
-  async function charge(scope: TurnScope, key: string): Promise<Charged> {
-    const {
-      consumedPoints,
-      msBeforeNext: msBeforeReset,
-      windowEndMs,
-    } = await limiters[scope].take(key, undefined);
+  async function charge(scope: TurnScope, key: string): Promise<TurnCount> {
+    const { consumedPoints, msBeforeNext } = await limiters[scope].take(key, undefined);
     const limit = limits[scope];
     return {
       allowed: consumedPoints <= limit,
       used: Math.min(consumedPoints, limit),
-      msBeforeReset,
-      windowEndMs,
+      msBeforeReset: msBeforeNext,
     };
   }
 
@@ -97,7 +74,7 @@ export function createClusterTurns(redis: RedisClient, limits: TurnLimits): Turn
 
   return {
     async take(keys) {
-      const charged = new Map<TurnScope, Charged>();
+      const charged = new Map<TurnScope, TurnCount>();
       let failure: unknown;
       for (const scopes of steps(keys)) {
         const outcomes = await Promise.allSettled(scopes.map((scope) => charge(scope, keys[scope])));
@@ -111,7 +88,12 @@ export function createClusterTurns(redis: RedisClient, limits: TurnLimits): Turn
       const refused = [...charged].filter(([, { allowed }]) => !allowed);
       for (const [scope, { msBeforeReset }] of refused) exhausted.add(keys[scope], msBeforeReset);
       const giveBack = () =>
-        Promise.all([...charged].map(([scope, count]) => count.allowed && refund(keys[scope], count)));
+        Promise.all(
+          [...charged].map(
+            ([scope, { allowed, msBeforeReset }]) =>
+              allowed && scripted.oriTurnGiveBack(keys[scope], msBeforeReset),
+          ),
+        );
       if (failure !== undefined) {
         // Best effort: Redis is in trouble, and the request is refused whatever comes of it.
         giveBack().catch(() => {});
@@ -124,19 +106,21 @@ export function createClusterTurns(redis: RedisClient, limits: TurnLimits): Turn
       }
       return Object.fromEntries(charged);
     },
+    async giveBack(keys, left) {
+      await Promise.all(
+        (['user', 'organization'] as const).map((scope) =>
+          scripted.oriTurnGiveBack(keys[scope], left[scope]),
+        ),
+      );
+    },
   };
 }
 
 interface TurnCommands {
   oriTurnCount(key: string, turns: number, windowMs: number, limit: number): Promise<number[]>;
-  oriTurnRefund(key: string, windowEndMs: number): Promise<number>;
+  oriTurnGiveBack(key: string, windowLeftMs: number): Promise<number>;
 }
 
-class WindowState extends RateLimiterRes {
-  readonly windowEndMs: number;
-
-  constructor(limit: number, [used = 0, ttlMs = 0, windowEndMs = 0]: number[]) {
-    super(Math.max(0, limit - used), ttlMs, used, used === 1);
-    this.windowEndMs = windowEndMs;
-  }
+function stateOf(limit: number, [used = 0, ttlMs = 0]: number[]): RateLimiterRes {
+  return new RateLimiterRes(Math.max(0, limit - used), ttlMs, used, used === 1);
 }

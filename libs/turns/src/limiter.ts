@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { RedisClient } from '@ori/redis';
 import { createMemoryTurns } from './memory.ts';
 import { createRedisTurns } from './redis.ts';
-import type { Claim, TurnCharge, TurnCounts, TurnScope } from './store.ts';
+import type { Claim, TurnCharge, TurnCounts, TurnScope, WindowsLeft } from './store.ts';
 
 export { type Claim, TurnLimiterUnavailable, type TurnScope } from './store.ts';
 
@@ -23,6 +23,8 @@ export interface TurnVerdict {
   /** On a refusal: after how long a turn may be free again; whole seconds, at least 1. */
   readonly retryAfterSeconds?: number;
   readonly policies: readonly TurnPolicy[];
+  /** On an allowed turn: when the windows end that it was charged to, as `performance.now()` says it. */
+  readonly windowEnds?: WindowsLeft;
 }
 
 /** Whose turn it is. */
@@ -45,6 +47,12 @@ export interface TurnLimiter {
    * @throws {TurnLimiterUnavailable} as `take` does
    */
   takeAndClaim?(who: TurnTaker, claim: Claim): Promise<{ verdict: TurnVerdict; claimed: boolean }>;
+  /**
+   * Returns a turn that was allowed and came to nothing, where its windows still run.
+   *
+   * @throws when the store did not answer; then the turn may stay counted
+   */
+  giveBack(who: TurnTaker, verdict: TurnVerdict): Promise<void>;
 }
 
 export type TurnLimiterOptions = {
@@ -67,6 +75,12 @@ export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
   const store = 'redis' in options ? createRedisTurns(options.redis, limits) : createMemoryTurns(limits);
   const { takeAndClaim } = store;
   return {
+    async giveBack(who, { windowEnds }) {
+      if (windowEnds === undefined) return;
+      const now = performance.now();
+      const left = { user: windowEnds.user - now, organization: windowEnds.organization - now };
+      await store.giveBack(chargeOf(who), left);
+    },
     take: async (who) => verdict(await store.take(chargeOf(who)), policies),
     ...(takeAndClaim && {
       async takeAndClaim(who, claim) {
@@ -107,6 +121,11 @@ function verdict(counts: TurnCounts, policies: readonly TurnPolicy[]): TurnVerdi
   if (telling === undefined) throw new TypeError('no counter was asked');
   const { scope, limit, remaining, resetSeconds } = telling;
   const told = { scope, limit, resetSeconds, policies };
-  if (refused.length === 0) return { allowed: true, remaining, ...told };
+  if (refused.length === 0) return { allowed: true, remaining, ...told, windowEnds: windowEndsOf(counts) };
   return { allowed: false, remaining: 0, retryAfterSeconds: resetSeconds, ...told };
+}
+
+function windowEndsOf({ user, organization }: TurnCounts): WindowsLeft {
+  const now = performance.now();
+  return { user: now + (user?.msBeforeReset ?? 0), organization: now + (organization?.msBeforeReset ?? 0) };
 }

@@ -4,7 +4,7 @@ import { RateLimiterRes } from 'rate-limiter-flexible';
 import { requireIntegers } from './answer.ts';
 import { createClusterTurns } from './cluster.ts';
 import { ScriptLimiter } from './script-limiter.ts';
-import type { Claim, TurnCounts, TurnLimits, TurnStore } from './store.ts';
+import { type Claim, GIVE_BACK_SCRIPT, type TurnCounts, type TurnLimits, type TurnStore } from './store.ts';
 
 /**
  * Charges one turn to both counters, or to neither. Keys: user's, organization's; arguments: the window in
@@ -46,6 +46,7 @@ export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnSt
   if (redis instanceof Cluster) return createClusterTurns(redis, limits);
   const charged = redis as typeof redis & ChargeCommand;
   charged.defineCommand('oriTurnCharge', { lua: CHARGE_SCRIPT });
+  charged.defineCommand('oriTurnGiveBack', { numberOfKeys: 1, lua: GIVE_BACK_SCRIPT });
   const { user: points, windowSeconds } = limits;
   const limiter = new ScriptLimiter<PairState, OtherKeys>(
     redis,
@@ -63,11 +64,17 @@ export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnSt
   return {
     take: async ({ user, organization }) => (await limiter.take(user, { organization })).counts,
     takeAndClaim: ({ user, organization }, claim) => limiter.take(user, { organization, claim }),
+    async giveBack(keys, left) {
+      await Promise.all(
+        (['user', 'organization'] as const).map((scope) => charged.oriTurnGiveBack(keys[scope], left[scope])),
+      );
+    },
   };
 }
 
 interface ChargeCommand {
   oriTurnCharge(numberOfKeys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
+  oriTurnGiveBack(key: string, windowLeftMs: number): Promise<number>;
 }
 
 interface OtherKeys {

@@ -26,6 +26,22 @@ export interface Claim {
   readonly keptMs: number;
 }
 
+/** What is left of the windows that a turn was charged to, in milliseconds. */
+export type WindowsLeft = Readonly<Record<TurnScope, number>>;
+
+/**
+ * Returns a turn, but only to the window it was taken from: two windows of a counter end at least a second apart. Key: the
+ * counter's; argument: what should be left of the window, in milliseconds.
+ */
+export const GIVE_BACK_SCRIPT = `
+local ttl = redis.call('pttl', KEYS[1])
+if ttl > 0 and math.abs(ttl - ARGV[1]) < 500 and tonumber(redis.call('get', KEYS[1])) > 0 then
+  redis.call('decr', KEYS[1])
+  return 1
+end
+return 0
+`;
+
 export interface TurnStore {
   /** Charges both counters or neither. @throws {TurnLimiterUnavailable} */
   take(charge: TurnCharge): Promise<TurnCounts>;
@@ -35,6 +51,8 @@ export interface TurnStore {
    * @throws {TurnLimiterUnavailable}
    */
   takeAndClaim?(charge: TurnCharge, claim: Claim): Promise<{ counts: TurnCounts; claimed: boolean }>;
+  /** Returns a turn to both counters, each only where its window still runs. */
+  giveBack(charge: TurnCharge, left: WindowsLeft): Promise<void>;
 }
 
 /** The store of the turn counters did not answer, so nobody can say whether a turn is free. */

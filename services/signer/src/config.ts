@@ -51,6 +51,13 @@ export const SIGNER_SPEC = {
     doc: 'The window of the turn limiter',
     unit: 's',
   }),
+  signingAtOnceMax: integer({
+    min: 1,
+    max: 10_000,
+    default: 32,
+    doc: 'Signing requests that ask Redis, PostgreSQL and the audit log at a time; others wait in line, accounts in turn',
+    unit: 'requests',
+  }),
   proofMaxAgeSeconds: integer({
     min: 1,
     max: 600,

@@ -1,11 +1,12 @@
 import type { Possession, ProofTarget, ProvenRequest } from '@ori/dpop';
 import { type Bearer, readBearer } from '@ori/identity/bearer';
+import type { FairPlaces } from '@ori/runtime/fair-places';
 import type { TurnTaker, TurnVerdict } from '@ori/turns';
 import { authenticate, type Identity } from './stages/authenticate.ts';
 import { checkHost } from './stages/check-host.ts';
 import { draftProof, type Reservation, reservationOf } from './stages/draft-proof.ts';
 import { type GateFacts, passGate } from './stages/pass-gate.ts';
-import { readRequest } from './stages/read-request.ts';
+import { type Order, readRequest } from './stages/read-request.ts';
 import { record, renderAuditLine, type Written } from './stages/record.ts';
 import { keyOfCaller, requireHolder } from './stages/require-holder.ts';
 import { requireScope } from './stages/require-scope.ts';
@@ -34,8 +35,8 @@ export interface SigningCall {
   countFor(account: string): void;
   /** Reads the body; called once, and not before the caller is known. */
   readBody(): Promise<Uint8Array>;
-  /** Throws once the route's deadline has passed. */
-  checkDeadline(): void;
+  /** The route's. `check` throws once it has passed. */
+  readonly deadline: { check(): void; readonly signal: AbortSignal };
 }
 
 /** The caller and the intern, as the gate judges them. */
@@ -61,7 +62,13 @@ export interface SigningParts {
   readonly requireDpop: boolean;
   readonly gate: { facts(question: GateQuestion): Promise<GateFacts | undefined> };
   readonly keys: { unlock(internId: string): Promise<UnlockableKey> };
-  readonly turns: { take(who: TurnTaker, reservation: Reservation | undefined): Promise<TurnTaken> };
+  /** Runs what asks the dependencies: a bounded number at a time, the others in line, accounts in turn. */
+  readonly atWork: FairPlaces;
+  readonly turns: {
+    take(who: TurnTaker, reservation: Reservation | undefined): Promise<TurnTaken>;
+    /** Returns an allowed turn, as far as that is possible now; its failures are nobody's. */
+    giveBack(who: TurnTaker, verdict: TurnVerdict): void;
+  };
   readonly nonces: {
     draw(): string;
     reserve(reservation: Reservation): Promise<boolean>;
@@ -85,10 +92,10 @@ export interface SigningAnswer {
  * The protocol. Each stage takes what only the stage before it can make. A dependency is asked just before the stage that judges its
  * answer.
  *
- * @throws SigningError, IdentityError, DpopError, DependencyError, and whatever `readBody` and `checkDeadline` throw
+ * @throws SigningError, IdentityError, DpopError, DependencyError, BusyError, and whatever `readBody` and `deadline` throw
  */
 export async function signProof(call: SigningCall, parts: SigningParts): Promise<SigningAnswer> {
-  const { identities, possession, gate, keys, nonces, turns, audit, now } = parts;
+  const { identities, possession, now } = parts;
 
   checkHost(call.authority, parts.regionalHosts);
   const bearer = readBearer(call.authorizations);
@@ -98,17 +105,48 @@ export async function signProof(call: SigningCall, parts: SigningParts): Promise
   const grant = requireScope(requireHolder(caller, proven, parts.requireDpop));
   call.countFor(grant.session.subject);
   const order = readRequest(grant, await call.readBody());
-  const { issuer, subject } = grant.session;
+  const { proof, turns } = await parts.atWork(grant.session.subject, call.deadline, () =>
+    issue(order, call, parts),
+  );
+  return { proof, turns, bound: proven !== undefined };
+}
+
+/** From the order to the proof: all that asks the store, Redis and the audit log. */
+async function issue(
+  order: Order,
+  call: SigningCall,
+  parts: SigningParts,
+): Promise<Omit<SigningAnswer, 'bound'>> {
+  const { gate, keys, nonces, turns, now } = parts;
+  const { issuer, subject } = order.grant.session;
   const entry = passGate(order, await gate.facts({ issuer, subject, internId: call.internId }));
   const unlocked = unlockKey(entry, await keys.unlock(entry.internId));
   const draft = draftProof(unlocked, seconds(now()), nonces.draw());
   const taken = await turns.take(entry, reservationOf(draft));
   const turn = throttle(draft, taken.verdict);
-  const reserved = reserveNonce(turn, taken.reserved) ?? (await reserveAnother(turn, parts));
-  call.checkDeadline();
-  const line = renderAuditLine(reserved, call.requestId, now());
-  const recorded = record(reserved, line, await audit.append(line));
-  return { proof: sign(recorded), turns: turn.verdict, bound: proven !== undefined };
+  try {
+    const proof = await recordAndSign(turn, taken.reserved, call, parts);
+    return { proof, turns: turn.verdict };
+  } catch (error) {
+    // No proof was handed out, and the caller is not to blame.
+    turns.giveBack(entry, turn.verdict);
+    throw error;
+  }
+}
+
+async function recordAndSign(
+  turn: Turn,
+  isReserved: boolean,
+  { deadline, requestId }: SigningCall,
+  parts: SigningParts,
+): Promise<SignedProof> {
+  const reserved = reserveNonce(turn, isReserved) ?? (await reserveAnother(turn, parts));
+  deadline.check();
+  const line = renderAuditLine(reserved, requestId, parts.now());
+  const recorded = record(reserved, line, await parts.audit.append(line));
+  // The record may have taken what was left of the time: then the answer was or will be 408.
+  deadline.check();
+  return sign(recorded);
 }
 
 function requestOf({ target, method, dpopProofs }: SigningCall, { token }: Bearer): ProvenRequest {

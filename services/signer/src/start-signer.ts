@@ -3,6 +3,7 @@ import { startOpsServer } from '@ori/http/ops';
 import { type Sinks, startApiServer } from '@ori/http/server';
 import { stopService } from '@ori/http/stop-service';
 import { openIdentity } from '@ori/identity';
+import { createFairPlaces } from '@ori/runtime/fair-places';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import type { KekRing } from '@ori/store/sealing';
 import { readKekRing } from '@ori/store/sealing/read-kek-ring';
@@ -103,6 +104,10 @@ export async function startSigner(
         spent: outside.spentProofs,
         requireNonce: config.dpopRequireNonce,
         now,
+      }),
+      atWork: createFairPlaces({
+        ...{ budget: 'work', places: config.signingAtOnceMax },
+        ...{ waitingPerKeyMax: config.requestsInFlightPerAccountMax, waitingMax: config.requestsInFlightMax },
       }),
       gate: memory.gate,
       keys,

@@ -63,6 +63,7 @@ export function signerConfig(config: StandaloneConfig, place: ServicePlace): Sig
     auditFile: join(place.folder, 'audit.log'),
     auditSync: 'kernel',
     proofMaxAgeSeconds: 60,
+    signingAtOnceMax: 32,
   };
 }
 

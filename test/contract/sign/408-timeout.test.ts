@@ -85,4 +85,5 @@ test('a proof that is on record after the deadline is not handed out', async () 
   const metrics = async () => (await other.page('/metrics')).text;
   await expect.poll(metrics).toContain('signer_refusals_total{reason="timeout"} 1');
   expect(await metrics()).toContain('signer_proofs_issued_total{version="v2",bound="false"} 0');
+  await expect.poll(() => other.turnsUsed()).toEqual({ user: 0, organization: 0 });
 });

@@ -62,9 +62,10 @@ test('an introspection that is no answer by RFC 7662 is none', async () => {
   await expectFailure(world, 'issuer', world.issuer.opaqueToken({ claims: { active: 'true' } }));
 });
 
-test('without an audit file that can be written there is no proof', async () => {
+test('without an audit file that can be written there is no proof, and the turn is given back', async () => {
   await using world = await startSignerWorld({ environment: { AUDIT_FILE: '/dev/full' } });
   await expectFailure(world, 'audit');
+  await expect.poll(() => world.turnsUsed()).toEqual({ user: 0, organization: 0 });
   await expectUnready(world, 'audit');
 });
 
@@ -80,7 +81,7 @@ test.each([
     expect((await world.sign()).status).toBe(200);
     expectRefusal(await world.sign(), unavailable);
     expect(await world.auditLines()).toHaveLength(1);
-    expect(await world.turnsUsed()).toEqual({ user: 2, organization: 2 });
+    await expect.poll(() => world.turnsUsed()).toEqual({ user: 1, organization: 1 });
     expect((await world.page('/metrics')).text).toContain('signer_nonces_taken_total 3');
   },
 );

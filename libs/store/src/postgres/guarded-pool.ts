@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Socket } from 'node:net';
+import { startUnhurriedTimer } from '@ori/runtime/unhurried-timer';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from '../store-unavailable.ts';
@@ -27,6 +28,7 @@ class SocketClient extends pg.Client {
 function guardClient(
   client: pg.PoolClient,
   nameOf: ReturnType<typeof createStatementNames>,
+  statementTimeoutMs: number,
 ): PostgresPoolClient {
   let broken = false;
   const onError = (): void => {
@@ -38,7 +40,10 @@ function guardClient(
     if (broken) throw new StoreUnavailable('unreachable', 'The database connection is not used any more.');
     try {
       const name = nameOf(text, values);
-      return await client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
+      const answer = client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
+      return await (statementTimeoutMs === 0
+        ? answer
+        : within(statementTimeoutMs, answer, 'Timed out waiting for the answer to a statement.'));
     } catch (error) {
       const unavailable = unavailableFrom(error);
       if (unavailable === undefined) throw error;
@@ -59,19 +64,27 @@ function isServerCancel(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && 'code' in error && error.code === '57014';
 }
 
+/** In milliseconds. */
+export interface PoolTimes {
+  /** To acquire a connection. */
+  readonly connectTimeoutMs: number;
+  /** For the answer to a statement; 0: no limit. */
+  readonly statementTimeoutMs: number;
+}
+
 export interface GuardedPool extends PostgresPool {
   connect(): Promise<PostgresPoolClient>;
 }
 
 /**
- * A `pg` pool that keeps its word on time and never breaks the process: a connection is had within
- * `connectTimeoutMs` or refused, errors of idle connections only drop them, failures become `StoreUnavailable`.
+ * A `pg` pool with strict time limits that never ends the process: errors of idle connections only drop them, failures become
+ * `StoreUnavailable`.
  *
  * @param judge asked about each new connection before it is used; what it throws refuses the connection
  */
 export function createGuardedPool(
   config: pg.PoolConfig,
-  connectTimeoutMs: number,
+  { connectTimeoutMs, statementTimeoutMs }: PoolTimes,
   judge?: (client: pg.ClientBase) => Promise<void>,
 ): GuardedPool {
   const pool = new pg.Pool({ ...config, Client: SocketClient });
@@ -88,10 +101,12 @@ export function createGuardedPool(
     options: config,
     async connect() {
       const pending = judge === undefined ? pool.connect() : judged(pool.connect(), judge);
-      const client = await within(connectTimeoutMs, pending, () => {
-        pending.then((late) => late.release()).catch(() => {});
+      const late = 'Timed out acquiring a database connection.';
+      const client = await within(connectTimeoutMs, pending, late).catch((error) => {
+        pending.then((unwanted) => unwanted.release()).catch(() => {});
+        throw unavailableAtConnect(error);
       });
-      return guardClient(client, nameOf);
+      return guardClient(client, nameOf, statementTimeoutMs);
     },
     async end() {
       await pool.end();
@@ -128,18 +143,16 @@ async function judged(
   return client;
 }
 
-/** pg's own limit starts anew when a waiting request gets a fresh connection; this one does not. */
-async function within<T>(ms: number, work: Promise<T>, abandon: () => void): Promise<T> {
+/**
+ * The work's outcome within the time this process was there to notice. pg's own limits also pass while it is too busy to read, and
+ * the one on connecting starts anew when a waiting request gets a fresh connection.
+ */
+async function within<T>(ms: number, work: Promise<T>, lateMessage: string): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    reject(new StoreUnavailable('timed_out', 'No database connection was had in time.'));
-    abandon();
-  }, ms);
+  const cancel = startUnhurriedTimer(ms, () => reject(new StoreUnavailable('timed_out', lateMessage)));
   try {
     return await Promise.race([work, late]);
-  } catch (error) {
-    throw unavailableAtConnect(error);
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }

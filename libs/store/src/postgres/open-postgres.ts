@@ -22,6 +22,8 @@ export interface PostgresOptions {
 }
 
 const INT8 = 20;
+/** pg's own time limits only back up those of the pool: they also pass while this process is too busy to read. */
+const BACKSTOP = 2;
 
 function parseInteger(text: string): number | bigint {
   const value = Number(text);
@@ -68,7 +70,7 @@ export function openPostgres(options: PostgresOptions): Database {
     connectionString: url,
     application_name: options.applicationName ?? 'ori',
     max: poolMax,
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: BACKSTOP * connectTimeoutMs,
     idleTimeoutMillis: 30_000,
     maxLifetimeSeconds: 1800,
     keepAlive: true,
@@ -78,14 +80,16 @@ export function openPostgres(options: PostgresOptions): Database {
     ...(statementTimeoutMs === 0
       ? {}
       : {
-          query_timeout: statementTimeoutMs,
+          query_timeout: BACKSTOP * statementTimeoutMs,
           statement_timeout: Math.max(1, Math.floor(statementTimeoutMs * 0.9)),
           idle_in_transaction_session_timeout: 10_000,
         }),
   };
   const judge = options.atMost === undefined ? undefined : createLoginJudge(options.atMost);
   const kysely = new Kysely<Schema>({
-    dialect: new PostgresDialect({ pool: createGuardedPool(config, connectTimeoutMs, judge) }),
+    dialect: new PostgresDialect({
+      pool: createGuardedPool(config, { connectTimeoutMs, statementTimeoutMs }, judge),
+    }),
   });
   return { kysely, close: () => kysely.destroy() };
 }

@@ -56,7 +56,7 @@ export function createPatternCompiler({ timeoutMs = 1000 } = {}): PatternCompile
   return {
     async requireLinear(filters, account, signal) {
       if (filters === undefined || filters === null || filters.length === 0) return;
-      await inPlace(account, signal, () => compile(filters));
+      await inPlace(account, { signal }, () => compile(filters));
     },
     async close() {
       await worker?.terminate();

@@ -68,7 +68,7 @@ export function createApp({
     ...{ waitingPerKeyMax: 64, waitingMax: 1000 },
   });
   const inPlace = <T>({ principal, deadline }: Call<Principal, unknown, unknown>, run: () => Promise<T>) =>
-    places(principal.account, deadline.signal, run);
+    places(principal.account, deadline, run);
   const app = express();
   app.disable('x-powered-by');
   app.disable('query parser');

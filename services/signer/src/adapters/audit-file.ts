@@ -1,6 +1,7 @@
 import { close, constants, fstat, open, write } from 'node:fs';
 import { promisify } from 'node:util';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
+import { startUnhurriedTimer } from '@ori/runtime/unhurried-timer';
 import type { Written } from '../stages/record.ts';
 import { DependencyError } from './dependency-error.ts';
 
@@ -26,7 +27,7 @@ export type AuditSync = 'kernel' | 'disk';
 
 interface Waiting {
   readonly line: string;
-  readonly timer: NodeJS.Timeout;
+  readonly stopTimer: () => void;
   readonly resolve: (written: Written) => void;
   readonly reject: (error: DependencyError) => void;
 }
@@ -65,8 +66,8 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
       try {
         // A write that failed half way left an unfinished line behind: the next one does not continue it.
         await writeAll(Buffer.from(torn ? `\n${lines}` : lines));
-        for (const { line, timer, resolve } of batch) {
-          clearTimeout(timer);
+        for (const { line, stopTimer, resolve } of batch) {
+          stopTimer();
           resolve({ line });
         }
       } catch (cause) {
@@ -77,9 +78,9 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
     work = undefined;
   }
 
-  function refuse({ timer, reject }: Pick<Waiting, 'timer' | 'reject'>, error: DependencyError): void {
+  function refuse({ stopTimer, reject }: Waiting, error: DependencyError): void {
     failedAt = performance.now();
-    clearTimeout(timer);
+    stopTimer();
     reject(error);
   }
 
@@ -113,8 +114,8 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
   return {
     append(line) {
       return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => giveUp(one), WRITE_TIMEOUT_MS);
-        const one: Waiting = { line, timer, resolve, reject };
+        const stopTimer = startUnhurriedTimer(WRITE_TIMEOUT_MS, () => giveUp(one));
+        const one: Waiting = { line, stopTimer, resolve, reject };
         waiting.push(one);
         void startWork();
       });

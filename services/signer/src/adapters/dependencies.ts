@@ -63,7 +63,11 @@ export async function connectDependencies(
   const nonces = given.nonces ?? redisNonces(required(redis, 'redisUrl'), keptSeconds);
   const spentProofs = given.spentProofs ?? redisSpentProofs(required(redis, 'redisUrl'), eviction);
   const turns = limiterTurns(limiter, nonces, eviction);
-  await judgeDependencies({ eviction, store: given.store === undefined ? store : undefined });
+  await judgeDependencies({
+    eviction,
+    store: given.store === undefined ? store : undefined,
+    connections: config.databasePoolMax,
+  });
   const owned = stack.move();
   return { audit, redis, eviction, store, turns, nonces, spentProofs, close: () => owned.disposeAsync() };
 }

@@ -5,6 +5,8 @@ import { overprivilegedLogin, type SignerQueries } from '@ori/store';
 export interface JudgedDependencies {
   readonly eviction: EvictionWatch | undefined;
   readonly store: Pick<SignerQueries, 'ping'> | undefined;
+  /** How many connections to it there may be: all are opened here, so that the first requests do not wait for them. */
+  readonly connections: number;
 }
 
 /** How long the start waits for Redis to be there to be judged, in milliseconds. */
@@ -16,8 +18,8 @@ const SETTLE_MS = 1000;
  *
  * @throws ConfigError
  */
-export async function judgeDependencies({ eviction, store }: JudgedDependencies): Promise<void> {
-  const complaints = await Promise.all([complaintsOfRedis(eviction), complaintsOfLogin(store)]);
+export async function judgeDependencies({ eviction, store, connections }: JudgedDependencies): Promise<void> {
+  const complaints = await Promise.all([complaintsOfRedis(eviction), complaintsOfLogin(store, connections)]);
   if (complaints.flat().length > 0) throw new ConfigError(complaints.flat());
 }
 
@@ -38,7 +40,9 @@ async function complaintsOfRedis(eviction: EvictionWatch | undefined): Promise<s
       ];
 }
 
-async function complaintsOfLogin(store: Pick<SignerQueries, 'ping'> | undefined): Promise<string[]> {
-  const refusal = store && (await overprivilegedLogin(store.ping));
+async function complaintsOfLogin(store: JudgedDependencies['store'], connections: number): Promise<string[]> {
+  if (store === undefined) return [];
+  const others = Array.from({ length: connections - 1 }, () => store.ping().catch(() => {}));
+  const [refusal] = await Promise.all([overprivilegedLogin(store.ping), ...others]);
   return refusal?.complaints('SIGNER_DATABASE_URL') ?? [];
 }

@@ -1,5 +1,5 @@
 import type { EvictionWatch } from '@ori/redis/eviction';
-import type { TurnLimiter } from '@ori/turns';
+import type { TurnLimiter, TurnTaker, TurnVerdict } from '@ori/turns';
 import type { SigningParts } from '../sign-proof.ts';
 import { DependencyError } from './dependency-error.ts';
 import type { Nonces } from './nonces.ts';
@@ -25,6 +25,11 @@ export function limiterTurns(
     }
   }
 
+  function giveBack(who: TurnTaker, verdict: TurnVerdict): void {
+    // Redis may be what failed: then the turn stays counted until its window ends.
+    limiter.giveBack(who, verdict).catch(() => {});
+  }
+
   return {
     async take(who, reservation) {
       const claim = reservation && nonces.claimOf?.(reservation);
@@ -33,8 +38,14 @@ export function limiterTurns(
         return { verdict, reserved: claimed };
       }
       const verdict = await ask(() => limiter.take(who));
-      const reserved = verdict.allowed && reservation !== undefined && (await nonces.reserve(reservation));
-      return { verdict, reserved };
+      if (!verdict.allowed || reservation === undefined) return { verdict, reserved: false };
+      try {
+        return { verdict, reserved: await nonces.reserve(reservation) };
+      } catch (error) {
+        giveBack(who, verdict);
+        throw error;
+      }
     },
+    giveBack,
   };
 }

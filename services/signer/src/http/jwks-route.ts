@@ -5,11 +5,12 @@ import { isMatch } from '@ori/http/if-none-match';
 import type { Route } from '@ori/http/routes';
 import { renderJwkSet } from '@ori/proof';
 import type { PublishedKeyRow } from '@ori/store';
+import type { SigningParts } from '../sign-proof.ts';
 import { checkHost } from '../stages/check-host.ts';
 import { NOT_FOUND } from './presentations.ts';
 import { decodeInternId } from './sign-route.ts';
 
-export interface JwksParts {
+export interface JwksParts extends Pick<SigningParts, 'atWork'> {
   readonly regionalHosts: ReadonlySet<string>;
   publishedKeys(internId: string): readonly PublishedKeyRow[] | Promise<readonly PublishedKeyRow[]>;
 }
@@ -18,12 +19,13 @@ export interface JwksParts {
  * `GET {base}/interns/{internId}/daemon/jwks.json`: the intern's public keys, for everyone. An id that no intern has
  * gets the set of no keys, so that the route tells nobody who exists.
  */
-export function jwksRoute({ regionalHosts, publishedKeys }: JwksParts): Route['handler'] {
+export function jwksRoute({ regionalHosts, publishedKeys, atWork }: JwksParts): Route['handler'] {
   return async (req, res, { internId }) => {
-    checkHost(exchangeOf(req).client.authority, regionalHosts);
+    const { client, network, deadline } = exchangeOf(req);
+    checkHost(client.authority, regionalHosts);
     const id = decodeInternId(internId);
     if (id === undefined) return sendEnvelope(res, NOT_FOUND);
-    const rows = await publishedKeys(id);
+    const rows = await atWork(`network ${network}`, deadline, async () => publishedKeys(id));
     const body = JSON.stringify(
       renderJwkSet(
         rows.map(({ publicKey, notBefore, expiresAt }) => ({

@@ -39,12 +39,10 @@ export function signRoute(parts: SignerAppParts, metrics: SignerMetrics): Route[
           internId: decodeInternId(internId),
           countFor: (account) => countFor(exchange, account),
           readBody: () => readSigningBody(req, deadline),
-          checkDeadline: () => deadline.check(),
+          deadline,
         },
         parts,
       );
-      // The record may have taken what was left of the time: then the answer was or will be 408.
-      deadline.check();
       send(res, answer);
       facts['bound'] = answer.bound;
       metrics.proofIssued('x-ori-invoke-nonce' in answer.proof ? 'v2' : 'v1', answer.bound);

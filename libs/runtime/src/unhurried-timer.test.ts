@@ -1,0 +1,43 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { startUnhurriedTimer } from './unhurried-timer.ts';
+
+const holdUp = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+test('expires after its time', async () => {
+  const begun = performance.now();
+  await new Promise<void>((resolve) => startUnhurriedTimer(40, resolve));
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(38);
+});
+
+test('does not expire for what the process itself was too busy to notice', async () => {
+  const heard: string[] = [];
+  const cancel = startUnhurriedTimer(40, () => heard.push('expired'));
+  holdUp(100);
+  await pause(0);
+  expect(heard).toEqual([]);
+  cancel();
+});
+
+test('what came while the process was busy is read before it expires', async () => {
+  const heard: string[] = [];
+  await new Promise<void>((resolve) => {
+    startUnhurriedTimer(4, () => {
+      heard.push('expired');
+      resolve();
+    });
+    setTimeout(() => {
+      // The last part of the time and the answer are both due when the process is back.
+      setImmediate(() => heard.push('answer'));
+      holdUp(20);
+    }, 2);
+  });
+  expect(heard).toEqual(['answer', 'expired']);
+});
+
+test('does not expire once it was cancelled', async () => {
+  const heard: string[] = [];
+  startUnhurriedTimer(5, () => heard.push('expired'))();
+  await pause(20);
+  expect(heard).toEqual([]);
+});
