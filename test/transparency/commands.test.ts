@@ -1,22 +1,26 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import { openLogWorld, untilSize } from '@ori/log/testing/log-world';
+import { openLogWorld, policyOf, untilSize } from '@ori/log/testing/log-world';
 import { appendLines, auditLines } from '@ori/log/testing/signer-lines';
 import { renderProofHeaders } from '@ori/proof';
 import { createLogClient } from '@ori/tlog/client';
 import { parsePolicy } from '@ori/tlog/policy';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { run as admin } from '../../libs/admin/src/program.ts';
 import { run as ori } from '../../libs/cli/src/program.ts';
 import { askGo, noGo } from './go-verifier.ts';
+
+const home = await mkdtemp(join(tmpdir(), 'ori-home-'));
+afterAll(() => rm(home, { recursive: true }));
 
 async function capture(program: typeof admin | typeof ori, args: readonly string[]) {
   const stdout = new PassThrough();
   const stderr = new PassThrough();
   const exit = await program(args, {
-    environment: {},
+    environment: { HOME: home },
     stdin: Readable.from([]),
     stdout,
     stderr,
@@ -102,6 +106,41 @@ test('ori log verify finds a call in the log, and its .tlog-proof file is good w
   const leaf = Buffer.from(/^extra (.*)$/m.exec(note)?.[1] ?? '', 'base64');
   expect(leaf.includes(Buffer.from(lines[3]?.v2 ?? []))).toBe(true);
   expect(await askGo(world.folder, [{ kind: 'proof', vkey: log.vkeys.log, note, leaf }])).toEqual(['ok']);
+});
+
+test('ori log verify remembers the checkpoint of a log, and refuses one that does not extend it', async () => {
+  const { world, log, request, lines, bodySha256 } = await openLoggedCalls();
+  await using _ = world;
+  const verify = ['--json', 'log', 'verify', ...request, '--body-sha256', bodySha256];
+  expect((await capture(ori, verify)).exit).toBe(0);
+  const port = new URL(log.url).port;
+  await log.stop();
+  await using fork = await openLogWorld();
+  await appendLines(fork.auditFile, [...lines.slice(2), ...auditLines(5)]);
+  // The same key under the same address shows another tree.
+  const forked = await fork.start({ LOG_KEY: world.env['LOG_KEY'] ?? '', LOG_PORT: port });
+  const policyText = `log ${forked.vkeys.log} ${forked.url}\nquorum none\n`;
+  await untilSize(createLogClient({ policy: parsePolicy(policyText) }), 13);
+  const { exit, stderr } = await capture(ori, verify);
+  expect(exit).toBe(4);
+  expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'log_not_trusted' } });
+  expect(stderr).toContain('inconsistent');
+});
+
+test('ori log verify refuses a log that was begun anew with fewer leaves', async () => {
+  const { world, log, request, lines, bodySha256 } = await openLoggedCalls();
+  await using _ = world;
+  const verify = ['--json', 'log', 'verify', ...request, '--body-sha256', bodySha256];
+  expect((await capture(ori, verify)).exit).toBe(0);
+  const port = new URL(log.url).port;
+  await log.stop();
+  await using again = await openLogWorld();
+  await appendLines(again.auditFile, lines.slice(0, 5));
+  const begun = await again.start({ LOG_KEY: world.env['LOG_KEY'] ?? '', LOG_PORT: port });
+  await untilSize(createLogClient({ policy: policyOf(begun) }), 5);
+  const { exit, stderr } = await capture(ori, verify);
+  expect(exit).toBe(4);
+  expect(stderr).toContain('rolled_back');
 });
 
 test('ori log verify says that a call is not in the log', async () => {

@@ -1,5 +1,7 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { adoptTree } from '@ori/log/adopt-tree';
+import { loadLogConfig } from '@ori/log/config';
 import { openLogWorld, policyOf, untilSize } from '@ori/log/testing/log-world';
 import { appendLines, auditLines } from '@ori/log/testing/signer-lines';
 import { startTestWitness } from '@ori/log/testing/witness';
@@ -60,15 +62,52 @@ test('an older copy of the tree and of the guard is not signed: a witness knows 
   await expect(world.start(world.witnessed)).rejects.toMatchObject({ code: 'witness_is_ahead' });
 });
 
-test('a tree without its guard is not signed unless the operator says that it is the latest', async () => {
-  await using world = await openLogWorld();
-  const log = await world.start();
+test('a tree without its guard is not signed before it was adopted, and an older copy is not adopted', async () => {
+  await using world = await openWitnessedWorld();
+  const { env, folder } = world;
+  const adopt = () => adoptTree(loadLogConfig({ ...env, ...world.witnessed }));
+  const loseGuard = () => rm(env['LOG_GUARD_FOLDER'] ?? '', { recursive: true });
+  const restore = async (from: string, to: string) => {
+    await rm(join(folder, to), { recursive: true, force: true });
+    await cp(join(folder, from), join(folder, to), { recursive: true });
+  };
+  const first = await world.start(world.witnessed);
   await appendLines(world.auditFile, auditLines(3));
-  await untilSize(createLogClient({ policy: policyOf(log) }), 3);
+  await untilSize(createLogClient({ policy: world.policy(first.url) }), 3);
+  await first.stop();
+  await restore('log', 'older');
+  const second = await world.start(world.witnessed);
+  await appendLines(world.auditFile, auditLines(3));
+  await untilSize(createLogClient({ policy: world.policy(second.url) }), 6);
+  await second.stop();
+  await expect(adopt()).rejects.toMatchObject({ code: 'guard_present' });
+
+  await restore('log', 'latest');
+  await loseGuard();
+  await expect(world.start(world.witnessed)).rejects.toMatchObject({ code: 'guard_missing' });
+  await restore('older', 'log');
+  await expect(adopt()).rejects.toMatchObject({ code: 'witness_is_ahead' });
+  await cp(join(folder, 'latest/public/checkpoint'), join(folder, 'log/public/checkpoint'));
+  await expect(adopt()).rejects.toMatchObject({ code: 'tree_rolled_back' });
+
+  await restore('latest', 'log');
+  expect(await adopt()).toMatch(/6 leaves; .*checkpoint of 6 leaves, the witness w1/);
+  await appendLines(world.auditFile, auditLines(1));
+  const third = await world.start(world.witnessed);
+  await untilSize(createLogClient({ policy: world.policy(third.url) }), 7);
+});
+
+test('a tree is not adopted while a witness is silent', async () => {
+  await using world = await openWitnessedWorld();
+  const log = await world.start(world.witnessed);
+  await appendLines(world.auditFile, auditLines(3));
+  await untilSize(createLogClient({ policy: world.policy(log.url) }), 3);
   await log.stop();
   await rm(world.env['LOG_GUARD_FOLDER'] ?? '', { recursive: true });
-  await expect(world.start()).rejects.toMatchObject({ code: 'guard_missing' });
-  await world.start({}, { adopt: true });
+  await world.witness.stop();
+  const adopting = adoptTree(loadLogConfig({ ...world.env, ...world.witnessed }));
+  await expect(adopting).rejects.toMatchObject({ code: 'witness_silent' });
+  await expect(world.start(world.witnessed)).rejects.toMatchObject({ code: 'guard_missing' });
 });
 
 test('a split view has no witness: a client that demands one refuses it, and one that has seen the other has the evidence', async () => {

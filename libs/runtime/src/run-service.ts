@@ -14,6 +14,8 @@ export interface RunnableService<Config extends Hardenable> {
   load(env: Environment): Config;
   /** @param weaknesses what the process may do although a hardened one may not */
   start(config: Config, weaknesses: readonly string[]): Promise<RunningService>;
+  /** What an operator runs once instead of the service, by name. @returns what to print */
+  readonly commands?: Readonly<Record<string, (config: Config) => Promise<string>>>;
 }
 
 /** The part of a configuration that the main program itself obeys. */
@@ -35,8 +37,8 @@ export type Program = Pick<NodeJS.Process, 'argv' | 'env' | 'on' | 'exit'> &
   };
 
 /**
- * The main program of a service: `check-config` judges the configuration and exits, `--version` prints the version; otherwise the service runs until
- * SIGTERM or SIGINT, stops gracefully, and at a second signal at once.
+ * The main program of a service: `check-config` judges the configuration and exits, `--version` prints the version, a command of its own runs once;
+ * otherwise the service runs until SIGTERM or SIGINT, stops gracefully, and at a second signal at once.
  */
 export async function runService<Config extends Hardenable>(
   program: Program,
@@ -51,8 +53,9 @@ export async function runService<Config extends Hardenable>(
     program.stdout.write(`${VERSION}\n`);
     return;
   }
-  if (rest.length > 0 || (command !== undefined && command !== 'check-config')) {
-    return fail(EXIT.usage, new Error(`usage: ${program.argv[1]} [check-config | --version]`));
+  const words = ['check-config', ...Object.keys(service.commands ?? {})];
+  if (rest.length > 0 || (command !== undefined && !words.includes(command))) {
+    return fail(EXIT.usage, new Error(`usage: ${program.argv[1]} [${[...words, '--version'].join(' | ')}]`));
   }
   try {
     const config = service.load(program.env);
@@ -63,6 +66,11 @@ export async function runService<Config extends Hardenable>(
     const { prefix, workers = false } = service;
     const weaknesses = weaknessesOf(program, { workers });
     if (config.requireHardened && weaknesses.length > 0) throw notHardened(prefix, weaknesses);
+    const once = command === undefined ? undefined : service.commands?.[command];
+    if (once !== undefined) {
+      program.stdout.write(`${await once(config)}\n`);
+      return;
+    }
     attend(program, await service.start(config, weaknesses), fail);
   } catch (error) {
     fail(error instanceof ConfigError ? EXIT.configuration : EXIT.failed, error);

@@ -8,8 +8,12 @@ export type LogErrorCode =
   | 'tree_rolled_back'
   /** There is a tree, and nothing that says how far it was signed. */
   | 'guard_missing'
+  /** There is a guard: nothing is to be adopted. */
+  | 'guard_present'
   /** A witness has cosigned a larger tree than this log has. */
   | 'witness_is_ahead'
+  /** A witness did not say whether it has seen more of the log. */
+  | 'witness_silent'
   /** The audit file that was being read is not there any more. */
   | 'audit_file_missing'
   /** A line of the audit file is not the one that was read. */

@@ -1,6 +1,7 @@
 import { createLogger } from '@ori/runtime/log';
 import { logHardening } from '@ori/runtime/log-hardening';
 import { runService } from '@ori/runtime/run-service';
+import { adoptTree } from './adopt-tree.ts';
 import { loadLogConfig, startLog } from './start-log.ts';
 
 await runService(process, {
@@ -16,4 +17,5 @@ await runService(process, {
     });
     return running;
   },
+  commands: { adopt: adoptTree },
 });

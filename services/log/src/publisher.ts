@@ -9,7 +9,7 @@ import type { MadeTile } from '@ori/tlog/tree';
 import { replaceFile } from './disk/durable-file.ts';
 import { type LogFolder, publicFolder } from './disk/log-folder.ts';
 import { LogError } from './log-error.ts';
-import type { Witnesses } from './witnesses.ts';
+import { type Witnesses, witnessesToAsk } from './witnesses.ts';
 
 /** A tree to be published. */
 export interface Draft {
@@ -60,8 +60,7 @@ export function createPublisher(
     const { text, signature } = sign(head);
     const known = cosigned?.text === text ? cosigned.by : new Map<string, NoteSignature>();
     cosigned = { text, by: known };
-    const wanted = [...(policy?.witnesses ?? [])].filter(([, { url }]) => url !== undefined);
-    if (wanted.every(([name]) => known.has(name))) return known;
+    if (witnessesToAsk(policy).every(([name]) => known.has(name))) return known;
     const note = renderNote({ text, signatures: [signature] });
     const answers = await witnesses.cosign({ head, text, note, subtrees: () => tiles.subtrees(head.size) });
     for (const [name, one] of answers) known.set(name, one);

@@ -27,8 +27,6 @@ export interface LogParts {
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Takes the tree as it is, where nothing says how far it was signed. */
-  readonly adopt: boolean;
 }
 
 export interface RunningLog {
@@ -59,7 +57,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
 
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
-  const folder = await openLogFolder({ folder: place, guardFolder, adopt: parts.adopt ?? false });
+  const folder = await openLogFolder({ folder: place, guardFolder });
   stack.defer(folder.close);
   const witnesses = createWitnesses(policy, {
     timeoutMs: WITNESS_TIMEOUT_MS,

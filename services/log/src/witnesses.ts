@@ -26,6 +26,11 @@ export interface Witnesses {
   cosign(submission: Submission): Promise<ReadonlyMap<string, NoteSignature>>;
 }
 
+/** The witnesses of a policy that have an address, by name. */
+export function witnessesToAsk(policy: Policy | undefined): (readonly [string, PolicyWitness])[] {
+  return [...(policy?.witnesses ?? [])].filter(([, { url }]) => url !== undefined);
+}
+
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** The witnesses of a policy that have an address (c2sp.org/tlog-witness). */
@@ -33,7 +38,7 @@ export function createWitnesses(
   policy: Policy | undefined,
   { timeoutMs, onFailure }: { timeoutMs: number; onFailure(witness: string, error: unknown): void },
 ): Witnesses {
-  const asked = [...(policy?.witnesses ?? [])].filter(([, { url }]) => url !== undefined);
+  const asked = witnessesToAsk(policy);
   /** The size each witness cosigned last, as far as it said. */
   const sizes = new Map<string, number>();
 

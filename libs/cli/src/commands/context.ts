@@ -92,6 +92,11 @@ function dataFolder(context: Surroundings): string {
   return xdgFolder(context, 'XDG_DATA_HOME', '.local/share');
 }
 
+/** Where the last trusted checkpoint of each signing log is kept. */
+export function checkpointsFolder(context: Surroundings): string {
+  return join(dataFolder(context), 'checkpoints');
+}
+
 /** XDG Base Directory Specification: a relative folder is ignored. */
 function xdgFolder(context: Surroundings, name: string, fallback: string): string {
   const configured = variable(context, name);

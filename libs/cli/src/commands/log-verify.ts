@@ -1,14 +1,17 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type PresentedProof, ProofError, parseProofHeaders } from '@ori/proof';
-import { createLogClient } from '@ori/tlog/client';
+import { createLogClient, type Remembered, rememberInFile } from '@ori/tlog/client';
 import { commitmentOf, hasCommitment, parseEntry } from '@ori/tlog/entry';
 import { TlogError } from '@ori/tlog/error';
+import { renderVkey } from '@ori/tlog/note';
 import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/policy';
 import { parseTlogProof, renderTlogProof, type TlogProof, verifyTlogProof } from '@ori/tlog/proof';
 import { CliError } from '../core/errors.ts';
 import { requireBodySha256, requireInternId, requirePath } from '../core/proof-request.ts';
 import { type BodyOptions, takeBody } from './body-options.ts';
-import type { Context } from './context.ts';
+import { type Context, checkpointsFolder } from './context.ts';
 
 export interface LogVerifyOptions extends BodyOptions {
   /** The headers that `ori sign` printed. */
@@ -37,7 +40,7 @@ export async function logVerify(context: Context, intern: string, options: LogVe
   const policy = await told(async () => parsePolicy(await readText(options.policy)));
   const proof =
     options.proof === undefined
-      ? await told(() => askLog(policy, commitment))
+      ? await told(() => askLog(context, policy, commitment))
       : await told(async () => parseTlogProof(await readText(options.proof ?? '')));
   const checkpoint = await told(async () => verify(proof, commitment, policy));
   if (options.out !== undefined) await writeText(options.out, renderTlogProof(proof));
@@ -52,8 +55,9 @@ export async function logVerify(context: Context, intern: string, options: LogVe
   }
 }
 
-async function askLog(policy: Policy, commitment: Uint8Array): Promise<TlogProof> {
-  const client = createLogClient({ policy });
+/** Each checkpoint must extend the last one that `ori` trusted of this log, which is kept in a file. */
+async function askLog(context: Context, policy: Policy, commitment: Uint8Array): Promise<TlogProof> {
+  const client = createLogClient({ policy, remembered: await rememberedOf(context, policy) });
   const head = await client.latest();
   const [leaf] = (await client.lookup([commitment])).values();
   if (leaf === undefined || leaf.index >= head.size)
@@ -68,6 +72,24 @@ function verify(proof: TlogProof, commitment: Uint8Array, policy: Policy): Trust
     throw new TlogError('inclusion_invalid', 'the entry is that of another proof');
   }
   return verifyTlogProof(proof, extra, policy);
+}
+
+async function rememberedOf(context: Context, { logs }: Policy): Promise<Remembered> {
+  const keys = logs.map(({ key }) => renderVkey(key)).sort();
+  const folder = checkpointsFolder(context);
+  const file = join(folder, createHash('sha256').update(keys.join('\n')).digest('hex'));
+  const { load, save } = rememberInFile(file);
+  return {
+    load,
+    async save(note) {
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await save(note);
+      } catch (error) {
+        throw new CliError('output_unwritable', { file, why: codeOf(error) });
+      }
+    },
+  };
 }
 
 /** `name: value` lines, as curl takes them. */

@@ -26,7 +26,8 @@ Environment:
   BROWSER          what opens the sign-in page
   XDG_CONFIG_HOME  where ori/session.json is kept (else ~/.config)
   NO_COLOR         no colour on a screen either
-  XDG_DATA_HOME    where ori/keys is kept: what sessions are bound to (else ~/.local/share)
+  XDG_DATA_HOME    where ori/keys (what sessions are bound to) and ori/checkpoints (of signing logs) are kept
+                   (else ~/.local/share)
 
 ${EXIT_CODES.join('\n')}`;
 

@@ -69,16 +69,18 @@ export function createLogClient(options: LogClientOptions): LogClient {
 
   async function requireExtension(former: TrustedCheckpoint, latest: TrustedCheckpoint): Promise<void> {
     const [first, second] = former.size <= latest.size ? [former, latest] : [latest, former];
-    // A log that has shown two trees has no tiles for both: what it lacks must not pass for being out of reach for ever.
-    const path = await tiles.compute(second.size, (subtrees) =>
-      consistencyProof(first.size, second.size, subtrees),
-    );
+    const rolledBack = () =>
+      new TlogError('rolled_back', `a smaller tree than before:\n${former.note}\n${latest.note}`);
+    const path = await tiles
+      .compute(second.size, (subtrees) => consistencyProof(first.size, second.size, subtrees))
+      .catch((error) => {
+        // A log that was rolled back has no tiles of the larger tree: the two checkpoints are evidence without them.
+        throw second === former && error instanceof TlogError ? rolledBack() : error;
+      });
     if (!verifyConsistency(first, second, path)) {
       throw new TlogError('inconsistent', `two trees that do not agree:\n${former.note}\n${latest.note}`);
     }
-    if (latest.size < former.size) {
-      throw new TlogError('rolled_back', `a smaller tree than before:\n${former.note}\n${latest.note}`);
-    }
+    if (latest.size < former.size) throw rolledBack();
   }
 
   async function prove({ index, entry }: ClaimedLeaf, head: TreeHead): Promise<readonly Hash[]> {

@@ -3,6 +3,8 @@ import { hasCommitment, parseEntry } from '../entry.ts';
 import type { TrustedCheckpoint } from '../policy.ts';
 import { TlogError } from '../tlog-error.ts';
 import type { ClaimedLeaf, LogClient } from './log-client.ts';
+import { createPendingProofs, type PendingProof } from './pending-proofs.ts';
+import type { Remembered } from './remembered.ts';
 
 /** The witness of a policy by this name is the log's own: its cosignature says up to when the tree is complete. */
 export const COMPLETE = 'complete';
@@ -31,6 +33,11 @@ export interface MonitorOptions<Proof> {
   readonly everyMs?: number;
   /** How many proofs wait for the log at most; 100,000 by default. One more is a problem of its own. */
   readonly pendingMax?: number;
+  /**
+   * Where the waiting proofs are kept, as JSON, after each check and when the monitor stops, so that they are checked after a
+   * restart. A process that is killed loses those accepted since the last check. Absent: in memory alone.
+   */
+  readonly remembered?: Remembered;
   /** Unix time in milliseconds; `Date.now` by default. */
   readonly now?: () => number;
 }
@@ -43,7 +50,9 @@ export type MonitorProblem =
   /** A version 1 proof was accepted, and there is no `v1Key` to check it with. */
   | { readonly kind: 'unchecked' }
   /** What the log serves cannot be trusted: `inconsistent` and `rolled_back` are evidence against it. */
-  | { readonly kind: 'untrusted'; readonly error: TlogError };
+  | { readonly kind: 'untrusted'; readonly error: TlogError }
+  /** The waiting proofs could not be read or kept: a restart would lose them. Told once. */
+  | { readonly kind: 'unkept'; readonly cause: unknown };
 
 /** Checks that each proof a daemon accepted is in the signing log. */
 export interface Monitor<Proof> {
@@ -55,26 +64,18 @@ export interface Monitor<Proof> {
   accepted(proof: Proof, signingInputSha256: string): void;
   /** Asks the log once about the proofs that wait. Never rejects. */
   check(): Promise<void>;
-  /** Lets the check under way end, and asks no more. */
+  /** Lets the check under way end, keeps what waits, and asks no more. */
   stop(): Promise<void>;
-}
-
-interface Pending<Proof> {
-  readonly commitment: string;
-  readonly proof: Proof;
-  /** Unix seconds. */
-  readonly acceptedAt: number;
-  /** The time up to which the log was complete when it did not have the proof. */
-  missedAt?: number;
 }
 
 /** Monitors a log from now on, on a timer that keeps no process alive. */
 export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptions<Proof>): Monitor<Proof> {
   const { client, onMissing, onProblem, clockToleranceSeconds = 5, limitSeconds = 60 } = options;
   const { v1Key, everyMs = 5000, pendingMax = 100_000, now = Date.now } = options;
-  let pending: Pending<Proof>[] = [];
+  const pending = createPendingProofs<Proof>(options.remembered);
   let checking: Promise<void> | undefined;
   let problem: MonitorProblem['kind'] | undefined;
+  let isUnkept = false;
 
   const seconds = () => now() / 1000;
 
@@ -89,7 +90,18 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
     problem = found.kind;
   }
 
+  /** Reads or writes what is kept over a restart; a failure is told once, and the checks go on in memory. */
+  async function keeping(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (cause) {
+      if (!isUnkept) quietly(() => onProblem({ kind: 'unkept', cause }));
+      isUnkept = true;
+    }
+  }
+
   async function ask(): Promise<void> {
+    await keeping(pending.load);
     let failure: TlogError | undefined;
     try {
       const head = await client.latest();
@@ -102,18 +114,19 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
       if (!(error instanceof TlogError)) throw error;
       failure = error;
     }
-    const waited = seconds() - (pending[0]?.acceptedAt ?? seconds());
+    const waited = seconds() - (pending.all[0]?.acceptedAt ?? seconds());
     if (failure !== undefined && failure.code !== 'unavailable')
       report({ kind: 'untrusted', error: failure });
     else if (waited > limitSeconds) report({ kind: 'behind', seconds: Math.round(waited) });
     else if (failure === undefined) problem = undefined;
+    await keeping(pending.save);
   }
 
   async function judge(head: TrustedCheckpoint, completeAt: number): Promise<void> {
-    const due = pending.filter(({ acceptedAt }) => acceptedAt + clockToleranceSeconds < completeAt);
+    const due = pending.all.filter(({ acceptedAt }) => acceptedAt + clockToleranceSeconds < completeAt);
     if (due.length === 0) return;
     const leaves = await client.lookup(due.map(({ commitment }) => Buffer.from(commitment, 'hex')));
-    const settled = new Set<Pending<Proof>>();
+    const settled = new Set<PendingProof<Proof>>();
     for (const one of due) {
       const leaf = leaves.get(one.commitment);
       if (leaf === undefined || !isOf(leaf, one.commitment)) {
@@ -128,7 +141,7 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
         settled.add(one);
       }
     }
-    pending = pending.filter((one) => !settled.has(one));
+    pending.remove(settled);
   }
 
   function check(): Promise<void> {
@@ -149,13 +162,15 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
     accepted(proof, signingInputSha256) {
       const commitment = commit(proof, signingInputSha256);
       if (commitment === undefined) report({ kind: 'unchecked' });
-      else if (pending.length >= pendingMax) report({ kind: 'overflow' });
-      else pending.push({ commitment, proof, acceptedAt: seconds() });
+      else if (pending.all.length >= pendingMax) report({ kind: 'overflow' });
+      else pending.add({ commitment, proof, acceptedAt: seconds() });
     },
     check,
     async stop() {
       clearInterval(timer);
       await checking;
+      await keeping(pending.load);
+      await keeping(pending.save);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 
-/** Where a client keeps the last checkpoint that it trusted: what comes later must extend it. */
+/** Where a text is kept: the last checkpoint that a client trusted, or the proofs that a monitor has still to check. */
 export interface Remembered {
   load(): Promise<string | undefined>;
   save(note: string): Promise<void>;

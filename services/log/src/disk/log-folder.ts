@@ -1,6 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lockFolder } from '@ori/runtime/folder-lock';
-import { isSameHash, rootOf, type TreeHead } from '@ori/tlog/merkle';
+import { parseCheckpoint } from '@ori/tlog/checkpoint';
+import { isSameHash, rootOf, type Subtrees, type TreeHead } from '@ori/tlog/merkle';
+import { parseNote } from '@ori/tlog/note';
 import { readEntries, TILE_WIDTH } from '@ori/tlog/tile';
 import { type MadeTile, openTree, type Tree } from '@ori/tlog/tree';
 import type { Positions } from '../follow/position.ts';
@@ -24,11 +27,19 @@ export interface LogFolder {
   close(): Promise<void>;
 }
 
+/** A tree whose guard was lost. */
+export interface FoundTree {
+  readonly head: TreeHead;
+  /** What was published of it last, and is a part of it. */
+  readonly published: TreeHead | undefined;
+  subtrees(): Subtrees;
+}
+
 export interface LogFolderPlaces {
   readonly folder: string;
   readonly guardFolder: string;
-  /** Takes the tree as it is, where nothing says how far it was signed. */
-  readonly adopt?: boolean;
+  /** Judges a tree whose guard was lost: unless it throws, a new guard is made. Absent: such a tree is refused. */
+  readonly adopt?: (found: FoundTree) => Promise<void>;
 }
 
 /** Where the files are that anyone may fetch. */
@@ -37,13 +48,9 @@ export const publicFolder = (folder: string): string => join(folder, 'public');
 /**
  * Opens the folder of a log for the one process that may write there.
  *
- * @throws LogError `tree_rolled_back`, `guard_missing`, `journal_damaged`; Error while another process has it
+ * @throws LogError `tree_rolled_back`, `guard_missing`, `guard_present`, `journal_damaged`; Error while another process has it
  */
-export async function openLogFolder({
-  folder,
-  guardFolder,
-  adopt = false,
-}: LogFolderPlaces): Promise<LogFolder> {
+export async function openLogFolder({ folder, guardFolder, adopt }: LogFolderPlaces): Promise<LogFolder> {
   await makeFolder(folder);
   await using stack = new AsyncDisposableStack();
   stack.defer(await lockFolder(join(folder, 'log')));
@@ -52,29 +59,42 @@ export async function openLogFolder({
   stack.defer(journal.close);
   const guard = await openGuard(guardFolder);
   const tiles = await openTileFiles(publicFolder(folder));
+  if (adopt !== undefined && guard.head !== undefined) {
+    throw new LogError(
+      'guard_present',
+      `${guardFolder} says that ${guard.head.size} leaves were signed: start the log`,
+    );
+  }
+  const claimed = guard.head ?? (adopt && (await readPublished(folder)));
 
   const tree = openTree(edge);
   const filled: MadeTile[] = [];
   let positions = opened.positions;
-  let signed = guard.head?.size === tree.size ? tree.root() : undefined;
+  let signed = claimed?.size === tree.size ? tree.root() : undefined;
   for (const record of records) {
     for (const entry of record.entries) {
       filled.push(...tree.append(entry));
-      if (tree.size === guard.head?.size) signed = tree.root();
+      if (tree.size === claimed?.size) signed = tree.root();
     }
     positions = { ...positions, ...record.positions };
   }
-  if (guard.head === undefined) {
-    if (tree.size > 0 && !adopt) {
-      throw new LogError('guard_missing', `nothing says how far these ${tree.size} leaves were signed`);
-    }
-    // Before the first line is taken in: from then on a missing guard means that it was lost.
-    await guard.save({ size: tree.size, root: tree.root() });
-  } else {
-    if (guard.head.size < edge.size) signed = rootOf(guard.head.size, tiles.subtrees(guard.head.size));
-    requireSigned(guard.head, tree.size, signed);
+  if (claimed !== undefined) {
+    if (claimed.size < edge.size) signed = rootOf(claimed.size, tiles.subtrees(claimed.size));
+    requireSigned(claimed, tree.size, signed);
+  }
+  if (guard.head === undefined && tree.size > 0 && adopt === undefined) {
+    throw new LogError('guard_missing', `nothing says how far these ${tree.size} leaves were signed`);
   }
   await tiles.write(filled);
+  if (guard.head === undefined) {
+    const head = { size: tree.size, root: tree.root() };
+    if (adopt !== undefined) {
+      await tiles.write(tree.partial());
+      await adopt({ head, published: claimed, subtrees: () => tiles.subtrees(head.size) });
+    }
+    // Before the first line is taken in: from then on a missing guard means that it was lost.
+    await guard.save(head);
+  }
 
   let latest: { readonly bundle: number; readonly entries: readonly Uint8Array[] } | undefined;
   async function entryAt(index: number): Promise<Uint8Array | undefined> {
@@ -92,6 +112,12 @@ export async function openLogFolder({
   const lookup = await openLookup(join(folder, 'lookup'), tree.size, entryAt);
   const owned = stack.move();
   return { tree, positions, journal, tiles, lookup, guard, entryAt, close: () => owned.disposeAsync() };
+}
+
+/** The tree of the checkpoint in the public folder. */
+async function readPublished(folder: string): Promise<TreeHead | undefined> {
+  const note = await readFile(join(publicFolder(folder), 'checkpoint'), 'utf8').catch(() => undefined);
+  return note === undefined ? undefined : parseCheckpoint(parseNote(note).text);
 }
 
 /** @throws LogError `tree_rolled_back` */

@@ -59,11 +59,25 @@ export function policyOf({ vkeys, url }: Pick<RunningLog, 'vkeys' | 'url'>): Pol
   return parsePolicy(`log ${vkeys.log} ${url}\nwitness complete ${vkeys.complete}\nquorum none\n`);
 }
 
-/** The first checkpoint of `size` leaves or more. */
-export async function untilSize(client: LogClient, size: number): Promise<TrustedCheckpoint> {
-  for (;;) {
-    const head = await client.latest().catch(() => undefined);
-    if (head !== undefined && head.size >= size) return head;
+/** The first checkpoint of `size` leaves or more. @throws Error after the deadline, with what was there instead */
+export async function untilSize(
+  client: LogClient,
+  size: number,
+  deadlineMs = 45_000,
+): Promise<TrustedCheckpoint> {
+  const endsAt = performance.now() + deadlineMs;
+  let failure: unknown;
+  for (let last = 'no checkpoint'; ; ) {
+    try {
+      const head = await client.latest();
+      if (head.size >= size) return head;
+      last = `${head.size} leaves`;
+    } catch (error) {
+      failure = error;
+    }
+    if (performance.now() > endsAt) {
+      throw new Error(`waited for ${size} leaves, and there is ${last}`, { cause: failure });
+    }
     await pause(20);
   }
 }
