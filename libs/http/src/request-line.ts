@@ -30,9 +30,9 @@ export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exc
     route: route ?? null,
     status: status ?? null,
     durationMs: Math.round(durationMs * 10) / 10,
-    ...(res.writableFinished ? {} : { aborted: true }),
-    ...(error === undefined ? {} : { err: error }),
+    ...(res.writableFinished ? undefined : { aborted: true }),
   };
   const level = status !== undefined && status >= 500 ? 'error' : 'info';
-  sinks.log?.[level](line, 'request');
+  if (error === undefined) sinks.log?.plain(level, line, 'request');
+  else sinks.log?.[level]({ ...line, err: error }, 'request');
 }

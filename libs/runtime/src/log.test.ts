@@ -19,6 +19,39 @@ describe('the log', () => {
     ]);
   });
 
+  it('writes a plain line as it writes any other', () => {
+    const { log, lines } = capturedLog();
+    const fields = { route: '/v1/{a}', status: 200, bound: false, account: null, said: 'a "word"\n' };
+    log.info(fields, 'request');
+    log.plain('info', fields, 'request');
+    const { said: _, ...unescaped } = fields;
+    log.plain('info', unescaped, 'request');
+    log.info(unescaped, 'request');
+    const [one, other, third, fourth] = lines.map((line) => ({ ...line, time: '' }));
+    expect(other).toEqual(one);
+    expect(third).toEqual(fourth);
+  });
+
+  it('leaves plain lines below its level out', () => {
+    const { log, lines } = capturedLog();
+    log.level = 'warn';
+    log.plain('info', { status: 200 }, 'request');
+    expect(lines).toEqual([]);
+  });
+
+  it.each([
+    ['a JWT', jwt],
+    ['an API key', apiKey],
+    ['a signature', signature],
+    ['a JWT behind a line break', `a\n${jwt}`],
+  ])('never shows %s in a plain line', (_name, secret) => {
+    const { log, text } = capturedLog();
+    log.plain('info', { note: secret }, 'said');
+    expect(text()).not.toContain(jwt);
+    expect(text()).not.toContain(apiKey);
+    expect(text()).not.toContain(signature);
+  });
+
   it.each([
     ['an Authorization header', { authorization: 'canary' }],
     ['any header', { req: { headers: { 'x-custom': 'canary' } } }],
