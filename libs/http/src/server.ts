@@ -19,6 +19,7 @@ import { cutUnread, makeRoom } from './connection-limits.ts';
 import { createDeadline, DeadlineError, presentDeadline } from './deadline.ts';
 import { hasUnreadBody, type Presentation, sendEnvelope } from './envelope.ts';
 import { beginExchange, type Exchange } from './exchange.ts';
+import { messagesOf } from './express-messages.ts';
 import { type GracefulStop, stopGracefully } from './graceful-stop.ts';
 import {
   CONNECT_REFUSED,
@@ -93,6 +94,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   let draining = false;
   let idleOver = false;
   const server = createServer({
+    ...messagesOf(app),
     headersTimeout: deadlineMs,
     requestTimeout: deadlineMs + BACKSTOP_MS,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
