@@ -44,10 +44,10 @@ export function readBearer(authorizations: readonly string[]): Bearer {
   const [authorization, second] = authorizations;
   if (authorization === undefined) throw refused('no Authorization header');
   if (second !== undefined) throw refused('more than one Authorization header');
-  const [, scheme, token] = /^(bearer|dpop) +([^ ].*)$/i.exec(authorization) ?? [];
-  if (scheme === undefined || token === undefined) throw refused('the scheme is neither Bearer nor DPoP');
+  const [before, scheme] = /^(bearer|dpop) +/i.exec(authorization) ?? [];
+  if (before === undefined || scheme === undefined) throw refused('the scheme is neither Bearer nor DPoP');
+  const token = authorization.slice(before.length);
   if (token.length > BEARER_CHARACTERS_MAX) throw refused('credential too long');
-  if (!B64TOKEN.test(token)) throw refused('credential outside its alphabet');
   return new Bearer(kindOf(token), scheme.toLowerCase() === 'dpop' ? 'dpop' : 'bearer', token);
 }
 
@@ -57,6 +57,7 @@ function kindOf(token: string): Bearer['kind'] {
     return 'api-key';
   }
   if (JWS_COMPACT.test(token)) return 'jwt';
+  if (!B64TOKEN.test(token)) throw refused('credential outside its alphabet');
   if (token.startsWith('eyJ')) throw refused('a JOSE object that is not a signed JWT');
   if (token.length < OPAQUE_CHARACTERS_MIN) throw refused('too short to be a token');
   return 'opaque';
