@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 /** A proof signed in a key's last second is still judged this long after: the longest age a verifier may accept. */
 export const PUBLISHED_AFTER_EXPIRY_SECONDS = 600;
 /** `addSigningKey` keeps an intern below this; the limit only bounds what a hand-written row can do. */
-export const KEYS_READ_MAX = 16;
+export const KEYS_READ_MAX = 32;
 
 /** Times are Unix seconds; the interval is half-open: `notBefore <= t < expiresAt`. */
 export interface PublishedKeyRow {

@@ -5,8 +5,11 @@ import { AdminError } from './admin-error.ts';
 
 /** A proof names no key, so a verifier tries those whose interval holds its timestamp: at most these many. */
 export const KEYS_GOOD_AT_ONCE_MAX = 3;
-/** Below the limit of the queries that read them, so that no key is ever left out. */
-export const KEYS_PUBLISHED_MAX = 8;
+/**
+ * Rotated once a minute, an intern has 15: each key is published for 180 s before it begins, 120 s while it is good and
+ * 600 s after it ended. Below the limit of the queries that read them, so that no key is ever left out.
+ */
+export const KEYS_PUBLISHED_MAX = 24;
 
 export interface Interval {
   readonly notBefore: number;

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Schema } from '../../schema.ts';
 import { AdminError } from './admin-error.ts';
 
-/** A key stands in the published set this long before it signs, so that no verifier meets it unknown. */
+/** A key is published this long before it signs, so that every verifier knows it by then. */
 export const PUBLISHED_BEFORE_USE_SECONDS = 180;
 
 export function nowSeconds(): number {
@@ -18,22 +18,6 @@ export async function lockIntern(tx: Transaction<Schema>, internId: string): Pro
     .forUpdate()
     .executeTakeFirst();
   if (row === undefined) throw new AdminError('not_found', `no intern ${internId}`);
-}
-
-export async function requireNoneWaiting(tx: Transaction<Schema>, internId: string): Promise<void> {
-  const waiting = await tx
-    .selectFrom('signing_keys')
-    .select(['id', 'not_before'])
-    .where('intern_id', '=', internId)
-    .where('retired_at', 'is', null)
-    .where('not_before', '>', nowSeconds())
-    .limit(1)
-    .executeTakeFirst();
-  if (waiting === undefined) return;
-  throw new AdminError(
-    'conflict',
-    `key ${waiting.id} takes over at ${waiting.not_before}: rotate again after that`,
-  );
 }
 
 export async function defaultNotBefore(tx: Transaction<Schema>, internId: string): Promise<number> {
