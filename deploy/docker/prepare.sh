@@ -13,13 +13,16 @@ cd "$(dirname "$0")"
 for made in secrets state .env; do
   [ ! -e "$made" ] || { echo "prepare.sh: $PWD/$made is there already; nothing was done" >&2; exit 1; }
 done
-ring=$(${ORI_ADMIN:-docker run --rm --network none ori/admin:1.0.0} kek generate)
+kek() { ${ORI_ADMIN:-docker run --rm --network none ori/admin:1.0.0} kek generate "$1"; }
+signer_ring=$(kek signer)
+management_ring=$(kek management)
 random() { openssl rand -hex 24; }
 write() { printf '%s' "$2" > "secrets/$1"; }
 
 mkdir -p secrets state/audit/signer-1 state/audit/signer-2 state/redis state/postgres state/prometheus state/grafana
 owner=$(random) signer=$(random) management=$(random) redis=$(random)
-write kek.json "$ring"
+write signer-kek.json "$signer_ring"
+write management-kek.json "$management_ring"
 write postgres-password "$(random)"
 write grafana-password "$(random)"
 write owner-url "postgres://ori:$owner@postgres:5432/ori"

@@ -72,7 +72,7 @@ async function openTown(servers: Servers, interns: number, callable: number): Pr
       MANAGEMENT_DATABASE_URL: world.managementDatabaseUrl,
       MANAGEMENT_ISSUER: world.issuer.url,
       MANAGEMENT_AUDIENCE: `http://127.0.0.1:${managementPort}/v1`,
-      MANAGEMENT_KEK_FILE: world.environment['SIGNER_KEK_FILE'] ?? '',
+      MANAGEMENT_KEK_FILE: world.managementKekFile,
     },
   });
   stack.defer(() => management.end('SIGKILL'));

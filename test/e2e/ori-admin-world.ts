@@ -17,7 +17,9 @@ export interface OperatorWorld extends AsyncDisposable {
   readonly databaseUrl: string;
   readonly port: number;
   readonly baseUrl: string;
+  /** The signer's ring, and management's. */
   readonly kekFile: string;
+  readonly managementKekFile: string;
   /** As the README has it: a login that is a member of the role and of nothing else. Returns its address. */
   createLogin(role: 'ori_signer' | 'ori_management'): Promise<string>;
   query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>;
@@ -31,19 +33,21 @@ export async function startOperatorWorld(): Promise<OperatorWorld> {
   const issuer = stack.use(await startIssuer({ audience: baseUrl }));
   const database = stack.use(await createDatabase({ migrated: false }));
   const kekFile = join(room.directory, 'kek.json');
+  const managementKekFile = join(room.directory, 'management-kek.json');
   const client = new pg.Client({ connectionString: database.url });
   client.on('error', () => {});
   await client.connect();
   stack.defer(() => client.end());
   const environment = {
     ORI_ADMIN_DATABASE_URL: database.url,
-    ORI_ADMIN_KEK_FILE: kekFile,
+    ORI_ADMIN_SIGNER_KEK_FILE: kekFile,
+    ORI_ADMIN_MANAGEMENT_KEK_FILE: managementKekFile,
     ORI_ADMIN_ISSUER: issuer.url,
     ORI_ADMIN_BASE_URL: baseUrl,
   };
   const owned = stack.move();
   return {
-    ...{ issuer, room, port, baseUrl, kekFile, databaseUrl: database.url },
+    ...{ issuer, room, port, baseUrl, kekFile, managementKekFile, databaseUrl: database.url },
     admin: createOriAdmin(environment),
     environment,
     async createLogin(role) {

@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadManagementConfig, startManagement } from '@ori/management';
@@ -42,8 +45,9 @@ it('says to migrate first, then brings an empty database to this version, once',
 });
 
 it('builds a whole tenant', LONG, async () => {
-  const { admin, issuer, kekFile, room } = world;
-  expect(await admin.run(['kek', 'generate', '--out', kekFile])).toMatchObject({ exit: 0 });
+  const { admin, issuer, kekFile, managementKekFile, room } = world;
+  expect(await admin.run(['kek', 'generate', 'signer', '--out', kekFile])).toMatchObject({ exit: 0 });
+  await admin.get('kek', 'generate', 'management', '--out', managementKekFile);
   expect((await stat(kekFile)).mode & 0o777).toBe(0o600);
   made.org = await admin.get('org', 'create', 'Analytical Engines');
   made.ws = await admin.get('workspace', 'create', 'Workshop', '--organization', made.org, '--default');
@@ -131,7 +135,7 @@ it('made what a signer needs to give a proof, which a daemon verifies', async ()
 });
 
 it('made what the management service shows to its keys', async () => {
-  const { issuer, kekFile } = world;
+  const { issuer, managementKekFile } = world;
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}/v1`;
   const service = await startManagement(
@@ -141,7 +145,7 @@ it('made what the management service shows to its keys', async () => {
       MANAGEMENT_DATABASE_URL: await world.createLogin('ori_management'),
       MANAGEMENT_ISSUER: issuer.url,
       MANAGEMENT_AUDIENCE: baseUrl,
-      MANAGEMENT_KEK_FILE: kekFile,
+      MANAGEMENT_KEK_FILE: managementKekFile,
     }),
     { log: createLogger({ service: 'management', level: 'silent' }) },
   );
@@ -173,7 +177,7 @@ describe('a provider key', () => {
 
   it('opens under the ring for its row alone', async () => {
     const [row] = await world.query<{ id: string; sealed_key: string }>('SELECT * FROM byok_credentials');
-    const ring = parseKekRing(await readFile(world.kekFile, 'utf8'));
+    const ring = parseKekRing(await readFile(world.managementKekFile, 'utf8'));
     const context = { table: 'byok_credentials', column: 'sealed_key', organizationId: made.org };
     const opened = await open(ring, row?.sealed_key ?? '', { ...context, row: made.credential });
     expect(new TextDecoder().decode(opened)).toBe(NEXT_PROVIDER_KEY);
@@ -264,28 +268,59 @@ describe('a secret on a terminal', () => {
   });
 });
 
-it('reseals every seed and provider key under a new KEK, and shows how far it is', LONG, async () => {
-  const { admin, room, kekFile, query } = world;
-  const next = join(room.directory, 'kek-next.json');
-  await admin.get('kek', 'generate', '--add-to', kekFile, '--first', '--out', next);
-  const environment = { ORI_ADMIN_KEK_FILE: next };
-  const kid = parseKekRing(await readFile(next, 'utf8')).primary.kid;
-  const before = await admin.run(['kek', 'reseal'], { environment, screens: ['stderr'] });
-  expect(before.stderr).toContain('resealing provider keys: 1');
-  const sealed = await query<{ text: string }>(
-    'SELECT sealed_seed AS text FROM signing_keys UNION ALL SELECT sealed_key FROM byok_credentials',
-  );
-  expect(sealed.map(({ text }) => sealedUnder(text))).toEqual([kid, kid]);
-  const { stdout } = await admin.run(['kek', 'list', '--usage', '--json'], { environment });
-  expect(JSON.parse(stdout).data).toMatchObject([
-    { kid, use: 'seals', seeds: 1, provider_keys: 1 },
-    { use: 'opens', seeds: 0, provider_keys: 0 },
-  ]);
-  const foreign = await admin.run(['kek', 'reseal', '--json'], {
-    environment: { ORI_ADMIN_KEK_FILE: kekFile },
-  });
-  expect(foreign).toMatchObject({ exit: 4, stderr: expect.stringContaining('"partial"') });
-});
+it.each([
+  ['signer', 'SELECT sealed_seed AS text FROM signing_keys'],
+  ['management', 'SELECT sealed_key AS text FROM byok_credentials'],
+] as const)(
+  'replaces the KEK of the %s in steps, each refused before its time',
+  LONG,
+  async (owner, sealedTexts) => {
+    const { admin, room } = world;
+    const variable = `ORI_ADMIN_${owner.toUpperCase()}_KEK_FILE`;
+    const former = owner === 'signer' ? world.kekFile : world.managementKekFile;
+    const file = (step: string) => join(room.directory, `${owner}-${step}.json`);
+    const kidsOf = async (path: string) => parseKekRing(await readFile(path, 'utf8')).kids;
+    const [added, promoted] = [file('added'), file('promoted')];
+    await admin.get('kek', 'generate', owner, '--add-to', former, '--out', added);
+    const [formerKid = '', kid = ''] = await kidsOf(added);
+    // Instances that hold what their file says, as the services tell it.
+    await using lacks = await startInstance(await kidsOf(former));
+    await using holds = await startInstance([formerKid, kid]);
+    const asAdded = { environment: { [variable]: added } };
+    const promote = ['kek', 'promote', owner, kid, '--out', promoted];
+    expect(await admin.run(promote, asAdded)).toMatchObject({ exit: 2 });
+    expect(await admin.run([...promote, '--instances', `${holds.url},${lacks.url}`], asAdded)).toMatchObject({
+      exit: 4,
+      stderr: expect.stringContaining(`${lacks.url} holds ${formerKid}`),
+    });
+    await admin.run([...promote, '--instances', holds.url], asAdded);
+    const asPromoted = { environment: { [variable]: promoted } };
+    expect(await kidsOf(promoted)).toEqual([kid, formerKid]);
+    const remove = ['kek', 'remove', owner, formerKid, '--out', file('removed')];
+    expect(await admin.run(remove, asPromoted)).toMatchObject({ exit: 4 });
+    const reseal = ['kek', 'reseal', owner, '--instances'];
+    expect(await admin.run([...reseal, lacks.url], asPromoted)).toMatchObject({ exit: 4 });
+    expect(await admin.run([...reseal, 'http://127.0.0.1:1'], asPromoted)).toMatchObject({
+      exit: 4,
+      stderr: expect.stringContaining('gives no answer'),
+    });
+    const before = await admin.run([...reseal, holds.url], { ...asPromoted, screens: ['stderr'] });
+    expect(before.stderr).toMatch(/resealing: 1 of 1, \d+ rows\/s, 0 s left/);
+    const sealed = await world.query<{ text: string }>(sealedTexts);
+    expect(sealed.map(({ text }) => sealedUnder(text))).toEqual([kid]);
+    const { stdout } = await admin.run(['kek', 'list', owner, '--usage', '--json'], asPromoted);
+    expect(JSON.parse(stdout).data).toMatchObject([
+      { kid, use: 'seals', sealed: 1, owner },
+      { use: 'opens', sealed: 0, owner },
+    ]);
+    const foreign = await admin.run(['kek', 'reseal', owner, '--unchecked', '--json'], {
+      environment: { [variable]: former },
+    });
+    expect(foreign).toMatchObject({ exit: 4, stderr: expect.stringContaining('"partial"') });
+    expect(await admin.run(remove, asPromoted)).toMatchObject({ exit: 0 });
+    expect(await kidsOf(file('removed'))).toEqual([kid]);
+  },
+);
 
 it('names the API key that made an intern, instead of a user', LONG, async () => {
   const { admin } = world;
@@ -427,3 +462,12 @@ it('wrote no secret anywhere it was not asked to', async () => {
     expect(written).not.toContain(secret);
   }
 });
+
+/** An ops port that says which KEKs its instance holds. */
+async function startInstance(kids: readonly string[]) {
+  const server = createServer((_, res) => res.end(kids.map((kid) => `ori_kek{kid="${kid}"} 1\n`).join('')));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => void server.close() };
+}

@@ -53,6 +53,8 @@ export interface World extends AsyncDisposable {
   readonly environment: SignerEnvironment;
   /** The ring that the signer's KEK file holds, as text. */
   readonly kekText: string;
+  /** The file of management's ring. */
+  readonly managementKekFile: string;
   readonly signPath: string;
   sign(options?: SignOptions): Promise<Reply>;
   token(options?: TokenOptions): Promise<string>;
@@ -82,7 +84,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const database = stack.use(await createDatabase(await serverOf(options, stack)));
   const store = openPostgres({ url: database.url, poolMax: 2 });
   stack.defer(() => store.close());
-  const kekText = generateKekRing();
+  const kekText = generateKekRing('signer');
   const demo = await createDemo(store, { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) });
 
   const files = await writeFiles(room, kekText);
@@ -120,6 +122,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   return {
     ...{ baseUrl, opsUrl, issuer, demo, store, http, signer, environment, kekText, signPath, page, ready },
     databaseUrl: database.url,
+    managementKekFile: files.managementKekFile,
     managementDatabaseUrl: database.managementUrl,
     async sign({ bearer, internId, body = SIGN_BODY } = {}) {
       const credential = bearer === undefined ? await issuer.token() : bearer;
@@ -149,10 +152,15 @@ async function serverOf({ postgres }: WorldOptions, stack: AsyncDisposableStack)
   return providedBackends() ? {} : { server: stack.use(await startPostgres()) };
 }
 
-async function writeFiles(room: Room, kekText: string): Promise<{ kek: string; audit: string }> {
+async function writeFiles(
+  room: Room,
+  kekText: string,
+): Promise<{ kek: string; managementKekFile: string; audit: string }> {
   const kek = join(room.directory, 'kek.json');
+  const managementKekFile = join(room.directory, 'management-kek.json');
   await writeFile(kek, kekText, { mode: 0o600 });
-  return { kek, audit: join(room.directory, 'audit.jsonl') };
+  await writeFile(managementKekFile, generateKekRing('management'), { mode: 0o600 });
+  return { kek, managementKekFile, audit: join(room.directory, 'audit.jsonl') };
 }
 
 function prefixed(environment: Readonly<Record<string, string>>): Record<string, string> {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { openPostgres } from '@ori/store';
+import { generateKekRing } from '@ori/store/sealing';
 import { Redis } from 'ioredis';
 import { createTenant, type Tenant } from '../contract/management/world.ts';
 import { createHttpClient, type HttpClient } from '../env/http-client.ts';
@@ -68,7 +69,7 @@ export async function startMatrixWorld(coolDownSeconds: number, deadlineMs: numb
         DATABASE_URL_FILE: database.managementUrl,
         ISSUER: world.issuer.url,
         AUDIENCE: world.baseUrl,
-        KEK_FILE: world.kekText,
+        KEK_FILE: generateKekRing('management'),
         INTROSPECTION_CLIENT_ID: world.issuer.introspectionClient.id,
         INTROSPECTION_CLIENT_SECRET_FILE: world.issuer.introspectionClient.secret,
         ISSUER_COOL_DOWN_SECONDS: String(coolDownSeconds),

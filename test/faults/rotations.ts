@@ -32,7 +32,7 @@ const verifiers = Array.from({ length: VERIFIERS }, () =>
 );
 const counts = { rotated: 0, signed: 0, refused: 0, verified: 0, failed: 0 };
 const why = new Map<string, number>();
-const note = (text: string) => why.set(text, (why.get(text) ?? 0) + 1);
+const note = (text: string): void => void why.set(text, (why.get(text) ?? 0) + 1);
 const body = new TextEncoder().encode('{}');
 
 const bodySha256 = createHash('sha256').update(body).digest('hex');

@@ -32,7 +32,7 @@ const management = {
   MANAGEMENT_DATABASE_URL: database.managementUrl,
   MANAGEMENT_ISSUER: world.issuer.url,
   MANAGEMENT_AUDIENCE: world.baseUrl,
-  MANAGEMENT_KEK_FILE: kek,
+  MANAGEMENT_KEK_FILE: world.managementKekFile,
 };
 
 async function openFile(content: string | undefined, mode: number): Promise<string> {

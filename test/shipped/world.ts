@@ -54,7 +54,7 @@ export async function startShippedWorld(
   const redis = stack.use(await startRedis({ arguments: ['--aclfile', users] }));
   const database = stack.use(await createDatabase());
   const store = stack.adopt(openPostgres({ url: database.url, poolMax: 2 }), (open) => open.close());
-  const kekText = generateKekRing();
+  const kekText = generateKekRing('signer');
   const sealer = parseKekRing(kekText);
   const demo = await createDemo(store, { issuer: issuer.url, baseUrl, sealer });
   const managed = await addManaged(store, demo);
@@ -62,13 +62,13 @@ export async function startShippedWorld(
   const common = {
     ISSUER: issuer.url,
     AUDIENCE: baseUrl,
-    KEK_FILE: kekText,
     TRUST_GATEWAY: 'true',
     INTROSPECTION_CLIENT_ID: issuer.introspectionClient.id,
     INTROSPECTION_CLIENT_SECRET_FILE: issuer.introspectionClient.secret,
   };
   const signerOptions = {
     ...common,
+    KEK_FILE: kekText,
     DATABASE_URL_FILE: database.signerUrl,
     REDIS_URL_FILE: await addShippedUser(redis.url, 'ori-signer'),
     TURNS_PER_USER: '1000000',
@@ -83,7 +83,11 @@ export async function startShippedWorld(
     await createService({
       name: 'management',
       address: third,
-      environment: { ...common, DATABASE_URL_FILE: database.managementUrl },
+      environment: {
+        ...common,
+        KEK_FILE: generateKekRing('management'),
+        DATABASE_URL_FILE: database.managementUrl,
+      },
     }),
   );
   await Promise.all([...signers, management].map((service) => service.start()));

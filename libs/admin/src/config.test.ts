@@ -6,11 +6,11 @@ import { ADMIN_SPEC, loadAdminConfig } from './config.ts';
 
 const whole = {
   ORI_ADMIN_DATABASE_URL: 'postgres://owner:hidden@db.test/ori',
-  ORI_ADMIN_KEK_FILE: '/run/secrets/kek.json',
+  ORI_ADMIN_SIGNER_KEK_FILE: '/run/secrets/kek.json',
   ORI_ADMIN_ISSUER: 'https://issuer.test',
   ORI_ADMIN_BASE_URL: 'https://api.test/v1',
 };
-const ALL = ['databaseUrl', 'kekFile', 'issuer', 'baseUrl'] as const;
+const ALL = ['databaseUrl', 'signerKekFile', 'issuer', 'baseUrl'] as const;
 
 function complaints(env: Record<string, string>, needed: readonly (typeof ALL)[number][] = ALL) {
   try {

@@ -14,12 +14,15 @@ const PREFIX = 'ORI_ADMIN';
 /** The environment of `ori-admin`. Each command demands what it needs of it, and looks at nothing else. */
 export const ADMIN_SPEC = {
   databaseUrl: secret({
-    doc: "PostgreSQL address of the database's owner: every command but `kek generate` and `kek list`",
+    doc: "PostgreSQL address of the database's owner: every command but `kek generate`, `kek promote` and `kek list`",
     expected: 'postgres://user:password@host:port/database',
     accepts: (value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value),
   }),
-  kekFile: path({
-    doc: 'The ring of key-encryption keys, a JWK Set, that the services read too: `signing-key add` and `rotate`, `byok create` and `rotate`, `kek`',
+  signerKekFile: path({
+    doc: "The signer's ring of key-encryption keys, a JWK Set: `signing-key add` and `rotate`, `kek … signer`",
+  }),
+  managementKekFile: path({
+    doc: "Management's ring of key-encryption keys, a JWK Set: `byok create` and `rotate`, `kek … management`",
   }),
   issuer: url({
     doc: 'The OpenID issuer, exactly as the services have it: what seeds are sealed to, and the issuer of subjects',

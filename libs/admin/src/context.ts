@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type Config, ConfigError } from '@ori/runtime/config';
 import { type Database, openPostgres } from '@ori/store';
 import type { Listed } from '@ori/store/admin';
-import type { KekRing } from '@ori/store/sealing';
+import type { KekOwner, KekRing } from '@ori/store/sealing';
 import { readKekRing } from '@ori/store/sealing/read-kek-ring';
 import { printable, printableJson } from '@ori/terminal/printable';
 import { type Cell, renderTable } from '@ori/terminal/table';
@@ -31,8 +31,10 @@ export interface Context extends Surroundings {
     work: (db: Database) => Promise<Result>,
     options?: { readonly statementTimeoutMs: number },
   ): Promise<Result>;
-  /** The ring of `ORI_ADMIN_KEK_FILE`. */
-  readRing(): KekRing;
+  /** The ring that the service opens and seals with. @throws ConfigError */
+  readRing(owner: KekOwner): Promise<KekRing>;
+  /** Its file. @throws ConfigError */
+  ringFile(owner: KekOwner): string;
   /** A result: with `--json` the value, else its lines, and a note beside it. */
   report(value: object, told: { readonly lines?: readonly string[]; readonly note?: string }): void;
   /** A list: with `--json` `{ data, has_more }`, else a table. */
@@ -50,13 +52,19 @@ export function createContext(surroundings: Surroundings, { json = false }: { js
   };
   const printJson = (value: unknown): void => void stdout.write(`${printableJson(value, 2)}\n`);
   const config: Context['config'] = (...needed) => loadAdminConfig(environment, needed);
+  const ringFile: Context['ringFile'] = (owner) =>
+    owner === 'signer'
+      ? config('signerKekFile').signerKekFile
+      : config('managementKekFile').managementKekFile;
   return {
     ...surroundings,
     json,
     config,
     note,
     withDatabase: (work, options) => withDatabase(config('databaseUrl').databaseUrl.reveal(), work, options),
-    readRing: () => readKekRing(config('kekFile').kekFile, 'ORI_ADMIN_KEK_FILE'),
+    ringFile,
+    readRing: async (owner) =>
+      readKekRing(ringFile(owner), ringVariable(owner), { owner, allowShared: true }),
     report(value, { lines = [], note: line }) {
       if (json) return printJson(value);
       print(lines);
@@ -71,6 +79,8 @@ export function createContext(surroundings: Surroundings, { json = false }: { js
     progress: createProgress(stderr),
   };
 }
+
+const ringVariable = (owner: KekOwner): string => `ORI_ADMIN_${owner.toUpperCase()}_KEK_FILE`;
 
 async function withDatabase<Result>(
   url: string,

@@ -60,7 +60,7 @@ export function tell(error: unknown): Told | undefined {
     return { exit: EXIT.usage, code: 'invalid_input', message: error.message, next };
   }
   if (error instanceof SealingError) {
-    const next = 'Check that ORI_ADMIN_KEK_FILE is the ring that the services read.';
+    const next = 'Check that ORI_ADMIN_…_KEK_FILE is the ring that the service reads.';
     return { exit: EXIT.usage, code: error.code, message: error.message, next };
   }
   if (error instanceof MigrationError) return tellMigrationError(error);

@@ -18,7 +18,8 @@ What a command makes it prints alone on stdout, its id or its secret; everything
 
 Environment (each command demands only what it needs):
   ORI_ADMIN_DATABASE_URL   PostgreSQL address of the database's owner; or ORI_ADMIN_DATABASE_URL_FILE
-  ORI_ADMIN_KEK_FILE       the ring of key-encryption keys that the services read
+  ORI_ADMIN_SIGNER_KEK_FILE, ORI_ADMIN_MANAGEMENT_KEK_FILE
+                           the rings of key-encryption keys, one for each service
   ORI_ADMIN_ISSUER         the OpenID issuer, exactly as the services have it
   ORI_ADMIN_BASE_URL       the public base address, ending in /v1, exactly as the signer has it
 

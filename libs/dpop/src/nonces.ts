@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 /** How long one nonce is handed out. It is accepted for as long again, and a signer whose clock is ahead gets along. */
 export const NONCE_SLOT_SECONDS = 30;
 
-/** What the nonces' secrets are derived for: the same in every service, because clients remember one nonce per origin. */
+/** What the nonces' secrets are derived for. Each service has its own, so a client that remembers one nonce for both retries once when it changes over. */
 export const DPOP_NONCE_PURPOSE = 'ori dpop nonces';
 
 /** Server nonces (RFC 9449, section 9) that every process with the same secrets accepts, and none has to store. */
@@ -17,12 +17,10 @@ export interface DpopNonces {
  * A nonce is the HMAC of the number of its 30 seconds. It tells how old a proof is by the server's clock, whatever the
  * client's says: at most a minute, plus what the clocks of two servers differ by, which may be up to 30 seconds.
  *
- * @param secrets at least one, of 32 bytes each: the first makes nonces, all are accepted
+ * @param secrets at least one, of 32 bytes each, asked anew for every 30 seconds: the first makes nonces, all are accepted
  * @param now milliseconds since the epoch
  */
-export function createDpopNonces(secrets: readonly Uint8Array[], now: () => number): DpopNonces {
-  const [first] = secrets;
-  if (first === undefined) throw new TypeError('createDpopNonces: no secret');
+export function createDpopNonces(secrets: () => readonly Uint8Array[], now: () => number): DpopNonces {
   let known:
     | { readonly slot: number; readonly current: string; readonly good: ReadonlySet<string> }
     | undefined;
@@ -30,10 +28,12 @@ export function createDpopNonces(secrets: readonly Uint8Array[], now: () => numb
   function look() {
     const slot = Math.floor(now() / 1000 / NONCE_SLOT_SECONDS);
     if (known?.slot !== slot) {
-      const good = secrets.flatMap((secret) =>
+      const [first, ...others] = secrets();
+      if (first === undefined) throw new TypeError('createDpopNonces: no secret');
+      const good = [first, ...others].flatMap((secret) =>
         [slot - 1, slot, slot + 1].map((near) => nonceOf(secret, near)),
       );
-      known = { slot, current: nonceOf(first as Uint8Array, slot), good: new Set(good) };
+      known = { slot, current: nonceOf(first, slot), good: new Set(good) };
     }
     return known;
   }

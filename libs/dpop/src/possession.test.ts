@@ -28,7 +28,7 @@ const request: ProvenRequest = {
 
 function at(seconds: number, { requireNonce = false } = {}) {
   const now = () => seconds * 1000;
-  const nonces = createDpopNonces([new Uint8Array(32)], now);
+  const nonces = createDpopNonces(() => [new Uint8Array(32)], now);
   return { nonces, ...createPossession({ nonces, spent: memorySpentProofs(now), requireNonce, now }) };
 }
 
@@ -105,11 +105,23 @@ test.each([
 test('a nonce is good in its period and the next, under any secret that the processes share', () => {
   const secrets = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
   const start = 1_789_000_020_000;
-  const nonce = createDpopNonces(secrets.slice(1), () => start).current();
-  const later = (seconds: number) => createDpopNonces(secrets, () => start + seconds * 1000).isGood(nonce);
+  const nonce = createDpopNonces(
+    () => secrets.slice(1),
+    () => start,
+  ).current();
+  const later = (seconds: number) =>
+    createDpopNonces(
+      () => secrets,
+      () => start + seconds * 1000,
+    ).isGood(nonce);
   expect([0, 30, 59].map(later)).toEqual([true, true, true]);
   expect([-31, 60, 3600].map(later)).toEqual([false, false, false]);
-  expect(createDpopNonces([new Uint8Array(32)], () => start).isGood(nonce)).toBe(false);
+  expect(
+    createDpopNonces(
+      () => [new Uint8Array(32)],
+      () => start,
+    ).isGood(nonce),
+  ).toBe(false);
   expect(NONCE_SLOT_SECONDS).toBe(30);
 });
 

@@ -31,7 +31,11 @@ export {
   setProgramme,
 } from './queries/admin/organizations.ts';
 export { resealCredentials } from './queries/admin/reseal-credentials.ts';
-export { type ResealReport, resealSigningKeys } from './queries/admin/reseal-signing-keys.ts';
+export {
+  type ResealProgress,
+  type ResealReport,
+  resealSigningKeys,
+} from './queries/admin/reseal-signing-keys.ts';
 export {
   type AddedSigningKey,
   addSigningKey,

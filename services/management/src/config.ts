@@ -3,6 +3,7 @@ import {
   type Config,
   ConfigError,
   type Environment,
+  flag,
   integer,
   loadConfig,
   path,
@@ -22,6 +23,10 @@ export const MANAGEMENT_SPEC = {
   }),
   ...IDENTITY_SPEC,
   kekFile: path({ doc: 'The ring of key-encryption keys that seals the provider keys: a JWK Set' }),
+  kekShared: flag({
+    default: false,
+    doc: 'Accepts KEKs whose kid names no service, which the other one may hold too: only until they are replaced',
+  }),
   ...SERVICE_SPEC,
 } as const;
 

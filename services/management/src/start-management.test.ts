@@ -16,7 +16,7 @@ const environment = {
   MANAGEMENT_LOG_LEVEL: 'silent',
 };
 const config = loadManagementConfig(environment);
-const ring = parseKekRing(generateKekRing());
+const ring = parseKekRing(generateKekRing('management'));
 
 test('a start that fails half way leaves nothing behind that listens', async () => {
   const taken = createServer().listen(0, '127.0.0.1');

@@ -10,7 +10,7 @@ import { createLogger, type Logger } from '@ori/runtime/log';
 import { createMetrics } from '@ori/runtime/metrics';
 import { type ManagementQueries, managementQueries, openPostgres, overprivilegedLogin } from '@ori/store';
 import type { KekRing } from '@ori/store/sealing';
-import { readKekRing } from '@ori/store/sealing/read-kek-ring';
+import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
 import type { KeyFacts } from './callers/caller.ts';
 import { createCallers } from './callers/identify.ts';
 import type { ManagementConfig } from './config.ts';
@@ -71,7 +71,9 @@ export async function startManagement(
   // Let go of in reverse order: at the stop, and when the start fails half way.
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.close());
-  const ring = parts.ring ?? readKekRing(config.kekFile, 'MANAGEMENT_KEK_FILE');
+  const ring =
+    parts.ring ?? stack.adopt(openServiceRing('management', config, log), (opened) => opened.close()).ring;
+  collectKeks(metrics.registry, ring);
   const vault = createCredentialVault(ring);
   const store = parts.store ?? openStore(config, stack);
   if (parts.store === undefined) await judgeLogin(store);
@@ -86,7 +88,7 @@ export async function startManagement(
     }),
     (open) => open.close(),
   );
-  const dpopNonces = createDpopNonces(ring.derive(DPOP_NONCE_PURPOSE), now);
+  const dpopNonces = createDpopNonces(() => ring.derive(DPOP_NONCE_PURPOSE), now);
   // Every operation open to a session only reads: once per process is enough, and needs no Redis.
   const possession = createPossession({
     nonces: dpopNonces,

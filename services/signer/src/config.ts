@@ -5,6 +5,7 @@ import {
   ConfigError,
   choice,
   type Environment,
+  flag,
   integer,
   loadConfig,
   path,
@@ -25,6 +26,10 @@ export const SIGNER_SPEC = {
   redisUrl: secret({ doc: 'Redis address: see below' }),
   ...IDENTITY_SPEC,
   kekFile: path({ doc: 'The ring of key-encryption keys that opens the signing seeds: a JWK Set' }),
+  kekShared: flag({
+    default: false,
+    doc: 'Accepts KEKs whose kid names no service, which the other one may hold too: only until they are replaced',
+  }),
   auditFile: path({ doc: 'Where the audit lines are appended; created with mode 0600' }),
   auditSync: choice(['kernel', 'disk'], {
     default: 'kernel',

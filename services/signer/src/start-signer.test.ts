@@ -22,7 +22,7 @@ const config = loadSignerConfig({
   SIGNER_AUDIT_FILE: join(folder, 'audit.jsonl'),
   SIGNER_LOG_LEVEL: 'silent',
 });
-const ring = parseKekRing(generateKekRing());
+const ring = parseKekRing(generateKekRing('signer'));
 
 test('a start that fails half way leaves nothing behind that listens', async () => {
   const taken = createServer().listen(0, '127.0.0.1');

@@ -6,7 +6,7 @@ import { openIdentity } from '@ori/identity';
 import { createFairPlaces } from '@ori/runtime/fair-places';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import type { KekRing } from '@ori/store/sealing';
-import { readKekRing } from '@ori/store/sealing/read-kek-ring';
+import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
 import type { Express } from 'express';
 import { connectDependencies, type Dependencies } from './adapters/dependencies.ts';
 import { createIdentities } from './adapters/identities.ts';
@@ -62,7 +62,6 @@ export async function startSigner(
 ): Promise<RunningSigner> {
   const log = parts.log ?? createLogger({ service: 'signer', level: config.logLevel });
   const now = parts.now ?? Date.now;
-  const ring = parts.ring ?? readKekRing(config.kekFile, 'SIGNER_KEK_FILE');
   const { issuer, baseUrl } = config;
   const regionalHosts = new Set(config.regionalHosts);
   const metrics = createSignerMetrics(Object.values(signerRoutes(baseUrl)), REFUSAL_REASONS);
@@ -70,6 +69,9 @@ export async function startSigner(
   // Let go of in reverse order: at the stop, and when the start fails half way.
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
+  const ring =
+    parts.ring ?? stack.adopt(openServiceRing('signer', config, log), (opened) => opened.close()).ring;
+  collectKeks(metrics.http.registry, ring);
   const outside = await connectDependencies(config, parts, log);
   stack.defer(outside.close);
   const memory = createStoreCache({ store: outside.store, now, onLookup: metrics.lookedUp });
@@ -90,7 +92,7 @@ export async function startSigner(
       log.error({ keyId: row.id, internId: row.internId, err: error }, 'signing key unusable');
     },
   });
-  const dpopNonces = createDpopNonces(ring.derive(DPOP_NONCE_PURPOSE), now);
+  const dpopNonces = createDpopNonces(() => ring.derive(DPOP_NONCE_PURPOSE), now);
   const app = createSignerApp(
     {
       baseUrl,

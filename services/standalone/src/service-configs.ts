@@ -27,6 +27,7 @@ function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
     baseUrl: place.baseUrl,
     // The ring is in memory and handed over; this path is never read.
     kekFile: '/dev/null',
+    kekShared: false,
     regionalHosts: limits.regionalHosts,
     clients: [CLIENT_ID, OPAQUE_CLIENT_ID],
     tokenLifetimeMaxSeconds: 86_400,

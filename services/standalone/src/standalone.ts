@@ -82,7 +82,7 @@ async function start(
   const { issuer } = provider;
 
   const store = stack.adopt(await openStore(config.databaseUrl), (opened) => opened.close());
-  const ring = parseKekRing(generateKekRing());
+  const ring = parseKekRing(generateKekRing('signer'));
   const demo = await createDemoData(store.owner, cast, { issuer, baseUrl, sealer: ring });
 
   const place = { baseUrl, issuer, signerClientSecret, folder };
@@ -91,7 +91,7 @@ async function start(
 
   const management = stack.adopt(
     await startManagement(managementConfig(config, place), {
-      ring,
+      ring: parseKekRing(generateKekRing('management')),
       log: openLog('management', folder, stack),
       store: managementQueries(store.management),
     }),

@@ -78,7 +78,7 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
   const open = (url: string) =>
     stack.adopt(openPostgres({ url, poolMax: 5 }), (database) => database.close());
   const store = open(url);
-  const ring = parseKekRing(generateKekRing());
+  const ring = parseKekRing(generateKekRing('management'));
   const environment = {
     MANAGEMENT_PORT: String(port),
     MANAGEMENT_OPS_PORT: String(opsPort),

@@ -190,7 +190,7 @@ test.each(Object.entries(bindings))('refuses %s', async (_, attempt) => {
   await expectNoTrace(await dpop.send(await attempt()), 'invalid_token');
 });
 
-const strange = createDpopNonces([new Uint8Array(32)], clock).current();
+const strange = createDpopNonces(() => [new Uint8Array(32)], clock).current();
 const nonces: Record<string, Partial<DpopProofOptions>> = {
   'no nonce': { claims: { nonce: undefined } },
   'no nonce, by a clock 10 minutes slow': { claims: { nonce: undefined, iat: now - 600 } },

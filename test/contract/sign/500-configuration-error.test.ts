@@ -33,7 +33,7 @@ async function expectUnusable(internId: string): Promise<void> {
 test('an intern without a signing key', () => expectUnusable(tenants.keylessInternId));
 
 test.each([
-  ['sealed under a KEK that the ring does not hold', { sealer: parseKekRing(generateKekRing()) }],
+  ['sealed under a KEK that the ring does not hold', { sealer: parseKekRing(generateKekRing('signer')) }],
   ['sealed for another issuer', { issuer: 'https://other.test' }],
   ['sealed for another base address', { baseUrl: 'https://other.test/v1' }],
   ['whose interval is past', { notBefore: now() - 100, expiresAt: now() - 10 }],
@@ -46,7 +46,7 @@ test('a key that does not open is counted, once', async () => {
   const counted = async () =>
     Number(/^signer_signing_keys_unusable_total (\d+)$/m.exec((await world.page('/metrics')).text)?.[1]);
   const before = await counted();
-  const { internId } = await internWith({ sealer: parseKekRing(generateKekRing()) });
+  const { internId } = await internWith({ sealer: parseKekRing(generateKekRing('signer')) });
   await expectUnusable(internId);
   await expectUnusable(internId);
   expect(await counted()).toBe(before + 1);
@@ -89,7 +89,7 @@ test('an intern with an unusable newest key is signed for with the key before', 
     internId,
     ...home,
     notBefore: now() - 10,
-    sealer: parseKekRing(generateKekRing()),
+    sealer: parseKekRing(generateKekRing('signer')),
   });
   expect((await world.sign({ internId })).status).toBe(200);
 });

@@ -48,7 +48,10 @@ export async function createDpopWorld(
   const htu = `${world.baseUrl}/interns/${internId}/daemon/sign`;
   const secrets = parseKekRing(world.kekText).derive(DPOP_NONCE_PURPOSE);
   const nonce = (periods = 0) =>
-    createDpopNonces(secrets, () => now() + periods * NONCE_SLOT_SECONDS * 1000).current();
+    createDpopNonces(
+      () => secrets,
+      () => now() + periods * NONCE_SLOT_SECONDS * 1000,
+    ).current();
   const proof = (options: Partial<DpopProofOptions> = {}) =>
     clientKey.proof({ url: htu, accessToken: token, nonce: nonce(), ...options });
   async function send(attempt: Attempt = {}): Promise<Answer> {

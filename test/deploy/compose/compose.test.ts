@@ -133,11 +133,14 @@ describe('the configuration', () => {
     expect(service('admin').environment).toEqual(service('migrate').environment);
   });
 
-  test.each(['migrate'])('of %s is what ori-admin reads', async (name) => {
-    const { code, output } = await runAdmin(['kek', 'list'], placed(service(name).environment));
-    expect(output).toContain('kek-');
-    expect(code).toBe(0);
-  });
+  test.each(['signer', 'management'])(
+    'of migrate is what ori-admin reads, with the ring of %s',
+    async (owner) => {
+      const { code, output } = await runAdmin(['kek', 'list', owner], placed(service('migrate').environment));
+      expect(output).toContain(`${owner}-`);
+      expect(code).toBe(0);
+    },
+  );
 
   test('what prepare.sh makes is what compose.yaml mounts, closed to everyone else', () => {
     const folder = join(prepared.folder, 'secrets');

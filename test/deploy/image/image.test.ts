@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generateKekRing } from '@ori/store/sealing';
+import { generateKekRing, type KekOwner } from '@ori/store/sealing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../env/ports.ts';
 import { shippedFolder } from '../../env/programs.ts';
@@ -73,7 +73,11 @@ describe.skipIf(why)('in the image', () => {
   });
 
   test('ori-admin makes a ring of keys and prints its help', async () => {
-    const made = runContained(image('admin'), [...image('admin').entrypoint, 'kek', 'generate'], {});
+    const made = runContained(
+      image('admin'),
+      [...image('admin').entrypoint, 'kek', 'generate', 'signer'],
+      {},
+    );
     expect(await made.exited).toBe(0);
     expect(JSON.parse(made.output()).keys).toHaveLength(1);
   });
@@ -90,7 +94,7 @@ describe.skipIf(why)('in the image', () => {
       await mkdir(join(root, 'run/secrets'), { recursive: true });
       await mkdir(join(root, 'var/lib/ori/audit'), { recursive: true });
       await chown(join(root, 'var/lib/ori/audit'), uid, gid);
-      await writeSecret(join(root, 'run/secrets/kek.json'), generateKekRing(), gid);
+      await writeSecret(join(root, 'run/secrets/kek.json'), generateKekRing(name as KekOwner), gid);
       await writeSecret(join(root, 'run/secrets/database-url'), 'postgres://nobody@127.0.0.1:1/ori', gid);
       await writeSecret(join(root, 'run/secrets/redis-url'), 'redis://127.0.0.1:1', gid);
       const env = {

@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generateKekRing } from '@ori/store/sealing';
+import { generateKekRing, type KekOwner } from '@ori/store/sealing';
 import { afterAll, describe, expect, test } from 'vitest';
 import { checkConfig } from '../check-config.ts';
 import { ROOT } from '../root.ts';
@@ -12,7 +12,6 @@ afterAll(() => rm(folder, { recursive: true }));
 const manifests = render(join(ROOT, 'deploy/kubernetes/overlays/example'));
 
 const CONTENT: Readonly<Record<string, string>> = {
-  'kek.json': generateKekRing(),
   'database-url': 'postgres://login:password@db.example.com:5432/ori\n',
   'redis-url': 'rediss://ori-signer:password@redis.example.com:6379/0\n',
 };
@@ -55,11 +54,11 @@ function environmentOf(container: Manifest, secrets: string): Record<string, str
 }
 
 /** Links into a folder with a date for a name, which the kubelet replaces as a whole. */
-async function mountSecret(name: string, mode: number): Promise<string> {
+async function mountSecret(name: KekOwner, mode: number): Promise<string> {
   const mount = join(folder, name);
   await mkdir(join(mount, '..2026_01_01'), { recursive: true });
   await symlink('..2026_01_01', join(mount, '..data'));
-  for (const [file, text] of Object.entries(CONTENT)) {
+  for (const [file, text] of Object.entries({ ...CONTENT, 'kek.json': generateKekRing(name) })) {
     await writeFile(join(mount, '..2026_01_01', file), text);
     await chmod(join(mount, '..2026_01_01', file), mode);
     await symlink(join('..data', file), join(mount, file));

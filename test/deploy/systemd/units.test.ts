@@ -89,7 +89,7 @@ describe.each(SERVICES)('%s', (service) => {
     const d = join(folder, `credentials-${service}`);
     await mkdir(d);
     const content: Record<string, string> = {
-      'kek.json': generateKekRing(),
+      'kek.json': generateKekRing(service),
       'database-url': 'postgres://login:password@db.example.com/ori',
       'redis-url': 'redis://ori-signer:password@redis.example.com:6379/0',
     };

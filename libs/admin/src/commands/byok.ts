@@ -43,8 +43,8 @@ export function addByokCommands(program: Command, context: () => Context): void 
       requireNoKeyArgument(options);
       const provider = requireProvider(options.provider);
       const admin = context();
-      admin.config('databaseUrl', 'kekFile');
-      const vault = createCredentialVault(admin.readRing());
+      admin.config('databaseUrl', 'managementKekFile');
+      const vault = createCredentialVault(await admin.readRing('management'));
       const key = await readSecret(admin, options);
       const columns = newCredential(provider, key, policyOf(options));
       const made = await admin.withDatabase(async (db) => {
@@ -131,8 +131,8 @@ export function addByokCommands(program: Command, context: () => Context): void 
     .action(async (id: string, options: KeySourceOptions) => {
       requireNoKeyArgument(options);
       const admin = context();
-      admin.config('databaseUrl', 'kekFile');
-      const vault = createCredentialVault(admin.readRing());
+      admin.config('databaseUrl', 'managementKekFile');
+      const vault = createCredentialVault(await admin.readRing('management'));
       const key = await readSecret(admin, options);
       const { label } = await admin.withDatabase((db) =>
         change(db, id, { key }, (stored) => vault.seal(stored, key)),

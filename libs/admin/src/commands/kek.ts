@@ -1,116 +1,186 @@
 import { readFileSync } from 'node:fs';
-import { countByKek, resealCredentials, resealSigningKeys } from '@ori/store/admin';
-import { extendKekRing, generateKekRing } from '@ori/store/sealing';
+import { countByKek, type ResealProgress, resealCredentials, resealSigningKeys } from '@ori/store/admin';
+import {
+  extendKekRing,
+  generateKekRing,
+  KEK_OWNERS,
+  type KekOwner,
+  ownerOf,
+  promoteKek,
+  removeKek,
+} from '@ori/store/sealing';
 import { readKekRing } from '@ori/store/sealing/read-kek-ring';
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';
 import { examples } from '../help.ts';
+import { addInstances, type InstanceOptions, requireHeld } from '../kek-instances.ts';
 import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
 
 interface GenerateOptions extends SecretOptions {
   addTo?: string;
-  first?: true;
+}
+
+const service = () =>
+  new Argument('<service>', 'the service whose ring it is').choices(KEK_OWNERS as unknown as string[]);
+
+/** `--out` and `--show` of a command that writes a ring. */
+function addRingOutput(command: Command): Command {
+  return command
+    .option('--out <file>', 'write the ring to a new file, for its owner alone')
+    .option('--show', 'print it although stdout is a terminal');
 }
 
 export function addKekCommands(program: Command, context: () => Context): void {
   const kek = program
     .command('kek')
-    .description('the ring of key-encryption keys: the first one seals, each one opens');
+    .description(
+      'the rings of key-encryption keys, one for each service: the first key seals, each one opens',
+    );
 
-  kek
-    .command('generate')
+  addRingOutput(kek.command('generate'))
     .description('make a ring with one new key, or a copy of a ring with one key more; needs no database')
-    .option('--add-to <ring>', 'the file of a ring to copy')
-    .option('--first', 'put the new key at the front, where it seals; else at the end, where it opens')
-    .option('--out <file>', 'write the ring to a new file, for its owner alone')
-    .option('--show', 'print it although stdout is a terminal')
+    .addArgument(service())
+    .option('--add-to <ring>', 'the file of a ring to copy; the new key only opens until it is promoted')
     .addHelpText(
       'after',
       examples(
-        'ori-admin kek generate --out kek.json',
-        'ori-admin kek generate --add-to kek.json --out kek-next.json',
+        'ori-admin kek generate signer --out signer-kek.json',
+        'ori-admin kek generate signer --add-to signer-kek.json --out signer-kek-next.json',
       ),
     )
-    .action(async ({ addTo, first, ...where }: GenerateOptions) => {
-      const admin = context();
-      await withSecretOutput(admin, where, async (output) => {
-        const ring = addTo === undefined ? generateKekRing() : extend(addTo, first ?? false);
-        output.deliver(ring);
-        if (output.file === undefined) admin.stdout.write(ring);
-        else
-          admin.report(
-            { file: output.file },
-            { note: `Wrote ${output.file}. Keep it out of backups of the database.` },
-          );
+    .action(async (owner: KekOwner, { addTo, ...where }: GenerateOptions) => {
+      await writeRing(context(), where, async () => {
+        if (addTo === undefined) return generateKekRing(owner);
+        readKekRing(addTo, '--add-to', { owner, allowShared: true });
+        return extendKekRing(readFileSync(addTo, 'utf8'), owner);
       });
+    });
+
+  addInstances(addRingOutput(kek.command('promote')))
+    .description(
+      'a copy of the ring whose first key, which seals, is the one named; once every instance holds it',
+    )
+    .addArgument(service())
+    .argument('<kid>', 'the key')
+    .action(async (owner: KekOwner, kid: string, { instances, unchecked, ...where }: RingChange) => {
+      const admin = context();
+      await requireKid(admin, owner, kid);
+      await requireHeld(kid, { instances, unchecked });
+      await writeRing(admin, where, async () => promoteKek(ringText(admin, owner), owner, kid));
+    });
+
+  addRingOutput(kek.command('remove'))
+    .description('a copy of the ring without the key named; once nothing is sealed under it')
+    .addArgument(service())
+    .argument('<kid>', 'the key')
+    .action(async (owner: KekOwner, kid: string, where: SecretOptions) => {
+      const admin = context();
+      await requireKid(admin, owner, kid);
+      const usage = (await admin.withDatabase(countByKek)).get(kid);
+      const sealed = (owner === 'signer' ? usage?.seeds : usage?.providerKeys) ?? 0;
+      if (sealed > 0) {
+        const next = `Run ori-admin kek reseal ${owner} first. No ring was written.`;
+        throw new PartialFailure(EXIT.conflict, `${sealed} rows are sealed under ${kid}.`, next);
+      }
+      await writeRing(admin, where, async () => removeKek(ringText(admin, owner), owner, kid));
     });
 
   kek
     .command('list')
-    .description('the keys of the ring in ORI_ADMIN_KEK_FILE, by kid')
+    .description("the keys of a service's ring, by kid")
+    .addArgument(service())
     .option('--usage', 'count what is sealed under each: one that seals nothing can be taken out')
-    .action(async ({ usage }: { usage?: true }) => {
+    .action(async (owner: KekOwner, { usage }: { usage?: true }) => {
       const admin = context();
-      if (usage) admin.config('databaseUrl', 'kekFile');
-      const ring = admin.readRing();
+      if (usage) admin.config('databaseUrl', ringSetting(owner));
+      const ring = await admin.readRing(owner);
       const counts = usage ? await admin.withDatabase(countByKek) : undefined;
-      const kids = new Set([...ring.kids, ...(counts?.keys() ?? [])]);
-      const rows = [...kids].map((kid) => ({
+      const sealed = (kid: string) =>
+        (owner === 'signer' ? counts?.get(kid)?.seeds : counts?.get(kid)?.providerKeys) ?? 0;
+      const used = [...(counts?.keys() ?? [])].filter((kid) => sealed(kid) > 0);
+      const rows = [...new Set([...ring.kids, ...used])].map((kid) => ({
         kid,
         use: kid === ring.primary.kid ? 'seals' : ring.kids.includes(kid) ? 'opens' : 'missing',
-        ...(counts && {
-          seeds: counts.get(kid)?.seeds ?? 0,
-          provider_keys: counts.get(kid)?.providerKeys ?? 0,
-        }),
+        owner: ownerOf(kid) ?? 'shared',
+        ...(counts && { sealed: sealed(kid) }),
       }));
-      const head = counts ? ['kid', 'use', 'seeds', 'provider keys'] : ['kid', 'use'];
+      const head = counts ? ['kid', 'use', 'owner', 'sealed'] : ['kid', 'use', 'owner'];
       admin.reportList({ rows, hasMore: false }, head, (row) => [
         row.kid,
         row.use,
-        ...(counts ? [row.seeds, row.provider_keys] : []),
+        row.owner,
+        ...(counts ? [row.sealed ?? 0] : []),
       ]);
     });
 
-  kek
-    .command('reseal')
-    .description('seal every seed and provider key anew under the first key of the ring')
+  addInstances(kek.command('reseal'))
+    .description("seal everything of a service anew under its ring's first key")
+    .addArgument(service())
     .addHelpText(
       'after',
       `
 May run beside the services, and again after it broke off.
-${examples('ori-admin kek reseal', 'ori-admin kek list --usage')}`,
+${examples('ori-admin kek reseal signer --instances http://signer-1:9081,http://signer-2:9081', 'ori-admin kek list signer --usage')}`,
     )
-    .action(async () => {
+    .action(async (owner: KekOwner, options: InstanceOptions) => {
       const admin = context();
-      const { issuer, baseUrl } = admin.config('databaseUrl', 'kekFile', 'issuer', 'baseUrl');
-      const ring = admin.readRing();
-      const show = (what: string) => (done: number) => admin.progress.show(`resealing ${what}: ${done}`);
-      const report = await admin
-        .withDatabase(async (db) => ({
-          seeds: await resealSigningKeys(db, { ring, home: { issuer, baseUrl }, onProgress: show('seeds') }),
-          provider_keys: await resealCredentials(db, { ring, onProgress: show('provider keys') }),
-        }))
-        .finally(admin.progress.end);
-      const failed = report.seeds.failed.length + report.provider_keys.failed.length;
-      const count = ({ resealed, kept }: { resealed: number; kept: number }) =>
-        `${resealed} resealed, ${kept} kept`;
-      admin.report(report, {
-        note: `Seeds: ${count(report.seeds)}. Provider keys: ${count(report.provider_keys)}.`,
-      });
-      if (failed > 0) {
-        throw new PartialFailure(
-          EXIT.conflict,
-          `${failed} do not open with this ring, issuer and base address, and were left as they are: ` +
-            [...report.seeds.failed, ...report.provider_keys.failed].slice(0, 20).join(', '),
-          'Keep the former keys in the ring until these are resealed or deleted.',
-        );
-      }
+      await resealRing(admin, owner, options);
     });
 }
 
-function extend(file: string, first: boolean): string {
-  readKekRing(file, '--add-to');
-  return extendKekRing(readFileSync(file, 'utf8'), { first });
+interface RingChange extends SecretOptions, InstanceOptions {}
+
+async function resealRing(admin: Context, owner: KekOwner, options: InstanceOptions): Promise<void> {
+  const home =
+    owner === 'signer' ? admin.config('databaseUrl', 'signerKekFile', 'issuer', 'baseUrl') : undefined;
+  if (home === undefined) admin.config('databaseUrl', 'managementKekFile');
+  const ring = await admin.readRing(owner);
+  await requireHeld(ring.primary.kid, options);
+  const onProgress = (progress: ResealProgress) => admin.progress.show(renderProgress(progress));
+  const report = await admin
+    .withDatabase((db) =>
+      home === undefined
+        ? resealCredentials(db, { ring, onProgress })
+        : resealSigningKeys(db, { ring, home, onProgress }),
+    )
+    .finally(admin.progress.end);
+  const { resealed, kept, failed } = report;
+  admin.report(report, { note: `${resealed} resealed, ${kept} kept.` });
+  if (failed.length > 0) {
+    throw new PartialFailure(
+      EXIT.conflict,
+      `${failed.length} do not open with this ring, issuer and base address, and were left as they are: ` +
+        failed.slice(0, 20).join(', '),
+      'Keep the former keys in the ring until these are resealed or deleted.',
+    );
+  }
+}
+
+function renderProgress({ done, total, rowsPerSecond, secondsLeft }: ResealProgress): string {
+  return `resealing: ${done} of ${total}, ${Math.round(rowsPerSecond)} rows/s, ${Math.ceil(secondsLeft)} s left`;
+}
+
+async function writeRing(admin: Context, where: SecretOptions, make: () => Promise<string>): Promise<void> {
+  await withSecretOutput(admin, where, async (output) => {
+    const ring = await make();
+    output.deliver(ring);
+    if (output.file === undefined) admin.stdout.write(ring);
+    else {
+      admin.report(
+        { file: output.file },
+        { note: `Wrote ${output.file}. Keep it out of backups of the database.` },
+      );
+    }
+  });
+}
+
+const ringSetting = (owner: KekOwner) => (owner === 'signer' ? 'signerKekFile' : 'managementKekFile');
+const ringText = (admin: Context, owner: KekOwner): string => readFileSync(admin.ringFile(owner), 'utf8');
+
+async function requireKid(admin: Context, owner: KekOwner, kid: string): Promise<void> {
+  const { kids } = await admin.readRing(owner);
+  if (kids.includes(kid)) return;
+  throw new PartialFailure(EXIT.notFound, `The ring holds no key ${kid}.`, `It holds ${kids.join(', ')}.`);
 }

@@ -54,7 +54,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
     .argument('<intern>', 'id of the intern')
     .action(async (internId: string, options: TimingOptions) => {
       const admin = context();
-      const home = homeOf(admin);
+      const home = await homeOf(admin);
       const made = await admin.withDatabase((db) =>
         addSigningKey(db, { internId, ...home, ...timingOf(options) }),
       );
@@ -79,7 +79,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
         throw new UsageError('Name an intern, or give --due.');
       }
       const admin = context();
-      const home = homeOf(admin);
+      const home = await homeOf(admin);
       const rotate = (db: Database, id: string) =>
         rotateSigningKey(db, {
           internId: id,
@@ -205,9 +205,9 @@ function timingOf({ notBefore, expiresAt, lifetime, expiry }: TimingOptions) {
   return given({ notBefore, expiresAt, lifetimeSeconds: ends ? undefined : lifetime * DAY_SECONDS });
 }
 
-function homeOf(admin: Context) {
-  const { issuer, baseUrl } = admin.config('databaseUrl', 'kekFile', 'issuer', 'baseUrl');
-  return { sealer: admin.readRing(), issuer, baseUrl };
+async function homeOf(admin: Context) {
+  const { issuer, baseUrl } = admin.config('databaseUrl', 'signerKekFile', 'issuer', 'baseUrl');
+  return { sealer: await admin.readRing('signer'), issuer, baseUrl };
 }
 
 function reportKey(admin: Context, { id, kid, notBefore, expiresAt }: AddedSigningKey): void {

@@ -1,14 +1,22 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { generateKekRing, parseKekRing } from './kek-ring.ts';
+import {
+  extendKekRing,
+  generateKekRing,
+  ownerOf,
+  parseKekRing,
+  promoteKek,
+  type RingRules,
+  removeKek,
+} from './kek-ring.ts';
 import { SealingError } from './sealing-error.ts';
 
 const K = 'c2VjcmV0LWNhbmFyeS1rZXktbWF0ZXJpYWwtMzJieXQ';
 const key = { kty: 'oct', kid: 'kek-1', k: K };
 
-function refusal(text: string): SealingError {
+function refusal(text: string, rules: RingRules = {}): SealingError {
   try {
-    parseKekRing(text);
+    parseKekRing(text, rules);
   } catch (error) {
     if (error instanceof SealingError) return error;
     throw error;
@@ -33,10 +41,43 @@ describe('a KEK ring', () => {
   });
 
   it('is generated with 256 random bits and a kid of its own, each time others', () => {
-    const [one, other] = [parseKekRing(generateKekRing()), parseKekRing(generateKekRing())];
+    const [one, other] = [parseKekRing(generateKekRing('signer')), parseKekRing(generateKekRing('signer'))];
     expect(one.primary.key.symmetricKeySize).toBe(32);
     expect(one.primary.kid).not.toBe(other.primary.kid);
     expect(one.primary.key.equals(other.primary.key)).toBe(false);
+  });
+
+  it('of one service is refused by the other, and so is its key under another name', () => {
+    const signer = generateKekRing('signer');
+    expect(ownerOf(parseKekRing(signer, { owner: 'signer' }).primary.kid)).toBe('signer');
+    for (const allowShared of [false, true]) {
+      const { complaints } = refusal(signer, { owner: 'management', allowShared });
+      expect(complaints).toEqual(['keys[0].kid: belongs to the ring of the signer service']);
+    }
+    const [{ k }] = JSON.parse(signer).keys;
+    const { kid } = parseKekRing(generateKekRing('management')).primary;
+    const renamed = JSON.stringify({ keys: [{ kty: 'oct', kid, k }] });
+    expect(refusal(renamed, { owner: 'management' }).complaints).toEqual([
+      'keys[0].kid: does not belong to its key',
+    ]);
+  });
+
+  it('with a key that names no service is refused, unless sharing is allowed', () => {
+    const text = JSON.stringify({ keys: [key] });
+    expect(refusal(text, { owner: 'signer' }).complaints).toEqual([
+      expect.stringMatching(/^keys\[0\]\.kid: names no service/),
+    ]);
+    expect(parseKekRing(text, { owner: 'signer', allowShared: true }).kids).toEqual(['kek-1']);
+  });
+
+  it('takes a key at the end, promotes it, and loses the former one', () => {
+    const text = JSON.stringify({ keys: [key] });
+    const extended = extendKekRing(text, 'signer');
+    const [, kid = ''] = parseKekRing(extended).kids;
+    const promoted = promoteKek(extended, 'signer', kid);
+    expect(parseKekRing(promoted).kids).toEqual([kid, 'kek-1']);
+    expect(parseKekRing(removeKek(promoted, 'signer', 'kek-1'), { owner: 'signer' }).kids).toEqual([kid]);
+    expect(() => extendKekRing(extended, 'management')).toThrow(SealingError);
   });
 
   it('prints no key material, however it is printed', () => {

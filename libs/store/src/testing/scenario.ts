@@ -37,4 +37,4 @@ export async function createScenario(db: Database): Promise<Scenario> {
   };
 }
 
-export const createRing = (): ReturnType<typeof parseKekRing> => parseKekRing(generateKekRing());
+export const createRing = (): ReturnType<typeof parseKekRing> => parseKekRing(generateKekRing('signer'));

@@ -4,7 +4,7 @@ import { generateKekRing, parseKekRing, seal, seedContext } from '@ori/store/sea
 import { expect, test } from 'vitest';
 import { createSigningKeys } from './signing-keys.ts';
 
-const ring = parseKekRing(generateKekRing());
+const ring = parseKekRing(generateKekRing('signer'));
 const home = { issuer: 'https://issuer.test', baseUrl: 'https://api.test/v1' };
 const NOW = 1_789_000_000;
 

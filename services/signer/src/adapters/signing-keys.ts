@@ -20,6 +20,8 @@ export interface SigningKeysOptions {
 
 interface Opened {
   readonly row: SigningKeyRow;
+  /** Of the ring: a later one may open a row that did not open. */
+  readonly revision: number;
   readonly key: UnlockableKey;
 }
 
@@ -46,12 +48,15 @@ export function createSigningKeys(options: SigningKeysOptions): {
 
   async function openOnce(row: SigningKeyRow): Promise<UnlockableKey> {
     const known = opened.get(row.id);
-    if (known !== undefined && isSame(known.row, row)) return known.key;
+    if (known !== undefined && isSame(known.row, row)) {
+      if (known.key !== undefined || known.revision === ring.revision) return known.key;
+    }
+    const { revision } = ring;
     const key = await load(row).catch((error: unknown) => {
       onUnusable?.(row, error);
       return undefined;
     });
-    opened.set(row.id, { row, key });
+    opened.set(row.id, { row, key, revision });
     return key;
   }
 

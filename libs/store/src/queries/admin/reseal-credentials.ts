@@ -1,7 +1,8 @@
+import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { credentialContext } from '../../sealing/credential-context.ts';
 import { RESEAL_BATCH, type ResealReport, resealRows } from './reseal-rows.ts';
-import type { ResealOptions } from './reseal-signing-keys.ts';
+import { columnsOf, countRows, type ResealOptions } from './reseal-signing-keys.ts';
 
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
@@ -12,6 +13,7 @@ export async function resealCredentials(
 ): Promise<ResealReport> {
   return await resealRows(
     {
+      count: () => countRows(db, 'byok_credentials'),
       async next(after = BEFORE_ALL) {
         const rows = await db.kysely
           .selectFrom('byok_credentials')
@@ -22,13 +24,12 @@ export async function resealCredentials(
           .execute();
         return rows.map((row) => ({ id: row.id, sealed: row.sealed_key, context: credentialContext(row) }));
       },
-      async replace(id, former, fresh) {
-        await db.kysely
-          .updateTable('byok_credentials')
-          .set({ sealed_key: fresh })
-          .where('id', '=', id)
-          .where('sealed_key', '=', former)
-          .execute();
+      async replace(resealed) {
+        const { ids, former, fresh } = columnsOf(resealed);
+        await sql`
+          update byok_credentials as c set sealed_key = v.fresh
+          from unnest(${ids}::uuid[], ${former}::text[], ${fresh}::text[]) as v(id, former, fresh)
+          where c.id = v.id and c.sealed_key = v.former`.execute(db.kysely);
       },
     },
     ring,

@@ -10,7 +10,7 @@ const contextOf = (id: string) => ({ table: 't', column: 'c', row: id });
 async function createRows(count: number, ring: KekRing) {
   const texts = new Map<string, string>();
   for (let index = 0; index < count; index++) {
-    const id = String(index).padStart(4, '0');
+    const id = String(index).padStart(5, '0');
     texts.set(id, await seal(ring, Buffer.from(id), contextOf(id)));
   }
   return {
@@ -20,16 +20,19 @@ async function createRows(count: number, ring: KekRing) {
         .filter(([id]) => id > after)
         .slice(0, RESEAL_BATCH)
         .map(([id, sealed]) => ({ id, sealed, context: contextOf(id) })),
-    replace: async (id: string, _former: string, fresh: string) => void texts.set(id, fresh),
+    count: async () => texts.size,
+    replace: async (fresh: readonly { id: string; fresh: string }[]) => {
+      for (const { id, fresh: text } of fresh) texts.set(id, text);
+    },
   };
 }
 
-it.each([0, 99, 100, 101, 250])('looks at every one of %i rows once, batch by batch', async (count) => {
+it.each([0, 999, 1000, 1001, 2500])('looks at every one of %i rows once, batch by batch', async (count) => {
   const [former, next] = [createRing(), createRing()];
   const rows = await createRows(count, former);
   const ring = new KekRing(new Map([next, former].map(({ primary }) => [primary.kid, primary.key])));
   const seen: number[] = [];
-  const report = await resealRows(rows, ring, (done) => seen.push(done));
+  const report = await resealRows(rows, ring, ({ done }) => seen.push(done));
   expect(report).toEqual({ resealed: count, kept: 0, failed: [] });
   expect(seen.at(-1)).toBe(count);
   for (const [id, sealed] of rows.texts) {
@@ -41,7 +44,7 @@ it.each([0, 99, 100, 101, 250])('looks at every one of %i rows once, batch by ba
 it('leaves a text that was moved to another row, and names the row', async () => {
   const [former, next] = [createRing(), createRing()];
   const rows = await createRows(3, former);
-  rows.texts.set('0001', rows.texts.get('0002') ?? '');
+  rows.texts.set('00001', rows.texts.get('00002') ?? '');
   const ring = new KekRing(new Map([next, former].map(({ primary }) => [primary.kid, primary.key])));
-  expect(await resealRows(rows, ring)).toEqual({ resealed: 2, kept: 0, failed: ['0001'] });
+  expect(await resealRows(rows, ring)).toEqual({ resealed: 2, kept: 0, failed: ['00001'] });
 });

@@ -2,7 +2,13 @@ import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Schema } from '../../schema.ts';
 import { credentialContext } from '../../sealing/credential-context.ts';
-import { extendKekRing, generateKekRing, parseKekRing } from '../../sealing/kek-ring.ts';
+import {
+  extendKekRing,
+  generateKekRing,
+  type KekRing,
+  parseKekRing,
+  promoteKek,
+} from '../../sealing/kek-ring.ts';
 import { open, seal } from '../../sealing/seal.ts';
 import { createRing, createScenario, type Scenario } from '../../testing/scenario.ts';
 import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
@@ -101,8 +107,8 @@ describe.each(DIALECTS)('on %s', (dialect) => {
   });
 
   it('reseals every provider key for its row, and says which do not open', async () => {
-    const text = generateKekRing();
-    const [former, ring] = [parseKekRing(text), parseKekRing(extendKekRing(text, { first: true }))];
+    const text = generateKekRing('management');
+    const [former, ring] = [parseKekRing(text), promoted(text)];
     const rows = Array.from({ length: 3 }, () => ({
       id: crypto.randomUUID(),
       organization_id: scenario.organizationId,
@@ -115,10 +121,13 @@ describe.each(DIALECTS)('on %s', (dialect) => {
       );
       await createCredential(store.owner, { ...row, provider: 'openai', label: 's...1', sealed_key });
     }
-    const seen: number[] = [];
-    const report = await resealCredentials(store.owner, { ring, onProgress: (done) => seen.push(done) });
+    const seen: number[][] = [];
+    const report = await resealCredentials(store.owner, {
+      ring,
+      onProgress: ({ done, total }) => seen.push([done, total]),
+    });
     expect(report).toEqual({ resealed: 2, kept: 0, failed: [rows[2]?.id] });
-    expect(seen).toEqual([3]);
+    expect(seen).toEqual([[3, 3]]);
     expect((await countByKek(store.owner)).get(ring.primary.kid)).toEqual({ seeds: 0, providerKeys: 2 });
     expect(await resealCredentials(store.owner, { ring })).toMatchObject({ resealed: 0, kept: 2 });
     for (const row of rows.slice(0, 2)) {
@@ -187,13 +196,13 @@ describe('two operators at once', () => {
   it('resealing overwrites no key that was rotated since it was read', async () => {
     const { organizationId } = await createScenario(store.owner);
     const row = { id: crypto.randomUUID(), organization_id: organizationId };
-    const [former, next] = [generateKekRing(), createRing()];
+    const [former, next] = [generateKekRing('management'), createRing()];
     const sealUnder = (ring: typeof next, key: string) =>
       seal(ring, new TextEncoder().encode(key), credentialContext(row));
     const sealed_key = await sealUnder(parseKekRing(former), 'former');
     await createCredential(store.owner, { ...row, provider: 'openai', label: 'f...r', sealed_key });
     const rotated = await sealUnder(parseKekRing(former), 'rotated');
-    const ring = parseKekRing(extendKekRing(former, { first: true }));
+    const ring = promoted(former);
 
     const resealing = await store.owner.kysely.transaction().execute(async (tx) => {
       await tx
@@ -221,4 +230,11 @@ async function waitingForLocks(tx: Transaction<Schema>): Promise<number> {
     select count(*)::int as count from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`.execute(tx);
   return rows[0]?.count ?? 0;
+}
+
+/** A ring with a new first key before that of the text. */
+function promoted(text: string): KekRing {
+  const extended = extendKekRing(text, 'management');
+  const kid = parseKekRing(extended).kids.at(-1) ?? '';
+  return parseKekRing(promoteKek(extended, 'management', kid));
 }
