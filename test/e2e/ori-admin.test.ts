@@ -215,7 +215,7 @@ describe('a provider key', () => {
 describe('a secret on a terminal', () => {
   it.each([
     ['key', ['key', 'create', '--kind', 'api', '--name', 'seen']],
-    ['KEK', ['kek', 'generate']],
+    ['KEK', ['kek', 'generate', 'signer']],
   ])('a %s is neither printed nor made unless asked for', async (_, create) => {
     const args = create[0] === 'key' ? [...create, '--workspace', made.ws] : create;
     const before = await world.admin.json('key', 'list');

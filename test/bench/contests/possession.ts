@@ -20,7 +20,8 @@ type Algorithm = 'ES256' | 'Ed25519';
 
 async function openPossession(algorithm: Algorithm): Promise<Contestant> {
   const key = await createDpopKey(algorithm);
-  const nonces = createDpopNonces([randomBytes(32)], Date.now);
+  const secret = randomBytes(32);
+  const nonces = createDpopNonces(() => [secret], Date.now);
   const seen = new Set<string>();
   const possession = createPossession({
     nonces,
