@@ -29,3 +29,7 @@ test.each([
   expect(named.length).toBeGreaterThan(0);
   for (const [, tag, newTag, label] of named) expect(tag ?? newTag ?? label).toBe(version);
 });
+
+test('the changelog describes this version', () => {
+  expect(read('CHANGELOG.md')).toContain(`\n## ${version}\n`);
+});
