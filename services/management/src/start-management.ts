@@ -81,7 +81,7 @@ export async function startManagement(
   const identity = stack.adopt(
     openIdentity<KeyFacts>(config, {
       async apiKey(hash) {
-        const apiKey = await store.apiKeyCaller(hash);
+        const apiKey = await store.findApiKeyCaller(hash);
         return apiKey === undefined ? {} : { apiKey };
       },
       now,

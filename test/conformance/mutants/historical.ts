@@ -1,174 +1,127 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: source code, quoted
 
-/** Bugs of verifiers that were really written, which earlier vectors let through: a file, what is there, and what stood in its place. */
-export const HISTORICAL: readonly (readonly [file: string, from: string, to: string])[] = [
-  [
-    'replay/replay-store.ts',
-    'policy.maxAgeSeconds + policy.clockToleranceSeconds + STREAM_SECONDS_MAX',
-    'policy.maxAgeSeconds',
+/** Bugs that verifiers really had and earlier vectors missed: file, sound source, and what was written in its place. */
+const BUGS: Readonly<Record<string, readonly (readonly [sound: string, ...broken: string[]])[]>> = {
+  'replay/replay-store.ts': [
+    [
+      'policy.maxAgeSeconds + policy.clockToleranceSeconds + STREAM_SECONDS_MAX',
+      'policy.maxAgeSeconds',
+      '62',
+    ],
+    ['policy.clockToleranceSeconds + STREAM_SECONDS_MAX', 'STREAM_SECONDS_MAX'],
   ],
-  [
-    'replay/replay-store.ts',
-    'policy.maxAgeSeconds + policy.clockToleranceSeconds + STREAM_SECONDS_MAX',
-    '62',
+  'replay/memory/store.ts': [
+    [
+      'if (entries + needed <= entriesMax) return;\n    for',
+      'if (entries + needed <= 100) return;\n    for (const ledger of ledgers.values()) if (entries > 99) entries -= ledger.forget(ledger.highest);\n    return;\n    for',
+    ],
+    [
+      'conflicting: [id, `m${id}`], recorded: [id]',
+      'conflicting: [id], recorded: [id]',
+      'conflicting: [`m${id}`], recorded: [id]',
+      'conflicting: [id, `m${id}`], recorded: []',
+    ],
+    [
+      'conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`]',
+      'conflicting: [nonce], recorded: [nonce, `m${v1Id}`]',
+      'conflicting: [nonce, v1Id], recorded: [nonce]',
+      'conflicting: [nonce, v1Id, `m${v1Id}`], recorded: [nonce, `m${v1Id}`]',
+      'conflicting: [nonce, v1Id], recorded: [`m${v1Id}`]',
+    ],
+    [
+      'createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds',
+      'createdSeconds(created, wallMs, uptimeMs) + 2',
+      '(nonce === undefined ? 0 : createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds)',
+    ],
+    [
+      'ledger.marksFrom ??= ledger.highest;\n      requireAfter',
+      'ledger.marksFrom ??= -1;\n      requireAfter',
+    ],
   ],
-  ['replay/replay-store.ts', 'policy.clockToleranceSeconds + STREAM_SECONDS_MAX', 'STREAM_SECONDS_MAX'],
-  [
-    'replay/memory/store.ts',
-    'if (entries + needed <= entriesMax) return;\n    for',
-    'if (entries + needed <= 100) return;\n    for (const ledger of ledgers.values()) if (entries > 99) entries -= ledger.forget(ledger.highest);\n    return;\n    for',
+  'verifier.ts': [
+    ['v1Id: () => sha256Hex(signingInputV1(claim))', 'v1Id: () => sha256Hex(claim.signature)'],
+    ['requirePrompt(judgedAtMs, nowMs);', ''],
+    [
+      'requireTimely(presented.timestamp, nowMs, policy);',
+      'requireTimely(presented.timestamp, Math.floor(nowMs / 1000) * 1000, policy);',
+      '',
+    ],
+    ['requireVersion(presented, policy);', ''],
+    ['requireCoverable(request, policy);', ''],
   ],
-  [
-    'replay/memory/store.ts',
-    'conflicting: [id, `m${id}`], recorded: [id]',
-    'conflicting: [id], recorded: [id]',
+  'claim.ts': [
+    ['const { nonce, signature } = v2;', 'const { nonce } = v2;\n  const { signature } = v1;'],
+    ['if (v2 === undefined) {', 'if (v1 !== undefined) {'],
+    [
+      'method: PROOF_METHOD, path }',
+      'method: PROOF_METHOD, path: path.replace(/%[0-9a-f]{2}/g, (e) => e.toUpperCase()) }',
+      'method: PROOF_METHOD, path: decodeURI(path) }',
+      "method: PROOF_METHOD, path: new URL(path, 'http://a').pathname }",
+    ],
   ],
-  [
-    'replay/memory/store.ts',
-    'conflicting: [id, `m${id}`], recorded: [id]',
-    'conflicting: [`m${id}`], recorded: [id]',
+  'jwk-set.ts': [
+    [
+      "value === undefined || typeof value === 'number' ? value",
+      "value === undefined || value === null ? undefined : typeof value === 'number' ? value",
+      "typeof value !== 'boolean' && (value === undefined || typeof value === 'number') ? value : typeof value === 'boolean' ? undefined",
+      "value === undefined || Number.isInteger(value) ? (value as number | undefined) : typeof value === 'number' ? undefined",
+    ],
+    ["(use === undefined || use === 'sig')", "use === 'sig'", "(use == null || use === 'sig')"],
+    ["alg === 'EdDSA' || alg === 'Ed25519'", "alg === 'EdDSA'"],
+    ["(operations === undefined || (Array.isArray(operations) && operations.includes('verify')))", 'true'],
+    ["operations.includes('verify')", "operations.join() === 'verify'"],
+    ["Array.isArray(operations) && operations.includes('verify')", "String(operations).includes('verify')"],
+    ['jwk.kid !== undefined && jwk.kid !== key.kid', 'jwk.kid !== key.kid', 'jwk.kid && jwk.kid !== key.kid'],
+    ["if ('d' in jwk)", 'if ((jwk as { d?: unknown }).d)'],
+    ["crv === 'Ed25519' &&", ''],
+    ["kty === 'OKP' &&", ''],
+    ['base64url.decode(jwk.x, 32)', "new Uint8Array(Buffer.from(jwk.x, 'base64url'))"],
+    ['if (admitted.has(key.kid)) throw', 'if (admitted.delete(key.kid)) throw'],
+    ["if (admitted.has(key.kid)) throw new KeyError('key_repeated', 'the key is listed twice');", ''],
+    ['JWK_SET_KEYS_MAX = 100', 'JWK_SET_KEYS_MAX = 10'],
+    [
+      "if (!isRecord(entry)) throw new KeyError('key_set_malformed', 'a key of the JWK Set is not an object');",
+      'if (!isRecord(entry)) continue;',
+    ],
   ],
-  [
-    'replay/memory/store.ts',
-    'conflicting: [id, `m${id}`], recorded: [id]',
-    'conflicting: [id, `m${id}`], recorded: []',
+  'fields.ts': [
+    ['/^(?:0|[1-9][0-9]{0,11})$/', '/^(?:0|[1-9][0-9]{0,11})\\n?$/'],
+    ['{1,255}$/', '{1,255}\\n?$/'],
+    ['[\\x21-\\x2b\\x2d-\\x7e]{1,255}', '[\\n\\x21-\\x2b\\x2d-\\x7e]{1,255}'],
+    ['{21}[AQgw]$/', '{22}$/', '{21}[AQgw]\\n?$/'],
   ],
-  [
-    'replay/memory/store.ts',
-    'conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`]',
-    'conflicting: [nonce], recorded: [nonce, `m${v1Id}`]',
+  'signature.ts': [
+    [
+      'base64.decode(text, SIGNATURE_BYTES)',
+      'base64.decode(text.trim(), SIGNATURE_BYTES)',
+      "new Uint8Array(Buffer.from(text, 'base64'))",
+    ],
   ],
-  [
-    'replay/memory/store.ts',
-    'conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`]',
-    'conflicting: [nonce, v1Id], recorded: [nonce]',
+  'headers.ts': [
+    ["if (repeated) throw new ProofError('proof_malformed', 'a proof header occurs more than once');", ''],
+    ['PROOF_HEADER.test(name)', "PROOF_HEADER.test(name.replaceAll('_', '-'))"],
   ],
-  [
-    'replay/memory/store.ts',
-    'conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`]',
-    'conflicting: [nonce, v1Id, `m${v1Id}`], recorded: [nonce, `m${v1Id}`]',
+  'requirements.ts': [
+    ['if (mediaTypes !== 1)', 'if (mediaTypes === 0)'],
+    ['(?:[ \\t]*;[ \\t]*charset=(?:utf-8|"utf-8"))?[ \\t]*$/i', '(?:[ \\t]*[;,].*)?$/i'],
+    ['(?:utf-8|"utf-8")', '[^,]*'],
+    ['/^[ \\t]*identity[ \\t]*$/i', '/identity[ \\t]*$/i', '/^[ \\t]*identity/i', '/^\\s*identity\\s*$/i'],
+    ['if (!IDENTITY.test(value))', 'if (index < rawHeaders.length - 2 && !IDENTITY.test(value))'],
   ],
-  [
-    'replay/memory/store.ts',
-    'conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`]',
-    'conflicting: [nonce, v1Id], recorded: [`m${v1Id}`]',
+  'small-order.ts': [
+    ['signature.length === 64 && !isSmallOrderEncoding(signature) &&', 'signature.length === 64 &&'],
   ],
-  [
-    'replay/memory/store.ts',
-    'createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds',
-    'createdSeconds(created, wallMs, uptimeMs) + 2',
+  'admission.ts': [
+    ['if (isSmallOrderEncoding(publicKey))', 'if (false)'],
+    ['!decodePoint(publicKey).isTorsionFree()', 'decodePoint(publicKey) === undefined'],
   ],
-  [
-    'replay/memory/store.ts',
-    'createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds',
-    '(nonce === undefined ? 0 : createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds)',
+  'keys/local.ts': [
+    ['holdsTimestamp(key, timestamp) &&', ''],
+    ['candidates.push(key) === CANDIDATES_MAX', 'candidates.push(key) === 0'],
   ],
-  [
-    'replay/memory/store.ts',
-    'ledger.marksFrom ??= ledger.highest;\n      requireAfter',
-    'ledger.marksFrom ??= -1;\n      requireAfter',
-  ],
-  ['verifier.ts', 'v1Id: () => sha256Hex(signingInputV1(claim))', 'v1Id: () => sha256Hex(claim.signature)'],
-  ['verifier.ts', 'requirePrompt(judgedAtMs, nowMs);', ''],
-  [
-    'verifier.ts',
-    'requireTimely(presented.timestamp, nowMs, policy);',
-    'requireTimely(presented.timestamp, Math.floor(nowMs / 1000) * 1000, policy);',
-  ],
-  ['verifier.ts', 'requireTimely(presented.timestamp, nowMs, policy);', ''],
-  ['verifier.ts', 'requireVersion(presented, policy);', ''],
-  ['verifier.ts', 'requireCoverable(request, policy);', ''],
-  ['claim.ts', 'const { nonce, signature } = v2;', 'const { nonce } = v2;\n  const { signature } = v1;'],
-  ['claim.ts', 'if (v2 === undefined) {', 'if (v1 !== undefined) {'],
-  [
-    'jwk-set.ts',
-    "value === undefined || typeof value === 'number' ? value",
-    "value === undefined || value === null ? undefined : typeof value === 'number' ? value",
-  ],
-  [
-    'jwk-set.ts',
-    "value === undefined || typeof value === 'number' ? value",
-    "typeof value !== 'boolean' && (value === undefined || typeof value === 'number') ? value : typeof value === 'boolean' ? undefined",
-  ],
-  [
-    'jwk-set.ts',
-    "value === undefined || typeof value === 'number' ? value",
-    "value === undefined || Number.isInteger(value) ? (value as number | undefined) : typeof value === 'number' ? undefined",
-  ],
-  ['jwk-set.ts', "(use === undefined || use === 'sig')", "use === 'sig'"],
-  ['jwk-set.ts', "(use === undefined || use === 'sig')", "(use == null || use === 'sig')"],
-  ['jwk-set.ts', "alg === 'EdDSA' || alg === 'Ed25519'", "alg === 'EdDSA'"],
-  [
-    'jwk-set.ts',
-    "(operations === undefined || (Array.isArray(operations) && operations.includes('verify')))",
-    'true',
-  ],
-  ['jwk-set.ts', "operations.includes('verify')", "operations.join() === 'verify'"],
-  [
-    'jwk-set.ts',
-    "Array.isArray(operations) && operations.includes('verify')",
-    "String(operations).includes('verify')",
-  ],
-  ['jwk-set.ts', 'jwk.kid !== undefined && jwk.kid !== key.kid', 'jwk.kid !== key.kid'],
-  ['jwk-set.ts', 'jwk.kid !== undefined && jwk.kid !== key.kid', 'jwk.kid && jwk.kid !== key.kid'],
-  ['jwk-set.ts', "if ('d' in jwk)", 'if ((jwk as { d?: unknown }).d)'],
-  ['jwk-set.ts', "crv === 'Ed25519' &&", ''],
-  ['jwk-set.ts', "kty === 'OKP' &&", ''],
-  ['jwk-set.ts', 'base64url.decode(jwk.x, 32)', "new Uint8Array(Buffer.from(jwk.x, 'base64url'))"],
-  ['jwk-set.ts', 'if (admitted.has(key.kid)) throw', 'if (admitted.delete(key.kid)) throw'],
-  [
-    'jwk-set.ts',
-    "if (admitted.has(key.kid)) throw new KeyError('key_repeated', 'the key is listed twice');",
-    '',
-  ],
-  ['jwk-set.ts', 'JWK_SET_KEYS_MAX = 100', 'JWK_SET_KEYS_MAX = 10'],
-  [
-    'jwk-set.ts',
-    "if (!isRecord(entry)) throw new KeyError('key_set_malformed', 'a key of the JWK Set is not an object');",
-    'if (!isRecord(entry)) continue;',
-  ],
-  ['fields.ts', '/^(?:0|[1-9][0-9]{0,11})$/', '/^(?:0|[1-9][0-9]{0,11})\\n?$/'],
-  ['fields.ts', '{1,255}$/', '{1,255}\\n?$/'],
-  ['fields.ts', '[\\x21-\\x2b\\x2d-\\x7e]{1,255}', '[\\n\\x21-\\x2b\\x2d-\\x7e]{1,255}'],
-  ['fields.ts', '{21}[AQgw]$/', '{22}$/'],
-  ['fields.ts', '{21}[AQgw]$/', '{21}[AQgw]\\n?$/'],
-  ['signature.ts', 'base64.decode(text, SIGNATURE_BYTES)', 'base64.decode(text.trim(), SIGNATURE_BYTES)'],
-  ['signature.ts', 'base64.decode(text, SIGNATURE_BYTES)', "new Uint8Array(Buffer.from(text, 'base64'))"],
-  [
-    'headers.ts',
-    "if (repeated) throw new ProofError('proof_malformed', 'a proof header occurs more than once');",
-    '',
-  ],
-  ['headers.ts', 'PROOF_HEADER.test(name)', "PROOF_HEADER.test(name.replaceAll('_', '-'))"],
-  [
-    'claim.ts',
-    'method: PROOF_METHOD, path }',
-    'method: PROOF_METHOD, path: path.replace(/%[0-9a-f]{2}/g, (e) => e.toUpperCase()) }',
-  ],
-  ['claim.ts', 'method: PROOF_METHOD, path }', 'method: PROOF_METHOD, path: decodeURI(path) }'],
-  [
-    'claim.ts',
-    'method: PROOF_METHOD, path }',
-    "method: PROOF_METHOD, path: new URL(path, 'http://a').pathname }",
-  ],
-  ['requirements.ts', 'if (mediaTypes !== 1)', 'if (mediaTypes === 0)'],
-  ['requirements.ts', '(?:[ \\t]*;[ \\t]*charset=(?:utf-8|"utf-8"))?[ \\t]*$/i', '(?:[ \\t]*[;,].*)?$/i'],
-  ['requirements.ts', '(?:utf-8|"utf-8")', '[^,]*'],
-  ['requirements.ts', '/^[ \\t]*identity[ \\t]*$/i', '/identity[ \\t]*$/i'],
-  ['requirements.ts', '/^[ \\t]*identity[ \\t]*$/i', '/^[ \\t]*identity/i'],
-  ['requirements.ts', '/^[ \\t]*identity[ \\t]*$/i', '/^\\s*identity\\s*$/i'],
-  [
-    'requirements.ts',
-    'if (!IDENTITY.test(value))',
-    'if (index < rawHeaders.length - 2 && !IDENTITY.test(value))',
-  ],
-  [
-    'small-order.ts',
-    'signature.length === 64 && !isSmallOrderEncoding(signature) &&',
-    'signature.length === 64 &&',
-  ],
-  ['admission.ts', 'if (isSmallOrderEncoding(publicKey))', 'if (false)'],
-  ['admission.ts', '!decodePoint(publicKey).isTorsionFree()', 'decodePoint(publicKey) === undefined'],
-  ['keys/local.ts', 'holdsTimestamp(key, timestamp) &&', ''],
-  ['keys/local.ts', 'candidates.push(key) === CANDIDATES_MAX', 'candidates.push(key) === 0'],
-];
+};
+
+export const HISTORICAL: readonly { readonly file: string; readonly from: string; readonly to: string }[] =
+  Object.entries(BUGS).flatMap(([file, bugs]) =>
+    bugs.flatMap(([from, ...broken]) => broken.map((to) => ({ file, from, to }))),
+  );

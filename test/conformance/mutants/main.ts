@@ -41,7 +41,7 @@ function ourMutants(): Mutant[] {
     const file = join(LIBS, name);
     return mutantsOf(file, readFileSync(file, 'utf8'), SKIP);
   });
-  const historical = HISTORICAL.map(([name, from, to]): Mutant => {
+  const historical = HISTORICAL.map(({ file: name, from, to }): Mutant => {
     const file = join(LIBS, FILES.find((each) => each.endsWith(`/${name}`)) ?? name);
     const text = readFileSync(file, 'utf8');
     const start = text.indexOf(from);

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
 import { type ApiCall, type ManagementWorld, startManagementWorld } from './world.ts';
 
 let world: ManagementWorld;
+// biome-ignore lint/suspicious/noExplicitAny: the parts that are read are those that the document must have
+let document: any;
 beforeAll(async () => {
   world = await startManagementWorld({ environment: { DEADLINE_MS: '400' } });
+  document = (await world.call({ path: '/openapi.json', bearer: null })).json;
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -25,7 +29,7 @@ it.each([
   expect(headers['x-request-id']).toBeDefined();
 });
 
-it('405: says which methods a path takes', async () => {
+it('405: lists the methods of a path', async () => {
   const { status, headers, json } = await world.call({ method: 'DELETE', path: '/guardrails' });
   expect(status).toBe(405);
   expect(headers.allow).toBe('GET, HEAD, POST');
@@ -37,36 +41,22 @@ it('accepts the headers by which clients name their application', async () => {
   expect((await world.call({ path: '/guardrails', headers })).status).toBe(200);
 });
 
-/** One call of every operation, as good as it can be without knowing what there is. */
+/** One call of every operation, with the body of its example. Ids of interns exist; other ids do not. */
 function everyOperation({ ours }: ManagementWorld): readonly (ApiCall & { readonly ofInterns: boolean })[] {
-  const guardrail = `/guardrails/${randomUUID()}`;
-  const [keys, members] = [{ key_hashes: [ours.apiKeyHash] }, { member_user_ids: [ours.userId] }];
-  const interns = ['/interns', `/interns/${ours.internId}/icon`].map((path) => ({
-    path,
-    bearer: ours.apiKey,
-    ofInterns: true,
-  }));
-  const rest: ApiCall[] = [
-    { path: '/byok' },
-    { method: 'PATCH', path: `/byok/${randomUUID()}`, json: { name: 'x' } },
-    { path: '/guardrails' },
-    { method: 'POST', path: '/guardrails', json: { name: 'x' } },
-    { path: guardrail },
-    { method: 'PATCH', path: guardrail, json: { name: 'x' } },
-    { method: 'DELETE', path: guardrail },
-    { path: `${guardrail}/assignments/keys` },
-    { method: 'POST', path: `${guardrail}/assignments/keys`, json: keys },
-    { method: 'POST', path: `${guardrail}/assignments/keys/remove`, json: keys },
-    { path: `${guardrail}/assignments/members` },
-    { method: 'POST', path: `${guardrail}/assignments/members`, json: members },
-    { method: 'POST', path: `${guardrail}/assignments/members/remove`, json: members },
-    { path: '/guardrails/assignments/keys' },
-    { path: '/guardrails/assignments/members' },
-  ];
-  return [...interns, ...rest.map((call) => ({ ...call, ofInterns: false }))];
+  return OPERATIONS.map(({ method, path, family }) => {
+    const ofInterns = family === 'Interns';
+    const json = document.paths[path][method.toLowerCase()].requestBody?.content['application/json'].example;
+    return {
+      method,
+      path: path.replace(/\{\w+\}/, ofInterns ? ours.internId : randomUUID()),
+      ofInterns,
+      ...(ofInterns && { bearer: ours.apiKey }),
+      ...(json !== undefined && { json }),
+    };
+  });
 }
 
-it('401: every operation wants a credential that is known', async () => {
+it('401: every operation refuses an absent and an unknown credential', async () => {
   for (const call of everyOperation(world)) {
     for (const bearer of [null, `sk-ori-v1-${'0'.repeat(64)}`]) {
       const { status, json } = await world.call({ ...call, bearer });
@@ -76,7 +66,7 @@ it('401: every operation wants a credential that is known', async () => {
   }
 });
 
-it('answers every operation at the deadline: interns with 408, the rest with 500', async () => {
+it('answers every operation at the deadline: 408 for interns, 500 for the rest', async () => {
   const tables = sql`interns, intern_icons, workspaces, guardrails, byok_credentials, api_keys`;
   await world.store.kysely.transaction().execute(async (trx) => {
     await sql`lock table ${tables} in access exclusive mode`.execute(trx);
@@ -99,7 +89,7 @@ it('answers every operation at the deadline: interns with 408, the rest with 500
   expect((await world.call({ path: '/guardrails' })).status).toBe(200);
 });
 
-it('500: every operation says that it cannot, without its database', async () => {
+it('500: every operation fails without its database', async () => {
   const failing = { ...world.store, kysely: world.store.kysely.withSchema('gone') };
   await using broken = await startManagementWorld({ wrap: () => failing });
   for (const call of everyOperation(broken)) {

@@ -9,54 +9,50 @@ import {
   MEMBERS,
   unassign,
 } from './management/assignments.ts';
-import { changeCredential, listCredentials, unknownApiKeys } from './management/byok.ts';
-import { findApiKeyCaller, findPerson } from './management/callers.ts';
-import {
-  changeGuardrail,
-  createGuardrail,
-  deleteGuardrail,
-  findGuardrail,
-  listGuardrails,
-} from './management/guardrails.ts';
-import { findIcon, listInterns } from './management/interns.ts';
+import { credentialQueries } from './management/byok.ts';
+import { callerQueries } from './management/callers.ts';
+import { guardrailQueries } from './management/guardrails.ts';
+import { internQueries } from './management/interns.ts';
 import type { Account } from './management/tenant.ts';
 
 export type { CredentialRow } from './management/byok.ts';
 export type { GuardrailColumns, GuardrailRow } from './management/guardrails.ts';
 export type { InternRow } from './management/interns.ts';
 
-type Rest<Query> = Query extends (db: Database, ...rest: infer Arguments) => unknown ? Arguments : never;
+type Query = (db: Database, ...rest: never[]) => unknown;
+type Bound<Queries> = {
+  readonly [Name in keyof Queries]: Queries[Name] extends (db: Database, ...rest: infer Rest) => infer Result
+    ? (...rest: Rest) => Result
+    : never;
+};
 
 /**
- * Everything the management service asks, under the role `ori_management`. Each call is one transaction that sees
- * its tenant's rows only, and throws `StoreUnavailable` when there is no answer.
+ * All queries of the management service, under the role `ori_management`. Each call is one transaction that sees its
+ * tenant's rows only. Throws `StoreUnavailable` if the database does not answer.
  */
 export function managementQueries(db: Database) {
   return {
-    apiKeyCaller: (...rest: Rest<typeof findApiKeyCaller>) => findApiKeyCaller(db, ...rest),
-    person: (...rest: Rest<typeof findPerson>) => findPerson(db, ...rest),
-
-    listInterns: (...rest: Rest<typeof listInterns>) => listInterns(db, ...rest),
-    icon: (...rest: Rest<typeof findIcon>) => findIcon(db, ...rest),
-
-    listCredentials: (...rest: Rest<typeof listCredentials>) => listCredentials(db, ...rest),
-    changeCredential: (...rest: Rest<typeof changeCredential>) => changeCredential(db, ...rest),
-    unknownApiKeys: (...rest: Rest<typeof unknownApiKeys>) => unknownApiKeys(db, ...rest),
-
-    listGuardrails: (...rest: Rest<typeof listGuardrails>) => listGuardrails(db, ...rest),
-    createGuardrail: (...rest: Rest<typeof createGuardrail>) => createGuardrail(db, ...rest),
-    guardrail: (...rest: Rest<typeof findGuardrail>) => findGuardrail(db, ...rest),
-    changeGuardrail: (...rest: Rest<typeof changeGuardrail>) => changeGuardrail(db, ...rest),
-    deleteGuardrail: (...rest: Rest<typeof deleteGuardrail>) => deleteGuardrail(db, ...rest),
-
+    ...bind(db, { ...callerQueries, ...internQueries, ...credentialQueries, ...guardrailQueries }),
     keyAssignments: assignmentQueries(db, KEYS),
     memberAssignments: assignmentQueries(db, MEMBERS),
 
-    /** Succeeds when the database answers and was migrated. */
+    /** Resolves if the database answers and is migrated. */
     ping: async () => {
       await sql`select id from guardrails limit 0`.execute(db.kysely);
     },
   };
+}
+
+/** The queries without their first parameter. */
+function bind<Queries extends Readonly<Record<string, Query>>>(
+  db: Database,
+  queries: Queries,
+): Bound<Queries> {
+  const bound = Object.entries(queries).map(([name, query]) => [
+    name,
+    (...rest: never[]) => query(db, ...rest),
+  ]);
+  return Object.fromEntries(bound) as Bound<Queries>;
 }
 
 function assignmentQueries<Row extends AssignmentRow>(db: Database, kind: Assignable<Row>) {

@@ -52,7 +52,7 @@ export function createCallers({ identities, possession, requireDpop, store }: Ca
       await requireHolder(bearer, identity, request);
       if ('apiKey' in identity) return { key: identity.apiKey };
       const { issuer, subject, scopes, authenticatedAt } = identity.token;
-      return { session: { scopes, authenticatedAt, person: await store.person({ issuer, subject }) } };
+      return { session: { scopes, authenticatedAt, person: await store.findPerson({ issuer, subject }) } };
     },
   };
 }

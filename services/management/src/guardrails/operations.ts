@@ -78,7 +78,7 @@ const get = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [404],
   async run({ principal, path }, { store }) {
-    const found = await store.guardrail(principal, requireId(path));
+    const found = await store.findGuardrail(principal, requireId(path));
     if (found === undefined) throw notFound();
     return { data: renderGuardrail(found) };
   },

@@ -64,7 +64,7 @@ const icon = fileOperation({
   async send({ principal, path, query, ifNoneMatch }, { store }): Promise<FileAnswer> {
     const internId = path['internId'] ?? '';
     if (!INTERN_ID.test(internId)) throw notFound();
-    const found = await store.icon(principal, internId);
+    const found = await store.findIcon(principal, internId);
     if (found === undefined || (query.v !== undefined && query.v !== found.sha256)) throw notFound();
     const etag = `"${found.sha256}"`;
     const headers = {

@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto';
 import type { ApiCall } from '../world.ts';
 import type { Cast, Owned, Principal } from './cast.ts';
 
-/** What the rules of the interface say of one cell: a status, and for a list the ids that it holds, in no order. */
+/** The answer that the interface requires: a status (0: do not try), and for a list the ids in it, in any order. */
 export interface Verdict {
   readonly status: number;
   readonly ids?: readonly string[];
 }
 
-/** One operation on one resource, and what it should come to for a principal. */
+/** One operation on one resource, and the answer that each principal must get. */
 export interface Trial {
   readonly name: string;
   readonly call: Omit<ApiCall, 'bearer'>;
   readonly expect: (principal: Principal) => Verdict;
 }
 
-/** Who is let in to an operation at all, from the tables of the interface; undefined: come in. */
+/** The status for a principal who may not use an operation of interns at all; undefined if it may. */
 function refusedReader(principal: Principal): number | undefined {
   if (principal.kind === 'nobody' || principal.kind === 'management') return 401;
   if (principal.kind === 'session' && !principal.scopes?.includes('interns')) return 403;
@@ -78,6 +78,25 @@ export function trialsOf(cast: Cast): readonly Trial[] {
     }
   }
 
+  for (const workspace of cast.workspaces) {
+    trials.push({
+      name: `create a guardrail in ${workspace.id}, except for its owner`,
+      call: { method: 'POST', path: '/guardrails', json: { name: 'x', workspace_id: workspace.id } },
+      expect: (principal) => {
+        const refused = refusedManager(principal, true);
+        if (refused !== undefined) return { status: refused };
+        return { status: workspace.organization === principal.organization ? 0 : 400 };
+      },
+    });
+  }
+  for (const path of ['/guardrails/assignments/keys', '/guardrails/assignments/members']) {
+    trials.push({
+      name: `list ${path}`,
+      call: { path },
+      expect: (principal) => ({ status: refusedManager(principal, false) ?? 200 }),
+    });
+  }
+
   for (const intern of [...cast.interns, { ...unknown, id: 'int_unknown' }]) {
     trials.push({
       name: `icon of ${intern.id}`,
@@ -138,7 +157,7 @@ export function trialsOf(cast: Cast): readonly Trial[] {
     }
     const kept = onOwn(guardrail, false, 0);
     trials.push({
-      name: `delete ${path}, but for its owner`,
+      name: `delete ${path}, except for its owner`,
       call: { method: 'DELETE', path },
       expect: kept,
     });

@@ -111,3 +111,6 @@ export function unknownApiKeys(db: Database, account: Account, hashes: readonly 
     return hashes.filter((hash) => !known.has(hash));
   });
 }
+
+/** What `managementQueries` offers of this file. */
+export const credentialQueries = { listCredentials, changeCredential, unknownApiKeys };

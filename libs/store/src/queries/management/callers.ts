@@ -114,3 +114,6 @@ export function findPerson(
     return { userId: first.id, disabled: first.disabled_at !== null, memberships };
   });
 }
+
+/** What `managementQueries` offers of this file. */
+export const callerQueries = { findApiKeyCaller, findPerson };

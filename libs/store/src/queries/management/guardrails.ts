@@ -115,3 +115,12 @@ function asStored(columns: GuardrailColumns): Updateable<GuardrailsTable> {
 function asJson(list: readonly unknown[] | null | undefined): string | null | undefined {
   return list ? JSON.stringify(list) : list;
 }
+
+/** What `managementQueries` offers of this file. */
+export const guardrailQueries = {
+  listGuardrails,
+  createGuardrail,
+  findGuardrail,
+  changeGuardrail,
+  deleteGuardrail,
+};

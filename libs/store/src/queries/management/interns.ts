@@ -75,3 +75,6 @@ export function findIcon(db: Database, scope: InternScope, internId: string): Pr
     return row && { sha256: row.sha256, mediaType: row.media_type, bytes: row.bytes };
   });
 }
+
+/** What `managementQueries` offers of this file. */
+export const internQueries = { listInterns, findIcon };
