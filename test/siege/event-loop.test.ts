@@ -1,6 +1,8 @@
-import { JsonScanner } from '@ori/http/json-scan';
+import { ByokUpdate } from '@ori/byok/credential';
+import { type JsonBudget, JsonScanner } from '@ori/http/json-scan';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { KeySelection } from '../../services/management/src/assignments/shape.ts';
 import { GuardrailCreate } from '../../services/management/src/guardrails/shape.ts';
 import { requireBody } from '../../services/management/src/http/read-call.ts';
 import { readRequest } from '../../services/signer/src/stages/read-request.ts';
@@ -8,8 +10,9 @@ import type { Grant } from '../../services/signer/src/stages/require-scope.ts';
 
 const BODIES = 10_000;
 const CHUNK_BYTES = 65_536;
-/** Processor time, collections of garbage included, so that other load does not count. 24 ms were measured on a busy machine. */
-const LOOP_MS_MAX = 60;
+/** Twice what two quiet cores may take. */
+const LOOP_MS_MAX = 40;
+const REPEATS = 7;
 
 const sizes = fc.oneof({ weight: 9, arbitrary: fc.nat(30_000) }, { weight: 1, arbitrary: fc.nat(1_048_576) });
 
@@ -33,32 +36,37 @@ const shapes: readonly ((size: number) => string)[] = [
   (size) => '[1e9,'.repeat(size / 5),
 ];
 
-/** What a text costs as a signing request, and as a guardrail: the longest that the loop is held at a time. */
+/** As its readers, each with its budget and what is done with what is kept of a body. */
+const READERS: readonly (readonly [JsonBudget, ...((text: Buffer) => unknown)[]])[] = [
+  [{ bytesMax: 16 * 1024, depthMax: 8, valuesMax: 64 }, (text) => readRequest({} as Grant, text)],
+  [
+    { bytesMax: 512 * 1024, depthMax: 16, valuesMax: 5000 },
+    (text) => requireBody(GuardrailCreate, JSON.parse(text.toString())),
+    (text) => requireBody(ByokUpdate, JSON.parse(text.toString())),
+    (text) => requireBody(KeySelection, JSON.parse(text.toString())),
+  ],
+];
+
+/** The longest that a body holds the loop at a time, whichever route it is sent to. */
 function heldMs(text: string): number {
   const bytes = Buffer.from(text).subarray(0, 1_048_576);
-  const budgets = [
-    { bytesMax: 16 * 1024, depthMax: 8, valuesMax: 64 },
-    { bytesMax: 512 * 1024, depthMax: 16, valuesMax: 5000 },
-  ];
   let longest = 0;
   const measure = (work: () => void) => {
-    const before = process.threadCpuUsage();
+    const before = performance.now();
     try {
       work();
     } catch {
       // Refused, as nearly all of them are.
     }
-    const { user, system } = process.threadCpuUsage(before);
-    longest = Math.max(longest, (user + system) / 1000);
+    longest = Math.max(longest, performance.now() - before);
   };
-  for (const [index, budget] of budgets.entries()) {
+  for (const [budget, ...judges] of READERS) {
     const scanner = new JsonScanner(budget);
     for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
       measure(() => scanner.push(bytes.subarray(at, at + CHUNK_BYTES)));
     }
     if (scanner.isBeyond) continue;
-    if (index === 0) measure(() => readRequest({} as Grant, scanner.text));
-    else measure(() => requireBody(GuardrailCreate, JSON.parse(scanner.text.toString())));
+    for (const judge of judges) measure(() => judge(scanner.text));
   }
   return longest;
 }
@@ -70,11 +78,11 @@ test(`no body of ${BODIES} hostile ones holds the event loop for long`, { timeou
   const corpus = fc.sample(fc.tuple(fc.constantFrom(...shapes), sizes), { numRuns: BODIES, seed: 14 });
   for (const [shape, size] of corpus) {
     const text = shape(size);
-    const ms = heldMs(text);
+    let ms = heldMs(text);
+    // Other processes take their time too: what a body costs is the least that it took.
+    for (let again = 0; again < REPEATS && ms > longest.ms; again += 1) ms = Math.min(ms, heldMs(text));
     if (ms > longest.ms) longest = { ms, text: `${text.slice(0, 40)}… of ${text.length} characters` };
   }
-  console.log(
-    `event loop: ${BODIES} bodies, at most ${longest.ms.toFixed(1)} ms of processor time (${longest.text})`,
-  );
+  console.log(`event loop: ${BODIES} bodies, at most ${longest.ms.toFixed(1)} ms (${longest.text})`);
   expect(longest.ms, longest.text).toBeLessThan(LOOP_MS_MAX);
 });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { readJsonBody } from '@ori/http/body';
 import { exchangeOf } from '@ori/http/exchange';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { Refusal } from '../refusal.ts';
 import { describeIssue, fieldOf } from './describe-issue.ts';
 import { MalformedRequest } from './presentation.ts';
@@ -65,9 +65,12 @@ function requireShape<Schema extends z.ZodType>(
 ): z.output<Schema> {
   if (!isStorable(value))
     throw new Refusal('invalid_parameters', 'Text must not contain U+0000 or lone surrogates.');
-  const parsed = schema.safeParse(value, { error: describeIssue });
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues as [z.core.$ZodIssue];
+  // Not `safeParse`: it words every issue, and quotes all of them in an error, to have one told.
+  const parsed = schema._zod.run({ value, issues: [] }, { async: false });
+  if (parsed instanceof Promise) throw new TypeError('a schema of a request must not be asynchronous');
+  const [first] = parsed.issues;
+  if (first === undefined) return parsed.value as z.output<Schema>;
+  const issue = z.core.util.finalizeIssue(first, { error: describeIssue }, z.config());
   const told = `${subjectOf(issue)}: ${issue.message}`;
   throw new Refusal('invalid_parameters', `${told.slice(0, TOLD_CHARACTERS_MAX)}.`);
 }
