@@ -5,6 +5,8 @@ import { findProgram } from './room.ts';
 export interface PrometheusBinaries {
   readonly prometheus: string;
   readonly promtool: string;
+  /** The exporter that asks the gateway. */
+  readonly blackbox: string;
 }
 
 /** Where `npm run setup` unpacks Debian's package: it brings a system service that nobody here wants. */
@@ -12,10 +14,11 @@ export const PROMETHEUS_FOLDER = join(import.meta.dirname, '../../node_modules/.
 
 /** Why tests are skipped that need them. */
 export const NO_PROMETHEUS =
-  'there is no Prometheus here: `npm run setup` brings it on Debian, elsewhere install `prometheus` and `promtool`';
+  'there is no Prometheus here: `npm run setup` brings it on Debian, elsewhere install `prometheus`, `promtool` and `prometheus-blackbox-exporter`';
 
 export function findPrometheus(): PrometheusBinaries | undefined {
   const folder = [join(PROMETHEUS_FOLDER, 'usr/bin')];
   const [prometheus, promtool] = [findProgram('prometheus', folder), findProgram('promtool', folder)];
-  return prometheus && promtool ? { prometheus, promtool } : undefined;
+  const blackbox = findProgram('prometheus-blackbox-exporter', folder);
+  return prometheus && promtool && blackbox ? { prometheus, promtool, blackbox } : undefined;
 }

@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from './ports.ts';
 import { findPrometheus, NO_PROMETHEUS } from './prometheus-binaries.ts';
-import { openRoom } from './room.ts';
+import { openRoom, type Room } from './room.ts';
 import { ServerProcess } from './server-process.ts';
 
 const SHIPPED = join(import.meta.dirname, '../../deploy/prometheus');
@@ -37,10 +37,12 @@ export interface Prometheus extends AsyncDisposable {
  * What differs from the shipped files: who is scraped, Prometheus's own port, every interval is two seconds, and an
  * alert waits a second where it waits minutes. Expressions, windows and thresholds are as they are shipped.
  *
- * @param targets `host:port`, by job
+ * @param targets `host:port`, by job; of the job `gateway`, the addresses that a real blackbox exporter asks
+ * @param certificate PEM: what that exporter trusts
  */
 export async function startPrometheus(
   targets: Readonly<Record<string, readonly string[]>>,
+  certificate = '',
 ): Promise<Prometheus> {
   const binaries = findPrometheus();
   if (!binaries) throw new Error(NO_PROMETHEUS);
@@ -55,7 +57,16 @@ export async function startPrometheus(
   await edit(join(folder, 'alerts.rules.yml'), [[/^( +for): .*$/gm, '$1: 1s']]);
   await edit(join(folder, 'slo.rules.yml'), [[/^( +interval): .*$/gm, '$1: 2s']]);
   for (const [job, addresses] of Object.entries(targets)) {
+    if (job === 'gateway') continue;
     await writeFile(join(folder, `targets/${job}.yml`), JSON.stringify([{ targets: addresses }]));
+  }
+  if (targets['gateway'] !== undefined) {
+    const exporter = await startBlackbox(room, folder, certificate);
+    const asked = targets['gateway'].map((address) => ({
+      targets: [exporter],
+      labels: { __param_target: address },
+    }));
+    await writeFile(join(folder, 'targets/gateway.yml'), JSON.stringify(asked));
   }
   const server = new ServerProcess({
     room,
@@ -95,6 +106,23 @@ export async function startPrometheus(
     },
     [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
   };
+}
+
+/** The shipped modules, trusting one certificate more. @returns its `host:port` */
+async function startBlackbox(room: Room, folder: string, certificate: string): Promise<string> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const [modules, ca] = [join(folder, 'blackbox.yml'), join(folder, 'ca.pem')];
+  await writeFile(ca, certificate);
+  await edit(modules, [[/^( +)fail_if_not_ssl: true$/m, `$&\n$1tls_config: { ca_file: ${ca} }`]]);
+  const server = new ServerProcess({
+    room,
+    program: findPrometheus()?.blackbox ?? '',
+    arguments: [`--config.file=${modules}`, `--web.listen-address=${address}`],
+    ready: /Listening on/,
+    farewell: 'KILL',
+  });
+  await server.start();
+  return address;
 }
 
 async function edit(file: string, changes: readonly (readonly [RegExp, string])[]): Promise<void> {

@@ -12,7 +12,7 @@ export interface SetUp {
 }
 
 /**
- * Unpacks Debian's package of Prometheus into the checkout instead of installing it: no system service, none of the
+ * Unpacks Debian's packages of Prometheus and its blackbox exporter into the checkout instead of installing it: no system service, none of the
  * packages of its web page, and no need to be root where the package lists are there.
  */
 export function setUpPrometheus(): SetUp {
@@ -21,17 +21,17 @@ export function setUpPrometheus(): SetUp {
   if (!existsSync('/etc/debian_version')) {
     return {
       failed: false,
-      sentence: 'Prometheus: none here; tests that need it are skipped. Install `prometheus` and `promtool`.',
+      sentence:
+        'Prometheus: none here; tests that need it are skipped. Install `prometheus`, `promtool` and `prometheus-blackbox-exporter`.',
     };
   }
   const isRoot = process.getuid?.() === 0;
   if (isRoot) run('apt-get', ['update', '-qq']);
   const folder = mkdtempSync(join(tmpdir(), 'ori-prometheus-'));
   try {
-    run('apt-get', ['download', '-qq', 'prometheus'], folder);
-    const [file] = readdirSync(folder).filter((name) => name.endsWith('.deb'));
-    if (file !== undefined) {
-      mkdirSync(PROMETHEUS_FOLDER, { recursive: true });
+    run('apt-get', ['download', '-qq', 'prometheus', 'prometheus-blackbox-exporter'], folder);
+    mkdirSync(PROMETHEUS_FOLDER, { recursive: true });
+    for (const file of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
       run('dpkg-deb', ['-x', join(folder, file), PROMETHEUS_FOLDER]);
     }
   } finally {

@@ -12,6 +12,8 @@ import { type ShippedWorld, startShippedWorld } from './world.ts';
 const binaries = findPrometheus();
 if (!binaries) console.warn(`Skipped: nothing is scraped, because ${NO_PROMETHEUS}.`);
 const readme = readFileSync(join(import.meta.dirname, '../../deploy/prometheus/README.md'), 'utf8');
+/** What the shipped targets suggest: one page of the signer and one of management. */
+const GATEWAY_PAGES = ['/.well-known/oauth-protected-resource/v1', '/v1/openapi.json'];
 const logMetrics = readFileSync(join(import.meta.dirname, '../../services/log/src/metrics.ts'), 'utf8');
 
 describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped', () => {
@@ -23,11 +25,15 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
     world = stack.use(await startShippedWorld());
     daemon = stack.use(await startDaemon(world));
     prometheus = stack.use(
-      await startPrometheus({
-        signer: world.signers.map(({ opsAddress }) => opsAddress),
-        management: [world.management.opsAddress],
-        daemon: [daemon.opsAddress],
-      }),
+      await startPrometheus(
+        {
+          signer: world.signers.map(({ opsAddress }) => opsAddress),
+          management: [world.management.opsAddress],
+          daemon: [daemon.opsAddress],
+          gateway: GATEWAY_PAGES.map((path) => world.gateway.secureUrl + path),
+        },
+        world.gateway.certificate,
+      ),
     );
     await world.client.ask({ path: '/v1/interns', bearer: world.demo.apiKey });
     await world.client.ask({ path: `/v1/interns/${world.demo.internId}/daemon/jwks.json` });
@@ -51,9 +57,12 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
           ...world.signers.map(({ opsAddress }) => `signer ${opsAddress} 1`),
           `management ${world.management.opsAddress} 1`,
           `daemon ${daemon.opsAddress} 1`,
+          ...GATEWAY_PAGES.map((path) => `gateway ${world.gateway.secureUrl}${path} 1`),
         ].sort(),
       );
     await expect.poll(dependency('redis', 1), { timeout: 20_000 }).toBe(2);
+    const answered = async () => (await prometheus.query('probe_success == 1')).length;
+    await expect.poll(answered, { timeout: 20_000 }).toBe(2);
   });
 
   test('what they export is documented, and nothing else is', async () => {
@@ -94,7 +103,10 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
     const recorded = rules.filter(({ type }) => type === 'recording').map(({ name }) => name);
     // The signing log runs beside what is shipped here; its own source declares its metrics.
     const ofLog = [...logMetrics.matchAll(/name: '(log_\w+)'/g)].map(([, name = '']) => name);
-    const known = new Set(['up', 'ALERTS', ...families, ...ofLog, ...recorded]);
+    // The exporter that asks the gateway has its own.
+    const probed = await prometheus.query('{__name__=~"probe_.*"}');
+    const ofProbe = probed.map(({ metric }) => metric['__name__'] ?? '');
+    const known = new Set(['up', 'ALERTS', ...ofProbe, ...families, ...ofLog, ...recorded]);
     const expressions = [...rules.map(({ query }) => query), ...dashboardExpressions()];
     expect(expressions.length).toBeGreaterThan(80);
     for (const expression of expressions) {
@@ -107,7 +119,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
         const values = [...pages.matchAll(new RegExp(`[{,]${label}="([^"]*)"`, 'g'))].map(
           ([, value = '']) => value,
         );
-        if (label === 'job') values.push('signer', 'management', 'daemon');
+        if (label === 'job') values.push('signer', 'management', 'daemon', 'gateway');
         for (const asked of valuesAsked(expression, label)) {
           expect(
             values.some((value) => asked.test(value)),

@@ -1,4 +1,74 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Gauge, Histogram, type Registry } from 'prom-client';
+
+const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 1];
+
+/** Wraps every asynchronous method of a part, so that the time each call takes is counted for its dependency. */
+export function timeDependencies(
+  registry: Registry,
+): <Part extends object>(dependency: string, part: Part) => Part {
+  const histogram = new Histogram({
+    name: 'ori_dependency_duration_seconds',
+    help: 'Time that a dependency took to answer or to fail.',
+    labelNames: ['dependency'],
+    buckets: BUCKETS_SECONDS,
+    registers: [registry],
+  });
+  return (dependency, part) => {
+    const observer = histogram.labels({ dependency });
+    const timed =
+      (method: (...values: unknown[]) => unknown) =>
+      (...values: unknown[]) => {
+        const startedAt = performance.now();
+        const answer = method.apply(part, values);
+        if (!(answer instanceof Promise)) return answer;
+        return answer.finally(() => observer.observe((performance.now() - startedAt) / 1000));
+      };
+    const members = Object.entries(part).map(([name, member]) => [
+      name,
+      typeof member === 'function' ? timed(member) : member,
+    ]);
+    return Object.fromEntries(members);
+  };
+}
+
+/** The pool of database connections: callers that wait for one are the first sign of a pool that is too small. */
+export function collectConnections(
+  registry: Registry,
+  read: () => Readonly<Record<'open' | 'idle' | 'waiting', number>>,
+): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'ori_database_connections',
+    help: 'Connections of the database pool by state.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { open, idle } = read();
+      this.set({ state: 'idle' }, idle);
+      this.set({ state: 'busy' }, open - idle);
+    },
+  });
+  new Gauge({
+    name: 'ori_database_connection_waiters',
+    help: 'Callers that wait for a connection of the database pool.',
+    registers,
+    collect() {
+      this.set(read().waiting);
+    },
+  });
+}
+
+/** The issuer's keys are renewed every four minutes and serve for ten: their age tells of an outage before callers notice it. */
+export function collectIssuerKeysAge(registry: Registry, ageSeconds: () => number): void {
+  new Gauge({
+    name: 'ori_issuer_keys_age_seconds',
+    help: 'Time since the issuer keys were last fetched.',
+    registers: [registry],
+    collect() {
+      this.set(ageSeconds());
+    },
+  });
+}
 
 /**
  * Asks after every dependency at each scrape: what a service needs is seen to be missing before a request needs it.

@@ -45,7 +45,7 @@ export async function stopGracefully(
  * Accepts what waits in the listener's queue, one connection a turn: closing the listener would reset it, and a request may
  * have been sent on it already. Returns right after a turn in which there was none, so that the queue is empty then.
  */
-async function emptyQueue(server: Server): Promise<void> {
+export async function emptyQueue(server: Server): Promise<void> {
   let accepted = 0;
   const count = () => {
     accepted += 1;

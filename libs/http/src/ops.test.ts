@@ -21,24 +21,6 @@ async function start(options: Partial<OpsServerOptions>): Promise<string> {
 
 const fine = async () => {};
 
-describe('settled', () => {
-  it('resolves once every dependency works', async () => {
-    let asked = 0;
-    const slow = async () => {
-      asked += 1;
-      if (asked < 3) throw new Error('not yet');
-    };
-    await start({ checks: { fine, slow } });
-    await ops?.settled(3_600_000);
-    expect(asked).toBe(3);
-  });
-
-  it('resolves without them when the time is over', async () => {
-    await start({ checks: { redis: () => Promise.reject(new Error('away')) } });
-    await ops?.settled(100);
-  });
-});
-
 describe('/readyz', () => {
   it('is 200 when every dependency works', async () => {
     const answer = await fetch(`${await start({ checks: { redis: fine, postgresql: fine } })}/readyz`);

@@ -1,13 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { performance } from 'node:perf_hooks';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { collectDependencyMetrics } from './dependency-metrics.ts';
 import { sendEnvelope } from './envelope.ts';
 import { parseTarget } from './target.ts';
-
-const ASK_AGAIN_MS = 50;
 
 export type ReadinessCheck = () => Promise<void>;
 
@@ -23,8 +19,8 @@ export interface OpsServerOptions {
 export interface OpsServer {
   readonly url: string;
   readonly port: number;
-  /** Resolves when every dependency works, or `withinMs` have passed. */
-  settled(withinMs: number): Promise<void>;
+  /** What every check says now: `ok`, or how it fails. */
+  verdicts(): Promise<Readonly<Record<string, string>>>;
   /** From now on `/readyz` is 503, so that no new traffic is sent here. */
   drain(): void;
   stop(): Promise<void>;
@@ -69,14 +65,7 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
   return {
     url: `http://${host}:${port}`,
     port,
-    async settled(withinMs) {
-      const over = performance.now() + withinMs;
-      for (let left = withinMs; left > 0; left = over - performance.now()) {
-        const verdicts = await runChecks(options.checks, Math.min(options.checkTimeoutMs, left));
-        if (Object.values(verdicts).every((verdict) => verdict === 'ok')) return;
-        await pause(Math.min(ASK_AGAIN_MS, left));
-      }
-    },
+    verdicts: ask,
     drain() {
       draining = true;
     },

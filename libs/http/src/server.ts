@@ -6,7 +6,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { Limits } from '@ori/runtime/limits';
 import type { Logger } from '@ori/runtime/log';
@@ -20,7 +20,7 @@ import { createDeadline, DeadlineError, presentDeadline } from './deadline.ts';
 import { hasUnreadBody, type Presentation, sendEnvelope } from './envelope.ts';
 import { beginExchange, type Exchange } from './exchange.ts';
 import { messagesOf } from './express-messages.ts';
-import { type GracefulStop, stopGracefully } from './graceful-stop.ts';
+import { emptyQueue, type GracefulStop, stopGracefully } from './graceful-stop.ts';
 import {
   CONNECT_REFUSED,
   EXPECTATION_UNKNOWN,
@@ -71,6 +71,10 @@ export interface ApiServer {
   readonly url: string;
   readonly port: number;
   readonly server: Server;
+  /** Refuses new connections, closes idle ones, and ends busy ones after their answer. */
+  withdraw(): Promise<void>;
+  /** Accepts connections again, on the same port. */
+  offer(): Promise<void>;
   /**
    * Accepts nothing more, lets requests under way end (their answers say `Connection: close`), closes idle
    * connections, and cuts what is left after `graceMs`. A gateway may have sent a request on an idle connection
@@ -92,6 +96,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const admission = new Admission(options.limits);
   const { limits } = admission;
   let draining = false;
+  let withdrawn = false;
   let idleOver = false;
   const server = createServer({
     ...messagesOf(app),
@@ -142,7 +147,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       facts: {},
     };
     beginExchange(req, exchange);
-    closeAfter(res, () => draining || hasUnreadBody(req));
+    closeAfter(res, () => draining || withdrawn || hasUnreadBody(req));
     res.once('close', () => {
       if (res.writableFinished) deadline.clear();
       else deadline.abandon(new BodyError('body_aborted', 'the client went away before the answer'));
@@ -166,7 +171,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       res.shouldKeepAlive = false;
       req.socket.pause();
     }
-    closeAfter(res, () => draining || hasUnreadBody(req));
+    closeAfter(res, () => draining || withdrawn || hasUnreadBody(req));
     res.once('close', () => {
       settle(req, res, connection);
       const status = res.headersSent ? res.statusCode : undefined;
@@ -209,7 +214,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     lookedAt = performance.now();
     cutUnread(connections, limits, lookedAt, options.metrics);
   }, CHECK_INTERVAL_MS);
-  server.once('close', () => clearInterval(looking));
+  server.on('close', () => {
+    if (!withdrawn || draining) clearInterval(looking);
+  });
   server.on('request', handle);
   server.on('checkContinue', (req, res) => {
     holdContinue(req, res);
@@ -230,9 +237,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     sendEnvelope(current, presentation);
   });
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(options.port, options.host, resolve);
-  });
+  await listen(server, options.port, options.host);
   const { port } = server.address() as AddressInfo;
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
 
@@ -240,6 +245,19 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     url: `http://${host}:${port}`,
     port,
     server,
+    async withdraw() {
+      withdrawn = true;
+      await emptyQueue(server);
+      // Not the HTTP server's own close, which ends its timers too.
+      if (server.listening) NetServer.prototype.close.call(server);
+      for (const [socket, connection] of connections) {
+        if (!connection.isBusy) socket.destroy();
+      }
+    },
+    async offer() {
+      await listen(server, port, options.host);
+      withdrawn = false;
+    },
     stop(grace) {
       draining = true;
       return stopGracefully(server, connections, grace, () => {
@@ -247,4 +265,14 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       });
     },
   };
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
 }

@@ -39,6 +39,8 @@ export interface Issuer {
   keyFor(header: JWSHeaderParameters): Promise<CryptoKey | undefined>;
   /** @throws IdentityError `issuer_unavailable` when tokens cannot be verified now */
   check(): Promise<void>;
+  /** Seconds since the issuer's keys were last fetched; NaN before the first time. */
+  keysAgeSeconds(): number;
   close(): void;
 }
 
@@ -91,6 +93,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
     async check() {
       await orUnavailable((await keySet()).json.get());
     },
+    keysAgeSeconds: () => keySets?.watched.ageSeconds() ?? Number.NaN,
     close() {
       discovery.json.close();
       keySets?.watched.json.close();
@@ -126,11 +129,14 @@ interface Watched<T> {
   readonly json: RemoteJson<T>;
   /** Whether the last fetch brought no document. */
   isFailing(): boolean;
+  /** Seconds since the last fetch that brought one; NaN before the first. */
+  ageSeconds(): number;
 }
 
 function watch<T>(options: RemoteJsonOptions<T>): Watched<T> {
   let asked = 0;
   let understood = 0;
+  let understoodAt = Number.NaN;
   const json = createRemoteJson({
     ...options,
     fetch: (...args) => {
@@ -140,10 +146,15 @@ function watch<T>(options: RemoteJsonOptions<T>): Watched<T> {
     parse(value) {
       const document = options.parse(value);
       understood = asked;
+      understoodAt = performance.now();
       return document;
     },
   });
-  return { json, isFailing: () => understood < asked };
+  return {
+    json,
+    isFailing: () => understood < asked,
+    ageSeconds: () => (performance.now() - understoodAt) / 1000,
+  };
 }
 
 function orUnavailable<T>(document: Promise<T>): Promise<T> {

@@ -10,6 +10,8 @@ const INTROSPECTION_TIMEOUT_MS = 700;
 export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
   /** @throws IdentityError `issuer_unavailable` when tokens cannot be verified now */
   check(): Promise<void>;
+  /** Seconds since the issuer's keys were last fetched; NaN before the first time. */
+  keysAgeSeconds(): number;
   close(): void;
 }
 
@@ -36,7 +38,7 @@ export function openIdentity<ApiKey>(
     issuer,
     introspect: introspectionOf(config, issuer),
   });
-  return { identify, check: issuer.check, close: issuer.close };
+  return { identify, check: issuer.check, keysAgeSeconds: issuer.keysAgeSeconds, close: issuer.close };
 }
 
 function introspectionOf(config: IdentityConfig, issuer: Issuer): Introspect | undefined {

@@ -137,6 +137,12 @@ function onNode(client: RedisClient, watch: (node: Redis) => void): void {
   client.on('+node', watch);
 }
 
+/** The server's clock, in milliseconds since the epoch. */
+export async function redisTime(client: RedisClient): Promise<number> {
+  const [seconds, microseconds] = await client.time();
+  return Number(seconds) * 1000 + Number(microseconds) / 1000;
+}
+
 /** One line when the connection is lost and one when it is back; ioredis repeats the error at every attempt. */
 function report(client: RedisClient, { purpose, log }: RedisConnectionOptions): void {
   let lost = false;

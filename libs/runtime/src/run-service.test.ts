@@ -104,3 +104,10 @@ it('opens its files again at SIGHUP, and says what went wrong with that', async 
   await new Promise(setImmediate);
   expect(said.err).toContain('the file is gone');
 });
+
+it('ends at once when it is told to while it still waits to start', async () => {
+  const { program, signals, ended } = programOf();
+  void runService(program, service({ start: () => new Promise(() => {}) }));
+  signals.emit('SIGTERM');
+  expect(await ended).toBe(0);
+});

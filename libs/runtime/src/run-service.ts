@@ -71,7 +71,9 @@ export async function runService<Config extends Hardenable>(
       program.stdout.write(`${await once(config)}\n`);
       return;
     }
-    attend(program, await service.start(config, weaknesses), fail);
+    const running = service.start(config, weaknesses);
+    attend(program, running, fail);
+    await running;
   } catch (error) {
     fail(error instanceof ConfigError ? EXIT.configuration : EXIT.failed, error);
   }
@@ -86,11 +88,20 @@ function notHardened(prefix: string, weaknesses: readonly string[]): ConfigError
 
 function attend(
   program: Program,
-  running: RunningService,
+  starting: Promise<RunningService>,
   fail: (code: number, error: unknown) => never,
 ): void {
+  let running: RunningService | undefined;
   let stopping = false;
+  starting.then(
+    (service) => {
+      running = service;
+    },
+    () => undefined,
+  );
   const stop = () => {
+    // A start may wait for dependencies for as long as they are away, and nothing is under way yet.
+    if (running === undefined) return void program.exit(0);
     if (stopping) program.exit(EXIT.failed);
     stopping = true;
     running.stop().then(
@@ -101,7 +112,7 @@ function attend(
   program.on('SIGTERM', stop);
   program.on('SIGINT', stop);
   program.on('SIGHUP', () => {
-    running.reopen?.().catch((error: unknown) => program.stderr.write(`${messageOf(error)}\n`));
+    running?.reopen?.().catch((error: unknown) => program.stderr.write(`${messageOf(error)}\n`));
   });
 }
 

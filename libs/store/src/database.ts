@@ -11,6 +11,16 @@ export interface Database {
   readonly kysely: Kysely<Schema>;
   /** Ends every connection; waits at most a second for a server that does not answer. */
   close(): Promise<void>;
+  /** What its pool has now; absent where there is none. */
+  readonly connections?: () => ConnectionCounts;
+}
+
+export interface ConnectionCounts {
+  readonly open: number;
+  /** Of these, in nobody's use. */
+  readonly idle: number;
+  /** Callers that wait for one. */
+  readonly waiting: number;
 }
 
 export function requireStoreRole(role: string): StoreRole {

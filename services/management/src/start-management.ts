@@ -1,14 +1,22 @@
 import type { RequestListener } from 'node:http';
 import { createCredentialVault } from '@ori/byok/vault';
 import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE, memorySpentProofs } from '@ori/dpop';
+import { collectConnections, collectIssuerKeysAge, timeDependencies } from '@ori/http/dependency-metrics';
 import { startOpsServer } from '@ori/http/ops';
+import { serveWhileReady } from '@ori/http/serve-while-ready';
 import { type Sinks, startApiServer } from '@ori/http/server';
 import { stopService } from '@ori/http/stop-service';
 import { openIdentity } from '@ori/identity';
 import { ConfigError } from '@ori/runtime/config';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createMetrics } from '@ori/runtime/metrics';
-import { type ManagementQueries, managementQueries, openPostgres, overprivilegedLogin } from '@ori/store';
+import {
+  type Database,
+  type ManagementQueries,
+  managementQueries,
+  openPostgres,
+  overprivilegedLogin,
+} from '@ori/store';
 import type { KekRing } from '@ori/store/sealing';
 import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
 import type { KeyFacts } from './callers/caller.ts';
@@ -23,8 +31,6 @@ import { createReferenceFiles } from './http/reference/page.ts';
 export { loadManagementConfig, MANAGEMENT_SPEC, type ManagementConfig } from './config.ts';
 
 const CHECK_TIMEOUT_MS = 1000;
-/** How long a service behind a gateway waits for what it depends on before it listens all the same. */
-const SETTLE_MS = 5000;
 /** How long the database may take, in milliseconds: to give a connection, and to answer. */
 const CONNECT_TIMEOUT_MS = 400;
 const STATEMENT_TIMEOUT_MS = 500;
@@ -50,8 +56,8 @@ export interface RunningManagement {
 }
 
 /**
- * Starts the management service: its API and its ops port. It does not wait for PostgreSQL or the issuer, or behind a gateway
- * for a moment only; `/readyz` says what is missing.
+ * Starts the management service: its API and its ops port. Behind a gateway it listens only while it can serve, so the start
+ * waits for PostgreSQL and the issuer; else it listens at once. `/readyz` says what is missing.
  *
  * @throws ConfigError for an unusable KEK ring, or a database login that may do more than it needs
  */
@@ -75,8 +81,9 @@ export async function startManagement(
     parts.ring ?? stack.adopt(openServiceRing('management', config, log), (opened) => opened.close()).ring;
   collectKeks(metrics.registry, ring);
   const vault = createCredentialVault(ring);
-  const store = parts.store ?? openStore(config, stack);
-  if (parts.store === undefined) await judgeLogin(store);
+  const database = parts.store === undefined ? openDatabase(config, stack) : undefined;
+  const store = timeDependencies(metrics.registry)('postgresql', parts.store ?? queriesOf(database));
+  if (database !== undefined) await judgeLogin(store);
   const patterns = stack.adopt(createPatternCompiler(), (compiler) => compiler.close());
   const identity = stack.adopt(
     openIdentity<KeyFacts>(config, {
@@ -107,6 +114,8 @@ export async function startManagement(
     services: { store, vault, patterns },
   });
 
+  if (database?.connections) collectConnections(metrics.registry, database.connections);
+  collectIssuerKeysAge(metrics.registry, identity.keysAgeSeconds);
   const ops = await startOpsServer({
     host: config.opsHost,
     port: config.opsPort,
@@ -116,13 +125,16 @@ export async function startManagement(
   });
   stack.defer(ops.stop);
   const { host, port, deadlineMs, trustGateway } = config;
-  // A gateway sends requests to whatever listens.
-  if (trustGateway) await ops.settled(SETTLE_MS);
-  const api = await startApiServer({
-    ...{ app, host, port, deadlineMs, trustGateway, log, metrics },
-    limits: config,
-    presentBusy: (req) => presentBusy(req.url?.startsWith(`${basePath}/interns`) ?? false),
-  });
+  const start = () =>
+    startApiServer({
+      ...{ app, host, port, deadlineMs, trustGateway, log, metrics },
+      limits: config,
+      presentBusy: (req) => presentBusy(req.url?.startsWith(`${basePath}/interns`) ?? false),
+    });
+  const serving = trustGateway
+    ? await serveWhileReady(start, { ops, log, registry: metrics.registry, atStart: ['issuer'] })
+    : undefined;
+  const api = serving?.api ?? (await start());
   log.info({ url: api.url, opsUrl: ops.url }, 'listening');
   const owned = stack.move();
 
@@ -132,14 +144,20 @@ export async function startManagement(
     app,
     sinks: { log, metrics },
     async stop() {
+      serving?.close();
       await stopService({ ops, api }, config);
       await owned.disposeAsync();
     },
   };
 }
 
-function openStore(config: ManagementConfig, stack: AsyncDisposableStack): ManagementQueries {
-  if (config.databaseUrl === undefined) throw new TypeError('startManagement: databaseUrl, or a store');
+function queriesOf(database: Database | undefined): ManagementQueries {
+  if (database === undefined) throw new TypeError('startManagement: databaseUrl, or a store');
+  return managementQueries(database);
+}
+
+function openDatabase(config: ManagementConfig, stack: AsyncDisposableStack): Database | undefined {
+  if (config.databaseUrl === undefined) return undefined;
   const database = openPostgres({
     url: config.databaseUrl.reveal(),
     atMost: 'ori_management',
@@ -149,7 +167,7 @@ function openStore(config: ManagementConfig, stack: AsyncDisposableStack): Manag
     applicationName: 'ori-management',
   });
   stack.defer(() => database.close());
-  return managementQueries(database);
+  return database;
 }
 
 /** A database that is not there yet is judged at its first connection, before it is asked anything. */

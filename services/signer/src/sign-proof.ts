@@ -76,6 +76,8 @@ export interface SigningParts {
     onTaken(): void;
   };
   readonly audit: { append(line: string): Promise<Written> };
+  /** Throws while the time that a proof would carry is known to be wrong. */
+  readonly clock: { check(): void };
   /** Milliseconds since the epoch. */
   now(): number;
 }
@@ -117,10 +119,11 @@ async function issue(
   call: SigningCall,
   parts: SigningParts,
 ): Promise<Omit<SigningAnswer, 'bound'>> {
-  const { gate, keys, nonces, turns, now } = parts;
+  const { gate, keys, nonces, turns, clock, now } = parts;
   const { issuer, subject } = order.grant.session;
   const entry = passGate(order, await gate.facts({ issuer, subject, internId: call.internId }));
   const unlocked = unlockKey(entry, await keys.unlock(entry.internId));
+  clock.check();
   const draft = draftProof(unlocked, seconds(now()), nonces.draw());
   const taken = await turns.take(entry, reservationOf(draft));
   const turn = throttle(draft, taken.verdict);

@@ -1,13 +1,17 @@
 import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE } from '@ori/dpop';
+import { collectConnections, collectIssuerKeysAge, timeDependencies } from '@ori/http/dependency-metrics';
 import { startOpsServer } from '@ori/http/ops';
-import { type Sinks, startApiServer } from '@ori/http/server';
+import { type Serving, serveWhileReady } from '@ori/http/serve-while-ready';
+import { type ApiServer, type Sinks, startApiServer } from '@ori/http/server';
 import { stopService } from '@ori/http/stop-service';
 import { openIdentity } from '@ori/identity';
+import { redisTime } from '@ori/redis';
 import { createFairPlaces } from '@ori/runtime/fair-places';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import type { KekRing } from '@ori/store/sealing';
 import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
 import type { Express } from 'express';
+import { watchClock } from './adapters/clock-watch.ts';
 import { connectDependencies, type Dependencies } from './adapters/dependencies.ts';
 import { createIdentities } from './adapters/identities.ts';
 import { collectKeyOutlook } from './adapters/key-outlook-metrics.ts';
@@ -25,8 +29,6 @@ export { memoryNonces, type Nonces } from './adapters/nonces.ts';
 export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
 
 const CHECK_TIMEOUT_MS = 1000;
-/** How long a service behind a gateway waits for what it depends on before it listens all the same. */
-const SETTLE_MS = 5000;
 
 /** What may be brought along instead of being made from the configuration. */
 export interface SignerParts extends Dependencies {
@@ -50,8 +52,9 @@ export interface RunningSigner {
 }
 
 /**
- * Starts the signer: its API and its ops port. It does not wait for Redis, PostgreSQL or the issuer, or behind a gateway
- * for a moment only; `/readyz` says what is missing, and a request that needs it gets 500 `internal_error`.
+ * Starts the signer: its API and its ops port. Behind a gateway it listens only while it can sign, so the start waits for
+ * Redis, PostgreSQL and the issuer; else it listens at once. `/readyz` says what is missing, and a request that needs it
+ * gets 500 `internal_error`.
  *
  * @throws ConfigError for an unusable KEK ring, a Redis that evicts, a database login that may do more than it needs;
  *   DependencyError `audit` for an audit file that cannot be opened
@@ -74,7 +77,9 @@ export async function startSigner(
   collectKeks(metrics.http.registry, ring);
   const outside = await connectDependencies(config, parts, log);
   stack.defer(outside.close);
-  const memory = createStoreCache({ store: outside.store, now, onLookup: metrics.lookedUp });
+  const timed = timeDependencies(metrics.http.registry);
+  const store = timed('postgresql', outside.store);
+  const memory = createStoreCache({ store, now, onLookup: metrics.lookedUp });
   const identity = openIdentity(config, {
     apiKey: memory.apiKey,
     now,
@@ -93,6 +98,23 @@ export async function startSigner(
     },
   });
   const dpopNonces = createDpopNonces(() => ring.derive(DPOP_NONCE_PURPOSE), now);
+  const { redis, eviction, database } = outside;
+  const clock = stack.adopt(
+    watchClock({
+      clocks: {
+        ...(redis && { redis: () => redisTime(redis) }),
+        ...(parts.store === undefined && { postgresql: store.time }),
+      },
+      registry: metrics.http.registry,
+      now,
+      onChange(isWrong, offsets) {
+        if (isWrong) log.error({ offsets }, 'the clock of this machine is wrong: nothing is signed');
+        else log.info({ offsets }, 'the clock of this machine is right again');
+      },
+    }),
+    (watch) => watch.close(),
+  );
+  let serving: Serving<ApiServer> | undefined;
   const app = createSignerApp(
     {
       baseUrl,
@@ -113,16 +135,24 @@ export async function startSigner(
       }),
       gate: memory.gate,
       keys,
-      turns: outside.turns,
-      nonces: { ...outside.nonces, onTaken: metrics.nonceTaken },
-      audit: outside.audit,
+      turns: timed('redis', outside.turns),
+      nonces: { ...timed('redis', outside.nonces), onTaken: metrics.nonceTaken },
+      audit: timed('audit', outside.audit),
+      clock,
       publishedKeys: memory.publishedKeys,
       now,
     },
-    metrics,
+    {
+      ...metrics,
+      dependencyFailed(dependency) {
+        metrics.dependencyFailed(dependency);
+        serving?.look();
+      },
+    },
   );
 
-  const { redis, eviction, store } = outside;
+  if (database?.connections) collectConnections(metrics.http.registry, database.connections);
+  collectIssuerKeysAge(metrics.http.registry, identity.keysAgeSeconds);
   collectSafety(metrics.http.registry, eviction);
   collectKeyOutlook(metrics.http.registry, { outlook: (at) => store.keyOutlook(at), now });
   const ops = await startOpsServer({
@@ -140,16 +170,25 @@ export async function startSigner(
       postgresql: memory.check,
       issuer: identities.check,
       audit: outside.audit.check,
+      async clock() {
+        clock.check();
+      },
     },
   });
   stack.defer(ops.stop);
   const { host, port, deadlineMs, trustGateway } = config;
-  // A gateway sends requests to whatever listens.
-  if (trustGateway) await ops.settled(SETTLE_MS);
-  const api = await startApiServer({
-    ...{ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http },
-    ...{ limits: config, presentBusy },
-  });
+  await clock.compare();
+  const start = () =>
+    startApiServer({
+      ...{ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http },
+      ...{ limits: config, presentBusy },
+    });
+  if (trustGateway) {
+    const { registry } = metrics.http;
+    const options = { ops, log, registry, own: ['audit', 'clock'], atStart: ['issuer'] };
+    serving = await serveWhileReady(start, options);
+  }
+  const api = serving?.api ?? (await start());
   log.info({ url: api.url, opsUrl: ops.url }, 'listening');
   const owned = stack.move();
 
@@ -160,6 +199,7 @@ export async function startSigner(
     sinks: { log, metrics: metrics.http },
     reopenAudit: outside.audit.reopen,
     async stop() {
+      serving?.close();
       await stopService({ ops, api }, config);
       await owned.disposeAsync();
     },

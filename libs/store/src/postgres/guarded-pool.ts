@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { startUnhurriedTimer } from '@ori/runtime/unhurried-timer';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
+import type { ConnectionCounts } from '../database.ts';
 import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from '../store-unavailable.ts';
 import { createStatementNames } from './statement-names.ts';
 
@@ -74,6 +75,7 @@ export interface PoolTimes {
 
 export interface GuardedPool extends PostgresPool {
   connect(): Promise<PostgresPoolClient>;
+  connections(): ConnectionCounts;
 }
 
 /**
@@ -99,6 +101,7 @@ export function createGuardedPool(
 
   return {
     options: config,
+    connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async connect() {
       const pending = judge === undefined ? pool.connect() : judged(pool.connect(), judge);
       const late = 'Timed out acquiring a database connection.';

@@ -86,10 +86,7 @@ export function openPostgres(options: PostgresOptions): Database {
         }),
   };
   const judge = options.atMost === undefined ? undefined : createLoginJudge(options.atMost);
-  const kysely = new Kysely<Schema>({
-    dialect: new PostgresDialect({
-      pool: createGuardedPool(config, { connectTimeoutMs, statementTimeoutMs }, judge),
-    }),
-  });
-  return { kysely, close: () => kysely.destroy() };
+  const pool = createGuardedPool(config, { connectTimeoutMs, statementTimeoutMs }, judge);
+  const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  return { kysely, close: () => kysely.destroy(), connections: pool.connections };
 }

@@ -26,6 +26,8 @@ export interface SignerQueries {
   apiKey(hash: string): Promise<ApiKeyFacts | undefined>;
   /** Succeeds when the database answers and was migrated. */
   ping(): Promise<void>;
+  /** The server's clock, in milliseconds since the epoch. */
+  time(): Promise<number>;
 }
 
 /** The signer's questions, answered under the role `ori_signer`. */
@@ -38,6 +40,10 @@ export function signerQueries(db: Database): SignerQueries {
     apiKey: (hash) => apiKey(db, hash),
     ping: async () => {
       await sql`select enabled from switches where name = 'lifecycle_writes'`.execute(db.kysely);
+    },
+    async time() {
+      const seconds = sql<{ ms: string }>`select extract(epoch from clock_timestamp()) * 1000 as ms`;
+      return Number((await seconds.execute(db.kysely)).rows[0]?.ms);
     },
   };
 }

@@ -92,6 +92,17 @@ test('a write that does not end refuses its lines and those behind it, which are
   await log.close();
 });
 
+test('after a write that failed only one that works makes the file ready again', async () => {
+  const log = await openAuditFile(path);
+  plan.push('fails', 'fails');
+  await expect(log.append('lost')).rejects.toMatchObject({ dependency: 'audit' });
+  await expect(log.check()).rejects.toMatchObject({ dependency: 'audit' });
+  await log.check();
+  await log.append('next');
+  expect((await readFile(path, 'utf8')).split('\n').filter(Boolean)).toEqual(['next']);
+  await log.close();
+});
+
 test('a write that never ends does not hold up the stop', async () => {
   const log = await openAuditFile(path);
   plan.push(new Promise(() => {}));

@@ -32,8 +32,6 @@ interface Waiting {
   readonly reject: (error: DependencyError) => void;
 }
 
-/** How long a failed write keeps the log from being called ready, in milliseconds. */
-const FAILURE_REMEMBERED_MS = 5000;
 /** How long a line waits for its write, and the close for the write under way, in milliseconds. */
 const WRITE_TIMEOUT_MS = 400;
 const NEWLINE = 0x0a;
@@ -53,7 +51,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
   let waiting: Waiting[] = [];
   let work: Promise<void> | undefined;
   let torn = false;
-  let failedAt = Number.NEGATIVE_INFINITY;
+  let isFailing = false;
 
   async function drain(): Promise<void> {
     while (waiting.length > 0 || successor !== undefined) {
@@ -66,6 +64,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
       try {
         // A write that failed half way left an unfinished line behind: the next one does not continue it.
         await writeAll(Buffer.from(torn ? `\n${lines}` : lines));
+        isFailing = false;
         for (const { line, stopTimer, resolve } of batch) {
           stopTimer();
           resolve({ line });
@@ -79,7 +78,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
   }
 
   function refuse({ stopTimer, reject }: Waiting, error: DependencyError): void {
-    failedAt = performance.now();
+    isFailing = true;
     stopTimer();
     reject(error);
   }
@@ -111,15 +110,17 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
     return work;
   };
 
+  function append(line: string): Promise<Written> {
+    return new Promise((resolve, reject) => {
+      const stopTimer = startUnhurriedTimer(WRITE_TIMEOUT_MS, () => giveUp(one));
+      const one: Waiting = { line, stopTimer, resolve, reject };
+      waiting.push(one);
+      void startWork();
+    });
+  }
+
   return {
-    append(line) {
-      return new Promise((resolve, reject) => {
-        const stopTimer = startUnhurriedTimer(WRITE_TIMEOUT_MS, () => giveUp(one));
-        const one: Waiting = { line, stopTimer, resolve, reject };
-        waiting.push(one);
-        void startWork();
-      });
-    },
+    append,
     async reopen() {
       const next = await openOrFail(path, flags);
       if (successor !== undefined) await closeFile(successor);
@@ -127,9 +128,8 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
       await inTime(startWork());
     },
     async check() {
-      if (performance.now() - failedAt < FAILURE_REMEMBERED_MS) {
-        throw new DependencyError('audit', 'the last write failed');
-      }
+      // Only a write tells whether writing works again. Readers skip empty lines.
+      if (isFailing) await append('');
       const { nlink } = await statFile(fd);
       if (nlink === 0)
         throw new DependencyError('audit', 'the audit file was deleted; SIGHUP makes a new one');

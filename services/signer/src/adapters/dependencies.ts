@@ -2,7 +2,7 @@ import type { SpentProofs } from '@ori/dpop';
 import { connectRedis, type RedisClient } from '@ori/redis';
 import { type EvictionWatch, watchEviction } from '@ori/redis/eviction';
 import type { Logger } from '@ori/runtime/log';
-import { openPostgres, type SignerQueries, signerQueries } from '@ori/store';
+import { type Database, openPostgres, type SignerQueries, signerQueries } from '@ori/store';
 import { createTurnLimiter, type TurnLimiter } from '@ori/turns';
 import type { SignerConfig } from '../config.ts';
 import type { SigningParts } from '../sign-proof.ts';
@@ -32,6 +32,8 @@ export interface Dependencies {
 export interface Connected extends Omit<Dependencies, 'turns'>, Pick<SigningParts, 'turns'> {
   readonly redis: RedisClient | undefined;
   readonly eviction: EvictionWatch | undefined;
+  /** Absent where the store was given. */
+  readonly database: Database | undefined;
   close(): Promise<void>;
 }
 
@@ -57,7 +59,8 @@ export async function connectDependencies(
       )
     : undefined;
   const eviction = redis && stack.adopt(watch(redis, log), (watching) => watching.close());
-  const store = given.store ?? openStore(config, stack);
+  const database = given.store === undefined ? openDatabase(config, stack) : undefined;
+  const store = given.store ?? signerQueries(required(database, 'databaseUrl'));
   const limiter = given.turns ?? limiterOf(config, required(redis, 'redisUrl'));
   const keptSeconds = config.proofMaxAgeSeconds + RESERVED_LONGER_SECONDS;
   const nonces = given.nonces ?? redisNonces(required(redis, 'redisUrl'), keptSeconds);
@@ -69,10 +72,20 @@ export async function connectDependencies(
     connections: config.databasePoolMax,
   });
   const owned = stack.move();
-  return { audit, redis, eviction, store, turns, nonces, spentProofs, close: () => owned.disposeAsync() };
+  return {
+    audit,
+    redis,
+    eviction,
+    database,
+    store,
+    turns,
+    nonces,
+    spentProofs,
+    close: () => owned.disposeAsync(),
+  };
 }
 
-function openStore(config: SignerConfig, stack: AsyncDisposableStack): SignerQueries {
+function openDatabase(config: SignerConfig, stack: AsyncDisposableStack): Database {
   const database = openPostgres({
     url: required(config.databaseUrl, 'databaseUrl').reveal(),
     atMost: 'ori_signer',
@@ -82,7 +95,7 @@ function openStore(config: SignerConfig, stack: AsyncDisposableStack): SignerQue
     applicationName: 'ori-signer',
   });
   stack.defer(() => database.close());
-  return signerQueries(database);
+  return database;
 }
 
 function watch(redis: RedisClient, log: Logger): EvictionWatch {

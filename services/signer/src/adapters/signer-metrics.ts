@@ -59,7 +59,8 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
     for (const bound of ['true', 'false']) proofs.inc({ version, bound }, 0);
   }
   for (const reason of reasons) refusals.inc({ reason }, 0);
-  for (const dependency of ['redis', 'postgresql', 'issuer', 'audit']) failures.inc({ dependency }, 0);
+  for (const dependency of ['redis', 'postgresql', 'issuer', 'audit', 'clock'])
+    failures.inc({ dependency }, 0);
   for (const cache of ['tokens', 'gate', 'keys']) {
     for (const result of ['hit', 'miss']) lookups.inc({ cache, result }, 0);
   }

@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NGINX } from '../env/gateway.ts';
+import { findProgram } from '../env/room.ts';
+import { startLoad } from './constant-load.ts';
+import type { Service } from './service.ts';
+import { type ShippedWorld, startShippedWorld } from './world.ts';
+
+// No caller repeats a request here: what is lost is seen.
+
+const PRLIMIT = findProgram('prlimit', ['/usr/bin']);
+const PER_SECOND = 40;
+const BODY_SHA256 = '8a44725210b9dcd4fefd9f0eca07b70ae45e69274a3105fb25eb426a2cf8bbf4';
+
+describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers', () => {
+  let world: ShippedWorld;
+  beforeAll(async () => {
+    world = await startShippedWorld();
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  test.skipIf(PRLIMIT === undefined)(
+    'one whose disk is full loses its traffic to the other, and has it back once there is room',
+    async () => {
+      const [sick] = world.signers;
+      const load = await startSigning(world);
+      await linesBeyond(sick, 20);
+      setFileSizeMax(sick, '1');
+      await said(sick, 'not ready: connections are refused');
+      const before = (await linesOf(sick)).length;
+      const lostBefore = load.refused.length;
+      await pause(3000);
+      const lostWhileOut = load.refused.length - lostBefore;
+      expect((await linesOf(sick)).length).toBe(before);
+      setFileSizeMax(sick, 'unlimited');
+      await said(sick, 'ready: connections are accepted again');
+      await linesBeyond(sick, before + 20);
+      const { answered, refused } = await load.end();
+      console.log(
+        `disk full: ${answered.length} signed, ${refused.length} refused, ${lostWhileOut} while out`,
+      );
+      // Those that met the full disk itself, or were on their way to it.
+      expect(refused.length).toBeLessThanOrEqual(PER_SECOND / 4);
+      expect(lostWhileOut).toBe(0);
+      await expectEachOnce(world, answered);
+    },
+  );
+
+  test('one that is started without its issuer is sent nothing until it can sign', async () => {
+    const [, late] = world.signers;
+    const load = await startSigning(world);
+    await late.stop();
+    await world.issuer.stop();
+    const heard = late.output.length;
+    const started = late.start();
+    await said(late, 'not listening yet: dependencies are not ready', heard);
+    const before = (await linesOf(late)).length;
+    await pause(3000);
+    expect((await linesOf(late)).length).toBe(before);
+    await world.issuer.start();
+    await started;
+    await linesBeyond(late, before + 20);
+    const { answered, refused } = await load.end();
+    console.log(`started without its issuer: ${answered.length} signed, ${refused.length} refused`);
+    expect(refused).toEqual([]);
+    await expectEachOnce(world, answered);
+  });
+});
+
+async function startSigning(world: ShippedWorld) {
+  const bearer = await world.issuer.token({ expiresInSeconds: 3600 });
+  const path = `/v1/interns/${world.demo.internId}/daemon/sign`;
+  const json = { bodySha256: BODY_SHA256, route: { method: 'POST', path: '/api/invoke' } };
+  const answered: string[] = [];
+  const refused: string[] = [];
+  const load = startLoad(PER_SECOND, async () => {
+    const answer = await world.client.ask({ method: 'POST', path, bearer, json });
+    if (answer.status === 200) answered.push(String(answer.headers['x-request-id']));
+    else refused.push(`${answer.status} ${answer.bytes}`);
+  });
+  return {
+    refused,
+    async end() {
+      const outcomes = await load.end();
+      for (const outcome of outcomes) if (outcome.status === 'rejected') refused.push(String(outcome.reason));
+      return { answered, refused };
+    },
+  };
+}
+
+/** Each answer is of one request that was recorded once: nothing was signed twice. */
+async function expectEachOnce(world: ShippedWorld, answered: readonly string[]): Promise<void> {
+  const recorded = (await world.auditLines()).filter((line) => line.endsWith('}')).map(requestIdOf);
+  expect(new Set(recorded).size).toBe(recorded.length);
+  const records = new Set(recorded);
+  expect(answered.filter((id) => !records.has(id))).toEqual([]);
+}
+
+const requestIdOf = (line: string) => (JSON.parse(line) as { requestId: string }).requestId;
+
+async function linesOf({ folder }: Service): Promise<string[]> {
+  return (await readFile(join(folder, 'audit.jsonl'), 'utf8')).split('\n').filter(Boolean);
+}
+
+async function linesBeyond(service: Service, count: number): Promise<void> {
+  await expect.poll(async () => (await linesOf(service)).length, { timeout: 20_000 }).toBeGreaterThan(count);
+}
+
+async function said({ output }: Service, sentence: string, from = 0): Promise<void> {
+  const heard = () => output.slice(from).some((line) => line.includes(sentence));
+  await expect.poll(heard, { timeout: 20_000, interval: 20 }).toBe(true);
+}
+
+/** A file that may not grow is a full disk, as far as the process can tell. */
+function setFileSizeMax({ pid }: Service, bytes: string): void {
+  const { status, stderr } = spawnSync(PRLIMIT ?? '', [`--pid=${pid}`, `--fsize=${bytes}:`], {
+    encoding: 'utf8',
+  });
+  expect(status, stderr).toBe(0);
+}
