@@ -2,6 +2,7 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
+import { publicationOf } from '../package/publication.ts';
 import { packagesOf, renderLicences } from './licences.ts';
 import { SHIPPED, type ShippedFolder } from './programs.ts';
 
@@ -50,7 +51,9 @@ async function bundleFolder(shipped: ShippedFolder, folder: string): Promise<voi
 /** Without a package.json Node would have to find out what kind of modules these are. */
 async function manifestOf({ name, manifest, optionalDependencies }: ShippedFolder) {
   const { version, license } = await readJson(join(ROOT, 'libs/runtime/package.json'));
-  const own = manifest ?? { name: `ori-${name}`, private: true };
+  const own = manifest
+    ? { ...manifest, ...(await publicationOf(`libs/${name}`)) }
+    : { name: `ori-${name}`, private: true };
   if (optionalDependencies === undefined) return { ...own, version, license, type: 'module' };
   const installed = optionalDependencies.map(async (id) => {
     const { version } = await readJson(join(ROOT, 'node_modules', id, 'package.json'));

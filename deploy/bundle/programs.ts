@@ -54,6 +54,7 @@ export const SHIPPED: readonly ShippedFolder[] = [
     manifest: {
       name: '@ori/cli',
       description: 'Sign in, sign requests to intern daemons, call them.',
+      keywords: ['ori', 'daemon-proof', 'cli', 'ed25519', 'oauth'],
       bin: { ori: 'ori.js' },
       engines: { node: '>=24' },
     },

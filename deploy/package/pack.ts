@@ -7,12 +7,14 @@ import { promisify } from 'node:util';
 
 import { bundle } from '../bundle/bundle.ts';
 import { SHIPPED } from '../bundle/programs.ts';
+import { publicationOf } from './publication.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** What is packed, in the order of their dependencies, and what is copied into each because nobody else would install it. */
 const LIBRARIES: readonly { readonly name: string; readonly inlined: readonly string[] }[] = [
   { name: 'proof', inlined: [] },
+  { name: 'tlog', inlined: [] },
   { name: 'verifier', inlined: ['remote-json'] },
 ];
 const DOCUMENTS = ['README.md', 'SPEC.md'];
@@ -29,12 +31,6 @@ interface Manifest {
   readonly dependencies?: Record<string, string>;
   readonly peerDependencies?: Record<string, string>;
   readonly peerDependenciesMeta?: Record<string, object>;
-}
-
-/** Of the checkout's own package.json. */
-interface Project {
-  readonly repository: { readonly type: string; readonly url: string };
-  readonly homepage: string;
 }
 
 /**
@@ -77,11 +73,10 @@ async function packLibrary(name: string, inlined: readonly string[], destination
       if (DOCUMENTS.includes(document)) await cp(join(library, document), join(staging, document));
     }
     await cp(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
-    const project: Project = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
     const manifest: Manifest = JSON.parse(await readFile(join(library, 'package.json'), 'utf8'));
     await writeFile(
       join(staging, 'package.json'),
-      `${JSON.stringify(shipped(manifest, inlined, project), null, 2)}\n`,
+      `${JSON.stringify(await shipped(manifest, inlined), null, 2)}\n`,
     );
     return await pack(staging, destination);
   } finally {
@@ -136,10 +131,9 @@ async function readCode(file: string): Promise<string> {
   return file.endsWith('.d.ts') ? text.replace(/((?:from|import)\s*\(?'\.[\w./-]+)\.ts'/g, "$1.js'") : text;
 }
 
-function shipped(manifest: Manifest, inlined: readonly string[], project: Project): object {
+async function shipped(manifest: Manifest, inlined: readonly string[]): Promise<object> {
   const { exports, imports, dependencies = {}, peerDependencies, peerDependenciesMeta } = manifest;
   const { name, version, description, keywords, license } = manifest;
-  const folder = name.replace('@ori/', 'libs/');
   const isInlined = (other: string): boolean => inlined.some((own) => other === `@ori/${own}`);
   return {
     name,
@@ -147,9 +141,7 @@ function shipped(manifest: Manifest, inlined: readonly string[], project: Projec
     description,
     keywords,
     license,
-    repository: { ...project.repository, directory: folder },
-    homepage: `${project.homepage}/tree/main/${folder}#readme`,
-    publishConfig: { access: 'public', provenance: true },
+    ...(await publicationOf(name.replace('@ori/', 'libs/'))),
     type: 'module',
     engines: { node: '>=20.19' },
     sideEffects: false,

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { bundle } from '../../deploy/bundle/bundle.ts';
-import { SHIPPED } from '../../deploy/bundle/programs.ts';
+import { packCommand } from '../../deploy/package/pack.ts';
 
 const run = promisify(execFile);
 let folder: string;
@@ -13,14 +12,9 @@ let ori: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ori-install-'));
-  const shipped = SHIPPED.filter(({ name }) => name === 'cli');
-  await bundle(join(folder, 'dist'), shipped);
-  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], {
-    cwd: join(folder, 'dist/cli'),
-  });
   // Without the keychain's library, which comes from the registry: ori has to do without.
   const install = ['install', '--global', '--prefix', join(folder, 'prefix'), '--offline', '--omit=optional'];
-  await run('npm', [...install, '--no-audit', '--no-fund', join(folder, stdout.trim())], { cwd: folder });
+  await run('npm', [...install, '--no-audit', '--no-fund', await packCommand(folder)], { cwd: folder });
   ori = join(folder, 'prefix/bin/ori');
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));

@@ -209,7 +209,7 @@ test('every resolver finds the types that belong to the code', async () => {
   const { checkPackage, createPackageFromTarballData } = await import(
     join(RUNTIMES, 'node_modules/@arethetypeswrong/core/dist/index.js')
   );
-  for (const name of ['proof', 'verifier']) {
+  for (const name of ['proof', 'tlog', 'verifier']) {
     const tarball = await readFile(join(RUNTIMES, 'tarballs', `ori-${name}-1.0.0.tgz`));
     const { problems } = await checkPackage(createPackageFromTarballData(tarball));
     // ESM alone, by choice: `require` of it works from Node 20.19 on, and resolution by folder names (node10) is not offered.

@@ -21,6 +21,7 @@ export interface PublicJwk {
   exp?: number;
 }
 
+/** A JWK Set (RFC 7517, section 5) of Ed25519 keys. */
 export interface JwkSet {
   keys: PublicJwk[];
 }

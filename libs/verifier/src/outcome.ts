@@ -33,6 +33,7 @@ export interface RequestFacts {
   readonly proofHeaders: readonly string[];
 }
 
+/** What `onOutcome` is given. */
 export interface ProofReport {
   readonly outcome: ProofOutcome;
   /** Why, for every outcome but `accepted`. Its message and those of its `cause` hold nothing from the request. */

@@ -5,6 +5,7 @@ import type { ProofReport } from './outcome.ts';
 import type { ReplayPolicy, ReplayStore } from './replay/replay-store.ts';
 import type { VerifiedProof } from './verifier.ts';
 
+/** Options of `createVerifier`. */
 export interface VerifierOptions {
   /** The intern this daemon is. A proof for any other one does not verify. */
   internId: string;

@@ -14,6 +14,7 @@ import { memoryReplayStore } from './replay/memory/store.ts';
 import type { ReplayStore } from './replay/replay-store.ts';
 import type { SignedRequest } from './requirements.ts';
 
+/** Options of `createTestSigner`. */
 export interface TestSignerOptions {
   internId: string;
   /** The same seed makes the same key: 32 bytes. Random by default. */
@@ -22,6 +23,7 @@ export interface TestSignerOptions {
   now?: () => number;
 }
 
+/** The request that a test signs. */
 export interface TestProofOptions {
   path: string;
   /** Text is sent as UTF-8. */
@@ -34,6 +36,7 @@ export interface TestProofOptions {
   version?: 1 | 2;
 }
 
+/** Signs as the signer service does, with a key that nothing but the test trusts. */
 export interface TestSigner {
   readonly internId: string;
   /** For `createLocalKeySet`. */

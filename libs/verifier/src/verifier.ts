@@ -46,6 +46,7 @@ export interface OpenProof {
   finish(): Promise<VerifiedProof>;
 }
 
+/** Judges the requests of one intern's daemon. */
 export interface Verifier {
   /**
    * Judges a request and uses its proof up (SPEC.md, section 5). Rejects unless the proof is good; a proof refused by any

@@ -9,6 +9,7 @@ export type { RequireProofOptions } from './guard.ts';
 export type { NodeProven as Proven } from './node-request.ts';
 export { provenOf } from './proven.ts';
 
+/** The options of a route that `requireProof` makes. */
 export interface ProvenRoute {
   /** Reads the body and judges the proof, then gives the same bytes to Fastify's parser. */
   preParsing(

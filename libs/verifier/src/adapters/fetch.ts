@@ -1,6 +1,6 @@
-import type { RequestHead } from '../requirements.ts';
 import type { Verifier } from '../verifier.ts';
-import { type Arrival, createGuard, type Proven, type RequireProofOptions } from './guard.ts';
+import { arrivalOf } from './fetch-request.ts';
+import { createGuard, type Proven, type RequireProofOptions } from './guard.ts';
 
 export type { Proven, RequireProofOptions } from './guard.ts';
 
@@ -27,22 +27,4 @@ export function requireProof<Req extends Request, Rest extends unknown[]>(
     if (proven === undefined) return new Response(answer.body, answer);
     return handler(request, proven, ...rest);
   };
-}
-
-export function arrivalOf(request: Request): Arrival {
-  return {
-    head: headOf(request),
-    body: request.body ?? [],
-    announcedBytes: Number(request.headers.get('content-length') ?? 0),
-    misuse: request.bodyUsed ? 'the body was read already' : undefined,
-  };
-}
-
-const ORIGIN = /^https?:\/\/[^/?#]*/i;
-
-/** The target as the handler sees it in `request.url`, or none where `URL` would make another path of it: some servers normalize, some do not. */
-function headOf({ method, url, headers }: Request): RequestHead {
-  const target = url.replace(ORIGIN, '');
-  const isStable = URL.canParse(url) && new URL(url).pathname === target.split('?', 1)[0];
-  return { method, target: isStable ? target : '', rawHeaders: [...headers].flat() };
 }

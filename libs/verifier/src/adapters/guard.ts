@@ -6,6 +6,7 @@ import type { RequestHead } from '../requirements.ts';
 import type { VerifiedProof, Verifier } from '../verifier.ts';
 import { diagnosisOf, type Received, requireDiagnoseOption, withDiagnosis } from './diagnosis.ts';
 
+/** Options of `requireProof`, in every adapter. */
 export interface RequireProofOptions {
   /** Longest body read; more is answered 413. */
   bodyBytesMax: number;

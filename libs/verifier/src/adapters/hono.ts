@@ -1,6 +1,6 @@
 import type { Context, Env } from 'hono';
 import type { Verifier } from '../verifier.ts';
-import { arrivalOf } from './fetch.ts';
+import { arrivalOf } from './fetch-request.ts';
 import { createGuard, type Proven, type RequireProofOptions } from './guard.ts';
 
 export type { Proven, RequireProofOptions } from './guard.ts';

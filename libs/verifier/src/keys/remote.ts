@@ -11,6 +11,7 @@ import { requireNames } from '../options.ts';
 import { warn } from '../warning.ts';
 import type { KeySet } from './local.ts';
 
+/** Options of `createRemoteKeySet`. */
 export interface RemoteKeySetOptions {
   /** Longest time the keys are used without asking again; 60 by default. A shorter `max-age` of the answer wins. */
   freshSeconds?: number;
@@ -31,6 +32,7 @@ export interface RemoteKeySetOptions {
   now?: () => number;
 }
 
+/** Keys that are fetched and renewed. */
 export interface RemoteKeySet extends KeySet {
   /**
    * Fetches the keys now, cool-down or not: at start, so that a wrong address shows at once, or when a rotation is known.

@@ -1,6 +1,7 @@
 import { ProofError } from '@ori/proof';
 import type { ReplayPolicy, ReplayStore, Spend } from './replay-store.ts';
 
+/** What `requireReplayStore` tests. */
 export interface ReplayStoreUnderTest {
   /** Opens the store: twice, over the same data, as two processes of a daemon would. */
   open(): ReplayStore | Promise<ReplayStore>;

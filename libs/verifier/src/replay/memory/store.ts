@@ -9,6 +9,7 @@ import {
 } from '../replay-store.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 
+/** Options of `memoryReplayStore`. */
 export interface MemoryReplayStoreOptions {
   /** Most proofs remembered at once, over all interns; 100000 by default. Beyond it everything is refused until some expire. */
   entriesMax?: number;

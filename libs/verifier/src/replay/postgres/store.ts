@@ -14,6 +14,7 @@ import {
 import { adaptPostgresJs, isPostgresJs, type PostgresJs } from './postgres-js.ts';
 import { SCHEMA_VERSION } from './tables.ts';
 
+/** Options of `postgresReplayStore`. */
 export interface PostgresReplayStoreOptions {
   /**
    * How many standbys could be promoted. Above 0, `synchronous_standby_names` must wait for half of them, rounded up; with a
@@ -30,6 +31,7 @@ export interface PostgresReplayStoreOptions {
   now?: () => number;
 }
 
+/** A replay store in PostgreSQL. */
 export interface PostgresReplayStore extends ReplayStore {
   attach(policy: ReplayPolicy): void;
   spend(spend: Spend): Promise<'spent'>;

@@ -8,6 +8,7 @@ import { issuedKey, issuedValue, spentKey } from './keys.ts';
 import { adaptNodeRedis, isNodeRedis, type NodeRedisClient } from './node-redis.ts';
 import { type Answer, createScriptRunner } from './script-runner.ts';
 
+/** Options of `redisReplayStore`. */
 export interface RedisReplayStoreOptions {
   /**
    * `spend`: a nonce is good once. `redeem`: it must also have been reserved by the signer, which shares this Redis; version 1
