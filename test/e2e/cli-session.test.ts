@@ -65,7 +65,7 @@ it('refreshes once when a server refuses a token before its time', async () => {
   world.scripted.push({ status: 401 }, { status: 401 });
   const refused = await home.ori(SIGN);
   expect(refused).toMatchObject({ exit: 3, stdout: '' });
-  expect(refused.stderr).toContain('Sign in again: ori login --oidc');
+  expect(refused.stderr).toContain('Sign in again: ori login');
 });
 
 it('says to sign in again when the issuer refuses the refresh, or gave nothing to refresh with', async () => {
@@ -74,7 +74,7 @@ it('says to sign in again when the issuer refuses the refresh, or gave nothing t
   await changeSession(home, { expires_at: 1, refresh_token: 'no such token' });
   const refused = await home.ori(['whoami']);
   expect(refused).toMatchObject({ exit: 3, stdout: '' });
-  expect(refused.stderr).toContain('Sign in again: ori login --oidc');
+  expect(refused.stderr).toContain('Sign in again: ori login');
   await changeSession(home, { refresh_token: null });
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 3 });
 });

@@ -178,7 +178,7 @@ it('revokes the refresh token and an opaque access token when signing out', asyn
   await writeFile(home.sessionFile, kept, { mode: 0o600 });
   const revoked = await home.ori(['sign', INTERN_ID, '--path', '/', '--data', '']);
   expect(revoked).toMatchObject({ exit: 3, stdout: '' });
-  expect(revoked.stderr).toContain('ori login --oidc');
+  expect(revoked.stderr).toContain('ori login');
 });
 
 it('never prints a token, whatever it is asked to say', async () => {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { freePort } from '../env/ports.ts';
 import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from './standalone-process.ts';
+import { freePortWithNeighbours, isOpen } from './three-ports.ts';
 
 // Some tests start a process of everything.
 vi.setConfig({ testTimeout: 60_000 });
@@ -279,24 +278,3 @@ describe('starting and stopping', () => {
     for (const url of [baseUrl, issuer, daemonUrl, metrics.signer]) expect(await isOpen(url)).toBe(false);
   });
 });
-
-/** A port that is free, as are the next two. */
-async function freePortWithNeighbours(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    const neighbours = await Promise.all([1, 2].map((by) => isOpen(`http://127.0.0.1:${port + by}`)));
-    if (port < 65_000 && neighbours.every((open) => !open)) return port;
-  }
-}
-
-function isOpen(url: string): Promise<boolean> {
-  const { hostname, port } = new URL(url);
-  return new Promise((resolve) => {
-    const socket = connect(Number(port), hostname);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
-}

@@ -49,6 +49,10 @@ export async function startSampleDaemon({
   app.post('/api/invoke', (req, res) => {
     res.json({ user: provenOf(req).proof.user });
   });
+  app.use((_req, res) => {
+    const message = 'This daemon has nothing but POST /api/invoke.';
+    res.status(404).json({ error: { code: 'not_found', message } });
+  });
 
   const server = createServer(app);
   server.listen(port, '127.0.0.1');

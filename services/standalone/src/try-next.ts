@@ -2,16 +2,8 @@
 const DEFAULT_BASE_URL = 'http://127.0.0.1:8080/v1';
 
 /** The commands for someone who has just started a standalone, to be pasted in this order. */
-export function tryNext({
-  baseUrl,
-  daemonUrl,
-  internId,
-}: {
-  baseUrl: string;
-  daemonUrl: string;
-  internId: string;
-}): string[] {
-  const call = `${internId} /api/invoke --daemon ${daemonUrl} --data '{"prompt":"hello"}'`;
+export function tryNext({ baseUrl, daemonUrl }: { baseUrl: string; daemonUrl: string }): string[] {
+  const call = `difference /api/invoke --daemon ${daemonUrl} --data '{"prompt":"hello"}'`;
   return [
     ...(baseUrl === DEFAULT_BASE_URL ? [] : [`export ORI_BASE_URL=${baseUrl}`]),
     'npx @ori/cli login',

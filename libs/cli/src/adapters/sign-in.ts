@@ -91,7 +91,7 @@ export async function signInByDevice(
 ): Promise<SignIn> {
   const { client, config } = issuer;
   if (!offers(issuer, 'device_authorization_endpoint')) {
-    const next = 'Sign in with a browser: ori login --oidc';
+    const next = 'Sign in with a browser: ori login';
     throw new CliError('sign_in_method_missing', { issuer: issuer.address, method: 'the device flow', next });
   }
   let timeUp: AbortSignal | undefined;

@@ -22,7 +22,7 @@ export const EXIT_MEANINGS: ReadonlyArray<readonly [ExitCode, string]> = [
   [EXIT.ok, 'done'],
   [EXIT.unexpected, 'something unexpected; nothing else fits. Of doctor: it found something'],
   [EXIT.usage, 'the command line, or a file or address it names, cannot be used'],
-  [EXIT.signInNeeded, 'not signed in, or the session ended: ori login --oidc'],
+  [EXIT.signInNeeded, 'not signed in, or the session ended: ori login'],
   [EXIT.refused, 'the API or the OpenID issuer said no'],
   [EXIT.rateLimited, 'too many turns; the message says when to try again'],
   [EXIT.unavailable, 'a server cannot be reached, timed out or failed; try again later'],

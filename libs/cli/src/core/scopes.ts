@@ -73,7 +73,7 @@ function parseScope(text: string): string[] {
   if (scopes.length === 0 || !scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))) {
     throw new CliError('usage', {
       detail: '--scope takes scope names separated by spaces.',
-      next: 'For example: ori login --oidc --scope "vault:read"',
+      next: 'For example: ori login --scope "vault:read"',
     });
   }
   return scopes;

@@ -120,19 +120,18 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
     exit: EXIT.refused,
     what: ({ scope }) => `The session lacks the scope ${scope}.`,
     next: ({ scope }) =>
-      `Sign in again and grant it: ori login --oidc. If it is missing still, you may not have ${scope} at the issuer.`,
+      `Sign in again and grant it: ori login. If it is missing still, you may not have ${scope} at the issuer.`,
   },
   access_revoked: {
     exit: EXIT.refused,
     what: (said) => `Your access was revoked: ${serverSaid(said)}`,
-    next: () =>
-      `If you have it again since, sign in anew: ori login --oidc. Else ask an owner of the workspace.`,
+    next: () => `If you have it again since, sign in anew: ori login. Else ask an owner of the workspace.`,
   },
   bound_session_required: {
     exit: EXIT.refused,
     what: (said) => `This session is bound to no key: ${serverSaid(said)}`,
     next: () =>
-      'Sign in again: ori login --oidc. If the session is not bound then either, the issuer does not offer DPoP.',
+      'Sign in again: ori login. If the session is not bound then either, the issuer does not offer DPoP.',
   },
   regional_host: {
     exit: EXIT.refused,

@@ -22,25 +22,25 @@ type SessionCode =
   | 'sign_in_timed_out'
   | 'sign_in_method_missing';
 
-const SIGN_IN = 'Sign in again: ori login --oidc';
+const SIGN_IN = 'Sign in again: ori login';
 
 /** The failures of the session: signing in, and keeping what came of it. */
 export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliErrorFacts[Code]> } = {
   not_signed_in: {
     exit: EXIT.signInNeeded,
     what: () => 'Nobody is signed in.',
-    next: () => 'Sign in: ori login --oidc',
+    next: () => 'Sign in: ori login',
   },
   session_elsewhere: {
     exit: EXIT.signInNeeded,
     what: ({ sessionBaseUrl, baseUrl }) => `The session is for ${sessionBaseUrl}, not for ${baseUrl}.`,
-    next: ({ baseUrl }) => `Sign in there: ori --base-url ${baseUrl} login --oidc, or unset ORI_BASE_URL.`,
+    next: ({ baseUrl }) => `Sign in there: ori --base-url ${baseUrl} login, or unset ORI_BASE_URL.`,
   },
   session_file_exposed: {
     exit: EXIT.signInNeeded,
     what: ({ file, mode }) =>
       `Others on this machine can reach the session file ${file} (${mode}), so it is not used.`,
-    next: () => 'End that session and start a new one: ori logout, then ori login --oidc',
+    next: () => 'End that session and start a new one: ori logout, then ori login',
   },
   session_file_damaged: {
     exit: EXIT.signInNeeded,
@@ -55,7 +55,7 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
   session_key_missing: {
     exit: EXIT.signInNeeded,
     what: () => 'The key that this session is bound to is not on this computer.',
-    next: () => 'Sign in again here: ori login --oidc',
+    next: () => 'Sign in again here: ori login',
   },
   binding_not_offered: {
     exit: EXIT.refused,
@@ -100,7 +100,7 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
   sign_in_denied: {
     exit: EXIT.refused,
     what: ({ why }) => `The sign-in was denied${why === undefined ? '' : ` (${why})`}.`,
-    next: () => 'Nothing was stored. To try again: ori login --oidc',
+    next: () => 'Nothing was stored. To try again: ori login',
   },
   sign_in_failed: {
     exit: EXIT.refused,
@@ -110,7 +110,7 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
   sign_in_timed_out: {
     exit: EXIT.unavailable,
     what: ({ seconds }) => `Nobody finished the sign-in within ${seconds} s.`,
-    next: () => 'Try again: ori login --oidc (on a machine without a browser, add --device).',
+    next: () => 'Try again: ori login (on a machine without a browser, add --device).',
   },
   sign_in_method_missing: {
     exit: EXIT.refused,

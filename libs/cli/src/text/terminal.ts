@@ -41,6 +41,7 @@ export function createTerminal(
   options: { verbose: boolean; json: boolean; colour?: boolean },
 ): Terminal {
   const record = (value: Record<string, unknown>) => void stderr.write(`${printableJson(value)}\n`);
+  let shown = '';
   const note = (lines: readonly string[]) =>
     options.json ? record({ note: lines.join(' ') }) : writeLines(stderr, lines);
   return {
@@ -55,7 +56,9 @@ export function createTerminal(
     note: (...lines) => note(lines),
     event: (value, ...lines) => (options.json ? record(value) : writeLines(stderr, lines)),
     progress: (line) => {
-      if (stderr.isTTY && !options.json) stderr.write(`\r${printable(line)}\u001b[K`);
+      if (!stderr.isTTY || options.json || line === shown) return;
+      shown = line;
+      stderr.write(`\r${printable(line)}\u001b[K`);
     },
     detail: (line) => {
       if (options.verbose) note([line]);

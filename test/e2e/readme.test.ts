@@ -1,0 +1,60 @@
+import { readFile, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  canRunSteps,
+  makeBrowser,
+  normalise,
+  runSteps,
+  stepsOf,
+  UPDATES,
+  update,
+  withPorts,
+} from './readme-session.ts';
+import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from './standalone-process.ts';
+import { freePortWithNeighbours } from './three-ports.ts';
+
+const ROOT = new URL('../..', import.meta.url);
+const README = new URL('README.md', ROOT);
+
+let home: StandaloneHome;
+let running: RunningStandalone;
+let first: number;
+
+beforeAll(async () => {
+  home = await makeStandaloneHome();
+  for (const name of ['package.json', 'node_modules'])
+    await symlink(new URL(name, ROOT), join(home.folder, name));
+  first = await freePortWithNeighbours();
+  running = await home.start({ ORI_PORT: String(first) });
+});
+afterAll(async () => {
+  await running.stop();
+  await home[Symbol.asyncDispose]();
+});
+
+it('prints at npm start what the README shows', async () => {
+  const markdown = await readFile(README, 'utf8');
+  const steps = stepsOf(markdown, 'Try it').filter(({ shown }) => shown !== undefined);
+  const printed = normalise(`${running.lines.join('\n')}\n`, first);
+  if (UPDATES) return update(README, 'Try it', [printed]);
+  expect([printed]).toEqual(steps.map(({ shown }) => shown));
+});
+
+it.runIf(canRunSteps)('prints what the README shows for each command, word for word', async () => {
+  const steps = stepsOf(await readFile(README, 'utf8'), 'Call the daemon');
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: home.folder,
+    BROWSER: await makeBrowser(home.folder),
+    ORI_BASE_URL: running.state.baseUrl,
+    ORI_SESSION_STORE: 'file',
+  };
+  const ours = steps.map((step) => ({
+    ...step,
+    commands: withPorts(step.commands, 8080, first),
+  }));
+  const printed = (await runSteps(ours, { folder: home.folder, env })).map((text) => normalise(text, first));
+  if (UPDATES) return update(README, 'Call the daemon', printed);
+  expect(printed).toEqual(steps.map(({ shown }) => shown ?? ''));
+});
