@@ -41,7 +41,7 @@ export const FIELDS = {
 /** A change of a credential: what is omitted stays, `null` clears, a list replaces the whole list. */
 export const ByokUpdate = z
   .strictObject({
-    key: z.string().min(1).max(65_536).meta({
+    key: z.string().min(1).max(16_384).meta({
       description:
         'The new provider key, without control characters and without white space at either end. Rotates in place; encrypted at rest, never returned.',
       writeOnly: true,
@@ -57,8 +57,8 @@ export const ByokUpdate = z
       .max(100)
       .nullable()
       .meta(FIELDS.allowed_api_key_hashes),
-    allowed_models: z.array(z.string().min(1)).max(100).nullable().meta(FIELDS.allowed_models),
-    allowed_user_ids: z.array(z.string().min(1)).max(100).nullable().meta(FIELDS.allowed_user_ids),
+    allowed_models: z.array(z.string().min(1).max(255)).max(100).nullable().meta(FIELDS.allowed_models),
+    allowed_user_ids: z.array(z.string().min(1).max(255)).max(100).nullable().meta(FIELDS.allowed_user_ids),
     declared_region: DeclaredRegion.nullable().meta(FIELDS.declared_region),
     declared_zdr: z.boolean().nullable().meta(FIELDS.declared_zdr),
   })

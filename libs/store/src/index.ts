@@ -8,6 +8,7 @@ export {
   type CredentialRow,
   type GuardrailColumns,
   type GuardrailRow,
+  GuardrailsTooLarge,
   type InternRow,
   type ManagementQueries,
   managementQueries,

@@ -12,6 +12,8 @@ import {
 } from '@ori/runtime/config';
 import { SERVICE_SPEC } from '@ori/runtime/service-spec';
 
+export const GUARDRAIL_BYTES_PER_ACCOUNT_MAX = 4 * 1024 * 1024;
+
 /** The environment of the management service: `MANAGEMENT_…`. */
 export const MANAGEMENT_SPEC = {
   host: text({ default: '127.0.0.1', doc: 'Address the API listens on' }),
@@ -26,6 +28,13 @@ export const MANAGEMENT_SPEC = {
   kekShared: flag({
     default: false,
     doc: 'Accepts KEKs whose kid names no service, which the other one may hold too: only until they are replaced',
+  }),
+  guardrailBytesPerAccountMax: integer({
+    min: 1024,
+    max: 1_073_741_824,
+    default: GUARDRAIL_BYTES_PER_ACCOUNT_MAX,
+    doc: 'What all guardrails of one account may take, as JSON: also bounds a page of them',
+    unit: 'bytes',
   }),
   ...SERVICE_SPEC,
 } as const;

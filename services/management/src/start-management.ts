@@ -111,7 +111,7 @@ export async function startManagement(
     callers: createCallers({ identities: identity, possession, requireDpop: config.requireDpop, store }),
     dpopNonces,
     operationsMax: config.databasePoolMax,
-    services: { store, vault, patterns },
+    services: { store, vault, patterns, guardrailBytesMax: config.guardrailBytesPerAccountMax },
   });
 
   if (database?.connections) collectConnections(metrics.registry, database.connections);

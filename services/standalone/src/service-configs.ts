@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ManagementConfig } from '@ori/management/config';
+import { GUARDRAIL_BYTES_PER_ACCOUNT_MAX, type ManagementConfig } from '@ori/management/config';
 import { LIMITS } from '@ori/runtime/limits';
 import { Secret } from '@ori/runtime/secret';
 import type { SignerConfig } from '@ori/signer';
@@ -69,5 +69,8 @@ export function signerConfig(config: StandaloneConfig, place: ServicePlace): Sig
 }
 
 export function managementConfig(config: StandaloneConfig, place: ServicePlace): ManagementConfig {
-  return commonConfig(config, place);
+  return {
+    ...commonConfig(config, place),
+    guardrailBytesPerAccountMax: GUARDRAIL_BYTES_PER_ACCOUNT_MAX,
+  };
 }

@@ -337,3 +337,29 @@ describe.each([
     expect(json).toEqual({ data: [], total_count: 0 });
   });
 });
+
+describe('what the guardrails of an account take in all', () => {
+  const ROOM = 20_000;
+  const names = (characters: number) =>
+    Array.from({ length: Math.ceil(characters / 200) }, () => 'm'.repeat(200));
+
+  it('is bounded: 400 for what goes beyond, nothing is stored, and others are not concerned', async () => {
+    await using small = await startManagementWorld({
+      environment: { GUARDRAIL_BYTES_PER_ACCOUNT_MAX: String(ROOM) },
+    });
+    const post = (json: object, bearer = small.ours.managementKey) =>
+      small.call({ method: 'POST', path: '/guardrails', json: { name: 'policy', ...json }, bearer });
+    const { json: first } = await post({ ignored_models: names(12_000) });
+    const refused = await post({ ignored_models: names(12_000) });
+    expect(refused.status).toBe(400);
+    expect(refused.json).toEqual(envelope(400));
+    const path = `/guardrails/${first.data.id}`;
+    const grown = await small.call({ method: 'PATCH', path, json: { ignored_models: names(25_000) } });
+    expect(grown.status).toBe(400);
+    const { json: page } = await small.call({ path: '/guardrails' });
+    expect(page).toMatchObject({ total_count: 1, data: [{ ignored_models: names(12_000) }] });
+    expect((await post({ ignored_models: names(12_000) }, small.theirs.managementKey)).status).toBe(201);
+    await small.call({ method: 'DELETE', path });
+    expect((await post({ ignored_models: names(12_000) })).status).toBe(201);
+  });
+});

@@ -1,8 +1,10 @@
+import { GuardrailsTooLarge } from '@ori/store';
 import { z } from 'zod';
 import { noWorkspace } from '../byok/operations.ts';
 import { notFound, requireManager } from '../callers/caller.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import { dataOf, renderPage } from '../page.ts';
+import { Refusal } from '../refusal.ts';
 import { renderGuardrail } from './render.ts';
 import {
   Deleted,
@@ -59,10 +61,12 @@ const create = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [403],
   invalidExample: { body: { name: 'Support team', allowed_models: [] } },
-  async run({ principal, body, deadline }, { store, patterns }) {
+  async run({ principal, body, deadline }, { store, patterns, guardrailBytesMax }) {
     const { workspace_id: workspaceId, ...policy } = body;
     await patterns.requireLinear(policy.content_filters, principal.account, deadline.signal);
-    const created = await store.createGuardrail(principal, workspaceId, spreadEnforceZdr(policy));
+    const created = await store
+      .createGuardrail(principal, workspaceId, spreadEnforceZdr(policy), guardrailBytesMax)
+      .catch(asRefusal);
     if (created === undefined) throw noWorkspace(workspaceId);
     return { data: renderGuardrail(created) };
   },
@@ -96,10 +100,12 @@ const update = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [404],
   invalidExample: { body: { limit_usd: -1 } },
-  async run({ principal, path, body, deadline }, { store, patterns }) {
+  async run({ principal, path, body, deadline }, { store, patterns, guardrailBytesMax }) {
     const id = requireId(path);
     await patterns.requireLinear(body.content_filters, principal.account, deadline.signal);
-    const changed = await store.changeGuardrail(principal, id, spreadEnforceZdr(body));
+    const changed = await store
+      .changeGuardrail(principal, id, spreadEnforceZdr(body), guardrailBytesMax)
+      .catch(asRefusal);
     if (changed === undefined) throw notFound();
     return { data: renderGuardrail(changed) };
   },
@@ -121,6 +127,14 @@ const remove = jsonOperation({
 });
 
 export const GUARDRAIL_OPERATIONS: readonly Operation[] = [list, create, get, update, remove];
+
+function asRefusal(error: unknown): never {
+  if (!(error instanceof GuardrailsTooLarge)) throw error;
+  throw new Refusal(
+    'invalid_parameters',
+    'The guardrails of this account would take more space than it has. Delete some, or shorten their lists.',
+  );
+}
 
 /** The guardrail that a path names. What is not a UUID is no guardrail's id. */
 export function requireId(path: Readonly<Record<string, string>>): string {

@@ -61,7 +61,7 @@ const CustomFilterInput = CustomFilter.extend({ label: label.default(null) }).me
 });
 export type CustomFilter = z.infer<typeof CustomFilter>;
 
-const list = z.array(z.string().min(1));
+const list = z.array(z.string().min(1).max(255));
 const allowed = (description: string, example: string[] | null) =>
   list
     .min(1, 'an empty list would allow nothing; null lifts the restriction')

@@ -14,6 +14,7 @@ import type { Principal } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';
 import { Refusal } from '../refusal.ts';
 import type { Call, Operation } from './operation.ts';
+import { jsonPieces } from './json-pieces.ts';
 import { present } from './presentation.ts';
 import { type PublishedFile, sendPublishedFile } from './published-file.ts';
 import { readJson, readQuery } from './read-call.ts';
@@ -136,11 +137,18 @@ export function createApp({
       res.end(file.bytes);
       return;
     }
-    const result = await deadline.race(inPlace(call, () => operation.run(call, services)));
+    const pieces = await deadline.race(
+      inPlace(call, async () => jsonPieces((await operation.run(call, services)) as object)),
+    );
     res.statusCode = operation.status;
     res.setHeader('content-type', 'application/json');
     res.setHeader('cache-control', 'no-store');
-    res.end(JSON.stringify(result));
+    res.setHeader(
+      'content-length',
+      pieces.reduce((sum, { length }) => sum + length, 0),
+    );
+    for (const piece of pieces) res.write(piece);
+    res.end();
   }
 
   /** The origin of a request to a regional host name: the public one's scheme, the region's name. */

@@ -7,4 +7,6 @@ export interface Services {
   readonly store: ManagementQueries;
   readonly vault: CredentialVault;
   readonly patterns: PatternCompiler;
+  /** What all guardrails of one account may take, as JSON. */
+  readonly guardrailBytesMax: number;
 }

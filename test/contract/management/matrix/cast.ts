@@ -167,6 +167,7 @@ async function furnish(
     { organizationId: organization },
     workspace,
     { name: label },
+    100_000,
   );
   cast.guardrails.push({ id: guardrail?.id ?? randomUUID(), ...owner });
 

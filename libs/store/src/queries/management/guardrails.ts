@@ -41,12 +41,23 @@ export function listGuardrails(
   });
 }
 
-/** Undefined when the account has no such workspace. */
+/** A change that would make the guardrails of an account take more than they may in all. Nothing was changed. */
+export class GuardrailsTooLarge extends Error {
+  override readonly name = 'GuardrailsTooLarge';
+}
+
+/**
+ * Undefined when the account has no such workspace.
+ *
+ * @param bytesMax for all guardrails of the account, as JSON
+ * @throws GuardrailsTooLarge
+ */
 export function createGuardrail(
   db: Database,
   account: Account,
   workspaceId: string | undefined,
   columns: GuardrailColumns & { readonly name: string },
+  bytesMax: number,
 ): Promise<GuardrailRow | undefined> {
   return asTenant(db, account, async (trx) => {
     const workspace = await findWorkspace(trx, account, workspaceId);
@@ -58,7 +69,13 @@ export function createGuardrail(
       organization_id: account.organizationId,
       workspace_id: workspace,
     } as Insertable<GuardrailsTable>;
-    return await trx.insertInto('guardrails').values(values).returningAll().executeTakeFirstOrThrow();
+    const created = await trx
+      .insertInto('guardrails')
+      .values(values)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await requireRoom(trx, account, bytesMax);
+    return created;
   });
 }
 
@@ -66,25 +83,43 @@ export function findGuardrail(db: Database, account: Account, id: string): Promi
   return asTenant(db, account, (trx) => guardrailOf(trx, account, id).selectAll().executeTakeFirst());
 }
 
-/** Sets what is given; where nothing is, `updated_at` stays too. */
+/**
+ * Sets what is given; where nothing is, `updated_at` stays too.
+ *
+ * @param bytesMax as of `createGuardrail`
+ * @throws GuardrailsTooLarge
+ */
 export function changeGuardrail(
   db: Database,
   account: Account,
   id: string,
   columns: GuardrailColumns,
+  bytesMax: number,
 ): Promise<GuardrailRow | undefined> {
   const stored = asStored(columns);
   if (Object.keys(stored).length === 0) return findGuardrail(db, account, id);
-  return asTenant(db, account, (trx) =>
-    trx
+  return asTenant(db, account, async (trx) => {
+    const changed = await trx
       .updateTable('guardrails')
       .set({ ...stored, updated_at: sql`now()` })
       .where(ofAccount(account))
       .where('id', '=', id)
       .where(workspaceExists)
       .returningAll()
-      .executeTakeFirst(),
-  );
+      .executeTakeFirst();
+    if (changed !== undefined) await requireRoom(trx, account, bytesMax);
+    return changed;
+  });
+}
+
+/** Changes at the same time do not see each other, so the account may hold a few more than it may. */
+async function requireRoom(trx: Transaction<Schema>, account: Account, bytesMax: number): Promise<void> {
+  const { bytes } = await trx
+    .selectFrom('guardrails')
+    .where(ofAccount(account))
+    .select(sql<number>`coalesce(sum(octet_length(to_jsonb(guardrails)::text)), 0)::int8`.as('bytes'))
+    .executeTakeFirstOrThrow();
+  if (Number(bytes) > bytesMax) throw new GuardrailsTooLarge(`guardrails of more than ${bytesMax} bytes`);
 }
 
 /** Deletes a guardrail with its assignments. Whether there was one. */
