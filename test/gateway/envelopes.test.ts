@@ -1,8 +1,10 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Gateway, NGINX, startGateway } from '../env/gateway.ts';
 import { askRaw, requestBytes } from './ask-raw.ts';
 import { startDeafListener } from './deaf-listener.ts';
 import { headerOf, requireEnvelope } from './envelope.ts';
+import { startScriptedService } from './scripted-service.ts';
 
 const NOBODY = '127.0.0.1:9';
 const SIGN = '/v1/interns/int_x/daemon/sign';
@@ -153,6 +155,36 @@ describe.skipIf(NGINX === undefined)('an address that sends too much', () => {
     },
   );
 });
+
+it.skipIf(NGINX === undefined)(
+  'an address that holds 200 requests open gets no more, and others are served: as many as an office behind one address has',
+  async () => {
+    await using service = await startScriptedService(
+      (req, res) => void req.resume().once('end', () => res.end('{}')),
+    );
+    await using gateway = await startGateway({
+      signers: [service.address],
+      management: [service.address],
+      behindBalancer: true,
+    });
+    const line = 'POST /v1/guardrails HTTP/1.1';
+    const unfinished = `${line}\r\nHost: localhost\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Length: 9\r\n\r\n1`;
+    const held = Array.from({ length: 200 }, () => connect(gateway.port, '127.0.0.1'));
+    for (const socket of held) socket.on('error', () => {}).write(unfinished);
+    const get = 'GET /v1/byok HTTP/1.1';
+    const ask = (address: string) => askRaw(gateway.port, requestBytes(get, [['X-Forwarded-For', address]]));
+    try {
+      await expect.poll(async () => (await ask('192.0.2.1')).status).toBe(429);
+      expect((await ask('192.0.2.2')).status).toBe(200);
+    } finally {
+      for (const socket of held) socket.destroy();
+    }
+    await expect.poll(async () => (await ask('192.0.2.1')).status).toBe(200);
+    // Forty people behind one address, each with five requests at once.
+    const office = await Promise.all(Array.from({ length: 200 }, () => ask('192.0.2.3')));
+    expect(office.filter(({ status }) => status !== 200)).toEqual([]);
+  },
+);
 
 it.skipIf(NGINX === undefined)(
   'all addresses of one /64 of IPv6 count as one, another /64 and an IPv4 address do not',
