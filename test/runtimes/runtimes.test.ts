@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFile, readFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +14,7 @@ import { renderTable } from '@ori/test-env/text-table';
 import { overTcp, PATH, type Sent } from '@ori/test-env/verifier/guarded-daemons';
 import { createTestSigner } from '@ori/verifier/testing';
 import { rolldown } from 'rolldown';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { buildNext, NEXT, PROGRAMS, RUNTIMES, setUpRuntimes } from './setup.ts';
 
 const BODY = '{"prompt":"hello"}';
@@ -124,6 +125,7 @@ async function bundleWorker(
     input: copy,
     cwd: RUNTIMES,
     platform: 'neutral',
+    external: ['cloudflare:workers', 'node:crypto'],
     resolve: { conditionNames: ['workerd', 'worker', 'browser', 'import', 'default'] },
     transform: {
       define: {
@@ -140,14 +142,15 @@ async function bundleWorker(
   return output[0].code;
 }
 
-async function startWorker(adapter: string) {
+async function startWorker(adapter: string, options: object = {}, entry?: string) {
   const { Miniflare } = createRequire(join(RUNTIMES, 'package.json'))('miniflare');
   const miniflare = new Miniflare({
     modules: true,
-    script: await bundleWorker(adapter),
+    script: await bundleWorker(adapter, entry),
     compatibilityDate: '2026-06-01',
     bindings: { GREETING: 'hello' },
     host: '127.0.0.1',
+    ...options,
   });
   const { port } = (await miniflare.ready) as URL;
   return { port: Number(port), stop: () => miniflare.dispose(), said: () => '' };
@@ -197,6 +200,34 @@ test.each(CELLS)(
     }
   },
 );
+
+test('the Durable Object of the README is a replay store, and remembers when workerd starts again', async () => {
+  const readme = await readFile(new URL('../../libs/verifier/README.md', import.meta.url), 'utf8');
+  const block = /### Durable Objects\n.*?```js\n(.*?)```/s.exec(readme)?.[1] ?? '';
+  const daemon = block.replaceAll('int_7Qm2', signer.internId).replace(/'https:[^']*'/, `'${jwksUrl}'`);
+  await writeFile(join(RUNTIMES, 'durable-object.mjs'), daemon);
+  const entry = fileURLToPath(new URL('./worker-durable-object.mjs', import.meta.url));
+  const persisted = await mkdtemp(join(tmpdir(), 'ori-durable-object-'));
+  onTestFinished(() => rm(persisted, { recursive: true, force: true }));
+  const options = {
+    durableObjects: { SPENT_PROOFS: { className: 'SpentProofs', useSQLite: true } },
+    durableObjectsPersist: persisted,
+    // For the conformance test, which signs nothing but imports what does.
+    compatibilityFlags: ['nodejs_compat'],
+  };
+  const headers = signed();
+  for (const expected of [200, 401]) {
+    const { port, stop } = await startWorker('durable-object', options, entry);
+    const worker = overTcp(port, stop);
+    try {
+      expect(await worker.send({ headers, body: BODY })).toMatchObject({ status: expected });
+      expect(await worker.send({ headers, body: BODY })).toEqual({ status: 401, code: 'nonce_replayed' });
+      expect(await (await fetch(`http://127.0.0.1:${port}/conformance`)).text()).toBe('conforms');
+    } finally {
+      await worker.stop();
+    }
+  }
+});
 
 test('a bundle for Workers stays below 30 kB', async () => {
   const code = await bundleWorker('fetch', fileURLToPath(new URL('./worker-fetch.mjs', import.meta.url)));
