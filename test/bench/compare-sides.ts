@@ -4,15 +4,15 @@ import type { LoadWish, Measured, SigningSide, SignStage } from './sign-stage.ts
 export interface Comparison {
   readonly ours: SigningSide;
   readonly theirs: SigningSide;
-  /** The least share of their throughput. */
+  /** The minimum throughput, as a ratio to theirs. */
   readonly throughput: number;
-  /** The most CPU time per proof, in shares of theirs; absent: shown only. */
+  /** The maximum CPU time per proof, as a ratio to theirs; absent: reported without a target. */
   readonly cpu?: number;
-  /** What both are asked, made anew for each round. Default: requests of sessions that were seen. */
+  /** The requests to both, made anew for each round. Default: requests of sessions seen before. */
   wish?(): Promise<Partial<LoadWish>>;
 }
 
-/** Loads both sides in turn, with as many requests as they take, and compares what they did. */
+/** Loads both sides in turn as fast as they answer, and compares throughput and CPU time. */
 export async function compareSides(
   bench: Bench,
   stage: SignStage,

@@ -4,23 +4,23 @@ import { join } from 'node:path';
 import { pin } from './process-cost.ts';
 import type { Bench } from './row.ts';
 
-/** One way to do what is compared. */
+/** One implementation of the compared task. */
 export interface Contestant {
-  /** Untimed: gets `count` pieces of work ready. What it returns does them, and throws unless each was done. */
+  /** Prepares `count` pieces of work, untimed. The returned function does them, and throws if one fails. */
   prepare(count: number): Promise<() => Promise<void>>;
-  /** Once, before anything is measured: throws unless the contestant tells good work from bad. */
+  /** Called once before measuring: throws unless the contestant refuses bad input. */
   check(): Promise<void>;
 }
 
-/** What a module under `contests/` exports. Each contestant is opened in a process of its own. */
+/** The exports of a module under `contests/`. Each contestant runs in its own process. */
 export type Contestants = Readonly<Record<string, () => Contestant | Promise<Contestant>>>;
 
 const SLICE_SECONDS = 0.02;
 
 /**
- * Runs the contestants of `contests/<name>.ts` against each other, each a process, all on one core, one piece after the other.
- * Within a round they take turns every few milliseconds, so that whatever else the machine does meets all alike.
- * @returns pieces of work in a CPU second, by round
+ * Runs the contestants of `contests/<name>.ts`, each in its own process, all on one core, one piece of work at a time.
+ * Within a round they alternate every few milliseconds, so that other load on the machine affects all alike.
+ * @returns pieces of work per CPU second, by round
  */
 export async function runContest<Title extends string>(
   bench: Bench,
@@ -47,7 +47,7 @@ export async function runContest<Title extends string>(
         side.slice = Math.max(1, Math.round((SLICE_SECONDS * own.done) / own.took));
       }
     }
-    // The first one only made them hot.
+    // The first round is a warm-up.
     if (round === 0) continue;
     for (const [index, { title }] of sides.entries()) {
       const { done, took } = spent[index] as { done: number; took: number };
@@ -58,7 +58,7 @@ export async function runContest<Title extends string>(
 }
 
 interface Worker extends AsyncDisposable {
-  /** CPU seconds that so many pieces took. */
+  /** CPU seconds for `count` pieces. */
   time(count: number): Promise<number>;
 }
 

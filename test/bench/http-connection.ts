@@ -1,21 +1,21 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** An answer as far as the bench looks at it; `text` is the whole of it, as latin1. */
+/** The parts of a response that the benchmark uses; `text` is the whole response in latin1. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
 }
 
-/** Whether the answer says that the request may be repeated: it is, a little later. */
+/** Whether the response is marked as retryable; the request is then sent again after a pause. */
 export const isRepeatable = ({ status, text }: Answer): boolean =>
   status === 500 && text.includes('"retryable":true');
 export const REPEAT_AFTER_MS = 100;
 
 /**
- * A kept-alive HTTP/1.1 connection that sends requests as ready bytes, one at a time, and reads no more of an answer
- * than its status, its length and whether it is the connection's last: the generator must cost less than what it
- * measures. After a last answer it connects anew.
+ * A keep-alive HTTP/1.1 connection that sends prepared bytes, one request at a time, and parses no more of a response
+ * than its status, its length and whether it closes the connection: the generator must cost less than what it
+ * measures. It reconnects when the server closes the connection after a response.
  */
 export class HttpConnection {
   readonly #port: number;
@@ -31,14 +31,14 @@ export class HttpConnection {
     this.#socket = this.#connect();
   }
 
-  /** @param fail told when the connection ends before its last answer */
+  /** @param fail called if the connection ends before the response is complete */
   static async open(port: number, fail: (error: Error) => void): Promise<HttpConnection> {
     const connection = new HttpConnection(port, fail);
     await once(connection.#socket, 'connect');
     return connection;
   }
 
-  /** Not before the former answer has come. */
+  /** Only after the previous response has arrived. */
   send(request: string, settle: (answer: Answer) => void): void {
     this.#settle = settle;
     this.#socket.write(request, 'latin1');
@@ -70,7 +70,7 @@ export class HttpConnection {
     const headEnd = whole.indexOf('\r\n\r\n');
     if (headEnd === -1) return true;
     const length = /\r\ncontent-length: *(\d+)/i.exec(whole)?.[1];
-    if (length === undefined) this.#fail(new Error(`an answer without a length:\n${whole}`));
+    if (length === undefined) this.#fail(new Error(`a response without Content-Length:\n${whole}`));
     if (whole.length < headEnd + 4 + Number(length)) return true;
     this.#received = '';
     if (/\r\nconnection: *close/i.test(whole)) {

@@ -12,16 +12,16 @@ import { ServerProcess } from '../env/server-process.ts';
 import { startWorld, type World } from '../env/world.ts';
 import { pin } from './process-cost.ts';
 
-/** A signer and a management service on a database that holds so many interns, each with a signing key. */
+/** A signer and a management service on a database with a given number of interns, each with a signing key. */
 export interface Town extends AsyncDisposable {
   readonly interns: number;
   readonly world: World;
   readonly managementPort: number;
-  /** Sees every intern. */
+  /** An API key that can list every intern. */
   readonly apiKey: string;
-  /** The `starting_after` of the page that ends with the oldest intern. */
+  /** `starting_after` of the last page. */
   readonly deepest: string;
-  /** An intern whose key opens and that nobody asked for yet, out of all parts of the table. */
+  /** An intern with a usable key that no request has named yet, from all parts of the table. */
   nextIntern(): CallableIntern;
 }
 
@@ -30,10 +30,10 @@ export interface CallableIntern {
   readonly publicKey: Uint8Array;
 }
 
-/** As `GET /interns` has it where nothing is said. */
+/** The default of `GET /interns`. */
 export const PAGE = 50;
 
-/** A small town and a large one, on the same servers. */
+/** A small and a large database on the same servers. */
 export interface InternStage extends AsyncDisposable {
   readonly small: Town;
   readonly large: Town;
@@ -84,20 +84,20 @@ async function openTown(servers: Servers, interns: number, callable: number): Pr
     ...{ interns, world, managementPort, apiKey, deepest },
     nextIntern() {
       const next = left.pop();
-      if (next === undefined) throw new Error('every intern of this town was asked for already');
+      if (next === undefined) throw new Error('every intern of this database was already used');
       return next;
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-/** Interns of one workspace, a second between each; keys with a seed of the right size that nothing opens. */
+/** Interns of one workspace, created one second apart; their sealed seeds have the right size but cannot be opened. */
 async function fill({ databaseUrl, demo }: World, interns: number): Promise<void> {
   const { organizationId, workspaceId, internId } = demo;
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    // A million looks at a foreign key would find what was written a moment ago.
+    // Skips a million foreign key checks against rows that were just written.
     await client.query('set session_replication_role = replica');
     await client.query(
       `insert into interns (id, organization_id, workspace_id, name, description, hostname, status, created_at, updated_at)
@@ -120,7 +120,7 @@ async function fill({ databaseUrl, demo }: World, interns: number): Promise<void
   }
 }
 
-/** Gives interns in all parts of the table a key that opens, in an order without rhyme. */
+/** Gives interns in all parts of the table a usable key, in random order. */
 async function unlockSome(world: World, interns: number, callable: number): Promise<CallableIntern[]> {
   const { store, issuer, baseUrl, kekText } = world;
   const home = { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) };

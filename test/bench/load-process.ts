@@ -1,6 +1,6 @@
 import { type LoadOrder, runLoad } from './load.ts';
 
-// The generator's own process: an order comes, a report goes back.
+// The process of the load generator: receives an order, replies with a report.
 
 process.on('message', (order: LoadOrder) => {
   runLoad(order).then(

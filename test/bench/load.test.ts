@@ -10,7 +10,7 @@ const GOOD = [200, '{}'] as const;
 
 type Scripted = typeof STALLED | typeof REFUSED | typeof GOOD;
 
-/** A server that answers as told, and from then on as the last time. */
+/** A server that gives these responses in turn, then repeats the last one. */
 async function startScripted(answers: Scripted[]) {
   const server = createServer((_request, response) => {
     const [status, body] = (answers.length > 1 ? answers.shift() : answers[0]) as Scripted;
@@ -31,17 +31,17 @@ async function startScripted(answers: Scripted[]) {
   };
 }
 
-test('a request that may be repeated is, and counts as one', async () => {
+test('repeats a retryable request and counts it once', async () => {
   await using scripted = await startScripted([STALLED, GOOD]);
   expect(await runLoad(scripted.order)).toMatchObject({ answers: 1, repeats: 1 });
 });
 
-test('a server that never comes back ends the load', async () => {
+test('stops if the server does not recover', async () => {
   await using scripted = await startScripted([STALLED]);
   await expect(runLoad(scripted.order)).rejects.toThrow('an answer other than 200');
 });
 
-test('an answer that may not be repeated ends the load at once', async () => {
+test('stops at the first response that is not retryable', async () => {
   await using scripted = await startScripted([REFUSED, GOOD]);
   await expect(runLoad(scripted.order)).rejects.toThrow('an answer other than 200');
 });

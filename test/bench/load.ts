@@ -1,25 +1,25 @@
 import { type Answer, HttpConnection, isRepeatable, REPEAT_AFTER_MS } from './http-connection.ts';
 import { startPacer } from './pacer.ts';
 
-/** What the generator is asked to do. */
+/** An order to the load generator. */
 export interface LoadOrder {
   readonly port: number;
-  /** Whole requests, sent in turn and from the first again. */
+  /** Complete requests, sent in turn, starting over at the end. */
   readonly requests: readonly string[];
-  /** The load ends before its time when all of them were sent. Not with `perSecond`. */
+  /** Stops early when all of them were sent. Not with `perSecond`. */
   readonly eachOnce?: boolean;
   readonly connections: number;
   readonly seconds: number;
-  /** Arrivals in a second, evenly spaced, whatever the answers do. Absent: each connection asks again when answered. */
+  /** Arrivals per second, evenly spaced, independent of the responses. Absent: each connection sends when its response arrived. */
   readonly perSecond?: number;
-  /** One of so many answers is handed back whole. */
+  /** Returns one in this many responses. */
   readonly sampleEvery: number;
 }
 
-/** What came of it. Latencies in milliseconds; of an open loop from the moment the request was due. */
+/** The result. Latencies are in milliseconds; in an open loop they count from the time the request was due. */
 export interface LoadReport {
   readonly answers: number;
-  /** Requests sent again, as the answer to them allowed. */
+  /** Requests that were sent again after a retryable response. */
   readonly repeats: number;
   readonly seconds: number;
   readonly perSecond: number;
@@ -28,16 +28,16 @@ export interface LoadReport {
   readonly samples: readonly string[];
 }
 
-/** A machine that stands still for longer than a dependency may take costs each connection an answer or two. */
+/** If the machine stalls for longer than a dependency's timeout, each connection loses a response or two. */
 const REPEATS_PER_CONNECTION = 5;
 
-/** What a pacer's thread has to begin. */
+/** The time that a pacer's thread has to start. */
 const PACER_LEAD_MS = 200;
 
 /**
- * A request whose answer says that it may be repeated is, a little later, and its time counts from the first.
+ * A request with a retryable response is sent again after a pause; its time counts from the first attempt.
  *
- * @throws Error for any other answer but 200, for too many repeats, for a connection that ends: what is measured is work done
+ * @throws Error for any other response except 200, for too many repeats, and for a connection that ends
  */
 export async function runLoad(order: LoadOrder): Promise<LoadReport> {
   return new Promise((resolve, reject) => {
@@ -113,7 +113,7 @@ async function closedLoop({ connections, ask, isUsedUp, endsAt }: Plan): Promise
   );
 }
 
-/** A request that finds no connection free waits, and its wait counts: nothing is left out because the server is slow. */
+/** A request without a free connection waits, and the wait counts: a slow server does not hide its own latency. */
 async function openLoop({ connections, ask, startedAt, endsAt }: Plan, perSecond: number): Promise<void> {
   const free = [...connections];
   const spacingMs = 1000 / perSecond;

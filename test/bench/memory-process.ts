@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pin } from './process-cost.ts';
 
-/** A process whose memory is looked at: it does one thing at a time and says how much it took. */
+/** A process whose memory is measured: it does one job at a time and reports the memory it used. */
 export interface MemoryProcess extends AsyncDisposable {
   readonly pid: number;
-  /** What a job of `memory/<name>.ts` hands back. */
+  /** The result of a job of `memory/<name>.ts`. */
   ask<Answer>(order: object): Promise<Answer>;
 }
 
@@ -34,7 +34,7 @@ async function ask<Answer>(child: ChildProcess, order: object): Promise<Answer> 
   return answer.answer;
 }
 
-/** Resident memory of a process in bytes, of Linux. */
+/** Resident memory of a process in bytes. Linux only. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
   return Number(kilobytes) * 1024;

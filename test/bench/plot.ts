@@ -13,7 +13,7 @@ interface Bar {
   readonly colour: string;
 }
 
-/** Throughput and latency as bars: the median of the rounds, a line from the least to the greatest of them. */
+/** Throughput and latency as bars: the median of the rounds, with a line from the minimum to the maximum. */
 export function renderPlot(reports: readonly RowReport[]): string {
   const parts: string[] = [];
   let y = 0;

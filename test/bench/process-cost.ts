@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { findProgram } from '../env/room.ts';
 
-/** Of a Linux clock tick in `/proc/<pid>/stat`: 100 in a second on every architecture that Node runs on. */
+/** Clock ticks per second in `/proc/<pid>/stat`: 100 on every architecture that Node supports. */
 const TICKS_PER_SECOND = 100;
 
 /** CPU time that a process has used, user and system, all its threads, in seconds. */
@@ -13,7 +13,7 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Keeps a process and all its threads on one core, where the machine has two and `taskset`. */
+/** Pins a process and all its threads to one core, if the machine has two cores and `taskset`. */
 export function pin(pid: number, core: 'servers' | 'others'): void {
   if (availableParallelism() < 2 || findProgram('taskset') === undefined) return;
   execFileSync('taskset', ['-a', '-c', '-p', core === 'servers' ? '0' : '1', String(pid)], {

@@ -2,7 +2,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { renderTable } from '../env/text-table.ts';
 import { type Finding, isReached, type Mark, median, type Series, valuesOf } from './row.ts';
 
-/** What one row came to. */
+/** The result of one row. */
 export interface RowReport {
   readonly row: string;
   readonly findings: readonly Finding[];
@@ -48,7 +48,7 @@ export function renderNumber(value: number): string {
   return value >= 100 ? String(Math.round(value)) : value.toPrecision(3);
 }
 
-/** Everything that was measured, for machines and for later. */
+/** All measurements as JSON. */
 export function renderJson(
   reports: readonly RowReport[],
   remarks: readonly string[],

@@ -1,4 +1,4 @@
-/** What a finding must reach: of ours divided by theirs (or less theirs), or of ours alone. */
+/** The target of a finding: for our number divided by theirs (or minus theirs), or for ours alone. */
 export type Mark = { readonly atLeast: number } | { readonly atMost: number };
 
 /** One measured number, once per round. */
@@ -7,46 +7,46 @@ export interface Series {
   readonly rounds: readonly number[];
 }
 
-/** One line of the table: ours against something else, or against a plain number. */
+/** One line of the table: our number against another, or against a constant. */
 export interface Finding {
   readonly title: string;
   readonly unit: string;
   readonly ours: Series;
-  /** Absent: the mark is for our own number. */
+  /** Absent: the target is for our own number. */
   readonly theirs?: Series;
-  /** How ours is held against theirs. Default: their ratio. */
+  /** How ours is compared with theirs. Default: the ratio. */
   readonly by?: 'difference';
   /** Absent: shown for scale. */
   readonly mark?: Mark;
-  /** In which part of the plot it is drawn; absent: in none. */
+  /** The part of the plot that shows it; absent: not plotted. */
   readonly plot?: 'throughput' | 'latency';
 }
 
 /** What a row runs with. */
 export interface Bench {
-  /** Only to see that everything runs: fewer and smaller of everything. */
+  /** Only checks that everything runs, with fewer and smaller inputs. */
   readonly isQuick: boolean;
   readonly rounds: number;
-  /** One measurement of one server: how long, and how many requests under way at once. */
+  /** One measurement of one server: its duration, and the number of concurrent requests. */
   readonly load: { readonly seconds: number; readonly connections: number };
-  /** How many proofs a server has made before it is measured. */
+  /** The number of proofs that a server makes before it is measured. */
   readonly warmProofs: number;
   progress(what: string): void;
-  /** What a reader of the figures should know about them; shown below the table. */
+  /** Remarks on the figures, shown below the table. */
   remark(what: string): void;
-  /** What several rows share: opened by the first that needs it, closed after the last row. */
+  /** Opens a resource that several rows share; closed after the last row. */
   share<T extends AsyncDisposable>(open: (bench: Bench) => Promise<T>): Promise<T>;
 }
 
-/** One comparison. It checks the work that it measures, and throws where that was not done. */
+/** One comparison. It verifies the work that it measures, and throws if it was not done. */
 export interface Row {
   readonly name: string;
-  /** Why it cannot run on this machine, in words for the reader; undefined where it can. */
+  /** Why it cannot run on this machine; undefined if it can. */
   readonly missing?: () => string | undefined;
   run(bench: Bench): Promise<readonly Finding[]>;
 }
 
-/** Runs each side once per round, in turn: A B A B. Whatever drifts on the machine drifts for all of them. */
+/** Runs each side once per round, in turn: A B A B. Drift of the machine affects all sides alike. */
 export async function alternate<Side extends string, Measured>(
   bench: Bench,
   sides: Readonly<Record<Side, () => Promise<Measured>>>,
@@ -62,7 +62,7 @@ export async function alternate<Side extends string, Measured>(
   return measured;
 }
 
-/** The ratio (or difference) of a finding per round, or our own number where there is nothing beside it. */
+/** The ratio (or difference) of a finding per round, or our own number if nothing is compared. */
 export function valuesOf({ ours, theirs, by }: Finding): number[] {
   if (theirs === undefined) return [...ours.rounds];
   return ours.rounds.map((value, round) => {

@@ -66,7 +66,7 @@ function chooseRows(names: string | undefined): readonly Row[] {
   if (names === undefined) return ROWS;
   return names.split(',').map((name) => {
     const row = ROWS.find((one) => one.name === name);
-    if (row === undefined) throw new Error(`there is no row ${name}\n${USAGE}`);
+    if (row === undefined) throw new Error(`no such row: ${name}\n${USAGE}`);
     return row;
   });
 }

@@ -3,7 +3,7 @@ import { signingInputV1, signingInputV2 } from '@ori/proof';
 import { jwtVerify } from 'jose';
 import { BODY_SHA256, type World } from '../env/world.ts';
 
-/** @throws Error unless each answer holds both signatures over exactly what was asked, and no nonce twice */
+/** @throws Error unless each response has both signatures over exactly the request, and every nonce is new */
 export async function checkProofs(samples: readonly string[], world: World): Promise<void> {
   const key = publicKeyOf(world);
   const nonces = new Set<string>();
@@ -21,13 +21,13 @@ export async function checkProofs(samples: readonly string[], world: World): Pro
     const isGood =
       verify(null, signingInputV1(fields), key, Buffer.from(text('signature'), 'base64')) &&
       verify(null, inputV2, key, Buffer.from(text('signature-v2'), 'base64'));
-    if (!isGood) throw new Error(`a signature that is none:\n${sample}`);
+    if (!isGood) throw new Error(`an invalid signature:\n${sample}`);
     nonces.add(text('nonce'));
   }
-  if (nonces.size !== samples.length) throw new Error('a nonce came twice');
+  if (nonces.size !== samples.length) throw new Error('a repeated nonce');
 }
 
-/** @throws Error unless each answer holds two JWTs of the intern's key */
+/** @throws Error unless each response has two JWTs signed by the intern's key */
 export async function checkPeer(samples: readonly string[], world: World): Promise<void> {
   const key = publicKeyOf(world);
   for (const sample of requireSome(samples)) {

@@ -14,14 +14,14 @@ import { cpuSeconds, pin } from './process-cost.ts';
 import type { Bench } from './row.ts';
 import { checkPeer, checkProofs } from './sign-checks.ts';
 
-/** A server that signs, and how to see that it did. */
+/** A server that signs, and a check of its responses. */
 export interface SigningSide {
   readonly name: string;
   readonly port: number;
   readonly pid: number;
-  /** @throws Error unless every sampled answer holds what the route is for, its signatures good */
+  /** @throws Error unless every sampled response is complete and its signatures verify */
   check(samples: readonly string[]): Promise<void>;
-  /** The last line of its log that tells of trouble. */
+  /** The last warning or error of its log. */
   lastError?(): Promise<string>;
 }
 
@@ -31,15 +31,15 @@ export interface Measured extends LoadReport {
 
 export type LoadWish = Pick<LoadOrder, 'seconds' | 'connections'> & Partial<LoadOrder>;
 
-/** The servers that are compared, each a process on one core; Redis, the generator and what stands in between have the other. */
+/** The compared servers, each a process on one core; Redis, the load generator and nginx share the other. */
 export interface SignStage extends AsyncDisposable {
   readonly world: World;
   readonly ours: SigningSide;
   readonly floor: SigningSide;
   readonly peer: SigningSide;
-  /** Whole requests with sessions that the signer has seen once it was warm. */
+  /** Complete requests of sessions that the warm signer has seen. */
   readonly requests: readonly string[];
-  /** Loads a side and checks what it answered. */
+  /** Loads a side and checks its responses. */
   load(side: SigningSide, wish: LoadWish): Promise<Measured>;
 }
 
@@ -95,7 +95,7 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
 
 const warmed = new WeakSet<SignStage>();
 
-/** The stage, every side run hot before anything is measured, and the sessions seen by the signer. */
+/** Opens the stage: every side is warm, and the signer has seen the sessions. */
 export async function warmStage(bench: Bench): Promise<SignStage> {
   const stage = await bench.share(openSignStage);
   if (warmed.has(stage)) return stage;
@@ -103,7 +103,7 @@ export async function warmStage(bench: Bench): Promise<SignStage> {
   const { load, ours, floor, peer } = stage;
   bench.progress('warming up');
   for (const side of [ours, floor, peer]) {
-    // A few connections first: code that was never run is slow, and a dependency has a fifth of a second to answer.
+    // Few connections first: cold code is slow, and a dependency must answer within 0.2 s.
     await load(side, { seconds: bench.load.seconds / 2, connections: 2 });
     for (let proofs = 0; proofs < bench.warmProofs; ) {
       proofs += (await load(side, bench.load)).answers;
@@ -112,7 +112,7 @@ export async function warmStage(bench: Bench): Promise<SignStage> {
   return stage;
 }
 
-/** A signing request as its bytes. @param dpopProof that of a session bound to a key */
+/** A signing request as bytes. @param dpopProof for a session bound to a key */
 export function requestBytes(world: World, token: string, dpopProof?: string): string {
   return [
     `POST ${world.signPath} HTTP/1.1`,
@@ -135,7 +135,7 @@ async function ask(generator: ChildProcess, order: LoadOrder): Promise<LoadRepor
   return report;
 }
 
-/** The signer as it ships, with its log in a file instead of a pipe that somebody here would have to read. */
+/** The signer as it ships, with its log in a file, because nothing here would read a pipe. */
 async function startSignerSide(world: World, room: Room): Promise<SigningSide> {
   await world.signer.stop();
   const log = join(room.directory, 'signer.log');
@@ -155,7 +155,7 @@ async function startSignerSide(world: World, room: Room): Promise<SigningSide> {
   return { name: 'signer', port, pid: side, check, lastError: () => lastErrorIn(log) };
 }
 
-/** A log is written a moment after the answer. */
+/** The log is written shortly after the response. */
 async function lastErrorIn(log: string): Promise<string> {
   await pause(100);
   const lines = readFileSync(log, 'utf8').split('\n');
@@ -186,7 +186,7 @@ async function startNodeSide(
 
 function admitted(child: ChildProcess, room: Room): number {
   room.admit(child, 'KILL');
-  if (child.pid === undefined) throw new Error('a server of the bench did not start');
+  if (child.pid === undefined) throw new Error('a server of the benchmark did not start');
   return child.pid;
 }
 

@@ -6,7 +6,7 @@ import type { Place } from './rows/start.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Seconds until a program has ended well and has written what it was to write. */
+/** Seconds until a program has exited with status 0 and printed the expected output. */
 export async function runProgram(place: Place, args: readonly string[], writes: RegExp): Promise<number> {
   const startedAt = performance.now();
   const { child, output } = begin(place, args);
@@ -16,7 +16,7 @@ export async function runProgram(place: Place, args: readonly string[], writes: 
   return seconds;
 }
 
-/** Seconds until a program has said something; it is stopped then. */
+/** Seconds until a program prints the expected output; then stops it. */
 export async function untilSaid(place: Place, said: RegExp, args: readonly string[]): Promise<number> {
   const startedAt = performance.now();
   const { child, output } = begin(place, args);
@@ -30,7 +30,7 @@ export async function untilSaid(place: Place, said: RegExp, args: readonly strin
   return seconds;
 }
 
-/** Seconds until a signer's `/readyz` is 200; it is stopped then. */
+/** Seconds until a signer's `/readyz` answers 200; then stops it. */
 export async function untilReady(
   place: Place,
   args: readonly string[],

@@ -2,18 +2,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Answer, HttpConnection, isRepeatable, REPEAT_AFTER_MS } from './http-connection.ts';
 import { type Bench, median } from './row.ts';
 
-/** Somebody who asks one server, one request at a time. */
+/** A client of one server, one request at a time. */
 export interface Asker {
   readonly port: number;
   /** The next request, whole. */
   next(): string | Promise<string>;
-  /** @throws Error unless the answer holds what was asked for */
+  /** @throws Error unless the response is the expected one */
   check(answer: Answer): void;
 }
 
 const REPEATS_MAX = 20;
 
-/** Lets each asker ask once in turn, so many times per round; @returns the median of each round in milliseconds. */
+/** Lets each client send one request in turn, many times per round. @returns the median of each round in milliseconds */
 export async function takeTurns<Name extends string>(
   bench: Bench,
   askers: Readonly<Record<Name, Asker>>,

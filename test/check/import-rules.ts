@@ -1,4 +1,4 @@
-/** A product or test file, by its path in the repository. */
+/** A source file, by its path in the repository. */
 export interface SourceFile {
   readonly path: string;
   readonly text: string;
@@ -6,7 +6,7 @@ export interface SourceFile {
 
 interface Rule {
   readonly from: RegExp;
-  /** Tested against the place that an import leads to: a path, `@ori/…` as the folder of its package, else the specifier itself. */
+  /** Matched against the target of an import: a path, the package folder for `@ori/…`, or else the specifier itself. */
   readonly to: RegExp;
   readonly why: string;
 }
@@ -15,7 +15,7 @@ const COMMANDS = 'libs/(?:cli|admin)';
 const IO =
   'node:(?!crypto$|buffer$).*|express|ioredis|pg|kysely|pino|prom-client|openid-client|rate-limiter-flexible|.*/(?:adapters|http)/.*';
 
-/** Which package may not import which. Nor may packages import each other in a circle. */
+/** Forbidden imports between packages. Circles of packages are forbidden too. */
 const BETWEEN_PACKAGES: readonly Rule[] = [
   { from: /^libs\//, to: /^services\//, why: 'a library or command imports no service' },
   {
@@ -35,10 +35,10 @@ const BETWEEN_PACKAGES: readonly Rule[] = [
     to: new RegExp(`^${COMMANDS}/`),
     why: 'the standalone imports no command',
   },
-  { from: /^(?:libs|services)\//, to: /^test\//, why: 'the product imports nothing of its tests' },
+  { from: /^(?:libs|services)\//, to: /^test\//, why: 'the product imports nothing from test/' },
 ];
 
-/** What a folder may not import, from wherever it comes. */
+/** Forbidden imports of a folder. */
 const OF_FOLDERS: readonly Rule[] = [
   {
     from: /^(?:services\/signer\/src\/stages|libs\/cli\/src\/core)\/|\/shape\.ts$/,
@@ -48,7 +48,7 @@ const OF_FOLDERS: readonly Rule[] = [
   {
     from: /^libs\/proof\/src\/(?!engine-openssl|node-buffer|signing\.ts)/,
     to: /^node:/,
-    why: 'the wire format runs wherever JavaScript does',
+    why: 'the wire format imports nothing of Node',
   },
   {
     from: /^services\/[a-z-]+\/src\/adapters\//,
@@ -57,12 +57,12 @@ const OF_FOLDERS: readonly Rule[] = [
   },
 ];
 
-/** Pure modules of rooms that are otherwise about I/O. */
+/** Pure modules of packages that otherwise do I/O. */
 const PURE = new Set(['libs/http/regional-host']);
 
 const isTest = (path: string): boolean => /\.(?:test|fixture)\.ts$|\/testing\//.test(path);
 
-/** What breaks a rule, one line each. Tests of the product are free to import what they test with. */
+/** The violations, one line each. Tests may import anything they test with. */
 export function judgeImports(files: readonly SourceFile[]): string[] {
   const product = files.filter(({ path }) => /^(?:libs|services)\//.test(path) && !isTest(path));
   const imports = product.flatMap((file) => importsOf(file).map((to) => ({ from: file.path, to })));
@@ -74,7 +74,7 @@ export function judgeImports(files: readonly SourceFile[]): string[] {
   const reaches = imports.flatMap(({ from, to }) =>
     to.startsWith('@') || !packageOf(to) || !to.endsWith('.ts') || packageOf(from) === packageOf(to)
       ? []
-      : [`${from}: another package is imported by its name (${to})`],
+      : [`${from}: import another package by its name (${to})`],
   );
   return [...broken, ...reaches, ...circles(imports)];
 }

@@ -3,14 +3,14 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import spectral, { type RulesetDefinition } from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
 
-/** Lints the API's OpenAPI document by two linters: its structure, its references, its examples against their schemas, and good manners. */
+/** Lints the OpenAPI document with two linters: structure, references, examples against their schemas, and style. */
 const source = JSON.stringify(createApiDocument('http://127.0.0.1:8080/v1'));
 
 async function redocly(): Promise<string[]> {
   const config = await createConfig({
     extends: ['recommended-strict'],
     rules: {
-      // Two documents are public and without parameters: nothing about a request for them can be refused.
+      // Two operations are public and have no parameters, so they refuse nothing.
       'operation-4xx-response': 'off',
       'no-invalid-media-type-examples': 'error',
       'no-invalid-parameter-examples': 'error',
@@ -33,13 +33,13 @@ async function spectralOas(): Promise<string[]> {
   linter.setRuleset({
     extends: [[oas as unknown as RulesetDefinition, 'all']],
     rules: {
-      // Whom to ask depends on the installation, which the document does not know.
+      // The contact depends on the installation.
       'info-contact': 'off',
-      // The licence is named by its SPDX identifier, which excludes a URL (OpenAPI 3.1, License Object).
+      // The licence has an SPDX identifier, which excludes a URL (OpenAPI 3.1, License Object).
       'license-url': 'off',
-      // In the order in which a reader needs them.
+      // Tags are ordered for readers, not by name.
       'openapi-tags-alphabetical': 'off',
-      // OpenAPI 3.1 lets any scheme list what it requires; the rule knows the scopes of OAuth 2.0 alone.
+      // OpenAPI 3.1 lets any security scheme list scopes or roles; the rule only knows OAuth 2.0.
       'oas3-operation-security-defined': 'off',
     },
   });

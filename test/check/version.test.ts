@@ -11,7 +11,7 @@ const tracked = (pattern: string) =>
   execFileSync('git', ['ls-files', pattern], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
 
 test.each(tracked('*/package.json').filter((path) => /^(?:libs|services)\//.test(path)))(
-  '%s has the version of the whole, and demands it of its siblings',
+  '%s has the version of the project and depends on that version of its siblings',
   (path) => {
     const manifest = JSON.parse(read(path)) as { version: string; dependencies?: Record<string, string> };
     expect(manifest.version).toBe(version);

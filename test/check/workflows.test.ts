@@ -20,17 +20,17 @@ for (const file of readdirSync(FOLDER)) {
   const { permissions, jobs } = parse(text) as Workflow;
   const steps = Object.values(jobs).flatMap((job) => job.steps);
 
-  test(`${file} is a workflow that GitHub takes`, () => {
+  test(`${file} is a valid GitHub workflow`, () => {
     expect(complaints(text)).toEqual([]);
   });
 
-  test(`${file} may only read, and runs no action but by its commit`, () => {
+  test(`${file} has read permission only and pins every action by commit`, () => {
     expect(permissions).toEqual({ contents: 'read' });
     const actions = steps.flatMap(({ uses }) => uses ?? []);
     expect(actions.filter((uses) => !/^[\w.-]+\/[\w.-]+@[0-9a-f]{40}$/.test(uses))).toEqual([]);
   });
 
-  test(`${file} runs scripts that there are`, () => {
+  test(`${file} runs scripts that exist`, () => {
     const named = steps.flatMap(({ run = '' }) =>
       [...run.matchAll(/npm run ([\w:-]+)/g)].map(([, name = '']) => name),
     );
@@ -39,8 +39,8 @@ for (const file of readdirSync(FOLDER)) {
 }
 
 test.each([
-  ['a key that a step has not', 'shell: bash', 'shel: bash'],
-  ['a value of the matrix that is not there', 'matrix.node }}', 'matrix.nodes }}'],
+  ['an unknown key in a step', 'shell: bash', 'shel: bash'],
+  ['a matrix value that does not exist', 'matrix.node }}', 'matrix.nodes }}'],
   ['a job without a runner', 'runs-on: ubuntu-latest', 'runs_on: ubuntu-latest'],
 ])('notices %s', (_, right, wrong) => {
   const workflow = `on: push

@@ -27,14 +27,14 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-it('gives types that a program of the API compiles against', async () => {
+it('generates types that a client program compiles against', async () => {
   const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript')), 'tsc.js');
   const options = ['--noEmit', '--strict', '--target', 'es2024', '--module', 'nodenext', '--types', 'node'];
   const flags = ['--skipLibCheck', '--allowImportingTsExtensions'];
   await run(process.execPath, [compiler, ...options, ...flags, join(HERE, 'program.ts')]);
 });
 
-it('lets that program list, sign for every intern in the list, and manage guardrails', async () => {
+it('the client lists interns, signs for each, and manages guardrails', async () => {
   const { baseUrl, issuer, apiKey, managementKey } = standalone.state;
   const session = { issuer, clientId: 'ori-cli', resource: baseUrl, user: 'ada', scope: 'openid vault:read' };
   const { accessToken } = await signIn(session);

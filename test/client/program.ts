@@ -1,7 +1,7 @@
 import createClient from 'openapi-fetch';
 import type { paths } from './dist/api.d.ts';
 
-/** What a user of the API would write against the generated types; compiled by its own compiler, and run. */
+/** A client program that uses the generated types; compiled with its own compiler, then run. */
 
 const [baseUrl = '', apiKey = '', managementKey = '', accessToken = ''] = process.argv.slice(2);
 

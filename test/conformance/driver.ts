@@ -7,7 +7,7 @@ export interface Driver extends AsyncDisposable {
   ask(command: Command): Promise<Verdict>;
 }
 
-/** The program ended, kept silent, or answered with what is no answer. */
+/** The program exited, did not answer in time, or sent an invalid answer. */
 export class DriverError extends Error {
   override readonly name = 'DriverError';
 }
@@ -19,7 +19,7 @@ interface Asked {
   reject(error: DriverError): void;
 }
 
-/** Starts a program under the protocol of README.md. Any number of commands may be asked ahead of their answers. */
+/** Starts a program that speaks the protocol of README.md. Commands may be sent before earlier ones are answered. */
 export function startDriver(
   [command = '', ...args]: readonly string[],
   stderr: 'inherit' | 'ignore' = 'inherit',
@@ -43,16 +43,16 @@ export function startDriver(
 
   createInterface({ input: program.stdout }).on('line', (line) => {
     const next = waiting.shift();
-    if (next === undefined) return fail(`an answer to no command: ${line.slice(0, 200)}`);
+    if (next === undefined) return fail(`an answer without a command: ${line.slice(0, 200)}`);
     watch();
     const answer = readAnswer(line);
     if (answer !== undefined) return next.resolve(answer);
     waiting.unshift(next);
-    fail(`not an answer: ${line.slice(0, 200)}`);
+    fail(`an invalid answer: ${line.slice(0, 200)}`);
   });
   program.on('error', (error) => fail(error.message));
-  program.on('exit', (code, signal) => fail(`the program ended (${signal ?? code})`));
-  program.stdin.on('error', () => fail('the program reads no more'));
+  program.on('exit', (code, signal) => fail(`the program exited (${signal ?? code})`));
+  program.stdin.on('error', () => fail('the program closed its input'));
 
   return {
     ask(asked) {

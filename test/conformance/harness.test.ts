@@ -33,7 +33,7 @@ test('finds no difference in our own verifier', async () => {
   expect(code).toBe(0);
 });
 
-test('names what differs, by section and code, and writes it as JUnit XML', async () => {
+test('reports differences by section and code, and writes them as JUnit XML', async () => {
   const junit = join(await mkdtemp(join(tmpdir(), 'ori-junit-')), 'report.xml');
   const accepts = `
     require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -57,8 +57,8 @@ test('names what differs, by section and code, and writes it as JUnit XML', asyn
 
 test.each([
   ['ends', 'process.exit(3)'],
-  ['answers with what is no answer', 'process.stdin.on("data", () => console.log("[]"))'],
-])('says so when the program %s', async (_, program) => {
+  ['sends an invalid answer', 'process.stdin.on("data", () => console.log("[]"))'],
+])('reports a program that %s', async (_, program) => {
   const { code, stderr } = await conformance(process.execPath, '-e', program);
   expect(code).toBe(2);
   expect(stderr).toMatch(/^The command could not be driven: /);

@@ -1,12 +1,12 @@
 import type { Driver } from './driver.ts';
 import { differenceOf, type Exchange, type Verdict } from './protocol.ts';
 
-/** What became of one scenario. */
+/** The result of one scenario. */
 export interface Result {
   readonly section: string;
   readonly title: string;
   readonly steps: number;
-  /** The answers that differ, for people. */
+  /** The differences, as text. */
   readonly differences: readonly string[];
   /** `expected -> got` of the first difference. */
   readonly codes?: string;
@@ -17,11 +17,11 @@ export interface Question {
   readonly section: string;
   readonly title: string;
   readonly exchanges: readonly Exchange[];
-  /** Of a race: what all but the one accepted get. */
+  /** In a race: the refusal of all but the accepted one. */
   readonly others?: string | undefined;
 }
 
-/** Asks all of it at once, in order, and compares. Throws DriverError. */
+/** Sends all commands at once, in order, and compares the answers. Throws DriverError. */
 export async function ask(driver: Driver, question: Question): Promise<Result> {
   const { section, title, exchanges, others } = question;
   const answers = await Promise.all(exchanges.map(({ command }) => driver.ask(command)));

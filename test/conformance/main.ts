@@ -11,7 +11,7 @@ import { createSubject } from './subject.ts';
 const USAGE = `Usage: npm run conformance -- [--junit FILE] [--requests N] [--seed TEXT] [--only TEXT] <command> [arguments…]
 The protocol and the options are described in test/conformance/README.md.`;
 
-/** Asked before the first is answered: enough to keep a program busy. */
+/** Commands sent ahead of their answers: enough to keep a program busy. */
 const SCENARIOS_AHEAD = 4;
 
 async function main(args: readonly string[]): Promise<number> {
@@ -62,7 +62,7 @@ async function main(args: readonly string[]): Promise<number> {
   return failed.length === 0 ? 0 : 1;
 }
 
-/** Options end where the command begins. */
+/** Options end at the command. */
 function readArguments(args: readonly string[]) {
   const known = new Set(['--junit', '--requests', '--seed', '--only']);
   let end = 0;
@@ -115,7 +115,7 @@ function toPieces({ exchanges, title, section }: Question, index: number): Quest
     : [{ section, title: `${title} (in pieces)`, exchanges: pieces }];
 }
 
-/** Scenarios until so many requests are drawn; what is expected is what our own verifier says. */
+/** Draws scenarios until they have this many requests. The expected answers are those of our own verifier. */
 async function* drawn(seed: string, requests: number, features: readonly string[]): AsyncGenerator<Question> {
   for (let count = 0, index = 0; count < requests; index++) {
     const subject = createSubject();
@@ -137,6 +137,6 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof DriverError)) throw error;
-  console.error(`The command could not be driven: ${error.message}.`);
+  console.error(`Cannot run the command: ${error.message}.`);
   process.exitCode = 2;
 }

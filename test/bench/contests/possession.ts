@@ -8,7 +8,7 @@ const TARGET = { origin: 'https://api.example', path: '/v1/interns/int_7Qm2bench
 const URL = TARGET.origin + TARGET.path;
 const ACCESS_TOKEN = randomBytes(600).toString('base64url');
 
-/** A DPoP proof with a nonce, by a key that was seen before; and `crypto.verify` over the same bytes. */
+/** Verifies a DPoP proof with a nonce, by a key seen before, against `crypto.verify` of the same bytes. */
 export const CONTESTANTS: Contestants = {
   ES256: () => openPossession('ES256'),
   'verify ES256': () => openVerify('ES256'),
@@ -25,7 +25,7 @@ async function openPossession(algorithm: Algorithm): Promise<Contestant> {
   const seen = new Set<string>();
   const possession = createPossession({
     nonces,
-    // What remembers is measured by the row of the whole service.
+    // Replay protection is measured by the row of the whole service.
     spent: { spend: (id) => seen.size < seen.add(id).size },
     requireNonce: true,
     now: Date.now,
@@ -64,13 +64,13 @@ async function openVerify(algorithm: Algorithm): Promise<Contestant> {
     async prepare(count) {
       const proofs = await Promise.all(Array.from({ length: count }, () => signed(key)));
       return async () => {
-        for (const proof of proofs) if (!isGood(proof)) throw new Error('a good signature was refused');
+        for (const proof of proofs) if (!isGood(proof)) throw new Error('a valid signature was refused');
       };
     },
     async check() {
       const proof = await signed(key);
-      if (!isGood(proof)) throw new Error('a good signature was refused');
-      if (isGood({ ...proof, input: Buffer.from('other') })) throw new Error('it accepts anything');
+      if (!isGood(proof)) throw new Error('a valid signature was refused');
+      if (isGood({ ...proof, input: Buffer.from('other') })) throw new Error('an invalid signature was accepted');
     },
   };
 }

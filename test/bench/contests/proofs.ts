@@ -2,12 +2,12 @@ import { createPrivateKey, hash, type KeyObject, randomBytes } from 'node:crypto
 import { bodySha256, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
 
-/** The request that is verified: who, where, and a JSON body of exactly 1 KiB. */
+/** The verified request: user, path, and a JSON body of exactly 1 KiB. */
 export const INTERN_ID = 'int_7Qm2bench';
 export const PATH = '/api/invoke';
 export const BODY: Uint8Array = Buffer.from(JSON.stringify({ prompt: 'x'.repeat(1024 - 13) }));
 
-/** One proof, as its parts and as the header list of its request. */
+/** One proof: its fields, and the header list of its request. */
 export interface Proof {
   readonly input: Uint8Array;
   readonly signature: Uint8Array;
@@ -17,7 +17,7 @@ export interface Proof {
 const seed = randomBytes(32);
 const key = createSigningKey(seed);
 
-/** The key pair for what signs by itself. */
+/** The key pair as Node key objects, for peers that sign themselves. */
 export const PUBLIC_JWK = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key.publicKey).toString('base64url') };
 export const PRIVATE_JWK = { ...PUBLIC_JWK, d: seed.toString('base64url') };
 export const PRIVATE_KEY: KeyObject = createPrivateKey({ key: PRIVATE_JWK, format: 'jwk' });
@@ -45,7 +45,7 @@ const ORDINARY_HEADERS = [
   ...['Content-Type', 'application/json', 'Content-Length', String(BODY.length)],
 ];
 
-/** What binds a body where a protocol leaves that to its user: SHA-256, base64. */
+/** The body's digest for protocols that leave binding it to the user: SHA-256, base64. */
 export function digestOf(body: Uint8Array): string {
   return hash('sha256', body, 'base64');
 }
@@ -58,5 +58,5 @@ export async function requireRefusal(judge: () => unknown): Promise<void> {
       () => false,
       () => true,
     );
-  if (!isRefused) throw new Error('it accepts what it must refuse');
+  if (!isRefused) throw new Error('bad input was accepted');
 }

@@ -4,7 +4,7 @@ import { admitPublicKey } from '@ori/proof/portable';
 import type { Contestant, Contestants } from '../contest.ts';
 import { BODY, createProofs, type Proof, PUBLIC_JWK } from './proofs.ts';
 
-/** The signature of a proof by the engine for any JavaScript runtime, and by the library under it. */
+/** Verifies a proof's signature with the portable engine, and with the library under it. */
 export const CONTESTANTS: Contestants = {
   portable: () => {
     const key = admitPublicKey(publicKey());
@@ -23,14 +23,14 @@ function judging(isGood: (proof: Proof) => boolean): Contestant {
     async prepare(count) {
       const proofs = createProofs(count, Date.now());
       return async () => {
-        for (const proof of proofs) if (!isGood(proof)) throw new Error('a good signature was refused');
+        for (const proof of proofs) if (!isGood(proof)) throw new Error('a valid signature was refused');
       };
     },
     async check() {
       const [proof] = createProofs(1, Date.now()) as [Proof];
-      if (!isGood(proof)) throw new Error('a good signature was refused');
+      if (!isGood(proof)) throw new Error('a valid signature was refused');
       if (isGood({ ...proof, input: Buffer.concat([proof.input, BODY]) }))
-        throw new Error('it accepts anything');
+        throw new Error('an invalid signature was accepted');
     },
   };
 }

@@ -16,7 +16,7 @@ import {
   requireRefusal,
 } from './proofs.ts';
 
-/** A proof of version 2 over a body of 1 KiB, spent in a memory store; what others do for the same request. */
+/** Verifies a version 2 proof over 1 KiB with a memory store; the peers verify the same request. */
 export const CONTESTANTS: Contestants = {
   verify: openVerify,
   raw: openRaw,
@@ -26,7 +26,7 @@ export const CONTESTANTS: Contestants = {
   standardwebhooks: openWebhooks,
 };
 
-/** `verifier.verify` with a store that remembers all it was shown. */
+/** `verifier.verify` with a memory store. */
 function openVerify(): Contestant {
   let aheadMs = 0;
   const now = () => Date.now() + aheadMs;
@@ -36,7 +36,7 @@ function openVerify(): Contestant {
     replay: memoryReplayStore({ entriesMax: 10_000_000, now }),
     now,
   });
-  // Past the fence of a store just made.
+  // After the fence of a new store.
   aheadMs = 10_000;
   const requests = (count: number): SignedRequest[] =>
     createProofs(count, now()).map(({ rawHeaders }) => ({
@@ -55,7 +55,7 @@ function openVerify(): Contestant {
     async check() {
       const [request] = requests(1) as [SignedRequest];
       const { user } = await verifier.verify(request);
-      if (user !== 'ada') throw new Error('verified as somebody else');
+      if (user !== 'ada') throw new Error('verified as another user');
       await requireRefusal(() => verifier.verify(request));
       const [other] = requests(1) as [SignedRequest];
       await requireRefusal(() => verifier.verify({ ...other, body: Buffer.concat([BODY, BODY]) }));
@@ -63,7 +63,7 @@ function openVerify(): Contestant {
   };
 }
 
-/** `crypto.verify` over the signing input of the same kind of proof, which somebody else has put together. */
+/** `crypto.verify` over the signing input of such a proof, assembled beforehand. */
 function openRaw(): Contestant {
   const key = createPublicKey({ key: PUBLIC_JWK, format: 'jwk' });
   const isGood = ({ input, signature }: Proof) => verify(null, input, key, signature);
@@ -71,13 +71,13 @@ function openRaw(): Contestant {
     async prepare(count) {
       const proofs = createProofs(count, Date.now());
       return async () => {
-        for (const proof of proofs) if (!isGood(proof)) throw new Error('a good signature was refused');
+        for (const proof of proofs) if (!isGood(proof)) throw new Error('a valid signature was refused');
       };
     },
     async check() {
       const [proof] = createProofs(1, Date.now()) as [Proof];
       if (isGood({ ...proof, input: Buffer.concat([proof.input, BODY]) }))
-        throw new Error('it accepts anything');
+        throw new Error('an invalid signature was accepted');
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Answers every message of the parent by `job`, and goes with the parent. */
+/** Replies to each message of the parent with the result of `job`, and exits with the parent. */
 export function answer<Order>(job: (order: Order) => Promise<object>): void {
   process.on('message', (order: Order) => {
     job(order).then(

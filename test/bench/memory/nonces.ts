@@ -2,7 +2,7 @@ import { createNonce } from '@ori/proof/signing';
 import { memoryReplayStore, type Spend } from '@ori/verifier';
 import { answer } from './answer.ts';
 
-// Spends nonces in a new memory store and says how many bytes of heap each takes while it lives.
+// Spends nonces in a new memory store and reports the heap bytes of each.
 
 export interface NoncesOrder {
   readonly nonces: number;
@@ -29,7 +29,7 @@ answer<NoncesOrder>(async ({ nonces, internId }) => {
     store.spend(spend());
   }
   const each = (heapBytes() - before) / nonces;
-  // All of them were alive: there is room for no other.
+  // Checks that all are still remembered: the store is full.
   if (!isFull(() => store.spend(spend()))) throw new Error('some nonces were forgotten');
   return { each };
 });

@@ -4,8 +4,8 @@ import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { createLocalKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
 import { answer } from './answer.ts';
 
-// Signs and verifies proofs one after the other, each for a body of its own. Its clock moves with the proofs, so that as many
-// are remembered at any time, however fast the machine is.
+// Signs and verifies proofs one by one, each with its own body. Its clock advances with the proofs, so that the same number
+// is remembered at any time, however fast the machine is.
 
 const PROOFS_PER_SECOND = 1000;
 const INTERN_ID = 'int_7Qm2bench';
@@ -20,7 +20,7 @@ const verifier = createVerifier({
   replay: memoryReplayStore({ now }),
   now,
 });
-// Past the fence of a store just made.
+// After the fence of a new store.
 nowMs += 10_000;
 let done = 0;
 
@@ -30,9 +30,9 @@ answer<{ proofs: number }>(async ({ proofs }) => {
     const body = Buffer.from(JSON.stringify({ prompt: `proof ${done}` }));
     const rawHeaders = sign(hash('sha256', body, 'hex'));
     const proof = await verifier.verify({ method: 'POST', target: PATH, rawHeaders, body });
-    if (proof.user !== 'ada') throw new Error('verified as somebody else');
+    if (proof.user !== 'ada') throw new Error('verified as another user');
   }
-  // Young pages that V8 keeps for later come and go; this gives them back.
+  // Returns the pages that V8 keeps for new objects, which vary from run to run.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   return { done };
 });

@@ -5,7 +5,7 @@ import { createLocalKeySet, createVerifier, memoryReplayStore } from '@ori/verif
 import { residentBytes } from '../memory-process.ts';
 import { answer } from './answer.ts';
 
-// Bodies that arrive in chunks of 64 KiB: what the verifier takes for one, and SHA-256 alone for the same bytes.
+// Bodies in chunks of 64 KiB: the verifier's time and memory, and those of SHA-256 alone.
 
 export interface StreamOrder {
   readonly by: 'verifier' | 'sha256';
@@ -14,7 +14,7 @@ export interface StreamOrder {
 
 export interface StreamAnswer {
   readonly megabytesPerCpuSecond: number;
-  /** The most that resident memory was above what it was before. */
+  /** The largest growth of resident memory. */
   readonly grewBytes: number;
 }
 
@@ -31,7 +31,7 @@ const verifier = createVerifier({
   replay: memoryReplayStore({ now }),
   now,
 });
-// Past the fence of a store just made.
+// After the fence of a new store.
 aheadMs = 10_000;
 const digests = new Map<number, string>();
 
@@ -50,7 +50,7 @@ answer<StreamOrder>(async ({ by, bytes }) => {
     const open = verifier.begin({ method: 'POST', target: PATH, rawHeaders });
     for (let index = 0; index < chunks; index++, look(index)) open.update(CHUNK);
     const { user } = await open.finish();
-    if (user !== 'ada') throw new Error('verified as somebody else');
+    if (user !== 'ada') throw new Error('verified as another user');
   } else {
     const sha256 = createHash('sha256');
     for (let index = 0; index < chunks; index++, look(index)) sha256.update(CHUNK);
@@ -64,7 +64,7 @@ answer<StreamOrder>(async ({ by, bytes }) => {
   return measured;
 });
 
-/** Of so many bytes; made once. */
+/** A body of this many bytes, made once. */
 function digestOf(bytes: number): string {
   let digest = digests.get(bytes);
   if (digest === undefined) {

@@ -4,7 +4,7 @@ import { warmStage } from '../sign-stage.ts';
 
 const MIB = 1024 * 1024;
 
-/** What a process has grown to after a million proofs, against what it had after the first hundred thousand. */
+/** Resident memory after a million proofs, compared with that after the first hundred thousand. */
 export const longRunRow: Row = {
   name: 'long-run',
   async run(bench) {
@@ -28,17 +28,17 @@ export const longRunRow: Row = {
   },
 };
 
-/** So many around a moment: memory goes up and down with every collection. */
+/** Samples around each moment, because memory varies with every garbage collection. */
 const LOOKS = 5;
 
 interface Way {
-  /** Proofs between two looks, the same from the first to the last: what was collected depends on how long ago. */
+  /** Proofs between two samples, constant throughout: what was collected depends on the interval. */
   readonly step: number;
   readonly first: number;
   readonly last: number;
 }
 
-/** The signer as it ships, on a real Redis, loaded through its route. */
+/** The signer as it ships, on a real Redis, loaded over HTTP. */
 async function growSigner(bench: Bench, way: Way): Promise<number[]> {
   const { ours, load } = await warmStage(bench);
   let done = 0;
@@ -56,13 +56,13 @@ async function growSigner(bench: Bench, way: Way): Promise<number[]> {
 /** Signing and verifying in one process, with a memory store. */
 async function growVerifier(bench: Bench, way: Way): Promise<number[]> {
   await using process = openMemoryProcess('proofs');
-  // Awaited here, while the process lives.
+  // Awaited here, before the process is disposed of.
   return await grow(bench, way, process.pid, async () => {
     await process.ask({ proofs: way.step });
   });
 }
 
-/** What the process had, in MiB, after each step. */
+/** Resident memory in MiB after each step. */
 async function grow(
   bench: Bench,
   { step, last }: Way,

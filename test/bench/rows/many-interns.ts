@@ -6,7 +6,7 @@ import { type CallableIntern, openInternStage, PAGE, type Town } from '../intern
 import type { Row } from '../row.ts';
 import { type Asker, takeTurns } from '../take-turns.ts';
 
-/** What a million interns cost: the list, first and deepest page, and a proof whose key nobody asked for yet. */
+/** The cost of a million interns: the first and the last page of the list, and a proof whose key is not cached. */
 export const manyInternsRow: Row = {
   name: 'many-interns',
   async run(bench) {
@@ -92,7 +92,7 @@ function requireProof(answer: Answer, { internId, publicKey }: CallableIntern): 
   const x = Buffer.from(publicKey).toString('base64url');
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
   if (!verify(null, input, key, Buffer.from(text('signature-v2'), 'base64'))) {
-    throw new Error(`a signature that is none:\n${answer.text}`);
+    throw new Error(`an invalid signature:\n${answer.text}`);
   }
 }
 

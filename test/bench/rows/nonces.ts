@@ -9,7 +9,7 @@ import type { Bench, Finding, Mark, Row } from '../row.ts';
 const INTERN_ID = 'int_7Qm2Vb9x';
 const POLICY = { internId: INTERN_ID, maxAgeSeconds: 600, clockToleranceSeconds: 2, acceptV1: false };
 
-/** What a spent nonce takes up for as long as it must be remembered. */
+/** The memory that a spent nonce uses while it must be remembered. */
 export const noncesRow: Row = {
   name: 'nonces',
   async run(bench) {
@@ -36,7 +36,7 @@ export const noncesRow: Row = {
   },
 };
 
-/** As MEMORY USAGE counts them: the intern's whole sorted set of spent ones, and the keys by which a signer reserves. */
+/** As MEMORY USAGE reports: the intern's sorted set of spent nonces, and the signer's reservation keys. */
 async function bytesInRedis(bench: Bench, nonces: number): Promise<{ spent: number; reserved: number }> {
   await using server = await startRedis();
   const redis = new Redis(server.url, {
@@ -49,7 +49,7 @@ async function bytesInRedis(bench: Bench, nonces: number): Promise<{ spent: numb
     store.attach(POLICY);
     await store.touch();
     const nowMs = Date.now();
-    // Past the fence that the first touch wrote, within the tolerance of a clock a little ahead.
+    // After the fence that the first touch wrote, but within the clock tolerance.
     const timestamp = Math.ceil(nowMs / 1000) + POLICY.clockToleranceSeconds + 1;
     await until((timestamp - POLICY.clockToleranceSeconds) * 1000 + 50);
     for (let done = 0; done < nonces; done += 500) {
@@ -63,8 +63,8 @@ async function bytesInRedis(bench: Bench, nonces: number): Promise<{ spent: numb
       await Promise.all(spends);
     }
     const [key = ''] = await redis.keys('*');
-    // The set holds the fence too.
-    if ((await redis.zcount(key, 0, '+inf')) !== nonces) throw new Error('some nonces are not there');
+    // The set also contains the fence.
+    if ((await redis.zcount(key, 0, '+inf')) !== nonces) throw new Error('some nonces are missing');
     const spent = Number(await redis.memory('USAGE', key, 'SAMPLES', 0)) / nonces;
     const reservation = issuedKey(INTERN_ID, createNonce());
     await redis.set(reservation, issuedValue(new Uint8Array()), 'PX', 65_000, 'NX');

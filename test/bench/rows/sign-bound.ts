@@ -42,7 +42,7 @@ export const signBoundRow: Row = {
   },
 };
 
-/** One signature's verification and 15 % more: what a bound session may cost. */
+/** The allowed cost of a bound session: one signature verification plus 15 %. */
 const MARK = 1.15;
 
 function compare(
@@ -92,7 +92,7 @@ function compare(
   ];
 }
 
-/** Loads the signer with requests of one bound session, each with a DPoP proof of its own. */
+/** Loads the signer with requests of one bound session, each with its own DPoP proof. */
 async function openBound(
   bench: Bench,
   { load, ours, world }: SignStage,
@@ -111,7 +111,7 @@ async function openBound(
   };
 }
 
-/** The challenge to a request without a proof that is any good. */
+/** The nonce from the challenge to a request without a valid DPoP proof. */
 async function currentNonce(world: World, token: string): Promise<string> {
   const asked = request(new URL(world.signPath, world.baseUrl), {
     method: 'POST',

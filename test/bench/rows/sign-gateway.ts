@@ -7,7 +7,7 @@ import { type SigningSide, warmStage } from '../sign-stage.ts';
 /** The sign route behind the shipped gateway, against the bare route behind the same. */
 export const signGatewayRow: Row = {
   name: 'sign-gateway',
-  missing: () => (NGINX === undefined ? 'no nginx on this machine; `npm run setup` brings it' : undefined),
+  missing: () => (NGINX === undefined ? 'no nginx on this machine; `npm run setup` installs it' : undefined),
   async run(bench) {
     const stage = await warmStage(bench);
     await using stack = new AsyncDisposableStack();
@@ -19,7 +19,7 @@ export const signGatewayRow: Row = {
     };
     const [ours, theirs] = [await behindGateway(stage.ours), await behindGateway(stage.floor)];
     for (const side of [ours, theirs]) await stage.load(side, bench.load);
-    // Awaited here, while the gateways stand.
+    // Awaited here, before the gateways are disposed of.
     return await compareSides(bench, stage, { ours, theirs, throughput: 0.85 });
   },
 };

@@ -1,10 +1,10 @@
 import { type Bench, median, type Row } from '../row.ts';
 import { type Measured, type SignStage, warmStage } from '../sign-stage.ts';
 
-/** So many that no request waits for one, unless the server is far behind. */
+/** Enough that no request waits for a connection unless the server is far behind. */
 const CONNECTIONS = 128;
 
-/** Latency of the sign route at half of what it can do, the requests arriving evenly whatever the answers do. */
+/** Latency of the sign route at half its capacity, with evenly spaced arrivals (open loop). */
 export const signLatencyRow: Row = {
   name: 'sign-latency',
   async run(bench) {
@@ -59,7 +59,7 @@ async function measureCapacity(bench: Bench, { load, ours }: SignStage): Promise
   return median(rates);
 }
 
-/** Since it was last asked for. */
+/** Since the last sample. */
 async function eventLoopDelayMs({ world }: SignStage): Promise<number> {
   const { text } = await world.page('/metrics');
   return Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(text)?.[1]) * 1000;

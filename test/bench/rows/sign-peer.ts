@@ -2,7 +2,7 @@ import { compareSides } from '../compare-sides.ts';
 import type { Row } from '../row.ts';
 import { warmStage } from '../sign-stage.ts';
 
-/** The same against what one would build of Fastify, its rate limiter and jose. */
+/** The sign route against a service built from Fastify, its rate limiter and jose. */
 export const signPeerRow: Row = {
   name: 'sign-peer',
   async run(bench) {

@@ -5,7 +5,7 @@ import { requestBytes, warmStage } from '../sign-stage.ts';
 /** More than a server answers in a second. */
 const TOKENS_PER_SECOND = 6000;
 
-/** The sign route when each request brings an ES256 token that was never seen, against the bare route. */
+/** The sign route when each request has an ES256 token that was never seen, against the bare route. */
 export const signUnseenRow: Row = {
   name: 'sign-unseen',
   async run(bench) {

@@ -10,9 +10,9 @@ import { alternate, type Finding, type Row } from '../row.ts';
 import { runProgram, untilReady, untilSaid } from '../start-program.ts';
 
 /**
- * How long after Node's own start a service is ready, or a command has ended. The signer is what ships, built and hardened;
- * the standalone and the command are what a checkout runs, its sources. These two find in the user's cache what an earlier
- * start left there, but for the standalone that has never been started.
+ * The time after Node's own start until a service is ready, or a command exits. The signer is the shipped, hardened build;
+ * the standalone and the command run from source. These two use the cache of an earlier start,
+ * except for the first start of the standalone.
  */
 export const startRow: Row = {
   name: 'start',
@@ -60,13 +60,13 @@ export const startRow: Row = {
   },
 };
 
-/** Where a program runs, and all that it finds in its environment. */
+/** A program's folder, and its whole environment. */
 export interface Place {
   readonly room: Room;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The environment of one more signer beside that of the world. */
+/** The environment of a second signer in this world. */
 async function anotherSigner(folder: string, { environment }: World): Promise<Record<string, string>> {
   return {
     ...environment,

@@ -1,7 +1,7 @@
 import { runContest } from '../contest.ts';
 import type { Row } from '../row.ts';
 
-/** A signature by the engine for runtimes without OpenSSL, against the library under it. */
+/** Verification with the engine for runtimes without OpenSSL, against the library under it. */
 export const verifyPortableRow: Row = {
   name: 'verify-portable',
   async run(bench) {

@@ -4,7 +4,7 @@ import { alternate, type Row } from '../row.ts';
 
 const MIB = 1024 * 1024;
 
-/** A body larger than one wants in memory, verified as it arrives, against SHA-256 of the same bytes alone. */
+/** A large body verified as it arrives, against SHA-256 of the same bytes alone. */
 export const verifyStreamRow: Row = {
   name: 'verify-stream',
   async run(bench) {

@@ -9,7 +9,7 @@ const PEERS: readonly (readonly [title: string, peer: string, mark?: Mark])[] = 
   ['an HMAC, no public key', 'standardwebhooks'],
 ];
 
-/** `verifier.verify` of version 2 over 1 KiB with a memory store, against the bare signature and against what others offer. */
+/** `verifier.verify` of version 2 over 1 KiB with a memory store, against the bare signature and against other protocols. */
 export const verifyRow: Row = {
   name: 'verify',
   async run(bench) {

@@ -1,7 +1,7 @@
 import { createPrivateKey, randomBytes, sign } from 'node:crypto';
 import express from 'express';
 
-// The floor: a bare Express 5 route that parses the JSON and makes two Ed25519 signatures. It judges nothing.
+// The floor: a bare Express 5 route that parses the JSON and makes two Ed25519 signatures. It checks nothing.
 
 const [port = '', pkcs8 = ''] = process.argv.slice(2);
 const key = createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });

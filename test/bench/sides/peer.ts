@@ -4,13 +4,13 @@ import fastify from 'fastify';
 import { Redis } from 'ioredis';
 import { createRemoteJWKSet, jwtVerify, SignJWT } from 'jose';
 
-// What one would build of well-known parts: Fastify, its rate limiter, jose for the session and for two signed JWTs.
+// A service built from well-known parts: Fastify, its rate limiter, jose for the session and for two signed JWTs.
 
 const [port = '', pkcs8 = '', redisUrl = '', issuer = '', audience = ''] = process.argv.slice(2);
 const key = createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
 const keys = createRemoteJWKSet(new URL(`${issuer}/jwks`));
 const redis = new Redis(redisUrl);
-// At the end of a run Redis may go first.
+// Redis may stop first at the end of a run.
 redis.on('error', () => {});
 
 interface Body {

@@ -1,6 +1,6 @@
 /**
- * Changes that are no bugs: no request, key set or configuration can tell them from the sound verifier. A part of the line, the
- * replacement where only one of them is meant, and why.
+ * Changes that are not bugs: no request, key set or configuration distinguishes them from the original verifier. Each
+ * has a part of the line, the replacement if only one is meant, and the reason.
  */
 export const EQUIVALENT: readonly (readonly [
   file: string,
@@ -9,19 +9,19 @@ export const EQUIVALENT: readonly (readonly [
   why: string,
 ])[] = [
   ['admission.ts', "'key_length'", undefined, 'x was decoded to 32 bytes'],
-  ['base64.ts', 'new Uint8Array(128)', undefined, 'what is beyond the table is outside the alphabet too'],
-  ['base64.ts', 'NodeBuffer !== undefined', undefined, 'encoding elsewhere than on Node is tested there'],
+  ['base64.ts', 'new Uint8Array(128)', undefined, 'characters beyond the table are outside the alphabet too'],
+  ['base64.ts', 'NodeBuffer !== undefined', undefined, 'tested on other runtimes'],
   ['base64.ts', 'for (bits += 8', undefined, 'the same'],
   ['base64.ts', 'bits -= 6', undefined, 'the same'],
   ['base64.ts', 'text += alphabet', undefined, 'the same'],
   ['base64.ts', 'return text + pad', undefined, 'the same'],
-  ['base64.ts', 'let held = 0', '1', 'shifted out of a byte before it counts'],
+  ['base64.ts', 'let held = 0', '1', 'shifted out of the byte before it is used'],
   ['base64.ts', 'if (bits >= 8)', ' > ', 'the same bytes, one character later'],
   ['fields.ts', 'seconds >= 0', undefined, 'no store was running in 1970'],
-  ['headers.ts', 'const PROOF_HEADER =', undefined, 'no other name of such a length is read afterwards'],
+  ['headers.ts', 'const PROOF_HEADER =', undefined, 'no other name of this length is read afterwards'],
   ['headers.ts', '!PROOF_HEADER.test(name)', undefined, 'the same'],
-  ['headers.ts', 'const absent =', undefined, 'the words of an error'],
-  ['headers.ts', 'is absent and its pair came', undefined, 'the words of an error'],
+  ['headers.ts', 'const absent =', undefined, 'the message of an error'],
+  ['headers.ts', 'is absent and its pair came', undefined, 'the message of an error'],
   ['jwk-set.ts', 'a JWK Set is an object with', undefined, 'reading on fails, and the set is refused'],
   [
     'small-order.ts',
@@ -34,24 +34,24 @@ export const EQUIVALENT: readonly (readonly [
   ['small-order.ts', '!isSmallOrderEncoding(signature) &&', undefined, 'the same'],
   ['small-order.ts', 'bytes[offset + 31] ?? 0', undefined, 'there are 32 bytes'],
   ['small-order.ts', 'bytes[offset + index] ?? 0', undefined, 'the same'],
-  ['small-order.ts', '(y[31] ?? 0) & 0x7f', '30', 'differs for keys alone that nobody can sign under'],
+  ['small-order.ts', '(y[31] ?? 0) & 0x7f', '30', 'differs only for keys that nobody can sign with'],
   ['small-order.ts', 'for (let index = 31', ' > ', 'the same'],
   ['claim.ts', 'readonly version', undefined, 'a type'],
   ['verifier.ts', 'readonly version', undefined, 'a type'],
-  ['verifier.ts', 'const which =', undefined, 'the words of an error'],
+  ['verifier.ts', 'const which =', undefined, 'the message of an error'],
   [
     'ledger.ts',
     'if (timestamp > horizon) continue',
     undefined,
-    'forgets later; what is as old is refused for its age',
+    'forgets later; proofs that old are refused by age',
   ],
   ['memory/store.ts', 'return wallMs > 0', undefined, 'no store was running in 1970'],
-  ['memory/store.ts', 'ledger.marksFrom ??= ledger.highest;', undefined, 'set when the verifier attached'],
+  ['memory/store.ts', 'ledger.marksFrom ??= ledger.highest;', undefined, 'already set when the verifier attached'],
   [
     'oriproof.py',
     'LOW = ["0" * 64',
     '1',
-    'an engine that encodes R again refuses all of the 14 but the identity',
+    'an engine that re-encodes R refuses all of the 14 except the identity',
   ],
   ['oriproof.py', 'bytes([bytes.fromhex(h)[31]', '30', 'the same: the identity stays listed'],
   ['oriproof.py', 'encoded[31] >> 7', undefined, 'a point and its negative have the same order'],
@@ -60,13 +60,13 @@ export const EQUIVALENT: readonly (readonly [
   ['oriproof.py', '(P - 5) // 8', '4', 'the same quotient'],
   ['oriproof.py', 'pow(2, (P - 1) // 4, P)', undefined, 'the same quotient'],
   ['oriproof.py', 'for bit in bin(L)[2:]', '1', 'one more doubling of the identity'],
-  ['oriproof.py', 'raise ValueError("', undefined, 'the words of an error'],
+  ['oriproof.py', 'raise ValueError("', undefined, 'the message of an error'],
   ['oriproof.py', 'jwk.get("nbf", 0)', '1', 'no store was running in 1970'],
-  ['oriproof.py', 'bound = jwk.get(name, 0)', '1', 'an absent bound is none'],
+  ['oriproof.py', 'bound = jwk.get(name, 0)', '1', 'an absent bound is no bound'],
   ['oriproof.py', '"little") >= L', undefined, 'OpenSSL refuses S not below L as well'],
   ['oriproof.py', 'self.retention, self.highest', '1', 'a verifier attaches before the first spend'],
-  ['oriproof.py', 'while self.by_age', ' < ', 'what is as old is refused for its age'],
+  ['oriproof.py', 'while self.by_age', ' < ', 'proofs that old are refused by age'],
   ['oriproof.py', 'def current(self, renew=False)', undefined, 'always given'],
-  ['oriproof.py', 'for renew in (False, True)', undefined, 'fetching is shown by tests, not by verdicts'],
-  ['oriproof.py', 'if VERSION_2[0] not in proof', '1', 'the two come together here'],
+  ['oriproof.py', 'for renew in (False, True)', undefined, 'fetching is covered by tests, not by verdicts'],
+  ['oriproof.py', 'if VERSION_2[0] not in proof', '1', 'the two occur together here'],
 ];

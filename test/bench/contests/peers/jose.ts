@@ -3,7 +3,7 @@ import type { Contestant } from '../../contest.ts';
 import { BODY, digestOf, INTERN_ID, PATH, PRIVATE_KEY, PUBLIC_JWK, requireRefusal } from '../proofs.ts';
 import { rememberUses } from './uses.ts';
 
-/** A JWT (EdDSA) that names the digest of the body and the path. */
+/** A JWT (EdDSA) with claims for the body's digest and the path. */
 export async function openJose(): Promise<Contestant> {
   const key = await importJWK(PUBLIC_JWK, 'EdDSA');
   const options = { algorithms: ['EdDSA'], audience: INTERN_ID, maxTokenAge: 60, clockTolerance: 2 };

@@ -6,7 +6,7 @@ import { nonceOf, rememberUses } from './uses.ts';
 
 const FIELDS = ['@authority', '@method', '@path', 'content-type', 'content-digest', 'x-user'];
 
-/** RFC 9421 over what a proof is over: intern, method, path, type, user, and a Content-Digest (RFC 9530) of the body. */
+/** RFC 9421 over the fields of a proof: intern, method, path, type, user, and a Content-Digest (RFC 9530) of the body. */
 export function openMessageSignatures(): Contestant {
   const signer = createSigner(PRIVATE_KEY, 'ed25519', 'k1');
   const verifier = createVerifier(createPublicKey({ key: PUBLIC_JWK, format: 'jwk' }), 'ed25519');

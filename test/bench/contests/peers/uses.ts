@@ -1,4 +1,4 @@
-/** What a daemon has to keep itself where a library only verifies: nothing that was accepted is accepted again in its time. */
+/** The replay protection that a daemon must add to a library that only verifies: refuses what was accepted before. */
 export function rememberUses(seconds: number): (id: unknown) => void {
   const expiries = new Map<string, number>();
   return (id) => {

@@ -11,7 +11,7 @@ interface Message {
   readonly headers: Record<string, string>;
 }
 
-/** Web Bot Auth, a profile of RFC 9421, over what a proof is over, with a Content-Digest (RFC 9530) of the body. */
+/** Web Bot Auth, a profile of RFC 9421, over the fields of a proof, with a Content-Digest (RFC 9530) of the body. */
 export async function openWebBotAuth(): Promise<Contestant> {
   const verifier = await verifierFromJWK(PUBLIC_JWK);
   const signer = {

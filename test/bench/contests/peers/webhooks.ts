@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import type { Contestant } from '../../contest.ts';
 import { BODY, requireRefusal } from '../proofs.ts';
 
-/** Standard Webhooks: an HMAC under a secret that both sides hold, no public key. */
+/** Standard Webhooks: an HMAC under a shared secret, without public keys. */
 export function openWebhooks(): Contestant {
   const webhook = new Webhook(randomBytes(24).toString('base64'));
   const body = Buffer.from(BODY);
