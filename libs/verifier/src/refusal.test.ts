@@ -8,7 +8,7 @@ import {
   type UnavailableErrorCode,
 } from '@ori/proof';
 import { expect, test } from 'vitest';
-import { toRefusal } from './refusal.ts';
+import { REFUSAL_CODES, toRefusal } from './refusal.ts';
 
 const UNAUTHORIZED: ProofErrorCode[] = [
   'proof_missing',
@@ -53,6 +53,7 @@ test('the README documents every code with its status, and no other', () => {
   const rows = [...readme.matchAll(/^\| <a id="(\w+)"><\/a>`\1` \| (401|413|503) \|/gm)].map(
     ([, code, status]) => [code, Number(status)],
   );
+  expect(rows.map(([code]) => code).toSorted()).toEqual(REFUSAL_CODES.toSorted());
   expect(Object.fromEntries(rows)).toEqual({
     ...Object.fromEntries(UNAUTHORIZED.map((code) => [code, 401])),
     body_too_large: 413,
