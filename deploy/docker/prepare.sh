@@ -19,10 +19,11 @@ management_ring=$(kek management)
 random() { openssl rand -hex 24; }
 write() { printf '%s' "$2" > "secrets/$1"; }
 
-mkdir -p secrets state/audit/signer-1 state/audit/signer-2 state/redis state/postgres state/prometheus state/grafana
+mkdir -p secrets state/audit/signer-1 state/audit/signer-2 state/log state/log-guard state/redis state/postgres state/prometheus state/grafana
 owner=$(random) signer=$(random) management=$(random) redis=$(random)
 write signer-kek.json "$signer_ring"
 write management-kek.json "$management_ring"
+write log-key "$(openssl rand -base64 32)"
 write postgres-password "$(random)"
 write grafana-password "$(random)"
 write owner-url "postgres://ori:$owner@postgres:5432/ori"
@@ -53,4 +54,6 @@ if [ "$uid" -eq 0 ]; then
   uid=65532 gid=65532
   chown -R "$uid:$gid" secrets state
 fi
-printf 'ORI_UID=%s\nORI_GID=%s\nORI_ISSUER=%s\nORI_BASE_URL=%s\n' "$uid" "$gid" "$issuer" "$base_url" > .env
+log_origin=${base_url#*://}
+printf 'ORI_UID=%s\nORI_GID=%s\nORI_ISSUER=%s\nORI_BASE_URL=%s\nORI_LOG_ORIGIN=%s\n' \
+  "$uid" "$gid" "$issuer" "$base_url" "${log_origin%/v1}/log" > .env

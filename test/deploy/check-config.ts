@@ -7,13 +7,19 @@ export interface Verdict {
   readonly output: string;
 }
 
+const ENTRIES = {
+  signer: 'signer/ori-signer',
+  management: 'management/ori-management',
+  log: 'log/ori-log',
+  witness: 'witness/ori-witness',
+} as const;
+
 /** Has a service judge an environment, by the entry that deployments start and with nothing else in the environment. */
 export async function checkConfig(
-  service: 'signer' | 'management',
+  service: keyof typeof ENTRIES,
   env: Readonly<Record<string, string>>,
 ): Promise<Verdict> {
-  const entry = service === 'signer' ? 'signer/ori-signer' : 'management/ori-management';
-  return run([await shipped(entry), 'check-config'], env);
+  return run([await shipped(ENTRIES[service]), 'check-config'], env);
 }
 
 /** Runs `ori-admin` with nothing but the environment given. */

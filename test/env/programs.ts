@@ -5,10 +5,12 @@ import { providedBackends } from './run.ts';
 
 /** What a deployment starts. */
 export type Program =
-  | 'signer/ori-signer'
   | 'signer/main'
-  | 'management/ori-management'
   | 'management/main'
+  | 'signer/ori-signer'
+  | 'management/ori-management'
+  | 'log/ori-log'
+  | 'witness/ori-witness'
   | 'admin/ori-admin';
 
 /** Builds everything that ships into a room of its own. */

@@ -14,7 +14,8 @@ export interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: readonly string[];
   readonly ports?: readonly string[];
-  readonly networks: readonly string[];
+  /** Names, or addresses by name. */
+  readonly networks: readonly string[] | Readonly<Record<string, { readonly ipv4_address?: string }>>;
   readonly volumes?: readonly string[];
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly stop_grace_period?: string;
@@ -27,6 +28,10 @@ export interface ComposeFile {
   readonly services: Readonly<Record<string, Service>>;
   readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
   readonly secrets: Readonly<Record<string, { readonly file: string }>>;
+}
+
+export function networksOf({ networks }: Service): readonly string[] {
+  return Array.isArray(networks) ? networks : Object.keys(networks);
 }
 
 /** `compose.yaml` as Compose reads it: anchors merged, `${NAME}` and `${NAME:?…}` filled in. @throws Error for one not set */

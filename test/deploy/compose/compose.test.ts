@@ -9,7 +9,7 @@ import { checkConfig, runAdmin } from '../check-config.ts';
 import { readStages } from '../image/dockerfile.ts';
 import { prepare } from '../prepared.ts';
 import { ROOT } from '../root.ts';
-import { readCompose, type Service } from './compose-file.ts';
+import { networksOf, readCompose, type Service } from './compose-file.ts';
 
 const prepared = await prepare('https://login.example.com');
 afterAll(() => prepared[Symbol.asyncDispose]());
@@ -20,14 +20,15 @@ const service = (name: string) => compose.services[name] as Service;
 
 /** Who shares a network with whom: the edges of the deployment, and who meets beside the same server. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
-  gateway: ['management', 'signer'],
-  signer: ['admin', 'gateway', 'management', 'migrate', 'postgres', 'prometheus', 'redis'],
-  management: ['admin', 'gateway', 'migrate', 'postgres', 'prometheus', 'signer'],
+  gateway: ['log', 'management', 'signer'],
+  signer: ['admin', 'gateway', 'log', 'management', 'migrate', 'postgres', 'prometheus', 'redis'],
+  management: ['admin', 'gateway', 'log', 'migrate', 'postgres', 'prometheus', 'signer'],
   migrate: ['admin', 'management', 'postgres', 'signer'],
   admin: ['management', 'migrate', 'postgres', 'signer'],
   redis: ['signer'],
   postgres: ['admin', 'management', 'migrate', 'signer'],
-  prometheus: ['grafana', 'management', 'signer'],
+  log: ['gateway', 'management', 'prometheus', 'signer'],
+  prometheus: ['grafana', 'log', 'management', 'signer'],
   grafana: ['prometheus'],
 };
 
@@ -84,7 +85,7 @@ describe.each(services)('%s', (name, each) => {
 
   test('shares a network with what it talks to, and with nothing else', () => {
     const beside = services
-      .filter(([, other]) => other.networks.some((network) => each.networks.includes(network)))
+      .filter(([, other]) => networksOf(other).some((network) => networksOf(each).includes(network)))
       .map(([other]) => kindOf(other))
       .filter((other) => other !== kindOf(name));
     expect([...new Set(beside)].toSorted()).toEqual(NEIGHBOURS[kindOf(name)]);
@@ -99,7 +100,7 @@ describe('what is published', () => {
 
   test('has a way out; stores, ops ports and Prometheus have none', () => {
     const open = Object.keys(compose.networks).filter((name) => compose.networks[name]?.internal !== true);
-    const outward = services.filter(([, { networks }]) => networks.some((network) => open.includes(network)));
+    const outward = services.filter(([, each]) => networksOf(each).some((network) => open.includes(network)));
     expect([...new Set(outward.map(([name]) => kindOf(name)))].toSorted()).toEqual([
       'gateway',
       'grafana',
@@ -120,8 +121,8 @@ describe('the configuration', () => {
       ]),
     );
 
-  test.each(['signer-1', 'management'])('of %s is accepted by its own check-config', async (name) => {
-    const kind = kindOf(name) as 'signer' | 'management';
+  test.each(['signer-1', 'management', 'log'])('of %s is accepted by its own check-config', async (name) => {
+    const kind = kindOf(name) as 'signer' | 'management' | 'log';
     expect(await checkConfig(kind, placed(service(name).environment))).toEqual({
       code: 0,
       output: `the ${kind.toUpperCase()}_… configuration is valid\n`,
@@ -170,7 +171,15 @@ describe('addresses', () => {
       ?.steps.find(({ keyword }) => keyword === 'EXPOSE')
       ?.text.split(' ') ?? [];
   const share = (one: string, other: string) =>
-    service(one).networks.some((network) => service(other).networks.includes(network));
+    networksOf(service(one)).some((network) => networksOf(service(other)).includes(network));
+
+  test('of the log is the one that its network gives it, so that the gateway starts without it', () => {
+    const text = readFileSync(`${ROOT}deploy/docker/gateway-site/log.conf`, 'utf8');
+    const { ipv4_address: address } = Object(service('log').networks).log;
+    expect(text).toBe(`server ${address}:${exposed('log')[0]};\n`);
+    expect(networksOf(service('gateway'))).toContain('log');
+    expect(Object.keys(service('gateway').depends_on ?? {})).not.toContain('log');
+  });
 
   test.each(['signers', 'management'])('of the upstream %s are services and their API ports', (pool) => {
     const text = readFileSync(`${ROOT}deploy/docker/gateway-site/${pool}.conf`, 'utf8');
@@ -184,10 +193,13 @@ describe('addresses', () => {
     );
   });
 
-  test.each(['signer', 'management'])('that Prometheus scrapes are every %s and its ops port', (kind) => {
-    const [group] = parse(readFileSync(`${ROOT}deploy/docker/prometheus-targets/${kind}.yml`, 'utf8'));
-    const expected = Object.keys(compose.services).filter((name) => kindOf(name) === kind);
-    expect(group.targets).toEqual(expected.map((name) => `${name}:${exposed(kind)[1]}`));
-    for (const name of expected) expect(share('prometheus', name)).toBe(true);
-  });
+  test.each(['signer', 'management', 'log'])(
+    'that Prometheus scrapes are every %s and its ops port',
+    (kind) => {
+      const [group] = parse(readFileSync(`${ROOT}deploy/docker/prometheus-targets/${kind}.yml`, 'utf8'));
+      const expected = Object.keys(compose.services).filter((name) => kindOf(name) === kind);
+      expect(group.targets).toEqual(expected.map((name) => `${name}:${exposed(kind)[1]}`));
+      for (const name of expected) expect(share('prometheus', name)).toBe(true);
+    },
+  );
 });

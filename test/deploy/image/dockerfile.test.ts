@@ -6,10 +6,12 @@ import { execForm, readStages, type Stage, type Step } from './dockerfile.ts';
 
 const stages = readStages();
 const names = new Set(stages.map(({ name }) => name));
-const SHIPPED = ['signer', 'management', 'admin', 'gateway'];
+const SHIPPED = ['signer', 'management', 'log', 'witness', 'admin', 'gateway'];
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   signer: ['/usr/local/bin/node', '/app/signer/ori-signer.js'],
   management: ['/usr/local/bin/node', '/app/management/ori-management.js'],
+  log: ['/usr/local/bin/node', '/app/log/ori-log.js'],
+  witness: ['/usr/local/bin/node', '/app/witness/ori-witness.js'],
   admin: ['/usr/local/bin/node', '/app/admin/ori-admin.js'],
   gateway: ['/usr/sbin/nginx', '-e', 'stderr', '-p', '/srv/gateway/', '-c', '/etc/ori/gateway/nginx.conf'],
 };
@@ -65,13 +67,18 @@ describe.each(SHIPPED)('the image %s', (name) => {
   });
 });
 
-test.each(['signer', 'management'])('the health of %s is asked for without a shell', (name) => {
+test.each([
+  ['signer', '9081'],
+  ['management', '9082'],
+  ['log', '9084'],
+  ['witness', '9085'],
+])('the health of %s is asked for without a shell', (name, port) => {
   const text = lastOf(name, 'HEALTHCHECK');
   expect(execForm(text.replace(/^CMD /, ''))).toEqual([
     '/usr/local/bin/node',
     '/app/health.mts',
     `${name.toUpperCase()}_OPS_PORT`,
-    name === 'signer' ? '9081' : '9082',
+    port,
   ]);
 });
 

@@ -19,9 +19,10 @@ beforeAll(async () => {
   const named = async (name: string) => {
     images[name] = await build(name);
   };
-  await Promise.all(['signer', 'management', 'admin'].map(named));
+  await Promise.all(SHIPPED.map(named));
 }, 120_000);
 
+const SHIPPED = ['signer', 'management', 'log', 'witness', 'admin'];
 const image = (name: string) => images[name] as Image;
 const whyNone = whyNotBuilt();
 if (whyNone) console.log(`Not run: the tests of what images hold, because ${whyNone}.`);
@@ -29,7 +30,7 @@ const why = whyNotContained();
 if (why) console.log(`Not run: the tests that start a program in an image, because ${why}.`);
 
 describe.skipIf(whyNone)('what an image holds', () => {
-  test.each(['signer', 'management', 'admin'])('%s: no shell, no package manager, no test', async (name) => {
+  test.each(SHIPPED)('%s: no shell, no package manager, no test', async (name) => {
     const files = await filesOf(image(name));
     const programs = files.filter((file) => /^\/(usr\/)?(local\/)?s?bin\//.test(file));
     expect(programs.toSorted()).toEqual(['/usr/bin/prlimit', '/usr/local/bin/node']);
@@ -37,24 +38,21 @@ describe.skipIf(whyNone)('what an image holds', () => {
     expect(files.filter((file) => unwanted.test(file))).toEqual([]);
   });
 
-  test.each(['signer', 'management', 'admin'])(
-    '%s: its own programs, as the other tests ran them',
-    async (name) => {
-      const files = (await filesOf(image(name))).filter((file) => file.startsWith('/app/'));
-      const health = name === 'admin' ? [] : ['/app/health.mts'];
-      expect(files.filter((file) => !file.startsWith(`/app/${name}/`))).toEqual(health);
-      const programs = files.filter((file) => /^\/app\/\w+\/[\w-]+\.js$/.test(file));
-      expect(programs.length).toBeGreaterThan(0);
-      for (const file of programs) {
-        const [held, ran] = await Promise.all(
-          [join(image(name).root, file), join(await shippedFolder(), file.slice('/app'.length))].map((path) =>
-            readFile(path, 'utf8'),
-          ),
-        );
-        expect(held === ran, file).toBe(true);
-      }
-    },
-  );
+  test.each(SHIPPED)('%s: its own programs, as the other tests ran them', async (name) => {
+    const files = (await filesOf(image(name))).filter((file) => file.startsWith('/app/'));
+    const health = name === 'admin' ? [] : ['/app/health.mts'];
+    expect(files.filter((file) => !file.startsWith(`/app/${name}/`))).toEqual(health);
+    const programs = files.filter((file) => /^\/app\/\w+\/[\w-]+\.js$/.test(file));
+    expect(programs.length).toBeGreaterThan(0);
+    for (const file of programs) {
+      const [held, ran] = await Promise.all(
+        [join(image(name).root, file), join(await shippedFolder(), file.slice('/app'.length))].map((path) =>
+          readFile(path, 'utf8'),
+        ),
+      );
+      expect(held === ran, file).toBe(true);
+    }
+  });
 
   test('every user may read every file, whatever the umask of the checkout was', async () => {
     for (const file of await filesOf(image('signer'))) {

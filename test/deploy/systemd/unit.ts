@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { ROOT } from '../root.ts';
 
-export const UNITS = ['ori-signer@.service', 'ori-management@.service', 'ori-migrate.service'] as const;
+export const UNITS = [
+  'ori-signer@.service',
+  'ori-management@.service',
+  'ori-log.service',
+  'ori-witness.service',
+  'ori-migrate.service',
+] as const;
 export const FOLDER = `${ROOT}deploy/systemd`;
 
 /** The settings of a unit, in order; one that stands twice is there twice. */
@@ -24,12 +30,13 @@ export function readEnvironmentFile(name: string): Record<string, string> {
   );
 }
 
-/** The environment of an instance: its files first, then its own lines, with `%i`, `%d` and `%L` filled in. */
+/** The environment of an instance: its files first, then its own lines, with `%i`, `%d`, `%L` and `%S` filled in. */
 export function environmentOf(
   unit: string,
-  places: { i: string; d: string; L: string },
+  places: { i?: string; d: string; L: string; S?: string },
 ): Record<string, string> {
-  const fill = (text: string) => text.replace(/%([idL])/g, (_, letter: 'i' | 'd' | 'L') => places[letter]);
+  const fill = (text: string) =>
+    text.replace(/%([idLS])/g, (_, letter: keyof typeof places) => places[letter] ?? '');
   const files = valuesOf(unit, 'EnvironmentFile').map((file) =>
     readEnvironmentFile(fill(file).replace('/etc/ori/', '')),
   );

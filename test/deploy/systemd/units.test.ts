@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -114,6 +115,38 @@ describe.each(SERVICES)('%s', (service) => {
     expect(valuesOf(unit, 'RestartPreventExitStatus')).toEqual(['2 64']);
     expect(Number(valuesOf(unit, 'TimeoutStopSec')[0])).toBeGreaterThanOrEqual(10 + 2 + 5);
   });
+});
+
+test.each(['log', 'witness'] as const)(
+  '%s has an environment that its own check-config accepts',
+  async (service) => {
+    const unit = `ori-${service}.service`;
+    const d = join(folder, `credentials-${service}`);
+    await mkdir(d);
+    for (const line of valuesOf(unit, 'LoadCredential')) {
+      await writeFile(join(d, line.split(':')[0] ?? ''), randomBytes(32).toString('base64'), { mode: 0o400 });
+    }
+    const environment = environmentOf(unit, { d, L: folder, S: folder });
+    const placed = Object.entries(environment).map(([name, value]) => [
+      name,
+      value.replace('/etc/ori/', `${FOLDER}/examples/`),
+    ]);
+    expect(await checkConfig(service, Object.fromEntries(placed))).toEqual({
+      code: 0,
+      output: `the ${service.toUpperCase()}_… configuration is valid\n`,
+    });
+  },
+);
+
+test('the log may read the audit files of both signers, and its user is not theirs', async () => {
+  const files = ['1', '2'].map((i) => `/var/log/ori-signer/audit-${i}.jsonl`);
+  expect(readEnvironmentFile('log.env')['LOG_AUDIT_FILES']?.split(',')).toEqual(files);
+  expect(valuesOf('ori-log.service', 'SupplementaryGroups')).toEqual(
+    valuesOf('ori-signer@.service', 'Group'),
+  );
+  expect(valuesOf('ori-log.service', 'User')).not.toEqual(valuesOf('ori-signer@.service', 'User'));
+  expect(valuesOf('ori-signer@.service', 'LogsDirectoryMode')).toEqual(['0750']);
+  expect(valuesOf('ori-signer@.service', 'UMask')).toEqual(['0027']);
 });
 
 test('no two instances share a port, and the gateway finds every signer', async () => {

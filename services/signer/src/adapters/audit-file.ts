@@ -37,7 +37,7 @@ const WRITE_TIMEOUT_MS = 400;
 const NEWLINE = 0x0a;
 
 /**
- * Opens an append-only file of JSON lines, created with mode 0600. One write is under way at a time; the lines that come
+ * Opens an append-only file of JSON lines, created with mode 0640 less the umask. One write is under way at a time; the lines that come
  * meanwhile go together in the next, so that a slow disk costs time and not throughput. A line is acknowledged after its
  * own write alone, and refused with all others of a write that failed or takes too long: it may then be on record all the same.
  *
@@ -150,7 +150,7 @@ async function inTime(work: Promise<void>): Promise<boolean> {
 }
 
 function openOrFail(path: string, flags: number): Promise<number> {
-  return openFile(path, flags, 0o600).catch((cause) => {
+  return openFile(path, flags, 0o640).catch((cause) => {
     const why = systemErrorCode(cause);
     throw new DependencyError('audit', `the audit file ${JSON.stringify(path)} cannot be opened (${why})`, {
       cause,
