@@ -30,7 +30,7 @@ export const SIGNER_SPEC = {
     default: false,
     doc: 'Accepts KEKs whose kid names no service, which the other one may hold too: only until they are replaced',
   }),
-  auditFile: path({ doc: 'Where the audit lines are appended; created with mode 0600' }),
+  auditFile: path({ doc: 'Where the audit lines are appended; created with mode 0640 less the umask' }),
   auditSync: choice(['kernel', 'disk'], {
     default: 'kernel',
     doc: 'When a line counts as written: handed to the kernel, or on the disk (`O_DSYNC`)',
