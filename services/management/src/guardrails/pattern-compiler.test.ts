@@ -62,7 +62,7 @@ it('refuses an account that has too many waiting, and drops what nobody waits fo
 it('compiles on another thread, while this one goes on', async () => {
   // As large as they may be together.
   const large = filters(...Array.from({ length: 12 }, () => 'a{2,1000}'.repeat(5)));
-  const patient = createPatternCompiler({ timeoutMs: 60_000 });
+  const patient = createPatternCompiler({ cpuMs: 60_000 });
   let isCompiled = false;
   const compiling = patient.requireLinear(large, 'org', signal).then(() => {
     isCompiled = true;
@@ -76,7 +76,7 @@ it('compiles on another thread, while this one goes on', async () => {
 });
 
 it('gives up on patterns that take too long, and goes on to compile the next', async () => {
-  const hurried = createPatternCompiler({ timeoutMs: 1 });
+  const hurried = createPatternCompiler({ cpuMs: 1 });
   const large = filters(...Array.from({ length: 50 }, () => 'a{2,1000}'.repeat(5)));
   await expect(hurried.requireLinear(large, 'org', signal)).rejects.toMatchObject({
     code: 'invalid_parameters',

@@ -26,7 +26,11 @@ export interface PatternCompiler {
 const WAITING_PER_ACCOUNT_MAX = 8;
 const WAITING_MAX = 256;
 
-export function createPatternCompiler({ timeoutMs = 1000 } = {}): PatternCompiler {
+/** How many times its processor time a compilation may take where the machine is busy with something else. */
+const SLOWEST = 10;
+
+/** @param cpuMs processor time for the patterns of one request, which a busy machine does not use up */
+export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
   let worker: Worker | undefined;
   const inPlace = createFairPlaces({
     budget: 'patterns',
@@ -36,20 +40,31 @@ export function createPatternCompiler({ timeoutMs = 1000 } = {}): PatternCompile
   });
 
   async function compile(filters: readonly CustomFilter[]): Promise<void> {
-    worker ??= startWorker();
-    const abandoned = AbortSignal.timeout(timeoutMs);
-    worker.postMessage(filters.map((filter) => filter.pattern));
+    const thread = (worker ??= await startWorker());
+    const before = await thread.cpuUsage();
+    const abandoned = new AbortController();
+    const abandonIfCostly = ({ user, system }: NodeJS.CpuUsage) => {
+      if (user + system > cpuMs * 1000) abandoned.abort();
+    };
+    // A thread that has ended uses none.
+    const look = () => void thread.cpuUsage(before).then(abandonIfCostly, () => {});
+    const watch = setInterval(look, cpuMs / 4);
+    const slowest = setTimeout(() => abandoned.abort(), SLOWEST * cpuMs);
+    thread.postMessage(filters.map((filter) => filter.pattern));
     try {
-      const [answer] = (await once(worker, 'message', { signal: abandoned })) as [CompilerAnswer];
+      const [answer] = (await once(thread, 'message', abandoned)) as [CompilerAnswer];
       if (answer.refused === undefined) return;
       const { index, reason } = answer.refused;
       throw refused(`content_filters.${index}.pattern: ${reason}.`);
     } catch (error) {
       if (error instanceof Refusal) throw error;
-      await worker.terminate();
+      await thread.terminate();
       worker = undefined;
-      if (abandoned.aborted) throw refused('content_filters: the patterns are too large to compile.');
+      if (abandoned.signal.aborted) throw refused('content_filters: the patterns are too large to compile.');
       throw error;
+    } finally {
+      clearInterval(watch);
+      clearTimeout(slowest);
     }
   }
 
@@ -64,11 +79,12 @@ export function createPatternCompiler({ timeoutMs = 1000 } = {}): PatternCompile
   };
 }
 
-function startWorker(): Worker {
+async function startWorker(): Promise<Worker> {
   // The thread's program stands beside this one, as a source or as it was built.
   const worker = new Worker(
     join(import.meta.dirname, `pattern-compiler-worker${extname(import.meta.filename)}`),
   );
+  await once(worker, 'online');
   worker.unref();
   return worker;
 }
