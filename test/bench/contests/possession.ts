@@ -70,7 +70,8 @@ async function openVerify(algorithm: Algorithm): Promise<Contestant> {
     async check() {
       const proof = await signed(key);
       if (!isGood(proof)) throw new Error('a valid signature was refused');
-      if (isGood({ ...proof, input: Buffer.from('other') })) throw new Error('an invalid signature was accepted');
+      if (isGood({ ...proof, input: Buffer.from('other') }))
+        throw new Error('an invalid signature was accepted');
     },
   };
 }

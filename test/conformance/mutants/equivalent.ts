@@ -46,7 +46,12 @@ export const EQUIVALENT: readonly (readonly [
     'forgets later; proofs that old are refused by age',
   ],
   ['memory/store.ts', 'return wallMs > 0', undefined, 'no store was running in 1970'],
-  ['memory/store.ts', 'ledger.marksFrom ??= ledger.highest;', undefined, 'already set when the verifier attached'],
+  [
+    'memory/store.ts',
+    'ledger.marksFrom ??= ledger.highest;',
+    undefined,
+    'already set when the verifier attached',
+  ],
   [
     'oriproof.py',
     'LOW = ["0" * 64',

@@ -51,7 +51,12 @@ describe.each(DIALECTS)('tenancy on %s', (dialect) => {
       sealed_key: 'sealed',
     });
     const queries = managementQueries(management());
-    const guardrail = await queries.createGuardrail({ organizationId }, workspaceId, { name: 'policy' }, 100_000);
+    const guardrail = await queries.createGuardrail(
+      { organizationId },
+      workspaceId,
+      { name: 'policy' },
+      100_000,
+    );
     const guardrailId = guardrail?.id ?? '';
     await queries.keyAssignments.assign(
       { organizationId },
