@@ -7,8 +7,10 @@ export async function runOri(
   home: OriHome,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  { isTTY = false, columns = 80 }: { isTTY?: boolean; columns?: number } = {},
 ): Promise<OriResult> {
   const [stdout, stderr] = [new Sink(), new Sink()];
+  for (const stream of [stdout, stderr]) Object.assign(stream, { isTTY, columns });
   const exit = await run(args, {
     environment: { HOME: home.folder, ORI_SESSION_STORE: 'file', ...env },
     stdin: Readable.from([]),

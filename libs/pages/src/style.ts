@@ -5,6 +5,7 @@ export const STYLE = `
 * { box-sizing: border-box; }
 body { margin: 0; padding: 2rem 1rem; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 header, main { max-width: 28rem; margin: 0 auto; }
+main:has(pre), header:has(+ main pre) { max-width: 56rem; }
 header { padding: 0 .25rem 1rem; font-weight: 600; }
 main { padding: 1.75rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; box-shadow: 0 1px 2px rgb(0 0 0 / .06), 0 8px 24px rgb(0 0 0 / .06); }
 .mark { padding: .1rem .5rem; border-radius: .4rem; background: var(--accent); color: var(--on-accent); }
@@ -14,7 +15,7 @@ h1 { margin: 0 0 .6rem; font-size: 1.35rem; line-height: 1.25; }
 h2 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 p { margin: .25rem 0 1.25rem; }
 a { color: var(--accent); }
-pre { margin: 0; padding: .75rem; border: 1px solid var(--line); border-radius: .5rem; overflow-x: auto; }
+pre { margin: 0; padding: .75rem; border: 1px solid var(--line); border-radius: .5rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 pre code { font-size: .85rem; }
 p:last-child { margin-bottom: 0; }
 ul { margin: 0 0 1.5rem; padding: 0; list-style: none; }

@@ -287,3 +287,14 @@ it('starts and works without a warning from oidc-provider', async () => {
   expect(printed).not.toHaveBeenCalled();
   expect(warned).not.toHaveBeenCalled();
 });
+
+it('shows a person a page at an address that it does not have, and programs a bare 404', async () => {
+  for (const [accept, type] of [
+    ['text/html,*/*;q=0.8', 'text/html; charset=utf-8'],
+    ['*/*', 'text/plain; charset=utf-8'],
+  ] as const) {
+    const response = await fetch(`${provider.issuer}/nowhere`, { headers: { accept } });
+    expect([response.status, response.headers.get('content-type')]).toEqual([404, type]);
+    expect((await response.text()).includes(RESOURCE.replace('/v1', '/'))).toBe(accept !== '*/*');
+  }
+});

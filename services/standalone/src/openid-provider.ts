@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pageHeaders } from '@ori/pages/html';
 import express, { type RequestHandler } from 'express';
-import Provider from 'oidc-provider';
+import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
 import {
   CLIENT_ID,
   OPAQUE_CLIENT_ID,
@@ -12,7 +13,7 @@ import {
 } from './openid/configuration.ts';
 import { keepUserCode } from './openid/device-pages.ts';
 import { interactionRoutes } from './openid/interactions.ts';
-import type { ProviderUser } from './openid/pages.ts';
+import { type ProviderUser, renderMissingPage } from './openid/pages.ts';
 
 export type { ProviderUser } from './openid/pages.ts';
 
@@ -74,6 +75,7 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
     providerConfiguration({ users, resource, signerClientSecret, accessTokenSeconds }),
   );
   provider.use(keepUserCode);
+  provider.use(showMissing(resource));
   provider.on('server_error', (_ctx, error) => options.onError?.(error));
 
   const app = express();
@@ -103,6 +105,17 @@ function requireHost(authority: string): RequestHandler {
   return (req, res, next) => {
     if (req.headers.host === authority) next();
     else res.status(421).type('text/plain').send(`This provider answers at http://${authority} only.\n`);
+  };
+}
+
+/** A page for a person who opened an address that the provider does not have. Programs get its bare 404. */
+function showMissing(resource: string) {
+  return async (ctx: KoaContextWithOIDC, next: () => Promise<void>) => {
+    await next();
+    if (ctx.status !== 404 || ctx.body !== undefined || ctx.accepts('json', 'html') !== 'html') return;
+    ctx.set(pageHeaders());
+    ctx.body = renderMissingPage(resource);
+    ctx.status = 404;
   };
 }
 

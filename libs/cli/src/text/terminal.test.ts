@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { createTerminal, type OutputStream } from './terminal.ts';
+import { createTerminal, type OutputStream, takesColour } from './terminal.ts';
 
 const STEERING = '\u001b]0;owned\u0007';
 
@@ -57,4 +57,27 @@ it('escapes what it prints and notes, and details only when asked', () => {
   expect(err.bytes().toString()).toBe('\\u{1b}]0;owned\\u{7}\n');
   createTerminal(out.stream, err.stream, { verbose: true, json: false }).detail('shown');
   expect(err.bytes().toString()).toContain('shown');
+});
+
+it.each([
+  ['a screen', true, {}, true],
+  ['a pipe', false, {}, false],
+  ['a screen with NO_COLOR', true, { NO_COLOR: '1' }, false],
+  ['a screen with an empty NO_COLOR', true, { NO_COLOR: '' }, true],
+  ['a terminal without colours', true, { TERM: 'dumb' }, false],
+])('decides on colour for %s', (_where, isTTY, environment, coloured) => {
+  expect(takesColour(sink(isTTY).stream, environment)).toBe(coloured);
+});
+
+it('shows progress on a screen only, and clears only what it has shown', () => {
+  const shown = (isTTY: boolean, json: boolean, lines: readonly string[]) => {
+    const err = sink(isTTY);
+    const terminal = createTerminal(err.stream, err.stream, { verbose: false, json });
+    for (const line of lines) terminal.progress(line);
+    return err.bytes().toString();
+  };
+  expect(shown(true, false, ['1 of 2', '1 of 2', ''])).toBe('\r1 of 2\u001b[K\r\u001b[K');
+  expect(shown(true, false, [''])).toBe('');
+  expect(shown(true, true, ['1 of 2', ''])).toBe('');
+  expect(shown(false, false, ['1 of 2', ''])).toBe('');
 });

@@ -91,7 +91,11 @@ export function providerConfiguration(options: {
     },
     renderError(ctx, { error, error_description: description }) {
       ctx.set(pageHeaders());
-      ctx.body = renderProblemPage({ sentence: `${description ?? 'The request was refused'}.`, code: error });
+      const sentence = description ?? 'the request was refused';
+      ctx.body = renderProblemPage({
+        sentence: `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`,
+        code: error,
+      });
     },
   };
 }

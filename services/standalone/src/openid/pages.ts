@@ -111,6 +111,15 @@ export function renderDeviceDonePage(client: string): string {
   );
 }
 
+export function renderMissingPage(resource: string): string {
+  return renderPage(
+    'Nothing here',
+    html`<h1>Nothing here</h1>
+<p>This is the demo sign-in, and it has no page at this address: <code>ori login</code> opens the right one.</p>
+<p><a href="${new URL('/', resource).href}">What runs on this computer</a></p>`,
+  );
+}
+
 export function renderProblemPage(page: { sentence: string; code?: string }): string {
   return renderPage(
     'That did not work',
