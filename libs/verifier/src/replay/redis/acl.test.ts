@@ -70,8 +70,10 @@ test('a daemon that may spend needs nobody else on a Redis of its own', async ()
   const own = await startRedis();
   onTestFinished(() => own[Symbol.asyncDispose]());
   const admin = await connect(own.url);
-  const { internId, request, verifierOn } = await daemonOn(admin);
+  const { internId, request, verifierOn, replay: administrators } = await daemonOn(admin);
   const redis = await userOf('ori-spending', admin, internId, own.url);
+  // It would load the scripts that the user must load.
+  administrators.close();
   await admin.script('FLUSH');
   const { verifier, replay } = verifierOn(redis);
   await replay.ready();
@@ -82,7 +84,8 @@ test('a user that may not load scripts is refused while they are missing, and se
   const own = await startRedis();
   onTestFinished(() => own[Symbol.asyncDispose]());
   const admin = await connect(own.url);
-  const { internId, request, verifierOn } = await daemonOn(admin);
+  const { internId, request, verifierOn, replay: administrators } = await daemonOn(admin);
+  administrators.close();
   await admin.call(
     'ACL',
     'SETUSER',
