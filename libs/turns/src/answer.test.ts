@@ -10,7 +10,7 @@ const keys = { user: 'u', organization: 'o' };
 /** A connection on which every script has the same answer. */
 function answering(answer: unknown): Redis {
   const script = async () => answer;
-  return { defineCommand() {}, oriTurnCharge: script, oriTurnCount: script, oriTurnRefund: script } as never;
+  return { defineCommand() {}, sendCommand: script, oriTurnCount: script, oriTurnRefund: script } as never;
 }
 
 const wrong = ['OK', 1, null, [], [1], ['1', '1', '60000', '1', '60000'], [0, null, 1, 0, 1]] as const;

@@ -1,4 +1,5 @@
 import type { RedisClient } from '@ori/redis';
+import { binaryScript } from '@ori/redis/one-piece-command';
 import { Cluster } from 'ioredis';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { requireIntegers } from './answer.ts';
@@ -44,9 +45,9 @@ return { free and 1 or 0, user.used, user.ttl, organization.used, organization.t
  */
 export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnStore {
   if (redis instanceof Cluster) return createClusterTurns(redis, limits);
-  const charged = redis as typeof redis & ChargeCommand;
-  charged.defineCommand('oriTurnCharge', { lua: CHARGE_SCRIPT });
-  charged.defineCommand('oriTurnGiveBack', { numberOfKeys: 1, lua: GIVE_BACK_SCRIPT });
+  const scripted = redis as typeof redis & GiveBackCommand;
+  const chargeTurn = binaryScript(redis, CHARGE_SCRIPT);
+  scripted.defineCommand('oriTurnGiveBack', { numberOfKeys: 1, lua: GIVE_BACK_SCRIPT });
   const { user: points, windowSeconds } = limits;
   const limiter = new ScriptLimiter<PairState, OtherKeys>(
     redis,
@@ -55,8 +56,8 @@ export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnSt
       charge(user, windowMs, { organization, claim }) {
         const settings = [windowMs, limits.user, limits.organization];
         return claim === undefined
-          ? charged.oriTurnCharge(2, user, organization, ...settings)
-          : charged.oriTurnCharge(3, user, organization, claim.key, ...settings, claim.value, claim.keptMs);
+          ? chargeTurn(2, user, organization, ...settings)
+          : chargeTurn(3, user, organization, claim.key, ...settings, claim.value, claim.keptMs);
       },
       read: (answer) => new PairState(requireIntegers(answer, 6), limits),
     },
@@ -66,14 +67,15 @@ export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnSt
     takeAndClaim: ({ user, organization }, claim) => limiter.take(user, { organization, claim }),
     async giveBack(keys, left) {
       await Promise.all(
-        (['user', 'organization'] as const).map((scope) => charged.oriTurnGiveBack(keys[scope], left[scope])),
+        (['user', 'organization'] as const).map((scope) =>
+          scripted.oriTurnGiveBack(keys[scope], left[scope]),
+        ),
       );
     },
   };
 }
 
-interface ChargeCommand {
-  oriTurnCharge(numberOfKeys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
+interface GiveBackCommand {
   oriTurnGiveBack(key: string, windowLeftMs: number): Promise<number>;
 }
 
