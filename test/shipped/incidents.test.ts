@@ -1,0 +1,191 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NGINX } from '../env/gateway.ts';
+import { type Prometheus, startPrometheus } from '../env/prometheus.ts';
+import { findPrometheus, NO_PROMETHEUS } from '../env/prometheus-binaries.ts';
+import { renderTable } from '../env/text-table.ts';
+import { startLoad } from './constant-load.ts';
+import { type ShippedWorld, startShippedWorld } from './world.ts';
+
+// Each incident on the real parts: what callers get, and the first alert. Prometheus looks every two seconds, and an alert
+// waits a second where it ships with up to a minute; what needs longer by design is in deploy/prometheus/tests.
+
+const binaries = findPrometheus();
+if (!binaries) console.warn(`Skipped: no incident is watched, because ${NO_PROMETHEUS}.`);
+const PER_SECOND = 20;
+const ALERT_WITHIN_MS = 60_000;
+const BODY_SHA256 = '8a44725210b9dcd4fefd9f0eca07b70ae45e69274a3105fb25eb426a2cf8bbf4';
+const readme = readFileSync(join(import.meta.dirname, '../../deploy/prometheus/README.md'), 'utf8');
+
+interface Incident {
+  readonly name: string;
+  /** Any of these may be the first. */
+  readonly alerts: readonly string[];
+  /** Whether callers notice at all. */
+  readonly isNoticed: boolean;
+  /** Bearers are opaque tokens, which the issuer is asked about. */
+  readonly isOpaque?: boolean;
+  begin(world: ShippedWorld): Promise<void>;
+  end(world: ShippedWorld): Promise<void>;
+}
+
+const toGateway = (signal: NodeJS.Signals) => async (world: ShippedWorld) => {
+  for (const pid of world.gateway.pids()) process.kill(pid, signal);
+};
+const setFileSizeMax = (bytes: string) => async (world: ShippedWorld) => {
+  spawnSync('prlimit', [`--pid=${world.signers[0].pid}`, `--fsize=${bytes}:`]);
+};
+
+const INCIDENTS: readonly Incident[] = [
+  {
+    name: 'the gateway stands still',
+    alerts: ['OriGatewayDown'],
+    isNoticed: true,
+    begin: toGateway('SIGSTOP'),
+    end: toGateway('SIGCONT'),
+  },
+  {
+    name: 'Redis is down',
+    alerts: ['OriDependencyDown', 'OriRequestsFailing'],
+    isNoticed: true,
+    begin: ({ redis }) => redis.stop(),
+    end: ({ redis }) => redis.start(),
+  },
+  {
+    name: 'both signers are down',
+    alerts: ['OriServiceDown', 'OriGatewayDown'],
+    isNoticed: true,
+    begin: async ({ signers }) => void (await Promise.all(signers.map((signer) => signer.stop()))),
+    end: async ({ signers }) => void (await Promise.all(signers.map((signer) => signer.start()))),
+  },
+  {
+    name: 'one signer is down',
+    alerts: ['OriTargetDown'],
+    isNoticed: false,
+    begin: ({ signers }) => signers[0].stop(),
+    end: ({ signers }) => signers[0].start(),
+  },
+  {
+    name: 'management is down',
+    alerts: ['OriServiceDown', 'OriGatewayDown'],
+    isNoticed: false,
+    begin: ({ management }) => management.stop(),
+    end: ({ management }) => management.start(),
+  },
+  {
+    name: 'the audit disk of one signer is full',
+    alerts: ['OriAuditFailing'],
+    isNoticed: true,
+    begin: setFileSizeMax('1'),
+    end: setFileSizeMax('unlimited'),
+  },
+  {
+    name: 'the issuer is down, for opaque tokens',
+    alerts: ['OriRequestsFailing'],
+    isNoticed: true,
+    isOpaque: true,
+    begin: ({ issuer }) => issuer.stop(),
+    end: ({ issuer }) => issuer.start(),
+  },
+];
+
+describe.skipIf(!binaries || NGINX === undefined)('behind the shipped gateway, under load', () => {
+  const stack = new AsyncDisposableStack();
+  const table: string[][] = [['incident', 'callers', 'first alert', 'after the break', 'after callers']];
+  let world: ShippedWorld;
+  let prometheus: Prometheus;
+  beforeAll(async () => {
+    world = stack.use(await startShippedWorld());
+    prometheus = stack.use(
+      await startPrometheus(
+        {
+          signer: world.signers.map(({ opsAddress }) => opsAddress),
+          management: [world.management.opsAddress],
+          gateway: ['/.well-known/oauth-protected-resource/v1', '/v1/openapi.json'].map(
+            (path) => world.gateway.secureUrl + path,
+          ),
+        },
+        world.gateway.certificate,
+      ),
+    );
+  });
+  afterAll(async () => {
+    console.log(renderTable(table));
+    await stack.disposeAsync();
+  });
+
+  const firing = async () => {
+    const names = (await prometheus.firing()).map(({ labels }) => labels['alertname'] ?? '');
+    return names.filter((name) => !['OriWatchdog', 'OriRestarting'].includes(name));
+  };
+
+  test.each(INCIDENTS)(
+    'when $name, an alert comes within a minute',
+    { timeout: 240_000 },
+    async (incident) => {
+      // The budget of the hour remembers the incident before.
+      await expect
+        .poll(async () => (await firing()).filter((name) => incident.alerts.includes(name)), {
+          timeout: 90_000,
+        })
+        .toEqual([]);
+      const callers = await startCalling(world, incident.isOpaque ?? false);
+      await pause(1000);
+      const brokenAt = performance.now();
+      await incident.begin(world);
+      let first: string | undefined;
+      try {
+        const found = async () => {
+          const names = await firing();
+          first = incident.alerts.find((name) => names.includes(name));
+          return first;
+        };
+        await expect.poll(found, { timeout: ALERT_WITHIN_MS, interval: 200 }).toBeDefined();
+      } finally {
+        await incident.end(world);
+      }
+      const alertMs = performance.now() - brokenAt;
+      const { failed, total, firstFailureAt } = await callers.end(brokenAt);
+      const sinceCallers = firstFailureAt === undefined ? undefined : brokenAt + alertMs - firstFailureAt;
+      table.push([
+        incident.name,
+        failed === 0 ? 'not affected' : `${failed} of ${total} failed`,
+        first ?? 'never',
+        `${(alertMs / 1000).toFixed(1)} s`,
+        sinceCallers === undefined ? '' : `${(sinceCallers / 1000).toFixed(1)} s`,
+      ]);
+      if (!incident.isNoticed) expect(failed).toBe(0);
+      expect(readme).toContain(`### ${first}\n`);
+    },
+  );
+});
+
+async function startCalling(world: ShippedWorld, isOpaque: boolean) {
+  const path = `/v1/interns/${world.demo.internId}/daemon/sign`;
+  const json = { bodySha256: BODY_SHA256, route: { method: 'POST', path: '/api/invoke' } };
+  const jwt = await world.issuer.token({ expiresInSeconds: 3600 });
+  const opaque = isOpaque ? world.issuer.opaqueToken() : undefined;
+  const load = startLoad(PER_SECOND, async () => {
+    const at = performance.now();
+    const status = await world.client
+      .ask({ method: 'POST', path, bearer: opaque ?? jwt, json })
+      .then((answer) => answer.status)
+      .catch(() => 0);
+    return { at, answeredAt: performance.now(), status };
+  });
+  return {
+    async end(brokenAt: number) {
+      const outcomes = await load.end();
+      const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
+      const during = answers.filter(({ answeredAt }) => answeredAt >= brokenAt);
+      // An answer that is late by seconds is none, to a caller.
+      const failures = during.filter(
+        ({ at, answeredAt, status }) => status !== 200 || answeredAt - at > 5000,
+      );
+      return { failed: failures.length, total: during.length, firstFailureAt: failures[0]?.answeredAt };
+    },
+  };
+}
