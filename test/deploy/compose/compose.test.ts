@@ -20,7 +20,7 @@ const service = (name: string) => compose.services[name] as Service;
 
 /** Who shares a network with whom: the edges of the deployment, and who meets beside the same server. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
-  gateway: ['log', 'management', 'signer'],
+  gateway: ['blackbox', 'log', 'management', 'signer'],
   signer: ['admin', 'gateway', 'log', 'management', 'migrate', 'postgres', 'prometheus', 'redis'],
   management: ['admin', 'gateway', 'log', 'migrate', 'postgres', 'prometheus', 'signer'],
   migrate: ['admin', 'management', 'postgres', 'signer'],
@@ -28,7 +28,8 @@ const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   redis: ['signer'],
   postgres: ['admin', 'management', 'migrate', 'signer'],
   log: ['gateway', 'management', 'prometheus', 'signer'],
-  prometheus: ['grafana', 'log', 'management', 'signer'],
+  prometheus: ['blackbox', 'grafana', 'log', 'management', 'signer'],
+  blackbox: ['gateway', 'prometheus'],
   grafana: ['prometheus'],
 };
 

@@ -1,5 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
 import { ROOT } from '../root.ts';
 import { type Manifest, podOf, render } from './render.ts';
 
@@ -29,5 +32,19 @@ test('it asks the ops port, which the namespace of Prometheus may reach', () => 
     );
     expect(endpoint.path).toBe('/metrics');
     expect(reachable).toContain(named.containerPort);
+  }
+});
+
+test('the PrometheusRules have the rules of the shipped files', () => {
+  const script = join(ROOT, 'deploy/kubernetes/components/prometheus-operator/rules.sh');
+  const { stdout } = spawnSync('sh', [script], { encoding: 'utf8' });
+  const made = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+  expect(made.map(({ kind, metadata }) => [kind, metadata.name])).toEqual([
+    ['PrometheusRule', 'ori-slo'],
+    ['PrometheusRule', 'ori-alerts'],
+  ]);
+  for (const { spec, metadata } of made) {
+    const file = join(ROOT, `deploy/prometheus/${metadata.name.replace('ori-', '')}.rules.yml`);
+    expect(spec).toEqual(parse(readFileSync(file, 'utf8')));
   }
 });

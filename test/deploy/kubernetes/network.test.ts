@@ -65,7 +65,7 @@ test('a site allows exactly the edges of the architecture', () => {
 test('before a site is known, stores are private addresses, and nothing reaches the metadata of a cloud', () => {
   for (const line of allowed(read('base')).filter((each) => / -> \d/.test(each))) {
     expect(line).toMatch(
-      /(10\.0\.0\.0\/8|172\.16\.0\.0\/12|192\.168\.0\.0\/16) (5432|6379)$|0\.0\.0\.0\/0 not 169\.254\.0\.0\/16 443$/,
+      /(10\.0\.0\.0\/8|172\.16\.0\.0\/12|192\.168\.0\.0\/16) (5432|6379|26379)$|0\.0\.0\.0\/0 not 169\.254\.0\.0\/16 443$/,
     );
   }
 });

@@ -1,0 +1,37 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { request } from '../contract/request.ts';
+import { NGINX, startGateway } from '../env/gateway.ts';
+import { startScriptedService } from './scripted-service.ts';
+
+const SIGN = '/v1/interns/int_1/daemon/sign';
+const KEYS = '/v1/interns/int_1/daemon/jwks.json';
+
+test.skipIf(NGINX === undefined)(
+  'in maintenance all but key sets is 503 with Retry-After, until it ends',
+  async () => {
+    await using service = await startScriptedService((_req, res) => void res.end('{}'));
+    const members = [service.address];
+    await using gateway = await startGateway({ signers: members, management: members });
+    const file = join(gateway.folder, 'conf/site/maintenance.conf');
+    const ask = (path: string, method = 'GET') => request(gateway.url, { path, method });
+    expect((await ask(SIGN, 'POST')).status).toBe(200);
+    writeFileSync(file, 'default 1;\n');
+    await gateway.reload();
+    // A worker of before may still take a connection.
+    await expect.poll(async () => (await ask(SIGN, 'POST')).status).toBe(503);
+    for (const [path, method] of [
+      [SIGN, 'POST'],
+      ['/v1/interns', 'GET'],
+    ] as const) {
+      const answer = await ask(path, method);
+      expect([answer.status, answer.headers['retry-after']]).toEqual([503, '30']);
+      expect(answer.json()).toMatchObject({ error: { code: 503 } });
+    }
+    expect((await ask(KEYS)).status).toBe(200);
+    rmSync(file);
+    await gateway.reload();
+    await expect.poll(async () => (await ask(SIGN, 'POST')).status).toBe(200);
+  },
+);
