@@ -5,7 +5,7 @@ import { type Exchanged, requireDocumented } from './openapi-check.ts';
 const GUARDRAIL = '/v1/guardrails/8f6b0c52-3c1e-4a8f-9d57-2f1f6f6f0a11';
 const json = { 'content-type': 'application/json', 'cache-control': 'no-store', 'x-request-id': 'r1' };
 
-/** The answer to a deletion, but for what is said. */
+/** The response to a deletion, with the given changes. */
 const exchanged = (changes: Partial<Exchanged> = {}): Exchanged => ({
   method: 'DELETE',
   path: GUARDRAIL,
@@ -26,7 +26,7 @@ test.each<[string, Partial<Exchanged>]>([
     { method: 'GET', path: '/v1/interns?limit=1', status: 404, text: envelope(404, hidden) },
   ],
   [
-    'a method that the path has not',
+    'a method that the path does not have',
     { method: 'PUT', status: 405, headers: { ...json, allow: 'GET, PATCH, DELETE' }, text: envelope(405) },
   ],
   ['a path that there is not', { path: '/v1/guardrails/', status: 404, text: envelope(404) }],
@@ -44,11 +44,8 @@ test.each<[string, Partial<Exchanged>]>([
   ['a missing request id', { headers: { ...json, 'x-request-id': undefined } }],
   ['another value of a header', { headers: { ...json, 'cache-control': 'public' } }],
   ['a 401 without its challenge', { status: 401, text: envelope(401) }],
-  ['metadata where there is none', { status: 404, text: envelope(404, hidden) }],
-  [
-    'no metadata where there is some',
-    { method: 'GET', path: '/v1/interns', status: 404, text: envelope(404) },
-  ],
+  ['metadata that is not described', { status: 404, text: envelope(404, hidden) }],
+  ['missing metadata', { method: 'GET', path: '/v1/interns', status: 404, text: envelope(404) }],
   [
     'another reason',
     { method: 'GET', path: '/v1/interns', status: 404, text: envelope(404, { ...hidden, reason: 'gone' }) },
@@ -60,7 +57,7 @@ test.each<[string, Partial<Exchanged>]>([
     { method: 'PUT', status: 405, headers: { ...json, allow: 'GET' }, text: envelope(405) },
   ],
   ['a success of a path of the other service', { method: 'POST', path: '/v1/interns/int_1/daemon/sign' }],
-  ['a success of a path that there is not', { path: '/v1/nothing' }],
+  ['a success of a path that does not exist', { path: '/v1/nothing' }],
 ])('refuses %s', (_, changes) => {
   expect(() => requireDocumented(exchanged(changes), 'management')).toThrow(AssertionError);
 });

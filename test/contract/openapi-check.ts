@@ -6,7 +6,7 @@ import { SIGNER_OPERATIONS } from '@ori/signing-api/operations';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
-/** A request and its answer, as far as the document speaks of them. */
+/** The parts of a request and its response that the document describes. */
 export interface Exchanged {
   readonly method: string;
   /** The raw request-target. */
@@ -61,10 +61,10 @@ const DOCUMENTED: readonly DocumentedOperation[] = Object.entries(document.paths
 );
 
 /**
- * Requires that the document tells of this very answer: its status for this method and path, the headers it promises, its
- * media type and its body, and for a refusal the reason. `default` tells of nothing here: it is for gateways.
+ * Requires that the document describes this response: its status for this method and path, the required headers, its
+ * media type and body, and for a refusal the reason. `default` does not count, because it is for gateways.
  *
- * @param service which of the two was asked; it has no path of the other
+ * @param service the service that responded; it has none of the other's paths
  * @throws AssertionError
  */
 export function requireDocumented(exchanged: Exchanged, service: DocumentedOperation['service']): void {
@@ -82,7 +82,7 @@ export function requireDocumented(exchanged: Exchanged, service: DocumentedOpera
   } else requireAnswer(exchanged, operation, what);
 }
 
-/** 400 where the target is no path at all. */
+/** 400 if the target is not a path. */
 function requireNoPath({ status, text }: Exchanged, what: string): void {
   assert.ok(status === 404 || status === 400, `${what}: an unknown path is 404`);
   requireValid('#/components/schemas/AnyError', JSON.parse(text), what);
@@ -138,7 +138,7 @@ function requireHeaders(
   }
 }
 
-/** The examples of a refusal are all its reasons; the document shows one for each. */
+/** The document has one example for each reason of a refusal. */
 function requireReason(
   examples: Readonly<Record<string, Example>>,
   status: number,

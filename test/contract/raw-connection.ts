@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** One connection on which a test writes and reads bytes as they are. */
+/** A connection on which a test writes and reads raw bytes. */
 export interface RawConnection extends AsyncDisposable {
   readonly socket: Socket;
   write(bytes: string | Uint8Array): void;
-  /** Everything received until it matches. Rejects when the connection ends before. */
+  /** Everything received until it matches. Rejects if the connection ends first. */
   received(pattern: RegExp): Promise<string>;
   /** Everything received until the server closed. */
   untilClosed(): Promise<string>;
@@ -19,7 +19,7 @@ export async function openConnection(url: string): Promise<RawConnection> {
   socket.setEncoding('latin1').on('data', (chunk: string) => {
     text += chunk;
   });
-  // A server that refuses may close while we still write.
+  // A server may close while we still write.
   socket.on('error', () => {});
   const end = () => {
     over = true;
@@ -47,12 +47,12 @@ export async function openConnection(url: string): Promise<RawConnection> {
   };
 }
 
-/** The head of a signing request, with further header lines. */
+/** The head of a signing request, with additional header lines. */
 export function head(path: string, ...lines: string[]): string {
   return [`POST ${path} HTTP/1.1`, 'Host: api.ori.test', ...lines, '', ''].join('\r\n');
 }
 
-/** The envelope's reason, from the bytes of an answer. */
+/** The envelope's reason in a raw response. */
 export function reasonIn(answer: string): string | undefined {
   return /"reason":"(\w+)"/.exec(answer)?.[1];
 }

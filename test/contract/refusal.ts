@@ -3,12 +3,12 @@ import type { Answer } from './request.ts';
 
 export interface ExpectedRefusal {
   readonly status: number;
-  /** Absent: the envelope carries no metadata. */
+  /** Absent: the envelope has no metadata. */
   readonly reason?: string;
   readonly retryable?: boolean;
 }
 
-/** The answer is the error envelope and nothing else, for exactly this refusal, and holds no part of a proof. */
+/** Requires exactly the error envelope of this refusal, without any part of a proof. */
 export function expectRefusal(answer: Answer, { status, reason, retryable = false }: ExpectedRefusal): void {
   const metadata = reason === undefined ? {} : { metadata: { reason, retryable } };
   expect({ status: answer.status, body: answer.json() }).toEqual({

@@ -1,14 +1,14 @@
 import { request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-/** A request exactly as it is to be sent: `path` is the raw request-target. */
+/** A request as it is sent: `path` is the raw request-target. */
 export interface Question {
   readonly path: string;
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** As Node's raw list, for headers that are sent twice; instead of `headers`. */
+  /** Node's raw list, to send a header twice; replaces `headers`. */
   readonly rawHeaders?: readonly string[];
-  /** With its length announced; a list of chunks is sent without one. */
+  /** Sent with Content-Length; a list of chunks is sent chunked. */
   readonly body?: string | Uint8Array | readonly (string | Uint8Array)[];
 }
 
@@ -16,13 +16,13 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Whether the server closed the connection behind the answer. */
+  /** Whether the server closed the connection after the response. */
   json(): unknown;
   /** `metadata.reason` of the error envelope. */
   reason(): string | undefined;
 }
 
-/** One request on a connection of its own. */
+/** One request on its own connection. */
 export function request(url: string, question: Question): Promise<Answer> {
   const { hostname, port } = new URL(url);
   const { path, method = 'GET', headers = {}, rawHeaders, body } = question;

@@ -10,7 +10,7 @@ import { createTenants, type Tenants } from './tenants.ts';
 export { BODY_SHA256, SIGN_BODY as V2_BODY };
 export const V1_BODY = JSON.stringify({ bodySha256: BODY_SHA256 });
 
-/** One signing request: a good one, but for what is said. */
+/** A valid signing request, with the given changes. */
 export interface SignOptions extends Omit<Question, 'path' | 'body'> {
   /** The bearer credential; null for no Authorization header. A fresh token of the member by default. */
   readonly bearer?: string | null;
@@ -20,13 +20,13 @@ export interface SignOptions extends Omit<Question, 'path' | 'body'> {
 }
 
 /**
- * A world with one of everything that a signing request can meet, each request on a connection of its own. Every answer is
- * held to the OpenAPI document.
+ * A world with every case that a signing request can meet, each request on its own connection. Every response is
+ * checked against the OpenAPI document.
  */
 export interface SignerWorld extends Omit<World, 'sign'> {
   readonly tenants: Tenants;
   readonly redis: Redis;
-  /** Where the signer listens. */
+  /** The signer's address. */
   readonly url: string;
   sign(options?: SignOptions): Promise<Answer>;
   request(question: Question): Promise<Answer>;

@@ -13,7 +13,7 @@ import { type KekRing, parseKekRing } from '@ori/store/sealing';
 import type { Demo } from '../env/demo.ts';
 import type { World } from '../env/world.ts';
 
-/** The demo's one of everything, and whatever a signing request can meet besides. */
+/** The demo data, and the other cases that a signing request can meet. */
 export interface Tenants extends Demo {
   /** In the workspace of the demo, without a signing key. */
   readonly keylessInternId: string;
@@ -22,11 +22,11 @@ export interface Tenants extends Demo {
   readonly internApiKey: string;
   readonly managementKey: string;
   readonly disabledApiKey: string;
-  /** What signing seeds are sealed to here. */
+  /** The context that signing seeds are sealed to. */
   readonly home: { readonly issuer: string; readonly baseUrl: string; readonly sealer: KekRing };
 }
 
-/** Adds `mary`, who was removed from the workspace, and `grace`, who never was its member; nobody is `hal`. */
+/** Adds `mary`, a former member of the workspace, and `grace`, who was never a member; `hal` does not exist. */
 export async function createTenants({ store: db, demo, issuer, baseUrl, kekText }: World): Promise<Tenants> {
   const { organizationId, workspaceId, internId, userId } = demo;
   const home = { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) };

@@ -25,11 +25,11 @@ afterAll(async () => {
 
 interface RawDaemon extends AsyncDisposable {
   readonly url: string;
-  /** Everything that one connection brought, as soon as the body is whole. */
+  /** Everything received on one connection, once the body is complete. */
   next(): Promise<string>;
 }
 
-/** A daemon below HTTP: it keeps the bytes as they came. */
+/** A daemon that records the raw bytes of a connection. */
 async function startRawDaemon(): Promise<RawDaemon> {
   const requests: string[] = [];
   const waiting: ((request: string) => void)[] = [];
@@ -122,7 +122,7 @@ it.each([
   ['shrank', (file: string) => truncate(file, MIB)],
   ['got other bytes', (file: string) => writeFile(file, Buffer.alloc(3 * MIB, 'b'))],
 ])(
-  'breaks the call off when the file %s after it was signed; the daemon gets no whole request',
+  'aborts the call if the file %s after it was signed; the daemon gets no complete request',
   async (_how, change) => {
     const file = join(home.folder, 'changing');
     await writeFile(file, Buffer.alloc(3 * MIB, 'a'));
@@ -151,7 +151,7 @@ it.each(['file', 'stdin'])('streams a %s of 300 MiB through little memory', asyn
   let pid = 0;
   let peakKib = 0;
   const daemon = await listen(async (req, res) => {
-    // A sender without measure reads on, into its memory.
+    // A sender without backpressure would read everything into memory.
     await untilIdle(pid);
     for await (const chunk of req) digest.update(chunk);
     peakKib = Number(/VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]);
@@ -182,7 +182,7 @@ async function untilIdle(pid: number): Promise<void> {
   }
 }
 
-it('uploads nothing of a large body that the daemon refuses by its head', async () => {
+it('does not upload a large body that the daemon refuses by its headers', async () => {
   const file = join(home.folder, 'unwanted');
   await writeFile(file, Buffer.alloc(8 * MIB));
   let received = 0;
@@ -197,7 +197,7 @@ it('uploads nothing of a large body that the daemon refuses by its head', async 
   expect(received).toBe(0);
 });
 
-it('sends a large body to a daemon that never says to go on', async () => {
+it('sends a large body to a daemon that never sends 100 Continue', async () => {
   const file = join(home.folder, 'wanted');
   await writeFile(file, Buffer.alloc(2 * MIB, 'x'));
   const daemon = await listen(() => {});
@@ -213,7 +213,7 @@ it('sends a large body to a daemon that never says to go on', async () => {
   expect(received).toBe(2 * MIB);
 });
 
-it('streams the answer as it comes', async () => {
+it('streams the response as it arrives', async () => {
   let finish = () => {};
   const daemon = await listen((_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: first\n\n');
@@ -227,7 +227,7 @@ it('streams the answer as it comes', async () => {
   await daemon.stop();
 });
 
-it('takes another media type by its option', async () => {
+it('sends the media type given by --content-type', async () => {
   await using daemon = await startRawDaemon();
   const args = [
     'call',

@@ -3,7 +3,7 @@ import type { Tls } from './cli-world.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A self-signed certificate for `localhost`, made here so that no program has to be installed for it. */
+/** A self-signed certificate for `localhost`, generated here so that no program has to be installed. */
 export function makeCertificate(): Tls {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = sequence(hex('06082a8648ce3d040302'));

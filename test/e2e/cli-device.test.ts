@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-it('signs in with a code that is confirmed on another device, and may sign then', async () => {
+it('signs in with a code confirmed on another device, and can then sign', async () => {
   await using home = await world.newHome();
   const login = home.start(['login', '--oidc', '--device', '--json']);
   const [line] = await login.told(/^.*"user_code".*$/m);
@@ -26,7 +26,7 @@ it('signs in with a code that is confirmed on another device, and may sign then'
   });
 });
 
-it('tells the terminal when the person denies on the other device', async () => {
+it('reports that the person denied on the other device', async () => {
   await using home = await world.newHome();
   const login = home.start(['login', '--oidc', '--device']);
   const [, page = ''] = await login.told(/or open\n {2}(\S+)\n/);

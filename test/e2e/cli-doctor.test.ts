@@ -28,7 +28,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** Passes a message on to the daemon as it stands, and gives the answer back. */
+/** Forwards a raw message to the daemon and returns the response. */
 async function passOn({ method, path, headers, body }: Message): Promise<Scripted> {
   const { hostname, port } = new URL(world.daemonUrl);
   const { promise, resolve, reject } = Promise.withResolvers<Scripted>();
@@ -45,7 +45,7 @@ async function passOn({ method, path, headers, body }: Message): Promise<Scripte
   return promise;
 }
 
-/** Calls the daemon through a proxy that does something to each message. */
+/** Calls the daemon through a proxy that changes each message. */
 async function doctor(between: (message: Message) => Promise<Scripted>, ...options: string[]) {
   const proxy = await listen(async (req, res) => {
     const raw = req.rawHeaders;
@@ -92,7 +92,7 @@ it.each<[string, (message: Message) => Promise<Scripted>, object]>([
     { field: 'path', change: 'changed', sent: PATH, arrived: '/api/invoke/%41' },
   ],
   [
-    'the path, made anew',
+    'the path, rebuilt',
     (message) => passOn({ ...message, path: '/api/invoke/A' }),
     { field: 'path', change: 'changed', sent: PATH, arrived: '/api/invoke/A' },
   ],
@@ -112,7 +112,7 @@ it.each<[string, (message: Message) => Promise<Scripted>, object]>([
     { field: 'method', change: 'changed', sent: 'POST', arrived: 'PUT' },
   ],
   [
-    'the body, written anew',
+    'the body, reserialized',
     (message) => passOn({ ...message, body: Buffer.from('{"prompt":"hello"}') }),
     { field: 'body', change: 'changed', sent: '21 bytes', arrived: '18 bytes, written anew as JSON' },
   ],
@@ -151,7 +151,7 @@ it.each<[string, (message: Message) => Promise<Scripted>, object]>([
   });
 });
 
-it('says so when the call arrived as it was signed, and prints no more of the answer', async () => {
+it('reports that the call arrived as it was signed, and prints nothing else of the response', async () => {
   const { exit, stdout, stderr } = await doctor(passOn);
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   expect(stdout).toMatch(
@@ -161,7 +161,7 @@ it('says so when the call arrived as it was signed, and prints no more of the an
   expect(await verdictOf(passOn)).toEqual({ exit: 0, verdict: 'accepted', changes: [], code: null });
 });
 
-it('says in words what changed, and what to do', async () => {
+it('explains what changed, and what to do', async () => {
   const { exit, stdout, stderr } = await doctor((message) =>
     passOn({ ...message, path: '/invoke', method: 'GET' }),
   );
@@ -178,7 +178,7 @@ it('says in words what changed, and what to do', async () => {
   expect(stderr).toContain('ori doctor gateway');
 });
 
-it('says that a call sent twice arrived as it was signed, and why it was refused', async () => {
+it('reports that a call sent twice arrived as it was signed, and why it was refused', async () => {
   const twice = async (message: Message) => {
     await passOn(message);
     return passOn(message);
@@ -192,7 +192,7 @@ it('says that a call sent twice arrived as it was signed, and why it was refused
   expect((await doctor(twice)).stderr).toMatch(/as it was signed.*\(nonce_replayed\)[\s\S]*mirror/);
 });
 
-it('says how to have it told when the daemon does not', async () => {
+it('explains how to enable diagnosis if the daemon does not report', async () => {
   const silent = async (message: Message) => {
     const answer = await passOn({ ...message, path: '/x' });
     const { diagnosis: _, ...error } = (answer.body as { error: Record<string, unknown> }).error;
@@ -234,7 +234,7 @@ it.each<[string, Scripted, object]>([
     { status: 401, body: { error: { code: 'signature_invalid', diagnosis: { path: 'x' } } } },
     { exit: 7, verdict: 'undiagnosed', code: 'call_undiagnosed' },
   ],
-])('tells %s from a changed call', async (_what, answer, expected) => {
+])('distinguishes %s from a changed call', async (_what, answer, expected) => {
   expect(await verdictOf(async () => answer)).toEqual({ changes: [], ...expected });
 });
 

@@ -2,7 +2,7 @@ import { Readable, Writable } from 'node:stream';
 import { run } from '../../libs/cli/src/program.ts';
 import type { OriHome, OriResult } from './cli-process.ts';
 
-/** Runs `ori` of a home folder within this process: for many runs of which none is about the process. */
+/** Runs `ori` with a home folder inside this process, for the many tests that do not depend on a process. */
 export async function runOri(
   home: OriHome,
   args: readonly string[],

@@ -12,7 +12,7 @@ let ori: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ori-install-'));
-  // Without the keychain's library, which comes from the registry: ori has to do without.
+  // Without the keychain library, which would come from the registry.
   const install = ['install', '--global', '--prefix', join(folder, 'prefix'), '--offline', '--omit=optional'];
   await run('npm', [...install, '--no-audit', '--no-fund', await packCommand(folder)], { cwd: folder });
   ori = join(folder, 'prefix/bin/ori');
@@ -29,7 +29,7 @@ async function runOri(...args: string[]): Promise<{ exit: number; stdout: string
   }
 }
 
-it('runs from its tarball in an empty folder, with no other package there', async () => {
+it('runs from its tarball in an empty folder, without any other package', async () => {
   expect(await runOri('--version')).toEqual({ exit: 0, stdout: '1.0.0\n', stderr: '' });
   expect(await runOri('whoami')).toMatchObject({ exit: 3, stdout: '' });
   expect(await runOri('interns', 'list', '--json')).toMatchObject({ exit: 3, stdout: '' });
@@ -37,7 +37,7 @@ it('runs from its tarball in an empty folder, with no other package there', asyn
   expect(await runOri('doctor', 'gateway', config, '--skip-missing')).toMatchObject({ exit: 0 });
 });
 
-it('tells an older Node what it needs', async () => {
+it('says on an older Node which version it needs', async () => {
   const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
   const failure = await run(process.execPath, ['--import', old, ori, '--version']).catch((error) => error);
   expect(failure).toMatchObject({ code: 1, stdout: '' });

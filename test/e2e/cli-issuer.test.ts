@@ -35,7 +35,7 @@ async function expectNothingStored(): Promise<void> {
   await expect(lstat(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
 }
 
-it('signs in at an issuer that answers rightly, and sends the verifier and the resource with the code', async () => {
+it('signs in at a correct issuer, and sends the verifier and the resource with the code', async () => {
   expect(await signIn()).toMatchObject({ exit: 0, stdout: 'Signed in as user_2abc.\n' });
   const form = Object.fromEntries(issuer.tokenRequests[0]?.form ?? []);
   expect(form).toMatchObject({
@@ -73,7 +73,7 @@ it.each<[string, IdTokenBend]>([
 
 it.each([
   ['of a type that needs a key', { token_type: 'DPoP' }],
-  ['that would not fit into a header', { access_token: 'a\r\nx-evil: 1' }],
+  ['that does not fit into a header', { access_token: 'a\r\nx-evil: 1' }],
 ])('refuses a sign-in with an access token %s', async (_what, members) => {
   issuer.tokenMembers = members;
   const { exit, stdout, stderr } = await signIn();
@@ -85,14 +85,14 @@ it.each([
 it.each([
   ['of another issuer', { iss: 'https://issuer.example.com' }],
   ['of no issuer, from one that always says', { iss: undefined }],
-])('takes no code to the issuer from a redirect %s', async (_what, changes) => {
+])('sends no code to the issuer from a redirect %s', async (_what, changes) => {
   const { exit, stdout } = await signIn(changes);
   expect([exit, stdout]).toEqual([4, '']);
   expect(issuer.tokenRequests).toEqual([]);
   await expectNothingStored();
 });
 
-it('says what the issuer said when it refuses the code', async () => {
+it('prints the issuer's message when it refuses the code', async () => {
   issuer.tokenAnswers.push({
     status: 400,
     body: { error: 'invalid_grant', error_description: 'used \u001b[2J twice' },
@@ -109,7 +109,7 @@ it.each([
   ['names an issuer on plain http', { authorization_servers: ['http://issuer.example.com'] }, 4],
   ['names no issuer', { authorization_servers: [] }, 6],
   ['is something else', { resource: 7 }, 6],
-])('asks no issuer when the metadata %s', async (_what, changes, exit) => {
+])('contacts no issuer if the metadata %s', async (_what, changes, exit) => {
   metadata = JSON.parse(JSON.stringify({ ...metadata, ...changes }).replace('ORIGIN', api.url));
   const login = await home.ori(['login', '--oidc', '--no-browser']);
   expect(login).toMatchObject({ exit, stdout: '' });
@@ -144,7 +144,7 @@ it('does not follow the metadata to another place', async () => {
   expect(login.stderr).toContain('302');
 });
 
-it('signs a device in through "not yet", "slow down" and a connection that was cut', async () => {
+it('signs a device in despite "not yet", "slow down" and a lost connection', async () => {
   const pending = { status: 400, body: { error: 'authorization_pending' } };
   const slowDown = { status: 400, body: { error: 'slow_down' } };
   issuer.tokenAnswers.push(pending, 'cut', slowDown);
@@ -173,7 +173,7 @@ it('refuses a device sign-in whose ID token has the signature of another key', a
   await expectNothingStored();
 });
 
-it('shows no device code for a page that is not safe to open, and none that steers the terminal', async () => {
+it('shows no device code for a page that is not safe to open, and none that controls the terminal', async () => {
   const good = issuer.deviceAnswer;
   for (const verification_uri of ['http://issuer.example.com/activate', 'javascript:alert(1)']) {
     issuer.deviceAnswer = { ...good, verification_uri };
@@ -186,7 +186,7 @@ it('shows no device code for a page that is not safe to open, and none that stee
   expect(login.stderr).toContain('\\u{1b}[2JABCD');
 });
 
-it('says so when the issuer has no device flow', async () => {
+it('reports that the issuer has no device flow', async () => {
   issuer.metadata = { device_authorization_endpoint: undefined };
   const login = await home.ori(['login', '--oidc', '--device']);
   expect(login).toMatchObject({ exit: 4, stdout: '' });
@@ -211,7 +211,7 @@ it('stops waiting for a device at once when interrupted, whatever the interval',
 it.each([
   ['a JWT', 'aGVhZA.cGF5bG9hZA.c2ln', ['refresh_token']],
   ['opaque', 'opaque-access', ['refresh_token', 'access_token']],
-])('takes back what can be taken back when the access token is %s', async (_what, token, kinds) => {
+])('revokes what can be revoked if the access token is %s', async (_what, token, kinds) => {
   issuer.tokenMembers = { access_token: token };
   await signIn();
   expect(await home.ori(['logout'])).toMatchObject({ exit: 0, stderr: '' });
@@ -221,7 +221,7 @@ it.each([
   );
 });
 
-it('signs out at an issuer that takes nothing back, and says so', async () => {
+it('signs out at an issuer without revocation, and says so', async () => {
   await signIn();
   issuer.metadata = { revocation_endpoint: undefined };
   const out = await home.ori(['logout']);
@@ -240,7 +240,7 @@ it('ends a session whose refresh names someone else', async () => {
   expect(who.stderr).toContain('someone else');
 });
 
-/** Has the next command renew the session. */
+/** Makes the next command renew the session. */
 async function endToken(): Promise<void> {
   const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
   await writeFile(home.sessionFile, JSON.stringify({ ...session, expires_at: 1 }), { mode: 0o600 });
@@ -265,7 +265,7 @@ it.each<[string, Record<string, unknown>, IdTokenBend]>([
   expect(issuer.tokenRequests.at(-1)?.form.get('refresh_token')).toBe('successor');
 });
 
-it('marks a session that the issuer ended, and asks the issuer for it no more', async () => {
+it('marks a session that the issuer ended, and does not renew it again', async () => {
   await signIn();
   await endToken();
   issuer.tokenAnswers.push({ status: 400, body: { error: 'invalid_grant' } });
@@ -280,7 +280,7 @@ it('marks a session that the issuer ended, and asks the issuer for it no more', 
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
 });
 
-it('reads no document of an issuer without end', async () => {
+it('limits the size of an issuer's documents', async () => {
   const endless = await listen((_req, res) => {
     res.writeHead(200, { 'content-type': 'application/json' });
     const more = () => {
@@ -297,7 +297,7 @@ it('reads no document of an issuer without end', async () => {
 });
 
 it.each([
-  ['that neither API nor issuer has', ['vault:read'], 2],
+  ['that neither the API nor the issuer supports', ['vault:read'], 2],
   ['that the issuer does not grant', undefined, 4],
 ])('stores nothing of a sign-in for a scope %s', async (_what, supported, exit) => {
   issuer.metadata = { scopes_supported: supported };

@@ -18,12 +18,12 @@ const isInstalled = (() => {
     execFileSync('sh', ['-c', 'command -v dbus-run-session gnome-keyring-daemon']);
     return true;
   } catch {
-    process.stderr.write('cli-keychain: needs dbus and gnome-keyring, which are not here: skipped\n');
+    process.stderr.write('cli-keychain: dbus or gnome-keyring is not installed: skipped\n');
     return false;
   }
 })();
 
-/** A Secret Service of the test's own, as a desktop's session has one. */
+/** A Secret Service for this test, like that of a desktop session. */
 async function startKeychain(home: OriHome): Promise<{ env: Record<string, string> } & AsyncDisposable> {
   const script =
     'printf pw | gnome-keyring-daemon --unlock --components=secrets >/dev/null && echo "$DBUS_SESSION_BUS_ADDRESS" && exec cat';
@@ -65,7 +65,7 @@ describe.runIf(isInstalled)('with a system keychain', () => {
     expect(await home.ori(['whoami'], { env })).toMatchObject({ exit: 3, stdout: '' });
   });
 
-  it('says that the keychain is gone when it is, and takes a new sign-in into a file', async () => {
+  it('reports that the keychain is gone, and stores a new sign-in in a file', async () => {
     await using home = await world.newHome();
     {
       await using keychain = await startKeychain(home);
@@ -82,7 +82,7 @@ describe.runIf(isInstalled)('with a system keychain', () => {
   });
 });
 
-it('announces the file where there is no keychain, and refuses it where the keychain was demanded', async () => {
+it('announces the file if there is no keychain, and refuses it if the keychain is required', async () => {
   await using home = await world.newHome();
   const env = { DBUS_SESSION_BUS_ADDRESS: `unix:path=${home.folder}/none` };
   const login = await world.signIn(home, { env: { ...env, ORI_SESSION_STORE: '' } });

@@ -19,21 +19,21 @@ export interface OriResult {
 
 export interface OriRun {
   readonly env?: Readonly<Record<string, string>>;
-  /** What to pipe in; without it stdin is empty, with null it stays open. */
+  /** Piped to stdin; by default stdin is empty, with null it stays open. */
   readonly stdin?: string | Uint8Array | null;
-  /** A file to be stdin itself. */
+  /** A file to use as stdin. */
   readonly stdinFile?: string;
 }
 
 /** A running `ori`, for tests that act while it runs. */
 export interface RunningOri {
   readonly child: ChildProcess;
-  /** Resolves with the first match in what it wrote to stderr so far or later; rejects when it ends first. */
+  /** Resolves with the first match in stderr, past or future; rejects if the process exits first. */
   told(pattern: RegExp): Promise<RegExpExecArray>;
   readonly result: Promise<OriResult>;
 }
 
-/** A user of `ori` with a home folder of their own. */
+/** A user of `ori` with their own home folder. */
 export interface OriHome extends AsyncDisposable {
   readonly folder: string;
   readonly sessionFile: string;
@@ -41,7 +41,7 @@ export interface OriHome extends AsyncDisposable {
   ori(args: readonly string[], run?: OriRun): Promise<OriResult>;
 }
 
-/** Makes an empty home folder and runs `ori` as its own process with nothing but that in its environment. */
+/** Creates an empty home folder and runs `ori` as a process with only that in its environment. */
 export async function makeOriHome(env: Readonly<Record<string, string>> = {}): Promise<OriHome> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-home-'));
   const start = (args: readonly string[], run: OriRun = {}): RunningOri => {
@@ -51,7 +51,7 @@ export async function makeOriHome(env: Readonly<Record<string, string>> = {}): P
       env: {
         PATH,
         HOME: folder,
-        // Not into the keychain of whoever runs the tests.
+        // Not into the keychain of the person who runs the tests.
         ORI_SESSION_STORE: 'file',
         XDG_CACHE_HOME: TEST_CACHE_HOME,
         ...env,
@@ -96,7 +96,7 @@ function watch(child: ChildProcess): RunningOri {
       const look = () => {
         const match = pattern.exec(stderr);
         if (match !== null) resolve(match);
-        else if (ended) reject(new Error(`ori ended without telling ${pattern}: ${stderr}`));
+        else if (ended) reject(new Error(`ori exited without printing ${pattern}: ${stderr}`));
         else return;
         waiting.delete(look);
       };
@@ -106,7 +106,7 @@ function watch(child: ChildProcess): RunningOri {
   return { child, told, result };
 }
 
-/** Posts a file as `curl -H @HEADERS --data-binary @BODY` does, by curl where there is one. Returns the answer's body. */
+/** Posts a file like `curl -H @HEADERS --data-binary @BODY`, with curl if installed. Returns the response body. */
 export async function postWithHeaderFile(headers: string, body: string, url: string): Promise<string> {
   const type = 'content-type: application/json';
   try {

@@ -47,7 +47,7 @@ it('keeps a session for each profile, and lists them', async () => {
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
 });
 
-it.each(['../work', 'a/b', '.', '', 'x'.repeat(65)])('takes no path for a profile: %j', async (profile) => {
+it.each(['../work', 'a/b', '.', '', 'x'.repeat(65)])('refuses a path as a profile: %j', async (profile) => {
   await using home = await world.newHome();
   const refused = await home.ori(['login', '--profile', profile]);
   expect(refused).toMatchObject({ exit: 2, stdout: '' });

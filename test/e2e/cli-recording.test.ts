@@ -20,7 +20,7 @@ import { freePortWithNeighbours } from './three-ports.ts';
 const README = new URL('../../libs/cli/README.md', import.meta.url);
 const SECTION = 'From the tarball to a refusal';
 
-it.runIf(canRunSteps)('prints what the recording shows, from an empty folder on', async () => {
+it.runIf(canRunSteps)('prints what the recording shows, starting from an empty folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ori-recording-'));
   await bundle(
     join(folder, 'dist'),
@@ -32,7 +32,7 @@ it.runIf(canRunSteps)('prints what the recording shows, from an empty folder on'
   const env = {
     PATH: process.env['PATH'],
     HOME: folder,
-    // What the reader of the recording has as npm's own folder.
+    // The global npm folder of the reader.
     npm_config_prefix: join(folder, 'prefix'),
     npm_config_omit: 'optional',
     npm_config_offline: 'true',

@@ -46,17 +46,17 @@ it.each([
   [{ status: 502, body: 'Bad Gateway' }, 6, '502'],
   [{ status: 307, headers: { location: 'http://127.0.0.1:9/' } }, 4, '307'],
   [{ status: 200, body: { 'x-ori-invoke-user': 'ada' } }, 6, 'not a proof'],
-])('tells what the signer answered and exits accordingly: %j', async (answer, exit, word) => {
+])('reports the signer's response and exits accordingly: %j', async (answer, exit, word) => {
   world.scripted.push(answer);
   const result = await home.ori(SIGN);
   expect(result).toMatchObject({ exit, stdout: '' });
   expect(result.stderr).toContain(word);
   expect(result.stderr).not.toContain('\u001b');
-  // Why an intern cannot be signed for is looked up; the same request is not made again.
+  // Looks up why an intern cannot be signed for, without repeating the request.
   expect(world.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
 });
 
-it('takes no answer without end: not of the signer, not of a list, not of a daemon wrapped into JSON', async () => {
+it('limits the size of responses: of the signer, of a list, and of a daemon under --json', async () => {
   world.scripted.push({ status: 200, body: 'x'.repeat(9 * 1024 * 1024) });
   expect((await home.ori(SIGN)).stderr).toContain('too long');
   const page = { status: 200, body: { data: [], has_more: true, next_cursor: 'again' } };
@@ -68,7 +68,7 @@ it('takes no answer without end: not of the signer, not of a list, not of a daem
   expect(wrapped).toMatchObject({ exit: 6, stdout: '' });
 });
 
-it('says the same in JSON for scripts', async () => {
+it('reports the same as JSON', async () => {
   world.scripted.push(refusal(429, 'rate_limited', { 'retry-after': '17' }));
   const { stderr } = await home.ori([...SIGN, '--json']);
   expect(JSON.parse(stderr)).toEqual({
@@ -92,7 +92,7 @@ it.each([
   [{ status: 302, headers: { location: 'http://127.0.0.1:9/' } }, 7, 'does not follow redirects'],
   [{ status: 503, body: { error: { code: 'keys_unavailable' } } }, 8, 'keys_unavailable'],
   [{ status: 500 }, 8, '500'],
-])('shows what the daemon answered and exits accordingly: %j', async (answer, exit, word) => {
+])('shows the daemon's response and exits accordingly: %j', async (answer, exit, word) => {
   const daemon = await listen((_req, res) => send(res, answer));
   const result = await home.ori([...CALL, '--daemon', daemon.url]);
   await daemon.stop();
@@ -101,7 +101,7 @@ it.each([
 });
 
 // SPEC.md C4, C6.
-it('signs again once after the pause that the daemon names, with a new proof over the same body', async () => {
+it('signs again once after the pause that the daemon requests, with a new proof of the same body', async () => {
   const calls: { nonce: unknown; body: string }[] = [];
   const daemon = await listen(async (req, res) => {
     const body = (await req.setEncoding('utf8').toArray()).join('');
@@ -133,7 +133,7 @@ it.each([
 });
 
 // SPEC.md C7.
-it('tells an unreachable daemon, a silent one and one that breaks off from an answer', async () => {
+it('distinguishes an unreachable daemon, a silent one and a truncated response', async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
   const unreachable = await home.ori([...CALL, '--daemon', nobody]);
   expect(unreachable).toMatchObject({ exit: 6, stdout: '' });
@@ -196,7 +196,7 @@ it.each([
   [['--help'], 0],
   [['call', '--help'], 0],
   [['--version'], 0],
-])('judges a command line before asking anyone: %j', async (args, exit) => {
+])('validates the command line before any request: %j', async (args, exit) => {
   const result = await home.ori(args);
   expect(result.exit).toBe(exit);
   expect(exit === 0 ? result.stderr : result.stdout).toBe('');
@@ -204,7 +204,7 @@ it.each([
   expect(world.requests).toEqual([]);
 });
 
-it('asks for a daemon when none is named and the server does not list interns', async () => {
+it('requires a daemon if none is named and the server does not list interns', async () => {
   const result = await home.ori(CALL, { env: { ORI_DAEMON_URL: '' } });
   expect(result).toMatchObject({ exit: 2 });
   expect(result.stderr).toContain('--daemon');
@@ -216,7 +216,7 @@ it.each([
   [[{ id: INTERN_ID, hostname: null }], 2, '--daemon'],
   [[{ id: INTERN_ID, hostname: 'evil.example/path#' }], 6, 'invalid hostname'],
   [[{ id: INTERN_ID, hostname: 'ada:secret@evil.example' }], 6, 'invalid hostname'],
-])('goes to the host that the list names for the intern, over TLS: %j', async (interns, exit, word) => {
+])('calls the hostname that the list has for the intern, over TLS: %j', async (interns, exit, word) => {
   const listed = interns.map((intern) => ({ name: 'Otto', status: 'running', model: null, ...intern }));
   world.scripted.push({ status: 200, body: { data: listed, has_more: false } });
   const result = await home.ori(CALL, { env: { ORI_DAEMON_URL: '' } });

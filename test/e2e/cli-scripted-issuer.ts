@@ -3,23 +3,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { listen, type Scripted, send } from './cli-world.ts';
 
-/** An issuer whose every answer a test can bend; left alone, it signs `user_2abc` in. */
+/** An issuer whose responses a test can change; by default it signs `user_2abc` in. */
 export interface ScriptedIssuer extends AsyncDisposable {
   readonly url: string;
   /** Members of its metadata to replace. */
   metadata: Record<string, unknown>;
   /** Members of its token responses to replace. */
   tokenMembers: Record<string, unknown>;
-  /** Bends the ID token of every token response. */
+  /** Changes the ID token of every token response. */
   idToken: IdTokenBend;
   /** The next answers of the token endpoint; `cut` closes the connection instead. */
   readonly tokenAnswers: (Scripted | 'cut')[];
   deviceAnswer: Record<string, unknown>;
-  /** Requests to the token endpoint: their form, and when they came, in milliseconds. */
+  /** Requests to the token endpoint: their form, and their time in milliseconds. */
   readonly tokenRequests: { form: URLSearchParams; at: number }[];
-  /** The forms of the requests to take a token back. */
+  /** The forms of the revocation requests. */
   readonly revocations: Record<string, string>[];
-  /** Where the issuer sends the browser after it was asked for `url` and granted. */
+  /** The redirect that the issuer sends for the authorization request `url`. */
   redirectOf(url: string, changes?: Record<string, string | undefined>): string;
 }
 

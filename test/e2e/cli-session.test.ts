@@ -21,10 +21,10 @@ async function changeSession(home: OriHome, changes: Record<string, unknown>): P
   });
 }
 
-it('refreshes once when several commands find the token ended at the same time', async () => {
+it('refreshes once if several commands find the token expired at the same time', async () => {
   await using home = await world.newHome({ ORI_CLIENT_ID: 'ori-cli-opaque' });
   await world.signIn(home);
-  // This issuer rotates refresh tokens and ends the whole grant when a spent one comes back.
+  // This issuer rotates refresh tokens and revokes the grant if a used one is presented.
   for (let round = 0; round < 2; round += 1) {
     await changeSession(home, { expires_at: 1 });
     const before = await readSession(home);
@@ -39,14 +39,14 @@ it('refreshes once when several commands find the token ended at the same time',
   }
 });
 
-it('finishes a refresh that Ctrl-C falls into, so that no rotated token is lost', async () => {
+it('completes a refresh that Ctrl-C interrupts, so that no rotated token is lost', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   await changeSession(home, { expires_at: 1 });
   const before = await readSession(home);
   const signing = home.start([...SIGN, '--verbose']);
   await signing.told(/Refreshing/);
-  // One Ctrl-C may come twice; the kernel would make one of two that are the same.
+  // One Ctrl-C may arrive twice; the kernel merges two equal pending signals.
   signing.child.kill('SIGINT');
   signing.child.kill('SIGTERM');
   const { exit, stdout } = await signing.result;
@@ -57,7 +57,7 @@ it('finishes a refresh that Ctrl-C falls into, so that no rotated token is lost'
   expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
 });
 
-it('refreshes once when a server refuses a token before its time', async () => {
+it('refreshes once if a server refuses a token before it expires', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   world.scripted.push({ status: 401 });
@@ -68,7 +68,7 @@ it('refreshes once when a server refuses a token before its time', async () => {
   expect(refused.stderr).toContain('Sign in again: ori login');
 });
 
-it('says to sign in again when the issuer refuses the refresh, or gave nothing to refresh with', async () => {
+it('asks to sign in again if the issuer refuses the refresh, or gave no refresh token', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   await changeSession(home, { expires_at: 1, refresh_token: 'no such token' });
@@ -79,7 +79,7 @@ it('says to sign in again when the issuer refuses the refresh, or gave nothing t
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 3 });
 });
 
-it('goes on with a token that is about to end when the issuer is down, and not with one that ended', async () => {
+it('uses a token that is about to expire if the issuer is down, but not an expired one', async () => {
   await using world = await startCliWorld();
   await using home = await world.newHome();
   await world.signIn(home);
@@ -92,7 +92,7 @@ it('goes on with a token that is about to end when the issuer is down, and not w
   expect(down.stderr).toContain('Cannot reach the issuer');
 });
 
-it('removes the session when signing out while the issuer is down, and says that it may live on', async () => {
+it('removes the session when signing out while the issuer is down, and warns that it may still be valid', async () => {
   await using world = await startCliWorld();
   await using home = await world.newHome();
   await world.signIn(home);
@@ -103,7 +103,7 @@ it('removes the session when signing out while the issuer is down, and says that
   await expect(readFile(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-it('does not use a session file that others can read, but ends its session', async () => {
+it('does not use a session file that others can read, but revokes its session', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   await chmod(home.sessionFile, 0o644);
@@ -113,7 +113,7 @@ it('does not use a session file that others can read, but ends its session', asy
   expect(await home.ori(['logout'])).toMatchObject({ exit: 0 });
 });
 
-it('removes a damaged session file and says that nothing could be revoked', async () => {
+it('removes a damaged session file and reports that nothing could be revoked', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   await writeFile(home.sessionFile, '{');
@@ -125,7 +125,7 @@ it('removes a damaged session file and says that nothing could be revoked', asyn
 });
 
 // SPEC.md C3.
-it('sends a token to no other address than the one it is for', async () => {
+it('sends a token only to the address it is for', async () => {
   await using other = await startCliWorld();
   await using home = await world.newHome();
   await world.signIn(home);
@@ -136,13 +136,13 @@ it('sends a token to no other address than the one it is for', async () => {
   expect(await home.ori(SIGN, { env: { ORI_BASE_URL: '' } })).toMatchObject({ exit: 0 });
 });
 
-it('finds the standalone when no address was ever named', async () => {
+it('uses the standalone if no address was ever given', async () => {
   await using home = await world.newHome({ ORI_BASE_URL: '' });
   const { stderr } = await home.ori(['login', '--oidc', '--no-browser', '--timeout', '1']);
   expect(stderr).toContain('Signing in to http://127.0.0.1:8080/v1');
 });
 
-it('ends without waiting for a stdin that it does not need', async () => {
+it('exits without waiting for a stdin that it does not need', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   const who = home.start(['whoami'], { stdin: null });

@@ -37,14 +37,14 @@ function subjectOf(user: string): string | undefined {
   return standalone.state.users.find(({ name }) => name === user)?.subject;
 }
 
-it('does the main job on real parts: ada signs in, calls her intern’s daemon, signs for curl, and signs out', async () => {
+it('works end to end: ada signs in, calls her intern’s daemon, signs for curl, and signs out', async () => {
   await using home = await newHome();
   const { internId, daemonUrl } = standalone.state;
   const user = subjectOf('ada');
   expect(await signIn(home, 'ada')).toMatchObject({ exit: 0, stdout: `Signed in as ${user} (ada).\n` });
   expect((await home.ori(['whoami'])).stdout).toContain(`${user} (ada)`);
 
-  // At its very start the daemon may name a pause, which ori takes.
+  // Right after its start the daemon may request a pause, which ori makes.
   const called = await home.ori(['call', internId, '/api/invoke', '--data', '{"prompt":"hello"}']);
   expect(called).toMatchObject({ exit: 0, stdout: JSON.stringify({ user }) });
 
@@ -57,7 +57,7 @@ it('does the main job on real parts: ada signs in, calls her intern’s daemon, 
   expect(await post()).toBe(JSON.stringify({ user }));
   expect(await post()).toContain('nonce_replayed');
 
-  // The sample daemon tells what arrived.
+  // The sample daemon reports what arrived.
   const doctor = [
     'doctor',
     'call',
@@ -88,7 +88,7 @@ it.each([
   ['alan', [], 'intern_not_found', 4],
   ['mary', [], 'access_revoked', 4],
   ['ada', ['--scope', 'interns'], 'scope_missing', 4],
-])('gives %s, signed in with %j, no proof and the reason', async (user, args, code, exit) => {
+])('refuses %s, signed in with %j, with the reason', async (user, args, code, exit) => {
   await using home = await newHome();
   expect(await signIn(home, user, ...args)).toMatchObject({ exit: 0 });
   const sign = ['sign', standalone.state.internId, '--path', '/api/invoke', '--data', '{}', '--json'];
@@ -97,7 +97,7 @@ it.each([
   expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code, exit } });
 });
 
-it('lists the interns of who is signed in, and nobody else’s', async () => {
+it('lists only the interns of the signed-in person', async () => {
   await using home = await newHome();
   const ids = async (user: string) => {
     await signIn(home, user);
@@ -108,7 +108,7 @@ it('lists the interns of who is signed in, and nobody else’s', async () => {
   expect(await ids('grace')).not.toContain(standalone.state.internId);
 });
 
-it('says when to try again when the turns are used up', async () => {
+it('says when to try again after the turns are used up', async () => {
   await using home = await newHome();
   await signIn(home, 'ada');
   const sign = ['sign', standalone.state.internId, '--path', '/api/invoke', '--data', '{}', '--json'];

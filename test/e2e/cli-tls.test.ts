@@ -29,7 +29,7 @@ it('signs in, signs and calls over TLS', async () => {
   expect(called).toEqual({ exit: 0, stdout: '{"user":"acct_ada"}', stderr: '' });
 });
 
-it('goes through the proxy of the environment, as a tunnel', async () => {
+it('uses the proxy of the environment, as a tunnel', async () => {
   const tunnels: (string | undefined)[] = [];
   const proxy = await listen((_req, res) => res.writeHead(502).end());
   proxy.server.on('connect', (req, client) => {

@@ -29,7 +29,7 @@ it('signs with the token of ORI_TOKEN, and stores nothing', async () => {
   await expect(lstat(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-it('takes ORI_TOKEN before the session that is stored', async () => {
+it('prefers ORI_TOKEN to the stored session', async () => {
   await using home = await world.newHome();
   await world.signIn(home, { user: 'grace' });
   expect(await home.ori(CALL, { env: { ORI_TOKEN: token } })).toMatchObject({
@@ -41,7 +41,7 @@ it('takes ORI_TOKEN before the session that is stored', async () => {
 it.each([
   ['is refused', 'e30.e30.c2ln', 3, 'token_refused'],
   ['would not fit into a header', 'two words', 2, 'token_unusable'],
-])('says so when a token that was handed over %s, and never shows it', async (_what, bad, exit, code) => {
+])('reports a given token that %s, and never shows it', async (_what, bad, exit, code) => {
   await using home = await world.newHome();
   const used = await home.ori([...CALL, '--json', '--verbose'], { env: { ORI_TOKEN: bad } });
   const stored = await home.ori(['login', '--with-token', '--json'], { stdin: bad });
@@ -53,7 +53,7 @@ it.each([
   await expect(lstat(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-it('keeps a token from stdin as the session, until it ends or the user signs out', async () => {
+it('keeps a token from stdin as the session, until it expires or the user signs out', async () => {
   await using home = await world.newHome();
   const login = await home.ori(['login', '--with-token'], { stdin: `${token}\n` });
   expect(login).toMatchObject({ exit: 0, stdout: 'Signed in as acct_ada.\n' });

@@ -22,14 +22,14 @@ import { makeOriHome, type OriHome, type OriResult, type OriRun } from './cli-pr
 export const INTERN_ID = 'int_cli_e2e';
 const SIGNER_SECRET = 'e2e-signer-secret';
 
-/** An answer that the API, or a daemon, gives instead of its own. */
+/** A response that the API or a daemon gives instead of its own. */
 export interface Scripted {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** A request that reached the API, as far as tests look at it. */
+/** The parts of a request to the API that tests inspect. */
 export interface ApiRequest {
   readonly method: string;
   readonly url: string;
@@ -38,23 +38,23 @@ export interface ApiRequest {
 }
 
 /**
- * What surrounds the CLI: the standalone's OpenID provider, a daemon behind the verifier, and an API that
- * signs with a test key for whoever the issuer names, unless a test scripts its next answers.
+ * The environment of the CLI: the standalone's OpenID provider, a daemon behind the verifier, and an API that
+ * signs with a test key for every subject of the issuer, unless a test scripts its next responses.
  */
 export interface CliWorld extends AsyncDisposable {
   readonly baseUrl: string;
   readonly issuer: string;
   readonly daemonUrl: string;
   readonly requests: ApiRequest[];
-  /** The next answers of the API, in order; after them it answers by itself again. */
+  /** The next responses of the API, in order; then it responds normally again. */
   readonly scripted: Scripted[];
-  /** Done before each signing answer. */
+  /** Called before each signing response. */
   beforeSigning: () => unknown;
   /** The protected-resource metadata; tests may change it. */
   metadata: Record<string, unknown>;
   newHome(env?: Readonly<Record<string, string>>): Promise<OriHome>;
   /**
-   * Signs in with a scripted person at the provider's real pages, who then sees what the CLI's own page says.
+   * Signs a scripted person in at the provider's real pages, and returns the text of the CLI's final page.
    */
   signIn(home: OriHome, options?: SignInOptions): Promise<SignedIn>;
   stopIssuer(): Promise<void>;
@@ -62,7 +62,7 @@ export interface CliWorld extends AsyncDisposable {
 
 export interface CliWorldOptions {
   readonly accessTokenSeconds?: number;
-  /** Puts API and daemon on https, as `localhost`. */
+  /** Serves API and daemon over HTTPS, as `localhost`. */
   readonly tls?: Tls;
 }
 
@@ -197,7 +197,7 @@ export function send(res: ServerResponse, { status, headers, body }: Scripted): 
   res.end(JSON.stringify(body ?? {}));
 }
 
-// A JWT of the test issuer is taken at its word; an opaque token is looked up, so that a revoked one is
+// A JWT of the test issuer is trusted; an opaque token is looked up, so that a revoked one is
 // refused.
 async function subjectOf(issuer: string, authorization = ''): Promise<string | undefined> {
   const token = authorization.replace(/^Bearer /, '');

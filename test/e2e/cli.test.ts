@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-it('signs in, says who is signed in, calls a daemon, and signs out', async () => {
+it('signs in, shows who is signed in, calls a daemon, and signs out', async () => {
   await using home = await world.newHome();
   const signedIn = await world.signIn(home);
   expect(signedIn).toMatchObject({ exit: 0, stdout: 'Signed in as acct_ada (ada).\n' });
@@ -56,7 +56,7 @@ it('signs in, says who is signed in, calls a daemon, and signs out', async () =>
   expect(await home.ori(['logout'])).toMatchObject({ exit: 0, stdout: 'Nobody was signed in.\n' });
 });
 
-it('keeps the session where only its owner can reach it', async () => {
+it('stores the session where only its owner can read it', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   expect((await lstat(home.sessionFile)).mode & 0o777).toBe(0o600);
@@ -66,7 +66,7 @@ it('keeps the session where only its owner can reach it', async () => {
   expect((await lstat(join(config, 'ori', 'session.json'))).mode & 0o777).toBe(0o600);
 });
 
-it('prints proof headers that curl sends as they are, and a daemon takes', async () => {
+it('prints proof headers that curl can send and a daemon accepts', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   const [body, headers] = [join(home.folder, 'body.json'), join(home.folder, 'headers.txt')];
@@ -114,7 +114,7 @@ it('stores nothing when the person denies, and the page says so', async () => {
   await expect(lstat(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-it('opens the browser that the user named, and signs in there', async () => {
+it('opens the configured browser, and signs in there', async () => {
   await using home = await world.newHome();
   const browser = join(home.folder, 'browser');
   const opened = join(home.folder, 'opened');
@@ -181,7 +181,7 @@ it('revokes the refresh token and an opaque access token when signing out', asyn
   expect(revoked.stderr).toContain('ori login');
 });
 
-it('never prints a token, whatever it is asked to say', async () => {
+it('never prints a token, with any option', async () => {
   await using home = await world.newHome({ ORI_CLIENT_ID: 'ori-cli-opaque' });
   const said: OriResult[] = [await world.signIn(home, { args: ['--verbose'] })];
   const { access_token: access, refresh_token: refresh } = JSON.parse(
@@ -201,7 +201,7 @@ it('never prints a token, whatever it is asked to say', async () => {
   expect(all).toContain('x-ori-invoke-signature-v2');
 });
 
-it('says plainly that a server does not list interns, tells it from one that hides them, and lists them', async () => {
+it('distinguishes a server that does not list interns from one that hides them, and lists them', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   const none = await home.ori(['interns', 'list']);
@@ -251,7 +251,7 @@ it('runs through npx, and on an older Node by handing over to the pinned one', a
   });
 });
 
-it('ends quietly when its reader left', async () => {
+it('exits quietly when its reader closes the pipe', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   await using daemon = await listenTo((_req, res) => {
@@ -267,7 +267,7 @@ it('ends quietly when its reader left', async () => {
   expect(await calling.result).toMatchObject({ exit: 141, stderr: '' });
 });
 
-it('lets no daemon steer the terminal of who calls it', async () => {
+it('does not let a daemon control the caller's terminal', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   await using daemon = await listenTo((_req, res) =>

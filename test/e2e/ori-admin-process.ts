@@ -5,23 +5,23 @@ import { TEST_CACHE_HOME } from '../env/cache.ts';
 import { shipped } from '../env/programs.ts';
 
 const { PATH } = process.env;
-/** As npm links it: it asks for the pinned Node, and runs the source. */
+/** The launcher as npm links it: it requires the pinned Node, and runs the source. */
 const LAUNCHER = new URL('../../libs/admin/bin/ori-admin.js', import.meta.url).pathname;
-/** Stands in for a Node that runs no TypeScript. What it hands over to is another process, and real. */
+/** Imitates a Node without TypeScript support. The process that it hands over to is real. */
 const OLDER_NODE = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
-/** Stands in for a terminal: what Node would say of a stream that is one. */
+/** Imitates a terminal: sets what Node reports for one. */
 const onScreen = (streams: readonly string[]) =>
   `data:text/javascript,for(const s of ${JSON.stringify(streams)})Object.defineProperty(process[s],'isTTY',{value:true})`;
 
 export interface AdminRun {
-  /** What to pipe in; nothing by default. */
+  /** Piped to stdin; empty by default. */
   readonly stdin?: string;
   /** Which streams are terminals. */
   readonly screens?: readonly ('stdin' | 'stdout' | 'stderr')[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** The launcher is asked, by a Node that it hands over from. */
+  /** Runs the launcher, with a Node that has to hand over. */
   readonly olderNode?: boolean;
-  /** Nobody reads stdout. */
+  /** Closes the reading end of stdout. */
   readonly readerLeaves?: boolean;
 }
 
@@ -31,12 +31,12 @@ export interface AdminResult {
   readonly stderr: string;
 }
 
-/** `ori-admin` as it ships, its own process, with an environment of its own and nothing else. */
+/** `ori-admin` as it ships, as a process with only the given environment. */
 export interface OriAdmin {
   run(args: readonly string[], run?: AdminRun): Promise<AdminResult>;
-  /** The one line on stdout of a command that must succeed. */
+  /** The single line on stdout of a command that must succeed. */
   get(...args: readonly string[]): Promise<string>;
-  /** What a command that must succeed says as JSON. */
+  /** The JSON output of a command that must succeed. */
   // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
   json(...args: readonly string[]): Promise<any>;
   /** Everything that was ever written to stdout and stderr, and every command line. */

@@ -8,7 +8,7 @@ import { startOperatorWorld } from './ori-admin-world.ts';
 const ORI_ADMIN = new URL('../../libs/admin/bin/ori-admin.js', import.meta.url).pathname;
 const README = new URL('../../libs/admin/README.md', import.meta.url);
 
-/** The commands of the walkthrough that are ori-admin's, as a reader would paste them. */
+/** The ori-admin commands of the walkthrough, as a reader would paste them. */
 async function walkthrough(): Promise<string[]> {
   const text = await readFile(README, 'utf8');
   const [, section = ''] = text.split('## From an empty database to a signed proof');
@@ -16,7 +16,7 @@ async function walkthrough(): Promise<string[]> {
   return [...steps.matchAll(/^ {4}((?:\w+=\$\()?npx @ori\/admin .*)$/gm)].map(([, line = '']) => line);
 }
 
-it('the walkthrough of the README does what it says', { timeout: 120_000 }, async () => {
+it('the walkthrough of the README works', { timeout: 120_000 }, async () => {
   await using world = await startOperatorWorld();
   const lines = await walkthrough();
   expect(lines.length).toBeGreaterThanOrEqual(11);

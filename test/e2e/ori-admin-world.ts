@@ -7,10 +7,10 @@ import { createDatabase } from '../env/postgres.ts';
 import { openRoom, type Room } from '../env/room.ts';
 import { createOriAdmin, type OriAdmin } from './ori-admin-process.ts';
 
-/** An empty database, an issuer, and an operator with nothing but `ori-admin`. */
+/** An empty database, an issuer, and an operator who has only `ori-admin`. */
 export interface OperatorWorld extends AsyncDisposable {
   readonly admin: OriAdmin;
-  /** What `admin` runs with. */
+  /** The environment of `admin`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly issuer: TestIssuer;
   readonly room: Room;
@@ -20,7 +20,7 @@ export interface OperatorWorld extends AsyncDisposable {
   /** The signer's ring, and management's. */
   readonly kekFile: string;
   readonly managementKekFile: string;
-  /** As the README has it: a login that is a member of the role and of nothing else. Returns its address. */
+  /** Creates a login that is a member of only this role, as the README describes. Returns its address. */
   createLogin(role: 'ori_signer' | 'ori_management'): Promise<string>;
   query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>;
 }

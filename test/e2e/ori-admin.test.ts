@@ -16,12 +16,12 @@ import { sharedRedisUrl } from '../env/redis.ts';
 import { hostAsProcess } from '../env/signer-host.ts';
 import { type OperatorWorld, startOperatorWorld } from './ori-admin-world.ts';
 
-/** What no output may ever hold. */
+/** Secrets that no output may contain. */
 const PROVIDER_KEY = 'sk-proj-canary-4f1c09aa7be2d5';
 const NEXT_PROVIDER_KEY = '{"api_key":"sk-proj-canary-9d0e11bb3c6f77","region":"europe"}';
 const BODY = '{"prompt":"hello"}';
 
-/** Many commands, each a process of its own. */
+/** Many commands, each a process. */
 const LONG = { timeout: 120_000 };
 
 let world: OperatorWorld;
@@ -30,12 +30,12 @@ beforeAll(async () => {
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-/** Made in the first test of all, by commands alone. */
+/** Created in the first test, by commands only. */
 const made = { org: '', ws: '', ada: '', intern: '', apiKey: '', managementKeyFile: '', credential: '' };
 let other = '';
 let signingKey = '';
 
-it('says to migrate first, then brings an empty database to this version, once', LONG, async () => {
+it('requires a migration first, then migrates an empty database, once', LONG, async () => {
   const { admin } = world;
   const early = await admin.run(['org', 'list']);
   expect(early).toMatchObject({ exit: 4, stderr: expect.stringContaining('Run ori-admin migrate') });
@@ -94,7 +94,7 @@ it('lets signing keys end after 90 days, and rotates every one that is due', LON
   expect(await admin.run(['intern', 'delete', intern, '--yes'])).toMatchObject({ exit: 0 });
 });
 
-it('made what a signer needs to give a proof, which a daemon verifies', async () => {
+it('creates what a signer needs for a proof, which a daemon verifies', async () => {
   const { issuer, room, port, baseUrl, kekFile } = world;
   await using _signer = await hostAsProcess(
     {
@@ -122,7 +122,7 @@ it('made what a signer needs to give a proof, which a daemon verifies', async ()
   expect(answer.status).toBe(200);
   const proof = (await answer.json()) as Record<string, string>;
   const keys = createRemoteKeySet(`${baseUrl}/interns/${made.intern}/daemon/jwks.json`);
-  // The daemon's memory of spent nonces is not what is tested here.
+  // Replay protection is not tested here.
   const replay: ReplayStore = { spend: () => 'spent' };
   const verifier = createVerifier({ internId: made.intern, keys, replay });
   const rawHeaders = ['content-type', 'application/json', ...Object.entries(proof).flat()];
@@ -134,7 +134,7 @@ it('made what a signer needs to give a proof, which a daemon verifies', async ()
   await world.admin.get('user', 'enable', made.ada);
 });
 
-it('made what the management service shows to its keys', async () => {
+it('creates what the management service shows to its keys', async () => {
   const { issuer, managementKekFile } = world;
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}/v1`;
@@ -165,7 +165,7 @@ it('made what the management service shows to its keys', async () => {
 });
 
 describe('a provider key', () => {
-  it('is rotated in place, and its label and region follow it', async () => {
+  it('is rotated in place, and its label and region change with it', async () => {
     const { admin, query } = world;
     const rotated = await admin.run(['byok', 'rotate', made.credential, '--json'], {
       stdin: NEXT_PROVIDER_KEY,
@@ -175,7 +175,7 @@ describe('a provider key', () => {
     expect(row).toEqual({ declared_region: 'europe', key_region: 'europe' });
   });
 
-  it('opens under the ring for its row alone', async () => {
+  it('can be opened under the ring for its row only', async () => {
     const [row] = await world.query<{ id: string; sealed_key: string }>('SELECT * FROM byok_credentials');
     const ring = parseKekRing(await readFile(world.managementKekFile, 'utf8'));
     const context = { table: 'byok_credentials', column: 'sealed_key', organizationId: made.org };
@@ -205,7 +205,7 @@ describe('a provider key', () => {
     expect(await world.admin.json('byok', 'list')).toEqual(before);
   });
 
-  it('is not asked for on a terminal, where it would stay on the screen', async () => {
+  it('is not read from a terminal, where it would stay on the screen', async () => {
     const create = ['byok', 'create', '--provider', 'openai', '--workspace', made.ws];
     const typed = await world.admin.run(create, { screens: ['stdin'], stdin: PROVIDER_KEY });
     expect(typed).toMatchObject({ exit: 2, stderr: expect.stringContaining('--key-file') });
@@ -216,7 +216,7 @@ describe('a secret on a terminal', () => {
   it.each([
     ['key', ['key', 'create', '--kind', 'api', '--name', 'seen']],
     ['KEK', ['kek', 'generate', 'signer']],
-  ])('a %s is neither printed nor made unless asked for', async (_, create) => {
+  ])('a %s is neither printed nor created unless requested', async (_, create) => {
     const args = create[0] === 'key' ? [...create, '--workspace', made.ws] : create;
     const before = await world.admin.json('key', 'list');
     const unasked = await world.admin.run(args, { screens: ['stdout'] });
@@ -226,7 +226,7 @@ describe('a secret on a terminal', () => {
     expect(asked).toMatchObject({ exit: 0, stdout: expect.stringMatching(/sk-ori-v1-|"kty"/) });
   });
 
-  it('goes to a new file for its owner alone, never into one that exists', async () => {
+  it('is written to a new file for its owner only, never into an existing file', async () => {
     const file = join(world.room.directory, 'once.key');
     const create = [
       'key',
@@ -283,7 +283,7 @@ it.each([
     const [added, promoted] = [file('added'), file('promoted')];
     await admin.get('kek', 'generate', owner, '--add-to', former, '--out', added);
     const [formerKid = '', kid = ''] = await kidsOf(added);
-    // Instances that hold what their file says, as the services tell it.
+    // Instances that report the KEKs of their file, as the services do.
     await using lacks = await startInstance(await kidsOf(former));
     await using holds = await startInstance([formerKid, kid]);
     const asAdded = { environment: { [variable]: added } };
@@ -322,7 +322,7 @@ it.each([
   },
 );
 
-it('names the API key that made an intern, instead of a user', LONG, async () => {
+it('records the API key that created an intern, instead of a user', LONG, async () => {
   const { admin } = world;
   const hash = createHash('sha256').update(made.apiKey).digest('hex');
   const create = ['intern', 'create', 'made by a key', '--workspace', made.ws, '--created-by-key', hash];
@@ -335,7 +335,7 @@ it('names the API key that made an intern, instead of a user', LONG, async () =>
   await admin.get('intern', 'delete', id, '--yes');
 });
 
-it('changes an intern, clears what is named, judges an icon by its bytes', LONG, async () => {
+it('changes an intern, clears named fields, checks an icon by its bytes', LONG, async () => {
   const { admin, room } = world;
   await admin.get(
     'intern',
@@ -395,7 +395,7 @@ it.each([
   ['intern delete', () => made.intern],
   ['user delete', () => made.ada],
   ['workspace delete', () => made.ws],
-])('%s wants --yes, happens once, and then there is nothing of that id', async (command, idOf) => {
+])('%s requires --yes and works once; then the id is unknown', async (command, idOf) => {
   const { admin } = world;
   if (command === 'signing-key retire') signingKey = (await admin.json('signing-key', 'list')).data[0].id;
   const removal = [...command.split(' '), idOf()];
@@ -407,7 +407,7 @@ it.each([
   });
 });
 
-it('keeps an organization that holds something, and what was deleted in its lists', async () => {
+it('keeps an organization that is not empty, and lists deleted records', async () => {
   const { admin } = world;
   expect(await admin.run(['org', 'delete', made.org, '--yes'])).toMatchObject({ exit: 4 });
   expect((await admin.json('workspace', 'list')).data).toMatchObject([
@@ -416,7 +416,7 @@ it('keeps an organization that holds something, and what was deleted in its list
   ]);
 });
 
-it('makes no user whose subject speaks for another', async () => {
+it('creates no user whose subject belongs to another', async () => {
   const { admin } = world;
   await admin.get('user', 'create', 'Grace', '--subject', 'grace');
   const before = await admin.json('user', 'list');
@@ -437,12 +437,12 @@ it('runs through npx, and on an older Node by handing over to the pinned one', a
   expect(await world.admin.run(['nonsense'], { olderNode: true })).toMatchObject({ exit: 2 });
 });
 
-it('ends quietly when its reader left', async () => {
+it('exits quietly when its reader closes the pipe', async () => {
   const { exit, stderr } = await world.admin.run(['--help'], { readerLeaves: true });
   expect({ exit, stderr }).toEqual({ exit: 141, stderr: '' });
 });
 
-it('exits with 6 when the database cannot be reached, and with 2 for a login that may not', async () => {
+it('exits with 6 if the database cannot be reached, and with 2 for a login without privileges', async () => {
   const { admin } = world;
   const away = { ORI_ADMIN_DATABASE_URL: `postgres://ori:canary@127.0.0.1:${await freePort()}/ori` };
   expect(await admin.run(['org', 'list'], { environment: away })).toMatchObject({ exit: 6 });
@@ -453,7 +453,7 @@ it('exits with 6 when the database cannot be reached, and with 2 for a login tha
   });
 });
 
-it('wrote no secret anywhere it was not asked to', async () => {
+it('wrote no secret except where requested', async () => {
   const managementKey = (await readFile(made.managementKeyFile, 'utf8')).trim();
   const written = world.admin.written().replaceAll(/--key[ =]sk-proj\S+/g, '');
   const password = new URL(world.databaseUrl).password;
@@ -463,7 +463,7 @@ it('wrote no secret anywhere it was not asked to', async () => {
   }
 });
 
-/** An ops port that says which KEKs its instance holds. */
+/** An ops port that reports the KEKs of its instance. */
 async function startInstance(kids: readonly string[]) {
   const server = createServer((_, res) => res.end(kids.map((kid) => `ori_kek{kid="${kid}"} 1\n`).join('')));
   server.listen(0, '127.0.0.1');

@@ -8,7 +8,7 @@ import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from 
 
 const BODY = '{"prompt":"hello"}';
 
-// Each test starts at least one process of everything.
+// Each test starts at least one standalone.
 vi.setConfig({ testTimeout: 60_000 });
 
 let home: StandaloneHome;
@@ -76,7 +76,7 @@ describe('with ORI_REDIS_URL', () => {
     }
   });
 
-  it('says so when no Redis answers there', async () => {
+  it('reports that no Redis answers there', async () => {
     await using redis = await startRedis();
     await redis.stop();
     const { exit, stderr } = await home.startRefused({ ORI_REDIS_URL: redis.url });
@@ -86,7 +86,7 @@ describe('with ORI_REDIS_URL', () => {
 });
 
 describe('with ORI_DATABASE_URL', () => {
-  it('fills an empty database, and starts on its own database again', async () => {
+  it('fills an empty database, and starts again on its own database', async () => {
     await using database = await createDatabase({ migrated: false });
     const env = { ORI_DATABASE_URL: database.url };
     const first = await home.start(env);
@@ -99,7 +99,7 @@ describe('with ORI_DATABASE_URL', () => {
     expect(row).toEqual({ organizations: 4 });
   });
 
-  it('lets grace sign for the intern of her organization, and alan for none: his workspace is outside', async () => {
+  it('lets grace sign for the intern of her organization, and alan for none, because his workspace is outside the programme', async () => {
     await using database = await createDatabase({ migrated: false });
     await using standalone = await home.start({ ORI_DATABASE_URL: database.url });
     const interns = await query(database.url, 'select id, name from interns');
@@ -117,7 +117,7 @@ describe('with ORI_DATABASE_URL', () => {
     );
   });
 
-  it('refuses a database that holds something else, and writes nothing into it', async () => {
+  it('refuses a database with other contents, and writes nothing into it', async () => {
     await using database = await createDatabase({ migrated: false });
     await query(database.url, 'create table bookkeeping (entry text)');
     const { exit, stderr } = await home.startRefused({ ORI_DATABASE_URL: database.url });
@@ -138,7 +138,7 @@ describe('with ORI_DATABASE_URL', () => {
     expect(row).toEqual({ users: 0 });
   });
 
-  it('says so when no database answers there', async () => {
+  it('reports that no database answers there', async () => {
     const nobody = 'postgres://u:hunter2@127.0.0.1:1/d';
     const { exit, stderr } = await home.startRefused({ ORI_DATABASE_URL: nobody });
     expect(exit).toBe(1);
@@ -150,7 +150,7 @@ describe('with ORI_DATABASE_URL', () => {
 it.each([
   ['in memory', () => undefined],
   ['in Redis', sharedRedisUrl],
-])('honours the turn limits of the signer %s', async (_where, redisUrl) => {
+])('applies the signer's turn limits %s', async (_where, redisUrl) => {
   await using database = await createDatabase({ migrated: false });
   await using standalone = await home.start({
     ORI_REDIS_URL: redisUrl() ?? '',
@@ -158,7 +158,7 @@ it.each([
     SIGNER_TURNS_PER_USER: '2',
     SIGNER_TURN_WINDOW_SECONDS: '3600',
   });
-  // The first proof of the start took ada's other turn.
+  // The first proof at the start used ada's other turn.
   expect((await sign(standalone)).status).toBe(200);
   const refused = await sign(standalone);
   expect(refused.status).toBe(429);
@@ -166,7 +166,7 @@ it.each([
   expect(await refused.json()).toMatchObject({ error: { metadata: { reason: 'rate_limited' } } });
 });
 
-it('honours the regional hosts of the signer', async () => {
+it('applies the signer's regional hosts', async () => {
   await using database = await createDatabase({ migrated: false });
   await using standalone = await home.start({
     ORI_DATABASE_URL: database.url,

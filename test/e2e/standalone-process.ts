@@ -17,11 +17,11 @@ export interface Ended {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A folder of one test's own, in which programs of the standalone run as their own processes. */
+/** A folder for one test, in which the standalone's programs run as processes. */
 export interface StandaloneHome extends AsyncDisposable {
   readonly folder: string;
   readonly stateFile: string;
-  /** Resolves when it says `ready:`; rejects with what it said when it ends before. */
+  /** Resolves when it prints `ready:`; rejects with its output if it exits first. */
   start(env?: Environment): Promise<RunningStandalone>;
   /** For a start that is refused. */
   startRefused(env: Environment): Promise<Ended>;
@@ -30,7 +30,7 @@ export interface StandaloneHome extends AsyncDisposable {
 
 export interface RunningStandalone extends AsyncDisposable {
   readonly state: StandaloneState;
-  /** Everything it said on stdout up to `ready:`, that line included. */
+  /** Its stdout up to and including the `ready:` line. */
   readonly lines: readonly string[];
   /** SIGTERM. */
   stop(): Promise<Ended>;
@@ -41,7 +41,7 @@ export async function makeStandaloneHome(): Promise<StandaloneHome> {
   const stateFile = join(folder, '.ori', 'standalone.json');
   await symlink(join(ROOT, 'services'), join(folder, 'services'));
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
-  // As npm runs a script: its line in a shell, which npm hands its signals to; but in this folder.
+  // As npm runs a script: its line in a shell, to which npm forwards signals; but in this folder.
   const run = (script: 'start' | 'token', args: readonly string[], env: Environment = {}): ChildProcess =>
     spawn('sh', ['-c', `${scripts[script]} "$@"`, 'sh', ...args], {
       cwd: folder,
@@ -82,7 +82,7 @@ async function linesUntilReady(child: ChildProcess, ended: Promise<Ended>): Prom
     });
   });
   const failed = ended.then(({ exit, stdout, stderr }): never => {
-    throw new Error(`the standalone ended (${exit}) before it was ready:\n${stdout}${stderr}`);
+    throw new Error(`the standalone exited (${exit}) before it was ready:\n${stdout}${stderr}`);
   });
   return Promise.race([ready, failed]);
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from './standalone-process.ts';
 import { freePortWithNeighbours, isOpen } from './three-ports.ts';
 
-// Some tests start a process of everything.
+// Some tests start a standalone.
 vi.setConfig({ testTimeout: 60_000 });
 
 const BODY = '{"prompt":"hello"}';
@@ -51,7 +51,7 @@ function subjectOf(name: string): string {
 }
 
 describe('npm start', () => {
-  it('proves once from end to end, shows the replay refused, then says that it is ready', () => {
+  it('makes one call end to end, shows that a replay is refused, then reports that it is ready', () => {
     const { lines, state } = standalone;
     expect(lines.join('\n')).toContain(`200 {"user":"${subjectOf('ada')}"}`);
     expect(lines.join('\n')).toContain('401 nonce_replayed');
@@ -59,7 +59,7 @@ describe('npm start', () => {
     expect(state.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
   });
 
-  it('writes exactly the members that others depend on, for its owner alone', () => {
+  it('writes exactly the members that others depend on, readable only by its owner', () => {
     expect((statSync(home.stateFile).mode & 0o777).toString(8)).toBe('600');
     expect((statSync(join(home.folder, '.ori')).mode & 0o777).toString(8)).toBe('700');
     const { state } = standalone;
@@ -156,7 +156,7 @@ describe('the demo members', () => {
     expect(alan).toEqual(grace);
   });
 
-  it('mary, who was removed, is told so', async () => {
+  it('mary, who was removed, learns that access was revoked', async () => {
     const { status, body } = await sign(await tokenOf('mary'));
     expect(status).toBe(403);
     expect(body).toMatchObject({ error: { metadata: { reason: 'access_revoked', retryable: false } } });
@@ -164,7 +164,7 @@ describe('the demo members', () => {
 });
 
 describe('the demo keys', () => {
-  it('name no person: API keys are refused at the sign route, the management key is unknown there', async () => {
+  it('name no person: API keys are refused at the sign route, and the management key is unknown there', async () => {
     const { apiKey, internApiKey, managementKey } = standalone.state;
     const personal = { status: 403, body: { error: { metadata: { reason: 'personal_identity_required' } } } };
     expect(await sign(apiKey)).toMatchObject(personal);
@@ -174,20 +174,20 @@ describe('the demo keys', () => {
 });
 
 describe('npm run token', () => {
-  it('gives a JWT, and with --opaque an opaque token that signs as well', async () => {
+  it('prints a JWT, and with --opaque an opaque token; both can sign', async () => {
     expect((await tokenOf('ada')).split('.')).toHaveLength(3);
     const opaque = await tokenOf('ada', '--opaque');
     expect(opaque).not.toContain('.');
     expect((await sign(opaque)).status).toBe(200);
   });
 
-  it('asks for the scopes it is given', async () => {
+  it('requests the given scopes', async () => {
     const { status, body } = await sign(await tokenOf('ada', '--scope', 'interns'));
     expect(status).toBe(403);
     expect(body).toMatchObject({ error: { metadata: { reason: 'insufficient_scope' } } });
   });
 
-  it('says on stderr who there is when it is given nobody it knows, and prints nothing else', async () => {
+  it('lists the members on stderr if the name is unknown, and prints nothing else', async () => {
     for (const args of [['--user', 'linus'], [], ['--user', 'ada', '--colour']]) {
       const { exit, stdout, stderr } = await home.token(...args);
       expect(exit).toBe(1);
@@ -196,7 +196,7 @@ describe('npm run token', () => {
     }
   });
 
-  it('says how to start a standalone where none runs', async () => {
+  it('explains how to start a standalone if none runs', async () => {
     await using elsewhere = await makeStandaloneHome();
     const { exit, stdout, stderr } = await elsewhere.token('--user', 'ada');
     expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
@@ -216,7 +216,7 @@ describe('the sample daemon', () => {
     expect(JSON.parse((await invoke(body)).text)).toMatchObject({ error: { code: 'signature_invalid' } });
   });
 
-  it('answers nothing but its one path', async () => {
+  it('answers only its one path', async () => {
     const { body } = await sign(await tokenOf('ada'), '/api/other');
     expect((await invoke(body, '/api/other')).status).toBe(404);
   });
@@ -238,7 +238,7 @@ describe('the base address', () => {
 });
 
 describe('starting and stopping', () => {
-  it('has the same ports and ids after a restart, and leaves the state of another in the folder alone', async () => {
+  it('has the same ports and ids after a restart, and does not touch the state of another in the folder', async () => {
     await using elsewhere = await makeStandaloneHome();
     const port = await freePortWithNeighbours();
     const first = await elsewhere.start({ ORI_PORT: String(port) });
@@ -252,7 +252,7 @@ describe('starting and stopping', () => {
     expect(again.state.users.map(({ subject }) => subject)).toEqual(users.map(({ subject }) => subject));
   });
 
-  it.each(['0.0.0.0', '::', '192.0.2.1'])('refuses to listen on %s, in one sentence', async (host) => {
+  it.each(['0.0.0.0', '::', '192.0.2.1'])('refuses to listen on %s, with one message', async (host) => {
     await using elsewhere = await makeStandaloneHome();
     const { exit, stdout, stderr } = await elsewhere.startRefused({ ORI_HOST: host });
     expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
@@ -261,7 +261,7 @@ describe('starting and stopping', () => {
     expect(existsSync(elsewhere.stateFile)).toBe(false);
   });
 
-  it('says that the port is taken when another one runs there', async () => {
+  it('reports that the port is in use if another one runs there', async () => {
     await using elsewhere = await makeStandaloneHome();
     const { port } = new URL(standalone.state.baseUrl);
     const { exit, stderr } = await elsewhere.startRefused({ ORI_PORT: port });
@@ -269,7 +269,7 @@ describe('starting and stopping', () => {
     expect(stderr).toMatch(new RegExp(`^port ${port} .*another standalone.*ORI_PORT`));
   });
 
-  it('stops at a signal with everything it started, and removes its state file', async () => {
+  it('stops everything that it started at a signal, and removes its state file', async () => {
     await using elsewhere = await makeStandaloneHome();
     const running = await elsewhere.start();
     const { baseUrl, issuer, daemonUrl, metrics } = running.state;

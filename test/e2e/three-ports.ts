@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { freePort } from '../env/ports.ts';
 
-/** A port that is free, as are the next two. */
+/** The first of three free consecutive ports. */
 export async function freePortWithNeighbours(): Promise<number> {
   for (;;) {
     const port = await freePort();
@@ -10,7 +10,7 @@ export async function freePortWithNeighbours(): Promise<number> {
   }
 }
 
-/** Whether something listens where a URL points. */
+/** Whether something listens at a URL. */
 export function isOpen(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

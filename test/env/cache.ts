@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** An `XDG_CACHE_HOME` for programs under test: what one start leaves shortens the next, also of another test and run. */
+/** An `XDG_CACHE_HOME` for programs under test, kept between tests and runs to shorten later starts. */
 export const TEST_CACHE_HOME = join(tmpdir(), 'ori-test-cache');

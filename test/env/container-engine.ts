@@ -16,17 +16,17 @@ const COMMAND_LIMIT_MS = 60_000;
 const PACKAGES = ['podman', 'runc', 'conmon', 'netavark', 'iptables'];
 const PROGRAMS = ['podman', 'runc', 'iptables'];
 
-/** A Docker API of podman's, with its own storage and network, that goes when this process does. */
+/** podman's Docker API, with its own storage and network; it exits with this process. */
 export interface ContainerEngine extends AsyncDisposable {
-  /** What a process that uses testcontainers is started with. */
+  /** The environment for a process that uses testcontainers. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 /**
- * Starts podman's Docker API on a socket of its own. It knows one image, under the name of the official Redis image:
+ * Starts podman's Docker API on a private socket. It has one image, named like the official Redis image:
  * the `redis-server` of this machine, so that no registry is needed. As root on Debian, installs podman by apt first.
  *
- * @throws Error, where podman is missing or cannot be started here.
+ * @throws Error if podman is missing or cannot be started
  */
 export async function startContainerEngine(): Promise<ContainerEngine> {
   requirePodman();
@@ -78,13 +78,13 @@ function requirePodman(): void {
   if (missing().length > 0) throw new Error(`not installed here: ${missing().join(', ')}`);
 }
 
-/** Two engines on one machine share no storage, no bridge and, but for one chance in 12,800, no subnet. */
+/** Two engines on one machine share no storage, no bridge and, except with a chance of 1 in 12,800, no subnet. */
 async function writeConfiguration(folder: string): Promise<Record<string, string>> {
   const name = `ori${randomBytes(4).toString('hex')}`;
   const subnet = `10.${randomInt(200, 250)}.${randomInt(256)}`;
   const files = {
     'storage.conf': `[storage]\ndriver = "vfs"\nrunroot = "${folder}/run"\ngraphroot = "${folder}/root"\n`,
-    // The limits of the process that starts a container may be below podman's defaults.
+    // This process may have lower limits than podman's defaults.
     'containers.conf': [
       '[containers]\nlog_driver = "k8s-file"\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]',
       '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"',
@@ -112,10 +112,10 @@ async function writeConfiguration(folder: string): Promise<Record<string, string
   };
 }
 
-/** `redis-server` and the libraries that it is linked with, and nothing else: no shell either. */
+/** Only `redis-server` and the libraries that it is linked with, without a shell. */
 async function writeRedisImage(folder: string): Promise<void> {
   const program = findProgram('redis-server');
-  if (program === undefined) throw new Error('no redis-server to make an image of');
+  if (program === undefined) throw new Error('no redis-server to build an image from');
   const { stdout } = await run('ldd', [program]);
   const libraries = [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path = '']) => path);
   for (const name of ['data', 'dev', 'etc', 'proc', 'sys', 'tmp', 'usr/local/bin']) {
@@ -129,7 +129,7 @@ async function writeRedisImage(folder: string): Promise<void> {
   await writeFile(join(folder, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/false\n');
 }
 
-/** At the end of its input, that is of this process: removes containers, the service, mounts and the folder. */
+/** Runs when its input closes, that is when this process exits: removes containers, the service, mounts and the folder. */
 const KEEPER = `
 read -r word address
 [ "$word" = serve ] && { podman system service --time=0 "$address" >"$1/service.log" 2>&1 </dev/null & service=$!; }

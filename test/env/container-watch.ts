@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers';
 
 /**
- * Waits for the end of its standard input, that is for the end of the process that started it, and then removes the
- * containers whose ids it was told. Those that are gone already are no trouble.
+ * Waits until its standard input closes, that is until the process that started it exits, and then removes the
+ * containers whose ids it has read. Containers that no longer exist are ignored.
  */
 const ids = (await text(process.stdin)).split('\n').filter(Boolean);
 if (ids.length > 0) {

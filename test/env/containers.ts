@@ -6,19 +6,19 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StartedTestContainer } from 'testcontainers';
 
-/** What a container is started with: always one port, published on a fixed one so that a restart keeps it. */
+/** The options of a container. Its one port is published on a fixed port, which a restart keeps. */
 export interface ContainerOptions {
   readonly image: string;
   readonly containerPort: number;
   readonly hostPort: number;
   readonly ready: RegExp;
-  /** How often the line of readiness is written before the server is ready. */
+  /** How many times the readiness line is logged before the server is ready. */
   readonly readyTimes?: number;
   readonly command?: readonly string[];
   readonly environment?: Record<string, string>;
 }
 
-/** A server in a container, with the same verbs as a server process. */
+/** A server in a container, with the same methods as a server process. */
 export interface ContainerServer {
   readonly host: string;
   readonly id: string;
@@ -32,7 +32,7 @@ export interface ContainerServer {
 
 const START_LIMIT_MS = 120_000;
 
-/** Whether there is anything that looks like a Docker engine; says nothing about what it can start. */
+/** Whether there seems to be a Docker engine; it may still be unable to start anything. */
 export function dockerEngineInSight(): boolean {
   if (process.env['DOCKER_HOST']) return true;
   const sockets = [
@@ -43,7 +43,7 @@ export function dockerEngineInSight(): boolean {
   return sockets.some((path) => existsSync(path));
 }
 
-/** Starts a container by testcontainers. Rejects when there is no engine, or it cannot start this image. */
+/** Starts a container with testcontainers. Rejects if there is no engine, or it cannot start this image. */
 export async function startContainer(options: ContainerOptions): Promise<ContainerServer> {
   const { GenericContainer, Wait, getContainerRuntimeClient } = await import('testcontainers');
   const client = await getContainerRuntimeClient();
@@ -59,7 +59,7 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
   try {
     container = await withinLimit(build());
   } catch (error) {
-    // The engine may know this image and yet not Ryuk's, which testcontainers starts first of all.
+    // The engine may have this image but not Ryuk's, which testcontainers starts first.
     if (process.env['TESTCONTAINERS_RYUK_DISABLED'] === 'true') throw error;
     process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
     container = await withinLimit(build());
@@ -77,7 +77,7 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
     freeze: () => docker.pause(),
     thaw: () => docker.unpause(),
     remove: async () => {
-      // Not every engine removes a container that is frozen.
+      // Not every engine can remove a paused container.
       await docker.unpause().catch(() => {});
       await container.stop({ remove: true, removeVolumes: true, timeout: 0 });
     },
@@ -86,7 +86,7 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
 
 let watcher: ChildProcess | undefined;
 
-/** From now on the container goes with this process, however that ends: Ryuk may not be there to see to it. */
+/** From now on the container is removed when this process exits, however it does; Ryuk may be missing. */
 function watchOver(id: string): void {
   if (!watcher) {
     watcher = spawn(process.execPath, [join(import.meta.dirname, 'container-watch.ts')], {
@@ -100,7 +100,7 @@ function watchOver(id: string): void {
   watcher.stdin?.write(`${id}\n`);
 }
 
-/** Pulling an image has no limit of its own. A container that comes after it is removed again. */
+/** Pulling an image has no timeout. A container that starts after ours is removed. */
 async function withinLimit(starting: Promise<StartedTestContainer>): Promise<StartedTestContainer> {
   const limit = new AbortController();
   const tooLate = pause(START_LIMIT_MS, undefined, { signal: limit.signal }).then(() => {

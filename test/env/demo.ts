@@ -12,20 +12,20 @@ import {
 } from '@ori/store/admin';
 import type { KekRing } from '@ori/store/sealing';
 
-/** Where the signing seeds are sealed to. */
+/** The context that the signing seeds are sealed to. */
 export interface DemoHome {
   readonly issuer: string;
   readonly baseUrl: string;
   readonly sealer: KekRing;
 }
 
-/** One organization with one of everything; `ada`, a subject of the issuer, is the member. */
+/** One organization with one record of each kind; its member is `ada`, a subject of the issuer. */
 export interface Demo {
   readonly organizationId: string;
   readonly workspaceId: string;
   readonly userId: string;
   readonly internId: string;
-  /** Of the intern's signing key: 32 bytes. */
+  /** The seed of the intern's signing key: 32 bytes. */
   readonly publicKey: Uint8Array;
   readonly seed: Uint8Array;
   readonly apiKey: string;

@@ -9,14 +9,14 @@ const message = (type: string, body: Buffer) => {
   return Buffer.concat([Buffer.from(type), length, body]);
 };
 
-/** "You are in. I am ready. I am shutting down", in one piece, as a client reads it that was busy meanwhile. */
+/** AuthenticationOk, ReadyForQuery and a shutdown error in one chunk, as a busy client would read them. */
 const GREETING = Buffer.concat([
   message('R', Buffer.alloc(4)),
   message('Z', Buffer.from('I')),
   message('E', Buffer.from(`${field('S', 'FATAL')}${field('C', '57P01')}${field('M', 'shutting down')}\0`)),
 ]);
 
-/** A server that dismisses each client as soon as it has let it in. */
+/** A server that disconnects each client right after accepting its login. */
 export async function startDismissingPostgres(): Promise<{ readonly url: string } & AsyncDisposable> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

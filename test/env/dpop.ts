@@ -10,17 +10,17 @@ import {
 
 export type DpopTestAlgorithm = 'ES256' | 'EdDSA' | 'Ed25519' | 'ES384' | 'PS256';
 
-/** What a proof says; whatever is left out is as an honest client would have it. */
+/** The contents of a DPoP proof; what is omitted is as an honest client would set it. */
 export interface DpopProofOptions {
   readonly method?: string;
   readonly url: string;
   readonly accessToken: string;
   readonly nonce?: string;
-  /** Merged over the honest claims; `undefined` takes one away. */
+  /** Merged over the honest claims; `undefined` removes one. */
   readonly claims?: Readonly<Record<string, unknown>>;
-  /** Merged over the honest header; `undefined` takes a member away. */
+  /** Merged over the honest header; `undefined` removes a member. */
   readonly header?: Readonly<Record<string, unknown>>;
-  /** What signs instead of the key. */
+  /** The key that signs instead. */
   readonly signWith?: CryptoKey | Uint8Array;
 }
 
@@ -33,7 +33,7 @@ export interface DpopKey {
   readonly privateJwk: JWK;
   /** RFC 7638, for `cnf.jkt`. */
   readonly thumbprint: string;
-  /** Made with jose alone: RFC 9449, section 4.2. */
+  /** Uses jose only: RFC 9449, section 4.2. */
   proof(options: DpopProofOptions): Promise<string>;
 }
 

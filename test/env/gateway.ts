@@ -18,15 +18,13 @@ import { findProgram, openRoom } from './room.ts';
 
 const SHIPPED = join(import.meta.dirname, '../../deploy/gateway');
 
-/** Undefined where there is no nginx: then tests of the gateway are skipped, and say so. */
+/** Undefined if nginx is not installed; tests of the gateway are then skipped with a message. */
 export const NGINX = findProgram('nginx', ['/usr/sbin', '/usr/local/sbin']);
 if (NGINX === undefined) {
-  console.warn(
-    'No nginx on this machine: everything behind the gateway is skipped. `npm run setup` brings it.',
-  );
+  console.warn('No nginx on this machine: all gateway tests are skipped. `npm run setup` installs it.');
 }
 
-/** A real nginx in a folder of its own, on free ports of loopback. */
+/** A real nginx in its own folder, on free loopback ports. */
 export interface Gateway extends AsyncDisposable {
   /** Over plain HTTP. */
   readonly url: string;
@@ -34,15 +32,15 @@ export interface Gateway extends AsyncDisposable {
   /** Over TLS, HTTP/2 too, for the host name `localhost`. */
   readonly secureUrl: string;
   readonly securePort: number;
-  /** PEM: what a client must trust. */
+  /** PEM: the certificate that a client must trust. */
   readonly certificate: string;
   /** The master and its workers. */
   pids(): readonly number[];
-  /** Holds `conf`, with the shipped files and `site`, `logs` and `run`. */
+  /** Contains `conf`, with the shipped files and `site`, `logs` and `run`. */
   readonly folder: string;
   accessLog(): Promise<string>;
   errorLog(): Promise<string>;
-  /** Reads the configuration again; resolves when only new workers take connections. */
+  /** Reloads the configuration; resolves when only new workers accept connections. */
   reload(): Promise<void>;
 }
 
@@ -51,9 +49,9 @@ export interface GatewayOptions {
   readonly signers: readonly string[];
   readonly management: readonly string[];
   readonly log?: string;
-  /** Of one address. Default: as good as unlimited. */
+  /** Per client address. Default: practically unlimited. */
   readonly requestsPerSecond?: number;
-  /** Whether loopback may say in `X-Forwarded-For` which address it stands for, as a load balancer does. */
+  /** Whether `X-Forwarded-For` from loopback is trusted, as from a load balancer. */
   readonly behindBalancer?: boolean;
   readonly regionalHosts?: readonly string[];
 }
@@ -71,7 +69,7 @@ export function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
 }
 
-/** The shipped gateway of a daemon, or another configuration with the same facts of the site. */
+/** The shipped gateway of a daemon, or another configuration with the same site settings. */
 export function startDaemonGateway(options: {
   readonly daemons: readonly string[];
   readonly configuration?: string;
@@ -80,7 +78,7 @@ export function startDaemonGateway(options: {
   return startNginx(configuration, { 'daemons.conf': members(daemons) });
 }
 
-/** Each address once, watched, and once more as the last resort: as in the site example. */
+/** Each address once with failure detection, and once more as a backup, as in the site example. */
 function members(addresses: readonly string[]): string {
   return [
     ...addresses.map((address) => `server ${address} max_fails=1 fail_timeout=1s;\n`),
@@ -89,7 +87,7 @@ function members(addresses: readonly string[]): string {
 }
 
 async function startNginx(configuration: string, site: Readonly<Record<string, string>>): Promise<Gateway> {
-  if (NGINX === undefined) throw new Error('no nginx on this machine: `npm run setup` brings it');
+  if (NGINX === undefined) throw new Error('no nginx on this machine: `npm run setup` installs it');
   await using stack = new AsyncDisposableStack();
   const room = stack.use(await openRoom('ori-gateway'));
   const [port, securePort] = await Promise.all([freePort(), freePort()]);
@@ -147,14 +145,14 @@ function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 }
 
-/** Resolves when connections are taken; rejects with nginx's last words when it ends before. */
+/** Resolves when nginx accepts connections; rejects with its log if it exits first. */
 async function listening(child: ChildProcess, port: number, lastWords: () => Promise<string>): Promise<void> {
   let ended = false;
   child.once('exit', () => {
     ended = true;
   });
   for (;;) {
-    if (ended) throw new Error(`nginx ended before it was ready:\n${await lastWords()}`);
+    if (ended) throw new Error(`nginx exited before it was ready:\n${await lastWords()}`);
     const socket = connect(port, '127.0.0.1');
     const isOpen = await new Promise((resolve) => {
       socket.once('connect', () => resolve(true)).once('error', () => resolve(false));

@@ -6,7 +6,7 @@ import { buildPrograms } from './programs.ts';
 import { startRedisAnywhere } from './redis-server.ts';
 import type { Backends } from './run.ts';
 
-/** Chooses and starts the Redis and the PostgreSQL that all test files share, and says which; builds what ships. */
+/** Chooses and starts the Redis and the PostgreSQL that all test files share, prints which, and builds what ships. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const runId = randomBytes(4).toString('hex');
   const stack = new AsyncDisposableStack();
@@ -44,8 +44,8 @@ async function chooseRedis(stack: AsyncDisposableStack): Promise<Backends['redis
 const POSTGRES_SENTENCES = {
   url: 'the one of TEST_DATABASE_URL',
   docker: 'a container on the Docker engine',
-  path: 'a cluster of its own from the installed programs',
-  npm: "a cluster of its own from npm's programs",
+  path: 'a private cluster of the installed programs',
+  npm: "a private cluster of npm's programs",
 } as const;
 
 async function choosePostgres(stack: AsyncDisposableStack, runId: string): Promise<Backends['postgres']> {
@@ -63,7 +63,7 @@ async function choosePostgres(stack: AsyncDisposableStack, runId: string): Promi
   return { origin: server.origin, url: server.url };
 }
 
-/** Waits for all even when one fails, so that nothing is started after the clearing away. */
+/** Waits for all even if one fails, so that nothing starts after the cleanup. */
 async function allOrNone<Parts extends unknown[]>(
   parts: [...{ [Part in keyof Parts]: Promise<Parts[Part]> }],
 ): Promise<Parts> {

@@ -6,7 +6,7 @@ export interface Ask {
   readonly method?: string;
   /** The raw request-target. */
   readonly path: string;
-  /** As Node's raw list, so that a header can be sent twice; `Host` and the length are added unless given. */
+  /** Node's raw list, so that a header can be sent twice; `Host` and the length are added unless given. */
   readonly headers?: readonly string[];
   readonly body?: string | Uint8Array;
 }
@@ -19,12 +19,12 @@ export interface Reply {
   readonly milliseconds: number;
 }
 
-/** Requests over connections that are kept alive and used again. */
+/** Sends requests over reused keep-alive connections. */
 export interface HttpClient extends Disposable {
   ask(ask: Ask): Promise<Reply>;
 }
 
-/** Gives up after this long: far beyond every promise that is tested, so that it is no answer that fails the test. */
+/** The timeout, far beyond every tested limit, so that only a missing response reaches it. */
 const PATIENCE_MS = 10_000;
 
 export function createHttpClient(url: string, connectionsMax = 32): HttpClient {

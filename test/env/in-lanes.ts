@@ -1,4 +1,4 @@
-/** Does `count` things, `lanes` of them at a time; the answers are in order of their index. */
+/** Runs `count` tasks, `lanes` of them at a time. The results are ordered by index. */
 export async function inLanes<T>(
   count: number,
   lanes: number,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TokenOptions } from './issuer-tokens.ts';
 
-/** What the introspection says of an opaque token; `undefined` takes a member away. */
+/** The introspection response for an opaque token; `undefined` removes a member. */
 export type OpaqueTokenOptions = Pick<TokenOptions, 'subject' | 'scope' | 'claims' | 'expiresInSeconds'>;
 
 export function discoveryDocument(url: string): Record<string, unknown> {

@@ -21,7 +21,7 @@ export async function createIssuerKey(algorithm: IssuerAlgorithm): Promise<Issue
 
 let rsa: ReturnType<typeof generateKeyPair> | undefined;
 
-/** One per process: making one takes a tenth of a second. */
+/** One per process: generating one takes 0.1 s. */
 function rsaPair(): ReturnType<typeof generateKeyPair> {
   rsa ??= generateKeyPair('RS256');
   return rsa;

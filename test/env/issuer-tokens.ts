@@ -2,20 +2,20 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { CompactSign } from 'jose';
 import type { IssuerAlgorithm, IssuerKey } from './issuer-keys.ts';
 
-/** What to put into a token; whatever is left out is as an honest issuer would have it. */
+/** The contents of a token; what is omitted is as an honest issuer would set it. */
 export interface TokenOptions {
   readonly subject?: string;
   readonly scope?: string;
   readonly expiresInSeconds?: number;
-  /** Merged over the honest claims; `undefined` takes one away. */
+  /** Merged over the honest claims; `undefined` removes one. */
   readonly claims?: Record<string, unknown>;
-  /** Merged over the honest header (`alg`, `kid`, `typ: at+jwt`); `undefined` takes a member away. */
+  /** Merged over the honest header (`alg`, `kid`, `typ: at+jwt`); `undefined` removes a member. */
   readonly header?: Record<string, unknown>;
   /** The issuer's key to sign with, published or not: by kid, or the first of an algorithm. Default: the first. */
   readonly signWith?: IssuerAlgorithm | { readonly kid: string };
   /**
    * `none`: no signature at all; `hmac`: HS256 under the public key's own JSON; `garbage`: random bytes, under
-   * whatever header was asked for.
+   * the requested header.
    */
   readonly forge?: 'none' | 'hmac' | 'garbage';
 }
@@ -62,7 +62,7 @@ function chooseKey(keys: readonly IssuerKey[], wanted: TokenOptions['signWith'])
     if (wanted === undefined) return true;
     return typeof wanted === 'string' ? candidate.algorithm === wanted : candidate.kid === wanted.kid;
   });
-  if (!key) throw new Error('the issuer has no such key');
+  if (!key) throw new Error('unknown key of the issuer');
   return key;
 }
 

@@ -19,7 +19,7 @@ test.each(['ES256', 'EdDSA', 'RS256'] as const)(
   },
 );
 
-test('makes claims and header members wrong or absent on demand', async () => {
+test('replaces or omits claims and header members on demand', async () => {
   await using issuer = await startIssuer({ audience, algorithms: ['ES256'] });
   const token = await issuer.token({ header: { typ: undefined, kid: 'other' }, claims: { aud: undefined } });
   expect(decodeProtectedHeader(token)).toEqual({ alg: 'ES256', kid: 'other' });

@@ -18,7 +18,7 @@ test.each([
   '//',
   '/..',
   '/constructor',
-])('%s is no route, with any method', async (path) => {
+])('%s is not found, with any method', async (path) => {
   for (const method of ['GET', 'POST', 'OPTIONS']) {
     expectRefusal(await world.request({ path, method }), { status: 404, reason: 'not_found' });
   }

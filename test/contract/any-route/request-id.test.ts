@@ -3,7 +3,7 @@ import { startSignerWorld } from '../signer-world.ts';
 
 const headers = { 'x-request-id': 'from-the.gateway_1' };
 
-test('a request id is kept from a trusted gateway, in answer, log and audit line', async () => {
+test('the request id of a trusted gateway is used in response, log and audit line', async () => {
   await using world = await startSignerWorld({ environment: { TRUST_GATEWAY: 'true' } });
   const answer = await world.sign({ headers });
   expect(answer.headers['x-request-id']).toBe(headers['x-request-id']);
@@ -12,7 +12,7 @@ test('a request id is kept from a trusted gateway, in answer, log and audit line
   expect((await world.sign({ headers: { 'x-request-id': 'a b' } })).headers['x-request-id']).not.toBe('a b');
 });
 
-test('a request id is made anew otherwise, for every kind of answer', async () => {
+test('a new request id is generated otherwise, for every kind of response', async () => {
   await using world = await startSignerWorld();
   const answers = await Promise.all([
     world.sign({ headers }),

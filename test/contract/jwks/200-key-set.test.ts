@@ -15,7 +15,7 @@ async function keysOf(internId: string) {
 }
 
 // SPEC.md S11.
-test('the set holds the public key of the intern, for everyone', async () => {
+test('the set contains the public key of the intern, for everyone', async () => {
   const answer = await world.request({ path: pathOf(tenants.internId) });
   expect(answer.status).toBe(200);
   expect(answer.headers['content-type']).toBe('application/json');
@@ -36,7 +36,7 @@ test('the set holds the public key of the intern, for everyone', async () => {
   expect(parseJwkSet(answer.json())).toHaveLength(1);
 });
 
-test('a key stands in the set before it signs, and with its bounds', async () => {
+test('a key is published before it signs, with its bounds', async () => {
   const { id: internId } = await createIntern(store, { workspaceId: tenants.workspaceId, name: 'rotating' });
   const first = await addSigningKey(store, { internId, ...tenants.home, expiresAt: now() + 400 });
   const next = await addSigningKey(store, { internId, ...tenants.home });
@@ -56,7 +56,7 @@ test('a retired key leaves the set within two seconds', async () => {
 });
 
 // SPEC.md S11.
-test('an id that no intern has, or one without keys, has the set of no keys: nobody learns who exists', async () => {
+test('an id without an intern or without keys has an empty set, so existence is not revealed', async () => {
   const unknown = await world.request({ path: pathOf(freshId('int')) });
   const keyless = await world.request({ path: pathOf(tenants.keylessInternId) });
   expect(unknown.text).toBe('{"keys":[]}');
@@ -64,11 +64,11 @@ test('an id that no intern has, or one without keys, has the set of no keys: nob
   expect(keyless.headers['etag']).toBe(unknown.headers['etag']);
 });
 
-test('an intern outside the programme is published as any other', async () => {
+test('the keys of an intern outside the programme are published like any other', async () => {
   expect(await keysOf(tenants.outsideInternId)).toHaveLength(1);
 });
 
-test('HEAD gives the headers alone', async () => {
+test('HEAD returns only the headers', async () => {
   const whole = await world.request({ path: pathOf(tenants.internId) });
   const head = await world.request({ path: pathOf(tenants.internId), method: 'HEAD' });
   expect(head).toMatchObject({ status: 200, text: '' });
@@ -77,7 +77,7 @@ test('HEAD gives the headers alone', async () => {
   }
 });
 
-test('nothing about a bearer matters', async () => {
+test('the bearer credential is ignored', async () => {
   const headers = { authorization: 'Bearer nobody' };
   expect((await world.request({ path: pathOf(tenants.internId), headers })).status).toBe(200);
 });

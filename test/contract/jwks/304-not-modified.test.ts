@@ -7,7 +7,7 @@ const { headers } = await world.request({ path });
 const etag = headers['etag'] ?? '';
 
 test.each([etag, `W/${etag}`, `"other", ${etag}`, '*'])(
-  'a client that has the set (%s) is not sent it again',
+  'a client that has the set (%s) gets 304',
   async (tag) => {
     const answer = await world.request({ path, headers: { 'if-none-match': tag } });
     expect(answer).toMatchObject({ status: 304, text: '' });
@@ -15,6 +15,6 @@ test.each([etag, `W/${etag}`, `"other", ${etag}`, '*'])(
   },
 );
 
-test.each(['"other"', etag.slice(1, -1), ''])('a client that has something else (%s) is', async (tag) => {
+test.each(['"other"', etag.slice(1, -1), ''])('a client that has another set (%s) gets it', async (tag) => {
   expect((await world.request({ path, headers: { 'if-none-match': tag } })).status).toBe(200);
 });

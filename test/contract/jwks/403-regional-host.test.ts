@@ -4,7 +4,7 @@ import { useSignerWorld } from '../signer-world.ts';
 
 const world = await useSignerWorld({ environment: { REGIONAL_HOSTS: 'eu.api.ori.test' } });
 
-test('the set is an intern operation: a regional host name refuses it', async () => {
+test('the set, an intern operation, is refused on a regional hostname', async () => {
   const path = `/v1/interns/${world.tenants.internId}/daemon/jwks.json`;
   const answer = await world.request({ path, headers: { host: 'eu.api.ori.test' } });
   expectRefusal(answer, { status: 403, reason: 'regional_host_refused' });

@@ -5,7 +5,7 @@ import { useSignerWorld } from '../signer-world.ts';
 const world = await useSignerWorld();
 
 test.each(['int.7', '_x', 'x'.repeat(129), '%ff', '%', 'a%2Fb', '%00'])(
-  'an id that cannot be one (%s) is not found',
+  'an invalid id (%s) is not found',
   async (id) => {
     const answer = await world.request({ path: `/v1/interns/${id}/daemon/jwks.json` });
     expectRefusal(answer, { status: 404, reason: 'not_found' });
@@ -13,7 +13,7 @@ test.each(['int.7', '_x', 'x'.repeat(129), '%ff', '%', 'a%2Fb', '%00'])(
   },
 );
 
-test.each(['jwks', 'jwks.json/', 'JWKS.json', 'jwks%2Ejson'])('%s is no route', async (name) => {
+test.each(['jwks', 'jwks.json/', 'JWKS.json', 'jwks%2Ejson'])('%s is not found', async (name) => {
   const path = `/v1/interns/${world.tenants.internId}/daemon/${name}`;
   expectRefusal(await world.request({ path }), { status: 404, reason: 'not_found' });
 });

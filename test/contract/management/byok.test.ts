@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Neither status carries metadata outside the intern operations. */
+/** Only intern operations have metadata with these statuses. */
 const envelope = (code: number) => ({ error: { code, message: expect.any(String) } });
 
 describe('GET /byok', () => {
@@ -50,7 +50,7 @@ describe('GET /byok', () => {
     });
   });
 
-  it('counts all matches whatever the page, and filters by provider and workspace', async () => {
+  it('counts all matches on every page, and filters by provider and workspace', async () => {
     const { json } = await list('?limit=1&offset=1');
     expect(json).toMatchObject({ total_count: 2, data: [{ sort_order: 2 }] });
     expect((await list('?provider=anthropic')).json).toEqual({ data: [], total_count: 0 });
@@ -71,7 +71,7 @@ describe('GET /byok', () => {
     expect(json).toEqual(envelope(400));
   });
 
-  it('400: asks for a workspace where the default one was deleted', async () => {
+  it('400: requires a workspace if the default one was deleted', async () => {
     await using bereft = await startManagementWorld();
     await deleteWorkspace(bereft.store, { workspaceId: bereft.ours.workspaceId });
     const { status, json } = await bereft.call({ path: '/byok' });
@@ -101,7 +101,7 @@ describe('PATCH /byok/{id}', () => {
     return rows[0];
   };
 
-  it('changes what is given and leaves the rest', async () => {
+  it('changes the given fields and keeps the rest', async () => {
     const { status, json } = await update({
       name: 'production',
       disabled: true,
@@ -136,11 +136,11 @@ describe('PATCH /byok/{id}', () => {
     });
   });
 
-  it('answers the record to an empty change', async () => {
+  it('returns the record for an empty change', async () => {
     expect((await update({})).json.data.id).toBe(id);
   });
 
-  it('rotates the key in place: sealed to its row, labelled anew, never shown', async () => {
+  it('rotates the key in place: sealed to its row, with a new label, never shown', async () => {
     const key = 'sk-proj-0123456789abcdefghijklmn';
     const { text, json } = await update({ key });
     expect(json.data.label).toBe('sk-...klmn');
@@ -155,7 +155,7 @@ describe('PATCH /byok/{id}', () => {
     expect(new TextDecoder().decode(opened)).toBe(key);
   });
 
-  it('derives the region of a structured key, and holds the declaration to it', async () => {
+  it('derives the region of a structured key, and requires the declared region to match', async () => {
     const key = JSON.stringify({ api_key: 'sk-0123456789', region: 'europe' });
     expect((await update({ key })).json.data.declared_region).toBe('europe');
     expect((await update({ declared_region: 'us' })).status).toBe(400);
@@ -167,10 +167,10 @@ describe('PATCH /byok/{id}', () => {
     ['an unknown field', { colour: 'red' }],
     ['an empty key', { key: '' }],
     ['a key with a line end', { key: 'sk-0123456789\n' }],
-    ['a key with white space before it', { key: ' sk-0123456789' }],
-    ['a key with a wide space after it', { key: 'sk-0123456789\u3000' }],
+    ['a key with leading white space', { key: ' sk-0123456789' }],
+    ['a key with a trailing wide space', { key: 'sk-0123456789\u3000' }],
     ['a key with a control character in it', { key: 'sk-01234\u007f56789' }],
-    ['a structured key with white space in its place', { key: '{"api_key":"sk-1 ","region":"us"}' }],
+    ['a structured key whose key is white space', { key: '{"api_key":"sk-1 ","region":"us"}' }],
     ['a structured key with a control character', { key: '{"api_key":"sk\\u0007","region":"us"}' }],
     ['a long name', { name: 'x'.repeat(256) }],
     ['a text for a flag', { disabled: 'yes' }],
@@ -179,13 +179,13 @@ describe('PATCH /byok/{id}', () => {
     ['a required fallback', { is_fallback: true, is_required: true }],
     ['no hash', { allowed_api_key_hashes: [] }],
     ['a hash in capitals', { allowed_api_key_hashes: ['A'.repeat(64)] }],
-    ["a hash that is not the account's", { allowed_api_key_hashes: ['0'.repeat(64)] }],
+    ['a hash of another account', { allowed_api_key_hashes: ['0'.repeat(64)] }],
     ['101 hashes', { allowed_api_key_hashes: Array(101).fill('0'.repeat(64)) }],
     ['101 models', { allowed_models: Array(101).fill('openai/gpt-5.2') }],
     ['101 users', { allowed_user_ids: Array(101).fill('user_1') }],
     ['an unknown region', { declared_region: 'mars' }],
-    ['a region that the provider has not', { declared_region: 'europe' }],
-    ['a text that PostgreSQL cannot keep', { name: 'nul\0' }],
+    ['a region that the provider does not have', { declared_region: 'europe' }],
+    ['a text that PostgreSQL cannot store', { name: 'nul\0' }],
     ['a list', []],
     ['null', null],
   ])('400: refuses %s and changes nothing', async (_what, json) => {
@@ -213,7 +213,7 @@ describe('PATCH /byok/{id}', () => {
     expect(reply.json).toEqual(envelope(expected));
   });
 
-  it('401, 403: refuses whom it does not know, and whom it knows without the right', async () => {
+  it('401, 403: refuses unknown callers, and known callers without the right', async () => {
     const session = await world.issuer.token({ subject: world.ours.subject });
     const attempt = (bearer: string | null) =>
       world.call({ method: 'PATCH', path: `/byok/${id}`, json: {}, bearer });
@@ -225,7 +225,7 @@ describe('PATCH /byok/{id}', () => {
     }
   });
 
-  it("404: one answer to an id that is unknown, none at all, or another account's", async () => {
+  it("404: one response for an id that is unknown, malformed or another account's", async () => {
     const replies = [
       await update({}, randomUUID()),
       await update({}, 'not-a-uuid'),
@@ -237,7 +237,7 @@ describe('PATCH /byok/{id}', () => {
     }
   });
 
-  it('404: a credential goes with its workspace', async () => {
+  it('404: a credential is deleted with its workspace', async () => {
     const { organizationId } = world.ours;
     const { id: workspaceId } = await createWorkspace(world.store, { organizationId, name: 'to be deleted' });
     const doomed = await createTestCredential(world.store, { ...world.ours, workspaceId });
@@ -247,7 +247,7 @@ describe('PATCH /byok/{id}', () => {
     expect((await update({}, doomed)).status).toBe(404);
   });
 
-  it('409: refuses a change while another is under way, and says to try again', async () => {
+  it('409: refuses a change while another is in progress, as retryable', async () => {
     await world.store.kysely.transaction().execute(async (trx) => {
       await sql`select 1 from byok_credentials where id = ${id} for update`.execute(trx);
       const { status, json } = await update({ disabled: true });
@@ -257,7 +257,7 @@ describe('PATCH /byok/{id}', () => {
     expect((await update({ disabled: true })).status).toBe(200);
   });
 
-  it('405: says which methods the path takes', async () => {
+  it('405: lists the methods of the path', async () => {
     const { status, headers } = await world.call({ method: 'PUT', path: `/byok/${id}`, json: {} });
     expect(status).toBe(405);
     expect(headers.allow).toBe('PATCH');

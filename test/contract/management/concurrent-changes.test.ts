@@ -5,7 +5,7 @@ import { createTestCredential, startManagementWorld } from './world.ts';
 
 const REQUESTS = 2000;
 
-it('2,000 changes of one credential at once leave one of the states asked for, with a key that opens', {
+it('2,000 concurrent changes of one credential leave one of the requested states, with a key that can be opened', {
   timeout: 120_000,
 }, async () => {
   await using world = await startManagementWorld();
@@ -16,7 +16,7 @@ it('2,000 changes of one credential at once leave one of the states asked for, w
       world.call({
         method: 'PATCH',
         path: `/byok/${id}`,
-        // Every tenth asks for what cannot be.
+        // Every tenth request is invalid.
         json: { name: `n${n}`, key: keyOf(n), ...(n % 10 === 0 && { is_fallback: true, is_required: true }) },
       }),
     ),

@@ -11,7 +11,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const get = (path: string, headers: readonly string[] = []) => world.call({ path, bearer: null, headers });
 
-/** What the page loads, as a browser would resolve it. */
+/** The URLs that the page loads, as a browser resolves them. */
 async function loaded(): Promise<string[]> {
   const { text } = await get('/docs');
   const links = [...text.matchAll(/(?:src|href|spec-url)="([^"]*)"/g)].map(([, link = '']) => link);
@@ -33,7 +33,7 @@ describe('GET /docs', () => {
     expect(text).toContain('<noscript>');
   });
 
-  it('comes under a policy without inline scripts, eval, or anything from elsewhere', async () => {
+  it('has a policy without inline scripts, eval, or other origins', async () => {
     const policy = String((await get('/docs')).headers['content-security-policy']);
     const directives = new Map(
       policy.split('; ').map((directive) => {
@@ -50,14 +50,14 @@ describe('GET /docs', () => {
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
   });
 
-  it('has no inline script or style, and loads from below the base address alone', async () => {
+  it('has no inline script or style, and loads only from below the base address', async () => {
     const { text } = await get('/docs');
     expect(text).not.toMatch(/<style|\son[a-z]+=|\sstyle=|<script(?![^>]*\ssrc=)/i);
     expect(await loaded()).toEqual(['/openapi.json', '/openapi.json', '/docs/redoc.js']);
     for (const path of await loaded()) expect((await get(path)).status).toBe(200);
   });
 
-  it('serves its renderer as it was published, with its type and an entity tag', async () => {
+  it('serves the published renderer, with its type and an entity tag', async () => {
     const { headers, text } = await get('/docs/redoc.js');
     expect(headers).toMatchObject({
       'content-type': 'text/javascript; charset=utf-8',
@@ -67,13 +67,13 @@ describe('GET /docs', () => {
     const published = createRequire(
       new URL('../../../services/management/package.json', import.meta.url),
     ).resolve('redoc/bundles/redoc.standalone.js');
-    // Not by `toEqual`: a failure would print the whole of it.
+    // Not `toEqual`, whose failure would print the whole file.
     expect(text === readFileSync(published, 'utf8')).toBe(true);
     const again = await get('/docs/redoc.js', ['If-None-Match', headers.etag ?? '']);
     expect(again).toMatchObject({ status: 304, text: '' });
   });
 
-  it('tells nobody that it was read', async () => {
+  it('sends no request to other origins', async () => {
     expect((await get('/docs')).text).toContain('disable-telemetry="true"');
   });
 
@@ -86,7 +86,7 @@ describe('GET /docs', () => {
     },
   );
 
-  it('405: takes no other method', async () => {
+  it('405: refuses other methods', async () => {
     for (const path of ['/docs', '/docs/redoc.js']) {
       const { status, headers } = await world.call({ method: 'DELETE', path, bearer: null });
       expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: 'GET, HEAD' });

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { createTestCredential, startManagementWorld } from './world.ts';
 
-it('a dump of the database holds no provider key, no API key and no signing seed', async () => {
+it('a dump of the database contains no provider key, API key or signing seed', async () => {
   await using world = await startManagementWorld();
   const { ours, store, ring } = world;
   const providerKey = `sk-proj-${randomBytes(24).toString('base64url')}`;

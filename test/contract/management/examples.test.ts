@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
 import { createTestCredential, type ManagementWorld, startManagementWorld } from './world.ts';
 
-// Every example of the document is what the server takes and gives: its records are stored, its requests sent.
+// Verifies every example of the document against the server: stores its records and sends its requests.
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
 type Json = any;
@@ -33,7 +33,7 @@ const answerOf = (operationId: string): Json => {
 const requestOf = (operationId: string): Json =>
   described(operationId).requestBody?.content['application/json'].example;
 
-/** An account that holds exactly the records of the examples. */
+/** Creates an account with exactly the records of the examples. */
 async function storeExamples(db: Database): Promise<void> {
   const intern = answerOf('listInterns').data[0];
   const credential = answerOf('listByokCredentials').data[0];
@@ -77,7 +77,7 @@ async function storeExamples(db: Database): Promise<void> {
   await insert('guardrail_member_assignments', memberAssignment);
 }
 
-/** What a write decides for itself. */
+/** The fields that the server sets on a write. */
 const DECIDED: Readonly<Record<string, readonly string[]>> = {
   createGuardrail: ['id', 'created_at', 'updated_at'],
   updateGuardrail: ['updated_at'],
@@ -86,27 +86,30 @@ const DECIDED: Readonly<Record<string, readonly string[]>> = {
 const pathOf = (operationId: string, path: string) =>
   path.replace(/\{\w+\}/, () => described(operationId).parameters[0].schema.example);
 
-// What takes away comes after what needs it.
+// Deletions come after the operations that need the record.
 const rank = (operationId: string) =>
   ['bulkUnassign', 'delete'].findIndex((verb) => operationId.startsWith(verb));
 const inOrder = OPERATIONS.filter((operation) => 'run' in operation).toSorted(
   (a, b) => rank(a.operationId) - rank(b.operationId),
 );
-it.each(inOrder)('$operationId takes its example and gives its example', async (operation) => {
-  const { operationId, method, path, family, status } = operation;
-  const json = requestOf(operationId);
-  const reply = await world.call({
-    method,
-    path: pathOf(operationId, path) + (operationId === 'listInterns' ? '?limit=1' : ''),
-    bearer: family === 'Interns' ? readerKey : managementKey,
-    ...(json !== undefined && { json }),
-  });
-  const expected = structuredClone(answerOf(operationId));
-  for (const name of DECIDED[operationId] ?? []) expected.data[name] = expect.any(String);
-  expect([reply.status, reply.json]).toEqual([status, expected]);
-});
+it.each(inOrder)(
+  '$operationId accepts its example request and returns its example response',
+  async (operation) => {
+    const { operationId, method, path, family, status } = operation;
+    const json = requestOf(operationId);
+    const reply = await world.call({
+      method,
+      path: pathOf(operationId, path) + (operationId === 'listInterns' ? '?limit=1' : ''),
+      bearer: family === 'Interns' ? readerKey : managementKey,
+      ...(json !== undefined && { json }),
+    });
+    const expected = structuredClone(answerOf(operationId));
+    for (const name of DECIDED[operationId] ?? []) expected.data[name] = expect.any(String);
+    expect([reply.status, reply.json]).toEqual([status, expected]);
+  },
+);
 
-it('the cursor and the ids of the examples are ones that the server takes', async () => {
+it('the server accepts the cursor and the ids of the examples', async () => {
   const { parameters } = described('listInterns');
   const cursor = parameters.find(({ name }: Json) => name === 'starting_after').schema.example;
   const rest = await world.call({ path: `/interns?starting_after=${cursor}`, bearer: readerKey });
@@ -117,10 +120,10 @@ it('the cursor and the ids of the examples are ones that the server takes', asyn
   }
 });
 
-/** Those of DPoP (RFC 9449) take a proof of their own to provoke: `sign/401-dpop.test.ts` does. */
+/** Refusals of DPoP (RFC 9449) are provoked in `sign/401-dpop.test.ts`. */
 const OF_DPOP: ReadonlySet<string> = new Set(Object.values(DPOP_REFUSALS).map(({ message }) => message));
 
-/** How each sentence of a refusal is provoked; a 400 by the operation's own example of what is invalid. */
+/** How each refusal message is provoked; a 400 by the operation's invalid example. */
 const PROVOKED: Readonly<Record<string, (send: Send, family: string) => Promise<{ text: string }>>> = {
   'A valid bearer credential is required.': (send) => send({ bearer: null }),
   'A management key is required.': (send) => send({ bearer: world.ours.apiKey }),
@@ -146,12 +149,12 @@ interface Question {
   readonly body?: string;
   readonly json?: unknown;
   readonly query?: string;
-  /** Of what is not there. */
+  /** Names a resource that does not exist. */
   readonly absent?: boolean;
 }
 type Send = (question: Question) => Promise<{ text: string }>;
 
-it.each(OPERATIONS)('$operationId refuses as its examples say', async (operation) => {
+it.each(OPERATIONS)('$operationId refuses as its examples show', async (operation) => {
   const { operationId, method, path, family, invalidExample } = operation;
   const { userId, workspaceId } = world.theirs;
   await removeMember(world.store, { userId, workspaceId }).catch(() => undefined);
@@ -169,7 +172,7 @@ it.each(OPERATIONS)('$operationId refuses as its examples say', async (operation
   const responses = Object.entries<Json>(described(operationId).responses);
   for (const [status, response] of responses) {
     for (const { value } of Object.values<Json>(response.content?.['application/json']?.examples ?? {})) {
-      // Judged where a dependency is held up: at the deadline, without the database, under a row lock.
+      // These need a blocked dependency and are tested elsewhere: deadline, missing database, row lock.
       if (['408', '500', '409'].includes(status) || OF_DPOP.has(value.error.message)) continue;
       const reply =
         status === '400' && invalidExample !== undefined
@@ -180,7 +183,7 @@ it.each(OPERATIONS)('$operationId refuses as its examples say', async (operation
   }
 });
 
-it('refuses a change that meets another as the example says', async () => {
+it('refuses a concurrent change as the example shows', async () => {
   const id = await createTestCredential(world.store, world.ours);
   await world.store.kysely.transaction().execute(async (trx) => {
     await sql`select 1 from byok_credentials where id = ${id} for update`.execute(trx);
@@ -190,7 +193,7 @@ it('refuses a change that meets another as the example says', async () => {
   });
 });
 
-it('fails without its database as the examples say', async () => {
+it('fails without its database as the examples show', async () => {
   const wrap = (database: Database) => ({ ...database, kysely: database.kysely.withSchema('gone') });
   await using broken = await startManagementWorld({ wrap });
   for (const { operationId, method, path, family } of OPERATIONS) {

@@ -30,7 +30,7 @@ describe('POST /guardrails', () => {
     expect(new Set(Object.values(unset))).toEqual(new Set([null]));
   });
 
-  it('stores everything that it accepts, and shows what each builtin filter puts in place', async () => {
+  it('stores everything that it accepts, and shows the label of each builtin filter', async () => {
     const policy = {
       description: 'for production',
       allowed_models: ['openai/gpt-5.2'],
@@ -109,7 +109,7 @@ describe('POST /guardrails', () => {
   });
 
   it.each(['allowed_models', 'allowed_providers'])(
-    '400: refuses an empty %s, which would allow nothing, and says what lifts the restriction',
+    '400: refuses an empty %s, which would allow nothing, and says how to lift the restriction',
     async (field) => {
       const { status, json } = await create({ name: 'x', [field]: [] });
       expect(status).toBe(400);
@@ -118,13 +118,13 @@ describe('POST /guardrails', () => {
     },
   );
 
-  it.each(['ignored_models', 'ignored_providers'])('clears %s by an empty list', async (field) => {
+  it.each(['ignored_models', 'ignored_providers'])('clears %s with an empty list', async (field) => {
     const { id } = await created({ [field]: ['a/b'] });
     expect((await update(id, { [field]: [] })).json.data[field]).toBeNull();
     expect((await create({ name: 'x', [field]: [] })).json.data[field]).toBeNull();
   });
 
-  it('takes a spending limit of nothing', async () => {
+  it('accepts a spending limit of 0', async () => {
     expect((await create({ name: 'x', limit_usd: 0 })).json.data.limit_usd).toBe(0);
   });
 
@@ -145,11 +145,11 @@ describe('POST /guardrails', () => {
       'content_filters: must have at most 50 items.',
       { name: 'x', content_filters: Array(51).fill({ pattern: 'a', action: 'block' }) },
     ],
-  ])('400: says in a sentence what is wrong: %s', async (message, json) => {
+  ])('400: explains what is wrong: %s', async (message, json) => {
     expect((await create(json)).json).toEqual({ error: { code: 400, message } });
   });
 
-  it("400: refuses another account's workspace like one that does not exist", async () => {
+  it("400: refuses another account's workspace as if it did not exist", async () => {
     const [theirs, unknown] = [
       await create({ name: 'x', workspace_id: world.theirs.workspaceId }),
       await create({ name: 'x', workspace_id: 'ws_unknown' }),
@@ -157,7 +157,7 @@ describe('POST /guardrails', () => {
     expect(theirs.text).toBe(unknown.text);
   });
 
-  it('401, 403: refuses whom it does not know, and whom it knows without the right', async () => {
+  it('401, 403: refuses unknown callers, and known callers without the right', async () => {
     expect((await world.call({ method: 'POST', path: '/guardrails', json: {}, bearer: null })).status).toBe(
       401,
     );
@@ -181,7 +181,7 @@ describe('GET /guardrails', () => {
 });
 
 describe('GET, PATCH, DELETE /guardrails/{id}', () => {
-  it('changes what is given, clears what is null, replaces lists as a whole', async () => {
+  it('changes the given fields, clears null ones, replaces whole lists', async () => {
     const { id } = await created({ description: 'before', allowed_models: ['a/b', 'c/d'], limit_usd: 5 });
     const { status, json } = await update(id, { description: null, allowed_models: ['e/f'] });
     expect(status).toBe(200);
@@ -196,14 +196,14 @@ describe('GET, PATCH, DELETE /guardrails/{id}', () => {
     expect((await world.call({ path: `/guardrails/${id}` })).json).toEqual(json);
   });
 
-  it('changes nothing by an empty change, the time of the last change included', async () => {
+  it('an empty change changes nothing, not even updated_at', async () => {
     const { id } = await created();
     const before = await world.call({ path: `/guardrails/${id}` });
     expect(await update(id, {})).toMatchObject({ status: 200, text: before.text });
     expect((await world.call({ path: `/guardrails/${id}` })).text).toBe(before.text);
   });
 
-  it('404: a guardrail goes with its workspace', async () => {
+  it('404: a guardrail is deleted with its workspace', async () => {
     const { id: workspace_id } = await createWorkspace(world.store, {
       organizationId: world.ours.organizationId,
       name: 'to be deleted',
@@ -246,7 +246,7 @@ describe('GET, PATCH, DELETE /guardrails/{id}', () => {
     expect((await world.call({ method: 'DELETE', path: `/guardrails/${id}` })).status).toBe(404);
   });
 
-  it("404: one answer to an id that is unknown, none at all, or another account's", async () => {
+  it("404: one response for an id that is unknown, malformed or another account's", async () => {
     const { id: theirs } = await created({}, world.theirs.managementKey);
     const texts = new Set<string>();
     for (const id of [theirs, randomUUID(), 'not-a-uuid', '%zz']) {
@@ -279,7 +279,7 @@ describe.each([
   const twice = (body: object) =>
     Object.fromEntries(Object.entries(body).map(([name, list]) => [name, [...list, ...list]]));
 
-  it('assigns, counting repeats once and what is assigned already', async () => {
+  it('assigns, counting repeats once and existing assignments too', async () => {
     const { id } = await created();
     expect(await assign(id, twice(ours()))).toMatchObject({ status: 200, json: { assigned_count: 1 } });
     expect((await assign(id, ours())).json).toEqual({ assigned_count: 1 });
@@ -295,7 +295,7 @@ describe.each([
     });
   });
 
-  it('moves what had another guardrail, and unassigns only from the one named', async () => {
+  it('moves assignments from another guardrail, and unassigns only from the one named', async () => {
     const [{ id: first }, { id: second }] = [await created(), await created()];
     await assign(first, ours());
     await assign(second, ours());
@@ -306,7 +306,7 @@ describe.each([
     expect((await unassign(second, ours())).json).toEqual({ unassigned_count: 1 });
   });
 
-  it('400: assigns nothing when one of them is not of the account', async () => {
+  it('400: assigns nothing if one target belongs to another account', async () => {
     const { id } = await created();
     const strangers: string[] = Object.values(unknown()).flat();
     const mixed = Object.fromEntries(
@@ -327,7 +327,7 @@ describe.each([
     },
   );
 
-  it("keeps the account's assignments from another's list", async () => {
+  it("does not list another account's assignments", async () => {
     const { id } = await created();
     await assign(id, ours());
     const { json } = await world.call({
@@ -338,12 +338,12 @@ describe.each([
   });
 });
 
-describe('what the guardrails of an account take in all', () => {
+describe('the total size of an account's guardrails', () => {
   const ROOM = 20_000;
   const names = (characters: number) =>
     Array.from({ length: Math.ceil(characters / 200) }, () => 'm'.repeat(200));
 
-  it('is bounded: 400 for what goes beyond, nothing is stored, and others are not concerned', async () => {
+  it('is limited: 400 beyond it, nothing is stored, and other accounts are unaffected', async () => {
     await using small = await startManagementWorld({
       environment: { GUARDRAIL_BYTES_PER_ACCOUNT_MAX: String(ROOM) },
     });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { startManagementWorld } from './world.ts';
 
-/** Nested quantifiers, long alternations, huge repeats, deep groups, wide classes: 200 of them, always the same. */
+/** 200 fixed patterns: nested quantifiers, long alternations, huge repeats, deep groups, wide classes. */
 function hostilePatterns(): string[] {
   const patterns: string[] = [];
   for (let n = 1; n <= 40; n += 1) {
@@ -34,7 +34,7 @@ it('accepts or refuses each of 200 hostile patterns', async () => {
   expect([...statuses].sort()).toEqual([201, 400]);
 });
 
-it('fifty of the largest in one request are refused for their size, while others are answered', async () => {
+it('fifty of the largest in one request are refused for their size, while other requests are answered', async () => {
   await using world = await startManagementWorld();
   const pattern = 'a{2,1000}'.repeat(100);
   const filters = Array.from({ length: 50 }, () => ({ pattern, action: 'block', label: null }));

@@ -21,7 +21,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const list = (query = '', bearer = world.ours.apiKey) => world.call({ path: `/interns${query}`, bearer });
 
 describe('GET /interns', () => {
-  it('lists what the key sees, every field of the interface, none besides', async () => {
+  it('lists the visible interns with exactly the fields of the interface', async () => {
     const { status, json, headers } = await list();
     expect(status).toBe(200);
     expect(headers['cache-control']).toBe('no-store');
@@ -50,7 +50,7 @@ describe('GET /interns', () => {
     });
   });
 
-  it('says which interns the calling key created', async () => {
+  it('marks the interns that the calling key created', async () => {
     const { workspaceId } = world.theirs;
     const { id } = await createIntern(world.store, {
       workspaceId,
@@ -62,7 +62,7 @@ describe('GET /interns', () => {
     expect(mine).toMatchObject([{ id }]);
   });
 
-  it('pages through all interns, newest first, none twice, by its cursor', async () => {
+  it('pages through all interns by cursor, newest first, none twice', async () => {
     const { id: workspaceId } = await createWorkspace(world.store, {
       organizationId: world.ours.organizationId,
       name: 'paged',
@@ -86,7 +86,7 @@ describe('GET /interns', () => {
     expect(keys).toEqual([...keys].sort().reverse());
   });
 
-  it('filters by status, repeats counting once', async () => {
+  it('filters by status, ignoring repeats', async () => {
     const { id } = await createIntern(world.store, {
       workspaceId: world.ours.workspaceId,
       name: 'running',
@@ -96,14 +96,14 @@ describe('GET /interns', () => {
     expect(json.data.map((intern: { id: string }) => intern.id)).toEqual([id]);
   });
 
-  it('lists for a session the workspaces its subject is a member of', async () => {
+  it('lists the interns of all workspaces that a session's subject belongs to', async () => {
     const bearer = await world.issuer.token({ subject: world.ours.subject, scope: 'interns' });
     const { status, json } = await list(`?workspace_id=${world.ours.workspaceId}`, bearer);
     expect(status).toBe(200);
     expect(json.data.length).toBeGreaterThan(0);
   });
 
-  it('400: says in a sentence what the limit may be', async () => {
+  it('400: explains the allowed limit', async () => {
     for (const limit of ['0', '501', '1.0', 'ten', '']) {
       const { json } = await list(`?limit=${limit}`);
       expect(json.error.message).toBe('limit: must be an integer from 1 to 500.');
@@ -128,7 +128,7 @@ describe('GET /interns', () => {
     expect(json.error).toMatchObject({ code: 400, metadata: { reason: 'invalid_body', retryable: false } });
   });
 
-  it('401: refuses whom it does not know, without metadata', async () => {
+  it('401: refuses unknown callers, without metadata', async () => {
     const strangers = [
       null,
       `sk-ori-v1-${'0'.repeat(64)}`,
@@ -154,7 +154,7 @@ describe('GET /interns', () => {
     expect(headers['www-authenticate']).toBe('Bearer error="insufficient_scope", scope="interns"');
   });
 
-  it('404: one answer to every caller who has no collection', async () => {
+  it('404: one response for every caller without a collection', async () => {
     const { id: outside } = await createWorkspace(world.store, {
       organizationId: world.ours.organizationId,
       name: 'outside the programme',
@@ -189,7 +189,7 @@ describe('GET /interns/{internId}/icon', () => {
     }));
   });
 
-  it('sends the bytes as what they are, to be asked about again', async () => {
+  it('sends the bytes with their type, to be revalidated', async () => {
     const { status, headers } = await icon();
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -201,14 +201,14 @@ describe('GET /interns/{internId}/icon', () => {
     });
   });
 
-  it('lets the icon that was asked for by its hash be kept for good', async () => {
+  it('lets an icon requested by its hash be cached indefinitely', async () => {
     const { status, headers } = await icon(`?v=${sha256}`);
     expect(status).toBe(200);
     expect(headers['cache-control']).toBe('private, max-age=31536000, immutable');
   });
 
   it.each([`"%"`, `W/"%"`, `"other", "%"`, '*'])(
-    '304: sends nothing to whom has it: If-None-Match %s',
+    '304: sends no body if the client has it: If-None-Match %s',
     async (tag) => {
       const { status, text, headers } = await icon('', ['If-None-Match', tag.replace('%', sha256)]);
       expect(status).toBe(304);
@@ -221,7 +221,7 @@ describe('GET /interns/{internId}/icon', () => {
     expect((await icon('', [], world.ours.internKey)).status).toBe(200);
   });
 
-  it('404: one answer to what is absent, hidden or no longer the icon', async () => {
+  it('404: one response for an icon that is absent, hidden or outdated', async () => {
     const { id: other } = await createIntern(world.store, {
       workspaceId: world.ours.workspaceId,
       name: 'bare',
@@ -242,12 +242,12 @@ describe('GET /interns/{internId}/icon', () => {
     }
   });
 
-  it('401 before 404: judges the bearer first', async () => {
+  it('401 before 404: checks the bearer first', async () => {
     expect((await world.call({ path: '/interns/%zz/icon', bearer: null })).status).toBe(401);
   });
 });
 
-it('403: refuses intern operations on a regional host name, before anything else', async () => {
+it('403: refuses intern operations on a regional hostname, before anything else', async () => {
   await using regional = await startManagementWorld({ environment: { REGIONAL_HOSTS: 'eu.ori.example' } });
   for (const path of ['/interns', '/interns/x/icon']) {
     const { status, json } = await regional.call({
@@ -261,7 +261,7 @@ it('403: refuses intern operations on a regional host name, before anything else
   expect((await regional.call({ path: '/byok', headers: ['Host', 'eu.ori.example'] })).status).toBe(200);
 });
 
-it('403: tells a member who was removed, not just anybody', async () => {
+it('403: only former members learn that access was revoked', async () => {
   const { subject, userId, workspaceId } = world.theirs;
   await removeMember(world.store, { userId, workspaceId });
   const bearer = await world.issuer.token({ subject, scope: 'interns' });

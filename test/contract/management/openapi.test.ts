@@ -40,7 +40,7 @@ const INTERFACE: readonly [string, string, string, number, readonly number[]][] 
 ];
 
 describe('GET /openapi.json', () => {
-  it('gives anyone an OpenAPI 3.1 document of the configured base address', async () => {
+  it('serves an OpenAPI 3.1 document for the configured base address to anyone', async () => {
     const { status, headers, json } = await get();
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -53,7 +53,7 @@ describe('GET /openapi.json', () => {
     expect(json.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
   });
 
-  it('has a strong entity tag, and 304 for who has it', async () => {
+  it('has a strong entity tag, and answers 304 to a client that has it', async () => {
     const first = await get();
     const etag = first.headers.etag ?? '';
     expect(etag).toMatch(/^"[A-Za-z0-9_-]{43}"$/);
@@ -64,7 +64,7 @@ describe('GET /openapi.json', () => {
     expect((await get(['If-None-Match', '"other"'])).status).toBe(200);
   });
 
-  it('answers HEAD with the headers alone, and no other method', async () => {
+  it('answers HEAD with only the headers, and refuses other methods', async () => {
     const { text } = await get();
     const head = await world.call({ method: 'HEAD', path: '/openapi.json', bearer: null });
     expect(head).toMatchObject({ status: 200, text: '' });
@@ -81,7 +81,7 @@ describe('GET /openapi.json', () => {
     );
   });
 
-  it('describes nothing else but how to find one another', async () => {
+  it('describes nothing else except the discovery documents', async () => {
     const { json } = await get();
     const all = Object.entries(json.paths).flatMap(([path, item]) =>
       Object.keys(item as object).map((method) => `${method} ${path}`),
@@ -95,7 +95,7 @@ describe('GET /openapi.json', () => {
     ]);
   });
 
-  it('carries metadata on the errors of intern operations alone, and there as the interface says', async () => {
+  it('has metadata only on the errors of intern operations, as the interface requires', async () => {
     const { paths } = (await get()).json;
     const schemaOf = (path: string, method: string, status: number) =>
       paths[path][method].responses[status].content['application/json'].schema.$ref.split('/').at(-1);
@@ -140,7 +140,7 @@ describe('GET /openapi.json', () => {
     ]);
   });
 
-  it('asks for a credential everywhere but where anyone may call', async () => {
+  it('requires a credential except for public operations', async () => {
     const { json } = await get();
     expect(json.security).toEqual([{ bearer: [] }]);
     const open = Object.entries<Record<string, { security?: unknown[] }>>(json.paths).flatMap(
@@ -157,7 +157,7 @@ describe('GET /openapi.json', () => {
     ]);
   });
 
-  it('says of enforce_zdr that it is deprecated', async () => {
+  it('marks enforce_zdr as deprecated', async () => {
     const { schemas } = (await get()).json.components;
     for (const name of ['Guardrail', 'GuardrailCreate', 'GuardrailUpdate']) {
       expect(schemas[name].properties.enforce_zdr).toMatchObject({ deprecated: true });
@@ -165,7 +165,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('describes the fields of a signing request by the very alphabets that are judged', async () => {
+  it('describes the fields of a signing request with the alphabets that the signer enforces', async () => {
     const { properties } = (await get()).json.components.schemas.SigningRequest;
     const bodySha256 = new RegExp(properties.bodySha256.pattern);
     const path = new RegExp(properties.route.properties.path.pattern);

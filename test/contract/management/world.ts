@@ -52,19 +52,19 @@ export interface ManagementWorld extends AsyncDisposable {
   readonly baseUrl: string;
   readonly opsUrl: string;
   readonly issuer: TestIssuer;
-  /** As the owner of the database. */
+  /** A connection as the owner of the database. */
   readonly store: Database;
   readonly ring: KekRing;
   readonly ours: Tenant;
   readonly theirs: Tenant;
-  /** By default with our management key. Every answer is held to the OpenAPI document. */
+  /** Uses our management key by default. Every response is checked against the OpenAPI document. */
   call(call: ApiCall): Promise<ApiReply>;
 }
 
 export interface ManagementWorldOptions {
   /** Names without `MANAGEMENT_`. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Stands between the service and its database. */
+  /** Wraps the service's database. */
   readonly wrap?: (database: Database) => Database;
   readonly parts?: Partial<ManagementParts>;
 }
@@ -157,7 +157,7 @@ export async function createTenant(store: Database, issuer: string): Promise<Ten
   };
 }
 
-/** A stored credential, as the operator would have left it. */
+/** Stores a credential as the operator's command does. */
 export async function createTestCredential(
   store: Database,
   { organizationId, workspaceId }: Tenant,

@@ -18,7 +18,7 @@ async function samples(): Promise<Map<string, number>> {
   );
 }
 
-test('what happens is counted: proofs by version, refusals by reason', async () => {
+test('counts proofs by version and refusals by reason', async () => {
   await world.sign();
   await world.sign({ body: V1_BODY });
   await world.sign({ bearer: null });
@@ -41,12 +41,12 @@ test('what happens is counted: proofs by version, refusals by reason', async () 
   }
 });
 
-test('the series stay as they are, whatever is asked for', async () => {
+test('no request adds a series', async () => {
   const before = [...(await samples()).keys()].filter((name) => name.startsWith('signer_'));
   await inLanes(500, 16, async () => {
     const random = randomBytes(6).toString('hex');
     await world.http.ask({ method: 'GET', path: `/${random}` });
-    // Most of these are no method that HTTP knows.
+    // Most of these are not HTTP methods.
     await world.http.ask({ method: `X${random}`.toUpperCase(), path: '/' }).catch(() => undefined);
     await world.http.ask({
       method: 'POST',

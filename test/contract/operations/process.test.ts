@@ -23,7 +23,7 @@ const environment = {
   SIGNER_OPS_PORT: '0',
 };
 
-/** Runs the signer, hardened, to its end. */
+/** Runs the hardened signer until it exits. */
 async function run(args: string[], env: Record<string, string>) {
   const outcome = await promisify(execFile)(process.execPath, [main, ...args], {
     env: { PATH: process.env['PATH'], ...env },
@@ -31,15 +31,15 @@ async function run(args: string[], env: Record<string, string>) {
   return { code: 'code' in outcome ? outcome.code : 0, stdout: outcome.stdout, stderr: outcome.stderr };
 }
 
-/** Where a signer that was just started listens, by its own log. */
+/** The address of a signer that was just started, from its log. */
 async function listening(stdout: Readable): Promise<{ url: string; opsUrl: string }> {
   for await (const line of createInterface(stdout)) {
     if (line.includes('"msg":"listening"')) return JSON.parse(line) as { url: string; opsUrl: string };
   }
-  throw new Error('the signer ended before it listened');
+  throw new Error('the signer exited before it listened');
 }
 
-test('check-config names everything that is wrong at once and exits with 2', async () => {
+test('check-config reports every problem at once and exits with 2', async () => {
   const outcome = await run(['check-config'], { ...environment, SIGNER_PORT: 'x', SIGNER_PROT: '1' });
   expect(outcome).toMatchObject({ code: 2, stdout: '' });
   expect(outcome.stderr).toMatch(/SIGNER_PORT: .*got "x"/);
@@ -52,7 +52,7 @@ test('check-config reads the key-encryption keys too', async () => {
   expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('SIGNER_KEK_FILE: cannot read') });
 });
 
-test('check-config is content with a usable environment, and starts nothing', async () => {
+test('check-config accepts a usable environment, and starts nothing', async () => {
   await using world = await startSignerWorld();
   expect(await run(['check-config'], world.environment)).toMatchObject({ code: 0, stderr: '' });
 });
@@ -69,7 +69,7 @@ test('an unknown command exits with 64, an audit file that cannot be opened with
   expect(await run([], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('audit') });
 });
 
-test('SIGTERM ends requests under way, accepts no more, and exits with 0', async () => {
+test('SIGTERM completes requests in progress, accepts no more, and exits with 0', async () => {
   await using world = await startSignerWorld();
   const env = { ...world.environment, SIGNER_PORT: '0', SIGNER_OPS_PORT: '0' };
   const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], ...env } });
@@ -103,7 +103,7 @@ test('SIGTERM ends requests under way, accepts no more, and exits with 0', async
   expect(await exited).toEqual([0, null]);
 });
 
-test('SIGHUP opens the audit file again after it was rotated away', async () => {
+test('SIGHUP reopens the audit file after rotation', async () => {
   await using world = await startSignerWorld({ process: true });
   const path = world.environment['SIGNER_AUDIT_FILE'] ?? '';
   expect((await world.sign()).status).toBe(200);
@@ -116,7 +116,7 @@ test('SIGHUP opens the audit file again after it was rotated away', async () => 
   expect((await readFile(`${path}.1`, 'utf8')).trim().split('\n')).toHaveLength(1);
 });
 
-test('without any of its dependencies it starts, is alive, and says what is missing', async () => {
+test('without its dependencies it starts, is alive, and reports what is missing', async () => {
   await using world = await startSignerWorld();
   const env = {
     ...world.environment,

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { useSignerWorld } from '../signer-world.ts';
 
 const world = await useSignerWorld({ process: true });
-// The rights on the database itself are not part of the template that test databases are copied from.
+// Privileges on the database itself are not copied from the template of test databases.
 await migrate(world.store);
 const asSigner = openPostgres({ url: world.environment['SIGNER_DATABASE_URL'] ?? '' });
 afterAll(() => asSigner.close());
@@ -16,7 +16,7 @@ test('a signer started alone, from its environment only, signs on real Redis and
   expect((await world.sign({ bearer: world.issuer.opaqueToken() })).status).toBe(200);
 });
 
-test('its login role may do nothing beyond what the signer needs', async () => {
+test('its login role has no more privileges than the signer needs', async () => {
   expect(excessPrivileges(await readPrivileges(asSigner), 'ori_signer')).toEqual([]);
 });
 

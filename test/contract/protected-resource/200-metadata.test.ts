@@ -18,10 +18,10 @@ test('the metadata names the resource, its issuer and the scopes', async () => {
   });
 });
 
-test('they are no intern operation: a regional host name changes nothing', async () => {
+test('a regional hostname changes nothing, because this is not an intern operation', async () => {
   expect((await world.request({ path, headers: { host: 'eu.api.ori.test' } })).status).toBe(200);
 });
 
-test('HEAD gives the headers alone', async () => {
+test('HEAD returns only the headers', async () => {
   expect(await world.request({ path, method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
 });

@@ -21,7 +21,7 @@ function proofOf(answer: Answer): ProofHeaderValues {
   return answer.json() as ProofHeaderValues;
 }
 
-/** What the signer must have signed, from what it answered and what was asked for. */
+/** The signing inputs, from the request and the response. */
 function inputsOf(proof: ProofHeaderValues, path = '/api/invoke') {
   const common = {
     internId: tenants.internId,
@@ -92,7 +92,7 @@ test('the user is the subject of the token and the timestamp is now', async () =
 });
 
 // SPEC.md S6.
-test('the answer is application/json, not stored, and says what is left of the turns', async () => {
+test('the response is application/json, no-store, and reports the remaining turns', async () => {
   const { headers } = await world.sign();
   expect(headers['content-type']).toBe('application/json');
   expect(headers['cache-control']).toBe('no-store');
@@ -128,19 +128,19 @@ test.each([
     'HTTP-Referer, X-Ori-Title and X-Ori-Categories',
     { 'http-referer': 'x', 'x-ori-title': 'y', 'x-ori-categories': 'z' },
   ],
-  ['proof headers of its own, which change nothing', { 'x-ori-invoke-user': 'mallory' }],
-])('is given with %s', async (_, headers) => {
+  ['proof headers in the request, which are ignored', { 'x-ori-invoke-user': 'mallory' }],
+])('issues a proof with %s', async (_, headers) => {
   const proof = proofOf(await world.sign({ headers }));
   expect(proof['x-ori-invoke-user']).toBe('ada');
 });
 
-test('is given for an id with percent-encoded letters', async () => {
+test('issues a proof for an id with percent-encoded letters', async () => {
   const encoded = tenants.internId.replace(/^i/, '%69');
   const proof = proofOf(await world.sign({ internId: encoded }));
   expect(isSigned(inputsOf(proof).v1, proof['x-ori-invoke-signature'])).toBe(true);
 });
 
-test('is given for a body of exactly 1048576 bytes, announced or chunked', async () => {
+test('issues a proof for a body of exactly 1048576 bytes, with a length or chunked', async () => {
   const body = V1_BODY.padEnd(1_048_576);
   proofOf(await world.sign({ body }));
   const path = `/v1/interns/${tenants.internId}/daemon/sign`;
@@ -148,14 +148,14 @@ test('is given for a body of exactly 1048576 bytes, announced or chunked', async
   proofOf(await world.request({ method: 'POST', path, headers, body: [body.slice(0, 9), body.slice(9)] }));
 });
 
-test('is given for the longest path', async () => {
+test('issues a proof for the longest path', async () => {
   const path = `/${'x'.repeat(2047)}`;
   const body = JSON.stringify({ bodySha256: BODY_SHA256, route: { method: 'POST', path } });
   const proof = proofOf(await world.sign({ body }));
   expect(isSigned(inputsOf(proof, path).v2(), proof['x-ori-invoke-signature-v2'])).toBe(true);
 });
 
-test('the nonce is reserved for a redeeming daemon for longer than the proof may live', async () => {
+test('the nonce stays reserved for a redeeming daemon for longer than the proof is valid', async () => {
   const proof = proofOf(await world.sign());
   const key = issuedKey(tenants.internId, proof['x-ori-invoke-nonce'] ?? '');
   expect(await redis.getBuffer(key)).toEqual(issuedValue(inputsOf(proof).v2()));
@@ -172,7 +172,7 @@ test('the scripts of redeeming daemons are loaded by the signer', async () => {
   expect(await redis.script('EXISTS', ...digests)).toEqual(sources.map(() => 1));
 });
 
-test('each proof has one audit line, which says who, for which intern, over what, and no more', async () => {
+test('each proof has one audit line with exactly the documented members', async () => {
   const requestId = randomUUID();
   const bearer = await issuer.token();
   const answer = await world.sign({ bearer, headers: { 'x-request-id': requestId } });

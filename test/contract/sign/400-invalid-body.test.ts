@@ -20,7 +20,7 @@ const bodies: Record<string, string | Uint8Array> = {
   'a digest one digit short': JSON.stringify({ bodySha256: hex.slice(1) }),
   'a digest one digit long': JSON.stringify({ bodySha256: `${hex}0` }),
   'a digest with a line end': JSON.stringify({ bodySha256: `${hex}\n` }),
-  'a digest that is no string': JSON.stringify({ bodySha256: [hex] }),
+  'a digest that is not a string': JSON.stringify({ bodySha256: [hex] }),
   'an unknown member': JSON.stringify({ bodySha256: hex, user: 'mallory' }),
   'an unknown member of the route': JSON.stringify({
     bodySha256: hex,
@@ -68,11 +68,11 @@ test.each(Object.entries(bodies))('%s is refused', async (_, body) => {
   expect(await world.turnsUsed()).toEqual(before);
 });
 
-test('white space around the value is none of ours', async () => {
+test('white space around the JSON value is accepted', async () => {
   expect((await world.sign({ body: `\r\n\t ${V1_BODY} \n` })).status).toBe(200);
 });
 
-test('an empty body needs no media type to be refused as a body', async () => {
+test('an empty body is refused as a body even without a media type', async () => {
   const answer = await world.sign({ body: '', headers: { 'content-type': 'text/plain' } });
   expectRefusal(answer, { status: 400, reason: 'invalid_body' });
 });

@@ -21,7 +21,7 @@ const [header = '', payload = '', signature = ''] = good.split('.');
 
 const shapes: Record<string, string | null> = {
   'no Authorization header': null,
-  'an API key that nobody has': `sk-ori-v1-${randomBytes(32).toString('hex')}`,
+  'an unknown API key': `sk-ori-v1-${randomBytes(32).toString('hex')}`,
   'an API key in capitals': `sk-ori-v1-${randomBytes(32).toString('hex').toUpperCase()}`,
   'an API key cut short': 'sk-ori-v1-00',
   'another sk- key': `sk-${randomBytes(32).toString('hex')}`,
@@ -32,11 +32,11 @@ const shapes: Record<string, string | null> = {
   'a token with a quote': `"${randomBytes(24).toString('hex')}"`,
   'two tokens': `${good} ${good}`,
   'a token with a comma': `${good},${good}`,
-  'an opaque token too short to be one': 'short',
+  'an opaque token that is too short': 'short',
   'a JWT whose header is not JSON': `${Buffer.from('{').toString('base64url')}.${payload}.${signature}`,
   'a JWT whose claims are not JSON': `${header}.${Buffer.from('{').toString('base64url')}.${signature}`,
   'a JWE': `${header}.a.b.c.d`,
-  'three segments that are no JWT': 'a.b.c',
+  'three segments that are not a JWT': 'a.b.c',
 };
 
 test.each(Object.entries(shapes))('%s is refused, and the issuer is not asked', async (_, bearer) => {
@@ -57,7 +57,7 @@ test.each([
   );
 });
 
-test('a token in the query or the body is not looked at', async () => {
+test('a token in the query or the body is ignored', async () => {
   const body = `access_token=${good}`;
   expectUnauthorized(await world.request({ method: 'POST', path: `${path}?access_token=${good}`, body }));
 });
@@ -71,7 +71,7 @@ const claims: Record<string, Record<string, unknown>> = {
   'aud missing': { aud: undefined },
   'aud of another audience': { aud: 'https://other.test' },
   'aud an array without ours': { aud: ['https://other.test'] },
-  'aud an array with something that is no string': { aud: [world.baseUrl, 1] },
+  'aud an array with a non-string': { aud: [world.baseUrl, 1] },
   'aud an object': { aud: { [world.baseUrl]: true } },
   'aud a prefix of ours': { aud: world.baseUrl.slice(0, -1) },
   'exp missing': { exp: undefined },
@@ -135,7 +135,7 @@ test.each(['none', 'hmac', 'garbage'] as const)('a JWT forged by %s is refused',
   expectUnauthorized(await world.sign({ bearer: await issuer.token({ forge }) }));
 });
 
-test('a JWT under a key the issuer does not publish is refused, also when it brings that key along', async () => {
+test('a JWT signed with a key that the issuer does not publish is refused, even with that key in its header', async () => {
   const kid = await issuer.addKey('ES256');
   expectUnauthorized(await world.sign({ bearer: await issuer.token({ signWith: { kid } }) }));
   const { generateKeyPair, exportJWK, SignJWT, decodeJwt } = await import('jose');
@@ -149,7 +149,7 @@ test('a JWT under a key the issuer does not publish is refused, also when it bri
   }
 });
 
-test('a JWT under one key that names another key is refused', async () => {
+test('a JWT signed with one key that names another is refused', async () => {
   const rsa = JSON.parse(
     Buffer.from((await issuer.token({ signWith: 'RS256' })).split('.')[0] ?? '', 'base64url').toString(),
   );
@@ -176,7 +176,7 @@ test.each(Object.entries(introspections))(
   },
 );
 
-test('an opaque token that the issuer does not know is asked about once in five seconds', async () => {
+test('an unknown opaque token is introspected at most once in five seconds', async () => {
   const bearer = randomBytes(24).toString('base64url');
   expectUnauthorized(await world.sign({ bearer }));
   expectUnauthorized(await world.sign({ bearer }));

@@ -16,14 +16,14 @@ const now = clock() / 1000;
 const { publicJwk } = key;
 const otherOrigin = htu.replace('127.0.0.1', 'localhost');
 
-/** Before any table: whatever a first good request makes is there. */
+/** A first good request, so that everything it creates exists before the tables below. */
 let before: unknown;
 beforeAll(async () => {
   expect((await dpop.send()).status).toBe(200);
   before = await dpop.traces();
 });
 
-/** Refused so, and nothing was charged, reserved or recorded. */
+/** Requires this refusal, without a charged turn, a reserved nonce or an audit line. */
 async function expectNoTrace(answer: Answer, error: string): Promise<void> {
   expectRefusal(answer, { status: 401 });
   expectChallenge(answer, error);
@@ -52,7 +52,7 @@ const claims: Record<string, Readonly<Record<string, unknown>>> = {
   'htu with a path encoded needlessly': { htu: htu.replace('/daemon/', '/d%61emon/') },
   'htu with dot segments': { htu: htu.replace('/daemon/', '/x/../daemon/') },
   'htu with a backslash': { htu: htu.replace('/daemon/', '\\daemon/') },
-  'htu with a space before it': { htu: ` ${htu}` },
+  'htu with a leading space': { htu: ` ${htu}` },
   'htu that is a path alone': { htu: path },
   'htu missing': { htu: undefined },
   'htu in an array': { htu: [htu] },
@@ -169,9 +169,9 @@ const opaque = (members: object) => world.issuer.opaqueToken({ claims: { ...memb
 const bound = opaque({ cnf: { jkt: key.thumbprint }, token_type: 'DPoP' });
 const bindings: Record<string, () => Promise<Attempt>> = {
   'a bound token as Bearer': async () => ({ authorization: `Bearer ${token}`, proofs: [] }),
-  'a bound token as Bearer, with a right proof': async () => ({ authorization: `Bearer ${token}` }),
+  'a bound token as Bearer, with a valid proof': async () => ({ authorization: `Bearer ${token}` }),
   'a bound opaque token as Bearer': async () => ({ authorization: `Bearer ${bound}`, proofs: [] }),
-  'a stolen token with the key of the thief': async () => ({ proofs: [await thiefProof()] }),
+  'a stolen token with the thief's key': async () => ({ proofs: [await thiefProof()] }),
   'an unbound token with DPoP': async () => ({
     authorization: `DPoP ${unbound}`,
     proofs: [await dpop.proof({ accessToken: unbound })],
@@ -193,17 +193,17 @@ test.each(Object.entries(bindings))('refuses %s', async (_, attempt) => {
 const strange = createDpopNonces(() => [new Uint8Array(32)], clock).current();
 const nonces: Record<string, Partial<DpopProofOptions>> = {
   'no nonce': { claims: { nonce: undefined } },
-  'no nonce, by a clock 10 minutes slow': { claims: { nonce: undefined, iat: now - 600 } },
-  'no nonce, by a clock 10 minutes fast': { claims: { nonce: undefined, iat: now + 600 } },
+  'no nonce, from a clock 10 minutes slow': { claims: { nonce: undefined, iat: now - 600 } },
+  'no nonce, from a clock 10 minutes fast': { claims: { nonce: undefined, iat: now + 600 } },
   'an empty nonce': { nonce: '' },
-  'a nonce that somebody made up': { nonce: 'AAECAwQFBgcICQoLDA0ODw' },
+  'an invented nonce': { nonce: 'AAECAwQFBgcICQoLDA0ODw' },
   'a nonce of other signers': { nonce: strange },
-  'a nonce that was rotated out': { nonce: dpop.nonce(-2) },
-  'a nonce that was rotated out, by a clock that is right': { nonce: dpop.nonce(-3), claims: { iat: now } },
+  'an expired nonce': { nonce: dpop.nonce(-2) },
+  'an expired nonce, from a correct clock': { nonce: dpop.nonce(-3), claims: { iat: now } },
   'a nonce of the future': { nonce: dpop.nonce(3) },
 };
 
-test.each(Object.entries(nonces))('asks for a nonce of its own where a proof has %s', async (_, options) => {
+test.each(Object.entries(nonces))('sends its own nonce if a proof has %s', async (_, options) => {
   const answer = await dpop.send({ proofs: [await dpop.proof(options)] });
   await expectNoTrace(answer, 'use_dpop_nonce');
   const nonce = String(answer.headers['dpop-nonce']);
@@ -215,7 +215,7 @@ const certificate: Record<string, object> = {
   'to a certificate and a key': { 'x5t#S256': key.thumbprint, jkt: key.thumbprint },
 };
 
-test.each(Object.entries(certificate))('says that it takes no token bound %s', async (_, cnf) => {
+test.each(Object.entries(certificate))('refuses a token bound %s, and says why', async (_, cnf) => {
   for (const bearer of [await world.token({ claims: { cnf } }), opaque({ cnf })]) {
     const answer = await world.sign({ bearer });
     expectRefusal(answer, { status: 401 });
@@ -241,7 +241,7 @@ describe('a proof is good once', () => {
 
   test.each([
     ['a bad body', { body: '{}' }, 400],
-    ['an intern that is not there', { path: path.replace(world.tenants.internId, 'int_absent') }, 404],
+    ['an unknown intern', { path: path.replace(world.tenants.internId, 'int_absent') }, 404],
   ])('refuses it after it was used with %s', async (_, attempt: Attempt, status) => {
     const url = `${new URL(htu).origin}${attempt.path ?? path}`;
     const proofs = [await dpop.proof({ url })];
@@ -252,7 +252,7 @@ describe('a proof is good once', () => {
     );
   });
 
-  test('refuses all but one of fifty at once', async () => {
+  test('accepts one of fifty concurrent copies', async () => {
     const proofs = [await dpop.proof()];
     const answers = await Promise.all(Array.from({ length: 50 }, () => dpop.send({ proofs })));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(49).fill(401)]);

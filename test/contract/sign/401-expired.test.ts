@@ -3,7 +3,7 @@ import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld } from '../signer-world.ts';
 
 test.each(['jwt', 'opaque'] as const)(
-  'an expired %s token is refused although its facts are still remembered',
+  'an expired %s token is refused although its facts are still cached',
   async (kind) => {
     let ahead = 0;
     await using world = await startSignerWorld({ parts: { now: () => Date.now() + ahead } });

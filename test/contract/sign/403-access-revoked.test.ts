@@ -8,11 +8,11 @@ const { issuer, store, tenants } = world;
 const membership = { workspaceId: tenants.workspaceId, userId: tenants.userId };
 const revoked = { status: 403, reason: 'access_revoked' };
 
-test('a removed member is told so', async () => {
+test('a removed member learns that access was revoked', async () => {
   expectRefusal(await world.sign({ bearer: await issuer.token({ subject: 'mary' }) }), revoked);
 });
 
-test('a member whose user was disabled is told so', async () => {
+test('a member whose user was disabled learns that access was revoked', async () => {
   await disableUser(store, { userId: tenants.userId });
   await expect.poll(async () => (await world.sign()).status, { timeout: 5000 }).toBe(403);
   expectRefusal(await world.sign(), revoked);
@@ -20,7 +20,7 @@ test('a member whose user was disabled is told so', async () => {
   await expect.poll(async () => (await world.sign()).status, { timeout: 5000 }).toBe(200);
 });
 
-test('a removal is effective within two seconds for a token that was let in before', async () => {
+test('a removal takes effect within two seconds for a token that was accepted before', async () => {
   const bearer = await issuer.token();
   expect((await world.sign({ bearer })).status).toBe(200);
   await removeMember(store, membership);
@@ -39,7 +39,7 @@ test('a session that began before the revocation is refused, a later one is not'
   expectRefusal(await other.sign({ bearer: await token({}) }), revoked);
   expectRefusal(await other.sign({ bearer: await token({ iat: validFrom, auth_time: before }) }), revoked);
   expectRefusal(await other.sign({ bearer: await token({ iat: undefined }) }), revoked);
-  // A refresh renews `iat`: it says nothing of when the person signed in.
+  // A refresh renews `iat`, so `iat` does not show when the person signed in.
   expectRefusal(await other.sign({ bearer: await token({ iat: validFrom }) }), revoked);
   expect((await other.sign({ bearer: await token({ auth_time: validFrom }) })).status).toBe(200);
 });

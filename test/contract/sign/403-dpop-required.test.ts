@@ -7,7 +7,7 @@ import { createDpopWorld, dpopErrorOf, steadyClock } from './dpop-world.ts';
 const clock = steadyClock();
 const world = await useSignerWorld({ parts: { now: clock }, environment: { REQUIRE_DPOP: 'true' } });
 
-test('where bound sessions are required, every unbound one is refused, and the metadata says so', async () => {
+test('if bound sessions are required, every unbound one is refused, and the metadata says so', async () => {
   const opaque = world.issuer.opaqueToken();
   for (const bearer of [await world.token(), opaque]) {
     expectRefusal(await world.sign({ bearer }), { status: 403, reason: 'dpop_required' });
@@ -17,13 +17,13 @@ test('where bound sessions are required, every unbound one is refused, and the m
   expect(await world.auditLines()).toEqual([]);
 });
 
-test('a bound session is signed for there, and an API key is told what it is', async () => {
+test('a bound session gets a proof, and an API key is refused as an API key', async () => {
   expect((await (await createDpopWorld(world, clock)).send()).status).toBe(200);
   const answer = await world.sign({ bearer: world.tenants.apiKey });
   expectRefusal(answer, { status: 403, reason: 'personal_identity_required' });
 });
 
-test.each(['freeze', 'stop'] as const)('no proof is taken when Redis is gone: %s', async (fault) => {
+test.each(['freeze', 'stop'] as const)('without Redis, no DPoP proof is accepted: %s', async (fault) => {
   await using redis = await startRedis();
   await using broken = await startSignerWorld({ redis, parts: { now: clock } });
   const dpop = await createDpopWorld(broken, clock);

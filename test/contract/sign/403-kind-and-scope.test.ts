@@ -8,14 +8,14 @@ const { issuer, tenants } = world;
 test.each([
   ['an ordinary API key', tenants.apiKey],
   ["the intern's own API key", tenants.internApiKey],
-])('%s names no person', async (_, bearer) => {
+])('%s is refused because it names no person', async (_, bearer) => {
   issuer.resetCounts();
   expectRefusal(await world.sign({ bearer }), { status: 403, reason: 'personal_identity_required' });
   expect(issuer.counts).toMatchObject({ discovery: 0, introspection: 0 });
 });
 
 test.each(['interns', '', 'vault:readx', 'vault:write', 'VAULT:READ', 'xvault:read'])(
-  'a grant of scope "%s" does not suffice',
+  'a grant with scope "%s" is refused',
   async (scope) => {
     for (const bearer of [await issuer.token({ scope }), issuer.opaqueToken({ scope })]) {
       const answer = await world.sign({ bearer });
@@ -27,12 +27,12 @@ test.each(['interns', '', 'vault:readx', 'vault:write', 'VAULT:READ', 'xvault:re
   },
 );
 
-test('a grant without any scope does not suffice', async () => {
+test('a grant without a scope is refused', async () => {
   const bearer = await issuer.token({ claims: { scope: undefined } });
   expectRefusal(await world.sign({ bearer }), { status: 403, reason: 'insufficient_scope' });
 });
 
-test('a token with another scope is not helped by a token that was let in before', async () => {
+test('a token with another scope is refused after one with the right scope was accepted', async () => {
   expect((await world.sign({ bearer: issuer.opaqueToken() })).status).toBe(200);
   const narrow = await issuer.token({ scope: 'interns' });
   for (const _ of [1, 2]) {

@@ -7,7 +7,7 @@ import { freshId, startSignerWorld, useSignerWorld } from '../signer-world.ts';
 const world = await useSignerWorld();
 const { issuer, tenants } = world;
 
-/** Everything a caller can see of an answer, but for what differs from request to request anyway. */
+/** Everything that a caller sees of a response, except for what differs in every response. */
 function visible({ status, headers, text }: Answer): unknown {
   const { date, 'x-request-id': _, ...rest } = headers;
   return { status, headers: rest, text };
@@ -31,7 +31,7 @@ const causes: Record<string, () => Promise<Answer>> = {
 
 const [reference] = await Promise.all([world.sign({ internId: freshId('int') })]);
 
-test.each(Object.entries(causes))('%s is not found, byte for byte as any other', async (_, ask) => {
+test.each(Object.entries(causes))('%s is not found, with the same bytes as any other', async (_, ask) => {
   const answer = await ask();
   expectRefusal(answer, { status: 404, reason: 'not_found' });
   expect(visible(answer)).toEqual(visible(reference));
@@ -51,7 +51,7 @@ test('a removed member of a workspace outside the programme learns nothing', asy
   expect(visible(answer)).toEqual(visible(reference));
 });
 
-test.each([null, 'sk-ori-v1-00'])('an id that cannot be one is judged after the bearer', async (bearer) => {
+test.each([null, 'sk-ori-v1-00'])('an invalid id is refused after the bearer is checked', async (bearer) => {
   expectRefusal(await world.sign({ bearer, internId: '%ff' }), { status: 401 });
 });
 
@@ -73,7 +73,7 @@ test.each([
   ['one segment before', `/v1${sign}`],
   ['the root', '/'],
   ['a member of Object.prototype', '/__proto__'],
-])('a path with %s is no route', async (_, path) => {
+])('a path with %s is not found', async (_, path) => {
   expectRefusal(await world.sign({ path }), { status: 404, reason: 'not_found' });
 });
 

@@ -13,7 +13,7 @@ test.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'])(
   },
 );
 
-test('HEAD is not either, and has no body', async () => {
+test('HEAD is not a method of the route either, and has no body', async () => {
   const answer = await world.sign({ method: 'HEAD' });
   expect(answer).toMatchObject({ status: 405, text: '', headers: { allow: 'POST' } });
 });

@@ -27,7 +27,7 @@ test.each([
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     expect(answer).toMatch(/^x-request-id: /im);
     expect(answer.slice(answer.indexOf('\r\n\r\n') + 4)).toBe(ENVELOPE);
-    // Not a bound on speed: an answer before the deadline would be another refusal.
+    // Not a speed limit: a response before the deadline would be a different refusal.
     expect(performance.now() - startedAt).toBeGreaterThan(290);
     expect(await world.turnsUsed()).toEqual(before);
   },
@@ -42,7 +42,7 @@ test('a client that sends one byte at a time does not get more time', async () =
   expect(answer).toMatch(/^HTTP\/1\.1 408 /);
 });
 
-test('the deadline holds while a dependency hangs, and no proof is recorded after it', async () => {
+test('the deadline applies while a dependency hangs, and no proof is recorded after it', async () => {
   const never = new Promise<never>(() => {});
   const hanging = { draw: () => 'AAECAwQFBgcICQoLDA0ODw', reserve: () => never };
   await using other = await startSignerWorld({
@@ -53,7 +53,7 @@ test('the deadline holds while a dependency hangs, and no proof is recorded afte
   expect(await other.auditLines()).toEqual([]);
 });
 
-test('a nonce that is reserved after the deadline makes no proof', async () => {
+test('a nonce reserved after the deadline is not signed', async () => {
   const reserving = Promise.withResolvers<boolean>();
   const late = { draw: () => 'AAECAwQFBgcICQoLDA0ODw', reserve: () => reserving.promise };
   await using other = await startSignerWorld({
@@ -68,7 +68,7 @@ test('a nonce that is reserved after the deadline makes no proof', async () => {
   expect(await other.auditLines()).toEqual([]);
 });
 
-test('a proof that is on record after the deadline is not handed out', async () => {
+test('a proof recorded after the deadline is not returned', async () => {
   const written = Promise.withResolvers<void>();
   const audit = {
     append: async (line: string) => {

@@ -31,7 +31,7 @@ test.each(['gzip', 'br', 'deflate', 'identity, gzip', 'x', ''])(
   },
 );
 
-test('the media type is judged before the size', async () => {
+test('the media type is checked before the size', async () => {
   const answer = await world.sign({ headers: { 'content-type': 'text/plain' }, body: 'x'.repeat(1_048_577) });
   expectRefusal(answer, refused);
   expect(answer.headers['connection']).toBe('close');

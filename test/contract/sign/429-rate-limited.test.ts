@@ -5,7 +5,7 @@ import { startSignerWorld } from '../signer-world.ts';
 
 const limited = { status: 429, reason: 'rate_limited', retryable: true };
 
-test('a user has as many turns as configured, then none until the window ends', async () => {
+test('a user has the configured number of turns, then none until the window ends', async () => {
   await using world = await startSignerWorld({
     environment: { TURNS_PER_USER: '2', TURN_WINDOW_SECONDS: '30' },
   });
@@ -19,7 +19,7 @@ test('a user has as many turns as configured, then none until the window ends', 
   expect(answer.headers['ratelimit-policy']).toBe('"user";q=2;w=30, "organization";q=10000000;w=30');
 });
 
-test('a turn that the organization has not costs the user none', async () => {
+test('a turn refused for the organization does not charge the user', async () => {
   await using world = await startSignerWorld({ environment: { TURNS_PER_ORGANIZATION: '1' } });
   expect((await world.sign()).status).toBe(200);
   const answer = await world.sign();
@@ -36,7 +36,7 @@ test('a refused turn leaves no nonce and no audit line behind', async () => {
   expect(await world.redis.keys(`ori:{${world.tenants.internId}}:issued:*`)).toHaveLength(1);
 });
 
-test('the counters are those that chat shares', async () => {
+test('the counters are shared with chat', async () => {
   await using world = await startSignerWorld({ environment: { TURNS_PER_USER: '5' } });
   const key = turnKey('user', world.tenants.userId);
   await world.redis.set(key, 5, 'EX', 60);

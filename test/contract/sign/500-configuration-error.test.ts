@@ -33,7 +33,7 @@ async function expectUnusable(internId: string): Promise<void> {
 test('an intern without a signing key', () => expectUnusable(tenants.keylessInternId));
 
 test.each([
-  ['sealed under a KEK that the ring does not hold', { sealer: parseKekRing(generateKekRing('signer')) }],
+  ['sealed under a KEK that is not in the ring', { sealer: parseKekRing(generateKekRing('signer')) }],
   ['sealed for another issuer', { issuer: 'https://other.test' }],
   ['sealed for another base address', { baseUrl: 'https://other.test/v1' }],
   ['whose interval is past', { notBefore: now() - 100, expiresAt: now() - 10 }],
@@ -42,7 +42,7 @@ test.each([
   await expectUnusable((await internWith(key)).internId);
 });
 
-test('a key that does not open is counted, once', async () => {
+test('a key that cannot be opened is counted once', async () => {
   const counted = async () =>
     Number(/^signer_signing_keys_unusable_total (\d+)$/m.exec((await world.page('/metrics')).text)?.[1]);
   const before = await counted();
@@ -83,7 +83,7 @@ test('an intern whose sealed seed belongs to another row', async () => {
   await expectUnusable(one.internId);
 });
 
-test('an intern with an unusable newest key is signed for with the key before', async () => {
+test('if an intern's newest key is unusable, the previous key signs', async () => {
   const { internId } = await internWith({ notBefore: now() - 1000 });
   await addSigningKey(store, {
     internId,
@@ -95,7 +95,7 @@ test('an intern with an unusable newest key is signed for with the key before', 
 });
 
 test.each(['a, b', 'with space', 'x,y', 'tab\u007f'.replace('\u007f', ' ')])(
-  'a subject "%s", which no header can carry',
+  'a subject "%s", which cannot be a header value',
   async (subject) => {
     const { id: userId } = await createUser(store, { id: freshId('user'), name: 'odd' });
     const odd = `${subject}${randomBytes(4).toString('hex')}`;

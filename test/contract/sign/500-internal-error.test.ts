@@ -9,7 +9,7 @@ import { sharedRedisUrl, startRedis } from '../../env/redis.ts';
 import { expectRefusal } from '../refusal.ts';
 import { type SignerWorld, startSignerWorld } from '../signer-world.ts';
 
-// What each credential gets while each dependency fails, how fast, and how it recovers: test/faults.
+// test/faults has the response to each credential for each failing dependency, its time, and the recovery.
 
 const redis = connectRedis(new Secret(sharedRedisUrl()), { purpose: 'test' });
 await once(redis, 'ready');
@@ -51,18 +51,18 @@ test('without PostgreSQL there is no proof', async () => {
   await postgres.start();
 });
 
-test('without the issuer there is no proof for an opaque token that was not seen', async () => {
+test('without the issuer there is no proof for a new opaque token', async () => {
   await using world = await startSignerWorld();
   await world.issuer.stop();
   await expectFailure(world, 'issuer', world.issuer.opaqueToken());
 });
 
-test('an introspection that is no answer by RFC 7662 is none', async () => {
+test('an introspection response that violates RFC 7662 is refused', async () => {
   await using world = await startSignerWorld();
   await expectFailure(world, 'issuer', world.issuer.opaqueToken({ claims: { active: 'true' } }));
 });
 
-test('without an audit file that can be written there is no proof, and the turn is given back', async () => {
+test('without a writable audit file there is no proof, and the turn is refunded', async () => {
   await using world = await startSignerWorld({ environment: { AUDIT_FILE: '/dev/full' } });
   await expectFailure(world, 'audit');
   await expect.poll(() => world.turnsUsed()).toEqual({ user: 0, organization: 0 });
@@ -75,7 +75,7 @@ test.each([
   ['memory', () => memoryNonces(65)],
   ['Redis', () => redisNonces(redis, 65)],
 ] as const)(
-  'a random source that repeats itself makes no second proof with its nonce: %s',
+  'a random source that repeats itself yields no second proof with the same nonce: %s',
   async (_, open) => {
     await using world = await startSignerWorld({ parts: { nonces: { ...open(), draw: repeated } } });
     expect((await world.sign()).status).toBe(200);
@@ -86,7 +86,7 @@ test.each([
   },
 );
 
-test('a nonce that was taken is drawn again on the turn that is paid for', async () => {
+test('a nonce that was already reserved is replaced without charging another turn', async () => {
   const store = redisNonces(redis, 65);
   let draws = 0;
   const nonces = { ...store, draw: () => (++draws <= 2 ? 'EBESExQVFhcYGRobHB0eHw' : store.draw()) };

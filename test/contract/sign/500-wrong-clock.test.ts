@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld } from '../signer-world.ts';
 
-test('a signer whose clock is wrong signs nothing, charges nothing, and says so', async () => {
+test('a signer with a wrong clock signs nothing, charges nothing, and reports it', async () => {
   let aheadMs = 0;
   await using world = await startSignerWorld({ parts: { now: () => Date.now() + aheadMs } });
   expect((await world.sign()).status).toBe(200);

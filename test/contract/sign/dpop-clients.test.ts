@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { BODY_SHA256, useSignerWorld } from '../signer-world.ts';
 import { steadyClock } from './dpop-world.ts';
 
-// Clients of others: each is sent a nonce with its first answer, and repeats the request by itself.
+// Third-party clients: each gets a nonce in the first response and repeats the request automatically.
 const clock = steadyClock();
 const world = await useSignerWorld({ parts: { now: clock } });
 const key = await createDpopKey();
@@ -15,7 +15,7 @@ const url = new URL(`${world.baseUrl}/interns/${world.tenants.internId}/daemon/s
 const body = JSON.stringify({ bodySha256: BODY_SHA256 });
 const headers = () => new Headers({ 'content-type': 'application/json' });
 
-test('openid-client is signed for, also with the nonce that it remembers', async () => {
+test('openid-client gets a proof, also with a nonce that it remembers', async () => {
   const server = { issuer: world.issuer.url };
   const configuration = new openid.Configuration(server, 'ori-cli');
   openid.allowInsecureRequests(configuration);
@@ -28,7 +28,7 @@ test('openid-client is signed for, also with the nonce that it remembers', async
   }
 });
 
-test('oauth4webapi is signed for', async () => {
+test('oauth4webapi gets a proof', async () => {
   const DPoP = oauth.DPoP({}, key);
   const options = { DPoP, [oauth.allowInsecureRequests]: true };
   const send = () => oauth.protectedResourceRequest(accessToken, 'POST', url, headers(), body, options);

@@ -5,31 +5,31 @@ import { expect } from 'vitest';
 import type { Answer, Question } from '../request.ts';
 import { type SignerWorld, V2_BODY } from '../signer-world.ts';
 
-/** A bound session of the member, and requests in its name. */
+/** A bound session of the member, and its requests. */
 export interface DpopWorld {
   readonly key: DpopKey;
   /** Bound to the key. */
   readonly token: string;
   readonly path: string;
-  /** The address as a client knows it. */
+  /** The public address of the sign route. */
   readonly htu: string;
-  /** The nonce of another time, in periods of the signer's. */
+  /** The nonce of another time, in nonce periods. */
   nonce(periods?: number): string;
-  /** A right proof but for what is said. */
+  /** A valid DPoP proof, with the given changes. */
   proof(options?: Partial<DpopProofOptions>): Promise<string>;
   send(attempt?: Attempt): Promise<Answer>;
-  /** What a refused request must leave as it was. */
+  /** The state that a refused request must not change. */
   traces(): Promise<unknown>;
 }
 
-/** A request with a new and right proof but for what is said. */
+/** A request with a new, valid DPoP proof, with the given changes. */
 export interface Attempt extends Partial<Pick<Question, 'method' | 'path' | 'body'>> {
   readonly authorization?: string;
   readonly proofs?: readonly string[];
   readonly headers?: readonly string[];
 }
 
-/** A clock that stands still in the middle of a nonce period to come: no key is too young, and no nonce ends between two lines. */
+/** A fixed clock in the middle of a future nonce period: no key is too new, and no nonce expires during a test. */
 export function steadyClock(): () => number {
   const period = NONCE_SLOT_SECONDS * 1000;
   const at = (Math.ceil(Date.now() / period) + 0.5) * period;
@@ -69,7 +69,7 @@ export async function createDpopWorld(
       body,
       ...question,
     });
-    // A machine that is busy with other things.
+    // Tolerates a busy machine.
     return proofs === undefined && answer.status === 500 ? send(attempt) : answer;
   }
   return {

@@ -6,7 +6,7 @@ const world = await useSignerWorld({
 });
 const { issuer, tenants } = world;
 
-/** Each judgement in its order: what fails it alone, and what it answers. */
+/** The checks in order: a request that fails only this one, and its refusal. */
 const judgements: { name: string; fault: SignOptions; status: number; reason: string | undefined }[] = [
   {
     name: 'host',
@@ -51,7 +51,7 @@ const judgements: { name: string; fault: SignOptions; status: number; reason: st
   },
 ];
 
-/** Both faults in one request; undefined where they cannot stand together. */
+/** A request with both faults; undefined if they exclude each other. */
 function both(a: SignOptions, b: SignOptions): SignOptions | undefined {
   const clashes = (['bearer', 'body', 'internId'] as const).some((key) => key in a && key in b);
   return clashes ? undefined : { ...b, ...a, headers: { ...b.headers, ...a.headers } };
@@ -71,7 +71,7 @@ test.each(judgements)('$name alone is refused, before the limiter', async ({ fau
 });
 
 test.each(pairs)(
-  '$first is judged before $second, and neither costs a turn',
+  '$first is checked before $second, and neither costs a turn',
   async ({ earlier, options }) => {
     const answer = await world.sign(options);
     expect([answer.status, answer.reason()]).toEqual([earlier.status, earlier.reason]);
@@ -79,7 +79,7 @@ test.each(pairs)(
   },
 );
 
-test('every pair that can stand together was tried', () => {
+test('every possible pair was tried', () => {
   expect(pairs.length).toBeGreaterThanOrEqual(40);
 });
 

@@ -20,7 +20,7 @@ const uploads: [string, number, string | undefined, string[]][] = [
   ['that is too large', 413, 'payload_too_large', [token, json]],
 ];
 
-/** Writes without end, as fast as the server takes it, until the connection is gone. */
+/** Writes endlessly, as fast as the server reads, until the connection closes. */
 async function flood(url: string, start: string, framing: 'length' | 'chunked') {
   await using connection = await openConnection(url);
   const { socket } = connection;
@@ -56,7 +56,7 @@ test.each(uploads)('an upload of 1 GiB %s costs less than 2 MiB', async (_, stat
   }
 });
 
-/** How much the signer, which runs in this process, read from each connection of the call. */
+/** The bytes that the signer, in this process, read from each connection of the call. */
 async function bytesReadDuring(call: () => Promise<void>): Promise<number[]> {
   const sockets: Socket[] = [];
   const note = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
@@ -69,7 +69,7 @@ async function bytesReadDuring(call: () => Promise<void>): Promise<number[]> {
   return sockets.map((socket) => socket.bytesRead);
 }
 
-test('a client that asks is told to continue once its credential and headers are good', async () => {
+test('a client that sends Expect gets 100 Continue once its credential and headers are accepted', async () => {
   await using connection = await openConnection(world.url);
   connection.write(head(path, token, json, `Content-Length: ${V2_BODY.length}`, 'Expect: 100-continue'));
   await connection.received(/^HTTP\/1\.1 100 Continue\r\n\r\n/);
@@ -77,14 +77,14 @@ test('a client that asks is told to continue once its credential and headers are
   expect(await connection.received(/\r\n\r\n\{.*\}$/s)).toMatch(/HTTP\/1\.1 200 /);
 });
 
-test.each(uploads)('a client that asks %s is refused instead', async (_, status, __, lines) => {
+test.each(uploads)('a client that sends Expect %s is refused instead', async (_, status, __, lines) => {
   await using connection = await openConnection(world.url);
   connection.write(head(path, ...lines, `Content-Length: ${GIB}`, 'Expect: 100-continue'));
   const answer = await connection.untilClosed();
   expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
 });
 
-test('a connection whose body was read is kept', async () => {
+test('a connection whose body was read stays open', async () => {
   await using connection = await openConnection(world.url);
   const request = head(path, token, json, `Content-Length: 2`);
   connection.write(`${request}{}`);

@@ -24,20 +24,20 @@ export interface Workspace {
   readonly inProgramme: boolean;
 }
 
-/** Something that belongs to somebody; `workspace` null: to every workspace of its organization. */
+/** A resource with an owner; `workspace` null: it belongs to every workspace of its organization. */
 export interface Owned {
   readonly id: string;
   readonly organization: string;
   readonly workspace: string | null;
 }
 
-/** Who asks, and what the rules of the interface look at. Nothing here is asked of the code under test. */
+/** A caller, with the facts that the interface's rules depend on. None of them come from the code under test. */
 export interface Principal {
   readonly name: string;
   readonly bearer: string | null;
   readonly kind: 'nobody' | 'api' | 'intern' | 'management' | 'session';
   readonly organization?: string;
-  /** The workspaces whose interns it may see. */
+  /** The workspaces whose interns are visible to it. */
   readonly workspaces: readonly string[];
   readonly intern?: string;
   readonly scopes?: readonly string[];
@@ -55,7 +55,7 @@ export interface Cast {
 
 type Grown = { -readonly [Name in keyof Cast]: Cast[Name][number][] };
 
-/** Two organizations with two workspaces each, one of them outside the programme, and everything in each. */
+/** Two organizations with two workspaces each, one outside the programme, and every kind of resource in each. */
 export async function createCast(store: Database, management: Database, issuer: TestIssuer): Promise<Cast> {
   const cast: Grown = {
     workspaces: [],

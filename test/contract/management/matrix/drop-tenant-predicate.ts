@@ -10,10 +10,10 @@ import {
 
 const TENANT_COLUMN = /\b(organization_id|workspace_id)\b/;
 
-/** A query layer that forgot the tenant: every comparison of a tenant's column is true. For tests alone. */
+/** A query layer that omits the tenant predicate: every comparison of a tenant's column is true. */
 export class DropTenantPredicate implements KyselyPlugin {
   readonly #transformer = new Forgetful();
-  /** How many comparisons were dropped, so that a test knows that there were any. */
+  /** The number of dropped comparisons, so that a test can check that there were any. */
   get dropped(): number {
     return this.#transformer.dropped;
   }
@@ -58,7 +58,7 @@ class Forgetful extends OperationNodeTransformer {
   }
 }
 
-/** A comparison of two columns ties rows together; it says nothing of a tenant. */
+/** A comparison of two columns is a join, not a tenant predicate. */
 function isJoin(operand: OperationNode): boolean {
   return operand.kind === 'ReferenceNode';
 }
