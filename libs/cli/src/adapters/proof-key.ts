@@ -3,7 +3,7 @@ import { CliError, isCliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { readSecret, removeSecret, writeSecret } from './keychain.ts';
 import { readPrivateFile, removePrivateFile, writePrivateFile } from './private-file.ts';
-import type { Keeper, SessionPlace } from './session-store.ts';
+import { type Keeper, keeperOf, type SessionPlace } from './session-store.ts';
 
 /** The private key that a session is bound to (RFC 9449): a JWK of P-256. */
 export interface PrivateJwk {
@@ -55,9 +55,18 @@ const accountOf = ({ file }: SessionPlace) => `${file}#key`;
 
 /** The stored key of a profile's session; undefined when there is none. Throws as reading a session does. */
 export async function readProofKey(place: SessionPlace): Promise<PrivateJwk | undefined> {
-  const text =
-    (await readPrivateFile(place.keyFile, false)) ?? (await readSecret(accountOf(place), place.interrupted));
+  const text = (await readPrivateFile(place.keyFile, false)) ?? (await readKeychain(place));
   return text === undefined ? undefined : requirePrivateJwk(text, place.keyFile);
+}
+
+async function readKeychain(place: SessionPlace): Promise<string | undefined> {
+  try {
+    return await readSecret(accountOf(place), place.interrupted);
+  } catch (error) {
+    // The key of a session in a file is not expected in a keychain that this computer may not have.
+    if (isCliError(error, 'keychain_unusable') && (await keeperOf(place)) === 'file') return undefined;
+    throw error;
+  }
 }
 
 /** A key that somebody handed over with a token. Throws `session_file_exposed`, `session_file_damaged`. */

@@ -105,7 +105,7 @@ async function chooseKey(
   const binding = chooseBinding(resource.binding, algorithms, issuer.address);
   if (binding === 'bound') return createProofKey(issuer);
   terminal.note(
-    `This session will be bound to no key (DPoP is offered ${binding}): whoever has its token can use it.`,
+    `This session is not bound to a key, because the ${binding === 'API lacks it' ? 'API' : 'issuer'} does not offer DPoP: anyone who gets its access token can use it.`,
   );
   return undefined;
 }

@@ -10,7 +10,7 @@ export interface BindingOffered {
 export const PROOF_ALGORITHM = 'ES256';
 
 /**
- * Whether the new session is to be bound to a key: where the issuer and the API both take it. Otherwise who does not.
+ * Whether to bind the new session to a key: only where the issuer and the API both offer DPoP.
  *
  * @throws CliError `binding_not_offered` where the API demands what the issuer does not offer
  */
@@ -18,10 +18,10 @@ export function chooseBinding(
   api: BindingOffered,
   issuerAlgorithms: readonly string[] | undefined,
   issuer: string,
-): 'bound' | 'not by the issuer' | 'not by the API' {
+): 'bound' | 'issuer lacks it' | 'API lacks it' {
   if (!issuerAlgorithms?.includes(PROOF_ALGORITHM)) {
     if (api.required) throw new CliError('binding_not_offered', { issuer });
-    return 'not by the issuer';
+    return 'issuer lacks it';
   }
-  return api.algorithms?.includes(PROOF_ALGORITHM) ? 'bound' : 'not by the API';
+  return api.algorithms?.includes(PROOF_ALGORITHM) ? 'bound' : 'API lacks it';
 }

@@ -1,0 +1,186 @@
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
+import { walkThrough } from '../../services/standalone/src/person.ts';
+import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
+import { runOri } from './cli-in-process.ts';
+import { makeOriHome, type OriHome, type OriResult } from './cli-process.ts';
+import { startScriptedIssuer } from './cli-scripted-issuer.ts';
+import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+
+const BODY = '{"prompt":"hello"}';
+let state: OriHome;
+let standalone: Standalone;
+let world: CliWorld;
+
+beforeAll(async () => {
+  state = await makeOriHome();
+  standalone = await startStandalone(loadStandaloneConfig({ ORI_PORT: '0' }), state.folder);
+  world = await startCliWorld();
+});
+afterAll(async () => {
+  await standalone.stop();
+  await world[Symbol.asyncDispose]();
+  await state[Symbol.asyncDispose]();
+});
+
+const keyFileOf = (home: OriHome) => join(home.folder, '.local/share/ori/keys/default.json');
+const sessionOf = async (home: OriHome) => JSON.parse(await readFile(home.sessionFile, 'utf8'));
+const keyOf = async (home: OriHome) => JSON.parse(await readFile(keyFileOf(home), 'utf8'));
+
+/** Someone who signed in at the standalone, whose issuer and API both offer DPoP. */
+async function boundHome(): Promise<OriHome> {
+  const { baseUrl, daemonUrl } = standalone.state;
+  const home = await makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemonUrl });
+  const login = home.start(['login', '--no-browser']);
+  const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
+  await fetch(String(await walkThrough(new URL(url), { user: 'ada' })));
+  expect(await login.result).toMatchObject({ exit: 0 });
+  return home;
+}
+
+function ori(home: OriHome, args: readonly string[], env: Record<string, string> = {}): Promise<OriResult> {
+  const { baseUrl, daemonUrl } = standalone.state;
+  return runOri(home, args, { ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemonUrl, ...env });
+}
+
+const call = (home: OriHome, env?: Record<string, string>) =>
+  ori(home, ['call', 'difference', '/api/invoke', '--data', BODY, '--json'], env);
+
+/** A signing request as curl sends it. */
+function ask(headers: Record<string, string>): Promise<Response> {
+  const { baseUrl, internId } = standalone.state;
+  const asked = { bodySha256: 'a'.repeat(64), route: { method: 'POST', path: '/api/invoke' } };
+  return fetch(`${baseUrl}/interns/${internId}/daemon/sign`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(asked),
+  });
+}
+
+it('binds the session to a key in a file of its own, apart from the tokens, and says so', async () => {
+  await using home = await boundHome();
+  expect((await stat(keyFileOf(home))).mode & 0o777).toBe(0o600);
+  expect(await readFile(home.sessionFile, 'utf8')).not.toContain((await keyOf(home)).d);
+  expect((await ori(home, ['whoami'])).stdout).toMatch(/^ {2}bound +to a key of this computer \(DPoP\)$/m);
+  expect(JSON.parse((await ori(home, ['whoami', '--json'])).stdout)).toMatchObject({ bound: true });
+  expect(await call(home)).toMatchObject({ exit: 0 });
+  const { access_token: stolen } = await sessionOf(home);
+  expect((await ask({ authorization: `Bearer ${stolen}` })).status).toBe(401);
+});
+
+it('renews a bound session with the same key, and with no other', async () => {
+  await using home = await boundHome();
+  const before = await sessionOf(home);
+  const ended = JSON.stringify({ ...before, expires_at: 1 });
+  await writeFile(home.sessionFile, ended, { mode: 0o600 });
+  expect(await call(home)).toMatchObject({ exit: 0 });
+  const after = await sessionOf(home);
+  expect(after.access_token).not.toBe(before.access_token);
+  expect(after.key_thumbprint).toBe(before.key_thumbprint);
+
+  await using other = await boundHome();
+  const stolen = { ...after, expires_at: 1, key_thumbprint: (await sessionOf(other)).key_thumbprint };
+  await writeFile(other.sessionFile, JSON.stringify(stolen), { mode: 0o600 });
+  expect(await call(other)).toMatchObject({ exit: 3 });
+});
+
+it.each([
+  ['is missing', (home: OriHome) => rm(keyFileOf(home))],
+  [
+    'is another',
+    async (home: OriHome) => {
+      await using other = await boundHome();
+      await writeFile(keyFileOf(home), JSON.stringify(await keyOf(other)), { mode: 0o600 });
+    },
+  ],
+])('says to sign in here when the key of the session %s, and asks nobody', async (_how, change) => {
+  await using home = await boundHome();
+  await change(home);
+  const called = await call(home);
+  expect(called).toMatchObject({ exit: 3, stdout: '' });
+  expect(JSON.parse(called.stderr)).toMatchObject({ error: { code: 'session_key_missing' } });
+});
+
+it('removes the key at sign-out', async () => {
+  await using home = await boundHome();
+  expect(await ori(home, ['logout'])).toMatchObject({ exit: 0 });
+  await expect(stat(keyFileOf(home))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+describe('ori dpop-proof', () => {
+  const sign = () => `${standalone.state.baseUrl}/interns/${standalone.state.internId}/daemon/sign`;
+
+  it('gives curl the proof for one request of the session, good once', async () => {
+    await using home = await boundHome();
+    const { access_token: token } = await sessionOf(home);
+    const { exit, stdout } = await ori(home, ['dpop-proof', 'POST', sign()]);
+    const headers = { authorization: `DPoP ${token}`, dpop: stdout.trim() };
+    expect(exit).toBe(0);
+    expect((await ask(headers)).status).toBe(200);
+    expect((await ask(headers)).status).toBe(401);
+  });
+
+  it('proves a token that was handed over with the key in a file', async () => {
+    await using home = await boundHome();
+    const { access_token: ORI_TOKEN } = await sessionOf(home);
+    const env = { ORI_TOKEN, ORI_DPOP_KEY: keyFileOf(home) };
+    await using elsewhere = await makeOriHome();
+    const { stdout } = await ori(elsewhere, ['dpop-proof', 'POST', sign()], env);
+    const headers = { authorization: `DPoP ${ORI_TOKEN}`, dpop: stdout.trim() };
+    expect((await ask(headers)).status).toBe(200);
+    expect(await call(elsewhere, env)).toMatchObject({ exit: 0 });
+    const unproven = await call(elsewhere, { ORI_TOKEN });
+    expect(JSON.parse(unproven.stderr)).toMatchObject({ error: { code: 'token_refused' } });
+    const missing = await call(elsewhere, { ...env, ORI_DPOP_KEY: join(home.folder, 'none') });
+    expect(missing).toMatchObject({ exit: 1, stdout: '' });
+  });
+
+  it('proves nothing for another server, nor with a session that is bound to no key', async () => {
+    await using home = await boundHome();
+    expect(await ori(home, ['dpop-proof', 'POST', 'https://elsewhere.example/v1'])).toMatchObject({
+      exit: 2,
+      stdout: '',
+    });
+    const { access_token: ORI_TOKEN } = await sessionOf(home);
+    expect(await ori(home, ['dpop-proof', 'POST', sign()], { ORI_TOKEN })).toMatchObject({ exit: 2 });
+  });
+});
+
+describe('where a session cannot be bound', () => {
+  const offering = { dpop_signing_alg_values_supported: ['ES256'] };
+  const required = { ...offering, dpop_bound_access_tokens_required: true };
+
+  it('falls back to a bearer token and says who does not offer it', async () => {
+    await using home = await world.newHome();
+    const login = await world.signIn(home);
+    expect(login).toMatchObject({ exit: 0 });
+    expect(login.stderr).toContain('the API does not offer DPoP');
+    const { stdout } = await home.ori(['whoami']);
+    expect(stdout).toMatch(/^ {2}bound +to no key/m);
+  });
+
+  it('refuses to sign in where the API demands what the issuer does not offer', async () => {
+    await using issuer = await startScriptedIssuer();
+    const before = world.metadata;
+    world.metadata = { ...before, ...required, authorization_servers: [issuer.url] };
+    await using home = await world.newHome();
+    const refused = await home.ori(['login', '--no-browser', '--json']);
+    world.metadata = before;
+    expect(refused).toMatchObject({ exit: 4, stdout: '' });
+    expect(refused.stderr).toContain('"code":"binding_not_offered"');
+  });
+
+  it('says to sign in again when the API takes bound sessions only', async () => {
+    await using home = await world.newHome();
+    await world.signIn(home);
+    const metadata = { reason: 'dpop_required', retryable: false };
+    world.scripted.push({ status: 403, body: { error: { code: 403, message: 'Bound only.', metadata } } });
+    const called = await home.ori(['sign', INTERN_ID, '--path', '/', '--data', '', '--json']);
+    expect(called).toMatchObject({ exit: 4, stdout: '' });
+    expect(JSON.parse(called.stderr)).toMatchObject({
+      error: { code: 'bound_session_required', status: 403 },
+    });
+  });
+});
