@@ -5,6 +5,7 @@ export { openPostgres, type PostgresOptions } from './postgres/open-postgres.ts'
 export { OverprivilegedLogin, overprivilegedLogin } from './postgres/overprivileged-login.ts';
 export { excessPrivileges, mendPrivileges } from './queries/excess-privileges.ts';
 export {
+  type ApiKeyCaller,
   type CredentialRow,
   type GuardrailColumns,
   type GuardrailRow,
@@ -12,6 +13,7 @@ export {
   type InternRow,
   type ManagementQueries,
   managementQueries,
+  type Person,
 } from './queries/management.ts';
 export { type Privileges, readPrivileges } from './queries/privileges.ts';
 export {

@@ -11,6 +11,7 @@ import { ConfigError } from '@ori/runtime/config';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createMetrics } from '@ori/runtime/metrics';
 import {
+  type ApiKeyCaller,
   type Database,
   type ManagementQueries,
   managementQueries,
@@ -19,7 +20,6 @@ import {
 } from '@ori/store';
 import type { KekRing } from '@ori/store/sealing';
 import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
-import type { KeyFacts } from './callers/caller.ts';
 import { createCallers } from './callers/identify.ts';
 import type { ManagementConfig } from './config.ts';
 import { createPatternCompiler } from './guardrails/pattern-compiler.ts';
@@ -86,7 +86,7 @@ export async function startManagement(
   if (database !== undefined) await judgeLogin(store);
   const patterns = stack.adopt(createPatternCompiler(), (compiler) => compiler.close());
   const identity = stack.adopt(
-    openIdentity<KeyFacts>(config, {
+    openIdentity<ApiKeyCaller>(config, {
       async apiKey(hash) {
         const apiKey = await store.findApiKeyCaller(hash);
         return apiKey === undefined ? {} : { apiKey };

@@ -1,11 +1,12 @@
 import type { Possession, ProofTarget, ProvenRequest } from '@ori/dpop';
 import { type Bearer, readBearer } from '@ori/identity/bearer';
 import type { FairPlaces } from '@ori/runtime/fair-places';
+import type { GateFacts } from '@ori/store';
 import type { TurnTaker, TurnVerdict } from '@ori/turns';
 import { authenticate, type Identity } from './stages/authenticate.ts';
 import { checkHost } from './stages/check-host.ts';
 import { draftProof, type Reservation, reservationOf } from './stages/draft-proof.ts';
-import { type GateFacts, passGate } from './stages/pass-gate.ts';
+import { passGate } from './stages/pass-gate.ts';
 import { type Order, readRequest } from './stages/read-request.ts';
 import { record, renderAuditLine, type Written } from './stages/record.ts';
 import { keyOfCaller, requireHolder } from './stages/require-holder.ts';

@@ -16,6 +16,7 @@ import { internQueries } from './management/interns.ts';
 import type { Account } from './management/tenant.ts';
 
 export type { CredentialRow } from './management/byok.ts';
+export type { ApiKeyCaller, Person } from './management/callers.ts';
 export { type GuardrailColumns, type GuardrailRow, GuardrailsTooLarge } from './management/guardrails.ts';
 export type { InternRow } from './management/interns.ts';
 

@@ -1,40 +1,15 @@
+import type { ApiKeyCaller, Person } from '@ori/store';
 import { Refusal } from '../refusal.ts';
-
-/** What an API key says of its caller. */
-export interface KeyFacts {
-  readonly hash: string;
-  readonly kind: 'api' | 'management';
-  readonly disabled: boolean;
-  readonly organizationId: string;
-  readonly createdBy: string | null;
-  readonly internId: string | null;
-  readonly workspace: {
-    readonly id: string;
-    readonly inProgramme: boolean;
-    readonly deleted: boolean;
-  } | null;
-}
-
-/** One workspace of which somebody is, or was, a member. */
-export interface Membership {
-  readonly workspaceId: string;
-  readonly inProgramme: boolean;
-  readonly removed: boolean;
-  /** Unix seconds. */
-  readonly sessionsValidFrom: number | null;
-}
 
 export interface SessionFacts {
   readonly scopes: readonly string[];
   /** Unix seconds; undefined when the token does not say. */
   readonly authenticatedAt: number | undefined;
-  readonly person:
-    | { readonly userId: string; readonly disabled: boolean; readonly memberships: readonly Membership[] }
-    | undefined;
+  readonly person: Person | undefined;
 }
 
 /** Who sent a request, as far as the credential says; undefined when it names nobody. */
-export type Caller = { readonly key: KeyFacts } | { readonly session: SessionFacts } | undefined;
+export type Caller = { readonly key: ApiKeyCaller } | { readonly session: SessionFacts } | undefined;
 
 /** Somebody who may call an operation. */
 export interface Principal {
@@ -111,7 +86,7 @@ export function requireInternReader(caller: Caller): InternReader {
   return 'key' in caller ? readerOfKey(caller.key) : readerOfSession(caller.session);
 }
 
-function readerOfKey(key: KeyFacts): InternReader {
+function readerOfKey(key: ApiKeyCaller): InternReader {
   if (key.disabled || key.kind !== 'api') throw unknownBearer();
   const { workspace } = key;
   if (workspace === null || workspace.deleted || !workspace.inProgramme) throw notFound();

@@ -1,8 +1,8 @@
 import { keyToProve, type Possession, type ProofTarget, requirePossession } from '@ori/dpop';
 import type { Identities, Identity } from '@ori/identity';
 import { type Bearer, readBearer } from '@ori/identity/bearer';
-import type { ManagementQueries } from '@ori/store';
-import type { Caller, KeyFacts } from './caller.ts';
+import type { ApiKeyCaller, ManagementQueries } from '@ori/store';
+import type { Caller } from './caller.ts';
 
 /** A request, as far as it says who sent it. */
 export interface Credentials {
@@ -24,7 +24,7 @@ export interface Callers {
 }
 
 export interface CallersOptions {
-  readonly identities: Identities<KeyFacts>;
+  readonly identities: Identities<ApiKeyCaller>;
   readonly possession: Possession;
   /** Whether sessions that are bound to no key are refused. */
   readonly requireDpop: boolean;
@@ -33,7 +33,7 @@ export interface CallersOptions {
 
 export function createCallers({ identities, possession, requireDpop, store }: CallersOptions): Callers {
   /** An API key is bound to nothing and comes as Bearer. */
-  async function requireHolder(bearer: Bearer, identity: Identity<KeyFacts>, request: Credentials) {
+  async function requireHolder(bearer: Bearer, identity: Identity<ApiKeyCaller>, request: Credentials) {
     const isSession = identity !== undefined && 'token' in identity;
     const keyThumbprint = isSession ? identity.token.keyThumbprint : undefined;
     const credential = { scheme: bearer.scheme, keyThumbprint };

@@ -40,7 +40,8 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
   });
 
   async function compile(filters: readonly CustomFilter[]): Promise<void> {
-    const thread = (worker ??= await startWorker());
+    worker ??= await startWorker();
+    const thread = worker;
     const before = await thread.cpuUsage();
     const abandoned = new AbortController();
     const abandonIfCostly = ({ user, system }: NodeJS.CpuUsage) => {

@@ -1,6 +1,7 @@
+import type { GateFacts } from '@ori/store';
 import { expect, test } from 'vitest';
 import { authenticate } from './authenticate.ts';
-import { type GateFacts, passGate } from './pass-gate.ts';
+import { passGate } from './pass-gate.ts';
 import { requireHolder } from './require-holder.ts';
 import { requireScope } from './require-scope.ts';
 import { bearer, codeOf, GATE, NOW, orderOf, TOKEN } from './stages.fixture.ts';

@@ -1,20 +1,6 @@
+import type { GateFacts } from '@ori/store';
 import type { Order } from './read-request.ts';
 import { SigningError } from './signing-error.ts';
-
-/** What the store knows about a subject and an intern, in one query. */
-export interface GateFacts {
-  readonly user: { readonly id: string; readonly disabled: boolean } | null;
-  readonly intern: {
-    readonly id: string;
-    readonly workspaceId: string;
-    readonly organizationId: string;
-  } | null;
-  readonly inProgramme: boolean;
-  readonly membership: 'active' | 'removed' | null;
-  /** Unix seconds: sessions that began earlier were revoked. */
-  readonly sessionsValidFrom: number | null;
-  readonly lifecycleWritesEnabled: boolean;
-}
 
 /** A member, let in to this intern. */
 class Entry {
