@@ -1,4 +1,5 @@
 import type { Row } from './row.ts';
+import { logRow } from './rows/log.ts';
 import { longRunRow } from './rows/long-run.ts';
 import { manyInternsRow } from './rows/many-interns.ts';
 import { noncesRow } from './rows/nonces.ts';
@@ -27,5 +28,6 @@ export const ROWS: readonly Row[] = [
   manyInternsRow,
   noncesRow,
   longRunRow,
+  logRow,
   startRow,
 ];

@@ -7,7 +7,7 @@ import { ROOT } from '../root.ts';
 import { type Manifest, render } from './render.ts';
 import { complaintsOf, unknownFields } from './schemas.ts';
 
-const FOLDERS = ['base', 'overlays/example'].map(
+const FOLDERS = ['base', 'overlays/example', 'overlays/signing-log'].map(
   (name) => [name, join(ROOT, 'deploy/kubernetes', name)] as const,
 );
 const kubectl = findProgram('kubectl');
@@ -34,7 +34,7 @@ describe.each(FOLDERS)('%s', (_, folder) => {
     });
     expect(status, stderr).toBe(0);
     const built = parseAllDocuments(
-      stdout.replace(/(signer-settings|management-settings|gateway-site)-[a-z0-9]{10}\b/g, '$1'),
+      stdout.replace(/(signer-settings|management-settings|log-settings|gateway-site)-[a-z0-9]{10}\b/g, '$1'),
     );
     const sorted = (list: readonly Manifest[]) =>
       list.toSorted((one, other) => nameOf(one).localeCompare(nameOf(other)));
