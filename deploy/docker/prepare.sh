@@ -37,6 +37,8 @@ CREATE DATABASE ori OWNER ori;
 REVOKE CONNECT ON DATABASE ori FROM PUBLIC;
 CREATE ROLE ori_signer NOLOGIN;
 CREATE ROLE ori_management NOLOGIN;
+CREATE ROLE ori_operator NOLOGIN;
+CREATE ROLE ori_auditor NOLOGIN;
 CREATE ROLE signer_1 LOGIN PASSWORD '$signer' IN ROLE ori_signer;
 CREATE ROLE management_1 LOGIN PASSWORD '$management' IN ROLE ori_management;
 ALTER ROLE signer_1 SET default_transaction_read_only = on;

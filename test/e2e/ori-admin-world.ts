@@ -21,7 +21,7 @@ export interface OperatorWorld extends AsyncDisposable {
   readonly kekFile: string;
   readonly managementKekFile: string;
   /** Creates a login that is a member of only this role, as the README describes. Returns its address. */
-  createLogin(role: 'ori_signer' | 'ori_management'): Promise<string>;
+  createLogin(role: 'ori_signer' | 'ori_management' | 'ori_operator'): Promise<string>;
   query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>;
 }
 

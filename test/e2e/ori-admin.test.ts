@@ -449,8 +449,39 @@ it('exits with 6 if the database cannot be reached, and with 2 for a login witho
   const service = { ORI_ADMIN_DATABASE_URL: await world.createLogin('ori_signer') };
   expect(await admin.run(['org', 'list'], { environment: service })).toMatchObject({
     exit: 2,
-    stderr: expect.stringContaining('owns the database'),
+    stderr: expect.stringContaining('ori_operator'),
   });
+});
+
+it('tells who changed what, and after a restore what to take away again', LONG, async () => {
+  const { admin, room, databaseUrl } = world;
+  const eve = await admin.get('user', 'create', 'Eve');
+  await admin.get('user', 'disable', eve);
+  const owner = new URL(databaseUrl).username;
+  const { data } = await admin.json('audit', 'list', '--row', eve);
+  expect(data).toMatchObject([
+    { operation: 'update', actor: owner, break_glass: true, before: { disabled_at: null } },
+    { operation: 'insert', after: { name: 'Eve' } },
+  ]);
+  const exported = join(room.directory, 'audit.jsonl');
+  await writeFile(exported, (await admin.run(['audit', 'export'])).stdout);
+  expect(await admin.run(['audit', 'compare', exported])).toMatchObject({ exit: 0, stdout: '' });
+  // As if the database had been restored from before Eve was disabled.
+  await world.query('alter table admin_audit disable trigger append_only');
+  await world.query(`delete from admin_audit where seq = ${data[0].seq}`);
+  await world.query('alter table admin_audit enable trigger append_only');
+  expect(await admin.run(['audit', 'compare', exported])).toMatchObject({
+    exit: 4,
+    stdout: `ori-admin user disable ${eve}\n`,
+  });
+  const asOther = await admin.run(['--actor', 'nobody_at_all', 'user', 'enable', eve]);
+  expect(asOther).toMatchObject({ exit: 2, stderr: expect.stringContaining('not proven by the login') });
+  const operator = { ORI_ADMIN_DATABASE_URL: await world.createLogin('ori_operator') };
+  expect(await admin.run(['user', 'enable', eve], { environment: operator })).toMatchObject({ exit: 0 });
+  const { data: since } = await admin.json('audit', 'list', '--row', eve, '--limit', '1');
+  expect(since).toMatchObject([
+    { actor: new URL(operator.ORI_ADMIN_DATABASE_URL).username, break_glass: false },
+  ]);
 });
 
 it('wrote no secret except where requested', async () => {

@@ -7,6 +7,7 @@ import { readKekRing } from '@ori/store/sealing/read-kek-ring';
 import { printable, printableJson } from '@ori/terminal/printable';
 import { type Cell, renderTable } from '@ori/terminal/table';
 import { type ADMIN_SPEC, loadAdminConfig } from './config.ts';
+import { UsageError } from './failure.ts';
 
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
@@ -44,7 +45,10 @@ export interface Context extends Surroundings {
   readonly progress: { show(line: string): void; end(): void };
 }
 
-export function createContext(surroundings: Surroundings, { json = false }: { json?: boolean }): Context {
+export function createContext(
+  surroundings: Surroundings,
+  { json = false, actor }: { json?: boolean; actor?: string },
+): Context {
   const { environment, stdout, stderr } = surroundings;
   const note = (line: string): void => void stderr.write(`${printable(line)}\n`);
   const print = (lines: readonly string[]): void => {
@@ -61,7 +65,8 @@ export function createContext(surroundings: Surroundings, { json = false }: { js
     json,
     config,
     note,
-    withDatabase: (work, options) => withDatabase(config('databaseUrl').databaseUrl.reveal(), work, options),
+    withDatabase: (work, options) =>
+      withDatabase(config('databaseUrl').databaseUrl.reveal(), work, { ...options, actor }),
     ringFile,
     readRing: async (owner) =>
       readKekRing(ringFile(owner), ringVariable(owner), { owner, allowShared: true }),
@@ -85,7 +90,10 @@ const ringVariable = (owner: KekOwner): string => `ORI_ADMIN_${owner.toUpperCase
 async function withDatabase<Result>(
   url: string,
   work: (db: Database) => Promise<Result>,
-  { statementTimeoutMs = 30_000 }: { readonly statementTimeoutMs?: number } = {},
+  {
+    statementTimeoutMs = 30_000,
+    actor,
+  }: { readonly statementTimeoutMs?: number; readonly actor?: string | undefined },
 ): Promise<Result> {
   let db: Database;
   try {
@@ -95,9 +103,11 @@ async function withDatabase<Result>(
       connectTimeoutMs: 5000,
       statementTimeoutMs,
       applicationName: 'ori-admin',
+      ...(actor === undefined ? {} : { actor }),
     });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
+    if (error.message.startsWith('actor: ')) throw new UsageError(`--${error.message}.`);
     throw new ConfigError([`ORI_ADMIN_DATABASE_URL: ${error.message.replace(/^url: /, '')}`]);
   }
   try {

@@ -115,8 +115,8 @@ function tellDatabaseError(error: unknown): Told | undefined {
       return {
         exit: EXIT.usage,
         code: 'privilege_missing',
-        message: 'The login of ORI_ADMIN_DATABASE_URL may not do this.',
-        next: "Use the login that owns the database, not a service's.",
+        message: `The login of ORI_ADMIN_DATABASE_URL may not do this: ${(error as Error).message}.`,
+        next: "Use an operator's login, a member of ori_operator; migrate needs the login that owns the database.",
       };
     default:
       return undefined;

@@ -17,7 +17,7 @@ Examples:
 What a command makes it prints alone on stdout, its id or its secret; everything said to people goes to stderr.
 
 Environment (each command demands only what it needs):
-  ORI_ADMIN_DATABASE_URL   PostgreSQL address of the database's owner; or ORI_ADMIN_DATABASE_URL_FILE
+  ORI_ADMIN_DATABASE_URL   PostgreSQL address of an operator's login; or ORI_ADMIN_DATABASE_URL_FILE
   ORI_ADMIN_SIGNER_KEK_FILE, ORI_ADMIN_MANAGEMENT_KEK_FILE
                            the rings of key-encryption keys, one for each service
   ORI_ADMIN_ISSUER         the OpenID issuer, exactly as the services have it

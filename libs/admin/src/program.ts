@@ -38,6 +38,7 @@ function createProgram(surroundings: Surroundings): Command {
     .description("The operator's command: what there is, who may use it, and the keys that sign and seal.")
     .version(VERSION, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
+    .option('--actor <role>', 'whom changes are attributed to: a role that the database login is a member of')
     .option('--json', 'results on stdout and failures on stderr as JSON')
     .addHelpText('after', MAIN_HELP)
     .configureHelp({ showGlobalOptions: true })
@@ -47,7 +48,7 @@ function createProgram(surroundings: Surroundings): Command {
       outputError: () => {},
     })
     .exitOverride();
-  const context = () => createContext(surroundings, program.opts<{ json?: boolean }>());
+  const context = () => createContext(surroundings, program.opts<{ json?: boolean; actor?: string }>());
   for (const add of [
     addMigrateCommand,
     addOrganizationCommands,

@@ -1,3 +1,10 @@
+export {
+  type AuditEntry,
+  type AuditFilter,
+  compareAudit,
+  exportAudit,
+  listAudit,
+} from './queries/admin/admin-audit.ts';
 export { AdminError, type AdminErrorCode } from './queries/admin/admin-error.ts';
 export {
   type CreatedApiKey,
@@ -36,6 +43,7 @@ export {
   type ResealReport,
   resealSigningKeys,
 } from './queries/admin/reseal-signing-keys.ts';
+export { revocationsOf } from './queries/admin/revocations.ts';
 export {
   type AddedSigningKey,
   addSigningKey,

@@ -1,10 +1,14 @@
 import type { Kysely } from 'kysely';
 import type { Schema } from './schema.ts';
 
-/** The group roles that `migrate` creates and grants to; a service works as exactly one of them. */
-export type StoreRole = 'ori_signer' | 'ori_management';
+/**
+ * The group roles that `migrate` creates and grants to. Each service works as exactly one of the first two; an operator's login is
+ * a member of `ori_operator`, and may read the audit alone as a member of `ori_auditor`.
+ */
+export type StoreRole = 'ori_signer' | 'ori_management' | 'ori_operator' | 'ori_auditor';
 
-export const STORE_ROLES: readonly StoreRole[] = ['ori_signer', 'ori_management'];
+export const SERVICE_ROLES: readonly StoreRole[] = ['ori_signer', 'ori_management'];
+export const STORE_ROLES: readonly StoreRole[] = [...SERVICE_ROLES, 'ori_operator', 'ori_auditor'];
 
 /** One way into the database. Every failure to reach it is thrown as `StoreUnavailable`. */
 export interface Database {

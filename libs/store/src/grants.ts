@@ -17,9 +17,9 @@ type Grants = { readonly [T in Table]?: TableGrant<keyof Schema[T] & string> };
 const WHOLE = { select: true, insert: true, update: true, delete: true } as const;
 
 /**
- * What each service may do to each table, and nothing else. `migrate` grants it on every run, and a service refuses to start with a
+ * What each role may do to each table, and nothing else. `migrate` grants it on every run, and a service refuses to start with a
  * login that may do more. The signer reads the columns that its queries name and writes nothing; management reads everything but
- * signing keys.
+ * signing keys. Operators change every table but the audit, which they may only read.
  */
 export const GRANTS: Readonly<Record<StoreRole, Grants>> = {
   ori_signer: {
@@ -75,6 +75,24 @@ export const GRANTS: Readonly<Record<StoreRole, Grants>> = {
     users: { select: true },
     workspaces: { select: true },
   },
+  ori_operator: {
+    admin_audit: { select: true },
+    api_keys: WHOLE,
+    byok_credentials: WHOLE,
+    guardrail_key_assignments: WHOLE,
+    guardrail_member_assignments: WHOLE,
+    guardrails: WHOLE,
+    intern_icons: WHOLE,
+    interns: WHOLE,
+    members: WHOLE,
+    organizations: WHOLE,
+    signing_keys: WHOLE,
+    switches: WHOLE,
+    user_subjects: WHOLE,
+    users: WHOLE,
+    workspaces: WHOLE,
+  },
+  ori_auditor: { admin_audit: { select: true } },
 };
 
 const grantOf = (role: StoreRole, table: string): TableGrant<string> | undefined =>
@@ -93,16 +111,38 @@ export function mayWrite(role: StoreRole, table: string): boolean {
   return grant !== undefined && (grant.insert ?? grant.update ?? grant.delete) !== undefined;
 }
 
-/** Makes the privileges of both roles exactly {@link GRANTS}, whatever they were: also after a restore that lost them. */
+/** Makes the privileges of each role exactly {@link GRANTS}, whatever they were: also after a restore that lost them. */
 export async function applyGrants(db: Kysely<Schema>): Promise<void> {
   await sql`revoke create on schema public from public`.execute(db);
-  for (const role of STORE_ROLES) {
+  for (const role of await existingRoles(db)) {
     await sql`revoke all on all tables in schema public from ${sql.id(role)}`.execute(db);
     await sql`grant usage on schema public to ${sql.id(role)}`.execute(db);
     for (const [table, grant] of Object.entries(GRANTS[role])) {
       const privileges = sql.join(privilegesOf(grant));
       await sql`grant ${privileges} on ${sql.table(table)} to ${sql.id(role)}`.execute(db);
     }
+    if (role === 'ori_operator') await showAllRows(db, role);
+  }
+}
+
+async function existingRoles(db: Kysely<Schema>): Promise<StoreRole[]> {
+  const { rows } = await sql<{ name: StoreRole }>`
+    select rolname as name from pg_roles where rolname in (${sql.join([...STORE_ROLES])})`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+/** Row-level security shows a role that is not the owner no rows, unless a policy does. */
+async function showAllRows(db: Kysely<Schema>, role: StoreRole): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relrowsecurity
+      and not exists (select 1 from pg_policy p where p.polrelid = c.oid and p.polname = ${role})`.execute(
+    db,
+  );
+  for (const { name } of rows) {
+    await sql`create policy ${sql.id(role)} on ${sql.table(name)} to ${sql.id(role)} using (true) with check (true)`.execute(
+      db,
+    );
   }
 }
 

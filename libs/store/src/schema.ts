@@ -120,8 +120,25 @@ export interface SwitchesTable {
   enabled: boolean;
 }
 
+/** One change of one row; see migration 0010. Written by a trigger alone. */
+export interface AdminAuditTable {
+  seq: ColumnType<string, never, never>;
+  at: CreatedAt;
+  transaction: ColumnType<string, never, never>;
+  login: string;
+  actor: string;
+  break_glass: boolean;
+  organization_id: string | null;
+  table_name: string;
+  row_key: string;
+  operation: 'insert' | 'update' | 'delete' | 'reseal';
+  before: JSONColumnType<Record<string, unknown>> | null;
+  after: JSONColumnType<Record<string, unknown>> | null;
+}
+
 /** Every table of the database, as Kysely needs it. */
 export interface Schema {
+  admin_audit: AdminAuditTable;
   organizations: OrganizationsTable;
   workspaces: WorkspacesTable;
   users: UsersTable;

@@ -12,6 +12,13 @@ test('a removed member learns that access was revoked', async () => {
   expectRefusal(await world.sign({ bearer: await issuer.token({ subject: 'mary' }) }), revoked);
 });
 
+test('the log of a refusal names the subject and the intern', async () => {
+  const { headers } = await world.sign({ bearer: await issuer.token({ subject: 'mary' }) });
+  const logged = () => world.signer.output.filter((line) => line.includes(String(headers['x-request-id'])));
+  await expect.poll(logged).toHaveLength(1);
+  expect(JSON.parse(logged()[0] ?? '')).toMatchObject({ subject: 'mary', internId: tenants.internId });
+});
+
 test('a member whose user was disabled learns that access was revoked', async () => {
   await disableUser(store, { userId: tenants.userId });
   await expect.poll(async () => (await world.sign()).status, { timeout: 5000 }).toBe(403);

@@ -12,6 +12,7 @@ import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
+import { addAdminAuditCommands } from './admin-audit.ts';
 
 interface VerifyOptions {
   policy: string;
@@ -31,7 +32,8 @@ const TOLD_MAX = 20;
 export function addAuditCommands(program: Command, context: () => Context): void {
   const audit = program
     .command('audit')
-    .description("the signers' audit files, and the log that commits to them");
+    .description("who changed what, the signers' audit files, and the log that commits to them");
+  addAdminAuditCommands(audit, context);
 
   audit
     .command('verify')

@@ -8,6 +8,7 @@ import * as rowLevelSecurity from './0006-row-level-security.ts';
 import * as internsByStatus from './0007-interns-by-status.ts';
 import * as signingKeysByExpiry from './0008-signing-keys-by-expiry.ts';
 import * as guardrailLimitOfNothing from './0009-guardrail-limit-of-nothing.ts';
+import * as adminAudit from './0010-admin-audit.ts';
 
 /** In order. A migration that was released is never changed; what changes the database is a new file here. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -20,4 +21,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0007-interns-by-status': internsByStatus,
   '0008-signing-keys-by-expiry': signingKeysByExpiry,
   '0009-guardrail-limit-of-nothing': guardrailLimitOfNothing,
+  '0010-admin-audit': adminAudit,
 };

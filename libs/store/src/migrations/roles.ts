@@ -1,22 +1,24 @@
 import { type Kysely, sql } from 'kysely';
-import { STORE_ROLES, type StoreRole } from '../database.ts';
+import { SERVICE_ROLES, STORE_ROLES, type StoreRole } from '../database.ts';
 import type { Schema } from '../schema.ts';
 import { MigrationError } from './migration-error.ts';
 
 /**
  * Creates the group roles (NOLOGIN, no attribute) that do not exist. Roles belong to the whole server, so another
- * database's migration may create the same one at the same moment: the loser of that race goes on.
+ * database's migration may create the same one at the same moment: the loser of that race goes on. An owner who may not
+ * create roles goes without those that operators need; a later run grants to them once they exist.
  *
  * @throws MigrationError `role_unsafe`
  */
 export async function ensureRoles(db: Kysely<Schema>): Promise<void> {
   for (const role of STORE_ROLES) {
+    const tolerated = SERVICE_ROLES.includes(role) ? '' : ' or insufficient_privilege';
     await sql`
       do $$ begin
         if not exists (select 1 from pg_roles where rolname = ${sql.lit(role)}) then
           create role ${sql.id(role)} nologin nosuperuser nocreatedb nocreaterole noreplication nobypassrls;
         end if;
-      exception when duplicate_object or unique_violation then null;
+      exception when duplicate_object or unique_violation${sql.raw(tolerated)} then null;
       end $$`.execute(db);
     await letOwnerActAs(db, role);
   }
@@ -43,7 +45,7 @@ async function letOwnerActAs(db: Kysely<Schema>, role: StoreRole): Promise<void>
       if not (select rolsuper from pg_roles where rolname = current_user) then
         grant ${sql.id(role)} to current_user;
       end if;
-    exception when insufficient_privilege or invalid_grant_operation or unique_violation then null;
+    exception when insufficient_privilege or invalid_grant_operation or unique_violation or undefined_object then null;
     end $$`.execute(db);
 }
 

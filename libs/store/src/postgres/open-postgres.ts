@@ -10,6 +10,8 @@ export interface PostgresOptions {
   readonly url: string;
   /** Work as this role (`SET ROLE` at connection). Not needed when the login role inherits it. */
   readonly role?: StoreRole;
+  /** Whom changes are attributed to: a role that the login is a member of. */
+  readonly actor?: string;
   /** Refuse a login that may do more than this role (`OverprivilegedLogin`). Judged at its first connections. */
   readonly atMost?: StoreRole;
   readonly poolMax?: number;
@@ -58,13 +60,14 @@ function requireAddress(url: string): void {
  * The server is told to cancel a slow statement a little earlier than the client gives up, so that only a server
  * that does not even answer costs the connection.
  *
- * @throws TypeError when the URL is not one of PostgreSQL, `role` is not a role of this store, or the URL sets `options` beside a role
+ * @throws TypeError when the URL is not one of PostgreSQL, `role` is not a role of this store, `actor` is no name, or the URL sets `options` beside one
  */
 export function openPostgres(options: PostgresOptions): Database {
-  const { url, role, poolMax = 10, statementTimeoutMs = 2000, connectTimeoutMs = 2000 } = options;
+  const { url, poolMax = 10, statementTimeoutMs = 2000, connectTimeoutMs = 2000 } = options;
   requireAddress(url);
-  if (role !== undefined && /[?&]options=/.test(url)) {
-    throw new TypeError('url: `options` in the address cannot be combined with a role');
+  const settings = startSettings(options);
+  if (settings !== undefined && /[?&]options=/.test(url)) {
+    throw new TypeError('url: `options` in the address cannot be combined with a role or an actor');
   }
   const config: pg.PoolConfig = {
     connectionString: url,
@@ -76,7 +79,7 @@ export function openPostgres(options: PostgresOptions): Database {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types,
-    ...(role === undefined ? {} : { options: `-c role=${requireStoreRole(role)}` }),
+    ...(settings === undefined ? {} : { options: settings }),
     ...(statementTimeoutMs === 0
       ? {}
       : {
@@ -89,4 +92,15 @@ export function openPostgres(options: PostgresOptions): Database {
   const pool = createGuardedPool(config, { connectTimeoutMs, statementTimeoutMs }, judge);
   const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   return { kysely, close: () => kysely.destroy(), connections: pool.connections };
+}
+
+function startSettings({ role, actor }: PostgresOptions): string | undefined {
+  if (actor !== undefined && !/^[A-Za-z0-9_.@-]{1,63}$/.test(actor)) {
+    throw new TypeError('actor: expected 1 to 63 of A-Z a-z 0-9 _ . @ -');
+  }
+  const settings = [
+    ...(role === undefined ? [] : [`-c role=${requireStoreRole(role)}`]),
+    ...(actor === undefined ? [] : [`-c ori.actor=${actor}`]),
+  ];
+  return settings.length === 0 ? undefined : settings.join(' ');
 }

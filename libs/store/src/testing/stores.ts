@@ -11,6 +11,8 @@ export const DIALECTS: readonly Dialect[] = ['postgres', 'pglite'];
 export interface TestStore extends AsyncDisposable {
   readonly owner: Database;
   as(role: StoreRole): Database;
+  /** Of a database on a server, as its owner. */
+  readonly url?: string;
 }
 
 export async function openTestStore(dialect: Dialect): Promise<TestStore> {
@@ -36,7 +38,14 @@ async function openOnServer(): Promise<TestStore> {
   const views = {
     ori_signer: own(openPostgres({ url: database.signerUrl, poolMax: 4 })),
     ori_management: own(openPostgres({ url: database.url, role: 'ori_management', poolMax: 4 })),
+    ori_operator: own(openPostgres({ url: database.url, role: 'ori_operator', poolMax: 4 })),
+    ori_auditor: own(openPostgres({ url: database.url, role: 'ori_auditor', poolMax: 1 })),
   } satisfies Record<StoreRole, Database>;
   const kept = stack.move();
-  return { owner, as: (role) => views[role], [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return {
+    owner,
+    url: database.url,
+    as: (role) => views[role],
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
 }

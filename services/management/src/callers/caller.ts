@@ -23,14 +23,17 @@ class Manager {
   readonly organizationId: string;
   /** The user that what this caller does is attributed to. */
   readonly userId: string | null;
+  /** For the audit of what is changed. */
+  readonly actor: string;
 
   get account(): string {
     return this.organizationId;
   }
 
-  constructor(organizationId: string, userId: string | null) {
+  constructor({ organizationId, createdBy, hash }: KeyFacts) {
     this.organizationId = organizationId;
-    this.userId = userId;
+    this.userId = createdBy;
+    this.actor = `api_key:${hash}`;
   }
 }
 
@@ -49,7 +52,7 @@ export function requireManager(caller: Caller): Manager {
   if (key.kind !== 'management') {
     throw new Refusal('management_key_required');
   }
-  return new Manager(key.organizationId, key.createdBy);
+  return new Manager(key);
 }
 
 /** The interns that the caller may see. */

@@ -48,7 +48,7 @@ export function signRoute(parts: SignerAppParts, metrics: SignerMetrics): Route[
       metrics.proofIssued('x-ori-invoke-nonce' in answer.proof ? 'v2' : 'v1', answer.bound);
     } catch (error) {
       const reason = reasonOf(error);
-      Object.assign(facts, { reason });
+      Object.assign(facts, { reason }, idsOf(exchange.account, decodeInternId(internId)));
       metrics.refused(reason);
       if (error instanceof DependencyError) metrics.dependencyFailed(error.dependency);
       throw error;
@@ -75,6 +75,11 @@ export function decodeInternId(segment: string | undefined): string | undefined 
   } catch {
     return undefined;
   }
+}
+
+/** Whom the refusal is about, as far as the token and the path said: ids of the log, for support and incidents. */
+function idsOf(subject: string | undefined, internId: string | undefined): Record<string, string> {
+  return { ...(subject !== undefined && { subject }), ...(internId !== undefined && { internId }) };
 }
 
 function reasonOf(error: unknown): RefusalReason {

@@ -14,6 +14,8 @@ export interface Tenant {
   readonly apiKeyHash?: string;
   readonly issuer?: string;
   readonly subject?: string;
+  /** Who changes something, for the audit of administration. */
+  readonly actor?: string;
 }
 
 /** Runs `work` in one transaction that sees the tenant's rows only. */
@@ -29,7 +31,8 @@ export function asTenant<Result>(
         set_config('ori.intern_id', ${tenant.internId ?? ''}, true),
         set_config('ori.api_key_hash', ${tenant.apiKeyHash ?? ''}, true),
         set_config('ori.issuer', ${tenant.issuer ?? ''}, true),
-        set_config('ori.subject', ${tenant.subject ?? ''}, true)`.execute(trx);
+        set_config('ori.subject', ${tenant.subject ?? ''}, true),
+        set_config('ori.actor', ${tenant.actor ?? ''}, true)`.execute(trx);
     return await work(trx);
   });
 }
@@ -37,6 +40,7 @@ export function asTenant<Result>(
 /** An account: whoever holds a management key of it works for it as a whole. */
 export interface Account {
   readonly organizationId: string;
+  readonly actor?: string;
 }
 
 /** The tables whose rows belong to an account. */

@@ -1,0 +1,117 @@
+import { readFile } from 'node:fs/promises';
+import { type AuditEntry, compareAudit, exportAudit, listAudit, revocationsOf } from '@ori/store/admin';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+import { PartialFailure, UsageError } from '../failure.ts';
+import { examples } from '../help.ts';
+import { addList, given, type ListOptions, wholeNumber } from '../options.ts';
+
+interface AuditListOptions extends ListOptions {
+  actor?: string;
+  table?: string;
+  row?: string;
+  organization?: string;
+  breakGlass?: true;
+}
+
+/** `ori-admin audit list|export|compare`: what operators and the management service changed. */
+export function addAdminAuditCommands(audit: Command, context: () => Context): void {
+  addList(audit, 'list what operators and the management service changed, newest first')
+    .option('--by <actor>', 'only changes of this actor or login')
+    .option('--table <name>', 'only of this table')
+    .option('--row <key>', 'only of this row')
+    .option('--organization <id>', 'only of this account')
+    .option('--break-glass', "only changes by the database's owner")
+    .addHelpText(
+      'after',
+      examples('ori-admin audit list --row user_7Qm2', 'ori-admin audit list --break-glass --json'),
+    )
+    .action(
+      async ({ limit, by, table, row, organization, breakGlass }: AuditListOptions & { by?: string }) => {
+        const admin = context();
+        const filter = given({ actor: by, table, row, organizationId: organization, breakGlass });
+        const listed = await admin.withDatabase((db) => listAudit(db, { limit, ...filter }));
+        admin.reportList(
+          listed,
+          ['seq', 'at', 'actor', 'login', 'owner', 'operation', 'table', 'row', 'columns'],
+          (entry) => [
+            entry.seq,
+            new Date(entry.at),
+            entry.actor,
+            entry.login,
+            entry.break_glass,
+            entry.operation,
+            entry.table_name,
+            entry.row_key,
+            entry.operation === 'update' ? Object.keys(entry.after ?? {}).join(' ') : '',
+          ],
+        );
+      },
+    );
+
+  audit
+    .command('export')
+    .description('print every change as a line of JSON, oldest first, to be kept outside the database')
+    .option('--after <seq>', 'only those after this one', wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
+    .addHelpText('after', examples('ori-admin audit export --after 1200 >> /backup/ori-admin-audit.jsonl'))
+    .action(async ({ after }: { after: number }) => {
+      const admin = context();
+      await admin.withDatabase(async (db) => {
+        for await (const entry of exportAudit(db, { after }))
+          admin.stdout.write(`${JSON.stringify(entry)}\n`);
+      });
+    });
+
+  audit
+    .command('compare')
+    .description('compare exported changes with the database: what a restore lost, and what was altered')
+    .argument('<file>', 'what audit export printed')
+    .addHelpText(
+      'after',
+      `
+Prints the commands that take away again what the lost changes took away, in order, for a shell. Run them after a
+restore, before the services start.
+${examples('ori-admin audit compare /backup/ori-admin-audit.jsonl > reapply.sh')}`,
+    )
+    .action(async (file: string) => {
+      const admin = context();
+      const exported = await readExport(file);
+      const { missing, changed } = await admin.withDatabase((db) => compareAudit(db, exported));
+      const commands = revocationsOf(missing);
+      admin.report(
+        { missing: missing.map(({ seq }) => seq), changed: changed.map(({ seq }) => seq), reapply: commands },
+        {
+          lines: commands,
+          note: `${exported.length} compared: ${missing.length} missing, ${changed.length} altered.`,
+        },
+      );
+      if (missing.length + changed.length > 0) {
+        throw new PartialFailure(
+          EXIT.conflict,
+          `The database lacks ${missing.length} of these changes and holds ${changed.length} differently.`,
+          changed.length > 0
+            ? `Altered: ${changed
+                .slice(0, 20)
+                .map(({ seq }) => seq)
+                .join(', ')}. Find out who did that as the owner.`
+            : 'After a restore, run what was printed.',
+        );
+      }
+    });
+}
+
+async function readExport(file: string): Promise<AuditEntry[]> {
+  const text = await readFile(file, 'utf8').catch((error) => {
+    throw new UsageError(`Cannot read ${file} (${error.code}).`);
+  });
+  const lines = text.split('\n').filter((line) => line !== '');
+  try {
+    const entries = lines.map((line): AuditEntry => JSON.parse(line));
+    if (entries.every(({ seq, transaction }) => Number.isInteger(seq) && typeof transaction === 'string'))
+      return entries;
+  } catch {
+    // Told below, without what the file holds.
+  }
+  throw new UsageError(`${file}: expected the lines that ori-admin audit export prints.`);
+}

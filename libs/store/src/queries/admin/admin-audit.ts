@@ -1,0 +1,117 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { Listed } from './listed.ts';
+
+/** One change of one row, or one re-seal of many. */
+export interface AuditEntry {
+  /** Rises with each entry; a change that was undone leaves a gap. */
+  readonly seq: number;
+  readonly at: string;
+  readonly transaction: string;
+  /** The database login that made the change. */
+  readonly login: string;
+  /** The login, the role that `--actor` named, or `api_key:<hash>` for a change through the management service. */
+  readonly actor: string;
+  /** Whether the login owns the database, past every role of an operator. */
+  readonly break_glass: boolean;
+  readonly organization_id: string | null;
+  readonly table_name: string;
+  readonly row_key: string;
+  readonly operation: 'insert' | 'update' | 'delete' | 'reseal';
+  /** Of an update, only what changed; sealed texts are named, not copied. */
+  readonly before: Readonly<Record<string, unknown>> | null;
+  readonly after: Readonly<Record<string, unknown>> | null;
+}
+
+export interface AuditFilter {
+  readonly limit: number;
+  readonly actor?: string;
+  readonly table?: string;
+  readonly row?: string;
+  readonly organizationId?: string;
+  readonly breakGlass?: boolean;
+}
+
+const COLUMNS = sql`seq::int8::text as seq, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at,
+  transaction::text, login, actor, break_glass, organization_id, table_name, row_key, operation, before, after`;
+
+type Row = Omit<AuditEntry, 'seq'> & { readonly seq: string };
+const toEntry = (row: Row): AuditEntry => ({ ...row, seq: Number(row.seq) });
+
+/** The changes that match, newest first. */
+export async function listAudit(db: Database, filter: AuditFilter): Promise<Listed<AuditEntry>> {
+  const { limit, actor, table, row, organizationId, breakGlass } = filter;
+  const wanted = [
+    ...(actor === undefined ? [] : [sql`(actor = ${actor} or login = ${actor})`]),
+    ...(table === undefined ? [] : [sql`table_name = ${table}`]),
+    ...(row === undefined ? [] : [sql`row_key = ${row}`]),
+    ...(organizationId === undefined ? [] : [sql`organization_id = ${organizationId}`]),
+    ...(breakGlass ? [sql`break_glass`] : []),
+  ];
+  const where = wanted.length === 0 ? sql`true` : sql.join(wanted, sql` and `);
+  const { rows } = await sql<Row>`
+    select ${COLUMNS} from admin_audit where ${where} order by admin_audit.seq desc limit ${limit + 1}`.execute(
+    db.kysely,
+  );
+  return { rows: rows.slice(0, limit).map(toEntry), hasMore: rows.length > limit };
+}
+
+const PAGE = 1000;
+
+/**
+ * Every change after `after`, oldest first, up to those whose transactions may still be under way: what is read is
+ * final, and a later export that goes on from its last number misses nothing.
+ */
+export async function* exportAudit(
+  db: Database,
+  { after = 0 }: { readonly after?: number } = {},
+): AsyncGenerator<AuditEntry> {
+  for (;;) {
+    const { rows } = await sql<Row>`
+      select ${COLUMNS} from admin_audit
+      where seq > ${after} and transaction < pg_snapshot_xmin(pg_current_snapshot())
+        and seq < coalesce((select min(seq) from admin_audit
+          where seq > ${after} and transaction >= pg_snapshot_xmin(pg_current_snapshot())), 9223372036854775807)
+      order by admin_audit.seq limit ${PAGE}`.execute(db.kysely);
+    yield* rows.map(toEntry);
+    after = Number(rows.at(-1)?.seq ?? after);
+    if (rows.length < PAGE) return;
+  }
+}
+
+export interface AuditDifference {
+  /** Exported once and not in this database: lost by a restore, or deleted. */
+  readonly missing: AuditEntry[];
+  /** In both, and not the same. */
+  readonly changed: AuditEntry[];
+}
+
+/** Compares exported entries, oldest first, with what the database holds. */
+export async function compareAudit(db: Database, exported: readonly AuditEntry[]): Promise<AuditDifference> {
+  const missing: AuditEntry[] = [];
+  const changed: AuditEntry[] = [];
+  for (let start = 0; start < exported.length; start += PAGE) {
+    const page = exported.slice(start, start + PAGE);
+    const { rows } = await sql<Row>`
+      select ${COLUMNS} from admin_audit where seq = any (${page.map(({ seq }) => seq)}::bigint[])`.execute(
+      db.kysely,
+    );
+    const held = new Map(rows.map((row) => [Number(row.seq), toEntry(row)]));
+    for (const entry of page) {
+      const here = held.get(entry.seq);
+      // A database that was restored numbers new changes like those it lost.
+      if (here === undefined || here.transaction !== entry.transaction || here.at !== entry.at)
+        missing.push(entry);
+      else if (canonical(here) !== canonical(entry)) changed.push(entry);
+    }
+  }
+  return { missing, changed };
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}
