@@ -92,7 +92,7 @@ it.each([
   await expectNothingStored();
 });
 
-it('prints the issuer's message when it refuses the code', async () => {
+it('prints the issuer’s message when it refuses the code', async () => {
   issuer.tokenAnswers.push({
     status: 400,
     body: { error: 'invalid_grant', error_description: 'used \u001b[2J twice' },
@@ -280,7 +280,7 @@ it('marks a session that the issuer ended, and does not renew it again', async (
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
 });
 
-it('limits the size of an issuer's documents', async () => {
+it('limits the size of an issuer’s documents', async () => {
   const endless = await listen((_req, res) => {
     res.writeHead(200, { 'content-type': 'application/json' });
     const more = () => {

@@ -46,7 +46,7 @@ it.each([
   [{ status: 502, body: 'Bad Gateway' }, 6, '502'],
   [{ status: 307, headers: { location: 'http://127.0.0.1:9/' } }, 4, '307'],
   [{ status: 200, body: { 'x-ori-invoke-user': 'ada' } }, 6, 'not a proof'],
-])('reports the signer's response and exits accordingly: %j', async (answer, exit, word) => {
+])('reports the signer’s response and exits accordingly: %j', async (answer, exit, word) => {
   world.scripted.push(answer);
   const result = await home.ori(SIGN);
   expect(result).toMatchObject({ exit, stdout: '' });
@@ -92,7 +92,7 @@ it.each([
   [{ status: 302, headers: { location: 'http://127.0.0.1:9/' } }, 7, 'does not follow redirects'],
   [{ status: 503, body: { error: { code: 'keys_unavailable' } } }, 8, 'keys_unavailable'],
   [{ status: 500 }, 8, '500'],
-])('shows the daemon's response and exits accordingly: %j', async (answer, exit, word) => {
+])('shows the daemon’s response and exits accordingly: %j', async (answer, exit, word) => {
   const daemon = await listen((_req, res) => send(res, answer));
   const result = await home.ori([...CALL, '--daemon', daemon.url]);
   await daemon.stop();

@@ -267,7 +267,7 @@ it('exits quietly when its reader closes the pipe', async () => {
   expect(await calling.result).toMatchObject({ exit: 141, stderr: '' });
 });
 
-it('does not let a daemon control the caller's terminal', async () => {
+it('does not let a daemon control the caller’s terminal', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
   await using daemon = await listenTo((_req, res) =>

@@ -150,7 +150,7 @@ describe('with ORI_DATABASE_URL', () => {
 it.each([
   ['in memory', () => undefined],
   ['in Redis', sharedRedisUrl],
-])('applies the signer's turn limits %s', async (_where, redisUrl) => {
+])('applies the signer’s turn limits %s', async (_where, redisUrl) => {
   await using database = await createDatabase({ migrated: false });
   await using standalone = await home.start({
     ORI_REDIS_URL: redisUrl() ?? '',
@@ -166,7 +166,7 @@ it.each([
   expect(await refused.json()).toMatchObject({ error: { metadata: { reason: 'rate_limited' } } });
 });
 
-it('applies the signer's regional hosts', async () => {
+it('applies the signer’s regional hosts', async () => {
   await using database = await createDatabase({ migrated: false });
   await using standalone = await home.start({
     ORI_DATABASE_URL: database.url,

@@ -45,7 +45,7 @@ const POSTGRES_SENTENCES = {
   url: 'the one of TEST_DATABASE_URL',
   docker: 'a container on the Docker engine',
   path: 'a private cluster of the installed programs',
-  npm: "a private cluster of npm's programs",
+  npm: 'a private cluster of npm’s programs',
 } as const;
 
 async function choosePostgres(stack: AsyncDisposableStack, runId: string): Promise<Backends['postgres']> {

@@ -225,7 +225,7 @@ describe('PATCH /byok/{id}', () => {
     }
   });
 
-  it("404: one response for an id that is unknown, malformed or another account's", async () => {
+  it('404: one response for an id that is unknown, malformed or another account’s', async () => {
     const replies = [
       await update({}, randomUUID()),
       await update({}, 'not-a-uuid'),

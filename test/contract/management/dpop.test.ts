@@ -16,7 +16,7 @@ const list = (proof: string) =>
     headers: ['Authorization', `DPoP ${accessToken}`, 'DPoP', proof],
   });
 
-test("lists interns for a bound session, once for each proof and with management's own nonce", async () => {
+test('lists interns for a bound session, once for each proof and with management’s own nonce', async () => {
   const challenge = await list(await key.proof({ method: 'GET', url, accessToken }));
   expect(challenge.status).toBe(401);
   expect(challenge.headers['www-authenticate']).toContain('error="use_dpop_nonce"');

@@ -149,7 +149,7 @@ describe('POST /guardrails', () => {
     expect((await create(json)).json).toEqual({ error: { code: 400, message } });
   });
 
-  it("400: refuses another account's workspace as if it did not exist", async () => {
+  it('400: refuses another account’s workspace as if it did not exist', async () => {
     const [theirs, unknown] = [
       await create({ name: 'x', workspace_id: world.theirs.workspaceId }),
       await create({ name: 'x', workspace_id: 'ws_unknown' }),
@@ -246,7 +246,7 @@ describe('GET, PATCH, DELETE /guardrails/{id}', () => {
     expect((await world.call({ method: 'DELETE', path: `/guardrails/${id}` })).status).toBe(404);
   });
 
-  it("404: one response for an id that is unknown, malformed or another account's", async () => {
+  it('404: one response for an id that is unknown, malformed or another account’s', async () => {
     const { id: theirs } = await created({}, world.theirs.managementKey);
     const texts = new Set<string>();
     for (const id of [theirs, randomUUID(), 'not-a-uuid', '%zz']) {
@@ -327,7 +327,7 @@ describe.each([
     },
   );
 
-  it("does not list another account's assignments", async () => {
+  it('does not list another account’s assignments', async () => {
     const { id } = await created();
     await assign(id, ours());
     const { json } = await world.call({
@@ -338,7 +338,7 @@ describe.each([
   });
 });
 
-describe('the total size of an account's guardrails', () => {
+describe('the total size of an account’s guardrails', () => {
   const ROOM = 20_000;
   const names = (characters: number) =>
     Array.from({ length: Math.ceil(characters / 200) }, () => 'm'.repeat(200));

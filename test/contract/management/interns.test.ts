@@ -96,7 +96,7 @@ describe('GET /interns', () => {
     expect(json.data.map((intern: { id: string }) => intern.id)).toEqual([id]);
   });
 
-  it('lists the interns of all workspaces that a session's subject belongs to', async () => {
+  it('lists the interns of all workspaces that a session’s subject belongs to', async () => {
     const bearer = await world.issuer.token({ subject: world.ours.subject, scope: 'interns' });
     const { status, json } = await list(`?workspace_id=${world.ours.workspaceId}`, bearer);
     expect(status).toBe(200);

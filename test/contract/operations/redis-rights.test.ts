@@ -7,7 +7,7 @@ import { startSignerWorld } from '../signer-world.ts';
 const readme = readFileSync(new URL('../../../services/signer/README.md', import.meta.url), 'utf8');
 const line = /^ACL SETUSER ori-signer .*$/m.exec(readme)?.[0] ?? '';
 
-test('the signer's Redis ACL in the README is sufficient, and permits little else', async () => {
+test('the signer’s Redis ACL in the README is sufficient, and permits little else', async () => {
   await using server = await startRedis();
   const admin = new Redis(server.url);
   const words = line.replace('SECRET', 'secret').split(' ').slice(1);

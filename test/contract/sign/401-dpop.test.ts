@@ -171,7 +171,7 @@ const bindings: Record<string, () => Promise<Attempt>> = {
   'a bound token as Bearer': async () => ({ authorization: `Bearer ${token}`, proofs: [] }),
   'a bound token as Bearer, with a valid proof': async () => ({ authorization: `Bearer ${token}` }),
   'a bound opaque token as Bearer': async () => ({ authorization: `Bearer ${bound}`, proofs: [] }),
-  'a stolen token with the thief's key': async () => ({ proofs: [await thiefProof()] }),
+  'a stolen token with the thief’s key': async () => ({ proofs: [await thiefProof()] }),
   'an unbound token with DPoP': async () => ({
     authorization: `DPoP ${unbound}`,
     proofs: [await dpop.proof({ accessToken: unbound })],

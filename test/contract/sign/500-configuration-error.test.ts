@@ -83,7 +83,7 @@ test('an intern whose sealed seed belongs to another row', async () => {
   await expectUnusable(one.internId);
 });
 
-test('if an intern's newest key is unusable, the previous key signs', async () => {
+test('if an intern’s newest key is unusable, the previous key signs', async () => {
   const { internId } = await internWith({ notBefore: now() - 1000 });
   await addSigningKey(store, {
     internId,
