@@ -6,7 +6,7 @@ import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { MIGRATIONS } from './all.ts';
 import { MigrationError } from './migration-error.ts';
-import { requireOurs } from './ownership.ts';
+import { requireOurs, requirePolicies } from './ownership.ts';
 import { ensureRoles, forbidTemporaryTables } from './roles.ts';
 
 export { MigrationError, type MigrationErrorCode } from './migration-error.ts';
@@ -30,6 +30,7 @@ export interface MigrateOptions {
  * @throws MigrationError `database_not_ours` when the database holds tables and none of them is ours
  * @throws MigrationError `database_newer` when it was migrated by a later version than this
  * @throws MigrationError `role_unsafe` when a role of ours exists with rights that defeat it
+ * @throws MigrationError `restore_incomplete` when a restore lost the policies of the row-level security
  * @throws MigrationError `migration_failed` when a migration failed; `cause` says why
  * @throws StoreUnavailable
  */
@@ -37,9 +38,12 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
   return await db.kysely.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_ID)})`.execute(tx);
     await sql`set local search_path = public`.execute(tx);
+    // A change that waits for a table makes every later query wait behind it.
+    await sql`set local lock_timeout = '5s'`.execute(tx);
     await requireOurs(tx, MIGRATION_TABLE);
     await ensureRoles(tx);
     const applied = await runMissing(tx);
+    await requirePolicies(tx);
     await applyGrants(tx);
     await forbidTemporaryTables(tx);
     for (const name of applied) options.log?.(`applied ${name}`);

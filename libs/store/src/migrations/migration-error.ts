@@ -1,4 +1,9 @@
-export type MigrationErrorCode = 'database_not_ours' | 'database_newer' | 'role_unsafe' | 'migration_failed';
+export type MigrationErrorCode =
+  | 'database_not_ours'
+  | 'database_newer'
+  | 'role_unsafe'
+  | 'restore_incomplete'
+  | 'migration_failed';
 
 /** The database was left as it was; the message is for the operator. */
 export class MigrationError extends Error {

@@ -17,6 +17,25 @@ async function foreignRelations(db: Kysely<Schema>): Promise<string[]> {
 }
 
 /**
+ * A dump that is restored where the roles do not exist loses its policies, and with them every row that a service could see.
+ *
+ * @throws MigrationError `restore_incomplete`
+ */
+export async function requirePolicies(db: Kysely<Schema>): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class c
+    where relnamespace = 'public'::regnamespace and relrowsecurity
+      and not exists (select 1 from pg_policy p where p.polrelid = c.oid)
+    order by 1`.execute(db);
+  if (rows.length === 0) return;
+  const names = rows.map(({ name }) => name).join(', ');
+  throw new MigrationError(
+    'restore_incomplete',
+    `no row-level security policy on ${names}: the dump was restored without its roles; restore it again by deploy/database/restore.sh`,
+  );
+}
+
+/**
  * A database is ours when it holds our table of migrations and knows none that we do not.
  *
  * @throws MigrationError `database_not_ours`, `database_newer`

@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { openPostgres, signerQueries } from '@ori/store';
+import { generateKekRing, parseKekRing } from '@ori/store/sealing';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDemo, type Demo } from '../../env/demo.ts';
+import { createDatabase, startPostgres } from '../../env/postgres.ts';
+import { shipped } from '../../env/programs.ts';
+import { findProgram, openRoom, type Room } from '../../env/room.ts';
+import { ROOT } from '../root.ts';
+
+const SCRIPTS = join(ROOT, 'deploy/database');
+const TOOLS = ['pg_dump', 'pg_restore', 'psql'].map((name) => findProgram(name));
+const home = { issuer: 'https://issuer.test', baseUrl: 'https://api.test/v1' };
+
+describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => {
+  const stack = new AsyncDisposableStack();
+  let room: Room;
+  let fresh: { url: string };
+  let demo: Demo;
+  let dump: string;
+  let admin: string;
+
+  beforeAll(async () => {
+    room = stack.use(await openRoom('ori-restore'));
+    dump = join(room.directory, 'ori.dump');
+    admin = await shipped('admin/ori-admin');
+    const source = stack.use(await createDatabase());
+    const store = openPostgres({ url: source.url, poolMax: 1 });
+    demo = await createDemo(store, { ...home, sealer: parseKekRing(generateKekRing('signer')) });
+    await store.close();
+    await succeed(['sh', join(SCRIPTS, 'backup.sh'), dump], source.url);
+    fresh = stack.use(await startPostgres());
+  });
+  afterAll(() => stack.disposeAsync());
+
+  test('loses its policies where the roles do not exist, and migrate says so', async () => {
+    await using database = await createDatabase({ server: fresh, migrated: false });
+    await run(
+      ['pg_restore', '--no-owner', '--no-privileges', `--dbname=${database.name}`, dump],
+      database.url,
+    );
+    const { exit, stderr } = await run([process.execPath, admin, 'migrate'], database.url);
+    expect(exit).not.toBe(0);
+    expect(stderr).toContain('restored without its roles');
+  });
+
+  test('is whole by restore.sh: a signer with a login of its own finds what it found before', async () => {
+    await using database = await createDatabase({ server: fresh, migrated: false });
+    await succeed(['sh', join(SCRIPTS, 'restore.sh'), dump], database.url);
+    const login = new URL(database.url);
+    const owner = new pg.Client({ connectionString: database.url });
+    await owner.connect();
+    await owner.query("CREATE ROLE signer_1 LOGIN PASSWORD 'secret' IN ROLE ori_signer");
+    Object.assign(login, { username: 'signer_1', password: 'secret' });
+    const store = openPostgres({ url: login.href, atMost: 'ori_signer', poolMax: 1 });
+    try {
+      const signer = signerQueries(store);
+      await signer.ping();
+      expect(await signer.signingKeys(demo.internId)).toHaveLength(1);
+      const question = { issuer: home.issuer, subject: 'ada', internId: demo.internId };
+      expect(await signer.gateFacts(question)).toMatchObject({ membership: 'active' });
+    } finally {
+      await store.close();
+      await owner.query('DROP ROLE signer_1');
+      await owner.end();
+    }
+  });
+
+  async function run([program = '', ...words]: readonly string[], databaseUrl: string) {
+    const { hostname, port, username, password, pathname } = new URL(databaseUrl);
+    const child = spawn(program, words, {
+      env: {
+        ...{ PATH: process.env['PATH'], HOME: room.directory },
+        ...{ PGHOST: hostname, PGPORT: port, PGUSER: decodeURIComponent(username) },
+        ...{ PGPASSWORD: decodeURIComponent(password), PGDATABASE: pathname.slice(1) },
+        ORI_ADMIN: `${process.execPath} ${admin}`,
+        ORI_ADMIN_DATABASE_URL: databaseUrl,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [stdout, stderr, [exit]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close') as Promise<[number | null]>,
+    ]);
+    return { exit, stdout, stderr };
+  }
+
+  async function succeed(words: readonly string[], databaseUrl: string): Promise<void> {
+    const { exit, stderr } = await run(words, databaseUrl);
+    expect(exit, stderr).toBe(0);
+  }
+});
