@@ -1,0 +1,102 @@
+import { Argument, Command } from 'commander';
+import { VERSION } from './adapters/user-agent.ts';
+import type { Context, GlobalOptions, Surroundings } from './commands/context.ts';
+import { CliError } from './core/errors.ts';
+import { declareRequests, parseSeconds } from './request-commands.ts';
+import { type Completable, renderCompletion, SHELLS, type Shell } from './text/completion.ts';
+import { COMPLETION_HELP, LOGIN_HELP, MAIN_HELP } from './text/help.ts';
+import { createTerminal, takesColour } from './text/terminal.ts';
+import { wrapLines } from './text/wrap.ts';
+
+/** Every command of `ori` with its options. A command's module loads when it is the one that runs. */
+export function createProgram(surroundings: Surroundings): Command {
+  const columns = surroundings.stdout.isTTY ? (surroundings.stdout.columns ?? 80) : 80;
+  const wrapped = (text: string) => wrapLines(text, columns);
+  const program = new Command('ori')
+    .description('Sign in, sign requests to intern daemons, call them.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .option('--base-url <url>', 'base address of the API, ending in /v1 (ORI_BASE_URL)')
+    .option('--profile <name>', 'whose session to use (ORI_PROFILE; default)')
+    .option('--json', 'results on stdout and failures on stderr as JSON')
+    .option('-v, --verbose', 'say on stderr what is done; never shows a token')
+    .addHelpText('after', wrapped(MAIN_HELP))
+    .configureHelp({ showGlobalOptions: true, helpWidth: columns })
+    .configureOutput({
+      writeOut: (text) => surroundings.stdout.write(text),
+      writeErr: (text) => surroundings.stderr.write(text),
+      outputError: () => {},
+    })
+    .exitOverride()
+    .action(() => {
+      // Help for a person; a script gets the error alone.
+      if (!program.opts<GlobalOptions>().json) surroundings.stderr.write(program.helpInformation());
+      throw new CliError('usage', { detail: 'Missing command.' });
+    });
+  const context = (): Context => toContext(surroundings, program.opts());
+
+  program
+    .command('login')
+    .description('sign in and keep the session')
+    .option('--oidc', 'with OpenID Connect (the default)')
+    .option('--device', 'with a code, for machines without a browser')
+    .option('--no-browser', 'print the address only')
+    .option('--scope <scopes>', 'ask for these scopes of the API only')
+    .option('--with-token', 'take an access token from stdin instead')
+    .option('--timeout <seconds>', 'how long to wait for you (300)', parseSeconds)
+    .addHelpText('after', wrapped(LOGIN_HELP))
+    .action(async (options) => (await import('./commands/login.ts')).login(context(), options));
+  program
+    .command('whoami')
+    .description('say who is signed in, where, and for what')
+    .action(async () => (await import('./commands/whoami.ts')).whoami(context()));
+  program
+    .command('profiles')
+    .description('list the profiles that have a session')
+    .action(async () => (await import('./commands/profiles.ts')).profiles(context()));
+  program
+    .command('logout')
+    .description('end the session, here and at the issuer')
+    .action(async () => (await import('./commands/logout.ts')).logout(context()));
+  declareRequests(program, context, wrapped);
+  program
+    .command('completion')
+    .description('print a completion script for a shell')
+    .addArgument(new Argument('<shell>').choices(SHELLS))
+    .addHelpText('after', wrapped(COMPLETION_HELP))
+    .action((shell: Shell) => void surroundings.stdout.write(renderCompletion(shell, completables(program))));
+  return program;
+}
+
+/** Every command below `ori`, as a completion sees it. */
+function completables(command: Command, path: readonly string[] = []): Completable[] {
+  const below = [
+    ...command.commands.map((sub) => ({ name: sub.name(), description: sub.description() })),
+    ...command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+      argChoices.map((name) => ({ name, description })),
+    ),
+  ];
+  const options = command.options.map(({ short, long, description }) => ({
+    flags: [short, long].filter((flag) => flag !== undefined && flag !== null),
+    description,
+  }));
+  const own: Completable = { path, commands: below, options };
+  return [own, ...command.commands.flatMap((sub) => completables(sub, [...path, sub.name()]))];
+}
+
+function toContext(surroundings: Surroundings, options: GlobalOptions): Context {
+  const { baseUrl, profile, json = false, verbose = false } = options;
+  const { stdout, stderr, environment } = surroundings;
+  const terminal = createTerminal(stdout, stderr, {
+    verbose,
+    json,
+    colour: takesColour(stdout, environment),
+  });
+  return {
+    ...surroundings,
+    terminal,
+    json,
+    ...(baseUrl === undefined ? {} : { baseUrlOption: baseUrl }),
+    ...(profile === undefined ? {} : { profileOption: profile }),
+  };
+}
