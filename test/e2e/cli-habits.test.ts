@@ -23,7 +23,7 @@ function ori(...args: string[]): Promise<OriResult> {
   return runOri(home, args, { ORI_BASE_URL: world.baseUrl, ORI_DAEMON_URL: world.daemonUrl });
 }
 
-/** Calls a daemon that answers with what it got. */
+/** Calls a daemon that echoes what it received. */
 async function echo(args: readonly string[], answer: Partial<Scripted> = {}) {
   const got: { headers: Record<string, unknown>; body: string }[] = [];
   const daemon = await listen(async (req, res) => {
@@ -61,7 +61,7 @@ it('sends the bytes of a file for @FILE, and the text itself for --data-raw', as
   expect(await echo(['--data', 'a', '--data-raw', 'b'])).toMatchObject({ exit: 2, body: undefined });
 });
 
-it('sends further headers, and the media type among them', async () => {
+it('sends additional headers, including the media type', async () => {
   const { exit, headers } = await echo(['-d', '', '-H', 'X-Trace: 7', '-H', 'content-type: text/plain']);
   expect({ exit, ...headers }).toMatchObject({ exit: 0, 'x-trace': '7', 'content-type': 'text/plain' });
 });
@@ -76,7 +76,7 @@ it('prints status and headers with -i, and writes the body to a file with -o', a
   expect(unwritable).toMatchObject({ exit: 2, stdout: '' });
 });
 
-it('takes the name of an intern for its id', async () => {
+it("accepts an intern's name instead of its id", async () => {
   world.scripted.push(internsAre({}, { id: INTERN_ID, name: 'difference' }));
   const called = await ori('call', 'difference', '/api/invoke', '-d', '{}');
   expect(called).toMatchObject({ exit: 0, stdout: '{"user":"acct_ada"}' });
@@ -88,7 +88,7 @@ it('takes the name of an intern for its id', async () => {
   expect(await ori('sign', 'nobody', '--path', '/', '-d', '')).toMatchObject({ exit: 4, stdout: '' });
 });
 
-it('takes an id of another kind where the server lists no interns', async () => {
+it('accepts any id if the server does not list interns', async () => {
   const missing = { status: 404, body: { error: { code: 404, message: 'Not found.' } } };
   world.scripted.push(missing, missing);
   world.requests.length = 0;
@@ -105,7 +105,7 @@ it('shows one intern, by name or id', async () => {
   }
 });
 
-it('says that an intern is not running when the API cannot sign for it', async () => {
+it('reports that an intern is not running if the API cannot sign for it', async () => {
   const metadata = { reason: 'configuration_error', retryable: false };
   const broken = { status: 500, body: { error: { code: 500, message: 'No key.', metadata } } };
   world.scripted.push(
@@ -119,7 +119,7 @@ it('says that an intern is not running when the API cannot sign for it', async (
   expect(error.message).toContain('No thread.');
 });
 
-it('gives scripts the figures of a failure as fields', async () => {
+it('gives scripts the details of a failure as fields', async () => {
   const headers = { 'retry-after': '7', 'x-request-id': 'req_1' };
   world.scripted.push({ status: 429, headers, body: { error: { code: 429, message: 'Slow down.' } } });
   const limited = JSON.parse((await ori(...CALL, '-d', '', '--json')).stderr);
@@ -175,7 +175,7 @@ it('shows the progress of a 30 MB upload on a screen, up to its end, and then cl
   expect(unseen).toMatchObject({ exit: 0, stderr: '' });
 });
 
-it('points from a wrong option to the help of its command', async () => {
+it('refers from a wrong option to the help of its command', async () => {
   expect((await ori('doctor', 'call', '--nonsense')).stderr).toContain('See: ori doctor call --help');
   expect((await ori('nonsense')).stderr).toContain('See: ori --help');
 });
@@ -183,7 +183,7 @@ it('points from a wrong option to the help of its command', async () => {
 it.each([
   ['ahead', 3600],
   ['behind', -3600],
-])('says in doctor call that the daemon’s clock is %s', async (word, seconds) => {
+])('doctor call reports that the daemon’s clock is %s', async (word, seconds) => {
   const daemon = await listen((req, res) => {
     req.resume();
     res.sendDate = false;
@@ -197,7 +197,7 @@ it.each([
   expect(Math.abs(record.daemon_clock_ahead - seconds)).toBeLessThan(30);
 });
 
-it('leads from an answer that no daemon gave to the judge of gateways', async () => {
+it('refers to doctor gateway if the response did not come from a daemon', async () => {
   const gateway = await listen((_req, res) => send(res, { status: 404, body: {} }));
   const { exit, stderr } = await ori('doctor', ...CALL, '-d', '{}', '--daemon', gateway.url);
   await gateway.stop();
