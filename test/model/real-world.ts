@@ -3,8 +3,9 @@ import { ProofError, UnavailableError } from '@ori/proof';
 import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
 import { memoryReplayStore } from '../../libs/verifier/src/replay/memory/store.ts';
 import { issuedKey, spentKey } from '../../libs/verifier/src/replay/redis/keys.ts';
-import { type RedisReplayStore, redisReplayStore } from '../../libs/verifier/src/replay/redis/store.ts';
+import { redisReplayStore } from '../../libs/verifier/src/replay/redis/store.ts';
 import type { ReplayStore } from '../../libs/verifier/src/replay/replay-store.ts';
+import type { SharedReplayStore } from '../../libs/verifier/src/replay/shared-store.ts';
 import { createVerifier, type OpenProof, type Verifier } from '../../libs/verifier/src/verifier.ts';
 import { memoryNonces, redisNonces } from '../../services/signer/src/adapters/nonces.ts';
 import type { Action, Break } from './actions.ts';
@@ -31,7 +32,7 @@ export interface RealWorld {
 
 interface Daemon {
   verifier: Verifier;
-  store: RedisReplayStore | undefined;
+  store: SharedReplayStore | undefined;
   open: { proof: OpenProof; body: Uint8Array } | undefined;
 }
 
@@ -58,7 +59,7 @@ export async function startRealWorld(
     delivery: 'arrives',
   };
 
-  function startDaemon(index: number, replay: ReplayStore, store?: RedisReplayStore): Daemon {
+  function startDaemon(index: number, replay: ReplayStore, store?: SharedReplayStore): Daemon {
     const { intern, acceptV1 } = entry(verifiers, index);
     const verifier = createVerifier({
       internId: names.internId(intern),

@@ -3,10 +3,11 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type EngineCase, engineCorpus } from './engine-corpus.fixture.ts';
+import { engine as portable } from './engine-portable.ts';
 import { KeyError } from './errors.ts';
-import { admitPublicKey as admitPortable } from './portable.ts';
 import { admitPublicKey as admitOpenssl } from './public-key.ts';
 import { createSigningKey } from './signing.ts';
+import { createVerificationKey } from './verification-key.ts';
 
 const CORPUS = engineCorpus();
 
@@ -15,6 +16,7 @@ type Verdict = 'accepted' | 'refused' | `not admitted: ${string}`;
 type Judge = (edge: EngineCase) => Verdict;
 
 const byOpenssl = judgeBy(admitOpenssl);
+const admitPortable = (bytes: Uint8Array) => createVerificationKey(portable, bytes, {});
 const byPortable = judgeBy(admitPortable);
 
 /** Admits each key once, as a key set does. */

@@ -65,6 +65,7 @@ test('the response of the signer has three keys, or five with version 2', () => 
 
 test.each([PROOF_HEADERS.signature, PROOF_HEADERS.timestamp, PROOF_HEADERS.user])('%s is missed', (name) => {
   expect(refusal(without(name))).toBe('proof_missing');
+  expect(() => parseProofHeaders(without(name))).toThrow(name);
 });
 
 test.each([PROOF_HEADERS.signatureV2, PROOF_HEADERS.nonce])('%s does not come alone', (name) => {

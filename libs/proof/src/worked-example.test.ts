@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { engine as portable } from './engine-portable.ts';
 import { admitPublicKey, bodySha256, encodeSignature, signingInputV1, signingInputV2 } from './index.ts';
-import { admitPublicKey as admitPortable } from './portable.ts';
 import { createSigningKey, selfTest } from './signing.ts';
+import { createVerificationKey } from './verification-key.ts';
 
 const key = createSigningKey(
   Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex'),
@@ -32,7 +33,7 @@ test.each(signatures)(
     const made = key.sign(input);
     expect(encodeSignature(made)).toBe(signature);
     expect(admitPublicKey(key.publicKey).verify(input, made)).toBe(true);
-    expect(admitPortable(key.publicKey).verify(input, made)).toBe(true);
+    expect(createVerificationKey(portable, key.publicKey, {}).verify(input, made)).toBe(true);
   },
 );
 

@@ -1,13 +1,14 @@
 import { Buffer } from 'node:buffer';
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { admitPublicKey } from '@ori/proof/portable';
+import { engine } from '../../../libs/proof/src/engine-portable.ts';
+import { createVerificationKey } from '../../../libs/proof/src/verification-key.ts';
 import type { Contestant, Contestants } from '../contest.ts';
 import { BODY, createProofs, type Proof, PUBLIC_JWK } from './proofs.ts';
 
 /** Verifies a proof's signature with the portable engine, and with the library under it. */
 export const CONTESTANTS: Contestants = {
   portable: () => {
-    const key = admitPublicKey(publicKey());
+    const key = createVerificationKey(engine, publicKey(), {});
     return judging(({ input, signature }) => key.verify(input, signature));
   },
   '@noble/curves': () => {

@@ -70,7 +70,11 @@ async function openRedis({ url, mode }: SpenderTask) {
 
 function openPostgres({ url }: SpenderTask) {
   const pool = new pg.Pool({ connectionString: url, max: 10, connectionTimeoutMillis: PATIENT_MS });
-  const replay = postgresReplayStore(pool, { replicas: 0, timeoutMs: PATIENT_MS });
+  const replay = postgresReplayStore(pool, {
+    replicas: 0,
+    timeoutMs: PATIENT_MS,
+    acquireMs: 2 * PATIENT_MS,
+  });
   const close = async (): Promise<void> => {
     replay.close();
     await pool.end();

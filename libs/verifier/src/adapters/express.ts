@@ -45,10 +45,7 @@ export function requireProof(
   options: RequireProofOptions,
   handler?: (request: Request, response: Response, proven: NodeProven) => unknown,
 ): RequestHandler {
-  const guard = createGuard(verifier, options);
-  if (handler !== undefined && typeof handler !== 'function') {
-    throw new TypeError('requireProof: expected a handler');
-  }
+  const guard = createGuard(verifier, options, handler === undefined ? Function.prototype : handler);
 
   async function handle(
     request: Request,

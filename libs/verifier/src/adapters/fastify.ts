@@ -34,8 +34,7 @@ export function requireProof(
   options: RequireProofOptions,
   handler: (request: FastifyRequest, reply: FastifyReply, proven: NodeProven) => unknown,
 ): ProvenRoute {
-  const guard = createGuard(verifier, options);
-  if (typeof handler !== 'function') throw new TypeError('requireProof: expected a handler');
+  const guard = createGuard(verifier, options, handler);
 
   async function judge(
     request: FastifyRequest,

@@ -20,8 +20,7 @@ export function requireProof<Req extends Request, Rest extends unknown[]>(
   options: RequireProofOptions,
   handler: (request: Req, proven: Proven, ...rest: Rest) => Response | Promise<Response>,
 ): (request: Req, ...rest: Rest) => Promise<Response> {
-  const guard = createGuard(verifier, options);
-  if (typeof handler !== 'function') throw new TypeError('requireProof: expected a handler');
+  const guard = createGuard(verifier, options, handler);
   return async (request, ...rest) => {
     const { proven, answer } = await guard.judge(arrivalOf(request));
     if (proven === undefined) return new Response(answer.body, answer);

@@ -53,7 +53,7 @@ export interface Guard {
 }
 
 /** What all adapters share. Throws TypeError for options that cannot work. */
-export function createGuard(verifier: Verifier, options: RequireProofOptions): Guard {
+export function createGuard(verifier: Verifier, options: RequireProofOptions, handler: unknown): Guard {
   if (typeof verifier?.begin !== 'function') throw new TypeError('requireProof: expected a verifier');
   requireNames(options, ['bodyBytesMax', 'diagnose'], 'requireProof');
   const { bodyBytesMax, diagnose = false } = options;
@@ -61,6 +61,7 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions): G
     throw new TypeError('bodyBytesMax: expected a number of bytes');
   }
   requireDiagnoseOption(diagnose);
+  if (typeof handler !== 'function') throw new TypeError('requireProof: expected a handler');
 
   function tooLarge(head: RequestHead): ProofError {
     const error = new ProofError('body_too_large', `the body exceeds ${bodyBytesMax} bytes`);

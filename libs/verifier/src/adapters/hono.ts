@@ -18,8 +18,7 @@ export function requireProof<Answered extends Response, E extends Env = Env>(
   options: RequireProofOptions,
   handler: (context: Context<E>, proven: Proven) => Answered | Promise<Answered>,
 ): (context: Context<E>) => Promise<Answered | Response> {
-  const guard = createGuard(verifier, options);
-  if (typeof handler !== 'function') throw new TypeError('requireProof: expected a handler');
+  const guard = createGuard(verifier, options, handler);
   return async (context) => {
     const { proven, answer } = await guard.judge(arrivalOf(context.req.raw));
     if (proven === undefined) return new Response(answer.body, answer);

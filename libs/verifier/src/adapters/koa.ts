@@ -19,8 +19,7 @@ export function requireProof(
   options: RequireProofOptions,
   handler: (context: Context, proven: NodeProven, next: Next) => unknown,
 ): (context: Context, next: Next) => Promise<void> {
-  const guard = createGuard(verifier, options);
-  if (typeof handler !== 'function') throw new TypeError('requireProof: expected a handler');
+  const guard = createGuard(verifier, options, handler);
   return async (context, next) => {
     const { req } = context;
     const arrival = arrivalOf(Object.assign(req, { originalUrl: context.originalUrl }));

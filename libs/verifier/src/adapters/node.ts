@@ -27,8 +27,7 @@ export function requireProof<Req extends NodeRequest, Res extends ServerResponse
   options: RequireProofOptions,
   handler: (request: Req, response: Res, proven: NodeProven) => unknown,
 ): (request: Req, response: Res) => void {
-  const guard = createGuard(verifier, options);
-  if (typeof handler !== 'function') throw new TypeError('requireProof: expected a handler');
+  const guard = createGuard(verifier, options, handler);
 
   async function handle(request: Req, response: Res): Promise<void> {
     const judgement = await guard.judge(arrivalOf(request));

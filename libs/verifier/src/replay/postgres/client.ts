@@ -1,4 +1,5 @@
 import { UnavailableError } from '@ori/proof';
+import { within } from '../shared-store.ts';
 import type { Verdict } from '../verdict.ts';
 
 /**
@@ -139,18 +140,6 @@ async function acquire(pool: PostgresPool, acquireMs: number): Promise<PostgresC
     const why = `the pool had no free connection within ${acquireMs} ms: give it more, or the store a longer acquireMs`;
     return new UnavailableError('replay_store_unavailable', why);
   });
-}
-
-async function within<T>(limitMs: number, answer: Promise<T>, toError: () => Error): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(toError()), limitMs);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function toAnswer(row: unknown): PostgresAnswer {

@@ -88,7 +88,7 @@ test('refuses every older proof on a file copy put back under the same timeline,
   const onStandby = verifierOn(standby.url);
   await expect(onStandby.replay.touch()).rejects.toMatchObject({
     code: 'replay_store_unsafe',
-    message: 'the server is a standby',
+    message: expect.stringContaining('the server is a standby'),
   });
   expect(await verdictOf(onStandby.verifier, second)).toBe('replay_store_unsafe');
   await query(standby.url, 'SELECT pg_promote()');
@@ -150,7 +150,7 @@ test('refuses a spend that no standby acknowledged, also when somebody ends the 
         ),
       { timeout: 10_000 },
     )
-    .toBe('commits wait for a standby');
+    .toContain('commits wait for a standby');
   for (let index = 0; index < 50; index += 1) await verdictOf(hasty.verifier, request());
   expect((await admin.query(waiting)).rowCount).toBe(1);
 

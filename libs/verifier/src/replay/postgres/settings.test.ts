@@ -81,7 +81,7 @@ test('refuses a table that a crash would empty', async () => {
   await query(server.url, 'ALTER TABLE ori_replay.spent_0 SET UNLOGGED');
   await expect(replay.touch()).rejects.toMatchObject({
     code: 'replay_store_unsafe',
-    message: 'a table is unlogged',
+    message: expect.stringContaining('a table is unlogged'),
   });
   await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
   await query(server.url, 'ALTER TABLE ori_replay.spent_0 SET LOGGED');

@@ -1,7 +1,12 @@
 import { UnavailableError } from '@ori/proof';
-import { requireNames } from '../../options.ts';
-import { requireAttached, waitUntilReady } from '../ready.ts';
-import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from '../replay-store.ts';
+import { type ReplayPolicy, retentionSeconds, type Spend } from '../replay-store.ts';
+import {
+  requireAttached,
+  requireSharedOptions,
+  type SharedReplayStore,
+  type SharedReplayStoreOptions,
+  waitUntilReady,
+} from '../shared-store.ts';
 import { requireSafe, requireSpent } from '../verdict.ts';
 import {
   createFunctionCaller,
@@ -15,40 +20,11 @@ import { adaptPostgresJs, isPostgresJs, type PostgresJs } from './postgres-js.ts
 import { SCHEMA_VERSION } from './tables.ts';
 
 /** Options of `postgresReplayStore`. */
-export interface PostgresReplayStoreOptions {
-  /**
-   * How many standbys could be promoted. Above 0, `synchronous_standby_names` must wait for half of them, rounded up; with a
-   * failover in place and 0 here, a failover can accept a proof twice.
-   */
+export interface PostgresReplayStoreOptions extends SharedReplayStoreOptions {
+  /** Required: `synchronous_standby_names` must wait for half of these standbys, rounded up. */
   replicas: number;
-  /** Limit for one answer; 200 by default. */
-  timeoutMs?: number;
   /** Limit for waiting until the pool has a free connection; 1000 by default. */
   acquireMs?: number;
-  /** Time between two looks at the server's state; 2 by default. */
-  touchSeconds?: number;
-  /** Unix time in milliseconds for those looks; `Date.now` by default. */
-  now?: () => number;
-}
-
-/** A replay store in PostgreSQL. */
-export interface PostgresReplayStore extends ReplayStore {
-  attach(policy: ReplayPolicy): void;
-  spend(spend: Spend): Promise<'spent'>;
-  /**
-   * Waits until the store may be used: connected, safe, and its fence written for every verifier that uses it. `withinMs` is 5000 by
-   * default; 0 looks once, for a health check. A proof signed a moment before may still be refused as `proof_before_fence`.
-   * @throws {UnavailableError} of the last look: `replay_store_unavailable`, `replay_store_unsafe`, `replay_store_full`.
-   * @throws {TypeError} no verifier uses the store yet.
-   */
-  ready(withinMs?: number): Promise<void>;
-  /**
-   * What `ready(0)` does: looks at the server, fences older proofs off where something may have been lost, and empties what has expired.
-   * The store does it by itself at start, whenever a spend found the server changed, and every few seconds.
-   */
-  touch(): Promise<void>;
-  /** Stops looking. The pool stays open: it is the caller's. */
-  close(): void;
 }
 
 /**
@@ -62,8 +38,15 @@ export interface PostgresReplayStore extends ReplayStore {
 export function postgresReplayStore(
   given: PostgresPool | PostgresJs,
   options: PostgresReplayStoreOptions,
-): PostgresReplayStore {
-  const { replicas, timeoutMs, acquireMs, touchSeconds, now } = requireOptions(options);
+): SharedReplayStore {
+  const { replicas, timeoutMs, touchSeconds, now } = requireSharedOptions(
+    options,
+    ['acquireMs'],
+    'postgresReplayStore',
+  );
+  const { acquireMs = 1000 } = options;
+  if (options.replicas === undefined) throw new TypeError('replicas: expected an integer from 0');
+  if (!(acquireMs > 0 && acquireMs <= 10_000)) throw new TypeError('acquireMs: expected 1 to 10000');
   const pool = isPostgresJs(given) ? adaptPostgresJs(given, replicas) : given;
   requirePostgresPool(pool);
   surviveErrors(pool);
@@ -145,7 +128,7 @@ export function postgresReplayStore(
   async function spend({ policy, timestamp, nowMs, nonce, v1Id }: Spend): Promise<'spent'> {
     if (refusal !== undefined) {
       if (performance.now() - touchedMs > TOUCH_APART_MS) touchQuietly();
-      throw new UnavailableError(refusal.code, refusal.message);
+      throw refusal;
     }
     const answer = await call('spend', (waitedMs) => [
       policy.internId,
@@ -179,12 +162,10 @@ export function postgresReplayStore(
     },
     spend,
     touch,
-    ready: (withinMs = READY_WITHIN_MS) => waitUntilReady(touch, withinMs),
+    ready: (withinMs) => waitUntilReady(touch, withinMs),
     close: () => clearInterval(timer),
   };
 }
-
-const READY_WITHIN_MS = 5000;
 
 /** Spends that are refused make the store look again, at most this often. */
 const TOUCH_APART_MS = 100;
@@ -200,15 +181,4 @@ interface Known {
 function toPosition(lsn: string): bigint {
   const [high = '0', low = '0'] = lsn.split('/');
   return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`);
-}
-
-function requireOptions(options: PostgresReplayStoreOptions): Required<PostgresReplayStoreOptions> {
-  requireNames(options, ['replicas', 'timeoutMs', 'acquireMs', 'touchSeconds', 'now'], 'postgresReplayStore');
-  const { replicas, timeoutMs = 200, acquireMs = 1000, touchSeconds = 2, now = Date.now } = options;
-  if (!(Number.isInteger(replicas) && replicas >= 0))
-    throw new TypeError('replicas: expected an integer from 0');
-  if (!(timeoutMs > 0 && timeoutMs <= 5000)) throw new TypeError('timeoutMs: expected 1 to 5000');
-  if (!(acquireMs > 0 && acquireMs <= 10_000)) throw new TypeError('acquireMs: expected 1 to 10000');
-  if (!(touchSeconds > 0 && touchSeconds <= 60)) throw new TypeError('touchSeconds: expected up to 60');
-  return { replicas, timeoutMs, acquireMs, touchSeconds, now };
 }

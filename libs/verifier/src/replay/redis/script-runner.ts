@@ -1,4 +1,5 @@
 import { UnavailableError } from '@ori/proof';
+import { within } from '../shared-store.ts';
 import type { Verdict } from '../verdict.ts';
 import { loadRedisScripts, type RedisClient, scriptSha1 } from './client.ts';
 import type { RedisScriptName } from './scripts.ts';
@@ -25,9 +26,11 @@ export function createScriptRunner(
 ): ScriptRunner {
   const waitMs = Math.max(1, Math.floor(timeoutMs * 0.75));
   let loading: Promise<void> | undefined;
+  const inTime = <T>(answer: Promise<T>): Promise<T> =>
+    within(timeoutMs, answer, () => new Error(`no answer within ${timeoutMs} ms`));
 
   const call: ScriptRunner['touch'] = async (name, keys, args) =>
-    toAnswer(await within(timeoutMs, redis.call('EVALSHA', scriptSha1(name), keys.length, ...keys, ...args)));
+    toAnswer(await inTime(redis.call('EVALSHA', scriptSha1(name), keys.length, ...keys, ...args)));
 
   /** One pipeline, because `WAIT` counts for the connection that wrote. */
   const callAndWait: ScriptRunner['spend'] = async (name, keys, args) => {
@@ -35,7 +38,7 @@ export function createScriptRunner(
       ['evalsha', scriptSha1(name), keys.length, ...keys, ...args],
       ['wait', replicasMin, waitMs],
     ]);
-    const [answer, wait] = (await within(timeoutMs, pipeline.exec())) ?? [];
+    const [answer, wait] = (await inTime(pipeline.exec())) ?? [];
     if (answer?.[0]) throw answer[0];
     const verdict = toAnswer(answer?.[1]);
     if (verdict.verdict !== 'spent') return verdict;
@@ -49,7 +52,7 @@ export function createScriptRunner(
 
   /** A user that may only call EVALSHA cannot load: the signer does it for him. */
   const loadScripts = (): Promise<void> => {
-    loading ??= within(timeoutMs, loadRedisScripts(redis))
+    loading ??= inTime(loadRedisScripts(redis))
       .catch(() => undefined)
       .finally(() => {
         loading = undefined;
@@ -88,19 +91,6 @@ function toAnswer(reply: unknown): Answer {
   if (verdict === 'unsafe') return { verdict, detail: String(second) };
   const answer = { verdict, fence: String(second) };
   return typeof pause === 'number' ? { ...answer, retryAfterSeconds: pause } : answer;
-}
-
-/** Whether or not it happened: without an answer it counts as spent. */
-async function within<T>(timeoutMs: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-  });
-  try {
-    return await Promise.race([answer, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function isUnknownScript(error: unknown): boolean {

@@ -1,7 +1,12 @@
 import { UnavailableError } from '@ori/proof';
-import { requireNames } from '../../options.ts';
-import { requireAttached, waitUntilReady } from '../ready.ts';
-import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from '../replay-store.ts';
+import { type ReplayPolicy, retentionSeconds, type Spend } from '../replay-store.ts';
+import {
+  requireAttached,
+  requireSharedOptions,
+  type SharedReplayStore,
+  type SharedReplayStoreOptions,
+  waitUntilReady,
+} from '../shared-store.ts';
 import { requireSafe, requireSpent } from '../verdict.ts';
 import { type RedisClient, requireRedisClient } from './client.ts';
 import { issuedKey, issuedValue, spentKey } from './keys.ts';
@@ -9,36 +14,12 @@ import { adaptNodeRedis, isNodeRedis, type NodeRedisClient } from './node-redis.
 import { type Answer, createScriptRunner } from './script-runner.ts';
 
 /** Options of `redisReplayStore`. */
-export interface RedisReplayStoreOptions {
+export interface RedisReplayStoreOptions extends SharedReplayStoreOptions {
   /**
-   * `spend`: a nonce is good once. `redeem`: it must also have been reserved by the signer, which shares this Redis; version 1
-   * proofs have no nonce, so `acceptV1` is then a TypeError.
+   * `spend`: accept each nonce once. `redeem`: the signer, which shares this Redis, must also have reserved it. Version 1 proofs
+   * have no nonce, so `acceptV1` is then a TypeError.
    */
   mode: 'spend' | 'redeem';
-  /** How many replicas the server has; 0 by default. With a failover in place and 0 here, a failover can accept a proof twice. */
-  replicas?: number;
-  /** Limit for one answer; 200 by default. */
-  timeoutMs?: number;
-  /** Time between two looks at the server's state; 2 by default. */
-  touchSeconds?: number;
-  /** Unix time in milliseconds for those looks; `Date.now` by default. */
-  now?: () => number;
-}
-
-export interface RedisReplayStore extends ReplayStore {
-  attach(policy: ReplayPolicy): void;
-  spend(spend: Spend): Promise<'spent'>;
-  /**
-   * Waits until the store may be used: connected, safe, and its fence written for every verifier that uses it. `withinMs` is 5000 by
-   * default; 0 looks once, for a health check. A proof signed a moment before may still be refused as `proof_before_fence`.
-   * @throws {UnavailableError} of the last look: `replay_store_unavailable`, `replay_store_unsafe`, `replay_store_full`.
-   * @throws {TypeError} no verifier uses the store yet.
-   */
-  ready(withinMs?: number): Promise<void>;
-  /** What `ready(0)` does. The store does it by itself at start, at every reconnect and every few seconds. */
-  touch(): Promise<void>;
-  /** Stops looking. The client stays open: it is the caller's. */
-  close(): void;
 }
 
 /**
@@ -52,12 +33,18 @@ export interface RedisReplayStore extends ReplayStore {
 export function redisReplayStore(
   given: RedisClient | NodeRedisClient,
   options: RedisReplayStoreOptions,
-): RedisReplayStore {
+): SharedReplayStore {
   const redis = isNodeRedis(given) ? adaptNodeRedis(given) : given;
   requireRedisClient(redis);
-  const { mode, replicas, touchSeconds, now } = requireOptions(options);
+  const { replicas, timeoutMs, touchSeconds, now } = requireSharedOptions(
+    options,
+    ['mode'],
+    'redisReplayStore',
+  );
+  const { mode } = options;
+  if (mode !== 'spend' && mode !== 'redeem') throw new TypeError("mode: expected 'spend' or 'redeem'");
   const replicasMin = Math.ceil(replicas / 2);
-  const run = createScriptRunner(redis, { replicasMin, timeoutMs: options.timeoutMs ?? 200 });
+  const run = createScriptRunner(redis, { replicasMin, timeoutMs });
   const interns = new Map<string, Attached>();
   let unsafe: UnavailableError | undefined;
 
@@ -98,7 +85,7 @@ export function redisReplayStore(
   }
 
   async function spend({ policy, timestamp, nowMs, nonce, signingInput, v1Id }: Spend): Promise<'spent'> {
-    if (unsafe !== undefined) throw new UnavailableError(unsafe.code, unsafe.message);
+    if (unsafe !== undefined) throw unsafe;
     const args = [...common(policy, nowMs, false), timestamp];
     const keys = [spentKey(policy.internId)];
     const id = Buffer.from(v1Id(), 'hex');
@@ -134,7 +121,7 @@ export function redisReplayStore(
     },
     spend,
     touch,
-    ready: (withinMs = READY_WITHIN_MS) => waitUntilReady(touch, withinMs),
+    ready: (withinMs) => waitUntilReady(touch, withinMs),
     close() {
       clearInterval(timer);
       redis.off('ready', touchQuietly);
@@ -142,22 +129,7 @@ export function redisReplayStore(
   };
 }
 
-const READY_WITHIN_MS = 5000;
-
 interface Attached {
   readonly policy: ReplayPolicy;
   newestFence: string;
-}
-
-function requireOptions(
-  options: RedisReplayStoreOptions,
-): Required<Omit<RedisReplayStoreOptions, 'timeoutMs'>> {
-  requireNames(options, ['mode', 'replicas', 'timeoutMs', 'touchSeconds', 'now'], 'redisReplayStore');
-  const { mode, replicas = 0, timeoutMs = 200, touchSeconds = 2, now = Date.now } = options;
-  if (mode !== 'spend' && mode !== 'redeem') throw new TypeError("mode: expected 'spend' or 'redeem'");
-  if (!(Number.isInteger(replicas) && replicas >= 0))
-    throw new TypeError('replicas: expected an integer from 0');
-  if (!(timeoutMs > 0 && timeoutMs <= 5000)) throw new TypeError('timeoutMs: expected 1 to 5000');
-  if (!(touchSeconds > 0 && touchSeconds <= 60)) throw new TypeError('touchSeconds: expected up to 60');
-  return { mode, replicas, touchSeconds, now };
 }
