@@ -23,7 +23,7 @@ export type PublicJwk =
 const COORDINATE = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
-/** The public key of a proof's header; undefined unless it is one of the algorithm and holds nothing private. */
+/** The public key in a proof's header; undefined unless it fits the algorithm and has no private member. */
 export function publicJwkOf(alg: DpopAlgorithm, jwk: unknown): PublicJwk | undefined {
   if (typeof jwk !== 'object' || jwk === null) return undefined;
   const members = jwk as Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { DpopError } from './dpop-error.ts';
 import type { ProvenKey } from './possession.ts';
 
-/** How a credential came, and what it is bound to. */
+/** The scheme of a credential, and the key it is bound to. */
 export interface BoundCredential {
   readonly scheme: 'bearer' | 'dpop';
   /** `cnf.jkt` of the access token; undefined for an unbound one and for an API key. */
@@ -14,8 +14,8 @@ export function keyToProve({ scheme, keyThumbprint }: BoundCredential): string |
 }
 
 /**
- * Judges whether a credential may be used the way it came: a bound token only with the proof of its key, an unbound one
- * only as Bearer (RFC 9449, sections 7.1 and 7.2).
+ * Checks that scheme and binding match: a bound token needs a proof by its key, an unbound one must come as Bearer
+ * (RFC 9449, sections 7.1 and 7.2).
  *
  * @param required whether unbound sessions are refused, too
  * @throws DpopError `dpop_binding_refused`, `dpop_required`
@@ -26,11 +26,11 @@ export function requirePossession(
   required: boolean,
 ): void {
   if (keyThumbprint === undefined) {
-    if (scheme === 'dpop') throw refused('a credential bound to no key came with the scheme DPoP');
-    if (required) throw new DpopError('dpop_required', 'the session is bound to no key');
+    if (scheme === 'dpop') throw refused('an unbound credential was sent with the scheme DPoP');
+    if (required) throw new DpopError('dpop_required', 'the session is not bound to a key');
     return;
   }
-  if (scheme !== 'dpop') throw refused('a bound access token came as Bearer');
+  if (scheme !== 'dpop') throw refused('a bound access token was sent as Bearer');
   if (proven?.thumbprint !== keyThumbprint) throw refused('the access token is bound to another key');
 }
 

@@ -1,9 +1,9 @@
 /**
- * - `dpop_nonce_required`: the proof has no nonce of ours that is still good. The caller repeats with the one it is sent.
- * - `dpop_proof_refused`: there is no proof, more than one, or it is not one for this request.
+ * - `dpop_nonce_required`: the proof has no current nonce of this server. The caller retries with the one in the answer.
+ * - `dpop_proof_refused`: there is no proof or more than one, or it is malformed or made for another request.
  * - `dpop_proof_replayed`: the proof was used before.
- * - `dpop_binding_refused`: token, scheme and key do not belong together.
- * - `dpop_required`: the session is bound to no key, and this service takes only bound ones.
+ * - `dpop_binding_refused`: token, scheme and key do not match.
+ * - `dpop_required`: the session is not bound to a key, and this service accepts only bound ones.
  */
 export type DpopErrorCode =
   | 'dpop_nonce_required'
@@ -12,7 +12,7 @@ export type DpopErrorCode =
   | 'dpop_binding_refused'
   | 'dpop_required';
 
-/** The caller did not prove possession of its key. The message is for the log and holds nothing of token or proof. */
+/** The caller did not prove possession of its key. The message is for the log and contains nothing from token or proof. */
 export class DpopError extends Error {
   override readonly name = 'DpopError';
   readonly code: DpopErrorCode;

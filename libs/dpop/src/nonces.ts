@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** How long one nonce is handed out. It is accepted for as long again, and a signer whose clock is ahead gets along. */
+/** How long a nonce is issued. It is accepted for one more period, and one period early for servers whose clocks differ. */
 export const NONCE_SLOT_SECONDS = 30;
 
 /** What the nonces' secrets are derived for. Each service has its own, so a client that remembers one nonce for both retries once when it changes over. */
@@ -14,8 +14,8 @@ export interface DpopNonces {
 }
 
 /**
- * A nonce is the HMAC of the number of its 30 seconds. It tells how old a proof is by the server's clock, whatever the
- * client's says: at most a minute, plus what the clocks of two servers differ by, which may be up to 30 seconds.
+ * A nonce is the HMAC of the number of its 30-second period. It bounds the age of a proof by the server's clock, whatever the
+ * client's clock says: one minute, plus up to 30 seconds by which the clocks of two servers may differ.
  *
  * @param secrets at least one, of 32 bytes each, asked anew for every 30 seconds: the first makes nonces, all are accepted
  * @param now milliseconds since the epoch

@@ -18,7 +18,7 @@ export interface ProvenRequest extends ProofTarget {
   readonly accessToken: string;
 }
 
-/** A key that signed this very request, for the first time. */
+/** A key that signed a proof for this request, which was not used before. */
 class ProvenKey {
   protected readonly stage = 'prove';
   readonly thumbprint: string;
@@ -32,8 +32,8 @@ export type { ProvenKey };
 
 export interface Possession {
   /**
-   * Verifies the proof of a request (RFC 9449, section 4.3) and spends it. What can be refused without the signature is
-   * refused before; only a proof by the right key is remembered.
+   * Verifies the proof of a request (RFC 9449, section 4.3) and spends it. The signature is checked last, and only a proof by
+   * the expected key is stored.
    *
    * @param thumbprint of the key that the access token is bound to
    * @throws DpopError; whatever `SpentProofs.spend` throws
@@ -44,7 +44,7 @@ export interface Possession {
 export interface PossessionOptions {
   readonly nonces: DpopNonces;
   readonly spent: SpentProofs;
-  /** False: a proof without a nonce passes too, as long as its `iat` is right by our clock. */
+  /** False: a proof without a nonce is accepted if its `iat` is current by this server's clock. */
   readonly requireNonce: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

@@ -2,11 +2,11 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { type DpopAlgorithm, isDpopAlgorithm, type PublicJwk, publicJwkOf } from './algorithms.ts';
 import { DpopError } from './dpop-error.ts';
 
-/** The longest proof that is looked at, in characters. */
+/** The longest accepted proof, in characters. */
 const PROOF_CHARACTERS_MAX = 4096;
 const JTI_CHARACTERS_MAX = 128;
 
-/** A proof as it says of itself: RFC 9449, section 4.2. Neither its claims nor its signature are judged yet. */
+/** The decoded contents of a proof (RFC 9449, section 4.2). Neither claims nor signature are verified yet. */
 export interface UnverifiedProof {
   readonly jwt: string;
   readonly alg: DpopAlgorithm;

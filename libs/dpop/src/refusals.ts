@@ -9,7 +9,7 @@ const challenge = (error: string) => ({
   'WWW-Authenticate': DPOP_CHALLENGE.replace(' ', ` error="${error}", `),
 });
 
-/** What a caller is told: RFC 9449, sections 7.1 and 9. A replay is presented as any other proof that is no good. */
+/** The answer for each code: RFC 9449, sections 7.1 and 9. A replay has the same error as any other invalid proof. */
 export const DPOP_REFUSALS = {
   dpop_nonce_required: {
     status: 401,

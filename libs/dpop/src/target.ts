@@ -1,4 +1,4 @@
-/** Where a request went, as its client knows it. */
+/** The address of a request as its client knows it. */
 export interface ProofTarget {
   /** Of the public address, as `URL.origin` renders it. */
   readonly origin: string;
@@ -7,8 +7,8 @@ export interface ProofTarget {
 }
 
 /**
- * Whether `htu` names the target: the origin by its meaning (case, default port), the path byte for byte, as our routes
- * match it; a query or fragment is refused (RFC 9449, sections 4.2 and 4.3).
+ * Whether `htu` is the target. Origins are compared after normalization (case, default port), paths byte for byte, as the
+ * routes match them. A query or fragment is refused (RFC 9449, sections 4.2 and 4.3).
  */
 export function isTarget(htu: string, { origin, path }: ProofTarget): boolean {
   if (htu === origin + path) return true;

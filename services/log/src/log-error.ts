@@ -1,25 +1,25 @@
 export type LogErrorCode =
   /** A write failed and left nothing behind; it may work later. */
   | 'disk'
-  /** What the disk has is not known: only a new start finds out. */
+  /** The state of the disk is unknown until a restart reads it. */
   | 'disk_doubtful'
   | 'journal_damaged'
-  /** What was signed is not in the tree on disk: an older copy, or another log's. */
+  /** The tree on disk does not contain the one that was signed: it is an older copy, or another log's. */
   | 'tree_rolled_back'
-  /** There is a tree, and nothing that says how far it was signed. */
+  /** There is a tree, but no record of how much of it was signed. */
   | 'guard_missing'
-  /** There is a guard: nothing is to be adopted. */
+  /** The tree has its guard, so there is nothing to adopt. */
   | 'guard_present'
   /** A witness has cosigned a larger tree than this log has. */
   | 'witness_is_ahead'
   /** A witness did not say whether it has seen more of the log. */
   | 'witness_silent'
-  /** The audit file that was being read is not there any more. */
+  /** The audit file that was being read is gone. */
   | 'audit_file_missing'
   /** A line of the audit file is not the one that was read. */
   | 'audit_file_changed';
 
-/** Why the log cannot go on, or one of its sources cannot be read. */
+/** Why the log cannot continue, or why it cannot read a source. */
 export class LogError extends Error {
   readonly code: LogErrorCode;
 

@@ -12,7 +12,7 @@ await runService(process, {
     logHardening(log, weaknesses);
     const running = await startLog(config, { log });
     running.failed.catch((err) => {
-      log.fatal({ err }, 'the log ends, and has to be started anew');
+      log.fatal({ err }, 'the log exits and must be restarted');
       process.kill(process.pid, 'SIGTERM');
     });
     return running;

@@ -10,7 +10,7 @@ export interface LogMetrics {
   failed(): void;
 }
 
-/** The log's own metrics. Label values come from its configuration alone, and every series is there from the start. */
+/** The log's own metrics. Label values come from its configuration, and every series exists from the start. */
 export function createLogMetrics(
   routes: readonly string[],
   sources: readonly string[],
@@ -20,18 +20,18 @@ export function createLogMetrics(
   const registers = [http.registry];
   const lines = new Counter({
     name: 'log_lines_total',
-    help: 'Audit lines taken into the tree: of proofs, and torn ones.',
+    help: 'Audit lines appended to the tree: of proofs, and torn ones.',
     labelNames: ['kind'],
     registers,
   });
   const size = new Gauge({
     name: 'log_checkpoint_leaves',
-    help: 'Leaves of the tree that was last published.',
+    help: 'Leaves of the tree in the last published checkpoint.',
     registers,
   });
   const complete = new Gauge({
     name: 'log_complete_timestamp_seconds',
-    help: 'Unix time up to which the published tree has every audit line of every source; 0 before the first.',
+    help: 'Unix time up to which the published tree has every audit line of every source; 0 before the first checkpoint.',
     registers,
   });
   const failing = new Gauge({
@@ -48,7 +48,7 @@ export function createLogMetrics(
   });
   const failures = new Counter({
     name: 'log_failures_total',
-    help: 'Writes and publications that failed and are tried again.',
+    help: 'Writes and publications that failed and are retried.',
     registers,
   });
   for (const kind of ['proof', 'torn']) lines.inc({ kind }, 0);

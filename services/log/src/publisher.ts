@@ -27,8 +27,7 @@ export interface Published {
 
 export interface Publisher {
   /**
-   * Signs a tree and publishes its checkpoint: its tiles are on the disk first, then the word that it is signed, then come
-   * the signature and the witnesses.
+   * Publishes the checkpoint of a tree in this order: tiles on disk, guard on disk, signature, cosignatures, checkpoint.
    *
    * @returns undefined while too few witnesses have cosigned
    */

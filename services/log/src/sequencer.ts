@@ -8,14 +8,14 @@ import type { Source } from './follow/source.ts';
 import { LogError } from './log-error.ts';
 import type { Published, Publisher } from './publisher.ts';
 
-/** How often the sources are looked at while nothing comes, in milliseconds. */
+/** How often idle sources are polled, in milliseconds. */
 const LOOK_MS = 100;
-/** How long after a failure it is tried again. */
+/** Delay before a retry, in milliseconds. */
 const RETRY_MS = 500;
-/** Size of the journal at which it is begun anew. */
+/** Size at which the journal is compacted. */
 const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
 
-/** What others see of the work. */
+/** Notifications for metrics and the log. */
 export interface SequencerEvents {
   appended(lines: { readonly proofs: number; readonly torn: number }): void;
   published(checkpoint: Published, completeAt: number | undefined): void;
@@ -26,9 +26,9 @@ export interface SequencerEvents {
 }
 
 export interface Sequencer {
-  /** Takes lines in and publishes until it is stopped. Rejects with what only a new start can clear up. */
+  /** Appends lines and publishes checkpoints until it is stopped. Rejects with an error that only a restart can clear. */
   run(): Promise<void>;
-  /** Lets the round under way end. */
+  /** Resolves once the current round has ended. */
   stop(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ interface SequencerParts {
   readonly journalBytesMax?: number;
 }
 
-/** Brings the lines of all sources into one tree, in the order in which it finds them. */
+/** Appends the lines of all sources to one tree, in the order in which they are read. */
 export function createSequencer(parts: SequencerParts): Sequencer {
   const {
     folder,
@@ -62,7 +62,7 @@ export function createSequencer(parts: SequencerParts): Sequencer {
   let positions: Positions = folder.positions;
   let unwritten: MadeTile[] = [];
   let completeAt: number | undefined;
-  /** The last tree signed, and the records since: what the journal can be begun anew with. */
+  /** The last signed tree and the records since: what the journal can be compacted to. */
   let signed: { readonly edge: Edge; readonly positions: Positions } | undefined;
   let since: Appended[] = [];
   let shown: { readonly size: number; readonly completeAt: number | undefined } | undefined;
@@ -89,7 +89,7 @@ export function createSequencer(parts: SequencerParts): Sequencer {
       } catch (error) {
         events.source(path, error);
         atEnd = false;
-        // Its lines come later; those of the others do not wait for it.
+        // Its lines follow later; the other sources do not wait for it.
       }
     }
     if (lines.length > 0) await append(lines, read, taken);
@@ -179,7 +179,7 @@ export function createSequencer(parts: SequencerParts): Sequencer {
   };
 }
 
-/** What a new start must read from the disk, or a person look at. */
+/** Errors that need a restart or a person. */
 function isFatal(error: unknown): boolean {
   return error instanceof LogError && error.code !== 'disk';
 }

@@ -20,7 +20,7 @@ export { LOG_SPEC, type LogConfig, loadLogConfig } from './config.ts';
 const CHECK_TIMEOUT_MS = 1000;
 /** How long a witness may take for one answer. */
 const WITNESS_TIMEOUT_MS = 2000;
-/** Checkpoints that may fail to come before the log is not ready. */
+/** How many intervals may pass without a checkpoint before the log reports that it is not ready. */
 const LATE_INTERVALS = 15;
 
 export interface LogParts {
@@ -34,15 +34,15 @@ export interface RunningLog {
   readonly opsUrl: string;
   /** Verifier keys, as a policy names them. */
   readonly vkeys: { readonly log: string; readonly complete: string };
-  /** Rejects when the log has to end, since only a new start can clear up what is on the disk. */
+  /** Rejects when the log must exit because only a restart can determine what is on disk. */
   readonly failed: Promise<never>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts the log: takes in the audit lines that came meanwhile, and serves the tree.
+ * Starts the log: appends the audit lines written since it stopped, and serves the tree.
  *
- * @throws LogError where the tree on disk is not what was signed, or a witness has seen more of it
+ * @throws LogError if the tree on disk is not the one that was signed, or a witness has seen a larger one
  */
 export async function startLog(config: LogConfig, parts: Partial<LogParts> = {}): Promise<RunningLog> {
   const log = parts.log ?? createLogger({ service: 'log', level: config.logLevel });
@@ -96,12 +96,12 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
         if (error === undefined ? !failing.delete(path) : failing.has(path)) return;
         if (error !== undefined) failing.set(path, error);
         metrics.sourceFailing(names.get(path) ?? '', error !== undefined);
-        if (error === undefined) log.info({ path }, 'the audit file is followed again');
-        else log.error({ path, err: error }, 'the audit file cannot be followed');
+        if (error === undefined) log.info({ path }, 'the audit file can be read again');
+        else log.error({ path, err: error }, 'the audit file cannot be read');
       },
       failed(err) {
         metrics.failed();
-        log.error({ err }, 'the log could not go on and tries again');
+        log.error({ err }, 'the log failed and will retry');
       },
     },
   });

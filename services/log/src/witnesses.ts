@@ -21,7 +21,7 @@ export interface Witnesses {
    * Asks every witness, all at once. Those that fail or are late are missing from the result.
    *
    * @returns cosignatures by the witnesses' names
-   * @throws LogError `witness_is_ahead`: this log is a former copy, and must not sign
+   * @throws LogError `witness_is_ahead`: this log is an older copy and must not sign
    */
   cosign(submission: Submission): Promise<ReadonlyMap<string, NoteSignature>>;
 }
@@ -39,7 +39,7 @@ export function createWitnesses(
   { timeoutMs, onFailure }: { timeoutMs: number; onFailure(witness: string, error: unknown): void },
 ): Witnesses {
   const asked = witnessesToAsk(policy);
-  /** The size each witness cosigned last, as far as it said. */
+  /** The last size that each witness is known to have cosigned. */
   const sizes = new Map<string, number>();
 
   async function post(

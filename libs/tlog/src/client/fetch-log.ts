@@ -1,6 +1,6 @@
 import { TlogError } from '../tlog-error.ts';
 
-/** How a log is asked; each answer has to fit into `bytesMax`. */
+/** Transport to a log; an answer larger than `bytesMax` is an error. */
 export interface LogTransport {
   /** @returns undefined for 404 */
   get(path: string, bytesMax: number): Promise<Uint8Array | undefined>;

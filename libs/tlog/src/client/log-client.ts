@@ -39,7 +39,7 @@ export interface ClaimedLeaf {
   readonly entry: Uint8Array;
 }
 
-/** Reads a log and believes nothing that it has not verified. */
+/** Reads a log and verifies everything that it returns, except `lookup`. */
 export interface LogClient {
   /**
    * The latest checkpoint: trusted by the policy, and consistent with every one that this client ever trusted.
@@ -48,7 +48,7 @@ export interface LogClient {
    *   whose message holds both notes: they are the evidence
    */
   latest(): Promise<TrustedCheckpoint>;
-  /** Where the log says that commitments are; those that it has not are absent. By hex. Not verified. */
+  /** The leaves that the log claims for commitments, by hex; unknown ones are absent. Not verified. */
   lookup(commitments: readonly Hash[]): Promise<ReadonlyMap<string, ClaimedLeaf>>;
   /** The inclusion proof of a leaf in a trusted tree. @throws TlogError `inclusion_invalid`, `unavailable` */
   prove(leaf: ClaimedLeaf, head: TreeHead): Promise<readonly Hash[]>;
@@ -99,7 +99,7 @@ export function createLogClient(options: LogClientOptions): LogClient {
       const latest = requireTrusted(Buffer.from(bytes).toString(), policy);
       if (known === undefined) {
         const note = await remembered.load();
-        // It was trusted when it was kept, perhaps by another quorum.
+        // It was trusted when it was saved, perhaps under another quorum.
         if (note !== undefined) known = requireTrusted(note, { ...policy, isQuorum: () => true });
       }
       if (known !== undefined && known.origin === latest.origin) await requireExtension(known, latest);

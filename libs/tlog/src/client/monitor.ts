@@ -31,11 +31,11 @@ export interface MonitorOptions<Proof> {
   readonly limitSeconds?: number;
   /** How often the log is asked, in milliseconds; 5000 by default. */
   readonly everyMs?: number;
-  /** How many proofs wait for the log at most; 100,000 by default. One more is a problem of its own. */
+  /** The most proofs that may wait for the log; 100,000 by default. Beyond it, `overflow` is reported. */
   readonly pendingMax?: number;
   /**
-   * Where the waiting proofs are kept, as JSON, after each check and when the monitor stops, so that they are checked after a
-   * restart. A process that is killed loses those accepted since the last check. Absent: in memory alone.
+   * Stores the waiting proofs as JSON after each check and when the monitor stops, so that they are checked after a restart.
+   * A process that is killed loses those accepted since the last check. Absent: they are kept in memory only.
    */
   readonly remembered?: Remembered;
   /** Unix time in milliseconds; `Date.now` by default. */
@@ -51,7 +51,7 @@ export type MonitorProblem =
   | { readonly kind: 'unchecked' }
   /** What the log serves cannot be trusted: `inconsistent` and `rolled_back` are evidence against it. */
   | { readonly kind: 'untrusted'; readonly error: TlogError }
-  /** The waiting proofs could not be read or kept: a restart would lose them. Told once. */
+  /** The waiting proofs could not be loaded or saved, so a restart loses them. Reported once. */
   | { readonly kind: 'unkept'; readonly cause: unknown };
 
 /** Checks that each proof a daemon accepted is in the signing log. */
@@ -64,11 +64,11 @@ export interface Monitor<Proof> {
   accepted(proof: Proof, signingInputSha256: string): void;
   /** Asks the log once about the proofs that wait. Never rejects. */
   check(): Promise<void>;
-  /** Lets the check under way end, keeps what waits, and asks no more. */
+  /** Stops the timer, waits for the current check, and stores what still waits. */
   stop(): Promise<void>;
 }
 
-/** Monitors a log from now on, on a timer that keeps no process alive. */
+/** Starts to monitor a log, on a timer that does not keep the process alive. */
 export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptions<Proof>): Monitor<Proof> {
   const { client, onMissing, onProblem, clockToleranceSeconds = 5, limitSeconds = 60 } = options;
   const { v1Key, everyMs = 5000, pendingMax = 100_000, now = Date.now } = options;
@@ -90,7 +90,7 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
     problem = found.kind;
   }
 
-  /** Reads or writes what is kept over a restart; a failure is told once, and the checks go on in memory. */
+  /** Loads or saves the waiting proofs. A failure is reported once, and checking continues in memory. */
   async function keeping(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -130,7 +130,7 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
     for (const one of due) {
       const leaf = leaves.get(one.commitment);
       if (leaf === undefined || !isOf(leaf, one.commitment)) {
-        // Asked twice, under two checkpoints: a log that was just started may not find yet what it has.
+        // Reported at the second checkpoint without it: a log that has just started may not find its latest leaves yet.
         if (one.missedAt === undefined) one.missedAt = completeAt;
         else if (completeAt > one.missedAt) {
           settled.add(one);
@@ -183,11 +183,11 @@ function isOf({ entry }: ClaimedLeaf, commitment: string): boolean {
   }
 }
 
-/** What a listener throws changes nothing of what is known. */
+/** Calls a listener and ignores what it throws. */
 function quietly(tell: () => void): void {
   try {
     tell();
   } catch {
-    // The monitor has nobody else to tell.
+    // There is nobody else to report it to.
   }
 }

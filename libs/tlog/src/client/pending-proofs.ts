@@ -1,6 +1,6 @@
 import type { Remembered } from './remembered.ts';
 
-/** A proof that a daemon accepted, and that the log has still to show. */
+/** An accepted proof that has not been found in the log yet. */
 export interface PendingProof<Proof> {
   /** In hex. */
   readonly commitment: string;
@@ -11,18 +11,18 @@ export interface PendingProof<Proof> {
   missedAt?: number;
 }
 
-/** The proofs that wait, the oldest first, in memory and where they survive a restart. */
+/** Proofs that wait for the log, oldest first, in memory and in a store that survives a restart. */
 export interface PendingProofs<Proof> {
   readonly all: readonly PendingProof<Proof>[];
   add(one: PendingProof<Proof>): void;
   remove(settled: ReadonlySet<PendingProof<Proof>>): void;
-  /** Puts what a former process left before what this one added. Once; after a failure nothing is saved. @throws as `Remembered` does, SyntaxError */
+  /** Prepends what an earlier process saved. Does so once; after a failure nothing is saved. @throws as `Remembered` does, SyntaxError */
   load(): Promise<void>;
   /** @throws as `Remembered` does */
   save(): Promise<void>;
 }
 
-/** @param remembered absent: they are kept in memory alone */
+/** @param remembered absent: they are kept in memory only */
 export function createPendingProofs<Proof>(remembered: Remembered | undefined): PendingProofs<Proof> {
   let all: PendingProof<Proof>[] = [];
   let state: 'new' | 'loaded' | 'failed' = 'new';

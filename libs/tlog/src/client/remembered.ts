@@ -1,12 +1,12 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 
-/** Where a text is kept: the last checkpoint that a client trusted, or the proofs that a monitor has still to check. */
+/** Stores one text: the last checkpoint that a client trusted, or the proofs that a monitor has yet to check. */
 export interface Remembered {
   load(): Promise<string | undefined>;
   save(note: string): Promise<void>;
 }
 
-/** For the life of the process alone. */
+/** In memory, for the life of the process. */
 export function rememberInMemory(): Remembered {
   let note: string | undefined;
   return {
@@ -17,7 +17,7 @@ export function rememberInMemory(): Remembered {
   };
 }
 
-/** In a file, replaced as a whole. */
+/** In a file of mode 0600, replaced atomically. */
 export function rememberInFile(path: string): Remembered {
   return {
     async load() {

@@ -16,9 +16,9 @@ const TILE_BYTES_MAX = 8192;
 /** 8 KiB each, and as much again for the nodes above. */
 const TILES_MAX = 1024;
 
-/** The tiles of a log, each fetched once. Nothing here is verified: what is computed from them is. */
+/** The tiles of a log, each fetched once. Tiles are not verified; proofs computed from them are. */
 export interface TileCache {
-  /** Computes what needs subtrees of a tree of `size` leaves, with its tiles fetched before. @throws TlogError `unavailable`, `malformed` */
+  /** Fetches the tiles that a computation on a tree of `size` leaves needs, then runs it. @throws TlogError `unavailable`, `malformed` */
   compute<T>(size: number, compute: (subtrees: Subtrees) => T): Promise<T>;
 }
 

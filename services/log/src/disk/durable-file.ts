@@ -2,8 +2,8 @@ import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Replaces a file so that after a crash it is the former one or the new one, whole. Resolves when the disk has it.
- * The draft lies beside the file, so two writers of one path must not run at once.
+ * Replaces a file atomically: after a crash it has either the old or the new content. Resolves once it is durable.
+ * The draft has a fixed name beside the file, so a path must have one writer at a time.
  */
 export async function replaceFile(path: string, bytes: string | Uint8Array): Promise<void> {
   const draft = `${path}.draft`;
@@ -28,7 +28,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Makes a folder with those above it, each name durable, as far as this process may look there. */
+/** Makes a folder and its parents, and syncs each parent that this process may open. */
 export async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first === undefined) return;

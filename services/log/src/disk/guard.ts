@@ -4,12 +4,12 @@ import type { TreeHead } from '@ori/tlog/merkle';
 import { makeFolder, replaceFile } from './durable-file.ts';
 
 /**
- * The largest tree ever signed, kept apart from the tree: an older copy of the tree is then found out before it is signed.
+ * The largest tree ever signed, stored apart from the tree, so that an older copy of the tree is detected before it is signed.
  */
 export interface Guard {
-  /** Undefined where nothing was ever signed, as far as this folder knows. */
+  /** Undefined if this folder has no record of a signed tree. */
   readonly head: TreeHead | undefined;
-  /** Resolves when the disk has it; the tree may be signed then, and not before. */
+  /** Resolves once it is durable. The tree must not be signed before. */
   save(head: TreeHead): Promise<void>;
 }
 

@@ -8,21 +8,21 @@ import type { Position, Positions } from '../follow/position.ts';
 import { LogError } from '../log-error.ts';
 import { syncFolder } from './durable-file.ts';
 
-/** Entries of lines, and up to where the files that they come from are read with them. */
+/** Entries of lines, and the position after them in each file that they came from. */
 export interface Appended {
   readonly entries: readonly Uint8Array[];
   readonly positions: Positions;
 }
 
 /**
- * What the tree is made of, in order, with how far each source was read: one record per append, so that an entry and the
- * position after its line are on the disk together or not at all. Everything else under the log's folder follows from it.
+ * The entries of the tree in order, and how far each source was read. One record per append, so that an entry and the position
+ * after its line are written together or not at all. Everything else in the log's folder is derived from it.
  */
 export interface Journal {
   readonly bytes: number;
-  /** Resolves when the disk has it. After a failure nothing of it counts. @throws LogError `disk` or `disk_doubtful` */
+  /** Resolves once it is durable. After a failure none of it counts. @throws LogError `disk` or `disk_doubtful` */
   append(appended: Appended): Promise<void>;
-  /** Begins the journal anew with a tree that needs no earlier record, and the records since. @throws as `append` */
+  /** Compacts the journal to a tree and the records since. @throws as `append` */
   restart(edge: Edge, positions: Positions, since: readonly Appended[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ const { O_APPEND, O_CREAT, O_RDWR, O_TRUNC } = constants;
 const DIGEST_CHARACTERS = 32;
 
 /**
- * Opens a journal, or begins one. A last record that a crash left torn is taken off: it was never acknowledged.
+ * Opens or creates a journal. A torn last record is removed, because it was never acknowledged.
  *
  * @throws LogError `journal_damaged` for damage anywhere else
  */
@@ -65,7 +65,7 @@ export async function openJournal(path: string): Promise<OpenedJournal> {
     try {
       await file.datasync();
     } catch (cause) {
-      // After a failed sync the kernel may call lost pages clean: only a new start reads what is really there.
+      // After a failed fsync the kernel may mark lost pages as clean, so only a restart reads what is really on disk.
       doubtful = true;
       throw new LogError('disk_doubtful', 'the journal cannot be synced', { cause });
     }
@@ -118,7 +118,7 @@ async function readOrClose(file: FileHandle, content: Buffer): Promise<ReadJourn
 }
 
 function fail(cause: unknown): never {
-  throw new LogError('disk', 'the journal cannot be begun anew', { cause });
+  throw new LogError('disk', 'the journal cannot be compacted', { cause });
 }
 
 async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {

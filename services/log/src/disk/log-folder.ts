@@ -14,7 +14,7 @@ import { type Journal, openJournal } from './journal.ts';
 import { type Lookup, openLookup } from './lookup.ts';
 import { openTileFiles, type TileFiles } from './tile-files.ts';
 
-/** A log as it is on disk: nothing in it disagrees with anything that was signed. */
+/** A log on disk, checked against what was signed. */
 export interface LogFolder {
   readonly tree: Tree;
   readonly positions: Positions;
@@ -30,7 +30,7 @@ export interface LogFolder {
 /** A tree whose guard was lost. */
 export interface FoundTree {
   readonly head: TreeHead;
-  /** What was published of it last, and is a part of it. */
+  /** The last published checkpoint, which the tree contains. */
   readonly published: TreeHead | undefined;
   subtrees(): Subtrees;
 }
@@ -38,15 +38,15 @@ export interface FoundTree {
 export interface LogFolderPlaces {
   readonly folder: string;
   readonly guardFolder: string;
-  /** Judges a tree whose guard was lost: unless it throws, a new guard is made. Absent: such a tree is refused. */
+  /** Called for a tree whose guard was lost; a new guard is made unless it throws. Absent: such a tree is refused. */
   readonly adopt?: (found: FoundTree) => Promise<void>;
 }
 
-/** Where the files are that anyone may fetch. */
+/** The folder of the files that are served. */
 export const publicFolder = (folder: string): string => join(folder, 'public');
 
 /**
- * Opens the folder of a log for the one process that may write there.
+ * Opens the folder of a log and locks it against other processes.
  *
  * @throws LogError `tree_rolled_back`, `guard_missing`, `guard_present`, `journal_damaged`; Error while another process has it
  */
@@ -92,7 +92,7 @@ export async function openLogFolder({ folder, guardFolder, adopt }: LogFolderPla
       await tiles.write(tree.partial());
       await adopt({ head, published: claimed, subtrees: () => tiles.subtrees(head.size) });
     }
-    // Before the first line is taken in: from then on a missing guard means that it was lost.
+    // Before the first line is appended: after that, a missing guard means that it was lost.
     await guard.save(head);
   }
 

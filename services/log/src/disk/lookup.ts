@@ -6,10 +6,10 @@ import { makeFolder, replaceFile } from './durable-file.ts';
 
 /** Leaves in one file of the lookup. */
 export const SEGMENT = 65_536;
-/** Of a commitment, the bytes that are kept: a candidate is compared with its entry. */
+/** Bytes of a commitment that are kept; a match is confirmed by its entry. */
 const PREFIX_BYTES = 6;
 const ITEM_BYTES = 8;
-/** Read around the place where an item is expected: prefixes are spread evenly, and this is many times their spread. */
+/** Items read around the expected place: prefixes are evenly distributed, and this is many times their deviation. */
 const WINDOW_ITEMS = 2048;
 
 export interface Found {
@@ -17,11 +17,11 @@ export interface Found {
   readonly entry: Uint8Array;
 }
 
-/** Finds the leaf of a commitment. It is made of the entries alone, so it can be deleted and is made anew. */
+/** Finds the leaf of a commitment. It is derived from the entries, so it can be deleted and is then rebuilt. */
 export interface Lookup {
-  /** Tells the entry after the last one. */
+  /** Adds the next entry. */
   add(entry: Uint8Array): void;
-  /** Writes what fills a file, and frees the memory. After a failure it can be called again. */
+  /** Writes entries that fill a file and releases their memory. May be retried after a failure. */
   seal(): Promise<void>;
   find(commitment: Hash): Promise<Found | undefined>;
 }

@@ -8,7 +8,7 @@ import { makeFolder, syncFolder } from './durable-file.ts';
 
 /** The tiles and bundles of a log, as files below one folder under the names of tlog-tiles. */
 export interface TileFiles {
-  /** Resolves when the disk has them. A file that is there already and says the same is left alone. */
+  /** Resolves once they are durable. A file with the same content is not written again. */
   write(tiles: readonly MadeTile[]): Promise<void>;
   /** The bytes of a tile that is there. */
   read(tile: TileId): Promise<Buffer | undefined>;

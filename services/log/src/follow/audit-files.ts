@@ -9,9 +9,9 @@ import type { Peeked, Source } from './source.ts';
 const READ_BYTES = 1024 * 1024;
 /** A first line is shorter: a path has 2 KiB, and the rest has less. */
 const FIRST_LINE_BYTES = 16 * 1024;
-/** Files that were read to their end and are remembered, lest a clock that was set back brings one up again. */
+/** How many finished files are remembered, so that none is read again after the clock was set back. */
 const DONE_MAX = 32;
-/** What a rotation makes of a file in the end: it was read long before. */
+/** Names of rotated files that were read before they were compressed. */
 const COMPRESSED = /\.(gz|xz|zst|bz2|draft|tmp)$/;
 
 /** A file that is being read. */
@@ -19,14 +19,14 @@ interface OpenFile {
   readonly handle: FileHandle;
   readonly inode: number;
   readonly id: string;
-  /** As the first line has it: files of one signer follow each other by it. */
+  /** The time of the first line, which orders the files of one signer. */
   readonly firstTime: string;
 }
 
 /**
- * Follows an audit file through rotations by name: what is read goes on to its end, then comes the file whose lines began
- * next. A file is known by its first line, so that it may be renamed, copied, or restored at any time. A signer writes to the
- * next file only when it has ended the former, so a former file is at its end once the next one has a line.
+ * Follows an audit file through rotations: reads a file to its end, then the one that was begun next. A file is identified by
+ * its first line, so it may be renamed, copied or restored at any time. A signer begins the next file only after it has finished
+ * the current one, so the current one is complete as soon as the next one has a line.
  */
 export async function followFile(path: string, start: Position | undefined): Promise<Source> {
   let file: OpenFile | undefined;
@@ -34,7 +34,7 @@ export async function followFile(path: string, start: Position | undefined): Pro
   let done = start?.done ?? [];
   let offset = start?.offset ?? 0;
   let last = start?.last ?? '';
-  /** When the file was changed, as far as it was looked at. */
+  /** Modification time of the file when it was last checked, in milliseconds. */
   let changedAt = 0;
   /** The next state, once what was peeked is taken. */
   let after = { offset, last };
@@ -107,7 +107,7 @@ export async function followFile(path: string, start: Position | undefined): Pro
       for (;;) {
         file ??= await openCurrent();
         if (file === undefined) return { lines: [], position: undefined, isAtEnd: await isThere(path) };
-        // Looked for before the reading: what the former file holds now is all that it will ever hold.
+        // Checked before the read: if there is a next file, nothing will be appended to this one.
         const next = await openNext(file);
         const peeked = await readOn(file);
         if (!(await isStillTheSame(file))) {
@@ -139,7 +139,7 @@ export async function followFile(path: string, start: Position | undefined): Pro
   };
 }
 
-/** An audit file without a line is there from the signer's start: nothing is behind yet. */
+/** A signer creates its audit file when it starts, so an empty one means that no line is missing yet. */
 async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined;
 }

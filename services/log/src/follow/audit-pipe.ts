@@ -7,7 +7,7 @@ const openFile = promisify(open);
 const closeFile = promisify(close);
 const readFile = promisify(read);
 
-/** What a pipe holds on Linux, unless told otherwise. */
+/** The default capacity of a pipe on Linux. */
 const READ_BYTES = 64 * 1024;
 /** How much is read before it has to be taken. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;

@@ -9,7 +9,7 @@ export interface Peeked {
   readonly lines: readonly Buffer[];
   /** After the last of them; absent for a pipe, which has no place to go back to. */
   readonly position: Position | undefined;
-  /** Whether every line that was there when the reading began is among these, or was taken before. */
+  /** Whether these, with those taken before, are all lines that existed when the read began. */
   readonly isAtEnd: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface Peeked {
 export interface Source {
   /** The next lines. The same ones again until they are taken. @throws LogError, or as the file system does */
   peek(): Promise<Peeked>;
-  /** What was last peeked is in the tree for good. */
+  /** Marks the lines of the last `peek` as appended to the tree. */
   take(): void;
   close(): Promise<void>;
 }
