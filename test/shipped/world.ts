@@ -40,6 +40,8 @@ export interface ShippedWorld extends AsyncDisposable {
 export async function startShippedWorld(
   signerEnvironment: Readonly<Record<string, string>> = {},
   gatewayOptions: Pick<GatewayOptions, 'requestsPerSecond' | 'behindBalancer'> = {},
+  /** Of every service; names without the prefix. */
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<ShippedWorld> {
   await using stack = new AsyncDisposableStack();
   const [first, second, third] = await Promise.all([address(), address(), address()]);
@@ -65,6 +67,7 @@ export async function startShippedWorld(
     TRUST_GATEWAY: 'true',
     INTROSPECTION_CLIENT_ID: issuer.introspectionClient.id,
     INTROSPECTION_CLIENT_SECRET_FILE: issuer.introspectionClient.secret,
+    ...environment,
   };
   const signerOptions = {
     ...common,

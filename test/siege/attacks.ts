@@ -141,6 +141,10 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
       means.open(get(means, `/v1/interns/int_${randomBytes(8).toString('hex')}/daemon/jwks.json`, 'x')),
     ),
   'all turns of a member': (means) => means.each(100, () => means.open(sign(means, proper, means.member))),
+  'two hundred at once': (means) =>
+    means.each(1, () => {
+      for (let count = 0; count < 200; count += 1) means.open(sign(means, proper, means.member));
+    }),
   'half a million issues': (means) => means.each(5, () => means.open(write(means, manyIssues))),
   'deep JSON at management': (means) => means.each(10, () => means.open(write(means, nested))),
   'a megabyte of unknown names': (means) => means.each(10, () => means.open(write(means, unknownNames))),

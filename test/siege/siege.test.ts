@@ -20,8 +20,21 @@ const MEMORY_SHARE = 0.75;
 /** On two quiet cores 0.99 within a second; a machine that is shared gets room, so that nothing but an outage fails. */
 const HONEST_SHARE = Number(process.env['SIEGE_SHARE'] ?? 0.9);
 const HONEST_MS = Number(process.env['SIEGE_HONEST_MS'] ?? 2500);
-/** A page of a hundred large policies is written in one piece, and others wait for it: a weakness that is known. */
-const WEAK = { attack: 'large pages', share: 0.7 };
+/** Attacks to carry out, by a part of their name. */
+const CHOSEN = process.env['SIEGE_ATTACKS'] ?? '';
+/** For comparison: without budgets nothing is promised, and a service that dies is started again. */
+const HAS_BUDGETS = process.env['SIEGE_BUDGETS'] !== 'off';
+const NO_BUDGETS = {
+  REQUESTS_IN_FLIGHT_MAX: '100000',
+  REQUESTS_IN_FLIGHT_PER_ADDRESS_MAX: '100000',
+  REQUESTS_IN_FLIGHT_PER_CONNECTION_MAX: '1000',
+  REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: '100000',
+  CONNECTIONS_MAX: '100000',
+  BODIES_IN_FLIGHT_MAX: '100000',
+  BODY_BYTES_IN_FLIGHT_MAX: '1073741824',
+  ANSWER_BYTES_IN_FLIGHT_MAX: '1073741824',
+  WRITE_TIMEOUT_MS: '600000',
+};
 const MEMBERS = 10;
 const EACH_MS = 500;
 
@@ -38,7 +51,11 @@ test.skipIf(NGINX === undefined)(
   'ten members of another tenant are served whatever one client or a thousand do',
   { timeout: 600_000 },
   async () => {
-    await using world = await startShippedWorld({}, { requestsPerSecond: 50, behindBalancer: true });
+    await using world = await startShippedWorld(
+      HAS_BUDGETS ? {} : { SIGNING_AT_ONCE_MAX: '10000' },
+      { requestsPerSecond: HAS_BUDGETS ? 50 : 100_000, behindBalancer: true },
+      HAS_BUDGETS ? {} : NO_BUDGETS,
+    );
     using agent = new DisposableAgent();
     const target = await prepare(world);
     const errands = await honestErrands(world, agent.agent);
@@ -49,7 +66,7 @@ test.skipIf(NGINX === undefined)(
     try {
       await serveAll(errands, 1500);
       for (const addresses of ['one', 'thousand'] as const) {
-        for (const name of Object.keys(ATTACKS)) {
+        for (const name of Object.keys(ATTACKS).filter((each) => each.includes(CHOSEN))) {
           for (const { pid } of services) forgetPeak(pid);
           const pids = services.map(({ pid }) => pid);
           const [honest] = await Promise.all([
@@ -67,8 +84,8 @@ test.skipIf(NGINX === undefined)(
             `${honest.worstMs.toFixed(0)} ms`,
             `${(peak / 2 ** 20).toFixed(0)} MiB`,
           ]);
-          const shareMin = name === WEAK.attack ? Math.min(WEAK.share, HONEST_SHARE) : HONEST_SHARE;
-          if (share < shareMin || died || peak > MEMORY_SHARE * MEMORY_LIMIT_BYTES || !isWell) {
+          for (const service of services) if (peakBytes(service.pid) === 0) await service.start();
+          if (share < HONEST_SHARE || died || peak > MEMORY_SHARE * MEMORY_LIMIT_BYTES || !isWell) {
             broken.push(
               `${rows.at(-1)?.join(', ')}${died ? ', a process died' : ''}${isWell ? '' : ', not well after 5 s'}`,
             );
@@ -79,7 +96,8 @@ test.skipIf(NGINX === undefined)(
       attacker.kill();
       console.log(renderTable([['attack', 'honest', 'worst', 'peak'], ...rows]));
     }
-    expect(broken).toEqual([]);
+    if (HAS_BUDGETS) expect(broken).toEqual([]);
+    else console.log(`fallen:\n${broken.join('\n')}`);
   },
 );
 
