@@ -4,7 +4,7 @@ import { requireIntegers } from './answer.ts';
 import { createExhaustedKeys } from './exhausted.ts';
 import { ScriptLimiter } from './script-limiter.ts';
 import {
-  GIVE_BACK_SCRIPT,
+  REFUND_SCRIPT,
   type TurnCharge,
   type TurnCount,
   TurnLimiterUnavailable,
@@ -14,7 +14,7 @@ import {
 } from './store.ts';
 
 /**
- * Counts one turn unless the limit is reached: a refused turn changes nothing, so that giving back a charge always
+ * Counts one turn unless the limit is reached: a refused turn changes nothing, so that refunding a charge always
  * restores the state before it.
  */
 const CHARGE_SCRIPT = `
@@ -34,14 +34,14 @@ return {used, redis.call('pttl', KEYS[1])}
 
 /**
  * Turn counters in a Redis Cluster, where the keys live apart: charged by two commands sent in the same tick. When one
- * of them refuses, the other is given back. A counter that lately refused is asked alone first, so
+ * of them refuses, the other is refunded. A counter that lately refused is asked alone first, so
  * that somebody who goes on asking past a limit does not even for a moment take turns from others. There is no second
  * store to fall back to.
  */
 export function createClusterTurns(redis: RedisClient, limits: TurnLimits): TurnStore {
   const scripted = redis as RedisClient & TurnCommands;
   scripted.defineCommand('oriTurnCount', { numberOfKeys: 1, lua: CHARGE_SCRIPT });
-  scripted.defineCommand('oriTurnGiveBack', { numberOfKeys: 1, lua: GIVE_BACK_SCRIPT });
+  scripted.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
   const limiters = { user: limiterOf(limits.user), organization: limiterOf(limits.organization) };
   const exhausted = createExhaustedKeys();
 
@@ -87,30 +87,28 @@ export function createClusterTurns(redis: RedisClient, limits: TurnLimits): Turn
       }
       const refused = [...charged].filter(([, { allowed }]) => !allowed);
       for (const [scope, { msBeforeReset }] of refused) exhausted.add(keys[scope], msBeforeReset);
-      const giveBack = () =>
+      const refund = () =>
         Promise.all(
           [...charged].map(
             ([scope, { allowed, msBeforeReset }]) =>
-              allowed && scripted.oriTurnGiveBack(keys[scope], msBeforeReset),
+              allowed && scripted.oriTurnRefund(keys[scope], msBeforeReset),
           ),
         );
       if (failure !== undefined) {
         // Best effort: Redis is in trouble, and the request is refused whatever comes of it.
-        giveBack().catch(() => {});
+        refund().catch(() => {});
         throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause: failure });
       }
       if (refused.length > 0) {
-        await giveBack().catch((cause: unknown) => {
-          throw new TurnLimiterUnavailable('a refused turn could not be given back', { cause });
+        await refund().catch((cause: unknown) => {
+          throw new TurnLimiterUnavailable('a refused turn could not be refunded', { cause });
         });
       }
       return Object.fromEntries(charged);
     },
-    async giveBack(keys, left) {
+    async refund(keys, left) {
       await Promise.all(
-        (['user', 'organization'] as const).map((scope) =>
-          scripted.oriTurnGiveBack(keys[scope], left[scope]),
-        ),
+        (['user', 'organization'] as const).map((scope) => scripted.oriTurnRefund(keys[scope], left[scope])),
       );
     },
   };
@@ -118,7 +116,7 @@ export function createClusterTurns(redis: RedisClient, limits: TurnLimits): Turn
 
 interface TurnCommands {
   oriTurnCount(key: string, turns: number, windowMs: number, limit: number): Promise<number[]>;
-  oriTurnGiveBack(key: string, windowLeftMs: number): Promise<number>;
+  oriTurnRefund(key: string, windowLeftMs: number): Promise<number>;
 }
 
 function stateOf(limit: number, [used = 0, ttlMs = 0]: number[]): RateLimiterRes {

@@ -44,17 +44,17 @@ describe.each([
   const limiter = (more: Partial<typeof limits> = {}) =>
     createTurnLimiter({ ...limits, ...more, ...store() });
 
-  it('that come to nothing are given back, once, to the window they were taken from', async () => {
+  it('are refunded to the window they were charged to', async () => {
     const turns = limiter();
     const who = person();
     await takeMany(turns, who, 2);
     const verdict = await turns.take(who);
     expect((await turns.take(who)).allowed).toBe(false);
-    await turns.giveBack(who, verdict);
+    await turns.refund(who, verdict);
     expect(await turns.take(who)).toMatchObject({ allowed: true, remaining: 0 });
     // A verdict of another window: what it took is not in this one.
     const ends = { user: performance.now() + 5000, organization: performance.now() + 5000 };
-    await turns.giveBack(who, { ...verdict, windowEnds: ends });
+    await turns.refund(who, { ...verdict, windowEnds: ends });
     expect((await turns.take(who)).allowed).toBe(false);
   });
 
@@ -325,20 +325,20 @@ describe('turns in a Cluster, each counter charged by itself', () => {
     organization: turnKey('organization', who.organizationId),
   });
 
-  it('are never given back to a later window', async () => {
+  it('are never refunded to a later window', async () => {
     const limiter = createClusterTurns(redis, { user: 3, organization: 0, windowSeconds: 60 });
     const who = person();
     const key = turnKey('user', who.userId);
     // The refund meets a key whose window ended and began anew after the charge.
-    const refund = Reflect.get(redis, 'oriTurnGiveBack').bind(redis);
-    Reflect.set(redis, 'oriTurnGiveBack', async (...args: unknown[]) => {
+    const refund = Reflect.get(redis, 'oriTurnRefund').bind(redis);
+    Reflect.set(redis, 'oriTurnRefund', async (...args: unknown[]) => {
       await redis.set(key, 2, 'PX', 30_000);
       return refund(...args);
     });
     try {
       expect((await limiter.take(keysOf(who))).organization?.allowed).toBe(false);
     } finally {
-      Reflect.set(redis, 'oriTurnGiveBack', refund);
+      Reflect.set(redis, 'oriTurnRefund', refund);
     }
     expect(await redis.get(key)).toBe('2');
   });
@@ -347,15 +347,15 @@ describe('turns in a Cluster, each counter charged by itself', () => {
     const limiter = createClusterTurns(redis, { user: 3, organization: 0, windowSeconds: 60 });
     const who = person();
     const key = turnKey('user', who.userId);
-    const refund = Reflect.get(redis, 'oriTurnGiveBack').bind(redis);
-    Reflect.set(redis, 'oriTurnGiveBack', async (...args: unknown[]) => {
+    const refund = Reflect.get(redis, 'oriTurnRefund').bind(redis);
+    Reflect.set(redis, 'oriTurnRefund', async (...args: unknown[]) => {
       await redis.del(key);
       return refund(...args);
     });
     try {
       await limiter.take(keysOf(who));
     } finally {
-      Reflect.set(redis, 'oriTurnGiveBack', refund);
+      Reflect.set(redis, 'oriTurnRefund', refund);
     }
     expect(await redis.exists(key)).toBe(0);
   });

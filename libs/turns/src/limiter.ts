@@ -48,11 +48,11 @@ export interface TurnLimiter {
    */
   takeAndClaim?(who: TurnTaker, claim: Claim): Promise<{ verdict: TurnVerdict; claimed: boolean }>;
   /**
-   * Returns a turn that was allowed and came to nothing, where its windows still run.
+   * Refunds an allowed turn whose request failed, if its windows are still running.
    *
    * @throws when the store did not answer; then the turn may stay counted
    */
-  giveBack(who: TurnTaker, verdict: TurnVerdict): Promise<void>;
+  refund(who: TurnTaker, verdict: TurnVerdict): Promise<void>;
 }
 
 export type TurnLimiterOptions = {
@@ -75,11 +75,11 @@ export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
   const store = 'redis' in options ? createRedisTurns(options.redis, limits) : createMemoryTurns(limits);
   const { takeAndClaim } = store;
   return {
-    async giveBack(who, { windowEnds }) {
+    async refund(who, { windowEnds }) {
       if (windowEnds === undefined) return;
       const now = performance.now();
       const left = { user: windowEnds.user - now, organization: windowEnds.organization - now };
-      await store.giveBack(chargeOf(who), left);
+      await store.refund(chargeOf(who), left);
     },
     take: async (who) => verdict(await store.take(chargeOf(who)), policies),
     ...(takeAndClaim && {

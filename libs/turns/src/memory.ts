@@ -27,15 +27,15 @@ export function createMemoryTurns(limits: TurnLimits): TurnStore {
       last = turn.catch(() => {});
       return turn;
     },
-    async giveBack(charge, left) {
-      await giveBack(user, charge.user, left.user);
-      await giveBack(organization, charge.organization, left.organization);
+    async refund(charge, left) {
+      await refund(user, charge.user, left.user);
+      await refund(organization, charge.organization, left.organization);
     },
   };
 }
 
 /** To the window that the turn was taken from; two windows end at least a second apart. */
-async function giveBack(limiter: RateLimiterMemory, key: string, leftMs: number): Promise<void> {
+async function refund(limiter: RateLimiterMemory, key: string, leftMs: number): Promise<void> {
   const state = await limiter.get(key);
   const isSameWindow = state !== null && Math.abs(state.msBeforeNext - leftMs) < 500;
   if (isSameWindow && state.consumedPoints > 0) await limiter.reward(key);

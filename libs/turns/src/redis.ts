@@ -5,7 +5,7 @@ import { RateLimiterRes } from 'rate-limiter-flexible';
 import { requireIntegers } from './answer.ts';
 import { createClusterTurns } from './cluster.ts';
 import { ScriptLimiter } from './script-limiter.ts';
-import { type Claim, GIVE_BACK_SCRIPT, type TurnCounts, type TurnLimits, type TurnStore } from './store.ts';
+import { type Claim, REFUND_SCRIPT, type TurnCounts, type TurnLimits, type TurnStore } from './store.ts';
 
 /**
  * Charges one turn to both counters, or to neither. Keys: user's, organization's; arguments: the window in
@@ -47,7 +47,7 @@ export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnSt
   if (redis instanceof Cluster) return createClusterTurns(redis, limits);
   const scripted = redis as typeof redis & GiveBackCommand;
   const chargeTurn = binaryScript(redis, CHARGE_SCRIPT);
-  scripted.defineCommand('oriTurnGiveBack', { numberOfKeys: 1, lua: GIVE_BACK_SCRIPT });
+  scripted.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
   const { user: points, windowSeconds } = limits;
   const limiter = new ScriptLimiter<PairState, OtherKeys>(
     redis,
@@ -65,18 +65,16 @@ export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnSt
   return {
     take: async ({ user, organization }) => (await limiter.take(user, { organization })).counts,
     takeAndClaim: ({ user, organization }, claim) => limiter.take(user, { organization, claim }),
-    async giveBack(keys, left) {
+    async refund(keys, left) {
       await Promise.all(
-        (['user', 'organization'] as const).map((scope) =>
-          scripted.oriTurnGiveBack(keys[scope], left[scope]),
-        ),
+        (['user', 'organization'] as const).map((scope) => scripted.oriTurnRefund(keys[scope], left[scope])),
       );
     },
   };
 }
 
 interface GiveBackCommand {
-  oriTurnGiveBack(key: string, windowLeftMs: number): Promise<number>;
+  oriTurnRefund(key: string, windowLeftMs: number): Promise<number>;
 }
 
 interface OtherKeys {

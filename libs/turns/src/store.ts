@@ -30,10 +30,10 @@ export interface Claim {
 export type WindowsLeft = Readonly<Record<TurnScope, number>>;
 
 /**
- * Returns a turn, but only to the window it was taken from: two windows of a counter end at least a second apart. Key: the
+ * Refunds a turn, but only to the window it was charged to: two windows of a counter end at least a second apart. Key: the
  * counter's; argument: what should be left of the window, in milliseconds.
  */
-export const GIVE_BACK_SCRIPT = `
+export const REFUND_SCRIPT = `
 local ttl = redis.call('pttl', KEYS[1])
 if ttl > 0 and math.abs(ttl - ARGV[1]) < 500 and tonumber(redis.call('get', KEYS[1])) > 0 then
   redis.call('decr', KEYS[1])
@@ -51,8 +51,8 @@ export interface TurnStore {
    * @throws {TurnLimiterUnavailable}
    */
   takeAndClaim?(charge: TurnCharge, claim: Claim): Promise<{ counts: TurnCounts; claimed: boolean }>;
-  /** Returns a turn to both counters, each only where its window still runs. */
-  giveBack(charge: TurnCharge, left: WindowsLeft): Promise<void>;
+  /** Refunds a turn to both counters, each only if its window is still running. */
+  refund(charge: TurnCharge, left: WindowsLeft): Promise<void>;
 }
 
 /** The store of the turn counters did not answer, so nobody can say whether a turn is free. */

@@ -68,7 +68,7 @@ export interface SigningParts {
   readonly turns: {
     take(who: TurnTaker, reservation: Reservation | undefined): Promise<TurnTaken>;
     /** Returns an allowed turn, as far as that is possible now; its failures are nobody's. */
-    giveBack(who: TurnTaker, verdict: TurnVerdict): void;
+    refund(who: TurnTaker, verdict: TurnVerdict): void;
   };
   readonly nonces: {
     draw(): string;
@@ -133,7 +133,7 @@ async function issue(
     return { proof, turns: turn.verdict };
   } catch (error) {
     // No proof was handed out, and the caller is not to blame.
-    turns.giveBack(entry, turn.verdict);
+    turns.refund(entry, turn.verdict);
     throw error;
   }
 }

@@ -30,7 +30,7 @@ class Manager {
     return this.organizationId;
   }
 
-  constructor({ organizationId, createdBy, hash }: KeyFacts) {
+  constructor({ organizationId, createdBy, hash }: ApiKeyCaller) {
     this.organizationId = organizationId;
     this.userId = createdBy;
     this.actor = `api_key:${hash}`;

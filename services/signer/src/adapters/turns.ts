@@ -25,9 +25,9 @@ export function limiterTurns(
     }
   }
 
-  function giveBack(who: TurnTaker, verdict: TurnVerdict): void {
+  function refund(who: TurnTaker, verdict: TurnVerdict): void {
     // Redis may be what failed: then the turn stays counted until its window ends.
-    limiter.giveBack(who, verdict).catch(() => {});
+    limiter.refund(who, verdict).catch(() => {});
   }
 
   return {
@@ -42,10 +42,10 @@ export function limiterTurns(
       try {
         return { verdict, reserved: await nonces.reserve(reservation) };
       } catch (error) {
-        giveBack(who, verdict);
+        refund(who, verdict);
         throw error;
       }
     },
-    giveBack,
+    refund,
   };
 }
