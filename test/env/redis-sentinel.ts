@@ -130,10 +130,12 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
   }
 }
 
-async function startSentinel(
+/** @param more lines of its configuration */
+export async function startSentinel(
   stack: AsyncDisposableStack,
   watched: number,
   downAfterMs: number,
+  more: readonly string[] = [],
 ): Promise<SentinelProcess> {
   const program = findProgram('redis-server');
   if (!program) throw new Error('No redis-server on the PATH: run `npm run setup`.');
@@ -148,6 +150,7 @@ async function startSentinel(
     `sentinel down-after-milliseconds ${MASTER_NAME} ${downAfterMs}`,
     `sentinel failover-timeout ${MASTER_NAME} 2000`,
     `sentinel parallel-syncs ${MASTER_NAME} 1`,
+    ...more,
   ];
   await writeFile(file, `${settings.join('\n')}\n`);
   const server = new ServerProcess({

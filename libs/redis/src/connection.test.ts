@@ -1,8 +1,11 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { Secret } from '@ori/runtime/secret';
 import { capturedLog } from '@ori/runtime/testing/captured-log';
 import { type RedisServer, startRedis } from '@ori/test-env/redis';
+import { startSentinel } from '@ori/test-env/redis-sentinel';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connectRedis, onNodeReady, type RedisClient } from './connection.ts';
 
@@ -199,8 +202,26 @@ describe('a Sentinel address', () => {
     );
     expect(await client.client('LIST')).toMatch(/name=ori-test .*db=3/);
     expect(asked).toContain('sentinel get-master-addr-by-name main');
-    expect(asked.join()).toContain('auth canary-password');
+    // The password of Redis is not shown to them.
+    expect(asked.join()).not.toContain('canary-password');
     sentinel.close();
+  });
+
+  it('logs in to the sentinels by a login of their own, which needs no more than the README grants', async () => {
+    const readme = await readFile(join(import.meta.dirname, '../../../services/signer/README.md'), 'utf8');
+    const [, rights = ''] = /^ACL SETUSER ori-sentinel on >SECRET (.*)$/m.exec(readme) ?? [];
+    await using stack = new AsyncDisposableStack();
+    const { port } = await startSentinel(stack, server.port, 60_000, [
+      'sentinel auth-pass ori canary-password',
+      `user ori-sentinel on >of-its-own ${rights}`,
+      'user default off',
+    ]);
+    const address = `redis+sentinel://:canary-password@127.0.0.1:${port}/ori`;
+    const client = await ready(open(`${address}?sentinel=ori-sentinel:of-its-own`));
+    expect(await client.ping()).toBe('PONG');
+    const stranger = open(address);
+    const refusal = await until<Error>(stranger, 'error');
+    expect(refusal.message).toContain('NOAUTH');
   });
 });
 

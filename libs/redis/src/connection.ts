@@ -49,7 +49,8 @@ function open(address: RedisAddress, purpose: string, { commandTimeoutMs }: Comm
   switch (address.kind) {
     case 'single':
       return new Redis({ ...common, ...address.node, retryStrategy: backoffMs, enableOfflineQueue: false });
-    case 'sentinel':
+    case 'sentinel': {
+      const { username: sentinelUsername, password: sentinelPassword } = address.sentinelLogin;
       return new Redis({
         ...common,
         sentinels: address.sentinels.map((node) => ({ ...node })),
@@ -58,10 +59,11 @@ function open(address: RedisAddress, purpose: string, { commandTimeoutMs }: Comm
         enableOfflineQueue: false,
         sentinelCommandTimeout: commandTimeoutMs,
         sentinelRetryStrategy: backoffMs,
-        ...(address.username === undefined ? {} : { sentinelUsername: address.username }),
-        ...(address.password === undefined ? {} : { sentinelPassword: address.password }),
+        ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
+        ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
         ...(common.tls === undefined ? {} : { sentinelTLS: common.tls, enableTLSForSentinelMode: true }),
       });
+    }
     case 'cluster':
       return openCluster(address, common);
   }

@@ -1,7 +1,13 @@
 /** Where a Redis is, as its URL says. */
 export type RedisAddress = Login & { readonly tls: boolean; readonly db: number } & (
     | { readonly kind: 'single'; readonly node: Node }
-    | { readonly kind: 'sentinel'; readonly sentinels: readonly Node[]; readonly masterName: string }
+    | {
+        readonly kind: 'sentinel';
+        readonly sentinels: readonly Node[];
+        readonly masterName: string;
+        /** What the Sentinels themselves ask for; Redis's own login is not shown to them. */
+        readonly sentinelLogin: Login;
+      }
     | { readonly kind: 'cluster'; readonly nodes: readonly Node[] }
   );
 
@@ -17,19 +23,22 @@ interface Login {
 
 /** The URL forms accepted, for the complaint about one that is not. */
 export const REDIS_URL_FORMS =
-  'redis[s]://user:password@host:port/db, redis[s]+sentinel://user:password@h1:p1,h2:p2/master-name/db' +
+  'redis[s]://user:password@host:port/db, redis[s]+sentinel://user:password@h1:p1,h2:p2/master-name/db[?sentinel=user:password]' +
   ' or redis[s]+cluster://user:password@h1:p1,h2:p2';
 
-const URL_PARTS = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^?#]*))?$/;
+const URL_PARTS =
+  /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?sentinel=([^?#&]*))?$/;
 
 /** Parses a Redis URL; `undefined` when it has none of {@link REDIS_URL_FORMS}. User and password are percent-decoded. */
 export function parseRedisUrl(url: string): RedisAddress | undefined {
   const parts = URL_PARTS.exec(url);
   if (parts === null) return undefined;
-  const [, s, mode, userInfo, hosts = '', path = ''] = parts;
-  const login = parseLogin(userInfo);
+  const [, s, mode, userInfo, hosts = '', path = '', sentinelInfo] = parts;
+  if (sentinelInfo !== undefined && mode !== 'sentinel') return undefined;
+  const [login, sentinelLogin] = [parseLogin(userInfo), parseLogin(sentinelInfo)];
   const nodes = hosts.split(',').map((host) => parseNode(host, mode === 'sentinel' ? 26379 : 6379));
-  if (login === undefined || !nodes.every((node) => node !== undefined)) return undefined;
+  if (login === undefined || sentinelLogin === undefined || !nodes.every((node) => node !== undefined))
+    return undefined;
   const base = { ...login, tls: s === 's' };
   const segments = path.split('/');
   switch (mode) {
@@ -39,7 +48,7 @@ export function parseRedisUrl(url: string): RedisAddress | undefined {
       const [masterName = '', dbText = '', ...more] = segments;
       const db = parseDb(dbText);
       if (!/^[\w.-]+$/.test(masterName) || db === undefined || more.length > 0) return undefined;
-      return { ...base, kind: 'sentinel', sentinels: nodes, masterName, db };
+      return { ...base, kind: 'sentinel', sentinels: nodes, masterName, sentinelLogin, db };
     }
     default: {
       const db = parseDb(path);

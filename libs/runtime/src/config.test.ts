@@ -17,6 +17,7 @@ import {
   url,
 } from './config.ts';
 import type { Secret } from './secret.ts';
+import { VERSION } from './version.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'ori-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -130,8 +131,8 @@ describe('loadConfig', () => {
   it('calls a name under its prefix unknown, and leaves other names alone', () => {
     expect(
       complaints({ age }, { SIGNER_SOMETHING_ELSE: 'x', SIGNERS_AGE: 'x', MANAGEMENT_AGE: 'x' }),
-    ).toEqual(['SIGNER_SOMETHING_ELSE: unknown name']);
-    expect(complaints({ age }, { SIGNER_AGE_FILE: '/x' })).toEqual(['SIGNER_AGE_FILE: unknown name']);
+    ).toEqual([`SIGNER_SOMETHING_ELSE: unknown name; version ${VERSION} has no such setting, remove it`]);
+    expect(complaints({ age }, { SIGNER_AGE_FILE: '/x' })[0]).toMatch(/^SIGNER_AGE_FILE: unknown name/);
   });
 
   it('does not print a credential that was put under a wrong name', () => {

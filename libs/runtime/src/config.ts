@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Field } from './fields.ts';
 import { Secret } from './secret.ts';
 import { readSecretFile, SecretFileError } from './secret-file.ts';
+import { VERSION } from './version.ts';
 
 export { choice, type Field, flag, integer, list, path, text, url } from './fields.ts';
 
@@ -122,7 +123,7 @@ function unknownNames(prefix: string, known: ReadonlySet<string>, env: Environme
     .map((name) => {
       const meant = closest(name, [...known]);
       const isNear = distance(name, meant) <= TYPING_ERRORS_MAX;
-      return `${name}: unknown name${isNear ? `, did you mean ${meant}?` : ''}`;
+      return `${name}: unknown name${isNear ? `, did you mean ${meant}?` : `; version ${VERSION} has no such setting, remove it`}`;
     });
 }
 
