@@ -104,6 +104,8 @@ test('where the flags are demanded, nothing starts without them', async () => {
 
 test.each([
   [{ NODE_OPTIONS: '--allow-worker' }, 'NODE_OPTIONS: "--allow-worker"'],
+  [{ NODE_OPTIONS: '--inspect=127.0.0.1:0' }, 'NODE_OPTIONS: "--inspect"'],
+  [{ LD_LIBRARY_PATH: '/tmp' }, 'LD_LIBRARY_PATH'],
   [{ NODE_DEBUG: 'http' }, 'NODE_DEBUG'],
   [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'NODE_TLS_REJECT_UNAUTHORIZED'],
 ])('the environment cannot weaken the start: %j', async (names, words) => {

@@ -16,8 +16,8 @@ export interface JwksParts extends Pick<SigningParts, 'atWork'> {
 }
 
 /**
- * `GET {base}/interns/{internId}/daemon/jwks.json`: the intern's public keys, for everyone. An id that no intern has
- * gets the set of no keys, so that the route tells nobody who exists.
+ * `GET {base}/interns/{internId}/daemon/jwks.json`: the intern's public keys, for everyone. An id that no intern has gets an empty
+ * set, as an intern without a key does.
  */
 export function jwksRoute({ regionalHosts, publishedKeys, atWork }: JwksParts): Route['handler'] {
   return async (req, res, { internId }) => {
