@@ -14,7 +14,7 @@ const ENTRIES = {
   witness: 'witness/ori-witness',
 } as const;
 
-/** Has a service judge an environment, by the entry that deployments start and with nothing else in the environment. */
+/** Runs a service's `check-config` with exactly this environment, through the entry point that deployments use. */
 export async function checkConfig(
   service: keyof typeof ENTRIES,
   env: Readonly<Record<string, string>>,

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { shipped } from '../env/programs.ts';
 import { ROOT } from './root.ts';
 
-/** What `prepare.sh` made, in a folder of its own. */
+/** The output of `prepare.sh`, in its own folder. */
 export interface Prepared extends AsyncDisposable {
   readonly folder: string;
   /** The variables of `.env`. */

@@ -43,7 +43,7 @@ test('introspects opaque tokens for its client only, and forgets revoked ones', 
   expect(await introspect(secret)).toEqual([200, { active: false }]);
 });
 
-test('goes down and comes back on its port, fails, redirects and pads on demand', async () => {
+test('stops and restarts on its port, fails, redirects and pads on demand', async () => {
   await using issuer = await startIssuer({ audience, algorithms: ['ES256'] });
   const jwks = () => fetch(`${issuer.url}/jwks`, { redirect: 'manual' });
   await issuer.stop();

@@ -13,8 +13,8 @@ export type { TokenOptions } from './issuer-tokens.ts';
 export type IssuerRoute = 'discovery' | 'jwks' | 'introspection' | 'revocation';
 
 /**
- * How a route answers. `frozen` takes the request and never answers; `redirecting` sends on to a place of the
- * same origin that has the right answer; `huge` answers rightly after 16 MiB of white space; `stalling` says half of the
+ * How a route answers. `frozen` accepts the request and never answers; `redirecting` redirects to a path of the
+ * same origin with the correct answer; `huge` answers correctly after 16 MiB of white space; `stalling` says half of the
  * answer and no more, `truncated` ends there; `html` is a page; `impostor` answers in the name of another issuer.
  */
 export type IssuerBehaviour =

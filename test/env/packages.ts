@@ -6,13 +6,13 @@ export function mayInstall(): boolean {
   return process.getuid?.() === 0 && existsSync('/etc/debian_version');
 }
 
-/** Installs Debian packages and leaves no service of theirs running. False: apt-get failed and said why. */
+/** Installs Debian packages without starting their services. False: apt-get failed and printed why. */
 export function installPackages(names: readonly string[]): boolean {
   const words = ['install', '-y', '-qq', '--no-install-recommends', ...names];
   return withoutStarting(() => apt(['update', '-qq']) && apt(words));
 }
 
-/** A package's scripts ask /usr/sbin/policy-rc.d before they start a service; 101 forbids it. */
+/** A package's scripts call /usr/sbin/policy-rc.d before they start a service; 101 forbids it. */
 function withoutStarting(act: () => boolean): boolean {
   const policy = '/usr/sbin/policy-rc.d';
   if (existsSync(policy)) return act();
@@ -24,7 +24,7 @@ function withoutStarting(act: () => boolean): boolean {
   }
 }
 
-/** Options of apt-get: waits for another that holds the lock, and asks a mirror again that did not answer. */
+/** Options of apt-get: wait for the lock, and retry a mirror that does not answer. */
 export const APT_PATIENCE = ['-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=120'];
 
 function apt(words: readonly string[]): boolean {

@@ -4,7 +4,7 @@ import type { Reply } from './http-client.ts';
 const REPEATS_MAX = 10;
 const REPEAT_AFTER_MS = 200;
 
-/** Asks again where the answer says that the same request may be repeated. */
+/** Repeats a request whose response is marked as retryable. */
 export interface Patience {
   /** How often that was. */
   readonly repeats: number;

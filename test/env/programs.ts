@@ -13,7 +13,7 @@ export type Program =
   | 'witness/ori-witness'
   | 'admin/ori-admin';
 
-/** Builds everything that ships into a room of its own. */
+/** Builds everything that ships into its own folder. */
 export async function buildPrograms(): Promise<Room> {
   const room = await openRoom('ori-programs');
   await bundle(room.directory);

@@ -5,16 +5,16 @@ import { findProgram } from './room.ts';
 export interface PrometheusBinaries {
   readonly prometheus: string;
   readonly promtool: string;
-  /** The exporter that asks the gateway. */
+  /** The exporter that probes the gateway. */
   readonly blackbox: string;
 }
 
-/** Where `npm run setup` unpacks Debian's package: it brings a system service that nobody here wants. */
+/** Where `npm run setup` unpacks Debian's package, to avoid installing its system service. */
 export const PROMETHEUS_FOLDER = join(import.meta.dirname, '../../node_modules/.cache/ori-prometheus');
 
 /** Why tests are skipped that need them. */
 export const NO_PROMETHEUS =
-  'there is no Prometheus here: `npm run setup` brings it on Debian, elsewhere install `prometheus`, `promtool` and `prometheus-blackbox-exporter`';
+  'Prometheus is not installed: `npm run setup` installs it on Debian, elsewhere install `prometheus`, `promtool` and `prometheus-blackbox-exporter`';
 
 export function findPrometheus(): PrometheusBinaries | undefined {
   const folder = [join(PROMETHEUS_FOLDER, 'usr/bin')];

@@ -34,10 +34,10 @@ export interface Prometheus extends AsyncDisposable {
 }
 
 /**
- * What differs from the shipped files: who is scraped, Prometheus's own port, every interval is two seconds, and an
+ * The differences from the shipped files: the scrape targets, Prometheus's port, intervals of two seconds, and an
  * alert waits a second where it waits minutes. Expressions, windows and thresholds are as they are shipped.
  *
- * @param targets `host:port`, by job; of the job `gateway`, the addresses that a real blackbox exporter asks
+ * @param targets `host:port`, by job; of the job `gateway`, the addresses that a real blackbox exporter probes
  * @param certificate PEM: what that exporter trusts
  */
 export async function startPrometheus(

@@ -8,7 +8,7 @@ const PATIENCE_MS = 30_000;
 
 export interface ClusterNode {
   readonly server: RedisServer;
-  /** Waits for its server, however long that takes. */
+  /** Waits for its server without a limit. */
   readonly admin: Redis;
   readonly id: string;
 }
@@ -63,7 +63,7 @@ export async function startRedisCluster({ replicas = 0, nodeTimeoutMs = 1000 } =
         }
         const [winner] = [...votes].sort(([, less], [, more]) => more - less)[0] ?? [];
         const owner = nodes.find(({ id }) => id === winner);
-        if (!owner) throw new Error(`nobody serves ${key}`);
+        if (!owner) throw new Error(`no node serves ${key}`);
         return owner;
       },
       whole: () =>

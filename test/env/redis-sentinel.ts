@@ -25,11 +25,11 @@ export interface SentinelPair extends AsyncDisposable {
   readonly sentinels: readonly SentinelProcess[];
   /** Asks a sentinel. */
   call(command: string, ...args: string[]): Promise<unknown>;
-  /** The server that the sentinels take for the primary. */
+  /** The server that the sentinels report as primary. */
   primary(): Promise<RedisServer>;
   /** Until a server other than `former` is the primary. */
   failedOver(former: RedisServer): Promise<void>;
-  /** Has the other server promoted. The sentinel that leads a failover may give it up: it is asked again. */
+  /** Promotes the other server. Retries if the leading sentinel abandons the failover. */
   failOver(former: RedisServer): Promise<void>;
   /** Until one is a primary that the other follows, and no sentinel has doubts. */
   whole(): Promise<void>;
@@ -39,7 +39,7 @@ export interface SentinelPair extends AsyncDisposable {
   flush(): Promise<void>;
 }
 
-/** Sentinels that take a server for gone after `downAfterMs`. */
+/** Sentinels that consider a server down after `downAfterMs`. */
 export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<SentinelPair> {
   const stack = new AsyncDisposableStack();
   try {
@@ -164,7 +164,7 @@ export async function startSentinel(
   return { port, kill: () => server.end('SIGKILL'), start: () => server.start() };
 }
 
-/** Waits for its server, however long that takes. */
+/** Waits for its server without a limit. */
 function patientClient(url: string): Redis {
   const client = new Redis(url, {
     retryStrategy: () => 20,

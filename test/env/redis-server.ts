@@ -37,7 +37,7 @@ export interface RedisServer extends AsyncDisposable {
   thaw(): Promise<void>;
 }
 
-/** Tries a Docker engine, then the PATH; says why the engine was passed over. Undefined origin: nothing there. */
+/** Tries a Docker engine, then the PATH, and reports why the engine was not used. Undefined origin: none found. */
 export async function startRedisAnywhere(
   options: RedisOptions = {},
 ): Promise<{ server: RedisServer; passedOver: string[] }> {
@@ -135,7 +135,7 @@ function addressed(origin: RedisOrigin, host: string, port: number, password: st
   return { origin, host, port, url: `redis://${credentials}${host}:${port}` };
 }
 
-/** Resolves as soon as the server answers a PING: after a container's restart no log line says so. */
+/** Resolves when the server answers a PING; after a container's restart there is no log line to wait for. */
 async function answers(url: string): Promise<void> {
   const redis = new Redis(url, { retryStrategy: () => 20 });
   redis.on('error', () => {});

@@ -17,7 +17,7 @@ export function sharedRedisUrl(): string {
 }
 
 /**
- * Starts a Redis of its own, never `TEST_REDIS_URL`'s: from the Docker engine of the run, else from the PATH. One with
+ * Starts a private Redis, never `TEST_REDIS_URL`'s: from the Docker engine of the run, else from the PATH. One with
  * arguments is always a process of the PATH: replicas, cluster nodes and files need servers that share a loopback and a disk.
  */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {

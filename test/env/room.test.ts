@@ -5,7 +5,7 @@ import { readlink } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 
-/** A script that starts a Redis and a PostgreSQL of its own, says where they are, and waits for ever. */
+/** A script that starts a private Redis and PostgreSQL, prints their addresses, and never exits. */
 const SCRIPT = `
   const { startRedis } = await import('./redis.ts');
   const { startPostgres } = await import('./postgres.ts');
@@ -42,7 +42,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Nobody tells a stranger that a process is gone; the test's own time limit bounds the asking. */
+/** There is no event for the exit of a foreign process, so this polls until the test's time limit. */
 async function vanished(isThere: () => boolean): Promise<void> {
   while (isThere()) await new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -12,7 +12,7 @@ export interface Account {
   readonly gid: number;
 }
 
-/** How a process is asked to go; whoever is still there after five seconds is killed. */
+/** The signal that asks a process to exit; after five seconds it is killed. */
 export type Farewell = 'KILL' | 'QUIT' | 'TERM';
 
 /**
@@ -22,7 +22,7 @@ export type Farewell = 'KILL' | 'QUIT' | 'TERM';
  */
 export interface Room extends AsyncDisposable {
   readonly directory: string;
-  /** From now on the process goes with the room. Forgotten again by itself once it has exited. */
+  /** From now on the process is stopped with the room. Removed automatically once it has exited. */
   admit(child: ChildProcess, farewell: Farewell): void;
 }
 

@@ -31,7 +31,7 @@ export class ServerProcess {
     return this.#child?.pid;
   }
 
-  /** Resolves when the server said that it is ready; rejects with its last words when it exits before. */
+  /** Resolves when the server logs that it is ready; rejects with its last output if it exits first. */
   async start(): Promise<void> {
     if (this.#child) throw new Error(`${this.#options.program} is running already`);
     const { room, program, account, environment } = this.#options;
@@ -72,7 +72,7 @@ export class ServerProcess {
     while (pids.some(isThere)) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
-  /** Stops the process and all its children where they stand; the kernel still accepts connections for them. */
+  /** Freezes the process and all its children; the kernel still accepts connections for them. */
   freeze(): void {
     for (const pid of this.#family()) signalTo(pid, 'SIGSTOP');
     for (const pid of this.#family()) signalTo(pid, 'SIGSTOP');
@@ -96,7 +96,7 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** Neither gone nor waiting to be reaped. */
+/** Neither exited nor a zombie. */
 function isThere(pid: number): boolean {
   try {
     return !/^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));

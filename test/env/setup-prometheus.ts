@@ -22,7 +22,7 @@ export function setUpPrometheus(): SetUp {
     return {
       failed: false,
       sentence:
-        'Prometheus: none here; tests that need it are skipped. Install `prometheus`, `promtool` and `prometheus-blackbox-exporter`.',
+        'Prometheus: not installed; tests that need it are skipped. Install `prometheus`, `promtool` and `prometheus-blackbox-exporter`.',
     };
   }
   const isRoot = process.getuid?.() === 0;
@@ -43,12 +43,12 @@ export function setUpPrometheus(): SetUp {
     : {
         failed: isRoot,
         sentence:
-          'Prometheus: apt-get could not bring it, its own words are above; tests that need it are skipped.',
+          'Prometheus: apt-get could not download it, see its output above; tests that need it are skipped.',
       };
 }
 
 function run(program: string, words: readonly string[], cwd?: string): void {
-  // As root apt wants another user to write the file, who may not enter the folder, and says so; it works all the same.
+  // As root, apt warns that its own user cannot write to the folder; the download works anyway.
   const quiet = words[0] === 'download' ? ['-o', 'APT::Sandbox::User=root'] : [];
   const options = program === 'apt-get' ? [...APT_PATIENCE, ...quiet] : [];
   spawnSync(program, [...options, ...words], { stdio: ['ignore', 'ignore', 'inherit'], cwd });

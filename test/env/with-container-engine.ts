@@ -25,7 +25,7 @@ async function main(program: string, words: readonly string[]): Promise<number> 
   else if (await canStartRedis({})) return runWith({}, program, words);
   else say('the Docker engine of this machine cannot start a Redis');
   await using engine = await startContainerEngine().catch((error: Error) =>
-    say(`no engine of its own: ${error.message}`),
+    say(`cannot start an engine: ${error.message}`),
   );
   if (engine === undefined) return EX_UNAVAILABLE;
   const postgres = findPostgres();
@@ -35,7 +35,7 @@ async function main(program: string, words: readonly string[]): Promise<number> 
   return EX_UNAVAILABLE;
 }
 
-/** A failure counts only while the engine works: one that broke under the command says nothing about the command. */
+/** A failure counts only if the engine still works afterwards. */
 async function runWith(environment: Environment, program: string, words: readonly string[]): Promise<number> {
   const status = await exitOf(program, words, environment);
   if (status === 0 || (await canStartRedis(environment))) return status;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { reasonOf, startWorld } from './world.ts';
 
 test.each([{ process: false }, { process: true }])(
-  'a world signs ($process: a process of its own)',
+  'a world signs ($process: as a process)',
   async (options) => {
     await using world = await startWorld(options);
     const reply = await world.sign();
@@ -16,7 +16,7 @@ test.each([{ process: false }, { process: true }])(
   },
 );
 
-test('a world stands in a plain script too, with servers of its own', async () => {
+test('a world also works in a plain script, with its own servers', async () => {
   const script = `
     const { startWorld } = await import('./world.ts');
     await using world = await startWorld({ process: true });

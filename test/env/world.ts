@@ -16,7 +16,7 @@ import { providedBackends } from './run.ts';
 import { hostAsProcess, hostInProcess, type SignerEnvironment, type SignerHost } from './signer-host.ts';
 
 export interface WorldOptions {
-  /** The signer as a process of its own, from its environment only. Default: in this process. */
+  /** The signer as a separate process, configured by its environment only. Default: in this process. */
   readonly process?: boolean;
   /** Names without `SIGNER_`; turns are unlimited in practice unless set. */
   readonly environment?: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export interface WorldOptions {
   readonly introspectionClient?: { readonly id: string; readonly secret: string };
 }
 
-/** A signing request; whatever is left out is right. */
+/** A signing request; what is omitted is valid. */
 export interface SignOptions {
   /** Default: a new token of `ada`. Null: no Authorization header. */
   readonly bearer?: string | null;
@@ -51,7 +51,7 @@ export interface World extends AsyncDisposable {
   readonly signer: SignerHost;
   /** What a process of this signer is started with. */
   readonly environment: SignerEnvironment;
-  /** The ring that the signer's KEK file holds, as text. */
+  /** The text of the signer's KEK file. */
   readonly kekText: string;
   /** The file of management's ring. */
   readonly managementKekFile: string;

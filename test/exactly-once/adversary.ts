@@ -28,7 +28,7 @@ export interface Adversary {
 
 const RECORDED_MAX = 8192;
 const AT_WORST = 400;
-/** Of every so many proofs one is kept for minutes. */
+/** One in this many proofs is kept for minutes. */
 const ELDER_EVERY = 16;
 
 /**

@@ -6,13 +6,13 @@ import { VARIANTS } from './variants.ts';
 /** A broken guard that is not caught by then is not caught. */
 export const VARIANT_SCHEDULES_MAX = 40;
 
-/** What a run was asked for. */
+/** The options of a run. */
 export interface RunArguments {
   readonly seed: string;
   readonly stores: readonly StoreName[];
   /** Per store; undefined: as many as each store needs. */
   readonly schedules: number | undefined;
-  /** Each fault once, as far as the time goes. */
+  /** Each fault once, within the time limit. */
   readonly quick: boolean;
   readonly minutes: number;
   readonly faults: readonly string[] | undefined;
@@ -41,7 +41,7 @@ function variantsOf(store: string): string {
   return those.map(([name, { guard }]) => `                      ${name.padEnd(26)}${guard}`).join('\n');
 }
 
-/** Undefined when help was asked for. Throws TypeError with a sentence for the one who typed it. */
+/** Undefined if help was requested. @throws TypeError with a message for the user */
 export function readArguments(argv: readonly string[]): RunArguments | undefined {
   const { values } = parseArgs({
     args: [...argv],

@@ -50,7 +50,7 @@ test('finds an accepted forgery', () => {
   expect(judge([{ kind: 'forged' }]).what).toEqual(['accepted a forged proof']);
 });
 
-test('finds what was accepted by a verifier whose store was unsafe all the while, and nothing else', () => {
+test('finds exactly what was accepted by a verifier whose store was unsafe throughout', () => {
   const unsafe = [{ verifier: 'a', fromMs: 1200, untilMs: 1800 }];
   const at = (sentMs: number, answeredMs: number, by = 'a') =>
     judge([{ by, sentMs, answeredMs }], { unsafe }).what;
@@ -78,7 +78,7 @@ test('does not blame a refusal during a fault, before the recovery, or of a repl
   expect(judge([{ verdict, kind: 'replay' }]).what).toEqual([]);
 });
 
-test('does not blame the refusal of a proof whose copy was faster, or may have been', () => {
+test('accepts the refusal of a proof whose copy was faster, or may have been', () => {
   const slower = { verdict: 'nonce_replayed' };
   expect(judge([slower, { by: 'b', kind: 'replay' }]).what).toEqual([]);
   expect(judge([slower, { by: 'b', kind: 'replay', verdict: 'replay_store_unavailable' }]).what).toEqual([]);
@@ -101,7 +101,7 @@ test('counts the spends that were under way when the fault began', () => {
   expect(judge(presentations).totals).toMatchObject({ spends: 4, accepted: 4, inFlight: 2 });
 });
 
-test('a recovery is late by the clock on the wall, whatever the reason', () => {
+test('a recovery is late by wall clock time, for any reason', () => {
   const judged = (recoveryMs: number, waitedMs: number) => judgeRecovery({ recoveryMs, waitedMs }, 5000);
   expect(judged(5000, 0)).toBeUndefined();
   expect(judged(5001, 0)).toBe('no recovery in time');

@@ -8,7 +8,7 @@ export interface Violation {
     | 'accepted a forged proof'
     | 'no recovery in time'
     | 'late on a busy machine'
-    | 'a verifier ended by itself'
+    | 'a verifier exited unexpectedly'
     | 'refused a fresh proof without a fault';
   /** The number of the schedule in which it was found. */
   readonly schedule: number;
@@ -52,7 +52,7 @@ interface Disputed {
   readonly verifier: string;
 }
 
-/** Codes that say that the store could not be asked, which a busy machine can bring about by itself. */
+/** Codes for a store that could not be reached, which a busy machine alone can cause. */
 const UNAVAILABLE = /^(?:replay_store|keys)_/;
 
 /**
@@ -139,9 +139,9 @@ export function createChecker() {
       waiting.push({ verifier, presentation });
     },
 
-    /** Judges what needs the whole schedule to be judged. */
+    /** Checks what needs the whole schedule. */
     conclude(stages: Stages): void {
-      // A copy may have been accepted by a process whose history is read last.
+      // A copy may have been accepted by a process whose history is read later.
       const before = disputed;
       disputed = [];
       for (const entry of waiting) judge(entry, stages);

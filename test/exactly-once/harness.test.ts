@@ -21,7 +21,7 @@ const FAULTS = [
   'SWAPDB',
 ];
 
-test('no proof is accepted twice, whatever breaks, and fresh ones are accepted again', async () => {
+test('no proof is accepted twice under any fault, and fresh ones are accepted afterwards', async () => {
   const { outcomes, totals, violations } = await runSchedules({
     ...LIMITS,
     settings: [...SETTINGS.redis.slice(0, 3), SETTINGS.memory[0]],
@@ -35,7 +35,7 @@ test('no proof is accepted twice, whatever breaks, and fresh ones are accepted a
   for (const { spends, accepted } of totals) expect(spends).toBeGreaterThan(accepted);
 }, 120_000);
 
-test('a lane goes on after a verifier that ended by itself, and after a fault that cannot be staged', async () => {
+test('a lane continues after a verifier exits unexpectedly, and after a fault that cannot be injected', async () => {
   const memory = SETTINGS.memory[0];
   const crash: Fault = async ({ verifiers, pause }) => {
     const [first] = verifiers;
@@ -58,7 +58,7 @@ test('a lane goes on after a verifier that ended by itself, and after a fault th
   expect(unstaged.map(({ schedule, why }) => `${schedule.fault}: ${why}`)).toEqual(['impossible: no way']);
   expect(outcomes.map(({ schedule }) => schedule.fault)).toEqual(['crash']);
   expect(outcomes[0]?.recoveryMs).toBeLessThan(Number.POSITIVE_INFINITY);
-  expect(violations.map(({ what }) => what)).toEqual(['a verifier ended by itself']);
+  expect(violations.map(({ what }) => what)).toEqual(['a verifier exited unexpectedly']);
 }, 60_000);
 
 const impossible = (): Promise<never> => Promise.reject(new Error('no way'));

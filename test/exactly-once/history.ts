@@ -10,20 +10,20 @@ export interface Presentation {
   readonly id: string;
   /** `accepted`, or the code of the refusal. */
   readonly verdict: string;
-  /** True time, Unix milliseconds, whatever the verifier takes for the time. */
+  /** True time in Unix milliseconds, independent of the verifier's clock. */
   readonly sentMs: number;
   readonly answeredMs: number;
 }
 
 export interface History {
-  /** An acceptance is with the kernel when this returns, so that no SIGKILL takes it back. */
+  /** An acceptance has been written to the kernel when this returns, so it survives SIGKILL. */
   record(presentation: Presentation): void;
   flush(): void;
 }
 
 const BUFFERED_MAX = 200;
 
-/** Writes one process's history to a file of its own. Refusals wait a little: one that is lost hides nothing that matters. */
+/** Writes one process's history to its own file. Refusals are buffered, because a lost one hides nothing. */
 export function openHistory(path: string): History {
   const file = openSync(path, 'a');
   let waiting: string[] = [];

@@ -33,11 +33,11 @@ export interface Outcome {
   readonly waitedMs: number;
 }
 
-/** How long a recovery is waited for, so that a late one is told from none. */
+/** How long to wait for a recovery, to distinguish a late one from none. */
 const PATIENCE_MS = 45_000;
 const LOOK_MS = 20;
 const RECORD_MAX = 1000;
-/** Processes of one world differ in how old a proof they take, and so in how long they want it remembered. */
+/** Processes of one world differ in the maximum age of a proof, and so in how long it must be remembered. */
 const AGES = [60, 600] as const;
 
 export async function openLane(options: LaneOptions) {
@@ -46,7 +46,7 @@ export async function openLane(options: LaneOptions) {
   const verifiers: VerifierHandle[] = [];
   /** Ended ones, which may have written last words. */
   const past: VerifierHandle[] = [];
-  /** What fresh proofs were told since the last fault's end, until all was well. */
+  /** The verdicts on fresh proofs from the end of the last fault until the recovery. */
   const refusals = new Map<string, number>();
   const record = createPool(RECORD_MAX);
   const ages = random.shuffle(AGES);
@@ -95,7 +95,7 @@ export async function openLane(options: LaneOptions) {
   async function replaceEnded(schedule: number): Promise<void> {
     for (const [index, verifier] of verifiers.entries()) {
       if (!verifier.hasEnded) continue;
-      checker.fail('a verifier ended by itself', schedule, `${verifier.tag}; why is on standard error`);
+      checker.fail('a verifier exited unexpectedly', schedule, `${verifier.tag}; why is on standard error`);
       past.push(verifier);
       verifiers[index] = await start(index);
     }

@@ -19,7 +19,7 @@ try {
   }
 } catch (error) {
   if (!(error instanceof TypeError)) throw error;
-  console.error(`${error.message}\nnpm run faults -- --help tells more.`);
+  console.error(`${error.message}\nSee npm run faults -- --help.`);
   process.exitCode = 2;
 }
 

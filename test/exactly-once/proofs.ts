@@ -18,7 +18,7 @@ const TARGET = '/api/invoke';
 const SIGNATURE = 'x-ori-invoke-signature-v2';
 const VERSION_2 = new Set([SIGNATURE, 'x-ori-invoke-nonce']);
 
-/** Signs proofs with the key of the run, each over a body of its own, so that no two share a version 1 id. */
+/** Signs proofs with the key of the run, each over a different body, so that no two share a version 1 id. */
 export function createProofs({ internId, seed, tag }: { internId: string; seed: Uint8Array; tag: string }) {
   const signer = createTestSigner({ internId, seed });
   let count = 0;

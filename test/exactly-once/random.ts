@@ -7,7 +7,7 @@ export interface Random {
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
   shuffle<T>(items: readonly T[]): T[];
-  /** A source of its own, so that what one part draws does not move what another draws. */
+  /** A separate source, so that one part's draws do not affect another's. */
   derive(label: string | number): Random;
 }
 

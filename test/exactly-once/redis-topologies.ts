@@ -13,7 +13,7 @@ import { type Nonces, redisNonces } from '../../services/signer/src/adapters/non
 /** A busy machine is no fault of the store's. */
 const PATIENT_MS = 2000;
 
-/** What a daemon and a signer do with one Redis, each through a client of its own. */
+/** A daemon's and a signer's use of one Redis, each through its own client. */
 export interface Parties {
   readonly internId: string;
   readonly nonces: Nonces;
@@ -22,7 +22,7 @@ export interface Parties {
   request(): SignedRequest;
   /** `accepted`, or the code of the refusal. */
   present(request: SignedRequest): Promise<string>;
-  /** A fresh proof: what it was told. */
+  /** The verdict on a fresh proof. */
   presentFresh(): Promise<string>;
 }
 

@@ -15,7 +15,7 @@ export interface Place {
   readonly library: string;
 }
 
-/** A kind of world that lanes are made of, for one of the stores that a run can be asked for. */
+/** A kind of world for lanes, for one of the stores of a run. */
 export interface Setting {
   readonly name: string;
   readonly verifiers: number;
@@ -47,7 +47,7 @@ export const SETTINGS = {
 
 export type StoreName = keyof typeof SETTINGS;
 
-/** How many schedules a full run has at least, where the faults are too few for so many. */
+/** The minimum number of schedules of a full run, if the faults alone give fewer. */
 export const SCHEDULES_MIN: Readonly<Record<StoreName, number>> = {
   redis: 500,
   sentinel: 0,

@@ -22,15 +22,15 @@ function result(violations: readonly Violation['what'][] = [], planned = 1): Res
 
 const verdict = (one: Result) => renderVerdict('s', new Map([['memory', one]]));
 
-test('the last line says that all is well, and of how much', () => {
+test('the last line reports success and the number of proofs', () => {
   expect(verdict(result())).toBe('PASSED, exactly once: 1 schedules, 1,234 spends, memory; seed s');
 });
 
-test('the last line says when the time was up before the end', () => {
+test('the last line reports that the time limit was reached', () => {
   expect(verdict(result([], 4))).toMatch(/^PASSED.*1 schedules \(time was up before 3 more\)/);
 });
 
-test('a fault that could not be staged is told, with its reason', () => {
+test('a fault that could not be injected is reported with its reason', () => {
   const { outcomes, ...rest } = result([], 2);
   const schedule = { number: 1, lane: 'memory-1', fault: 'SWAPDB', calmMs: 1 };
   const one: Result = { ...rest, outcomes, unstaged: [{ schedule, why: 'nobody there' }] };

@@ -2,7 +2,7 @@ import { renderTable } from '../env/text-table.ts';
 import type { Totals, Violation } from './checker.ts';
 import type { Result } from './run.ts';
 
-/** So many violations are told one by one. */
+/** The number of violations that are listed one by one. */
 export const SHOWN_MAX = 20;
 
 /** How often each fault was staged and how long the slowest recovery took, then the sums, then what must not be. */

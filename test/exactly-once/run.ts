@@ -11,7 +11,7 @@ import type { World } from './stage.ts';
 export interface RunOptions {
   readonly settings: readonly Setting[];
   readonly seed: string;
-  /** So many, or so many times each fault. */
+  /** A number of schedules, or how often each fault is injected. */
   readonly schedules: number | { readonly rounds: number; readonly atLeast: number };
   /** Unix milliseconds; no schedule begins later. */
   readonly endsAtMs: number;
@@ -21,7 +21,7 @@ export interface RunOptions {
   readonly adversaries: number;
   /** Ends at the first violation that is no late recovery: that is also what a busy machine looks like. */
   readonly stopsAtFirst?: boolean;
-  /** The most that a recovery may take. */
+  /** The maximum time of a recovery. */
   readonly recoveryMsMax?: number;
   /** Stages no other faults. */
   readonly faults?: readonly string[] | undefined;
@@ -41,7 +41,7 @@ export interface Result {
   /** More than there are outcomes when the time was up, or something was found that ends a run. */
   readonly planned: number;
   readonly outcomes: readonly Outcome[];
-  /** Faults that could not be staged: their lanes went on in new worlds. */
+  /** Faults that could not be injected; their lanes continued in new worlds. */
   readonly unstaged: readonly Unstaged[];
   readonly totals: readonly Totals[];
   readonly violations: readonly Violation[];
@@ -59,7 +59,7 @@ const TOLERANCES = [1, 1, 2];
 
 /**
  * Opens a lane for every setting and lets each run its share of the schedules, all at the same time.
- * Throws TypeError for a fault that none of them knows.
+ * @throws TypeError for an unknown fault
  */
 export async function runSchedules(options: RunOptions): Promise<Result> {
   const random = createRandom(options.seed);

@@ -9,12 +9,12 @@ export interface Restart {
   readonly maxAgeSeconds?: number;
 }
 
-/** What a fault may do, and has to say, while it runs. */
+/** What a fault can do, and must report, while it runs. */
 export interface Stage {
   /** The choices of this schedule. */
   readonly random: Random;
   readonly verifiers: readonly VerifierHandle[];
-  /** The whole wait is told in milliseconds. */
+  /** The whole wait is in milliseconds. */
   pause(ms: number): Promise<void>;
   /** Tells every adversary that now is a good moment. */
   worst(): void;

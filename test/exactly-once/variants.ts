@@ -11,7 +11,7 @@ import { REDIS_VARIANTS } from './variants/redis.ts';
 export interface Variant {
   readonly guard: string;
   readonly store: StoreName;
-  /** The faults that are staged, where the others say nothing about this guard. */
+  /** The faults to inject, if the others cannot detect this guard. */
   readonly faults?: readonly string[];
   readonly breaks: readonly { readonly file: string; readonly guard: string; readonly without: string }[];
 }
@@ -44,7 +44,7 @@ export async function breakLibrary(name: string): Promise<BrokenLibrary> {
     const path = join(folder, 'src', file);
     const pieces = (await readFile(path, 'utf8')).split(guard);
     if (pieces.length !== 2)
-      throw new Error(`${name}: ${file} holds the guard ${pieces.length - 1} times: ${guard}`);
+      throw new Error(`${name}: ${file} contains the guard ${pieces.length - 1} times: ${guard}`);
     await writeFile(path, pieces.join(without));
   }
   return {

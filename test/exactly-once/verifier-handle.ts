@@ -7,14 +7,14 @@ import type { Order, VerifierTask, Word } from './verifier-process.ts';
 
 const PROGRAM = fileURLToPath(new URL('verifier-process.ts', import.meta.url));
 
-/** A verifier process as the one who runs the schedules sees it. */
+/** A verifier process, as seen by the runner of the schedules. */
 export interface VerifierHandle {
   readonly tag: string;
   readonly pid: number | undefined;
-  /** Killed, or by itself. */
+  /** Resolves when it exits or is killed. */
   readonly hasEnded: boolean;
   tell(order: Order): void;
-  /** SIGKILL, in the middle of whatever it does. */
+  /** SIGKILL at any point of its work. */
   kill(): Promise<void>;
   freeze(): void;
   thaw(): void;

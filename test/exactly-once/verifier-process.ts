@@ -30,7 +30,7 @@ export interface VerifierTask {
 export interface ClockError {
   /** How far this process's wall clock is off, in milliseconds. */
   readonly errorMs: number;
-  /** How much more time has passed in this world than really did, for everybody in it. */
+  /** How much this world's time is ahead of real time, for all its processes. */
   readonly sleptMs: number;
 }
 
@@ -46,7 +46,7 @@ export type Word =
   | { readonly word: 'signed'; readonly proofs: readonly Proof[] };
 
 const SHARE_MS = 10;
-/** After a refusal, so that a store that is away is not asked in a circle, and the record is not all of refused proofs. */
+/** A pause after a refusal, so that an absent store is not polled in a tight loop and refusals do not fill the record. */
 const REFUSED_PAUSE_MS = 8;
 
 process.once('message', (task: VerifierTask) => void run(task));
@@ -80,11 +80,11 @@ async function run(task: VerifierTask): Promise<void> {
       now: clock.now,
     });
   const verifier = await make(false);
-  /** Made when first needed: from then on this process takes version 1 too. */
+  /** Created when first needed: from then on this process also accepts version 1. */
   let lenient: Verifier | undefined;
   let signed: Proof[] = [];
 
-  /** A proof that its signer held back was sent when it was signed: as old as that it arrives. */
+  /** A delayed proof keeps the time at which it was signed. */
   async function present({ proof, form, kind }: Presenting, sentMs = Date.now()): Promise<void> {
     const judge = form === 'stripped' || (lenient && random.chance(0.5)) ? (lenient ?? verifier) : verifier;
     let verdict = 'accepted';

@@ -29,7 +29,7 @@ describe.each(SHIPPED)('what ships of $name', ({ name, programs, assets = [], do
     expect((await readdir(folder)).toSorted()).toEqual([...files, ...rest].toSorted());
   });
 
-  test('imports nothing but what Node brings', async () => {
+  test('imports only modules of Node', async () => {
     for (const program of Object.keys(programs)) {
       const code = await readFile(join(folder, `${program}.js`), 'utf8');
       const imported = [...code.matchAll(/^import (?:.* from )?"(.+)";$/gm)].map(([, id = '']) => id);
@@ -52,7 +52,7 @@ describe.each(SHIPPED)('what ships of $name', ({ name, programs, assets = [], do
   });
 });
 
-test('the signer holds no package that only the other services use', async () => {
+test('the signer contains no package that only other services use', async () => {
   const licences = await readFile(join(built, 'signer/THIRD-PARTY-LICENSES'), 'utf8');
   expect(licences).toMatch(/^kysely /m);
   expect(licences).not.toMatch(
@@ -60,7 +60,7 @@ test('the signer holds no package that only the other services use', async () =>
   );
 });
 
-test('a stack leads to the source, where Node is asked to look at source maps', async () => {
+test('a stack trace names the source if source maps are enabled', async () => {
   const main = join(built, 'signer/main.js');
   const lines = (await readFile(main, 'utf8')).split('\n');
   const map = new SourceMap(JSON.parse(await readFile(`${main}.map`, 'utf8')));

@@ -18,7 +18,7 @@ const services = Object.entries(compose.services);
 const kindOf = (name: string) => name.replace(/-\d$/, '');
 const service = (name: string) => compose.services[name] as Service;
 
-/** Who shares a network with whom: the edges of the deployment, and who meets beside the same server. */
+/** Which services share a network: the intended connections, and clients of the same server. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   gateway: ['blackbox', 'log', 'management', 'signer'],
   signer: ['admin', 'gateway', 'log', 'management', 'migrate', 'postgres', 'prometheus', 'redis'],
@@ -38,7 +38,7 @@ test('is a Compose file by the published schema', () => {
   addFormats.default(ajv);
   ajv.addFormat('duration', /^(\d+(us|ms|s|m|h))+$/);
   for (const name of ['ports', 'expose', 'subnet_ip_address']) ajv.addFormat(name, true);
-  // Ajv takes these two names only in the spelling of the dialect.
+  // Ajv accepts these two names only as the dialect spells them.
   const named = (key: string, value: unknown) =>
     typeof value === 'string' && (key === 'id' || key === '$schema');
   const validate = ajv.compile(
@@ -51,7 +51,7 @@ test('is a Compose file by the published schema', () => {
 });
 
 describe.each(services)('%s', (name, each) => {
-  test('is held: not root, nothing writable, no capability, no core dump, limits', () => {
+  test('is confined: not root, nothing writable, no capability, no core dump, limits', () => {
     expect(each).toMatchObject({
       user: `${prepared.env['ORI_UID']}:${prepared.env['ORI_GID']}`,
       read_only: true,
@@ -99,7 +99,7 @@ describe('what is published', () => {
     expect(published.toSorted()).toEqual(['gateway 8443:8443', 'grafana 127.0.0.1:3000:3000']);
   });
 
-  test('has a way out; stores, ops ports and Prometheus have none', () => {
+  test('can reach the internet; stores, ops ports and Prometheus cannot', () => {
     const open = Object.keys(compose.networks).filter((name) => compose.networks[name]?.internal !== true);
     const outward = services.filter(([, each]) => networksOf(each).some((network) => open.includes(network)));
     expect([...new Set(outward.map(([name]) => kindOf(name)))].toSorted()).toEqual([

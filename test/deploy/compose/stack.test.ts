@@ -13,7 +13,7 @@ import { runAdmin } from '../check-config.ts';
 import { prepare } from '../prepared.ts';
 import { readCompose } from './compose-file.ts';
 
-/** Real servers, set up by what prepare.sh made and started as compose.yaml says, at other addresses. */
+/** Real servers, set up with the output of prepare.sh and started like compose.yaml, at other addresses. */
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 

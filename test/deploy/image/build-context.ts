@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Whether `.dockerignore` lets a path of the checkout into an image; the last pattern that matches decides. */
+/** Whether `.dockerignore` includes a path of the checkout; the last matching pattern decides. */
 export type Admits = (path: string) => boolean;
 
 export function readIgnoreFile(root: string): Admits {
@@ -25,10 +25,10 @@ function toRegExp(pattern: string): RegExp {
   return new RegExp(`^${source}(?:/.*)?$`);
 }
 
-/** The files below `path` that are let in, relative to `root`. */
+/** The included files below `path`, relative to `root`. */
 export function admittedFiles(root: string, path: string, admits: Admits): string[] {
   if (!lstatSync(join(root, path)).isDirectory()) return admits(path) ? [path] : [];
-  // What no image wants and takes long to walk.
+  // Folders that no image needs and that are slow to walk.
   return readdirSync(join(root, path))
     .filter((name) => name !== 'node_modules' && name !== '.git')
     .flatMap((name) => admittedFiles(root, join(path, name), admits));

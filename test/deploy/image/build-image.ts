@@ -10,7 +10,7 @@ import { linkTree } from './link-tree.ts';
 
 const run = promisify(execFile);
 
-/** An image without an engine: its files, and what its instructions say about the container. */
+/** An image built without an engine: its files, and its container settings. */
 export interface Image {
   /** The folder that is the container's `/`. */
   readonly root: string;
@@ -22,7 +22,7 @@ export interface Image {
 }
 
 /**
- * Executes the Dockerfile step by step, below `folder`. This machine, with the Node that runs the tests, stands in for the
+ * Executes the Dockerfile step by step, below `folder`. This machine, with the Node that runs the tests, replaces the
  * image that comes from outside, and a `RUN` for the same command in the stage's working directory: so a `RUN` may name no
  * absolute path.
  */
@@ -49,7 +49,7 @@ async function execute(
   let image: Image = { root, workdir: '/', env: {}, user: '0', entrypoint: [], health: [] };
   if (stages.has(from)) {
     const base = await build(from);
-    // A command may change what it finds, so that a stage with one has files of its own.
+    // A command may change files, so a stage with one gets its own copies.
     if (steps.some(({ keyword }) => keyword === 'RUN')) {
       await cp(base.root, root, { recursive: true, verbatimSymlinks: true });
     } else linkTree(base.root, root);
@@ -77,7 +77,7 @@ async function executeStep(
       return {};
     }
     case 'RUN':
-      // A package of Debian: this machine's own stands in for it.
+      // A Debian package: replaced by the one of this machine.
       if (text.startsWith('apt-get ')) return {};
       await run('/bin/sh', ['-c', text], { cwd: here, env: buildEnvironment() });
       return {};

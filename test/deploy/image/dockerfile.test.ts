@@ -16,7 +16,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   gateway: ['/usr/sbin/nginx', '-e', 'stderr', '-p', '/srv/gateway/', '-c', '/etc/ori/gateway/nginx.conf'],
 };
 
-/** The steps that a stage has of its own and from the stages it stands on. */
+/** The steps of a stage and of the stages that it is based on. */
 function allSteps(name: string): Step[] {
   const stage = stages.find((each) => each.name === name) as Stage;
   return [...(names.has(stage.from) ? allSteps(stage.from) : []), ...stage.steps];
@@ -41,7 +41,7 @@ test('nothing is fetched by an instruction, and nothing of a build stage runs as
 });
 
 describe.each(SHIPPED)('the image %s', (name) => {
-  test('stands on an empty base and installs nothing there', () => {
+  test('is based on an empty image and installs nothing there', () => {
     const bottom = (from: string): string => {
       const stage = stages.find((each) => each.name === from);
       return stage ? bottom(stage.from) : from;
@@ -58,7 +58,7 @@ describe.each(SHIPPED)('the image %s', (name) => {
     expect(execForm(lastOf(name, 'ENTRYPOINT'))).toEqual(ENTRIES[name]);
   });
 
-  test('holds no secret in its environment', () => {
+  test('has no secret in its environment', () => {
     const words = allSteps(name)
       .filter(({ keyword }) => keyword === 'ENV' || keyword === 'LABEL')
       .map(({ text }) => text)
@@ -72,7 +72,7 @@ test.each([
   ['management', '9082'],
   ['log', '9084'],
   ['witness', '9085'],
-])('the health of %s is asked for without a shell', (name, port) => {
+])('the health check of %s needs no shell', (name, port) => {
   const text = lastOf(name, 'HEALTHCHECK');
   expect(execForm(text.replace(/^CMD /, ''))).toEqual([
     '/usr/local/bin/node',
@@ -104,7 +104,7 @@ describe('.dockerignore', () => {
     'test/env/world.ts',
   ])('keeps %s out', (path) => expect(admits(path)).toBe(false));
 
-  test('lets in every source that is run, and the manifest of every workspace', () => {
+  test('includes every source that runs, and the manifest of every workspace', () => {
     const files = ['libs', 'services', 'test'].flatMap((folder) => admittedFiles(ROOT, folder, admits));
     const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8'));
     const workspaces = Object.keys(packages).filter((path) => /^(libs|services|test)\/[^/]+$/.test(path));

@@ -18,7 +18,7 @@ export interface Stage {
 
 export const DOCKERFILE = 'deploy/docker/Dockerfile';
 
-/** The stages of the Dockerfile, in order; global arguments have the values that stand there. */
+/** The stages of the Dockerfile, in order; global arguments have their default values. */
 export function readStages(): Stage[] {
   const dockerfile = DockerfileParser.parse(readFileSync(`${ROOT}${DOCKERFILE}`, 'utf8'));
   const globals = new Map(

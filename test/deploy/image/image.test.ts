@@ -25,7 +25,7 @@ beforeAll(async () => {
 const SHIPPED = ['signer', 'management', 'log', 'witness', 'admin'];
 const image = (name: string) => images[name] as Image;
 const whyNone = whyNotBuilt();
-if (whyNone) console.log(`Not run: the tests of what images hold, because ${whyNone}.`);
+if (whyNone) console.log(`Not run: the tests of the images, because ${whyNone}.`);
 const why = whyNotContained();
 if (why) console.log(`Not run: the tests that start a program in an image, because ${why}.`);
 
@@ -54,7 +54,7 @@ describe.skipIf(whyNone)('what an image holds', () => {
     }
   });
 
-  test('every user may read every file, whatever the umask of the checkout was', async () => {
+  test('every user can read every file, independent of the umask of the checkout', async () => {
     for (const file of await filesOf(image('signer'))) {
       const { mode } = await stat(join(image('signer').root, file)).catch(() => ({ mode: 0o444 }));
       expect(mode & 0o444, file).toBe(0o444);
@@ -64,7 +64,7 @@ describe.skipIf(whyNone)('what an image holds', () => {
 });
 
 describe.skipIf(why)('in the image', () => {
-  test.each(['signer'])('%s judges its configuration', async (name) => {
+  test.each(['signer'])('%s checks its configuration', async (name) => {
     const judged = runContained(image(name), [...image(name).entrypoint, 'check-config'], {});
     expect(await judged.exited).toBe(2);
     expect(judged.output()).toContain(`${name.toUpperCase()}_KEK_FILE: required`);
@@ -131,7 +131,7 @@ async function writeSecret(file: string, text: string, gid: number): Promise<voi
   await chown(file, 0, gid);
 }
 
-/** Resolves with the line that says where the service listens. @throws Error with its output if it ends before. */
+/** Resolves with the log line of the service's address. @throws Error with its output if it exits first */
 async function listening(service: ReturnType<typeof runContained>): Promise<void> {
   while (!service.output().includes('"listening"')) {
     const ended = await Promise.race([

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /**
  * Puts what is at `from` at `to` by hard links, over what is there: a copy of an image's files in a tenth of the time. Only
- * for files that nobody changes afterwards.
+ * for files that are not changed afterwards.
  */
 export function linkTree(from: string, to: string): void {
   const stats = lstatSync(from);

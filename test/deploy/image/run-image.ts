@@ -26,7 +26,7 @@ export function whyNotContained(): string | undefined {
   return whyNotBuilt() ?? (CHROOT && process.getuid?.() === 0 ? undefined : 'chroot needs root');
 }
 
-/** `chroot` stands in for the engine: no shell, no file of this machine, the numeric user of the image. */
+/** `chroot` replaces the engine: no shell, no file of this machine, the image's numeric user. */
 export function runContained(image: Image, words: readonly string[], env: Record<string, string>): Contained {
   const child = spawn(CHROOT as string, [`--userspec=${image.user}`, image.root, ...words], {
     env: { ...image.env, ...env },

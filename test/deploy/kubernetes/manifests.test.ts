@@ -46,7 +46,7 @@ describe.each(workloads.map((each) => [each.metadata.name as string, each] as co
       expect(pod.enableServiceLinks).toBe(false);
     });
 
-    test('asks for what it needs and is limited in memory', () => {
+    test('requests its resources and limits its memory', () => {
       expect(container.resources).toMatchObject({
         requests: { cpu: expect.any(String), memory: expect.any(String) },
         limits: { memory: expect.any(String) },
@@ -90,7 +90,7 @@ describe.each(['signer', 'management'])('%s', (name) => {
     .find((stage) => stage.name === name)
     ?.steps.find(({ keyword }) => keyword === 'EXPOSE')?.text;
 
-  test('listens where the image says, and the Service leads there', () => {
+  test('listens on the image’s ports, and the Service targets them', () => {
     const ports = container.ports.map((port: Manifest) => port.containerPort);
     expect(ports.join(' ')).toBe(exposed);
     const [port, ...more] = of('Service', name).spec.ports;

@@ -9,7 +9,7 @@ import { type Manifest, podOf, render } from './render.ts';
 const base = render(join(ROOT, 'deploy/kubernetes/base'));
 const monitors = render(join(ROOT, 'deploy/kubernetes/components/prometheus-operator'));
 
-test('each service has a PodMonitor, whose job is the one that the rules know', () => {
+test('each service has a PodMonitor with the job name that the rules use', () => {
   expect(monitors.map(({ metadata }) => metadata.name)).toEqual(['signer', 'management']);
   for (const { kind, spec } of monitors) {
     expect(kind).toBe('PodMonitor');
@@ -21,7 +21,7 @@ test('each service has a PodMonitor, whose job is the one that the rules know', 
   }
 });
 
-test('it asks the ops port, which the namespace of Prometheus may reach', () => {
+test('it scrapes the ops port, which the namespace of Prometheus can reach', () => {
   for (const { metadata, spec } of monitors) {
     const workload = base.find((each) => podOf(each) && each.metadata.name === metadata.name);
     const [endpoint] = spec.podMetricsEndpoints;

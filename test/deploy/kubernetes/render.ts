@@ -28,8 +28,8 @@ const KNOWN = 'apiVersion kind namespace labels resources components images conf
 );
 
 /**
- * Builds a folder as `kubectl kustomize` does, but for the hash in the names of generated ConfigMaps. It stands in for that
- * program where there is none; where there is one, a test compares the two.
+ * Builds a folder as `kubectl kustomize` does, except for the hash in the names of generated ConfigMaps. It replaces
+ * that program if it is not installed; if it is, a test compares the two.
  */
 export function render(folder: string): Manifest[] {
   const kustomization: Kustomization = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8'));

@@ -15,7 +15,7 @@ const log = of('StatefulSet', 'log');
 const signer = of('StatefulSet', 'signer');
 const [container] = podOf(log).containers;
 
-test('there is one log, held as the signers are, listening where its image says', () => {
+test('there is one log, confined like the signers, listening on its image’s ports', () => {
   expect(log.spec.replicas).toBe(1);
   expect(podOf(log).securityContext).toEqual(podOf(signer).securityContext);
   expect(container.securityContext).toEqual(podOf(signer).containers[0].securityContext);
@@ -25,7 +25,7 @@ test('there is one log, held as the signers are, listening where its image says'
   expect(container.ports.map((port: Manifest) => port.containerPort).join(' ')).toBe(exposed);
 });
 
-test('it reads the claim of every signer there can be, and can write none of them', () => {
+test('it can read the claim of every possible signer, and write none', () => {
   const count = of('HorizontalPodAutoscaler', 'signer').spec.maxReplicas;
   const claims = Array.from({ length: count }, (_, index) => `audit-signer-${index}`);
   const mounted = podOf(log).volumes.flatMap(({ persistentVolumeClaim: claim }: Manifest) => claim ?? []);
@@ -39,7 +39,7 @@ test('it reads the claim of every signer there can be, and can write none of the
   expect(files).toEqual(audits.map(({ mountPath }: Manifest) => `${mountPath}/audit.jsonl`));
 });
 
-test('the gateway reaches it by a Service, whose name resolves even while the log is down', () => {
+test('the gateway reaches it through a Service, whose name resolves even while the log is down', () => {
   expect(of('ConfigMap', 'gateway-site').data['log.conf']).toBe('server log:8084;\n');
   expect(of('Service', 'log').spec).toMatchObject({ ports: [{ port: 8084, targetPort: 'api' }] });
   expect(of('Service', 'log').spec.clusterIP).toBeUndefined();

@@ -10,7 +10,7 @@ export const UNITS = [
 ] as const;
 export const FOLDER = `${ROOT}deploy/systemd`;
 
-/** The settings of a unit, in order; one that stands twice is there twice. */
+/** The settings of a unit, in order; repeated ones are repeated. */
 export function readUnit(name: string): [name: string, value: string][] {
   const text = readFileSync(`${FOLDER}/${name}`, 'utf8');
   return [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]);
@@ -22,7 +22,7 @@ export function valuesOf(name: string, key: string): string[] {
     .map(([, value]) => value);
 }
 
-/** What stands in a file of `examples`, as systemd reads an EnvironmentFile. */
+/** The variables of a file in `examples`, as systemd reads an EnvironmentFile. */
 export function readEnvironmentFile(name: string): Record<string, string> {
   const text = readFileSync(`${FOLDER}/examples/${name}`, 'utf8');
   return Object.fromEntries(

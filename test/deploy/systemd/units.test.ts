@@ -14,7 +14,7 @@ import { environmentOf, FOLDER, readEnvironmentFile, readUnit, UNITS, valuesOf }
 const analyze = findProgram('systemd-analyze');
 if (!analyze)
   console.log(
-    'Not run: what systemd-analyze says of the units, because there is none here. `npm run setup` brings it.',
+    'Not run: the tests with systemd-analyze, which is not installed. `npm run setup` installs it.',
   );
 const folder = await mkdtemp(join(tmpdir(), 'ori-units-'));
 afterAll(() => rm(folder, { recursive: true }));
@@ -26,7 +26,7 @@ const SERVICES = ['signer', 'management'] as const;
 describe.skipIf(!analyze).each(UNITS)('systemd-analyze on %s', (name) => {
   const say = async (...words: string[]) => {
     const file = join(folder, name.replace('@', '@1'));
-    // The program must be there to be judged: the checkout stands in for /opt/ori.
+    // The program must exist to be analyzed: the checkout replaces /opt/ori.
     const text = await readFile(join(FOLDER, name), 'utf8');
     await mkdir(join(folder, 'ori'), { recursive: true });
     await symlink(join(process.execPath, '../..'), join(folder, 'ori/node')).catch(() => {});
@@ -62,7 +62,7 @@ describe.each(UNITS)('%s', (name) => {
     ]);
   });
 
-  test('has each secret by a credential of its own, and none in its environment', () => {
+  test('has a credential for each secret, and no secret in its environment', () => {
     const loaded = valuesOf(name, 'LoadCredential').map((line) => line.split(':') as [string, string]);
     const read = valuesOf(name, 'Environment').filter((line) => line.includes('=%d/'));
     expect(read.map((line) => line.split('=%d/')[1]).toSorted()).toEqual(loaded.map(([id]) => id).toSorted());
@@ -73,7 +73,7 @@ describe.each(UNITS)('%s', (name) => {
     }
   });
 
-  test('is held as the others are, and dumps no core', () => {
+  test('is confined like the others, and dumps no core', () => {
     const held = (unit: string) =>
       readUnit(unit).slice(readUnit(unit).findIndex(([key]) => key === 'LimitCORE'));
     const [, ...rest] = held(name).filter(([key]) => key !== 'WantedBy');
@@ -104,7 +104,7 @@ describe.each(SERVICES)('%s', (service) => {
     });
   });
 
-  test('has the same settings in both instances, but for the ports', () => {
+  test('has the same settings in both instances, except for the ports', () => {
     const [one, other] = ['1', '2'].map((i) => readEnvironmentFile(`${service}@${i}.env`));
     expect(Object.keys(one ?? {})).toEqual(Object.keys(other ?? {}));
     for (const name of Object.keys(one ?? {})) expect(name).toMatch(/_PORT$/);

@@ -11,7 +11,7 @@ export interface DaemonTask {
   readonly jwks: unknown;
 }
 
-// A daemon with a memory store, in a process of its own so that it can be killed. Tells its port.
+// A daemon with a memory store, in its own process so that it can be killed. Reports its port.
 process.once('message', ({ internId, jwks }: DaemonTask) => {
   const keys = createLocalKeySet(jwks);
   const verifier = createVerifier({ internId, keys, replay: memoryReplayStore(), clockToleranceSeconds: 0 });

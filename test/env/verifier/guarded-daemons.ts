@@ -17,7 +17,7 @@ import type { VerifiedProof, Verifier } from '../../../libs/verifier/src/verifie
 export const PATH = '/api/invoke';
 const OPTIONS = { bodyBytesMax: 1000 };
 
-/** A request byte for byte, but for the framing of its body. */
+/** A raw request, except for the framing of its body. */
 export interface Sent {
   readonly method?: string;
   readonly target?: string;
@@ -44,7 +44,7 @@ export type Ran = (proof: VerifiedProof | undefined, body: Uint8Array | undefine
 export interface Adapter {
   readonly name: string;
   start(verifier: Verifier, ran: Ran): Promise<GuardedDaemon>;
-  /** The adapter with options of one's own and a handler that does nothing. */
+  /** The adapter with the given options and an empty handler. */
   guardWith(verifier: Verifier, options: RequireProofOptions): unknown;
   /** The same with something before it that has read the body. */
   startBehindParser?(verifier: Verifier, ran: Ran): Promise<GuardedDaemon>;
@@ -150,7 +150,7 @@ function expressHandler(verifier: Verifier, ran: Ran) {
   });
 }
 
-/** With an error handler that goes on, which is a mistake that must not open anything. */
+/** With an error handler that continues: a mistake that must not let a request through. */
 function behindMiddleware(app: express.Express, verifier: Verifier, ran: Ran): express.Express {
   app.post(PATH, forExpress(verifier, OPTIONS), (req, res) => {
     const { proof, body } = provenOf(req);
@@ -174,7 +174,7 @@ async function serve(listener: RequestListener): Promise<GuardedDaemon> {
   });
 }
 
-/** One connection for each request: what is cut off takes its connection with it. */
+/** One connection per request, because an aborted request closes its connection. */
 export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
   return {
     async send({ method = 'POST', target = PATH, headers, body, cutAfter }) {
@@ -198,7 +198,7 @@ export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
       const chunks: Buffer[] = [];
       socket.on('data', (chunk) => {
         chunks.push(chunk);
-        // Some servers do not close when asked to.
+        // Some servers do not close on request.
         if (isWhole(Buffer.concat(chunks).toString('latin1'))) socket.destroy();
       });
       await Promise.race([once(socket, 'close').catch(() => undefined), failed]);

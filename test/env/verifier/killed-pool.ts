@@ -6,7 +6,7 @@ export interface PoolTask {
   readonly url: string;
 }
 
-// A daemon whose author forgot to listen for errors of the pool: has an idle connection, says so, and stays until told to go.
+// A daemon without an error listener on its pool: opens an idle connection, reports it, and waits for the order to exit.
 process.once('message', async ({ url }: PoolTask) => {
   const pool = new pg.Pool({ connectionString: url, connectionTimeoutMillis: 5000 });
   postgresReplayStore(pool, { replicas: 0, touchSeconds: 60 });

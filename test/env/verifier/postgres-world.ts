@@ -22,7 +22,7 @@ import {
 /** What the store demands: the servers of other tests are faster, and forget. */
 export const DURABLE = ['fsync=on', 'full_page_writes=on'];
 
-/** A PostgreSQL of its own with settings that the store accepts, and the schema in it. */
+/** A private PostgreSQL with settings that the store accepts, and the schema. */
 export async function startLedgerServer(options: OwnPostgresOptions = {}): Promise<OwnPostgresServer> {
   const demanded = process.env['TEST_BACKEND_POSTGRES'];
   const binaries = findPostgres(demanded === 'npm' || demanded === 'path' ? demanded : undefined);
@@ -33,7 +33,7 @@ export async function startLedgerServer(options: OwnPostgresOptions = {}): Promi
   return server;
 }
 
-/** One query on a connection of its own. */
+/** One query on its own connection. */
 export async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);
@@ -62,7 +62,7 @@ export async function plantOldEvent(url: string): Promise<void> {
   );
 }
 
-/** A busy machine is no fault of the store's: tests of silence set a limit of their own. */
+/** A generous timeout for busy machines; tests of timeouts set their own. */
 const PATIENT_MS = 5000;
 
 /** A daemon of a new intern on this server, its signer, and the store behind it. */

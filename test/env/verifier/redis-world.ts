@@ -34,7 +34,7 @@ export async function plantOldFence(redis: Redis, internId: string): Promise<voi
   await redis.zadd(spentKey(internId), -(Date.now() / 1000 - 100), `fence:${id}`);
 }
 
-/** A busy machine is no fault of the store's: tests of silence set a limit of their own. */
+/** A generous timeout for busy machines; tests of timeouts set their own. */
 const PATIENT_MS = 5000;
 
 /** A daemon of a new intern on this Redis, its signer, and the store behind it. */

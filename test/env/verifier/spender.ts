@@ -22,11 +22,11 @@ export interface SpenderTask {
 /** How often each verdict was given. */
 export type SpenderReport = Record<string, number>;
 
-/** So many that they race, so few that none is stamped seconds before it leaves a busy machine. */
+/** Enough to race, but few enough that none ages by seconds before it is sent on a busy machine. */
 const AT_ONCE = 100;
 const PATIENT_MS = 5000;
 
-// Says that it is ready, waits for the word, presents the same proof many times at once, and tells what came of it.
+// Reports that it is ready, waits for the order, presents the same proof many times concurrently, and reports the verdicts.
 process.once('message', async (task: SpenderTask) => {
   const { replay, close } = task.url.startsWith('redis') ? await openRedis(task) : openPostgres(task);
   const keys = createLocalKeySet(task.jwks);

@@ -2,7 +2,7 @@ import type { Fault, Stage } from '../stage.ts';
 
 /** Clocks step by this much. */
 export const STEP_MS = 300_000;
-/** Until every process has heard what it was told. */
+/** Until every process has received its order. */
 const HEARD_MS = 700;
 
 /** One verifier's clock steps and comes back. */
@@ -19,7 +19,7 @@ async function step(
   stage.worst();
 }
 
-/** Where the store has a clock of its own, it must not work with a verifier whose clock is another. */
+/** A store with its own clock must not work with a verifier whose clock differs. */
 const refused = (errorMs: number) => (stage: Stage) =>
   step(stage, errorMs, async (index) => {
     await stage.pause(HEARD_MS);
@@ -31,13 +31,13 @@ const refused = (errorMs: number) => (stage: Stage) =>
 const endured = (errorMs: number) => (stage: Stage) =>
   step(stage, errorMs, () => stage.pause(stage.random.between(300, 1200)));
 
-/** For a store that goes by the verifier's own clock. */
+/** For a store that uses the verifier's clock. */
 export const OWN_CLOCK_FAULTS: Readonly<Record<string, Fault>> = {
   'clock forward 300 s': endured(STEP_MS),
   'clock back 300 s': endured(-STEP_MS),
 };
 
-/** What befalls the verifiers, whatever their store. */
+/** Faults of the verifiers, for every store. */
 export const VERIFIER_FAULTS: Readonly<Record<string, Fault>> = {
   async 'verifier killed'({ verifiers, random, pause, restart, worst }) {
     await pause(random.between(0, 200));

@@ -6,7 +6,7 @@ const CAP = 100;
 /** Longer than anything is remembered. */
 const LONG_MS = 700_000;
 
-/** One process that remembers in its own memory; whatever befalls it befalls the store. */
+/** One process with a memory store; its faults are those of the store. */
 export async function memoryWorld(): Promise<World> {
   const faults: Record<string, Fault> = {
     /** The clock is behind when the process starts and is set right later: to it, its former life was in the future. */
@@ -27,7 +27,7 @@ export async function memoryWorld(): Promise<World> {
       worst();
     },
 
-    /** More proofs than the cap allows: none may be forgotten for another, and room comes with time. */
+    /** More proofs than the cap allows: none may be evicted for another, and expiry makes room. */
     async 'cap flooded'({ restart, pause, random, worst, sleep }) {
       await restart(0, { store: { kind: 'memory', entriesMax: CAP } });
       await pause(random.between(4500, 6000));

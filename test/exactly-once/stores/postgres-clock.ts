@@ -7,7 +7,7 @@ import { ask } from './postgres-single.ts';
 const LONG_MS = 1_200_000;
 const FORGOTTEN_MS_MAX = 15_000;
 
-/** A world of one server's own time: the store reads it by a function of its own, which is replaced. */
+/** A world with its own time: the function through which the store reads the server's clock is replaced. */
 export function postgresClockFaults(primary: () => OwnPostgresServer): {
   readonly faults: Readonly<Record<string, Fault>>;
   /** What sets the clock to where this world is in time: for a ledger that was installed anew. */

@@ -23,7 +23,7 @@ export async function postgresPair({ library }: Place): Promise<World> {
       await pair.rebuild(stage);
     },
 
-    /** What is committed while the standby stands still must not be told as spent. */
+    /** A commit while the standby is frozen must not be reported as spent. */
     async 'lagging standby promoted'(stage) {
       await pair.standby.freeze();
       await stage.pause(stage.random.between(200, 1500));
@@ -111,7 +111,7 @@ async function openPair(schema: string) {
       }
     },
 
-    /** The standby becomes the primary; the former one is whatever it is. */
+    /** The standby becomes the primary; the former primary is left as it is. */
     async promote(): Promise<void> {
       await ask(standby.url, 'SELECT pg_promote()');
       [primary, standby] = [standby, primary];
@@ -125,7 +125,7 @@ async function openPair(schema: string) {
       }
     },
 
-    /** The former primary is made anew as a standby, from a copy of the stopped new one. */
+    /** The former primary is rebuilt as a standby, from a copy of the stopped new one. */
     async rebuild({ worst }: Pick<Stage, 'worst'>): Promise<void> {
       await standby[Symbol.asyncDispose]();
       await primary.kill();

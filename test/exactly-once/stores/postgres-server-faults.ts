@@ -48,7 +48,7 @@ export function postgresServerFaults(
       await pause(200);
     },
 
-    async 'dropped and installed anew'({ worst }) {
+    async 'dropped and installed again'({ worst }) {
       await ask(primary().url, `DROP SCHEMA ori_replay CASCADE; ${schema}; ${clocks.clockSql()}`);
       worst();
     },

@@ -28,7 +28,7 @@ export async function schemaOf(library: string): Promise<string> {
   return (await import(pathToFileURL(`${library}/postgres-schema.ts`).href)).POSTGRES_REPLAY_SQL;
 }
 
-/** Asks on a connection of its own; waits until there is a server that answers. */
+/** Queries on its own connection; waits until a server answers. */
 export async function ask(url: string, text: string): Promise<Record<string, unknown>[]> {
   for (let attempt = 1; ; attempt += 1) {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });

@@ -12,7 +12,7 @@ export async function folderOf(admin: Redis): Promise<string> {
   return folder;
 }
 
-/** A snapshot cannot be put in its place, and the server is told to take no writes then. */
+/** Snapshots fail, and the server is configured to refuse writes then. */
 export const snapshotsFail =
   (primary: () => Primary): Fault =>
   async ({ pause, random, worst, unsafe }) => {
@@ -49,7 +49,7 @@ async function snapshot(admin: Redis, status: 'ok' | 'err'): Promise<void> {
 
 /**
  * The append-only file goes on in a place where every write fails for want of room. `everysec` and `no` refuse writes from then on;
- * under `always` the server ends by itself, and starts with what its files hold.
+ * under `always` the server exits, and restarts from its files.
  */
 export const diskFull =
   ({ server, admin }: Primary): Fault =>

@@ -12,7 +12,7 @@ interface Member {
 
 const LAG_MS_MAX = 20_000;
 
-/** Two servers, one of which follows the other, and an operator who promotes by hand: nothing watches over who is primary. */
+/** A primary and a replica, and an operator who promotes by hand, without automatic failover. */
 export async function redisPair(): Promise<World> {
   const stack = new AsyncDisposableStack();
   const open = async (): Promise<Member> => {
@@ -65,7 +65,7 @@ export async function redisPair(): Promise<World> {
       await whole();
     },
 
-    /** The replica is behind by all that was spent while it stood still. */
+    /** The replica lacks everything that was spent while it was frozen. */
     async 'lagging replica promoted'(stage) {
       await replica.server.freeze();
       const safe = stage.unsafe();

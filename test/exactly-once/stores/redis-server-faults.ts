@@ -14,7 +14,7 @@ export interface Primary {
 const LOOK_MS = 4500;
 
 /**
- * What befalls one Redis server and is mended in place. `primary` says which it is at that moment, `whole` resolves when it serves
+ * Faults of one Redis server that are repaired in place. `primary` returns the current primary, `whole` resolves when it serves
  * again with all that belongs to it.
  */
 export function redisServerFaults(
@@ -55,7 +55,7 @@ export function redisServerFaults(
       await admin.config('SET', 'maxmemory', '0');
     },
 
-    /** The store must say no while anything may be evicted; what is evicted before it has noticed may do no harm. */
+    /** The store must refuse while anything may be evicted; what is evicted before it notices must do no harm. */
     async 'policy changed'({ pause, random, worst, unsafe }) {
       const { admin } = primary();
       const used = /used_memory:(\d+)/.exec(await admin.info('memory'))?.[1] ?? '0';

@@ -9,7 +9,7 @@ import { redisServerFaults } from './redis-server-faults.ts';
 
 export const TIMEOUT_MS = 500;
 
-/** An operator's connection: waits for its server, however long that takes. */
+/** An operator's connection: waits for its server without a limit. */
 export function openAdmin(url: string): Redis {
   const admin = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
   admin.on('error', () => {});

@@ -48,7 +48,7 @@ export async function redisTrio(): Promise<World> {
     faults: {
       /**
        * One replica is promoted and alone for a while: what happens there meanwhile may not count, for the two others go on. Then the
-       * third goes over to it.
+       * third follows it.
        */
       async 'split brain, third changes sides'({ verifiers, goTo, pause, random, worst }) {
         await second.admin.replicaof('NO', 'ONE');
@@ -83,7 +83,7 @@ export async function redisTrio(): Promise<World> {
         worst();
       },
 
-      /** One verifier needs them no more while the others would still take them. */
+      /** One verifier no longer needs them while the others would still accept them. */
       async 'spends forgotten early'({ verifiers, pause, random, worst, restart }) {
         const forgetful = random.below(verifiers.length);
         await restart(forgetful, { maxAgeSeconds: 1 });

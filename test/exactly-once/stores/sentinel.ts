@@ -3,10 +3,10 @@ import type { Fault, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
 import { TIMEOUT_MS } from './redis-single.ts';
 
-/** Longer than the sentinels take to agree that a server is gone. */
+/** Longer than the sentinels need to agree that a server is down. */
 const NOTICE_MS = 1500;
 
-/** Two servers under three sentinels; the verifiers ask these where the primary is. */
+/** Two servers under three sentinels, which tell the verifiers where the primary is. */
 export async function sentinelWorld(): Promise<World> {
   const pair = await startSentinelPair();
   return {
@@ -32,7 +32,7 @@ function sentinelFaults(pair: SentinelPair): Readonly<Record<string, Fault>> {
       await pair.whole();
     },
 
-    /** The former primary goes on for as long as the sentinels need to notice it. */
+    /** The former primary keeps running until the sentinels notice it. */
     async 'primary frozen, then resumed'({ worst, random, pause }) {
       const former = await pair.primary();
       await former.freeze();
@@ -49,7 +49,7 @@ function sentinelFaults(pair: SentinelPair): Readonly<Record<string, Fault>> {
       await pair.whole();
     },
 
-    /** What was spent while the replica stood still is not on it when it is promoted. */
+    /** The replica lacks what was spent while it was frozen when it is promoted. */
     async 'lagging replica promoted'({ worst, random, pause }) {
       const former = await pair.primary();
       const behind = await replica();

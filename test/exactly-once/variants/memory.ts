@@ -56,7 +56,7 @@ export const MEMORY_VARIANTS: Readonly<Record<string, Variant>> = {
     ],
   },
   'memory-high-water': {
-    guard: 'high-water mark: what was forgotten stays refused when the clock goes back',
+    guard: 'high-water mark: what was forgotten stays refused if the clock goes back',
     store: 'memory',
     faults: ['time passes, then the clock goes back'],
     breaks: [{ file: MEMORY, guard: 'timestamp <= ledger.floor || ', without: '' }],

@@ -26,7 +26,7 @@ export const POSTGRES_VARIANTS: Readonly<Record<string, Variant>> = {
   'postgres-empty-store': {
     guard: 'boot refusal: an emptied store, or a new one, starts with a fence',
     store: 'postgres',
-    faults: ['spends emptied by someone', 'dropped and installed anew'],
+    faults: ['spends emptied by someone', 'dropped and installed again'],
     breaks: [
       {
         file: STATE,

@@ -38,7 +38,7 @@ export const REDIS_VARIANTS: Readonly<Record<string, Variant>> = {
     ],
   },
   'redis-floor': {
-    guard: 'floor: what was forgotten stays refused, also by a verifier that would take it',
+    guard: 'floor: what was forgotten stays refused, also by a verifier that accepts its age',
     store: 'redis',
     faults: ['spends forgotten early'],
     breaks: [{ file: SCRIPTS, guard: " or timestamp <= (mark('floor') or -1)", without: '' }],
