@@ -390,14 +390,14 @@ it(
 );
 
 it.each([
-  ['signing-key retire', () => signingKey],
+  ['signing-key revoke', () => signingKey],
   ['byok delete', () => made.credential],
   ['intern delete', () => made.intern],
   ['user delete', () => made.ada],
   ['workspace delete', () => made.ws],
 ])('%s requires --yes and works once; then the id is unknown', async (command, idOf) => {
   const { admin } = world;
-  if (command === 'signing-key retire') signingKey = (await admin.json('signing-key', 'list')).data[0].id;
+  if (command === 'signing-key revoke') signingKey = (await admin.json('signing-key', 'list')).data[0].id;
   const removal = [...command.split(' '), idOf()];
   expect(await admin.run(removal)).toMatchObject({ exit: 2, stderr: expect.stringContaining('--yes') });
   expect(await admin.run([...removal, '--yes'])).toMatchObject({ exit: 0 });

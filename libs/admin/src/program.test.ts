@@ -38,9 +38,10 @@ const COMMANDS = {
   member: ['add', 'list', 'remove', 'revoke-sessions'],
   key: ['create', 'list', 'disable'],
   intern: ['create', 'list', 'update', 'icon', 'delete'],
-  'signing-key': ['add', 'rotate', 'list', 'retire'],
+  'signing-key': ['add', 'rotate', 'list', 'retire', 'revoke'],
   byok: ['create', 'list', 'rotate', 'disable', 'enable', 'delete'],
-  kek: ['generate', 'list', 'reseal'],
+  kek: ['generate', 'list', 'promote', 'reseal', 'remove'],
+  audit: ['list', 'export', 'compare', 'verify', 'keys'],
   lifecycle: ['on', 'off', 'show'],
 } as const;
 

@@ -34,6 +34,8 @@ export interface RemoteJsonOptions<T> {
   timeoutMs: number;
   /** Longest body read, after content decoding. */
   bytesMax: number;
+  /** Has caches on the way ask the origin each time (RFC 9111, section 5.2.1.4). */
+  pastCaches?: boolean;
   /** Permits plain http to any host: whoever sits on that network then chooses the document. */
   allowPlainHttp?: boolean;
   fetch?: typeof globalThis.fetch;
@@ -73,6 +75,8 @@ export interface RemoteJson<T> {
 
 interface Held<T> {
   readonly document: T;
+  /** Sent as `If-None-Match`, so that an unchanged document costs no body. */
+  readonly etag: string | null;
   readonly fetchedAt: number;
   readonly freshMs: number;
 }
@@ -107,7 +111,7 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
     const abandon = new AbortController();
     underWay.add(abandon);
     try {
-      held = await fetchDocument(url, options, now, abandon.signal);
+      held = await fetchDocument(url, options, now, abandon.signal, held);
       failure = undefined;
     } catch (error) {
       failure = toRemoteJsonError(error, url, isClosed);
@@ -167,19 +171,26 @@ async function fetchDocument<T>(
   options: RemoteJsonOptions<T>,
   now: () => number,
   abandoned: AbortSignal,
+  former: Held<T> | undefined,
 ): Promise<Held<T>> {
   const fetchedAt = now();
   const signal = AbortSignal.any([abandoned, AbortSignal.timeout(options.timeoutMs)]);
   const response = await (options.fetch ?? globalThis.fetch)(url, {
     redirect: 'manual',
-    headers: { accept: 'application/json' },
+    headers: {
+      accept: 'application/json',
+      ...(former?.etag && { 'if-none-match': former.etag }),
+      ...(options.pastCaches && { 'cache-control': 'no-cache' }),
+    },
     signal,
   });
   try {
+    const freshMs = freshSeconds(response.headers, options) * 1000;
+    if (former?.etag && response.status === 304) return { ...former, fetchedAt, freshMs };
     requireAnswer(response, url);
     const bytes = await readBounded(response, options.bytesMax, url);
     const document = decode(bytes, options.parse, url);
-    return { document, fetchedAt, freshMs: freshSeconds(response.headers, options) * 1000 };
+    return { document, etag: response.headers.get('etag'), fetchedAt, freshMs };
   } finally {
     if (!response.bodyUsed) void response.body?.cancel().catch(() => undefined);
   }

@@ -49,6 +49,7 @@ export {
   addSigningKey,
   type NewSigningKey,
   retireSigningKey,
+  revokeSigningKey,
   rotateSigningKey,
 } from './queries/admin/signing-keys.ts';
 export {

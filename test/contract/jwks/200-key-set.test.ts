@@ -1,5 +1,5 @@
 import { parseJwkSet, thumbprint } from '@ori/proof';
-import { addSigningKey, createIntern, retireSigningKey } from '@ori/store/admin';
+import { addSigningKey, createIntern, revokeSigningKey } from '@ori/store/admin';
 import { expect, test } from 'vitest';
 import { freshId, useSignerWorld } from '../signer-world.ts';
 
@@ -51,7 +51,7 @@ test('a retired key leaves the set within two seconds', async () => {
   const { id: internId } = await createIntern(store, { workspaceId: tenants.workspaceId, name: 'retired' });
   const { id: keyId } = await addSigningKey(store, { internId, ...tenants.home });
   expect(await keysOf(internId)).toHaveLength(1);
-  await retireSigningKey(store, { keyId });
+  await revokeSigningKey(store, { keyId });
   await expect.poll(() => keysOf(internId), { timeout: 2000 }).toEqual([]);
 });
 

@@ -5,7 +5,7 @@ import {
   addSubject,
   createIntern,
   createUser,
-  retireSigningKey,
+  revokeSigningKey,
 } from '@ori/store/admin';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { expect, test } from 'vitest';
@@ -54,7 +54,7 @@ test('a key that cannot be opened is counted once', async () => {
 
 test('an intern whose only key was retired', async () => {
   const { internId, keyId = '' } = await internWith({});
-  await retireSigningKey(store, { keyId });
+  await revokeSigningKey(store, { keyId });
   await expectUnusable(internId);
 });
 

@@ -7,6 +7,7 @@ import {
   dueKeys,
   listSigningKeys,
   retireSigningKey,
+  revokeSigningKey,
   rotateSigningKey,
 } from '@ori/store/admin';
 import type { Command } from 'commander';
@@ -123,7 +124,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       const listed = await admin.withDatabase((db) =>
         listSigningKeys(db, { limit, ...given({ internId: intern }) }),
       );
-      admin.reportList(listed, ['id', 'intern', 'kid', 'not before', 'expires', 'retired'], (row) => [
+      admin.reportList(listed, ['id', 'intern', 'kid', 'not before', 'expires', 'withdrawn'], (row) => [
         row.id,
         row.intern_id,
         row.kid,
@@ -136,13 +137,28 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
   addYes(
     signingKey
       .command('retire')
+      .description('end a key now; what it signed is still verified')
+      .argument('<key>', 'id of the signing key'),
+  ).action(async (keyId: string, options: { yes?: true }) => {
+    requireYes(
+      options,
+      `The key ${keyId} will sign nothing more; without another one its intern cannot be called.`,
+    );
+    const admin = context();
+    await admin.withDatabase((db) => retireSigningKey(db, { keyId }));
+    admin.report({ id: keyId, retired: true }, { note: 'Retired.' });
+  });
+
+  addYes(
+    signingKey
+      .command('revoke')
       .description('take a key that must not be trusted out of use and out of the published set, at once')
       .argument('<key>', 'id of the signing key'),
   ).action(async (keyId: string, options: { yes?: true }) => {
     requireYes(options, `Daemons will refuse every proof of the key ${keyId}, also those under way.`);
     const admin = context();
-    await admin.withDatabase((db) => retireSigningKey(db, { keyId }));
-    admin.report({ id: keyId, retired: true }, { note: 'Retired.' });
+    await admin.withDatabase((db) => revokeSigningKey(db, { keyId }));
+    admin.report({ id: keyId, revoked: true }, { note: 'Revoked.' });
   });
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRing, createScenario, HOME } from '../testing/scenario.ts';
 import { DIALECTS, openTestStore, type TestStore } from '../testing/stores.ts';
-import { addSigningKey, retireSigningKey } from './admin/signing-keys.ts';
+import { addSigningKey, revokeSigningKey } from './admin/signing-keys.ts';
 import { dueKeys, OUTLOOK_SECONDS } from './key-outlook.ts';
 import { type SignerQueries, signerQueries } from './signer.ts';
 
@@ -44,7 +44,7 @@ describe.each(DIALECTS)('the outlook on signing keys on %s, read as the signer',
     await addKey(internId, at - 10, at + 100);
     const late = await addKey(internId, at + 101);
     expect(await signer.keyOutlook({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
-    await retireSigningKey(store.owner, { keyId: late.id });
+    await revokeSigningKey(store.owner, { keyId: late.id });
     await addKey(internId, at + 100);
     expect(await signer.keyOutlook({ at })).toEqual(NOTHING);
   });
@@ -73,7 +73,7 @@ describe.each(DIALECTS)('the outlook on signing keys on %s, read as the signer',
     await addKey(internId, at - 10, at + 100);
     const { id } = await addKey(internId, at);
     expect(await signer.keyOutlook({ at })).toEqual(NOTHING);
-    await retireSigningKey(store.owner, { keyId: id });
+    await revokeSigningKey(store.owner, { keyId: id });
     expect(await signer.keyOutlook({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRing, createScenario, HOME } from '../testing/scenario.ts';
 import { DIALECTS, openTestStore, type TestStore } from '../testing/stores.ts';
-import { addSigningKey, retireSigningKey } from './admin/signing-keys.ts';
+import { addSigningKey, revokeSigningKey } from './admin/signing-keys.ts';
 import { type SignerQueries, signerQueries } from './signer.ts';
 
 const T = 1_789_000_000;
@@ -37,7 +37,7 @@ describe.each(DIALECTS)('signing keys on %s, read as the signer', (dialect) => {
     const former = await addKey(internId, T, T + 10);
     const current = await addKey(internId, T + 5);
     const retired = await addKey(internId, T + 6);
-    await retireSigningKey(store.owner, { keyId: retired.id });
+    await revokeSigningKey(store.owner, { keyId: retired.id });
     const rows = await signer.signingKeys(internId);
     expect(rows.map((key) => key.id)).toEqual([current.id, former.id]);
     expect(rows[1]).toEqual({ ...former, internId, sealedSeed: expect.any(String) });
@@ -65,7 +65,7 @@ describe.each(DIALECTS)('signing keys on %s, read as the signer', (dialect) => {
   it('are not published any more once retired', async () => {
     const { internId } = await createScenario(store.owner);
     const { id } = await addKey(internId, T);
-    await retireSigningKey(store.owner, { keyId: id });
+    await revokeSigningKey(store.owner, { keyId: id });
     expect(await signer.publishedKeys(internId, { at: T })).toEqual([]);
     expect(await signer.signingKeys(internId)).toEqual([]);
   });

@@ -143,3 +143,50 @@ test('judges nothing once closed', async () => {
 test('refuses an address that anybody on the way could answer for', () => {
   expect(() => createRemoteKeySet('http://ori.example/jwks.json')).toThrow(TypeError);
 });
+
+test('asks every second whether a key was revoked, and is answered without a body where nothing changed', async () => {
+  const asked: (string | null)[] = [];
+  let etag = '"1"';
+  let nowMs = 0;
+  const signer = createTestSigner({ internId: 'int_1' });
+  let jwks: object = signer.jwks;
+  const keys = createRemoteKeySet('https://ori.example/v1/interns/int_1/daemon/jwks.json', {
+    revocationCheckSeconds: 1,
+    now: () => nowMs,
+    fetch: async (_url, init) => {
+      const known = new Headers(init?.headers).get('if-none-match');
+      asked.push(known);
+      const headers = { etag, 'cache-control': 'public, max-age=60' };
+      return known === etag ? new Response(null, { status: 304, headers }) : Response.json(jwks, { headers });
+    },
+  });
+  const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
+  const verify = () => verifier.verify(signer.request({ path: '/', body: '{}' }));
+  await verify();
+  nowMs = 1000;
+  await verify();
+  expect(asked).toEqual([null, '"1"']);
+  etag = '"2"';
+  jwks = { keys: [] };
+  nowMs = 2000;
+  await expect(verify()).rejects.toMatchObject({ code: 'key_unknown' });
+  expect(asked[2]).toBe('"1"');
+});
+
+test('uses no key past a revocation check that fails, unless told so', async () => {
+  for (const [options, verdict] of [
+    [{ revocationCheckSeconds: 1 }, 'keys_unavailable'],
+    [{ revocationCheckSeconds: 1, staleSeconds: 600 }, undefined],
+  ] as const) {
+    const { state, verify } = world(options);
+    await verify();
+    state.isDown = true;
+    state.nowMs = 1000;
+    const refused = await verify().catch((error: { code: string }) => error);
+    expect((refused as { code?: string }).code).toBe(verdict);
+  }
+});
+
+test.each([0, -1, 61, Number.NaN])('takes no revocationCheckSeconds of %d', (revocationCheckSeconds) => {
+  expect(() => createRemoteKeySet('https://ori.example/', { revocationCheckSeconds })).toThrow(TypeError);
+});

@@ -17,6 +17,11 @@ export interface RemoteKeySetOptions {
   freshSeconds?: number;
   /** How much longer they serve while the address fails; 600 by default. */
   staleSeconds?: number;
+  /**
+   * Asks this often whether a key was revoked, while proofs come; such a question is answered without a body where
+   * nothing changed. The keys then do not serve at all while the address fails, unless `staleSeconds` says so.
+   */
+  revocationCheckSeconds?: number;
   /** Shortest time between two fetches, after success or failure; 10 by default. */
   coolDownSeconds?: number;
   /** Limit for one fetch; 2000 by default. */
@@ -48,6 +53,7 @@ export interface RemoteKeySet extends KeySet {
 const OPTION_NAMES: readonly (keyof RemoteKeySetOptions)[] = [
   'freshSeconds',
   'staleSeconds',
+  'revocationCheckSeconds',
   'coolDownSeconds',
   'timeoutMs',
   'bytesMax',
@@ -65,7 +71,7 @@ const OPTION_NAMES: readonly (keyof RemoteKeySetOptions)[] = [
  */
 export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptions = {}): RemoteKeySet {
   requireNames(options, OPTION_NAMES, 'createRemoteKeySet');
-  const { onRefusedKey = warnOfKey(url), ...limits } = options;
+  const { onRefusedKey = warnOfKey(url), revocationCheckSeconds, ...limits } = options;
   if (typeof onRefusedKey !== 'function') throw new TypeError('onRefusedKey: expected a function');
   let told = new Set<string>();
   let isEmpty = false;
@@ -91,6 +97,7 @@ export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptio
     coolDownSeconds: 10,
     timeoutMs: 2000,
     bytesMax: 65_536,
+    ...(revocationCheckSeconds === undefined ? {} : checking(revocationCheckSeconds)),
     ...limits,
     url,
     parse: read,
@@ -107,6 +114,14 @@ export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptio
     },
     close: remote.close,
   };
+}
+
+/** A failed question is repeated within the same time, so that one lost packet does not refuse proofs. */
+function checking(seconds: number) {
+  if (!(Number.isFinite(seconds) && seconds > 0 && seconds <= 60)) {
+    throw new TypeError('revocationCheckSeconds: expected a number above 0, at most 60');
+  }
+  return { freshSeconds: seconds, coolDownSeconds: seconds / 4, staleSeconds: 0, pastCaches: true };
 }
 
 function refuse(cause: unknown): never {

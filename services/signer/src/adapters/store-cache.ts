@@ -7,6 +7,8 @@ import { createTtlCache } from './ttl-cache.ts';
 
 /** How long facts of the database are cached: what an operator revokes is effective within two seconds. */
 const REMEMBERED_MS = 1000;
+/** Published keys: a verifier that asks every second learns of a revocation within two. */
+const PUBLISHED_KEYS_MS = 250;
 const ENTRIES_MAX = 50_000;
 
 /** Everything the signer asks its database, each answer kept for at most a second. */
@@ -57,6 +59,7 @@ export function createStoreCache({ store, now, onLookup }: StoreCacheOptions): S
     }),
     publishedKeys: createTtlCache({
       ...limits,
+      ttlMs: PUBLISHED_KEYS_MS,
       load: (internId: string) =>
         orUnavailable(store.publishedKeys(internId, { at: Math.floor(now() / 1000) })),
     }),

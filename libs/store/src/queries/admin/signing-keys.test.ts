@@ -5,7 +5,7 @@ import { seedContext } from '../../sealing/seed-context.ts';
 import { createRing, createScenario, HOME } from '../../testing/scenario.ts';
 import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
 import { publishedKeys, signingKeys } from '../signing-keys.ts';
-import { addSigningKey, retireSigningKey, rotateSigningKey } from './signing-keys.ts';
+import { addSigningKey, retireSigningKey, revokeSigningKey, rotateSigningKey } from './signing-keys.ts';
 
 const now = () => Math.floor(Date.now() / 1000);
 const SEED = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex');
@@ -62,8 +62,28 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
   it('has the next key good at once when the only one was retired', async () => {
     const intern = await newIntern();
     const { id } = await addSigningKey(store.owner, intern);
-    await retireSigningKey(store.owner, { keyId: id });
+    await revokeSigningKey(store.owner, { keyId: id });
     expect((await addSigningKey(store.owner, intern)).notBefore).toBeLessThanOrEqual(now());
+  });
+
+  it('keeps a retired key published for as long as its proofs may be judged, and a revoked one not at all', async () => {
+    const intern = await newIntern();
+    const [retired, revoked, waiting] = [
+      await addSigningKey(store.owner, { ...intern, notBefore: now() - 5 }),
+      await addSigningKey(store.owner, { ...intern, notBefore: now() - 5 }),
+      await addSigningKey(store.owner, { ...intern, notBefore: now() + 500 }),
+    ];
+    await retireSigningKey(store.owner, { keyId: retired.id });
+    await retireSigningKey(store.owner, { keyId: waiting.id });
+    await revokeSigningKey(store.owner, { keyId: revoked.id });
+    const kidsAt = async (at: number) =>
+      (await publishedKeys(store.owner, intern.internId, { at })).map(({ kid }) => kid);
+    expect(await kidsAt(now())).toEqual([retired.kid]);
+    expect(await kidsAt(now() + 601)).toEqual([]);
+    expect(await signingKeys(store.owner, intern.internId, { at: now() })).toEqual([]);
+    await expect(retireSigningKey(store.owner, { keyId: retired.id })).rejects.toMatchObject({
+      code: 'not_found',
+    });
   });
 
   // SPEC.md S9.

@@ -118,8 +118,34 @@ export async function rotateSigningKey(
   });
 }
 
-/** Takes the key out of use and out of the published set at once: for a key that must not be trusted any more. */
+/**
+ * Ends the key now. It stays published for 600 s, so that what it signed is still
+ * verified: for a key that is no longer needed.
+ *
+ * @throws AdminError `not_found` for a key that does not exist or has ended
+ */
 export async function retireSigningKey(db: Database, { keyId }: { readonly keyId: string }): Promise<void> {
+  const now = nowSeconds();
+  const key = db.kysely
+    .updateTable('signing_keys')
+    .where('id', '=', keyId)
+    .where('retired_at', 'is', null)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]));
+  // A key that has not begun has signed nothing, and an interval that ends before it begins is none.
+  const waiting = await key.set({ retired_at: new Date() }).where('not_before', '>=', now).executeTakeFirst();
+  const begun = await key.set({ expires_at: now }).where('not_before', '<', now).executeTakeFirst();
+  if (waiting.numUpdatedRows + begun.numUpdatedRows === 0n) {
+    throw new AdminError('not_found', `no signing key ${keyId} that is in use`);
+  }
+}
+
+/**
+ * Takes the key out of use and out of the published set at once: for a key that must not be trusted. Nothing that it
+ * signed is accepted by a verifier that has learnt of it, whatever its timestamp.
+ *
+ * @throws AdminError `not_found`
+ */
+export async function revokeSigningKey(db: Database, { keyId }: { readonly keyId: string }): Promise<void> {
   const { numUpdatedRows } = await db.kysely
     .updateTable('signing_keys')
     .set({ retired_at: new Date() })
