@@ -4,6 +4,7 @@ import { BusyError } from '@ori/runtime/busy-error';
 import type { Logger } from '@ori/runtime/log';
 import type { Metrics } from '@ori/runtime/metrics';
 import type { Exchange } from './exchange.ts';
+import { traceIdOf } from './trace-id.ts';
 
 /** What sees the requests of one service. */
 export interface Sinks {
@@ -13,18 +14,20 @@ export interface Sinks {
 
 /**
  * Writes a finished request into the log, one line, and into the metrics. The line names the route's template, never
- * the path, and holds no header and no body; `client` is an IP address.
+ * the path, and holds no header and no body, but for the trace id of `traceparent`; `client` is an IP address.
  */
 export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exchange, sinks: Sinks): void {
   const durationMs = performance.now() - exchange.receivedAt;
   const { requestId, client, route, error, facts } = exchange;
   const method = req.method ?? '';
+  const traceId = traceIdOf(req);
   const status = res.headersSent ? res.statusCode : undefined;
   sinks.metrics?.requestEnded({ route, method, status, seconds: durationMs / 1000 });
   if (error instanceof BusyError) sinks.metrics?.budgetExhausted(error.budget);
   const line = {
     ...facts,
     requestId,
+    ...(traceId === undefined ? {} : { traceId }),
     client: client.address,
     method,
     route: route ?? null,
