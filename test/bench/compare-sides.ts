@@ -1,11 +1,11 @@
-import { alternate, type Bench, type Finding, type Mark } from './row.ts';
+import { alternate, type Bench, type Finding } from './row.ts';
 import type { LoadWish, Measured, SigningSide, SignStage } from './sign-stage.ts';
 
 export interface Comparison {
   readonly ours: SigningSide;
   readonly theirs: SigningSide;
   /** The minimum throughput, as a ratio to theirs. */
-  readonly throughput: number;
+  readonly throughput?: number;
   /** The maximum CPU time per proof, as a ratio to theirs; absent: reported without a target. */
   readonly cpu?: number;
   /** The requests to both, made anew for each round. Default: requests of sessions seen before. */
@@ -28,22 +28,27 @@ export async function compareSides(
     ours: { name: comparison.ours.name, rounds: measured.ours.map(read) },
     theirs: { name: comparison.theirs.name, rounds: measured.theirs.map(read) },
   });
-  const cpuMark: { mark?: Mark } = comparison.cpu === undefined ? {} : { mark: { atMost: comparison.cpu } };
+  const { throughput, cpu } = comparison;
   return [
     {
       title: 'throughput',
       unit: 'proofs/s',
       ...both(({ perSecond }) => perSecond),
-      mark: { atLeast: comparison.throughput },
+      ...(throughput !== undefined && { mark: { atLeast: throughput } }),
       plot: 'throughput',
     },
     {
       title: 'CPU per proof',
       unit: 'µs',
       ...both(({ cpuMicrosecondsEach }) => cpuMicrosecondsEach),
-      ...cpuMark,
+      ...(cpu !== undefined && { mark: { atMost: cpu } }),
     },
     { title: 'p50', unit: 'ms', ...both(({ p50Ms }) => p50Ms), plot: 'latency' },
     { title: 'p99', unit: 'ms', ...both(({ p99Ms }) => p99Ms), plot: 'latency' },
+    {
+      title: 'CPU of Redis per proof',
+      unit: 'µs',
+      ours: { name: 'Redis', rounds: measured.ours.map(({ redisCpuMicrosecondsEach: each }) => each) },
+    },
   ];
 }
