@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A FIFO, and who reads it, as a log shipper does. */
+/** A FIFO and its reader, like a log shipper. */
 export interface AuditSink extends AsyncDisposable {
   /** Of the FIFO. */
   readonly path: string;
@@ -13,7 +13,7 @@ export interface AuditSink extends AsyncDisposable {
   /** It stays open for reading, and is not read. */
   freeze(): Promise<void>;
   thaw(): void;
-  /** Writes what nobody wants until the FIFO takes no more. */
+  /** Fills the FIFO. */
   fill(): Promise<void>;
   /** What arrived so far. */
   lines(): Record<string, unknown>[];
@@ -55,7 +55,7 @@ export async function startAuditSink(path: string): Promise<AuditSink> {
   }
 
   await start();
-  // While it is open for writing as well, what it holds outlives its readers.
+  // While it is also open for writing, its contents outlive its readers.
   const keeper = await open(path, constants.O_WRONLY | constants.O_NONBLOCK);
   return {
     path,

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /**
- * What the disk does with a write. `full`: refuses it. `frozen`: says nothing until it thaws. `slowMs`: does it so much later, or once it is mended.
- * `short`: takes all but the last 100 bytes, then is full.
+ * What the disk does with a write. `full`: refuses it. `frozen`: blocks until thawed. `slowMs`: delays it, at most until repaired.
+ * `short`: writes all but the last 100 bytes, then is full.
  */
 export type DiskState = 'good' | 'full' | 'frozen' | 'short' | { readonly slowMs: number };
 

@@ -9,7 +9,7 @@ const AT_ONCE = 200;
 /** Of an account, as it ships. */
 const AT_ONCE_PER_ACCOUNT = 64;
 
-/** On a machine that others use as well, a dependency may take longer than it may once in a while. */
+/** On a shared machine a dependency may occasionally exceed its timeout. */
 const HARDLY_ANY = AT_ONCE / 20;
 
 test.each([1, 20, 200])(

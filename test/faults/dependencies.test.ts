@@ -130,7 +130,7 @@ test('an opaque token is not good for longer than 5 s without its issuer', async
   }
 });
 
-test('a signer that starts while all is away says so, and works as soon as it is there', async () => {
+test('a signer that starts without any dependency reports it, and works once they are up', async () => {
   await world.signer.stop();
   await Promise.all([redis.stop(), postgres.stop(), world.issuer.stop()]);
   try {

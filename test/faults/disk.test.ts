@@ -6,7 +6,7 @@ import { type DiskState, setDisk } from './breakable-writes.ts';
 import { type Answered, type Shape, startLoad } from './load.ts';
 
 // The disk under the audit file: the fifth dependency of the matrix. A real one cannot be frozen or slowed down without the kernel's
-// help, so it is the write of a signer in this process that fails, stalls, is late, is cut short, or does so by turns.
+// help, so the write of a signer in this process fails, blocks, is slow or partial, or alternates.
 // A disk has no connection that could be half open.
 
 const FULL = process.env['FAULT_MATRIX'] === 'full';
@@ -17,7 +17,7 @@ let world: World;
 const table: string[][] = [['dependency', 'fault', 'answers', 'worst answer', 'well again after']];
 
 beforeAll(async () => {
-  // After the writes were made breakable: the audit file takes hold of them when it is loaded.
+  // Imported after the writes were made breakable, because the audit file binds them when loaded.
   const { startWorld } = await import('../env/world.ts');
   world = await startWorld({ environment: { TURN_WINDOW_SECONDS: '86400' } });
 });
@@ -75,7 +75,7 @@ async function prepare() {
   return { sign, shapes };
 }
 
-/** Each proof once, on a line of its own. */
+/** Each proof once, on its own line. */
 async function expectOnRecord(answers: readonly Answered[]): Promise<void> {
   const lines = (await world.audit()).split('\n').filter((line) => line.endsWith('}'));
   const recorded = lines.map((line) => (JSON.parse(line) as { requestId: string }).requestId);

@@ -33,7 +33,7 @@ async function startSigners(environment: Readonly<Record<string, string>>, redis
   const { userId, organizationId } = world.demo;
   return {
     world,
-    /** Every signer is asked so often, one request after the other; all signers at once. */
+    /** Sends this many requests to each signer one by one, to all signers concurrently. */
     async askAll(): Promise<Reply[]> {
       const askOne = async (client: (typeof clients)[number]): Promise<Reply[]> => {
         const replies: Reply[] = [];
@@ -62,12 +62,12 @@ const LIMITS = [
 ] as const;
 
 test.each(LIMITS)(
-  '8 signers at once let exactly as many turns pass as %s has',
+  '8 concurrent signers allow exactly the turns that %s has',
   async (_whose, environment, limit) => {
     const { askAll, turnsUsed, world } = await startSigners(environment);
     const replies = await askAll();
     const signed = replies.filter(({ status }) => status === 200);
-    // On a machine too busy to answer in time a turn may be lost to a 500; none is ever won.
+    // On an overloaded machine a turn may be lost to a 500; none is ever gained.
     const lost = replies.filter(({ status }) => status === 500);
     expect(signed.length).toBeLessThanOrEqual(limit);
     expect(signed.length + lost.length).toBeGreaterThanOrEqual(limit);
@@ -83,7 +83,7 @@ test.each(LIMITS)(
   60_000,
 );
 
-test('while Redis stands still, an answer that was lost costs one turn at most, and gives no proof', async () => {
+test('while Redis is frozen, a lost response costs at most one turn, and gives no proof', async () => {
   await using redis = await startRedis();
   const { askAll, turnsUsed, world } = await startSigners({}, redis);
   const asked = askAll();

@@ -27,7 +27,7 @@ export async function expectEveryCheckBehind(
   if (keys.length > 0) expect(await on.redisDirectly.exists(...keys)).toBe(keys.length);
   const charged = (await turnsCharged(on)) - chargedBefore;
   expect(charged).toBeGreaterThanOrEqual(proofs.length);
-  // A turn whose answer was lost stays charged, once: the request got a 500.
+  // A turn whose response was lost stays charged, once; the request got a 500.
   const attempts = answers.filter(({ reply }) => reply.status === 200 || reply.status === 500);
   expect(charged).toBeLessThanOrEqual(attempts.length);
 }

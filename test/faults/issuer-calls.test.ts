@@ -40,7 +40,7 @@ const STORMS: readonly (readonly [string, IssuerBehaviour, number])[] = [
 ];
 
 test.each(STORMS)(
-  '10,000 random kids ask an issuer that %s at most once per cool-down',
+  '10,000 random kids cause at most one request per cool-down to an issuer that %s',
   async (name, behaviour, status) => {
     const token = await world.token({ forge: 'garbage' });
     const [, payload, signature] = token.split('.');
@@ -70,7 +70,7 @@ test.each(STORMS)(
   120_000,
 );
 
-/** Makers of credentials whose shape, header or claims already say that no issuer needs to be asked. */
+/** Generators of credentials that can be refused by shape, header or claims, without the issuer. */
 async function junk({ issuer }: World): Promise<Record<string, () => string>> {
   const [signed, unsigned, hmac, idToken, stranger] = await Promise.all([
     issuer.token(),

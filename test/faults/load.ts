@@ -15,7 +15,7 @@ export interface Answered {
   readonly endedAt: number;
 }
 
-/** Asks in every shape so often, whatever the answers do, until it is ended; then waits for the last answer. */
+/** Sends requests of every kind at a fixed rate until stopped, then waits for the last response. */
 export function startLoad(shapes: readonly Shape[], everyMs: number) {
   const asked: Promise<Answered>[] = [];
   const ask = async ({ name, ask }: Shape): Promise<Answered> => {

@@ -13,7 +13,7 @@ export interface Cell {
   readonly total: boolean;
   /** The process was restarted empty. */
   readonly forgets?: boolean;
-  /** Breaks it, keeps it broken for `forMs` and mends it; tells when it is broken, and when it is to be mended. */
+  /** Breaks it, keeps it broken for `forMs` and repairs it; reports when it is broken, and when it is about to be repaired. */
   run(on: MatrixWorld, forMs: number, broken: () => void, mending: () => void): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ const proxied = (of: (on: MatrixWorld) => TcpProxy) => {
   };
   return {
     slow: lasting(set({ slowMs: SLOW_MS }), set('open')),
-    /** Connections are accepted, and what is said on them is swallowed. */
+    /** Connections are accepted, and everything sent on them is discarded. */
     halfOpen: lasting(set('deaf'), end),
     flapping: flapping(set('shut'), set('open')),
     lies: (lies: readonly Uint8Array[]) =>
@@ -114,7 +114,7 @@ const redis = proxied(({ toRedis }) => toRedis);
 const postgres = proxied(({ toPostgres }) => toPostgres);
 const LIES: readonly IssuerBehaviour[] = ['error', 'html', 'impostor', 'malformed', 'truncated'];
 
-/** Keeps a slow reader slow: it reads for a moment, then stands still for longer. */
+/** Keeps a reader slow: it reads briefly, then pauses for longer. */
 const slowly: Pick<Cell, 'run' | 'total'> = {
   total: false,
   async run({ sink }, forMs, broken, mending) {

@@ -8,12 +8,12 @@ export interface Observed {
   readonly mendingAt: number;
 }
 
-/** How long the signer may go by what the database said before. */
+/** How long the signer may use cached facts. */
 const GATE_MEMORY_MS = 1000;
 
 const NEEDS_ISSUER = new Set(['JWT, unknown key', 'opaque, unseen', 'interns, opaque, unseen']);
 
-/** How long after a fetch the issuer is not asked again, and how long such a fetch takes at most. */
+/** The cool-down after a fetch from the issuer, and the maximum time of a fetch. */
 const COOL_DOWN_MS = 1000 + 800;
 
 /** What the contract gives a shape while a dependency is of no use at all. */
@@ -25,7 +25,7 @@ export function deserved({ dependency, fault }: Cell, { name, well }: Shape): re
     issuer: NEEDS_ISSUER.has(name),
   }[dependency];
   if (!needed) return [well];
-  // Somebody else's answer is not that of our issuer about our token, and says that it is not ours.
+  // Another issuer's response does not concern our token, and shows that it is not ours.
   return dependency === 'issuer' && fault === 'wrong answer' ? [500, 401] : [500];
 }
 

@@ -3,7 +3,7 @@ import { SIGN_BODY } from '../env/world.ts';
 import type { Shape } from './load.ts';
 import type { MatrixWorld } from './matrix-world.ts';
 
-/** What asks the signer. The last three must never get a proof. */
+/** The kinds of requests to the signer. The last three must never get a proof. */
 export async function signerShapes({ world, signerHttp }: MatrixWorld): Promise<Shape[]> {
   const kid = await world.issuer.addKey('ES256', true);
   const [known, unknown, stranger] = await Promise.all([
@@ -30,7 +30,7 @@ export async function signerShapes({ world, signerHttp }: MatrixWorld): Promise<
   ];
 }
 
-/** What asks management. The last two must never get an answer of 2xx. */
+/** The kinds of requests to management. The last two must never get a 2xx. */
 export async function managementShapes(on: MatrixWorld): Promise<Shape[]> {
   const { world, managementHttp, ours, theirs } = on;
   const ask = (bearer: string | null, call: Ask) => {

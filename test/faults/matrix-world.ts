@@ -13,7 +13,7 @@ import { startWorld, type World } from '../env/world.ts';
 import { createService, type Service } from '../shipped/service.ts';
 import { type AuditSink, startAuditSink } from './audit-sink.ts';
 
-/** Requests under way at once, at most: more than ever wait for a dependency, so that none waits for another. */
+/** The maximum of concurrent requests: enough that no request waits for another. */
 const CONNECTIONS_MAX = 512;
 
 /** Both services as processes; between them and Redis and PostgreSQL, what can be broken; behind the signer, an audit sink. */

@@ -8,16 +8,16 @@ import { type Observed, summary, undeserved } from './matrix-rows.ts';
 import { managementShapes, signerShapes } from './matrix-shapes.ts';
 import { type MatrixWorld, startMatrixWorld } from './matrix-world.ts';
 
-// Each dependency of both services broken in each way, under load. `FAULT_MATRIX=full` breaks each for longer, asks more often, and
-// holds both services to their times as well: for a machine that does nothing else.
+// Breaks each dependency of both services in each way, under load. `FAULT_MATRIX=full` breaks each for longer, sends more, and
+// also asserts the response times: for an otherwise idle machine.
 const FULL = process.env['FAULT_MATRIX'] === 'full';
 // Shorter than the memory of an opaque token that was seen.
 const FAULT_MS = FULL ? 4000 : 700;
-/** The signer may go by what the database said before for a second of it. */
+/** The signer may use cached facts for a second. */
 const DATABASE_FAULT_MS = FULL ? 6000 : 1700;
 const EVERY_MS = FULL ? 30 : 60;
 const COOL_DOWN_SECONDS = 1;
-/** An answer that takes longer is a 408, which no request deserves here. */
+/** A slower response is a 408, which is never correct here. */
 const DEADLINE_MS = 2000;
 const ANSWER_MS_MAX = FULL ? 1000 : 20_000;
 const RECOVERY_MS_MAX = FULL ? 1000 : 20_000;
@@ -63,7 +63,7 @@ test.each(CELLS.map((cell) => ({ cell, name: `${cell.dependency} ${cell.fault}` 
   60_000,
 );
 
-/** Breaks and mends while every shape is asked, then asks on until each is answered as if nothing had been. */
+/** Breaks and repairs under requests of every kind, then continues until each is answered normally. */
 async function underLoad(cell: Cell, shapes: readonly Shape[]) {
   const times = { brokenAt: 0, mendingAt: 0 };
   const load = startLoad(shapes, EVERY_MS);

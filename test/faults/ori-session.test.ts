@@ -16,7 +16,7 @@ const KILLS = Number(process.env['TEST_KILLS'] ?? 40);
 const ROUNDS = Number(process.env['TEST_ROUNDS'] ?? 20);
 const STORE = new URL('../../libs/cli/src/adapters/session-store.ts', import.meta.url).href;
 
-/** Stores one session after the other, each with the next number for a token, and says each that is stored. */
+/** Stores one session after another, each with the next number as its token, and reports each. */
 const WRITER = `
   const { writeSession } = await import(${JSON.stringify(STORE)});
   const [place, session, first] = JSON.parse(process.argv.at(-1));
@@ -81,7 +81,7 @@ async function endToken(home: OriHome): Promise<void> {
   await writeFile(home.sessionFile, JSON.stringify({ ...session, expires_at: 1 }), { mode: 0o600 });
 }
 
-it('keeps a session through a clock, a network and an issuer that misbehave by turns', {
+it('keeps a session while clock, network and issuer fail in turn', {
   timeout: 600_000,
 }, async () => {
   await using issuer = await startScriptedIssuer();
@@ -142,7 +142,7 @@ it('keeps a session through a clock, a network and an issuer that misbehave by t
     await endToken(home);
     issuer.tokenMembers = { refresh_token: newest() };
     await faults[round % faults.length]?.();
-    // Whatever was kept, the issuer gets it next, and the session goes on.
+    // The stored token, whichever it is, must renew the session.
     Object.assign(issuer, { idToken: {}, metadata: {}, tokenMembers: { refresh_token: newest() } });
     issuer.tokenAnswers.length = 0;
     await endToken(home);

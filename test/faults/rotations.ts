@@ -8,7 +8,7 @@ import { createHttpClient } from '../env/http-client.ts';
 import { SIGN_BODY, startWorld } from '../env/world.ts';
 
 /**
- * `node test/faults/rotations.ts [ROTATIONS] [SECONDS]`: rotates the key of one intern every so many seconds while
+ * `node test/faults/rotations.ts [ROTATIONS] [SECONDS]`: rotates the key of one intern every SECONDS while
  * calls are signed through the gateway and verified by five verifiers, and prints what failed. 60 and 60: an hour.
  */
 const [rotations = 60, everySeconds = 60] = process.argv.slice(2).map(Number);

@@ -27,7 +27,7 @@ export const ALL_WELL: Readonly<Record<TokenShape, Outcome>> = {
   'API key': 'personal_identity_required',
 };
 
-/** New credentials: the unknown key is one that the issuer publishes and the signer never asked for. */
+/** New credentials: the unknown key is published by the issuer, and the signer has not fetched it. */
 export async function prepare(world: World): Promise<Credentials> {
   const seen = world.issuer.opaqueToken();
   const reply = await world.sign({ bearer: seen });

@@ -25,7 +25,7 @@ function replaced(
   );
 }
 
-/** Writes the good request's text anew. */
+/** Reserializes the valid request. */
 function rewritten(
   kind: string,
   rewrite: (text: string, twin: ValidRequest) => fc.Arbitrary<string | Uint8Array>,

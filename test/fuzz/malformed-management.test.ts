@@ -68,7 +68,7 @@ const query = fc
       .join('&'),
   );
 
-/** A path with a method that it takes, so that most requests come as far as their parameters or their body. */
+/** A path with one of its methods, so that most requests reach the validation of parameters or body. */
 const operation = fc.oneof(
   { weight: 3, arbitrary: listing() },
   {
@@ -145,7 +145,7 @@ test(`${REQUESTS} malformed management requests get the envelope or a success, a
   }
 }, 300_000);
 
-/** Percent-encodes what a request-target cannot hold, and leaves some of the rest as it is. */
+/** Percent-encodes what a request-target cannot contain, and some of the rest. */
 function encodeURIComponentLoosely(text: string): string {
   return Buffer.from(text, 'utf8')
     .toString('latin1')

@@ -30,7 +30,7 @@ test(`${REQUESTS} malformed requests are refused, each beside a twin that is sig
   await fc.assert(check, { numRuns: REQUESTS / AT_ONCE, endOnFailure: true });
   console.log(`${renderShares()}\n${patience.repeats} twins were repeated because the machine was busy`);
   expect(world.signer.pid).toBe(pid);
-  // One line per proof: whatever a refused request was answered, nothing was signed for it.
+  // One line per proof: nothing was signed for a refused request.
   expect((await world.audit()).trim().split('\n')).toHaveLength(REQUESTS);
   expect(unexpectedErrors(world.signer.output)).toEqual([]);
 }, 300_000);

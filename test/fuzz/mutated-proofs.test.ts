@@ -19,7 +19,7 @@ function isSame(a: SignedRequest, b: SignedRequest): boolean {
   return text(a) === text(b);
 }
 
-/** Presents a mutant of a fresh proof, then the untouched proof; counts what the mutants were told. */
+/** Presents a mutant of a fresh proof, then the unchanged proof, and counts the verdicts on the mutants. */
 async function attack(version: 1 | 2, mutations: fc.Arbitrary<Mutation>, runs: number) {
   const signer = createTestSigner({ internId: 'int_7Qm2' });
   const verifier = createVerifier({
@@ -33,7 +33,7 @@ async function attack(version: 1 | 2, mutations: fc.Arbitrary<Mutation>, runs: n
   let counter = 0;
 
   const property = fc.asyncProperty(mutations, bodies, paths, users, async (mutation, bytes, path, user) => {
-    // A version 1 proof is told from another by its body alone.
+    // Version 1 proofs are distinguished only by their bodies.
     counter += 1;
     const body = version === 1 ? Buffer.concat([bytes, Buffer.from(String(counter))]) : bytes;
     const request = signer.request({ path, body, user, version });
@@ -60,7 +60,7 @@ async function attack(version: 1 | 2, mutations: fc.Arbitrary<Mutation>, runs: n
       .map(([name, count]) => `  ${((100 * count) / runs).toFixed(1).padStart(5)} %  ${name}`);
   console.log(
     [
-      `${runs} mutated version ${version} proofs were told:`,
+      `${runs} mutated version ${version} proofs got:`,
       ...share(told),
       'what was changed:',
       ...share(targets),
@@ -69,7 +69,7 @@ async function attack(version: 1 | 2, mutations: fc.Arbitrary<Mutation>, runs: n
   return told;
 }
 
-test('none of 20,000 mutated proofs is accepted or taken for a replay, and each untouched twin is accepted after', async () => {
+test('none of 20,000 mutated proofs is accepted or counts as a replay, and each unchanged twin is accepted afterwards', async () => {
   const told = await attack(2, mutationsV2, RUNS);
   expect([...told.values()].reduce((sum, count) => sum + count, 0)).toBe(RUNS);
   // A generator that only ever broke the form would show nothing.
@@ -78,7 +78,7 @@ test('none of 20,000 mutated proofs is accepted or taken for a replay, and each 
   }
 }, 300_000);
 
-test('the same holds for version 1 proofs where they are accepted', async () => {
+test('the same is true of version 1 proofs if they are accepted', async () => {
   const told = await attack(1, mutationsV1, V1_RUNS);
   expect(told.get('signature_invalid') ?? 0).toBeGreaterThan(V1_RUNS / 100);
 }, 300_000);

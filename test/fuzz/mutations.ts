@@ -196,7 +196,7 @@ const common = [
   header(TIMESTAMP, fc.oneof(edit, oddNumber, otherTime)),
 ];
 
-/** Of a version 2 proof. The version 1 signature beside it is not judged, so only its form is attacked. */
+/** Mutations of a version 2 proof. The version 1 signature beside it is not verified, so only its form is changed. */
 export const mutationsV2: fc.Arbitrary<Mutation> = fc.oneof(
   ...common,
   presence([SIGNATURE, TIMESTAMP, USER, SIGNATURE_V2, NONCE]),
@@ -206,7 +206,7 @@ export const mutationsV2: fc.Arbitrary<Mutation> = fc.oneof(
   swap(SIGNATURE, SIGNATURE_V2),
 );
 
-/** Of a version 1 proof, which says nothing about the request line. */
+/** Mutations of a version 1 proof, which does not cover the request line. */
 export const mutationsV1: fc.Arbitrary<Mutation> = fc.oneof(
   body,
   framing,

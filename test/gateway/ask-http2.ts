@@ -19,10 +19,10 @@ export function openHttp2({ secureUrl, certificate }: Gateway): Http2Client {
   return {
     async ask(headers, body) {
       const stream = session.request(headers, { endStream: body === undefined });
-      // A server that has answered may cancel what is still being sent.
+      // A server that has responded may cancel the rest of the upload.
       const answered = new Promise<Omit<Http2Reply, 'body'>>((resolve, reject) => {
         stream.once('response', (given) => resolve({ status: Number(given[':status']), headers: given }));
-        stream.once('close', () => reject(new Error('the stream ended without an answer')));
+        stream.once('close', () => reject(new Error('the stream ended without a response')));
         stream.on('error', () => {});
       });
       if (body !== undefined) stream.end(body);
@@ -30,7 +30,7 @@ export function openHttp2({ secureUrl, certificate }: Gateway): Http2Client {
       return { ...head, body: await text(stream).catch(() => '') };
     },
     async [Symbol.asyncDispose]() {
-      // A session that the server ended calls nobody back.
+      // A session that the server closed emits no event for the stream.
       if (!session.destroyed) await new Promise<void>((resolve) => session.close(resolve));
     },
   };

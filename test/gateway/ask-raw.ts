@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 
-/** The answer to bytes sent on a connection of their own. */
+/** The response to bytes sent on their own connection. */
 export interface RawReply {
-  /** 0: the connection was closed without an answer. */
+  /** 0: the connection was closed without a response. */
   readonly status: number;
   readonly head: string;
   readonly body: string;
@@ -21,7 +21,7 @@ export async function askRaw(port: number, bytes: string): Promise<RawReply> {
       text += chunk.toString('latin1');
       if (isLast(text)) resolve();
     });
-    // A server that refuses may reset what we still write.
+    // A server that refuses may reset the connection while we write.
     socket.on('error', () => {}).once('close', () => resolve());
   });
   socket.destroy();
@@ -41,7 +41,7 @@ function isLast(text: string): boolean {
   );
 }
 
-/** The bytes of a request that asks for its connection to be closed. */
+/** The bytes of a request with `Connection: close`. */
 export function requestBytes(
   requestLine: string,
   headers: readonly (readonly [string, string])[],

@@ -55,7 +55,7 @@ describe.skipIf(NGINX === undefined)('a gateway that changes what was signed', (
       expect(accepted.length, path).toBeLessThanOrEqual(1);
       if (accepted.length === 0) refused += 1;
     }
-    // The same calls are accepted without the construct, but for the few that no nginx lets through.
+    // The same calls are accepted without the construct, except for the few that nginx always refuses.
     if (!KEEPING_SIGNED.has(name)) expect(refused).toBeGreaterThan(paths.length / 10);
   });
 });
@@ -97,6 +97,6 @@ describe.skipIf(NGINX === undefined)('a gateway that makes headers of the proof 
   });
 });
 
-it.each(CONFIGURATIONS)('says in its first line what is bad about it: %s', (name) => {
+it.each(CONFIGURATIONS)('names its fault in the first line: %s', (name) => {
   expect(readFileSync(join(FOLDER, name), 'utf8')).toMatch(/^# Construct: .+\n/);
 });

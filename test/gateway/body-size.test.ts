@@ -25,7 +25,7 @@ const CODINGS = {
   ],
 } satisfies Record<string, (body: string) => string[]>;
 
-/** Sent on a connection of its own. */
+/** Sent on its own connection. */
 function send(port: number, line: string, headers: string[], sent: string[]): Promise<RawReply> {
   const [coding = '', bytes = ''] = sent;
   const head = [
@@ -43,7 +43,7 @@ describe.skipIf(NGINX === undefined)('a body at the gateway', () => {
   let world: World;
   let gateway: Gateway;
   let authorization: string;
-  /** Takes any body, as no service of ours does, and says how long it was. */
+  /** Accepts any body, unlike our services, and reports its length. */
   const counting = createServer((req, res) => {
     void buffer(req).then(
       ({ length }) => res.end(String(length)),
@@ -91,7 +91,7 @@ describe.skipIf(NGINX === undefined)('a body at the gateway', () => {
   it.each([
     { bytes: MAX, status: 200 },
     { bytes: MAX + 1, status: 413 },
-  ])('is judged alike over HTTP/2: $bytes bytes, $status', async ({ bytes, status }) => {
+  ])('gives the same result over HTTP/2: $bytes bytes, $status', async ({ bytes, status }) => {
     const body = SIGN_BODY.padEnd(bytes);
     await using http = openHttp2(gateway);
     for (const announced of [{ 'content-length': bytes }, {}]) {
@@ -110,7 +110,7 @@ describe.skipIf(NGINX === undefined)('a body at the gateway', () => {
     }
   });
 
-  it('is not read from a caller who is not known, and nothing of it is kept by the gateway', async () => {
+  it('is not read from an unknown caller, and not buffered by the gateway', async () => {
     // The whole body never comes: a gateway that waited for it would answer nothing.
     const line = `POST ${world.signPath} HTTP/1.1`;
     const reply = await send(gateway.port, line, [], [`Content-Length: ${MAX}`, 'the beginning']);

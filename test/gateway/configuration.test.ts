@@ -13,30 +13,27 @@ const SHIPPED = join(import.meta.dirname, '../../deploy/gateway');
 const NOBODY = '127.0.0.1:9';
 
 describe.skipIf(NGINX === undefined)('nginx -t', () => {
-  it.each(['nginx.conf', 'daemon.conf'])(
-    'has nothing to say against %s with the site example',
-    async (name) => {
-      await using room = await openRoom('ori-gateway-test');
-      const conf = join(room.directory, 'conf');
-      cpSync(SHIPPED, conf, { recursive: true });
-      cpSync(join(SHIPPED, 'site.example'), join(conf, 'site'), { recursive: true });
-      for (const folder of ['logs', 'run']) mkdirSync(join(room.directory, folder));
-      // The example's port and certificate are not to be had here.
-      const { cert, key } = makeCertificate();
-      writeFileSync(join(conf, 'site/cert.pem'), cert + key, { mode: 0o600 });
-      const listen = readFileSync(join(conf, 'site/listen.conf'), 'utf8')
-        .replaceAll(/listen (\[::\]:)?443/g, `listen 127.0.0.1:${await freePort()}`)
-        .replace(/^(listen.*\n)\1/, '$1')
-        .replaceAll(/\/etc\/ssl\S+\.pem/g, 'site/cert.pem');
-      writeFileSync(join(conf, 'site/listen.conf'), listen);
-      const words = ['-t', '-p', `${room.directory}/`, '-c', join(conf, name)];
-      const { status, stderr } = spawnSync(NGINX ?? '', words, { encoding: 'utf8' });
-      expect(stderr.replaceAll(/.*"user" directive makes sense only.*\n/g, '')).not.toMatch(
-        /\[(warn|error|crit|alert|emerg)\]/,
-      );
-      expect(status, stderr).toBe(0);
-    },
-  );
+  it.each(['nginx.conf', 'daemon.conf'])('finds no fault in %s with the site example', async (name) => {
+    await using room = await openRoom('ori-gateway-test');
+    const conf = join(room.directory, 'conf');
+    cpSync(SHIPPED, conf, { recursive: true });
+    cpSync(join(SHIPPED, 'site.example'), join(conf, 'site'), { recursive: true });
+    for (const folder of ['logs', 'run']) mkdirSync(join(room.directory, folder));
+    // The example's port and certificate are not to be had here.
+    const { cert, key } = makeCertificate();
+    writeFileSync(join(conf, 'site/cert.pem'), cert + key, { mode: 0o600 });
+    const listen = readFileSync(join(conf, 'site/listen.conf'), 'utf8')
+      .replaceAll(/listen (\[::\]:)?443/g, `listen 127.0.0.1:${await freePort()}`)
+      .replace(/^(listen.*\n)\1/, '$1')
+      .replaceAll(/\/etc\/ssl\S+\.pem/g, 'site/cert.pem');
+    writeFileSync(join(conf, 'site/listen.conf'), listen);
+    const words = ['-t', '-p', `${room.directory}/`, '-c', join(conf, name)];
+    const { status, stderr } = spawnSync(NGINX ?? '', words, { encoding: 'utf8' });
+    expect(stderr.replaceAll(/.*"user" directive makes sense only.*\n/g, '')).not.toMatch(
+      /\[(warn|error|crit|alert|emerg)\]/,
+    );
+    expect(status, stderr).toBe(0);
+  });
 });
 
 describe.skipIf(NGINX === undefined)('TLS', () => {

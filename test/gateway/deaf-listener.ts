@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { freePort } from '../env/ports.ts';
 import { openRoom } from '../env/room.ts';
 
-/** A port whose owner is frozen and whose queue is full: connections to it are neither made nor refused. */
+/** A port with a frozen owner and a full queue: connections to it are neither accepted nor refused. */
 export interface DeafListener extends AsyncDisposable {
   /** `127.0.0.1:<port>` */
   readonly address: string;

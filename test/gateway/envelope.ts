@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { RawReply } from './ask-raw.ts';
 
-/** What an envelope says besides its status; no metadata unless given. */
+/** The contents of an envelope besides its status; no metadata by default. */
 export interface Expected {
   readonly status: number;
   readonly reason?: string;

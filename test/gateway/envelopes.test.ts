@@ -106,7 +106,7 @@ describe.skipIf(NGINX === undefined)('an answer of the gateway’s own', () => {
     },
   );
 
-  it('is 400 without a Host, and 505 for a version that nobody speaks', async () => {
+  it('is 400 without a Host, and 505 for an unknown version', async () => {
     requireEnvelope(await ask('GET /v1/byok HTTP/1.1\r\n\r\n'), { status: 400 });
     requireEnvelope(await ask('GET /v1/byok HTTP/3.0\r\nHost: localhost\r\n\r\n'), { status: 505 });
   });
@@ -208,7 +208,7 @@ it.skipIf(NGINX === undefined)(
   },
 );
 
-describe.skipIf(NGINX === undefined)('a service that does not take connections', () => {
+describe.skipIf(NGINX === undefined)('a service that does not accept connections', () => {
   it('makes the answer 504', async () => {
     await using deaf = await startDeafListener();
     await using gateway = await startGateway({ signers: [deaf.address], management: [deaf.address] });

@@ -9,7 +9,7 @@ const SIGN = 'POST /v1/interns/int_x/daemon/sign HTTP/1.1';
 const KEYS = 'GET /v1/interns/int_x/daemon/jwks.json HTTP/1.1';
 
 describe.skipIf(NGINX === undefined)('a service that fails', () => {
-  it('is passed over when it takes no connection, for every method', async () => {
+  it('is skipped if it accepts no connection, for every method', async () => {
     await using other = await startScriptedService((_req, res) => void res.end('{}'));
     await using gateway = await startGateway({ signers: [NOBODY, other.address], management: [NOBODY] });
     for (let count = 0; count < 20; count += 1) {
@@ -37,7 +37,7 @@ describe.skipIf(NGINX === undefined)('a service that fails', () => {
   it.each([
     ['without an answer', () => {}],
     ['in the middle of an answer', (write: (text: string) => void) => write('HTTP/1.1 200 OK\r\nContent-Le')],
-  ])('is not sent a POST a second time, nor is another, when it hangs up %s', async (_, last) => {
+  ])('a POST is not sent again, to it or another, if it hangs up %s', async (_, last) => {
     const hangUp = () =>
       startScriptedService((req) => {
         req.resume().once('end', () => {
@@ -73,7 +73,7 @@ describe.skipIf(NGINX === undefined)('a service that fails', () => {
   });
 
   it.each([500, 503, 429, 404])(
-    'has its own answer passed on as it is, and goes on being asked: %i',
+    'its own response is forwarded unchanged, and it stays in use: %i',
     async (status) => {
       const body = JSON.stringify({ error: { code: status, message: 'Mine.' } });
       await using service = await startScriptedService((_req, res) => {
@@ -99,7 +99,7 @@ describe.skipIf(NGINX === undefined)('a service that fails', () => {
 });
 
 describe.skipIf(NGINX === undefined)('a request behind the gateway', () => {
-  it('says who sent it in the words of the gateway alone', async () => {
+  it('the client address comes from the gateway only', async () => {
     await using service = await startScriptedService((_req, res) => void res.end('{}'));
     await using gateway = await startGateway({ signers: [service.address], management: [NOBODY] });
     const told = [

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:tls';
 import type { Gateway } from '../env/gateway.ts';
 
-/** One header field: one character for one byte, whatever HTTP/2 would say to it. */
+/** One header field, one character per byte, valid in HTTP/2 or not. */
 export type Field = readonly [name: string, value: string];
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
@@ -26,7 +26,7 @@ function literal([name, value]: Field): Buffer {
 
 function text(characters: string): Buffer {
   const bytes = Buffer.from(characters, 'latin1');
-  if (bytes.length >= 127 + 128) throw new TypeError('longer than two bytes of length can say');
+  if (bytes.length >= 127 + 128) throw new TypeError('longer than a two-byte length allows');
   const length = bytes.length < 127 ? [bytes.length] : [127, bytes.length - 127];
   return Buffer.concat([Buffer.from(length), bytes]);
 }

@@ -17,7 +17,7 @@ const GOOD: readonly Field[] = [
 const replaced = (name: string, value: string): readonly Field[] =>
   GOOD.map(([own, was]) => [own, own === name ? value : was]);
 
-/** What HTTP/2 can say and HTTP/1.1, as which it goes on, cannot. */
+/** Requests that HTTP/2 can express and HTTP/1.1, to which they are translated, cannot. */
 const STRANGE: Record<string, readonly Field[]> = {
   'a line end in a value': [...GOOD, ['x-filler', `a\r\n\r\n${HIDDEN}\r\n\r\n`]],
   'a bare LF in a value': [...GOOD, ['x-filler', `a\nx-other: b\n\n${HIDDEN}\n\n`]],
@@ -43,13 +43,13 @@ const STRANGE: Record<string, readonly Field[]> = {
   'a length that is too short': [...GOOD, ['content-length', '3']],
   'a length that is too long': [...GOOD, ['content-length', '300']],
   'two lengths': [...GOOD, ['content-length', String(BODY.length)], ['content-length', '3']],
-  'a pseudo-header that nobody knows': [...GOOD, [':protocol', 'websocket']],
+  'an unknown pseudo-header': [...GOOD, [':protocol', 'websocket']],
   'a pseudo-header after the others': [...GOOD.slice(0, 3), ...GOOD.slice(4), [':path', PATH]],
   'no method': GOOD.slice(1),
 };
 
 describe.skipIf(NGINX === undefined)('a request over HTTP/2', () => {
-  /** What the gateway sent towards the daemon on each connection, by the name of the case whose proof is in it. */
+  /** The bytes from the gateway to the daemon on each connection, by the name of the case whose proof they contain. */
   const sent = new Map<string, string[]>();
   let arrivals: Arrival[];
   let everything: string[];
@@ -65,7 +65,7 @@ describe.skipIf(NGINX === undefined)('a request over HTTP/2', () => {
         await askByFrames(gateway, [...fields, ...Object.entries(proof)], BODY);
       }
     }
-    // nginx has ended: nothing is under way any more but what the kernel holds.
+    // nginx has exited: everything that is still in transit is in the kernel.
     await relay.quiet();
     everything = relay.take();
     arrivals = daemon.takeArrivals();

@@ -16,12 +16,12 @@ export interface Arrival {
   readonly verdict: string;
 }
 
-/** A daemon behind the real verifier, that takes any path and remembers what came. */
+/** A daemon with the real verifier that accepts any path and records the requests. */
 export interface JudgingDaemon extends AsyncDisposable {
   /** `127.0.0.1:<port>` */
   readonly address: string;
   readonly signer: TestSigner;
-  /** What came since it was last asked. */
+  /** The requests since the last call. */
   takeArrivals(): Arrival[];
 }
 

@@ -14,7 +14,7 @@ const PATHS = ['/api/invoke', '/api//invoke/./%41/%2e%2e/|x', '/'];
 const BODY = '{"prompt":"hello"}';
 const STRIPPED = 'proxy_set_header X-Ori-Invoke-Signature ""; proxy_set_header X-Ori-Invoke-Signature-V2 "";';
 
-/** Servers with which the linter finds no fault, though each holds what it finds elsewhere. */
+/** Servers without a finding, although each contains a construct that is a finding elsewhere. */
 const GOOD: Readonly<Record<string, string>> = {
   'nothing but proxy_pass': 'location / { proxy_pass http://daemons; }',
   'the raw target': 'location / { proxy_pass http://daemons$request_uri; }',
@@ -43,7 +43,7 @@ const GOOD: Readonly<Record<string, string>> = {
     'location / { proxy_cache answers; proxy_cache_valid 1h; proxy_pass http://daemons; }',
 };
 
-describe.skipIf(NGINX === undefined)('what the linter says of a gateway is what happens', () => {
+describe.skipIf(NGINX === undefined)('the linter’s findings match nginx’s behaviour', () => {
   let daemon: JudgingDaemon;
   let authorized: IncomingMessage['headers'][] = [];
   const authorizer = createServer((req, res) => {
@@ -89,7 +89,7 @@ describe.skipIf(NGINX === undefined)('what the linter says of a gateway is what 
     }
   });
 
-  it('answer-cached, and a call is answered that no daemon judged', async () => {
+  it('answer-cached, and a call is answered without a daemon', async () => {
     const { rules, gateway } = await start(
       'location / { proxy_cache answers; proxy_cache_methods POST; proxy_cache_valid 1h; proxy_pass http://daemons; }',
     );
@@ -153,7 +153,7 @@ describe.skipIf(NGINX === undefined)('what the linter says of a gateway is what 
     expect(arrivals.map(({ verdict }) => verdict)).toEqual(['accepted', '401']);
   });
 
-  it('path-unknown, and the path is what the variable brings', async () => {
+  it('path-unknown, and the path is the variable’s value', async () => {
     const { rules, gateway } = await start('location / { proxy_pass http://daemons$http_x_path; }');
     await using _ = gateway;
     expect(rules).toEqual(['path-unknown']);
@@ -163,7 +163,7 @@ describe.skipIf(NGINX === undefined)('what the linter says of a gateway is what 
 });
 
 function configurationOf(server: string, authorizerPort: number): string {
-  // As root, workers would be somebody who cannot write to the folder of the test.
+  // As root, workers would run as a user who cannot write to the test's folder.
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   return `
     ${user}

@@ -58,7 +58,7 @@ async function sendSecrets(gateway: Gateway): Promise<void> {
 
 describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
   it.each(['answered', 'not reached', 'hung up on'])(
-    'holds no secret of a request that is %s',
+    'contains no secret of a request that is %s',
     async (fate) => {
       await using service = await startScriptedService((req, res) => {
         if (fate === 'hung up on') req.socket.destroy();

@@ -19,7 +19,7 @@ test.skipIf(NGINX === undefined)(
     expect((await ask(SIGN, 'POST')).status).toBe(200);
     writeFileSync(file, 'default 1;\n');
     await gateway.reload();
-    // A worker of before may still take a connection.
+    // An old worker may still accept a connection.
     await expect.poll(async () => (await ask(SIGN, 'POST')).status).toBe(503);
     for (const [path, method] of [
       [SIGN, 'POST'],

@@ -47,7 +47,7 @@ describe.skipIf(NGINX === undefined)('the gateway of a daemon', () => {
     };
   }
 
-  it.each(FORMS)('lets a path arrive byte for byte or refuses it: $name $fate', async ({ target, fate }) => {
+  it.each(FORMS)('forwards a path byte for byte or refuses it: $name $fate', async ({ target, fate }) => {
     const { status, lines, accepted } = await call(target);
     if (fate === 'passes') {
       expect(lines).toEqual([`POST ${target} HTTP/1.1`]);
@@ -61,7 +61,7 @@ describe.skipIf(NGINX === undefined)('the gateway of a daemon', () => {
     }
   });
 
-  it('lets paths arrive byte for byte over HTTP/2 too', async () => {
+  it('forwards paths byte for byte over HTTP/2 too', async () => {
     await using http = openHttp2(gateway);
     for (const { target } of PATH_FORMS.filter(
       ({ target, fate }) => fate === 'passes' && isSignable(target),
@@ -76,7 +76,7 @@ describe.skipIf(NGINX === undefined)('the gateway of a daemon', () => {
     }
   });
 
-  it.each(ABSOLUTE_FORMS)('lets the absolute form %s arrive as its path, %s', async (target, path) => {
+  it.each(ABSOLUTE_FORMS)('forwards the absolute form %s as its path, %s', async (target, path) => {
     const { status, lines } = await call(target, path);
     expect(lines).toEqual([`POST ${path} HTTP/1.1`]);
     expect(status).toBe(isSignable(path) ? 200 : 401);
@@ -98,7 +98,7 @@ describe.skipIf(NGINX === undefined)('the gateway of the signer', () => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  it.each(FORMS)('lets a path arrive byte for byte or refuses it: $name $fate', async ({ target, fate }) => {
+  it.each(FORMS)('forwards a path byte for byte or refuses it: $name $fate', async ({ target, fate }) => {
     const sent = `/v1/interns/int_x/daemon${target}`;
     const { status } = await askRaw(gateway.port, requestBytes(`POST ${sent} HTTP/1.1`, []));
     const lines = linesOf(relay);
@@ -113,7 +113,7 @@ describe.skipIf(NGINX === undefined)('the gateway of the signer', () => {
   });
 
   it.each(ABSOLUTE_FORMS.filter(([, path]) => path !== '/'))(
-    'lets the absolute form %s arrive as its path',
+    'forwards the absolute form %s as its path',
     async (target, path) => {
       const prefix = '/v1/interns/int_x/daemon';
       const sent = target.replace(/^(https?:\/\/[^/]+)/i, `$1${prefix}`);

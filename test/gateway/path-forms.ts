@@ -124,7 +124,7 @@ export const PATH_FORMS: readonly PathForm[] = [
   ...ABOVE_ROOT.map((target) => ({ target, fate: 'above root' as const })),
 ];
 
-/** Absolute forms, and the paths as which RFC 9112 (section 3.2.2) lets them arrive. */
+/** Absolute forms, and the paths that RFC 9112 (section 3.2.2) derives from them. */
 export const ABSOLUTE_FORMS: readonly (readonly [target: string, path: string])[] = [
   ['http://localhost/api/invoke', '/api/invoke'],
   ['HTTP://LOCALHOST/api/invoke', '/api/invoke'],

@@ -1,18 +1,18 @@
 /** What a case is made of: a good request, and one to be hidden in it. */
 export interface Parts {
   readonly path: string;
-  /** Header lines of a good request but for Host, coding and Connection, each ended. */
+  /** Header lines of a valid request without Host, codings and Connection, each with its line end. */
   readonly head: string;
   readonly body: string;
   /** A whole good request to elsewhere. */
   readonly hidden: string;
-  /** Names and values of the headers that say who is calling. */
+  /** Names and values of the headers that identify the caller. */
   readonly proof: readonly (readonly [name: string, value: string])[];
 }
 
 /**
  * `refused`: nothing is accepted. `harmless`: the good request may be accepted, as it is and once. The hidden one never is.
- * `refused by the gateway`: there nothing is accepted; a plain Node server takes it, and it is harmless.
+ * `refused by the gateway`: nothing is accepted there; a plain Node server accepts it harmlessly.
  */
 export type Fate = 'refused' | 'refused by the gateway' | 'harmless';
 
@@ -39,7 +39,7 @@ function headed(line: string | ((parts: Parts) => string)): RawCase['bytes'] {
   };
 }
 
-/** A good request with another request line, and without a `Host` of its own. */
+/** A valid request with another request line, and without `Host`. */
 function lined(lines: (path: string) => string): RawCase['bytes'] {
   return ({ path, head, body }) => `${lines(path)}${head}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
@@ -164,7 +164,7 @@ const HARMLESS: Record<string, RawCase['bytes']> = {
   'another caller in headers': headed(
     'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Host: eu.api.example\r\nForwarded: for=192.0.2.1;host=eu.api.example',
   ),
-  'an expectation that nobody knows': headed('Expect: the-unexpected'),
+  'an unknown expectation': headed('Expect: the-unexpected'),
   'an expectation of 100': headed('Expect: 100-continue'),
   'bytes after the end': (parts) => `${headed('X-Filler: 1')(parts)}garbage\r\n\r\n`,
   'a request after the last one': (parts) => headed('X-Filler: 1')(parts) + parts.hidden,

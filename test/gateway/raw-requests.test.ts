@@ -16,7 +16,7 @@ const CASES = RAW_CASES.map((raw, index) => {
 });
 type Case = (typeof CASES)[number];
 
-/** All at once: some of them are only refused when somebody has waited long enough. */
+/** Concurrently, because some are refused only after a timeout. */
 async function sendAll(port: number, partsOf: (one: Case) => Parts): Promise<Map<string, RawReply>> {
   const replies = CASES.map(async (one) => [one.name, await askRaw(port, one.bytes(partsOf(one)))] as const);
   return new Map(await Promise.all(replies));

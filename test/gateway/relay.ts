@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface Relay extends AsyncDisposable {
   /** `127.0.0.1:<port>` */
   readonly address: string;
-  /** The bytes sent towards the service since this was last asked, one string for each connection. */
+  /** The bytes sent to the service since the last call, one string per connection. */
   take(): string[];
   /** Resolves once every connection has ended. */
   quiet(): Promise<void>;

@@ -15,7 +15,7 @@ describe.skipIf(NGINX === undefined)('the gateway', () => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  it('lets a session have a proof signed', async () => {
+  it('routes a signing request to the signer', async () => {
     using http = createHttpClient(gateway.url);
     const headers = ['Authorization', `Bearer ${await world.token()}`, 'Content-Type', 'application/json'];
     const reply = await http.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY });
@@ -25,7 +25,7 @@ describe.skipIf(NGINX === undefined)('the gateway', () => {
     expect(await world.audit()).toContain(`"requestId":"${reply.headers['x-request-id']}"`);
   });
 
-  it('says in the envelope of the route that a service cannot be reached', async () => {
+  it('reports in the route’s envelope that a service cannot be reached', async () => {
     using http = createHttpClient(gateway.url);
     const interns = await http.ask({ path: '/v1/interns' });
     expect([interns.status, reasonOf(interns)]).toEqual([502, 'internal_error']);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A service that does what a test says, and remembers the requests that reached it. */
+/** A service with scripted responses that records the requests it gets. */
 export interface ScriptedService extends AsyncDisposable {
   /** `127.0.0.1:<port>` */
   readonly address: string;

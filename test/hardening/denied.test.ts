@@ -16,7 +16,7 @@ const ATTEMPTS = {
   'read the environment as a file': DENIED,
   'read the audit file': DENIED,
   'list a folder': DENIED,
-  'ask whether a file is there': DENIED,
+  'ask whether a file exists': DENIED,
   'stream a file': DENIED,
   'load a file as a module': DENIED,
   'write a file': DENIED,
@@ -56,7 +56,7 @@ const world = stack.use(await startWorld());
 
 let folders = 0;
 
-/** The environment of a signer with an audit file of its own, and a folder that is none of its business. */
+/** The environment of a signer with its own audit file, and a folder that it must not access. */
 async function place(): Promise<Record<string, string>> {
   folders += 1;
   const outside = join(room.directory, `outside-${folders}`);
@@ -83,7 +83,7 @@ function outcomesIn(lines: readonly string[]): Record<string, string> {
   return (JSON.parse(line) as { probe: Record<string, string> }).probe;
 }
 
-/** The probe without the signer, so that it may come to its end whatever is allowed. */
+/** The probe without the signer, so that it always completes. */
 async function probeUnder(flags: readonly string[], env: Record<string, string>) {
   await writeFile(env['SIGNER_AUDIT_FILE'] ?? '', '');
   const args = [...flags, '--eval', '0'];

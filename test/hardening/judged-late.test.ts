@@ -10,10 +10,10 @@ import { createDatabase } from '../env/postgres.ts';
 import { startRedis } from '../env/redis.ts';
 import { SIGN_BODY, startWorld } from '../env/world.ts';
 
-/** A busy machine takes its time. */
+/** A generous timeout for busy machines. */
 const PATIENT = { timeout: 20_000 };
 
-/** What is not there when the signer starts: an address that is nobody's until `appear` is called. */
+/** A dependency that is absent when the signer starts: nothing listens at the address until `appear` is called. */
 async function absent(url: string) {
   const port = await freePort();
   const { hostname, port: targetPort } = new URL(url);
@@ -38,7 +38,7 @@ async function absent(url: string) {
   };
 }
 
-/** A signer of this world whose environment differs in one name. */
+/** A signer of this world with one changed variable. */
 async function startBeside(world: Awaited<ReturnType<typeof startWorld>>, differs: Record<string, string>) {
   const audit = join(world.environment['SIGNER_AUDIT_FILE'] ?? '', '../late.jsonl');
   const config = loadSignerConfig({
@@ -66,7 +66,7 @@ async function startBeside(world: Awaited<ReturnType<typeof startWorld>>, differ
   return { readyz, sign, [Symbol.asyncDispose]: () => signer.stop() };
 }
 
-test('a login that may do too much, on a database that comes after the start, lets nobody through', {
+test('an overprivileged login on a database that appears after the start signs nothing', {
   timeout: 60_000,
 }, async () => {
   await using world = await startWorld();
@@ -85,7 +85,7 @@ test('a login that may do too much, on a database that comes after the start, le
   await expect.poll(() => world.sign(), PATIENT).toMatchObject({ status: 200 });
 });
 
-test('a Redis that evicts, and comes after the start, is signed with only once it does not', {
+test('a Redis that appears after the start is used only once it does not evict', {
   timeout: 60_000,
 }, async () => {
   await using redis = await startRedis();

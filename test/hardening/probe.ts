@@ -19,7 +19,7 @@ const attempts: Record<string, () => unknown> = {
   'read the environment as a file': () => fs.readFileSync('/proc/self/environ'),
   'read the audit file': () => fs.readFileSync(audit),
   'list a folder': () => fs.readdirSync(outside),
-  'ask whether a file is there': () => fs.statSync(secret),
+  'ask whether a file exists': () => fs.statSync(secret),
   'stream a file': () => fs.promises.open(secret).then((file) => file.close()),
   'load a file as a module': () => createRequire(import.meta.url)(`${outside}/module.json`),
   'write a file': () => fs.writeFileSync(`${outside}/written`, ''),

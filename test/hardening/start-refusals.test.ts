@@ -20,7 +20,7 @@ const owner = openPostgres({ url: database.url, poolMax: 1 });
 await migrate(owner);
 await owner.close();
 
-/** A busy machine takes its time. */
+/** A generous timeout for busy machines. */
 const PATIENT = { timeout: 20_000 };
 vi.setConfig({ testTimeout: 90_000 });
 
@@ -46,7 +46,7 @@ test.each([
   ['ori-signer', signer, 'SIGNER'],
   ['ori-management', management, 'MANAGEMENT'],
 ] as const)(
-  '%s takes no key-encryption key and no secret that lies open to others',
+  '%s refuses a key-encryption key or secret that other users can read',
   async (entry, env, prefix) => {
     const open = join(room.directory, `${prefix}-kek.json`);
     await copyFile(kek, open);

@@ -12,7 +12,7 @@ import { start } from './signer-process.ts';
 const certificate = makeCertificate();
 
 /**
- * TLS in front of a server of loopback, under the name `localhost`. @param prelude what is said in plain before TLS begins:
+ * TLS in front of a server of loopback, under the name `localhost`. @param prelude plain-text exchange before TLS:
  * PostgreSQL's client asks for it
  */
 async function behindTls(address: string, prelude?: string) {

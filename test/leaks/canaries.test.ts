@@ -11,7 +11,7 @@ import { startWorld, type World } from '../env/world.ts';
 import { createScanner, type Leak } from './scanner.ts';
 import { credentialRequests, type Evidence, oddRequests, plantCredentials, sendAll } from './traffic.ts';
 
-/** How long the signer remembers what the database said: only after it a fault is felt. */
+/** The cache time of database facts: a fault takes effect after it. */
 const GATE_MEMORY_MS = 1000;
 
 const stack = new AsyncDisposableStack();
@@ -56,7 +56,7 @@ test.each([
   ['issuer stopped', () => world.issuer.stop(), () => world.issuer.start()],
   ['issuer malformed', async () => world.issuer.behave('malformed'), async () => world.issuer.behave('good')],
 ])(
-  '%s: what is said while it lasts is kept',
+  '%s: records the output while it lasts',
   async (name, cause, lift) => {
     await cause();
     try {
@@ -72,7 +72,7 @@ test.each([
   60_000,
 );
 
-test('a start that fails names what is wrong, not what it holds', async () => {
+test('a failing start names the variable, not its value', async () => {
   const broken = {
     SIGNER_REDIS_URL: `redis:/:${plant('redisUrl')}@h`,
     SIGNER_DATABASE_URL: '',
@@ -142,7 +142,7 @@ function kekOf({ kekText }: World): string {
   return keys[0]?.k ?? '';
 }
 
-/** Everything that a signer says which cannot start. */
+/** The output of a signer that cannot start. */
 function startOnce(environment: Readonly<Record<string, string>>): Promise<string> {
   const main = join(import.meta.dirname, '../../services/signer/src/main.ts');
   return new Promise((resolve) => {

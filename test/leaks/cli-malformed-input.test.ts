@@ -53,7 +53,7 @@ const proof = (members: object) => ({
   ...members,
 });
 
-/** Where a secret may be, in each form that makes what holds it malformed, or refused. */
+/** The places of a secret, in each form that makes the input malformed or refused. */
 const RUNS: Readonly<Record<string, readonly ((it: string) => Run)[]>> = {
   ORI_TOKEN: [
     (it) => ({ token: it }),

@@ -8,7 +8,7 @@ import { startSignerWorld } from '../contract/signer-world.ts';
 /** What an attacker, or a person by mistake, puts where something else belongs. No two requests share one. */
 const canary = () => `AIzaCANARY${randomBytes(12).toString('hex')}`;
 
-/** Bodies that hold the canary where it makes them malformed, or in a place of a well-formed one. */
+/** Bodies with the canary where it makes them malformed, or inside a well-formed one. */
 const bodies: readonly ((it: string) => string)[] = [
   (it) => it,
   (it) => `{"key": ${it}}`,
@@ -64,7 +64,7 @@ const withHeader = (right: Ask, name: string, value: string): Ask => ({
   headers: { ...right.headers, [name]: value },
 });
 
-/** Where a canary may be put, and the forms it takes there; everything else of the request is right. */
+/** The places for a canary, and its forms there; the rest of the request is valid. */
 const places: Readonly<Record<string, readonly ((it: string, right: Ask) => Ask)[]>> = {
   body: bodies.map((form) => (it, right) => ({ ...right, body: form(it) })),
   id: ids.map((form) => (it, right) => ({ ...right, path: right.path.replace(ID, form(it)) })),
@@ -109,7 +109,7 @@ async function requireSilence(
   }
 }
 
-test('management logs nothing of malformed input, wherever it stands', { timeout: 120_000 }, async () => {
+test('management logs nothing of malformed input, in any place', { timeout: 120_000 }, async () => {
   const log = capturedLog();
   await using world = await startManagementWorld({ parts: { log: log.log } });
   const routes = OPERATIONS.map(({ method, path }) => [method, path.replace(/\{\w+\}/, '*')] as const);
@@ -117,7 +117,7 @@ test('management logs nothing of malformed input, wherever it stands', { timeout
   await requireSilence(world.baseUrl, [...routes, ['GET', '/*']], world.ours.managementKey, log.text);
 });
 
-test('the signer logs nothing of malformed input, wherever it stands', { timeout: 120_000 }, async () => {
+test('the signer logs nothing of malformed input, in any place', { timeout: 120_000 }, async () => {
   const log = capturedLog();
   await using world = await startSignerWorld({ parts: { log: log.log } });
   const routes = [

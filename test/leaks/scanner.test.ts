@@ -37,6 +37,6 @@ test('finds nothing where nothing is', () => {
   expect(scanner.scan('log', randomBytes(100_000).toString('hex'))).toEqual([]);
 });
 
-test('does not take a canary that chance could write', () => {
+test('refuses a canary that could occur by chance', () => {
   expect(() => createScanner({ short: 'abc' })).toThrow();
 });

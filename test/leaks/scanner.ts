@@ -7,7 +7,7 @@ export interface Leak {
   readonly line: string;
 }
 
-/** Piece of a secret that is looked for: long enough to be nobody else's, short enough that half a secret shows. */
+/** The length of the pieces of a secret to search for: long enough to be unique, short enough to find half a secret. */
 const PIECE_BYTES = 12;
 
 interface Needle {
@@ -24,7 +24,7 @@ export function createScanner(canaries: Readonly<Record<string, string | Uint8Ar
   const needles = Object.entries(canaries).flatMap(([canary, secret]) => {
     const bytes = Buffer.from(secret);
     if (bytes.length < PIECE_BYTES)
-      throw new Error(`the canary ${canary} is too short to be told from chance`);
+      throw new Error(`the canary ${canary} is too short and could occur by chance`);
     return piecesOf(bytes).flatMap((piece) => formsOf(piece).map(([form, text]) => ({ canary, form, text })));
   });
   const exact = needles.filter(({ form }) => !form.startsWith('hex'));
@@ -69,7 +69,7 @@ export function formsOf(piece: Buffer): [string, string][] {
   ];
 }
 
-/** What of the piece's base64 stays the same whatever stands before and after it, `offset` bytes into a group. */
+/** The part of the piece's base64 that does not depend on its neighbours, `offset` bytes into a group. */
 function alignedBase64(piece: Buffer, offset: number): string {
   const text = Buffer.concat([Buffer.alloc(offset), piece])
     .toString('base64')

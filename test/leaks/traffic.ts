@@ -81,7 +81,7 @@ export function oddRequests(world: World, bearer: string, { canaries }: Evidence
   ].map((ask) => ({ ...ask, headers: [...ask.headers, 'Connection', 'close'] }));
 }
 
-/** Sends, and keeps what was said: of a proof its signatures as canaries, of a refusal every word. */
+/** Sends, and records the response: of a proof its signatures as canaries, of a refusal its text. */
 export async function sendAll(world: World, asks: readonly Ask[], evidence: Evidence): Promise<void> {
   for (const ask of asks) keep(await world.http.ask(ask), evidence);
 }

@@ -58,7 +58,7 @@ export function actionsOf(configuration: Configuration, state: State): Action[] 
   return actions;
 }
 
-/** A machine that starts with its clock behind has it set right before it goes on. */
+/** A machine that starts with its clock behind corrects it before it continues. */
 function isBehindSinceBirth({ memory, verifiers }: State): boolean {
   return memory !== undefined && memory.born.wall < memory.born.time && entry(verifiers, 0).clock < 0;
 }
@@ -68,7 +68,7 @@ function breaksOf({ faults, clocks }: Configuration, state: State): Break[] {
   const of = (fault: Fault, rest: Partial<Break> = {}): Break => ({ do: 'break', fault, ...rest });
   const primaries = [...servers.keys()].filter((index) => entry(servers, index).follows === undefined);
   const replicas = [...servers.keys()].filter((index) => !primaries.includes(index));
-  /** Nobody goes back to a primary that was replaced before it has followed the new one. */
+  /** Nothing goes back to a replaced primary until it has followed the new one. */
   const newest = newestPrimaryOf(state);
   return faults.flatMap((fault): Break[] => {
     switch (fault) {

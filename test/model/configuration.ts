@@ -1,15 +1,15 @@
 import type { Guard } from './guards.ts';
 
-/** Bounds of one exploration: who is there, what they were told, and what the adversary can do. */
+/** The bounds of one exploration: the parties, their settings, and the adversary's abilities. */
 export interface Configuration {
   readonly store: 'memory' | 'redis';
   readonly mode: 'spend' | 'redeem';
   readonly verifiers: readonly { readonly intern: number; readonly acceptV1: boolean }[];
   readonly interns: number;
-  /** One key signs for all interns: what is signed must tell them apart by itself. */
+  /** One key signs for all interns, so that only the signing input distinguishes them. */
   readonly sharedKey: boolean;
   readonly servers: number;
-  /** Replicas that every verifier is told of. */
+  /** The replicas that every verifier is configured with. */
   readonly replicas: number;
   readonly entriesMax: number;
   /** The last unit of time. */
@@ -32,7 +32,7 @@ export interface Configuration {
   readonly broken: ReadonlySet<Guard>;
 }
 
-/** What a member may ask the signer for, or a thief make. */
+/** A proof that a member can request from the signer, or a thief can make. */
 export interface Issue {
   readonly intern: number;
   readonly user: number;
@@ -40,13 +40,13 @@ export interface Issue {
   readonly path: number;
   /** `again`: the random source repeats itself. */
   readonly draw: 'fresh' | 'again';
-  /** By the signer, or with its key in the hands of a thief, who reserves nothing. */
+  /** By the signer, or by a thief with its key, who reserves nothing. */
   readonly by: 'signer' | 'thief' | 'thief-of-old-key' | 'thief-of-next-key';
 }
 
 /** What travels: both signatures, or version 1 alone. */
 export type Form = 'pair' | 'stripped';
-/** What the network makes of it. `forged` keeps the nonce and has a signature by nobody. */
+/** How the network changes it. `forged` keeps the nonce and has an invalid signature. */
 export type Change = 'none' | 'user' | 'body' | 'path' | 'method' | 'nonce' | 'at' | 'forged';
 /** What becomes of the question to the store and its answer. */
 export type Delivery = 'arrives' | 'question-lost' | 'answer-lost' | 'cut-short';

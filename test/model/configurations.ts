@@ -54,7 +54,7 @@ export const CONFIGURATIONS = {
     changes: ['none', 'user', 'body', 'path', 'method', 'nonce', 'at', 'forged'],
     rotatesAt: 2,
   },
-  /** One process whose clock steps and which starts again; bodies that are still arriving. */
+  /** One process with clock steps and restarts; bodies that are still arriving. */
   memory: {
     ...NOTHING,
     store: 'memory',
@@ -66,7 +66,7 @@ export const CONFIGURATIONS = {
     streams: true,
     recoversWithin: 8,
   },
-  /** Room for two, and three who come. */
+  /** Room for two of three proofs. */
   'memory-full': {
     ...NOTHING,
     store: 'memory',
@@ -79,7 +79,7 @@ export const CONFIGURATIONS = {
     clocks: [0, 1, 5],
     recoversWithin: 12,
   },
-  /** Two verifiers of one process, one of which takes version 1; two proofs that may share a version 1 id. */
+  /** Two verifiers of one process, one of which accepts version 1; two proofs that may share a version 1 id. */
   'memory-v1': {
     ...NOTHING,
     store: 'memory',
@@ -131,7 +131,7 @@ export const CONFIGURATIONS = {
     clocks: [0, 5],
     recoversWithin: 5,
   },
-  /** One verifier takes version 1 and the other does not. */
+  /** One verifier accepts version 1 and the other does not. */
   'redis-v1': {
     ...NOTHING,
     verifiers: [

@@ -25,7 +25,7 @@ test('finds a shortest way to what must not be', () => {
   expect(violation).toEqual({ invariant: 'below six', why: '6', trace: ['two', 'two', 'two'] });
 });
 
-test('judges what must always hold in every state', () => {
+test('checks every state', () => {
   const model = {
     ...counter(),
     always: { 'never three': (state: number) => (state === 3 ? 'three' : undefined) },
@@ -33,6 +33,6 @@ test('judges what must always hold in every state', () => {
   expect(explore(model).violation?.trace).toEqual(['one', 'two']);
 });
 
-test('is no proof beyond its bound, and says so', () => {
+test('fails if it exceeds its bound', () => {
   expect(() => explore(counter(), { statesMax: 5 })).toThrow(RangeError);
 });

@@ -9,7 +9,7 @@ export interface Model<State, Action, Event> {
   apply(state: State, action: Action): Step<State, Event>;
   /** Two states with the same text behave alike. */
   encode(state: State): string;
-  /** Judged on every transition. Each returns why it does not hold, or nothing. */
+  /** Checked on every transition. Each returns why it is violated, or nothing. */
   readonly invariants: Readonly<Record<string, Invariant<State, Action, Event>>>;
   /** Judged once in every state. */
   readonly always: Readonly<Record<string, (state: State) => string | undefined>>;
@@ -27,7 +27,7 @@ export type Invariant<State, Action, Event> = (step: {
   readonly state: State;
 }) => string | undefined;
 
-/** The shortest way to a state where an invariant does not hold. */
+/** The shortest path to a state that violates an invariant. */
 export interface Violation<Action> {
   readonly invariant: string;
   readonly why: string;

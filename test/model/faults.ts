@@ -7,7 +7,7 @@ import { EMPTY_SET, entry, replaced, type Server, type State, type Verifier } fr
 /** Nothing is known of any fence. */
 export const NO_FENCE = -99;
 
-/** What breaks, and what that does at once. The protocol is not told. */
+/** Faults and their immediate effects. The protocol is not informed. */
 export function breakSomething(configuration: Configuration, state: State, action: Break): State {
   const left = { ...state, faultsLeft: state.faultsLeft - 1, seen: { ...state.seen, faultAt: state.time } };
   return cause(configuration, left, action);
@@ -103,7 +103,7 @@ function lose(state: State, who: number): State {
   };
 }
 
-/** A primary that was cut off from a replica does not notice that it goes. */
+/** A primary that is cut off from a replica does not notice its loss. */
 function abandoned(state: State, who: number): State {
   const { follows, cut } = entry(state.servers, who);
   if (follows === undefined || !cut) return state;

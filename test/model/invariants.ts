@@ -8,7 +8,7 @@ import { acknowledgementsOf, freshReplicasOf, replicasMinOf } from './redis-clie
 import { v1IdOf } from './signing-input.ts';
 import { entry, type State } from './state.ts';
 
-/** What must hold whatever the adversary does. */
+/** The invariants under every action of the adversary. */
 export function createInvariants(
   configuration: Configuration,
   apply: (state: State, action: Action) => Step<State, Event>,
@@ -42,7 +42,7 @@ export function createInvariants(
   };
 }
 
-/** The verifier that was asked. */
+/** The verifier of the request. */
 export function toOf(action: Action): number {
   return 'to' in action ? action.to : 0;
 }
@@ -109,7 +109,7 @@ function unsafe(configuration: Configuration, before: State, to: number): string
   if (freshReplicasOf(before, verifier.server) < replicasMin) return 'accepted without replicas at hand';
   if (acknowledgementsOf(before, verifier.server) < replicasMin) return 'accepted without acknowledgement';
   if (Math.abs(server.clock - verifier.clock) > TOLERANCE) return 'accepted with clocks apart';
-  return entry(before.seen.warned, to) ? 'accepted although the last look said unsafe' : undefined;
+  return entry(before.seen.warned, to) ? 'accepted although the last check reported unsafe' : undefined;
 }
 
 function issuedTwice({ proofs, seen, time }: State): string | undefined {

@@ -11,7 +11,7 @@ export interface Judge {
   readonly now: number;
 }
 
-/** What is asked of the store, once a signature holds. */
+/** The request to the store after the signature was verified. */
 export interface Claim {
   readonly version: 1 | 2;
   readonly intern: number;
@@ -32,7 +32,7 @@ export function refuseHead({ configuration, acceptV1, now }: Judge, message: Mes
   return undefined;
 }
 
-/** The claim of a message over the verifier's own intern, path and body: not whether it is signed. */
+/** The claim of a message for the verifier's own intern, path and body, before its signature is checked. */
 export function claimOf({ configuration, intern }: Judge, { at, user, body, path, v2 }: Message): Claim {
   const named = { intern, at, user, body };
   const v1Id = v1IdOf(named);

@@ -37,7 +37,7 @@ test.each(names)('without its guard, %s is caught, and its attack fails in reali
   expect(verdictsOf(model, trace)).not.toEqual(steps.map(({ real }) => real));
 });
 
-/** What the mutant says along its own trace. */
+/** The mutant's verdicts along its trace. */
 function verdictsOf(model: Protocol, trace: readonly Action[]): (string | undefined)[] {
   let state = model.initial;
   return trace.map((action) => {

@@ -81,7 +81,7 @@ export const MUTANTS: Readonly<Record<Guard, MutantCase>> = {
     caughtBy: 'accepted-once',
   },
   'newest-fence-ignored': {
-    guard: 'a fence older than the newest seen is none',
+    guard: 'a fence older than the newest seen is ignored',
     in: 'redis-swapped',
     caughtBy: 'accepted-once',
   },

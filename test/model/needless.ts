@@ -41,7 +41,7 @@ export function refusedNeedlessly(
   return isUsed ? undefined : `a fresh proof was refused: ${event.verdict}`;
 }
 
-/** Nothing is wrong now, with clocks, server, replicas and room; nor was the clock ahead when the store began. */
+/** Whether clocks, server, replicas and room are fine now, and the clock was not ahead when the store began. */
 function isWell(configuration: Configuration, state: State, to: number): boolean {
   const { clock, refuses, server: index } = entry(state.verifiers, to);
   if (clock !== 0 || state.signerClock !== 0 || refuses) return false;

@@ -10,12 +10,12 @@ import { spendInRedis, touchRedis } from './redis-client.ts';
 import { issue } from './signer.ts';
 import { EMPTY_SET, entry, LONG_AGO, replaced, type Server, type State } from './state.ts';
 
-/** What came of an action: a verdict where someone gave one, and what was judged. */
+/** The result of an action: the verdict, if there is one, and what was verified. */
 export interface Event {
   readonly verdict?: string;
   readonly message?: Message;
   readonly claim?: Claim;
-  /** When the head of this request was judged. */
+  /** When the head of this request was verified. */
   readonly judgedAt?: number;
 }
 
@@ -200,7 +200,7 @@ function told({ state, verdict }: { state: State; verdict: string }): Step<State
   return { state, event: { verdict } };
 }
 
-/** Verifiers that were told the same are interchangeable: the same states in another order are one. */
+/** Verifiers with the same settings are interchangeable, so permuted states are equal. */
 function encode({ verifiers, store }: Configuration, state: State): string {
   const isSymmetric =
     store === 'redis' && verifiers.every((told) => JSON.stringify(told) === JSON.stringify(verifiers[0]));

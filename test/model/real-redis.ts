@@ -48,7 +48,7 @@ export interface Wire {
 
 const TIME = "redis.call('TIME')";
 
-/** A client of a store: its scripts run as they are, but for the clock of the server, which is the model's. */
+/** A client of a store. Its scripts run unchanged, except for the server's clock, which is the model's. */
 export function clientOn(redis: Redis, wire: Wire): RedisClient {
   const sourceOf = new Map(
     Object.keys(REDIS_SCRIPTS).map((name) => [
@@ -61,7 +61,7 @@ export function clientOn(redis: Redis, wire: Wire): RedisClient {
     async call(_command, sha1, ...rest) {
       if (wire.delivery === 'nothing-passes' || wire.delivery === 'question-lost') throw new Error('lost');
       const source = sourceOf.get(String(sha1));
-      if (source?.split(TIME).length !== 2) throw new Error('not a script that asks for the time once');
+      if (source?.split(TIME).length !== 2) throw new Error('not a script that reads the time once');
       const answer = await redis.call('EVAL', source.replace(TIME, `{'${wire.seconds()}', '0'}`), ...rest);
       if (wire.delivery === 'answer-lost') throw new Error('lost');
       return answer;

@@ -25,7 +25,7 @@ import { entry, LONG_AGO, type State } from './state.ts';
 
 /** The real signer's nonces, verifiers and store, driven by actions of the model. */
 export interface RealWorld {
-  /** Does it, with the clocks as they are in `state`, which the model reached by it. Returns what was said. */
+  /** Performs the action, with the clocks of `state`, the model's result of it. Returns the verdict. */
   perform(action: Action, state: State): Promise<string | undefined>;
   close(): void;
 }

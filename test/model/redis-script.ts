@@ -21,7 +21,7 @@ export interface SpendAsked extends Asked {
   readonly at: number;
   readonly v1Id: string;
   readonly nonce: number | undefined;
-  /** Redeeming: whether the reservation is there and holds what was signed. */
+  /** Redeeming: whether the reservation exists and matches what was signed. */
   readonly isReserved: boolean;
   /** The script ends after its first write. */
   readonly cutShort: boolean;
@@ -37,7 +37,7 @@ export interface Answer {
 /** A fence that is newer than another by the least there is. */
 const LATER = 0.001;
 
-/** What every script begins with: judges the server, brings the fence up to date. */
+/** The beginning of every script: checks the server, updates the fence. */
 function open(configuration: Configuration, inside: Inside, set: SpentSet, asked: Asked): Answer {
   const { broken } = configuration;
   const unsafe = { set, verdict: 'replay_store_unsafe' };

@@ -15,7 +15,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const ONE_SERVER = Object.entries(CONFIGURATIONS).filter(([, { servers }]) => servers === 1);
 
-test.each(ONE_SERVER)('%s: the real verifier says what the model says', async (name, configuration) => {
+test.each(ONE_SERVER)('%s: the real verifier’s verdicts equal the model’s', async (name, configuration) => {
   const verdicts: Record<string, number> = {};
   for (let walk = 0; walk < WALKS; walk += 1) {
     const random = createRandom(`${name}/${walk}`);

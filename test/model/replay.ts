@@ -11,7 +11,7 @@ export function isReal(action: Action): boolean {
   return action.do !== 'break' || !['cut', 'promote', 'follow', 'reroute'].includes(action.fault);
 }
 
-/** What model and reality said, action by action. */
+/** The verdicts of model and implementation, action by action. */
 export interface Replayed {
   readonly action: string;
   readonly model: string | undefined;
@@ -19,7 +19,7 @@ export interface Replayed {
 }
 
 /**
- * Does the same to the model and to the real thing. `next` chooses from what can happen; undefined ends it. What a trace says of a
+ * Performs the same actions on the model and on the implementation. `next` chooses from the possible ones; undefined stops. What a trace says of a
  * proof that was not issued is passed over.
  */
 export async function replay(

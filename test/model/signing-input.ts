@@ -38,7 +38,7 @@ export function v1IdOf({ intern, at, user, body }: Named): string {
   return `${intern}.${at}.${user}.${body}`;
 }
 
-/** A signature, which only who has the key can make. */
+/** A signature, which only a holder of the key can make. */
 export function signed(key: number, input: string): string {
   return `${key}:${input}`;
 }

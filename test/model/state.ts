@@ -7,7 +7,7 @@ export interface State {
   readonly reservations: readonly Reservation[];
   readonly proofs: readonly Proof[];
   readonly verifiers: readonly Verifier[];
-  /** Redis servers; none where the store is in memory. */
+  /** Redis servers; empty if the store is in memory. */
   readonly servers: readonly Server[];
   readonly memory: Memory | undefined;
   /** What the adversary may still do. */
@@ -24,7 +24,7 @@ export interface Seen {
   /** The last time anything broke. */
   readonly faultAt: number;
   readonly reservationsLost: boolean;
-  /** Per verifier: its last look at the store said unsafe. */
+  /** Per verifier: whether its last check of the store reported unsafe. */
   readonly warned: readonly boolean[];
 }
 
@@ -57,7 +57,7 @@ export interface Proof {
 export interface Verifier {
   /** How far its clock is from `time`. */
   readonly clock: number;
-  /** Newest fence that a good answer told of. */
+  /** The newest fence in a valid reply. */
   readonly newest: number;
   /** The last look at the store found it unsafe. */
   readonly refuses: boolean;
@@ -78,7 +78,7 @@ export interface Server {
   readonly evicts: boolean;
   readonly clock: number;
   readonly sets: readonly SpentSet[];
-  /** What SWAPDB brings. */
+  /** The contents that SWAPDB swaps in. */
   readonly aside: readonly SpentSet[];
 }
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(project, { recursive: true, force: true }));
 
-test('the installed packages hold the code, the declarations and the documents, and nothing else', async () => {
+test('the installed packages contain code, declarations and documents, and nothing else', async () => {
   for (const tarball of tarballs) {
     const { stdout } = await run('tar', ['-tzf', tarball]);
     for (const file of stdout.trim().split('\n')) {
@@ -75,7 +75,7 @@ test('the manifests are what a registry and every resolver understand', async ()
   }
 });
 
-test('no declaration holds a script: what an editor loads is types', async () => {
+test('no declaration contains code, so editors load only types', async () => {
   const root = join(project, 'node_modules/@ori/verifier');
   const files = (await readdir(root, { recursive: true })).filter((file) => file.endsWith('.d.ts'));
   for (const file of files) {
@@ -108,8 +108,8 @@ test.each([...nodes])('verify a proof and refuse its replay on Node %s', async (
   expect(stdout).toBe(`verified and refused on Node ${major}\n`);
 });
 
-test('were tried on a Node besides the pinned one', ({ skip }) => {
-  skip(nodes.size < 2, 'there is none: name one by CONSUMER_NODE');
+test('were tested on another Node', ({ skip }) => {
+  skip(nodes.size < 2, 'not found: set CONSUMER_NODE');
 });
 
 test('compile in a strict project, with Express, ioredis and pg', async () => {

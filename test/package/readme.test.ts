@@ -15,7 +15,7 @@ const PATH = '/api/invoke';
 const BODY = '{"prompt":"hello"}';
 const signer = createTestSigner({ internId: 'int_7Qm2' });
 const readme = await readFile(join(ROOT, 'libs/verifier/README.md'), 'utf8');
-/** By the heading that it stands under. */
+/** By its heading. */
 const blocks = new Map(
   readme
     .split(/^### /m)
@@ -40,7 +40,7 @@ afterAll(async () => {
   await rm(project.folder, { recursive: true, force: true });
 });
 
-/** The block as it is, but for the addresses. */
+/** The block, with the addresses replaced. */
 async function paste(name: string, port: number): Promise<string> {
   const { port: keysPort } = keys.address() as AddressInfo;
   const file = `${name.replaceAll(/\W/g, '-')}-${port}.mjs`;

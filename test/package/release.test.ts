@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The manifests of the checkout and the notes of what changed, in a repository of its own. */
+/** Copies the manifests and the changesets to a new repository. */
 async function copyManifests(): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), 'ori-release-'));
   onTestFinished(() => rm(copy, { recursive: true, force: true }));

@@ -21,14 +21,14 @@ describe('the dashboard', () => {
     }
   });
 
-  it('asks the Prometheus that was chosen, and no other', () => {
+  it('queries only the selected Prometheus', () => {
     expect(dashboard.templating.list.find(({ name }) => name === 'datasource')?.type).toBe('datasource');
     // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's own
     for (const { datasource, title } of shown) expect(datasource?.uid, title).toBe('${datasource}');
   });
 
   it.each(shown.map((panel) => [panel.title, panel] as const))(
-    '%s: says what it shows, in a unit, under a name for each line',
+    '%s: has a description, a unit, and a name for each line',
     (_, { description = '', fieldConfig, targets = [] }) => {
       expect(description.length).toBeGreaterThan(20);
       expect(fieldConfig?.defaults.unit).toMatch(/^\w+$/);

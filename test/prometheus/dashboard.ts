@@ -43,7 +43,7 @@ export function dashboardExpressions(): string[] {
 
 const KEYWORDS = new Set(['and', 'or', 'unless', 'bool', 'Inf', 'NaN', 'group_left', 'group_right']);
 
-/** The metrics that an expression names: whatever is no label, function, keyword, number or duration. */
+/** The metrics of an expression: everything except labels, functions, keywords, numbers and durations. */
 export function metricsIn(expression: string): string[] {
   const bare = expression
     .replaceAll(/\{[^}]*\}/g, ' ')
@@ -54,7 +54,7 @@ export function metricsIn(expression: string): string[] {
     .filter((name) => !KEYWORDS.has(name));
 }
 
-/** The values that an expression asks of a label, as patterns for the whole value. */
+/** The values of a label in an expression, as patterns for the whole value. */
 export function valuesAsked(expression: string, label: string): RegExp[] {
   return [...expression.matchAll(new RegExp(`[{ ,]${label}(=|=~|!=|!~)"([^"]*)"`, 'g'))].map(
     ([, , value]) => new RegExp(`^(?:${value})$`),

@@ -51,7 +51,7 @@ describe('every alert', () => {
     expect(own.some(({ fires }) => !fires)).toBe(alert !== 'OriWatchdog');
   });
 
-  it('says what to do: its section of the README, and there is no other section', () => {
+  it('links to its section of the README, and there is no other section', () => {
     const sections = [...readme.matchAll(/^### (\w+)\n\*(\w+)\.\*/gm)].map(([, name, severity]) => [
       name,
       severity,

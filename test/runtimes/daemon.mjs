@@ -19,7 +19,7 @@ const tell = () => JSON.stringify(ran);
 const listening = (port) => console.log(`port ${port}`);
 const listen = (server) => server.listen(0, '127.0.0.1', () => listening(server.address().port));
 
-/** By whatever server of Fetch handlers the runtime has. */
+/** Uses the runtime's own server for Fetch handlers. */
 async function serveFetch(fetch) {
   if (globalThis.Bun) {
     listening(Bun.serve({ port: 0, hostname: '127.0.0.1', fetch }).port);

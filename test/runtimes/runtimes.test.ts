@@ -62,7 +62,7 @@ afterAll(() => {
   console.log(renderTable([head, ...verdicts]));
 });
 
-/** What each daemon is asked, and what it has to answer. */
+/** The requests to each daemon, and the required responses. */
 const REQUESTS: Readonly<Record<string, { make(): Partial<Sent>; expected: string }>> = {
   good: { make: () => ({}), expected: '200' },
   replayed: { make: () => ({}), expected: '401 nonce_replayed' },
@@ -106,7 +106,7 @@ async function startProcess(runtime: string, adapter: string) {
   };
 }
 
-/** Said by the daemon, or by Next in a line of its own. */
+/** Printed by the daemon, or by Next on a separate line. */
 async function portOf(lines: AsyncIterable<string>): Promise<number> {
   for await (const line of lines) {
     const port = /^port (\d+)|http:\/\/127\.0\.0\.1:(\d+)/.exec(line);

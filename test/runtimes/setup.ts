@@ -8,7 +8,7 @@ import { packLibraries } from '../../deploy/package/pack.ts';
 const run = promisify(execFile);
 const MANIFEST = fileURLToPath(new URL('./package.json', import.meta.url));
 
-/** Where the runtimes are: some 1.1 GB, which nobody gets by `npm ci`. */
+/** Where the runtimes are installed: about 1.1 GB, which `npm ci` does not install. */
 export const RUNTIMES = fileURLToPath(new URL('../../node_modules/.cache/runtimes/', import.meta.url));
 
 /** Installs the runtimes, once, and the verifier as it is now, from its tarballs. */
@@ -18,7 +18,7 @@ export async function setUpRuntimes(): Promise<void> {
   const stamp = join(RUNTIMES, 'installed.json');
   if ((await readFile(stamp, 'utf8').catch(() => '')) !== wanted) {
     await copyFile(MANIFEST, join(RUNTIMES, 'package.json'));
-    // No script: the programs come in packages of their own, which are run directly.
+    // Without install scripts: the programs are in separate packages and are run directly.
     await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'], {
       cwd: RUNTIMES,
       maxBuffer: 2 ** 24,

@@ -6,14 +6,14 @@ export interface Load<T> {
   end(): Promise<PromiseSettledResult<T>[]>;
 }
 
-/** Sends at a constant rate, whatever becomes of the requests before: nothing waits for an answer. */
+/** Sends at a constant rate, without waiting for responses. */
 export function startLoad<T>(perSecond: number, ask: () => Promise<T>): Load<T> {
   const outcomes: Promise<PromiseSettledResult<T>>[] = [];
   let ended = false;
   let begun = performance.now();
   const send = async () => {
     while (!ended) {
-      // All that is due, so that a late timer makes no request fewer; but no flood after the machine stood still for longer.
+      // Sends everything that is due, so that a late timer loses no request; but no burst after a longer stall.
       const now = performance.now();
       const behindMs = now - begun - (outcomes.length / perSecond) * 1000;
       if (behindMs > 1000) begun += behindMs - 1000;

@@ -6,14 +6,14 @@ import express from 'express';
 import { Redis } from 'ioredis';
 import { Counter, Registry } from 'prom-client';
 
-/** An intern's daemon as its author would write one: a process of its own, with a replay store in Redis and metrics. */
+/** An intern's daemon as its author would write it: a process with a replay store in Redis and metrics. */
 const { DAEMON_PORT, DAEMON_OPS_PORT, DAEMON_INTERN, DAEMON_JWKS_URL, DAEMON_REDIS_URL } =
   process.env as Record<string, string>;
 
 const registry = new Registry();
 const proofs = new Counter({
   name: 'ori_proof_verifications_total',
-  help: 'Proofs judged, by what became of them.',
+  help: 'Verified requests by outcome.',
   labelNames: ['outcome'],
   registers: [registry],
 });

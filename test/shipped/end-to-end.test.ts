@@ -49,7 +49,7 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
       proof = signed.json();
       first = await call(proof);
       if (first.status !== 401 || first.json().error.code !== 'proof_before_fence') break;
-      // As `ori call` does: the daemon has just started, and says when it will take new proofs.
+      // Like `ori call`: a daemon that has just started says when it will accept new proofs.
       await pause(Number(first.headers['retry-after']) * 1000);
     }
     expect([first.status, first.json()]).toEqual([200, { user: 'ada', body: BODY }]);
@@ -111,7 +111,7 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
     expect((await world.client.ask({ method: 'DELETE', path, bearer })).json()).toEqual({ deleted: true });
   });
 
-  test('a pattern of a guardrail is compiled, on a thread of its own', async () => {
+  test('a guardrail’s pattern is compiled on a separate thread', async () => {
     const make = (pattern: string) =>
       world.client.ask({
         ...{ method: 'POST', path: '/v1/guardrails', bearer: world.managementKey },

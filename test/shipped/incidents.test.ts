@@ -26,7 +26,7 @@ interface Incident {
   readonly alerts: readonly string[];
   /** Whether callers notice at all. */
   readonly isNoticed: boolean;
-  /** Bearers are opaque tokens, which the issuer is asked about. */
+  /** Bearers are opaque tokens, so the issuer is called. */
   readonly isOpaque?: boolean;
   begin(world: ShippedWorld): Promise<void>;
   end(world: ShippedWorld): Promise<void>;
@@ -181,7 +181,7 @@ async function startCalling(world: ShippedWorld, isOpaque: boolean) {
       const outcomes = await load.end();
       const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
       const during = answers.filter(({ answeredAt }) => answeredAt >= brokenAt);
-      // An answer that is late by seconds is none, to a caller.
+      // A response that is seconds late is useless to a caller.
       const failures = during.filter(
         ({ at, answeredAt, status }) => status !== 200 || answeredAt - at > 5000,
       );

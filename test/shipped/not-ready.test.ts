@@ -23,7 +23,7 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
   afterAll(() => world[Symbol.asyncDispose]());
 
   test.skipIf(PRLIMIT === undefined)(
-    'one whose disk is full loses its traffic to the other, and has it back once there is room',
+    'an instance with a full disk loses its traffic to the other, and gets it back once there is room',
     async () => {
       const [sick] = world.signers;
       const load = await startSigning(world);
@@ -114,7 +114,7 @@ async function said({ output }: Service, sentence: string, from = 0): Promise<vo
   await expect.poll(heard, { timeout: 20_000, interval: 20 }).toBe(true);
 }
 
-/** A file that may not grow is a full disk, as far as the process can tell. */
+/** For the process, a file that cannot grow is a full disk. */
 function setFileSizeMax({ pid }: Service, bytes: string): void {
   const { status, stderr } = spawnSync(PRLIMIT ?? '', [`--pid=${pid}`, `--fsize=${bytes}:`], {
     encoding: 'utf8',

@@ -45,7 +45,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
   const dependency = (dependency: string, up: number) => async () =>
     (await prometheus.query(`ori_dependency_up{job="signer", dependency="${dependency}"} == ${up}`)).length;
 
-  test('both services and the daemon are scraped, each instance by itself', async () => {
+  test('both services and the daemon are scraped, each instance separately', async () => {
     const up = async () => {
       const samples = await prometheus.query('up{job!="prometheus"}');
       return samples.map(({ metric, value }) => `${metric['job']} ${metric['instance']} ${value}`).sort();
@@ -85,7 +85,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
     }
   });
 
-  test('a signer under its flags still says what it needs to run', async () => {
+  test('a hardened signer still reports what it needs to run', async () => {
     await expect
       .poll(async () => (await prometheus.query('process_open_fds{job="signer"} > 0')).length, {
         timeout: 20_000,
@@ -94,7 +94,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
     expect((await prometheus.query('signer_hardened == 1')).length).toBe(2);
   });
 
-  test('rules and dashboard ask for metrics and label values that there are', async () => {
+  test('rules and dashboard use existing metrics and label values', async () => {
     const pages = (await Promise.all(sources().map(page))).join('\n');
     const families = [...pages.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', type]) =>
       type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
@@ -103,7 +103,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
     const recorded = rules.filter(({ type }) => type === 'recording').map(({ name }) => name);
     // The signing log runs beside what is shipped here; its own source declares its metrics.
     const ofLog = [...logMetrics.matchAll(/name: '(log_\w+)'/g)].map(([, name = '']) => name);
-    // The exporter that asks the gateway has its own.
+    // The exporter that probes the gateway has its own metrics.
     const probed = await prometheus.query('{__name__=~"probe_.*"}');
     const ofProbe = probed.map(({ metric }) => metric['__name__'] ?? '');
     const known = new Set(['up', 'ALERTS', ...ofProbe, ...families, ...ofLog, ...recorded]);

@@ -11,17 +11,17 @@ import { startLoad } from './constant-load.ts';
 import type { Service } from './service.ts';
 import { type ShippedWorld, startShippedWorld } from './world.ts';
 
-/** Restarts of one signer after the other; `ROLLING_RESTARTS` asks for more. */
+/** The number of alternating restarts; set `ROLLING_RESTARTS` for more. */
 const RESTARTS = Number(process.env['ROLLING_RESTARTS'] ?? 10);
 const PER_SECOND = 40;
-/** As the contract lets a caller repeat a request whose refusal says so. */
+/** The contract allows a caller to repeat a request with a retryable refusal. */
 const REPEATS_MAX = 5;
 const REPEAT_AFTER_MS = 200;
 const BODY = Buffer.from('{"prompt":"hello"}');
 const ROUTE = { method: 'POST', path: '/api/invoke' };
 
 test.skipIf(NGINX === undefined)(
-  `no request is lost, and none is charged twice, while two signers are restarted ${RESTARTS} times by turns`,
+  `no request is lost, and none is charged twice, while two signers are restarted ${RESTARTS} times in turn`,
   { timeout: 600_000 },
   async () => {
     await using world = await startShippedWorld();
@@ -80,7 +80,7 @@ test.skipIf(NGINX === undefined)(
 
 /**
  * What a signer refused with no dependency too slow since it started: a start or a stop must be no reason. On a busy machine
- * Redis or the database may take longer than the signer waits, and the connection is then made anew.
+ * Redis or the database may exceed the signer's timeout, which reconnects then.
  */
 function refusedForNoReason({ output }: Service): string[] {
   const lines = output.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));

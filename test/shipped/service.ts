@@ -24,7 +24,7 @@ export interface Service extends AsyncDisposable {
 export interface ServiceOptions {
   readonly name: 'signer' | 'management';
   readonly address: string;
-  /** Names without the prefix; those that end in `_FILE` hold the text of a file to be made, of mode 0600. */
+  /** Names without the prefix; the value of a `_FILE` name is the contents of a file to create with mode 0600. */
   readonly environment: Readonly<Record<string, string>>;
 }
 

@@ -108,7 +108,7 @@ export async function startShippedWorld(
 
 /**
  * Where Linux gives every process the whole of 127.0.0.0/8, each service has an address to itself: while it is restarted
- * nobody else can be given its port, and be sent its requests.
+ * no other process can get its port and its requests.
  */
 async function address(): Promise<string> {
   const own = () => randomInt(1, 255);

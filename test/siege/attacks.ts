@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export interface Target {
   readonly port: number;
   readonly securePort: number;
-  /** A valid token of a subject that nobody knows. */
+  /** A valid token of an unknown subject. */
   readonly stranger: string;
   /** A token of a member, an API key and a management key of a tenant of the attacker's. */
   readonly member: string;
@@ -15,7 +15,7 @@ export interface Target {
   readonly internId: string;
 }
 
-/** One address, or a thousand of them, as the load balancer before the gateway tells. */
+/** One address, or a thousand, as reported by the load balancer in front of the gateway. */
 export type Addresses = 'one' | 'thousand';
 
 interface Means extends Target {
@@ -23,7 +23,7 @@ interface Means extends Target {
   address(): string;
   /** A connection that sends this; what comes back is thrown away, or not even read. */
   open(bytes: string | Buffer, options?: { deaf?: boolean; port?: number }): Socket;
-  /** Again and again, so many a second, until the attack is over. */
+  /** Repeats at this rate per second until the attack ends. */
   each(perSecond: number, act: () => void): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ const jwt = (kid: string) =>
   `${Buffer.from(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid })).toString('base64url')}.e30.${'A'.repeat(86)}`;
 const cursor = (text: string) => Buffer.from(text).toString('base64url');
 
-/** Keeps so many connections open, each of which trickles. */
+/** Keeps this many slow connections open. */
 async function trickle(means: Means, count: number, opening: () => string, piece: string): Promise<void> {
   const sockets = Array.from({ length: count }, () => means.open(opening()));
   while (Date.now() < means.until) {
@@ -163,7 +163,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     ),
 };
 
-/** Carries one attack out, and lets go of everything when its time is over. */
+/** Runs one attack, and releases everything when its time is over. */
 export async function attack(name: string, target: Target, addresses: Addresses, ms: number): Promise<void> {
   const carryOut = ATTACKS[name];
   if (carryOut === undefined) throw new TypeError(`no attack is called ${JSON.stringify(name)}`);

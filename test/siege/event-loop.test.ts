@@ -10,7 +10,7 @@ import type { Grant } from '../../services/signer/src/stages/require-scope.ts';
 
 const BODIES = 10_000;
 const CHUNK_BYTES = 65_536;
-/** Twice what two quiet cores may take. */
+/** Twice the limit for two idle cores. */
 const LOOP_MS_MAX = 40;
 const REPEATS = 7;
 
@@ -47,7 +47,7 @@ const READERS: readonly (readonly [JsonBudget, ...((text: Buffer) => unknown)[]]
   ],
 ];
 
-/** The longest that a body holds the loop at a time, whichever route it is sent to. */
+/** The longest time that a body blocks the event loop, on any route. */
 function heldMs(text: string): number {
   const bytes = Buffer.from(text).subarray(0, 1_048_576);
   let longest = 0;
@@ -71,7 +71,7 @@ function heldMs(text: string): number {
   return longest;
 }
 
-test(`no body of ${BODIES} hostile ones holds the event loop for long`, { timeout: 300_000 }, () => {
+test(`none of ${BODIES} hostile bodies blocks the event loop for long`, { timeout: 300_000 }, () => {
   let longest = { ms: 0, text: '' };
   // The first are compiled while they run.
   for (const shape of shapes) for (let round = 0; round < 20; round += 1) heldMs(shape(20_000));
@@ -79,7 +79,7 @@ test(`no body of ${BODIES} hostile ones holds the event loop for long`, { timeou
   for (const [shape, size] of corpus) {
     const text = shape(size);
     let ms = heldMs(text);
-    // Other processes take their time too: what a body costs is the least that it took.
+    // Other processes interfere, so the cost of a body is its minimum over several runs.
     for (let again = 0; again < REPEATS && ms > longest.ms; again += 1) ms = Math.min(ms, heldMs(text));
     if (ms > longest.ms) longest = { ms, text: `${text.slice(0, 40)}… of ${text.length} characters` };
   }

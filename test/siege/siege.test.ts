@@ -44,11 +44,11 @@ interface Honest {
   worstMs: number;
 }
 
-/** One request of somebody of another tenant: whether it was answered rightly, and after how long. */
+/** One request of another tenant: whether the response was correct, and its time. */
 type Errand = () => Promise<boolean>;
 
 test.skipIf(NGINX === undefined)(
-  'ten members of another tenant are served whatever one client or a thousand do',
+  'ten members of another tenant are served during attacks from one client or a thousand',
   { timeout: 600_000 },
   async () => {
     await using world = await startShippedWorld(
@@ -175,7 +175,7 @@ async function honestErrands(world: ShippedWorld, agent: Agent): Promise<Errand[
   ];
 }
 
-/** Each errand again and again for so long; each answer is judged, also those that come late. */
+/** Repeats each request for this long; checks every response, late ones too. */
 async function serveAll(errands: readonly Errand[], ms: number): Promise<Honest> {
   const honest: Honest = { answered: 0, right: 0, worstMs: 0 };
   const until = performance.now() + ms;

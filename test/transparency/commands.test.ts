@@ -127,7 +127,7 @@ test('ori log verify remembers the checkpoint of a log, and refuses one that doe
   expect(stderr).toContain('inconsistent');
 });
 
-test('ori log verify refuses a log that was begun anew with fewer leaves', async () => {
+test('ori log verify refuses a log that was started over with fewer leaves', async () => {
   const { world, log, request, lines, bodySha256 } = await openLoggedCalls();
   await using _ = world;
   const verify = ['--json', 'log', 'verify', ...request, '--body-sha256', bodySha256];
@@ -143,7 +143,7 @@ test('ori log verify refuses a log that was begun anew with fewer leaves', async
   expect(stderr).toContain('rolled_back');
 });
 
-test('ori log verify says that a call is not in the log', async () => {
+test('ori log verify reports that a call is not in the log', async () => {
   const { world, request } = await openLoggedCalls();
   await using _ = world;
   const { exit, stderr } = await capture(ori, ['--json', 'log', 'verify', ...request, '--data', 'another']);

@@ -114,7 +114,7 @@ test('a split view has no witness: a client that demands one refuses it, and one
   await using world = await openWitnessedWorld();
   await using fork = await openLogWorld();
   const log = await world.start(world.witnessed);
-  // Whoever holds the key shows others another tree.
+  // The holder of the key shows a different tree to others.
   const forked = await fork.start({ LOG_KEY: world.env['LOG_KEY'] ?? '' });
   await appendLines(world.auditFile, auditLines(5));
   await appendLines(fork.auditFile, auditLines(7));

@@ -6,7 +6,7 @@ import { createLogClient } from '@ori/tlog/client';
 import { expect, test } from 'vitest';
 
 test.skipIf(NGINX === undefined)(
-  'through the shipped gateway a client reads checkpoint, tiles and lookup, and tiles may be cached for ever',
+  'through the shipped gateway a client reads checkpoint, tiles and lookup, and tiles can be cached indefinitely',
   async () => {
     await using world = await openLogWorld();
     await writeFile(world.auditFile, '');

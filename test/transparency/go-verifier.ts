@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 /** Debian's golang-golang-x-mod-dev puts the packages here. */
 const GO_PATH = '/usr/share/gocode';
 
-/** Why Go cannot judge on this machine; undefined where it can. */
+/** Why Go cannot verify on this machine; undefined if it can. */
 export const noGo: string | undefined = (() => {
   try {
     execFileSync('go', ['version']);

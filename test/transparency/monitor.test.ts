@@ -19,7 +19,7 @@ interface Proof {
   readonly id: string;
 }
 
-/** A monitor of a real log, on a clock of its own that is set ahead instead of waited for. */
+/** A monitor of a real log, with its own clock that tests advance. */
 async function openMonitoredLog() {
   const world = await openLogWorld();
   await writeFile(world.auditFile, '');
@@ -133,7 +133,7 @@ test('a proof that was accepted before a restart of the daemon is still missing 
   expect(JSON.parse((await remembered.load()) ?? '')).toEqual([]);
 });
 
-test('waiting proofs that cannot be read are told of and left as they are, and the checks go on', async () => {
+test('unreadable waiting proofs are reported and kept, and the checks continue', async () => {
   await using world = await openLogWorld();
   await writeFile(world.auditFile, '');
   const log = await world.start();
@@ -161,7 +161,7 @@ test('waiting proofs that cannot be read are told of and left as they are, and t
   expect(kept).toBe('[{"commitment":');
 });
 
-test(`${PROOFS} honest proofs, with restarts, rotations and a log that stands still for 10 minutes, raise no alarm`, async () => {
+test(`${PROOFS} honest proofs, with restarts, rotations and a log that is stopped for 10 minutes, raise no alarm`, async () => {
   await using monitored = await openMonitoredLog();
   const { world, monitor } = monitored;
   const batch = Math.min(20_000, Math.ceil(PROOFS / 8));

@@ -4,7 +4,7 @@ import { Secret } from '@ori/runtime/secret';
 import { createTurnLimiter, type TurnTaker, type TurnVerdict } from '@ori/turns';
 
 /**
- * The chat service, as far as turns go: a process of its own that takes them through the public entry of `@ori/turns`. A
+ * Imitates the chat service's use of turns: a process that charges them through the public entry of `@ori/turns`. A
  * message is a list of takers, one turn each, all at once; the answer is their verdicts in the same order.
  */
 export type ChatTurns = readonly TurnTaker[];

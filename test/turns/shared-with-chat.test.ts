@@ -64,7 +64,7 @@ it('a turn that chat took is one that signing has no more, and the other way rou
   expect(await chatTakes(ada)).toMatchObject([{ allowed: false, scope: 'user', remaining: 0 }]);
 });
 
-it('both say the same of what is left, and until when', async () => {
+it('both report the same remaining turns and reset time', async () => {
   await chatTakes(ada);
   const { headers } = await world.sign();
   const [, remaining, resets] = /^"user";r=(\d+);t=(\d+)$/.exec(String(headers['ratelimit'])) ?? [];
@@ -75,7 +75,7 @@ it('both say the same of what is left, and until when', async () => {
   expect(verdict?.resetSeconds).toBeGreaterThan(WINDOW_SECONDS - 60);
 });
 
-it('an organization whose others used its turns up in chat signs no more, and its user is charged none', async () => {
+it('an organization whose turns were used up in chat signs no more, and its user is not charged', async () => {
   const others = Array.from({ length: ORGANIZATION }, (_, n) => ({ ...ada, userId: `${ada.userId}-${n}` }));
   expect((await chatTakes(...others)).every(({ allowed }) => allowed)).toBe(true);
   const refused = await world.sign();
@@ -85,7 +85,7 @@ it('an organization whose others used its turns up in chat signs no more, and it
   expect(await chatTakes(elsewhere)).toMatchObject([{ allowed: true, remaining: USER - 1 }]);
 });
 
-it('of turns that both take at once, exactly as many pass as there are', async () => {
+it('of turns charged concurrently by both, exactly the configured number pass', async () => {
   const [signed, verdicts] = await Promise.all([signs(USER), chatTakes(...Array(USER).fill(ada))]);
   const passed =
     signed.filter((answer) => answer === '200').length + verdicts.filter(({ allowed }) => allowed).length;

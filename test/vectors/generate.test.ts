@@ -67,7 +67,7 @@ test('the vectors provoke every code that a request alone can provoke', () => {
   );
 });
 
-test('no two vectors have one title, and no two ask the same', () => {
+test('no two vectors have the same title or the same request', () => {
   const all = [...SCENARIOS, ...signingVectors];
   expect(new Set(all.map(({ title }) => title)).size).toBe(all.length);
   const questions = all.map(({ title, sentences, ...question }) => render(question));

@@ -13,7 +13,7 @@ export function sentencesOfSpec(): Map<string, string> {
     for (let index = 0; index < rest.length; index += 2) {
       const [id = '', text = ''] = [rest[index], rest[index + 1]];
       const [first = '', ...others] = text.split(/(?<=[.:]\)?) (?=[A-Z`])/);
-      if (!KEYWORD.test(first)) throw new Error(`${id} says nothing that must or may be: ${first}`);
+      if (!KEYWORD.test(first)) throw new Error(`${id} contains no MUST, SHOULD or MAY: ${first}`);
       const stray = others.find((other) => KEYWORD.test(other));
       if (stray !== undefined) throw new Error(`a sentence without an id, after ${id}: ${stray}`);
       if (sentences.has(id)) throw new Error(`two sentences have the id ${id}`);

@@ -81,5 +81,5 @@ void verifier.verify({ method: 'POST', target: '/', rawHeaders: [], body: '{}' }
 void verifier.verify({ method: 'POST', target: '/', rawHeaders: { host: 'a' }, body: new Uint8Array() });
 // @ts-expect-error the mode must be chosen
 redisReplayStore(new Redis(), {});
-// @ts-expect-error the number of standbys must be told
+// @ts-expect-error the number of standbys is required
 postgresReplayStore(new pg.Pool(), {});
