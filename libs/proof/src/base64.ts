@@ -1,12 +1,12 @@
 import { NodeBuffer } from './node-buffer.ts';
 
 /**
- * Base64 in the one spelling that RFC 4648 calls canonical: no white space, no missing or extra padding, unused bits zero.
- * Written out because `atob` and `Buffer` both read many spellings of the same bytes, and one of them is not everywhere.
+ * Base64 in its canonical spelling (RFC 4648, section 3.5): no white space, no missing or extra padding, unused bits zero.
+ * Implemented here because `atob` and `Buffer` accept many spellings of the same bytes, and `Buffer` is not available everywhere.
  */
 export interface Base64Codec {
   encode(bytes: Uint8Array): string;
-  /** The bytes, when there are exactly `byteLength` of them and the text is their canonical spelling; else undefined. */
+  /** The bytes, if the text is the canonical spelling of exactly `byteLength` of them; otherwise undefined. */
   decode(text: string, byteLength: number): Uint8Array | undefined;
 }
 

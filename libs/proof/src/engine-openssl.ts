@@ -2,7 +2,7 @@ import { createHash, createPublicKey, hash, verify } from 'node:crypto';
 import { base64url } from './base64.ts';
 import type { Engine } from './engine.ts';
 
-/** OpenSSL through `node:crypto`: some twenty times faster than arithmetic in JavaScript. */
+/** OpenSSL through `node:crypto`: about twenty times faster than JavaScript. */
 export const engine: Engine = {
   loadPublicKey(publicKey) {
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: base64url.encode(publicKey) };

@@ -1,9 +1,9 @@
 /**
- * What differs between runtimes: Ed25519 verification and SHA-256. Both engines give the same verdict on every input,
- * given a key that `requireAdmissible` passed and a signature that `isJudgeable` passed.
+ * What differs between runtimes: Ed25519 verification and SHA-256. Both engines give the same verdict for every key that
+ * `requireAdmissible` accepts and every signature that `isJudgeable` accepts.
  */
 export interface Engine {
-  /** Prepares an admitted key once; the function it returns is then called per proof. */
+  /** Prepares an admitted key once; the returned function is called for each proof. */
   loadPublicKey(publicKey: Uint8Array): VerifyEd25519;
   createSha256(): Sha256;
   /** SHA-256 of one buffer, in lower-case hex. */

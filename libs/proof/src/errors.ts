@@ -1,4 +1,4 @@
-/** Why a proof, or the request it came with, was refused: the peer's fault, 401 in adapters (413 for the last). */
+/** Why a proof or its request was refused: answered with 401 (413 for the last) by adapters. */
 export type ProofErrorCode =
   | 'proof_missing'
   | 'proof_malformed'
@@ -13,7 +13,7 @@ export type ProofErrorCode =
   | 'proof_before_fence'
   | 'body_too_large';
 
-/** Why nothing could be judged: the verifier's own side failed, 503 in adapters. */
+/** Why a proof could not be judged: answered with 503 by adapters. */
 export type UnavailableErrorCode =
   | 'keys_unavailable'
   | 'replay_store_unavailable'
@@ -28,8 +28,8 @@ export interface ProofErrorOptions {
 }
 
 /**
- * The base of every error here, so that one `instanceof` tells them from any other. Decide by `code`. The message is for the log:
- * it names the likely cause, and holds no value taken from a request.
+ * The base class of all errors with a code. The message is for the log: it names the likely cause, and contains nothing from a
+ * request.
  */
 export class OriError<Code extends string = string> extends Error {
   readonly code: Code;
@@ -55,7 +55,7 @@ export class ProofError extends OriError<ProofErrorCode> {
   }
 }
 
-/** The proof was not judged because the keys or the replay store could not be asked. Never "accepted", never "refused". */
+/** The proof could not be judged, because the keys or the replay store failed. */
 export class UnavailableError extends OriError<UnavailableErrorCode> {
   override readonly name = 'UnavailableError';
 
@@ -64,12 +64,12 @@ export class UnavailableError extends OriError<UnavailableErrorCode> {
   }
 }
 
-/** With the place that says what to do: it is installed beside the code. */
+/** Adds the place that says what to do. It is installed with the code. */
 function explained(code: string, message: string): string {
   return `${message} (see @ori/verifier/README.md#${code})`;
 }
 
-/** Why a key or a key set was not taken. */
+/** Why a key or a key set was rejected. */
 export type KeyErrorCode =
   | 'key_length'
   | 'key_not_canonical'

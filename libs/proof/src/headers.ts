@@ -2,7 +2,7 @@ import { ProofError } from './errors.ts';
 import { isNonce, isTimestamp, isUser } from './fields.ts';
 import { decodeSignature, encodeSignature } from './signature.ts';
 
-/** Names of the proof's headers, in lower case. No other spelling is read: `x_ori_invoke_user` is another header. */
+/** The names of the proof headers, in lower case. Other spellings are other headers: `x_ori_invoke_user` is not read. */
 export const PROOF_HEADERS = {
   signature: 'x-ori-invoke-signature',
   timestamp: 'x-ori-invoke-timestamp',
@@ -11,13 +11,13 @@ export const PROOF_HEADERS = {
   nonce: 'x-ori-invoke-nonce',
 } as const;
 
-/** What a request claims, well-formed and not yet judged. */
+/** A well-formed proof that is not verified yet. */
 export interface PresentedProof {
   /** Unix seconds. */
   readonly timestamp: number;
   readonly user: string;
   readonly v1: { readonly signature: Uint8Array };
-  /** Present when the request carries both version 2 headers. It is then judged by these alone. */
+  /** Present if the request has both version 2 headers. It is then verified by these alone. */
   readonly v2?: { readonly signature: Uint8Array; readonly nonce: string };
 }
 
@@ -36,8 +36,8 @@ const NAME_LENGTHS = lengthTable(Object.values(PROOF_HEADERS));
 
 /**
  * Reads the proof from a raw header list, `[name, value, name, value, …]` as Node's `rawHeaders` has it: first step of
- * verification (SPEC.md, sections 3 and 5.1). A joined or deduplicated list hides repeated headers; do not pass one.
- * Judges form alone: neither time, nor version policy, nor signature.
+ * verification (SPEC.md, sections 3 and 5.1). Do not pass a joined or deduplicated list: it hides repeated headers.
+ * Checks the form only: not the time, the version policy or the signature.
  *
  * Throws ProofError `proof_missing` when one of the three headers of every proof is absent, `proof_malformed` when a header
  * occurs twice or is outside its alphabet, or only one of the version 2 headers is there; TypeError when the list is not pairs.

@@ -3,7 +3,7 @@ import { KeyError } from './errors.ts';
 import { admitPublicKey, thumbprint } from './public-key.ts';
 import type { VerificationKey } from './verification-key.ts';
 
-/** Most keys a set may list, of whatever kind. */
+/** Maximum number of keys in a set, of any kind. */
 export const JWK_SET_KEYS_MAX = 100;
 
 /** A published Ed25519 verification key (RFC 7517, RFC 8037). */
@@ -15,9 +15,9 @@ export interface PublicJwk {
   kid: string;
   /** 32 bytes, base64url. */
   x: string;
-  /** Unix seconds: the first proof timestamp for which the key is good. */
+  /** Unix seconds: the first timestamp of a proof for which the key is valid. */
   nbf?: number;
-  /** Unix seconds: the first proof timestamp for which it no longer is. */
+  /** Unix seconds: the first timestamp of a proof for which it is no longer valid. */
   exp?: number;
 }
 
@@ -26,7 +26,7 @@ export interface JwkSet {
   keys: PublicJwk[];
 }
 
-/** An Ed25519 signature key that was not taken: its place in the set and why. */
+/** An Ed25519 signature key that was left out: its index in the set, and the reason. */
 export interface RefusedKey {
   readonly index: number;
   readonly error: KeyError;
@@ -34,8 +34,8 @@ export interface RefusedKey {
 
 /**
  * The admitted keys of a JWK Set, in its order. Keys for other purposes (another `kty`, `crv`, `use`, `alg`, or `key_ops`
- * without `verify`) are passed over. An Ed25519 key that cannot be admitted is left out and reported to `onRefused`, so that one
- * bad key does not take the good ones down; an empty result means that no proof can verify.
+ * without `verify`) are ignored. An Ed25519 key that cannot be admitted is left out and reported to `onRefused`, so that one bad
+ * key does not make the others unusable. With an empty result no proof can verify.
  *
  * Throws KeyError `key_set_malformed` when `value` is no JWK Set (RFC 7517, section 5), `key_set_too_large` beyond 100 keys.
  */
@@ -79,7 +79,7 @@ export function renderJwkSet(
   };
 }
 
-/** The members of a set or a key that are looked at, as found. */
+/** The members of a set or a key that are read, unchecked. */
 interface JsonObject {
   keys?: unknown;
   kty?: unknown;
@@ -119,7 +119,7 @@ function admitJwk(jwk: JsonObject): VerificationKey {
   return key;
 }
 
-/** What is no number becomes one that no interval takes. */
+/** Anything but a number becomes NaN, which no interval accepts. */
 function readNumericDate(value: unknown): number | undefined {
   return value === undefined || typeof value === 'number' ? value : Number.NaN;
 }

@@ -10,7 +10,7 @@ import {
   type PROOF_METHOD,
 } from './fields.ts';
 
-/** What a version 1 proof names. */
+/** What a version 1 proof covers. */
 export interface ProofV1 {
   internId: string;
   /** Unix seconds. */
@@ -21,7 +21,7 @@ export interface ProofV1 {
   bodySha256: string;
 }
 
-/** What a version 2 proof names: version 1, one request line, one use. */
+/** What a version 2 proof covers: version 1, the request line, and a nonce. */
 export interface ProofV2 extends ProofV1 {
   /** 16 random bytes in base64url. */
   nonce: string;
@@ -31,7 +31,7 @@ export interface ProofV2 extends ProofV1 {
 }
 
 /**
- * The bytes a version 1 signature is over (SPEC.md, section 2): five netstrings, nothing between or after.
+ * The bytes that a version 1 signature covers (SPEC.md, section 2): five netstrings, nothing between or after.
  * Throws TypeError when a field is outside its alphabet, so every field is ASCII and its length in characters is its length in bytes.
  */
 export function signingInputV1(proof: ProofV1): Uint8Array {
@@ -44,7 +44,7 @@ export function signingInputV1(proof: ProofV1): Uint8Array {
 }
 
 /**
- * The bytes a version 2 signature is over (SPEC.md, section 2): eight netstrings, nothing between or after.
+ * The bytes that a version 2 signature covers (SPEC.md, section 2): eight netstrings, nothing between or after.
  * Throws TypeError when a field is outside its alphabet.
  */
 export function signingInputV2(proof: ProofV2): Uint8Array {

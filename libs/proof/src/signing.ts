@@ -17,9 +17,9 @@ export interface SigningKey {
 
 const SEED_BYTES = 32;
 const NONCE_BYTES = 16;
-/** What comes before the seed in a PrivateKeyInfo for Ed25519, DER (RFC 8410, section 7). */
+/** The DER of an Ed25519 PrivateKeyInfo up to the seed (RFC 8410, section 7). */
 const PKCS8_PREFIX = Uint8Array.of(0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20);
-/** Never a signing input: its first netstring names no proof. */
+/** Not a signing input: its first netstring is not that of any proof. */
 const SELF_TEST_INPUT = new TextEncoder().encode('13:ori-self-test,');
 
 /** A signing key from its 32-byte seed (RFC 8032, section 5.1.5). The caller may wipe `seed` afterwards. Throws KeyError `key_length`. */
@@ -39,8 +39,8 @@ export function createSigningKey(seed: Uint8Array): SigningKey {
 }
 
 /**
- * Shows that what `key` signs verifies under the published 32 bytes: signed by OpenSSL, verified by the other engine, so a fault
- * in either shows before a proof leaves. Run when a key is loaded. Throws KeyError `key_pair_mismatch`, or as admission does.
+ * Checks that the published 32 bytes verify what `key` signs. OpenSSL signs and the other engine verifies, so a fault in either
+ * is found before a proof is issued. Run it when a key is loaded. Throws KeyError `key_pair_mismatch`, or as admission does.
  */
 export function selfTest(key: SigningKey, published: Uint8Array): void {
   const admitted = createVerificationKey(portable, published, {});
@@ -49,7 +49,7 @@ export function selfTest(key: SigningKey, published: Uint8Array): void {
   }
 }
 
-/** Random bytes of nonces to come: asking for many at once costs little more than asking for one. */
+/** Random bytes for future nonces: drawing many at once costs little more than drawing one. */
 const randomness = new Uint8Array(NONCE_BYTES * 256);
 let used = randomness.length;
 

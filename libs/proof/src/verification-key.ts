@@ -4,7 +4,7 @@ import type { Engine } from './engine.ts';
 import { KeyError } from './errors.ts';
 import { isJudgeable } from './small-order.ts';
 
-/** The proof timestamps, in Unix seconds, for which a key is good: `notBefore <= timestamp < expiresAt`. */
+/** The timestamps of proofs, in Unix seconds, for which a key is valid: `notBefore <= timestamp < expiresAt`. */
 export interface KeyInterval {
   notBefore?: number;
   expiresAt?: number;
@@ -20,11 +20,11 @@ export interface VerificationKey {
   readonly notBefore?: number;
   /** Unix seconds, exclusive. */
   readonly expiresAt?: number;
-  /** Whether `signature` is this key's over `input`; any other length than 64 bytes is not. Never throws. */
+  /** Whether `signature` is a valid signature of `input` by this key. False unless it has 64 bytes. Never throws. */
   verify(input: Uint8Array, signature: Uint8Array): boolean;
 }
 
-/** Whether a proof of this timestamp (Unix seconds) may be under this key. */
+/** Whether the key is valid for a proof with this timestamp (Unix seconds). */
 export function holdsTimestamp(key: KeyInterval, timestamp: number): boolean {
   return (
     (key.notBefore === undefined || key.notBefore <= timestamp) &&

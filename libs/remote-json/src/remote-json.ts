@@ -8,7 +8,7 @@ export type RemoteJsonErrorCode =
   | 'unreadable'
   | 'closed';
 
-/** The document could not be had; `code` says why, `cause` is for the log. */
+/** The document could not be fetched; `code` says why, `cause` is for the log. */
 export class RemoteJsonError extends Error {
   readonly code: RemoteJsonErrorCode;
 
@@ -22,54 +22,53 @@ export class RemoteJsonError extends Error {
 export interface RemoteJsonOptions<T> {
   /** https, or plain http to a loopback address. */
   url: string | URL;
-  /** Judges the decoded JSON; whatever it throws makes the fetch a failed one. */
+  /** Validates the decoded JSON. If it throws, the fetch has failed. */
   parse: (value: unknown) => T;
-  /** Longest time a document is used without asking again; a shorter `max-age` of the answer wins. */
+  /** How long a document is used before it is fetched again; a shorter `max-age` wins. */
   freshSeconds: number;
-  /** How long past that it may still serve while the address fails; 0 for not at all. */
+  /** How much longer it is used while the URL fails; 0 to disable. */
   staleSeconds: number;
-  /** Shortest time between two fetches, whether the first one succeeded or failed. */
+  /** Minimum time between two fetches, successful or not. */
   coolDownSeconds: number;
   /** Limit for one fetch from connecting to the last byte. */
   timeoutMs: number;
-  /** Longest body read, after content decoding. */
+  /** Maximum size of the body after content decoding. */
   bytesMax: number;
-  /** Has caches on the way ask the origin each time (RFC 9111, section 5.2.1.4). */
+  /** Makes caches on the way ask the origin each time (RFC 9111, section 5.2.1.4). */
   pastCaches?: boolean;
-  /** Permits plain http to any host: whoever sits on that network then chooses the document. */
+  /** Allows http to any host: anyone on that network can then replace the document. */
   allowPlainHttp?: boolean;
   fetch?: typeof globalThis.fetch;
-  /** Milliseconds on a clock that does not step; `performance.now` by default. */
+  /** Milliseconds of a monotonic clock; `performance.now` by default. */
   now?: () => number;
   /**
-   * Whether callers may wait for a fetch that another one began; true by default, but for Cloudflare's workerd, where a request may
-   * not wait for what another one does: there each caller fetches, and nothing is renewed behind an answer.
+   * Whether callers may wait for a fetch that another caller started. True by default except on Cloudflare's workerd, where a request
+   * cannot wait for another one's I/O: there each caller fetches, and nothing is renewed in the background.
    */
   sharesFetches?: boolean;
 }
 
 export interface RemoteJson<T> {
   /**
-   * The document, fetched when there is none or it is no longer fresh. One that is in the last fifth of its
-   * freshness is returned at once and renewed behind it. While the address fails, the last good one serves for
-   * `staleSeconds` more.
-   * @throws {RemoteJsonError} no document, or it is too old to serve.
+   * The document, fetched if there is none or it is stale. In the last fifth of its lifetime it is returned at once and renewed in
+   * the background. While the URL fails, the last good document is returned for `staleSeconds` more.
+   * @throws {RemoteJsonError} no document, or it is too old.
    */
   get(): Promise<T>;
-  /** The document when it is fresh and at hand, without waiting for anything. */
+  /** The document if it is fresh, without waiting. */
   peek(): T | undefined;
   /**
-   * Asks again because the document lacks something, at most once per cool-down; within it, and when asking fails,
-   * the document at hand is returned, the very same object.
+   * Fetches again because the document lacks something, at most once per cool-down. During the cool-down, and if the fetch fails, it
+   * returns the same object as before.
    * @throws {RemoteJsonError} as `get`.
    */
   refresh(): Promise<T>;
   /**
-   * Asks now, cool-down or not; only a fetch that is under way already is not repeated.
-   * @throws {RemoteJsonError} the fetch failed. The last good document goes on serving as it would have.
+   * Fetches now, regardless of the cool-down, or waits for the fetch in progress.
+   * @throws {RemoteJsonError} the fetch failed. The last good document stays in use.
    */
   reload(): Promise<T>;
-  /** Abandons a fetch under way and refuses every later one. */
+  /** Aborts a fetch in progress, and every later call throws. */
   close(): void;
 }
 
@@ -84,10 +83,10 @@ interface Held<T> {
 const RENEW_AFTER = 0.8;
 
 /**
- * Keeps one remote JSON document at hand: single flight, renewed before it expires, a cool-down after failure as
- * after success, served stale for a bounded time while its address fails. Never follows a redirect. It starts no
- * timer: nothing is fetched unless somebody asks.
- * @throws {TypeError} options that cannot work.
+ * Caches one remote JSON document: concurrent loads are coalesced, it is renewed before it expires, there is a cool-down after every
+ * fetch, and a stale document is served for a bounded time while its URL fails. It never follows redirects and starts no timer:
+ * nothing is fetched unless a caller asks.
+ * @throws {TypeError} invalid options.
  */
 export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T> {
   const url = requireUrl(options);
@@ -130,9 +129,9 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
   };
 
   const usable = (): T => {
-    if (isClosed) throw new RemoteJsonError('closed', `${url.origin}: no longer in use`);
+    if (isClosed) throw new RemoteJsonError('closed', `${url.origin}: closed`);
     if (held !== undefined && age(held) < held.freshMs + staleMs) return held.document;
-    throw failure ?? new RemoteJsonError('unreachable', `${url.origin}: the document is too old to serve`);
+    throw failure ?? new RemoteJsonError('unreachable', `${url.origin}: the document is too old`);
   };
 
   const renewUnlessCooling = async (): Promise<T> => {
@@ -227,11 +226,11 @@ function decode<T>(bytes: Uint8Array, parse: (value: unknown) => T, url: URL): T
   try {
     return parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)));
   } catch (error) {
-    throw new RemoteJsonError('unreadable', `${url.origin}: not the document expected`, { cause: error });
+    throw new RemoteJsonError('unreadable', `${url.origin}: not the expected document`, { cause: error });
   }
 }
 
-/** RFC 9111: what is left of `max-age` after the time the answer already spent in caches. */
+/** RFC 9111: `max-age`, minus the time that the answer already spent in caches. */
 function freshSeconds(headers: Headers, options: RemoteJsonOptions<unknown>): number {
   const control = headers.get('cache-control')?.toLowerCase() ?? '';
   const directives = control.split(',').map((directive) => directive.trim());
@@ -245,9 +244,9 @@ function freshSeconds(headers: Headers, options: RemoteJsonOptions<unknown>): nu
 
 function toRemoteJsonError(error: unknown, url: URL, isClosed: boolean): RemoteJsonError {
   if (error instanceof RemoteJsonError) return error;
-  if (isClosed) return new RemoteJsonError('closed', `${url.origin}: the fetch was abandoned`);
+  if (isClosed) return new RemoteJsonError('closed', `${url.origin}: closed during the fetch`);
   return error instanceof Error && error.name === 'TimeoutError'
-    ? new RemoteJsonError('timed_out', `${url.origin}: no whole answer in time`, { cause: error })
+    ? new RemoteJsonError('timed_out', `${url.origin}: timed out`, { cause: error })
     : new RemoteJsonError('unreachable', `${url.origin}: no answer`, { cause: error });
 }
 

@@ -8,7 +8,7 @@ import {
 } from '@ori/proof';
 import { candidatesAt, type KeySet } from './keys/local.ts';
 
-/** What the signature must be over, built from the verifier's own values and the few fields only the peer knows. */
+/** What the signature must cover: the verifier's own values, and the few that only the request contains. */
 export interface Claim {
   readonly version: 1 | 2;
   readonly internId: string;
@@ -46,7 +46,7 @@ export async function requireSignature(claim: Claim, keySet: KeySet): Promise<vo
   throw candidatesAt(newer ?? known, claim.timestamp).length === 0
     ? new ProofError(
         'key_unknown',
-        'no published key is valid at the time of this proof: check the intern id in the address of the keys',
+        'no published key is valid at the time of this proof: check the intern id in the URL of the keys',
       )
     : new ProofError(
         'signature_invalid',

@@ -11,12 +11,12 @@ import type { RequestHead } from './requirements.ts';
 import { messageOf, warn } from './warning.ts';
 
 /**
- * What became of a request. Beside the codes of the errors: `aborted`, the client sent only part of a body; `internal_error`, the
- * daemon's own code failed: an adapter mounted after a body parser, or a handler that threw.
+ * The outcome of a request: `accepted`, the code of an error, `aborted` (the client sent only part of the body) or `internal_error`
+ * (the daemon's own code failed: the handler threw, or the adapter is mounted after a body parser).
  */
 export type ProofOutcome = 'accepted' | ProofErrorCode | UnavailableErrorCode | 'aborted' | 'internal_error';
 
-/** All there are, so that a counter can have every series from the start. */
+/** All outcomes, to initialize a counter with. */
 export const PROOF_OUTCOMES: readonly ProofOutcome[] = [
   'accepted',
   ...REFUSAL_CODES,
@@ -24,27 +24,27 @@ export const PROOF_OUTCOMES: readonly ProofOutcome[] = [
   'internal_error',
 ];
 
-/** What a request looked like: no header value, no query and nothing of the body. */
+/** Facts about a request that are safe to log: no header value, no query, nothing of the body. */
 export interface RequestFacts {
   readonly method: string;
-  /** Up to the query; undefined where it is not 1 to 2048 visible ASCII characters that begin with a slash. */
+  /** Up to the query; undefined unless it is a slash and up to 2047 visible ASCII characters. */
   readonly path: string | undefined;
-  /** The proof headers that came, in lower case, in the order of arrival. */
+  /** The names of the proof headers that arrived, in lower case and in order. */
   readonly proofHeaders: readonly string[];
 }
 
 /** What `onOutcome` is given. */
 export interface ProofReport {
   readonly outcome: ProofOutcome;
-  /** Why, for every outcome but `accepted`. Its message and those of its `cause` hold nothing from the request. */
+  /** Set for every outcome but `accepted`. Its message and those of its causes contain nothing from the request. */
   readonly error?: unknown;
   readonly request: RequestFacts;
 }
 
-/** Tells what became of a request. */
+/** Reports the outcome of a request. */
 export type Report = (outcome: ProofOutcome, request: RequestHead, error?: unknown) => void;
 
-/** What the operator must fix; a stranger cannot cause it. */
+/** Only the operator can fix these, and no stranger can cause them. */
 const WARNED: ReadonlySet<ProofOutcome> = new Set<ProofOutcome>([
   'nonce_not_issued',
   'keys_unavailable',
@@ -56,8 +56,8 @@ const WARNED: ReadonlySet<ProofOutcome> = new Set<ProofOutcome>([
 const WARNING_APART_MS = 60_000;
 
 /**
- * Calls `listen`, and whatever it does the verdict stays what it was: a proof that was accepted is used up. Warns of what the operator
- * must fix, once a minute for each outcome.
+ * Calls `listen`. An error that it throws does not change the verdict, because an accepted proof is spent. Warns the operator of
+ * what they must fix, at most once a minute per outcome.
  */
 export function createReport(listen: ((report: ProofReport) => void) | undefined): Report {
   const warnedAt = new Map<ProofOutcome, number>();
@@ -83,7 +83,7 @@ export function createReport(listen: ((report: ProofReport) => void) | undefined
   };
 }
 
-/** The code of an error that judges a request; undefined for any other. */
+/** The code of a ProofError or UnavailableError; undefined for any other error. */
 export function codeOf(error: unknown): ProofErrorCode | UnavailableErrorCode | undefined {
   return error instanceof ProofError || error instanceof UnavailableError ? error.code : undefined;
 }

@@ -7,7 +7,7 @@ import type { VerifiedProof } from './verifier.ts';
 
 /** Options of `createVerifier`. */
 export interface VerifierOptions {
-  /** The intern this daemon is. A proof for any other one does not verify. */
+  /** The id of this daemon's intern. A proof for any other intern does not verify. */
   internId: string;
   /** The intern's published keys: `createLocalKeySet` or `createRemoteKeySet`. */
   keys: KeySet;
@@ -15,20 +15,20 @@ export interface VerifierOptions {
   replay: ReplayStore;
   /** Oldest proof accepted, 1 to 600 s; 60 by default. */
   maxAgeSeconds?: number | undefined;
-  /** How far a proof may be ahead of this clock, 0 to 60 s; 2 by default. It is also added to every fence. */
+  /** How far a proof may be ahead of this clock, 0 to 60 s; 2 by default. It lengthens every fence. */
   clockToleranceSeconds?: number | undefined;
-  /** Also accepts version 1 proofs, which name neither method nor path nor a single use of their own. */
+  /** Also accepts version 1 proofs, which cover no method, path or nonce. */
   acceptV1?: boolean | undefined;
   /**
-   * The one media type accepted, alone or with `charset=utf-8`; `application/json` by default. A proof does not sign it, so it may
-   * not vary, and no parameter may change what the bytes mean.
+   * The only media type accepted, alone or with `charset=utf-8`; `application/json` by default. A proof does not cover it, so
+   * it must not vary, and no parameter may change the meaning of the bytes.
    */
   contentType?: string | undefined;
-  /** Called once with what became of each request: for counting, and for logging why. It can change no verdict. */
+  /** Called once per request with its outcome, for metrics and logs. It cannot change the verdict. */
   onOutcome?: ((report: ProofReport) => void) | undefined;
   /**
-   * Called once for each proof that was accepted, with the SHA-256 of its signing input in hex, by which a signing log knows it:
-   * the `accepted` of a monitor. It can change no verdict.
+   * Called once for each proof that was accepted, with the SHA-256 of its signing input in hex, which identifies it in a
+   * signing log: pass it to a monitor's `accepted`. It cannot change the verdict.
    */
   onAccepted?: ((proof: VerifiedProof, signingInputSha256: string) => void) | undefined;
   /** Unix time in milliseconds; `Date.now` by default. */
@@ -60,7 +60,7 @@ const OPTION_NAMES: readonly (keyof VerifierOptions)[] = [
 /** Not multipart: its boundary is a parameter, which no proof covers. */
 const MEDIA_TYPE = /^(?!multipart\/)[a-z0-9!#$%&'*+.^_`|~-]+\/[a-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** Throws TypeError for options that cannot work, unknown names included: a misspelt limit must not be a missing one. */
+/** Throws TypeError for invalid options, unknown names included: a misspelled limit must not be silently ignored. */
 export function requirePolicy(options: VerifierOptions): Policy {
   requireNames(options, OPTION_NAMES, 'createVerifier');
   const { internId, keys, replay, acceptV1 = false, onOutcome, onAccepted, now = Date.now } = options;

@@ -2,12 +2,12 @@ import { ProofError, type ProofErrorCode, UnavailableError, type UnavailableErro
 
 type Code = ProofErrorCode | UnavailableErrorCode;
 
-/** What a peer is told about a proof that was not accepted. */
+/** The answer to a request whose proof was not accepted. */
 export interface Refusal extends Answer {
   readonly status: 401 | 413 | 503;
 }
 
-/** Status, headers and JSON body of an answer. */
+/** The status, headers and JSON body of an answer. */
 export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -15,38 +15,38 @@ export interface Answer {
   readonly body: string;
 }
 
-/** What adapters answer when verification failed by a mistake in the daemon's own code. */
+/** The adapters' answer to a mistake in the daemon's own code. */
 export const INTERNAL_ERROR: Answer = {
   status: 500,
   headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
   body: JSON.stringify({ error: { code: 'internal_error', message: 'The request could not be judged.' } }),
 };
 
-/** What adapters answer to a body that broke off. */
+/** The adapters' answer to a truncated body. */
 export const BODY_INCOMPLETE: Answer = {
   status: 400,
   headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-  body: JSON.stringify({ error: { code: 'body_incomplete', message: 'The body did not arrive whole.' } }),
+  body: JSON.stringify({ error: { code: 'body_incomplete', message: 'The body is incomplete.' } }),
 };
 
-/** The public sentences: they hold nothing from the request, and nothing of the daemon's inside. */
+/** The public messages. They contain nothing from the request and reveal nothing about the daemon. */
 const SENTENCES = {
-  proof_missing: [401, 'A proof header is missing: send all that the signer gave.'],
-  proof_malformed: [401, 'The proof headers are not well-formed, or not all five are there.'],
+  proof_missing: [401, 'A proof header is missing. Send all headers that the signer returned.'],
+  proof_malformed: [401, 'The proof headers are malformed or incomplete.'],
   proof_version_not_accepted: [401, 'A version 2 proof is required.'],
   request_not_coverable: [
     401,
     'A proof cannot cover this method, path, query, media type or content coding.',
   ],
   proof_expired: [401, 'The proof is too old.'],
-  proof_not_yet_valid: [401, 'The proof is stamped in the future.'],
-  key_unknown: [401, 'No published key is good for the time of this proof.'],
+  proof_not_yet_valid: [401, 'The timestamp of the proof is in the future.'],
+  key_unknown: [401, 'No published key is valid at the time of this proof.'],
   signature_invalid: [401, 'The proof is not for this request.'],
   nonce_replayed: [401, 'The proof was used before.'],
-  nonce_not_issued: [401, 'The proof names a nonce that was not issued.'],
+  nonce_not_issued: [401, 'The nonce of the proof was not issued.'],
   proof_before_fence: [
     401,
-    'The proof is from before the replay store was ready. Sign again after the pause.',
+    'The proof was issued before the replay store was ready. Sign again after the time in Retry-After.',
   ],
   body_too_large: [413, 'The body is too large.'],
   keys_unavailable: [503, 'The proof cannot be judged now: no keys.'],

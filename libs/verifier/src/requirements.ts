@@ -16,7 +16,7 @@ export interface SignedRequest extends RequestHead {
   readonly body: Uint8Array;
 }
 
-/** Throws TypeError when this is not a request head in that shape: the caller's mistake, not the peer's. */
+/** Throws TypeError unless `request` has this shape: a mistake in the daemon, not in the request. */
 export function requireHead(request: RequestHead): void {
   if (typeof request !== 'object' || request === null) throw new TypeError('expected a request');
   if (!Array.isArray(request.rawHeaders)) {
@@ -31,12 +31,12 @@ export function requireHead(request: RequestHead): void {
   if (typeof request.target !== 'string') throw new TypeError('target: expected the raw request-target');
 }
 
-/** Throws TypeError for anything but bytes: a decoded or parsed body is no longer what was signed. */
+/** Throws TypeError for anything but bytes: a decoded or parsed body is not what was signed. */
 export function requireBytes(bytes: Uint8Array, name: string): void {
   if (!(bytes instanceof Uint8Array)) throw new TypeError(`${name}: expected the raw bytes as a Uint8Array`);
 }
 
-/** Version 2 unless version 1 was opted into. A request with version 2 headers is judged by these alone. */
+/** Requires version 2 unless `acceptV1` is set. A request with version 2 headers is verified by these alone. */
 export function requireVersion(presented: PresentedProof, { acceptV1 }: Policy): void {
   if (presented.v2 === undefined && !acceptV1) {
     throw new ProofError(
@@ -47,7 +47,7 @@ export function requireVersion(presented: PresentedProof, { acceptV1 }: Policy):
 }
 
 /**
- * None of this is signed, so none of it may vary (SPEC.md, section 5.3): POST, a path without a query, one media type, no content
+ * Requires what the signature does not cover and so must not vary (SPEC.md, section 5.3): POST, a path without a query, one media type, no content
  * coding. Throws ProofError `request_not_coverable`.
  */
 export function requireCoverable({ method, target, rawHeaders }: RequestHead, policy: Policy): void {
@@ -89,8 +89,8 @@ const CONTENT_TYPE = 'content-type';
 const CONTENT_ENCODING = 'content-encoding';
 
 /**
- * A media type (RFC 9110, section 8.3.1) in ASCII, alone or with the one parameter that does not change what the bytes mean. Spaces
- * and tabs are spelt out: `\s` and `trim` take 23 more characters.
+ * A media type (RFC 9110, section 8.3.1) in ASCII, alone or with the one parameter that does not change what the bytes mean. Only
+ * space and tab may surround it: `\s` and `trim` accept 23 more characters.
  */
 const MEDIA_TYPE =
   /^[ \t]*([a-z0-9!#$%&'*+.^_`|~-]+\/[a-z0-9!#$%&'*+.^_`|~-]+)(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i;

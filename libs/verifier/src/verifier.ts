@@ -24,14 +24,14 @@ import {
 } from './requirements.ts';
 import { messageOf, warn } from './warning.ts';
 
-/** Who called. The request is theirs, for this intern, and was accepted this once. */
+/** The caller of a request that was accepted, once, for this intern. */
 export interface VerifiedProof {
   /** The OAuth subject that the signer verified. */
   readonly user: string;
   readonly internId: string;
   readonly version: 1 | 2;
   readonly issuedAt: Date;
-  /** What was signed for, with version 2; a version 1 proof says nothing of where it goes. */
+  /** With version 2. A version 1 proof covers neither method nor path. */
   readonly method?: 'POST';
   readonly path?: string;
   /** With version 2. */
@@ -42,25 +42,26 @@ export interface VerifiedProof {
 export interface OpenProof {
   /** The next bytes of the body, exactly as received. */
   update(chunk: Uint8Array): void;
-  /** Judges signature and replay, as `verify` does; once, and within 30 s of `begin`. Until it resolves nothing is proven. */
+  /** Verifies the signature and spends the proof, as `verify` does. Call it once, within 30 s of `begin`. Until it resolves, the
+   * sender of the body is unknown. */
   finish(): Promise<VerifiedProof>;
 }
 
 /** Judges the requests of one intern's daemon. */
 export interface Verifier {
   /**
-   * Judges a request and uses its proof up (SPEC.md, section 5). Rejects unless the proof is good; a proof refused by any
-   * check before the replay store is not used up.
-   * @throws {ProofError} the peer's fault; `code` says which.
-   * @throws {UnavailableError} it could not be judged; the proof may be used up.
-   * @throws {TypeError} not a request in this shape; nothing was read.
+   * Verifies a request and spends its proof (SPEC.md, section 5). Rejects unless the proof is valid. A proof that is refused
+   * before the replay store was asked is not spent.
+   * @throws {ProofError} the request is at fault; `code` says why.
+   * @throws {UnavailableError} the proof could not be judged; it may be spent.
+   * @throws {TypeError} not a request of this shape; nothing was read.
    */
   verify(request: SignedRequest): Promise<VerifiedProof>;
-  /** For bodies larger than memory: judges the headers now, the rest when the body has passed. Throws as `verify`. */
+  /** For bodies larger than memory: checks the headers now, the rest after the body. Throws as `verify` does. */
   begin(request: RequestHead): OpenProof;
   /**
-   * Tells `onOutcome` of a request that an adapter answered by itself: `body_too_large`, `aborted`, `internal_error`. What `verify`,
-   * `begin` and `finish` throw has been told.
+   * For adapters: reports to `onOutcome` a request that they answered themselves (`body_too_large`, `aborted`,
+   * `internal_error`). `verify`, `begin` and `finish` report what they throw.
    */
   readonly report: Report;
 }
@@ -105,7 +106,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     try {
       policy.onAccepted(proof, sha256Hex(signingInput));
     } catch (cause) {
-      // The proof is used up: the caller cannot be told to try again.
+      // The proof is spent, so the caller must not be told to try again.
       warn('internal_error', messageOf(new Error('onAccepted threw', { cause })));
     }
   }
@@ -115,7 +116,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     if (code !== undefined) report(code, request, error);
   }
 
-  /** Tells what became of the request. */
+  /** Reports the outcome of `judgement`. */
   async function told(request: RequestHead, judgement: () => Promise<VerifiedProof>): Promise<VerifiedProof> {
     try {
       const proof = await judgement();
@@ -166,7 +167,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
-/** Whatever a key set or a replay store throws, or whatever it answers instead of yes: the proof was not judged. */
+/** Turns anything else that a key set or replay store throws into an UnavailableError. */
 async function orUnavailable(code: UnavailableErrorCode, ask: () => Promise<void>): Promise<void> {
   try {
     await ask();
@@ -183,7 +184,7 @@ interface Judged {
   readonly judgedAtMs: number;
 }
 
-/** Stores remember a proof for this much longer, so nothing may be spent later. */
+/** Stores remember a proof for this long after its maximum age, so nothing may be spent later. */
 function requirePrompt(judgedAtMs: number, nowMs: number): void {
   if (nowMs - judgedAtMs > STREAM_SECONDS_MAX * 1000) {
     throw new ProofError('proof_expired', `the body took longer than ${STREAM_SECONDS_MAX} s`);

@@ -1,12 +1,12 @@
 /**
- * Tells the operator, in one line: a Node process warning of type `OriVerifierWarning`, or `console.warn` where there is no such thing.
+ * Warns the operator in one line: a process warning of type `OriVerifierWarning`, or `console.warn` on runtimes without it.
  * `node --disable-warning=OriVerifierWarning` turns it off; `process.on('warning', …)` receives it.
  */
 export function warn(code: string, message: string): void {
   if (typeof globalThis.process?.emitWarning === 'function') {
     globalThis.process.emitWarning(message, { type: 'OriVerifierWarning', code });
   } else {
-    // biome-ignore lint/suspicious/noConsole: workerd has no process, and a failure must not be silent there.
+    // biome-ignore lint/suspicious/noConsole: workerd has no process warnings, and a failure must not be silent.
     console.warn(`[${code}] OriVerifierWarning: ${message}`);
   }
 }

@@ -3,23 +3,23 @@ import type { Refusal } from '../refusal.ts';
 import type { RequestHead } from '../requirements.ts';
 
 /**
- * What a refused request looked like on arrival, for whoever sent it to compare with: SHA-256 of each value that a proof is over or is
- * judged by, 64 lower-case hex digits. No value stands there itself.
+ * A refused request as it arrived, for its sender to compare: the SHA-256, in 64 lower-case hex digits, of each value that a proof
+ * covers or is judged by. It contains none of these values.
  */
 export interface Diagnosis {
   readonly method: string;
   /** Of the request-target up to its query. */
   readonly path: string;
-  /** Whether a query came, if only an empty one. What it holds is not told: a gateway may have put it there. */
+  /** Whether there was a query, even an empty one. Its content is not included: a gateway may have added it. */
   readonly query: boolean;
-  /** Null when the request was refused before its body was read. */
+  /** Null if the request was refused before its body was read. */
   readonly body: string | null;
   readonly bodyBytes: number | null;
   /** The headers of the proof, Content-Type and Content-Encoding that came, by lower-case name: one digest for each time, at most four. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The body as far as it was received; `isWhole` once its end was. */
+/** The part of the body received so far; `isWhole` once it ended. */
 export interface Received {
   readonly chunks: Uint8Array[];
   isWhole: boolean;
@@ -30,13 +30,12 @@ const NAMES: ReadonlySet<string> = new Set([
   'content-type',
   'content-encoding',
 ]);
-/** More than two of a kind say no more. */
 const REPEATS_MAX = 4;
 
 const encoder = new TextEncoder();
 const digestOf = (text: string): string => sha256Hex(encoder.encode(text));
 
-/** Describes a request by digests. Judges nothing: it must not be asked before the request was refused. */
+/** Describes a request by digests. It judges nothing; call it only after a refusal. */
 export function diagnosisOf(
   { method = '', target = '', rawHeaders }: RequestHead,
   received: Received,
@@ -51,14 +50,13 @@ export function diagnosisOf(
   };
 }
 
-/** The refusal with a diagnosis in its body, when it is a 401; any other as it is, and nothing is computed. */
+/** Adds a diagnosis to the body of a 401. Returns any other refusal unchanged, without computing one. */
 export function withDiagnosis(refusal: Refusal, diagnosis: () => Diagnosis): Refusal {
   if (refusal.status !== 401) return refusal;
   const { error } = JSON.parse(refusal.body) as { error: Record<string, unknown> };
   return { ...refusal, body: JSON.stringify({ error: { ...error, diagnosis: diagnosis() } }) };
 }
 
-/** Throws TypeError for anything but true, false and nothing. */
 export function requireDiagnoseOption(diagnose: boolean | undefined): void {
   if (diagnose !== undefined && typeof diagnose !== 'boolean') {
     throw new TypeError('diagnose: expected true or false');

@@ -21,12 +21,12 @@ export type RequireProofMiddleware = (
 ) => void;
 
 /**
- * For one route: a handler that is called only with an accepted proof, as its third argument. What it throws goes to `next`, and so
- * to the error handlers of the application; everything before is answered here, as by '@ori/verifier/node'.
+ * For one route: a handler that is called only with an accepted proof, as its third argument. Errors that it throws go to the
+ * application's error handlers through `next`. Other requests are answered here, as by '@ori/verifier/node'.
  *
  *     app.post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_000_000 }, (req, res, { proof, body }) => res.json(proof.user)));
  *
- * @throws {TypeError} options that cannot work.
+ * @throws {TypeError} invalid options.
  */
 export function requireProof(
   verifier: Verifier,

@@ -23,11 +23,11 @@ export interface ProvenRoute {
 
 /**
  * The options of a route whose handler is called only with an accepted proof, as its third argument; `request.body` is what Fastify's
- * parser makes of the same bytes. Everything else is answered here, as by '@ori/verifier/node'; what the handler throws goes to Fastify.
+ * parser makes of the same bytes. Everything else is answered here, as by '@ori/verifier/node'; errors that the handler throws go to Fastify.
  *
  *     app.post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_000_000 }, (request, reply, { proof }) => proof.user));
  *
- * @throws {TypeError} options that cannot work.
+ * @throws {TypeError} invalid options.
  */
 export function requireProof(
   verifier: Verifier,

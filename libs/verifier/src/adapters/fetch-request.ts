@@ -12,7 +12,7 @@ export function arrivalOf(request: Request): Arrival {
 
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
-/** The target as the handler sees it in `request.url`, or none where `URL` would make another path of it: some servers normalize, some do not. */
+/** The target as the handler sees it in `request.url`, or '' if `URL` would rewrite its path: some servers normalize, some do not. */
 function headOf({ method, url, headers }: Request): RequestHead {
   const target = url.replace(ORIGIN, '');
   const isStable = URL.canParse(url) && new URL(url).pathname === target.split('?', 1)[0];

@@ -5,15 +5,14 @@ import { createGuard, type Proven, type RequireProofOptions } from './guard.ts';
 export type { Proven, RequireProofOptions } from './guard.ts';
 
 /**
- * Wraps a Fetch API handler: it is called only with an accepted proof, as its second argument; whatever else the server passes follows
- * (`env` and `ctx` of a Worker, the context of a Next route). Everything else is answered here: 401, 413 and 503 as `toRefusal` says, 400
- * for a body that breaks off, 500 for a body that was read before. What the handler throws is the server's to answer.
+ * Wraps a Fetch API handler: it is called only with an accepted proof, as its second argument; the server's other arguments
+ * follow (`env` and `ctx` of a Worker, the context of a Next route). Everything else is answered here: 401, 413 and 503 as `toRefusal` says, 400
+ * for a body that breaks off, 500 for a body that was read before. Errors that the handler throws go to the server.
  *
- * A `Request` does not show what came over the wire, and each difference refuses: a path that is not what `new URL(request.url)`
- * makes of it; repeated headers, which arrive joined by a comma. A server that decodes the body itself must leave its Content-Encoding in
- * place.
+ * A `Request` does not show exactly what was sent. The adapter refuses a path that `new URL(request.url)` rewrites, and repeated
+ * headers, which arrive joined by a comma. A server that decodes the body must leave its Content-Encoding in place.
  *
- * @throws {TypeError} options that cannot work.
+ * @throws {TypeError} invalid options.
  */
 export function requireProof<Req extends Request, Rest extends unknown[]>(
   verifier: Verifier,

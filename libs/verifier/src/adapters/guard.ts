@@ -8,29 +8,29 @@ import { diagnosisOf, type Received, requireDiagnoseOption, withDiagnosis } from
 
 /** Options of `requireProof`, in every adapter. */
 export interface RequireProofOptions {
-  /** Longest body read; more is answered 413. */
+  /** Maximum size of a body; a larger one is answered with 413. */
   bodyBytesMax: number;
   /**
-   * Adds to each 401 what the request looked like on arrival, by digests, for `ori doctor call` to compare; false by default. It
-   * changes nothing about what is accepted or refused.
+   * Adds digests of the request as it arrived to each 401, for `ori doctor call` to compare; false by default. It does not change
+   * what is accepted.
    */
   diagnose?: boolean | undefined;
 }
 
-/** What a handler gets beside the request, whose body is consumed. */
+/** What a handler gets besides the request, whose body has been read. */
 export interface Proven<Body extends Uint8Array = Uint8Array> {
   readonly proof: VerifiedProof;
   /** The bytes that were signed. */
   readonly body: Body;
 }
 
-/** A request as an adapter has it. */
+/** A request as an adapter receives it. */
 export interface Arrival {
   readonly head: RequestHead;
   readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  /** Of the header Content-Length. */
+  /** From Content-Length. */
   readonly announcedBytes?: number;
-  /** Why the body is no longer what arrived, in words for the author of the daemon. */
+  /** Why the body is no longer as it arrived, for the author of the daemon. */
   readonly misuse?: string | undefined;
 }
 
@@ -40,19 +40,19 @@ export type Judgement =
   | {
       readonly proven?: undefined;
       readonly answer: Answer;
-      /** The client is gone or its body is broken: the answer may reach nobody. */
+      /** The client disconnected or its body is malformed, so the answer may reach nobody. */
       readonly isAborted: boolean;
     };
 
 export interface Guard {
   readonly bodyBytesMax: number;
-  /** Reads the body and judges the request. Never rejects: whatever fails is an answer. */
+  /** Reads the body and judges the request. Never rejects: every failure is an answer. */
   judge(arrival: Arrival): Promise<Judgement>;
-  /** The answer to a failure of the daemon's own code, which the operator is told of. */
+  /** Reports a failure of the daemon's own code, and returns the answer to it. */
   fail(head: RequestHead, error: unknown): Answer;
 }
 
-/** What all adapters share. Throws TypeError for options that cannot work. */
+/** The part that all adapters share. Throws TypeError for invalid options. */
 export function createGuard(verifier: Verifier, options: RequireProofOptions, handler: unknown): Guard {
   if (typeof verifier?.begin !== 'function') throw new TypeError('requireProof: expected a verifier');
   requireNames(options, ['bodyBytesMax', 'diagnose'], 'requireProof');
@@ -112,10 +112,10 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
   };
 }
 
-/** The body did not arrive whole. */
+/** The body is incomplete. */
 class BodyError extends Error {}
 
-/** Tells a body that fails from code that does. */
+/** Wraps errors of the body, to distinguish them from errors of our own code. */
 async function* readable(body: Arrival['body']): AsyncGenerator<Uint8Array> {
   try {
     yield* body;

@@ -7,11 +7,11 @@ export type { Proven, RequireProofOptions } from './guard.ts';
 
 /**
  * Wraps a handler of Hono: it is called only with an accepted proof, as its second argument. Everything else is answered here, as by
- * '@ori/verifier/fetch'; what the handler throws goes to `app.onError`.
+ * '@ori/verifier/fetch'; errors that the handler throws go to `app.onError`.
  *
  *     app.post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_000_000 }, (c, { proof, body }) => c.text(proof.user)));
  *
- * @throws {TypeError} options that cannot work.
+ * @throws {TypeError} invalid options.
  */
 export function requireProof<Answered extends Response, E extends Env = Env>(
   verifier: Verifier,

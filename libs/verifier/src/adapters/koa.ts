@@ -8,11 +8,11 @@ export type { NodeProven as Proven } from './node-request.ts';
 
 /**
  * Koa middleware that calls `handler` only with an accepted proof, as its second argument. Everything else is answered here, as by
- * '@ori/verifier/node'; what the handler throws goes to Koa. Mount it before any body parser.
+ * '@ori/verifier/node'; errors that the handler throws go to Koa. Mount it before any body parser.
  *
  *     app.use(requireProof(verifier, { bodyBytesMax: 1_000_000 }, (ctx, { proof, body }) => { ctx.body = proof.user; }));
  *
- * @throws {TypeError} options that cannot work.
+ * @throws {TypeError} invalid options.
  */
 export function requireProof(
   verifier: Verifier,

@@ -3,7 +3,7 @@ import type { Answer } from '../refusal.ts';
 import type { RequestHead } from '../requirements.ts';
 import type { Arrival, Judgement, Proven } from './guard.ts';
 
-/** What is read of a request: node:http's, Express's and anything built on them. */
+/** A request of node:http, of Express, or of anything built on them. */
 export interface NodeRequest extends IncomingMessage {
   /** Set by Express: the target before a router took its mount path off. */
   originalUrl?: string;
@@ -28,7 +28,7 @@ export function arrivalOf(request: NodeRequest): Arrival {
 }
 
 function misuseOf(request: NodeRequest): string | undefined {
-  if (judged.has(request)) return 'it is mounted twice on this route: this request was judged before';
+  if (judged.has(request)) return 'it is mounted twice on this route: this request was verified already';
   judged.add(request);
   return request.readableDidRead || request.readableEnded || request.body !== undefined
     ? 'the body was read already; mount it before any body parser'
@@ -42,13 +42,13 @@ export function toNodeProven({ proof, body }: Proven): NodeProven {
   return { proof, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
 }
 
-/** A body that is not read is not waited for either: the connection closes, unless little of it can be left. */
+/** Whether to close the connection instead of waiting for an unread body: unless little of it can be left. */
 export function closesConnection(request: NodeRequest, bodyBytesMax: number): boolean {
   const isBounded = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= bodyBytesMax;
   return !(request.complete || isBounded);
 }
 
-/** Answers on the response itself; a client that is gone gets its connection closed. */
+/** Writes the answer, or closes the connection of a client that disconnected. */
 export function answerNode(
   { answer, isAborted }: Extract<Judgement, { answer: Answer }>,
   request: NodeRequest,

@@ -20,7 +20,7 @@ export type { NodeProven as Proven, NodeRequest } from './node-request.ts';
  *
  *     createServer(requireProof(verifier, { bodyBytesMax: 1_000_000 }, (req, res, { proof, body }) => res.end(proof.user)));
  *
- * @throws {TypeError} options that cannot work.
+ * @throws {TypeError} invalid options.
  */
 export function requireProof<Req extends NodeRequest, Res extends ServerResponse>(
   verifier: Verifier,

@@ -1,16 +1,16 @@
 import { holdsTimestamp, parseJwkSet, type VerificationKey } from '@ori/proof';
 
-/** An intern's published keys, as far as they are known here. */
+/** The published keys of an intern. */
 export interface KeySet {
   /** @throws {UnavailableError} `keys_unavailable`. */
   current(): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
-  /** Called when no current key verifies a proof. Resolves to the same array when there is nothing newer. */
+  /** Called when no current key verifies a proof. Resolves to the same array if nothing newer was published. */
   renew?(): Promise<readonly VerificationKey[]>;
 }
 
 /**
- * A key set that is part of the daemon's configuration: no network, and no rotation without a restart.
- * Throws TypeError when `jwks` is no JWK Set, or any Ed25519 key in it cannot be admitted.
+ * A key set from the daemon's configuration: no network access, and no rotation without a restart.
+ * Throws TypeError unless `jwks` is a JWK Set whose Ed25519 keys can all be admitted.
  */
 export function createLocalKeySet(jwks: unknown): KeySet {
   const keys = readKeys(jwks);

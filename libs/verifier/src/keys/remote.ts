@@ -13,24 +13,24 @@ import type { KeySet } from './local.ts';
 
 /** Options of `createRemoteKeySet`. */
 export interface RemoteKeySetOptions {
-  /** Longest time the keys are used without asking again; 60 by default. A shorter `max-age` of the answer wins. */
+  /** How long keys are used before they are fetched again; 60 by default. A shorter `max-age` wins. */
   freshSeconds?: number;
-  /** How much longer they serve while the address fails; 600 by default. */
+  /** How much longer they are used while the URL fails; 600 by default. */
   staleSeconds?: number;
   /**
-   * Asks this often whether a key was revoked, while proofs come; such a question is answered without a body where
-   * nothing changed. The keys then do not serve at all while the address fails, unless `staleSeconds` says so.
+   * How often to check for revoked keys while proofs arrive. An unchanged set is answered without a body. Unless `staleSeconds` is set,
+   * the keys are then not used at all while the URL fails.
    */
   revocationCheckSeconds?: number;
-  /** Shortest time between two fetches, after success or failure; 10 by default. */
+  /** Minimum time between two fetches, successful or not; 10 by default. */
   coolDownSeconds?: number;
   /** Limit for one fetch; 2000 by default. */
   timeoutMs?: number;
-  /** Longest document read; 65536 by default. */
+  /** Maximum size of the document; 65536 by default. */
   bytesMax?: number;
-  /** Permits plain http to any host: whoever sits on that network then decides whose proofs are good. */
+  /** Allows http to any host: anyone on that network can then decide whose proofs are accepted. */
   allowPlainHttp?: boolean;
-  /** Called with each key of the set that is left out, when that is new; by default the operator is warned. */
+  /** Called with each key that is newly left out of the set; warns the operator by default. */
   onRefusedKey?: (refused: RefusedKey) => void;
   fetch?: typeof globalThis.fetch;
   /** Milliseconds on a clock that does not step. */
@@ -46,7 +46,7 @@ export interface RemoteKeySet extends KeySet {
   reload(): Promise<void>;
   /** The keys in use, to keep for `createLocalKeySet`; undefined when none were fetched or they are no longer fresh. */
   jwks(): JwkSet | undefined;
-  /** Abandons a fetch under way; every later proof is refused as `keys_unavailable`. */
+  /** Aborts a fetch in progress; every later proof is refused with `keys_unavailable`. */
   close(): void;
 }
 
@@ -65,9 +65,9 @@ const OPTION_NAMES: readonly (keyof RemoteKeySetOptions)[] = [
 
 /**
  * The keys at `{base}/interns/{internId}/daemon/jwks.json` (SPEC.md, section 4): fetched on first use, renewed before they
- * expire, one fetch at a time, never through a redirect. A proof that no known key verifies makes it ask again, at most once per
- * cool-down, so a key published since is found and a flood of bad proofs is not passed on.
- * Throws TypeError for an address or limits that cannot work.
+ * expire, one fetch at a time, without following redirects. A proof that no known key verifies triggers another fetch, at most once
+ * per cool-down: new keys are found, and a flood of bad proofs is not passed on.
+ * Throws TypeError for an invalid URL or limit.
  */
 export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptions = {}): RemoteKeySet {
   requireNames(options, OPTION_NAMES, 'createRemoteKeySet');
@@ -84,7 +84,7 @@ export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptio
     if (keys.length === 0 && !isEmpty) {
       warn(
         'key_set_empty',
-        `${new URL(url).origin}: no key to verify with; is the intern's id in the address right?`,
+        `${new URL(url).origin}: the key set contains no usable key; check the intern id in its URL`,
       );
     }
     isEmpty = keys.length === 0;
@@ -116,7 +116,7 @@ export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptio
   };
 }
 
-/** A failed question is repeated within the same time, so that one lost packet does not refuse proofs. */
+/** A failed fetch is repeated within the interval, so that one lost packet does not cause refusals. */
 function checking(seconds: number) {
   if (!(Number.isFinite(seconds) && seconds > 0 && seconds <= 60)) {
     throw new TypeError('revocationCheckSeconds: expected a number above 0, at most 60');
@@ -125,11 +125,9 @@ function checking(seconds: number) {
 }
 
 function refuse(cause: unknown): never {
-  throw new UnavailableError(
-    'keys_unavailable',
-    'the published keys could not be fetched: check their address',
-    { cause },
-  );
+  throw new UnavailableError('keys_unavailable', 'the published keys could not be fetched: check their URL', {
+    cause,
+  });
 }
 
 function warnOfKey(url: string | URL): (refused: RefusedKey) => void {

@@ -1,4 +1,4 @@
-/** What a verifier demands of its replay store. */
+/** The verifier's requirements on its replay store. */
 export interface ReplayPolicy {
   readonly internId: string;
   readonly maxAgeSeconds: number;
@@ -6,7 +6,7 @@ export interface ReplayPolicy {
   readonly acceptV1: boolean;
 }
 
-/** A proof whose signature holds, about to be used up. */
+/** A proof with a valid signature, to be spent. */
 export interface Spend {
   readonly policy: ReplayPolicy;
   /** Unix seconds, as signed. */
@@ -15,19 +15,19 @@ export interface Spend {
   readonly nowMs: number;
   /** Absent for a version 1 proof. */
   readonly nonce?: string;
-  /** The bytes that the signature is over. */
+  /** The bytes that were signed. */
   readonly signingInput: Uint8Array;
-  /** SHA-256 of the version 1 signing input, which a version 2 proof has too: lower-case hex. */
+  /** SHA-256 of the version 1 signing input in lower-case hex. A version 2 proof has one too. */
   v1Id(): string;
 }
 
 /**
- * Remembers what was spent. `spend` is the last step of verification and resolves to 'spent' for one of all the callers
- * that bring the same proof, in whatever process; for the others, and whenever the store is not sure, it throws. Any other answer
- * refuses the proof. `requireReplayStore` of '@ori/verifier/testing' checks a store of your own.
+ * Remembers spent proofs. `spend` is the last step of verification. It resolves to 'spent' for one caller among all processes that
+ * present the same proof; for the others, and whenever the store is not certain, it throws. Any other result refuses the proof.
+ * `requireReplayStore` of '@ori/verifier/testing' tests a store of your own.
  */
 export interface ReplayStore {
-  /** Called once by each verifier that uses the store, before its first spend. Throws TypeError for a policy it cannot keep. */
+  /** Called once by each verifier that uses the store, before its first spend. Throws TypeError for a policy that it cannot enforce. */
   attach?(policy: ReplayPolicy): void;
   /**
    * @throws {ProofError} `nonce_replayed`, `nonce_not_issued`, `proof_before_fence`, `proof_expired`, `proof_not_yet_valid`.
@@ -36,10 +36,10 @@ export interface ReplayStore {
   spend(spend: Spend): Promise<'spent'> | 'spent';
 }
 
-/** A streamed body must end this long after `begin`; stores remember for as much longer. */
+/** A streamed body must end within this time of `begin`, and stores remember proofs that much longer. */
 export const STREAM_SECONDS_MAX = 30;
 
-/** The longest any policy has a spent proof remembered: 600 s of age, 60 s of tolerance. */
+/** The longest retention of any policy: 600 s of age, 60 s of tolerance. */
 export const RETENTION_SECONDS_MAX = 600 + 60 + STREAM_SECONDS_MAX;
 
 /** How long after its timestamp a spent proof is remembered. */

@@ -1,6 +1,6 @@
 import { ProofError, UnavailableError } from '@ori/proof';
 
-/** What a shared store said of a spend. */
+/** A shared store's answer to a spend. */
 export interface Verdict {
   readonly verdict: string;
   /** Why the server is unsafe. */
@@ -14,7 +14,7 @@ export function requireSafe({ verdict, detail }: Verdict): void {
     throw new UnavailableError('replay_store_unsafe', detail ?? 'the server is not safe');
 }
 
-/** Returns for `spent` alone; throws what any other verdict means. */
+/** Returns for `spent`; throws the error of any other verdict. */
 export function requireSpent(said: Verdict): 'spent' {
   requireSafe(said);
   switch (said.verdict) {
@@ -27,7 +27,10 @@ export function requireSpent(said: Verdict): 'spent' {
     case 'expired':
       throw new ProofError('proof_expired', 'the proof is older than what is remembered');
     case 'not_yet_valid':
-      throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of the clock of the store');
+      throw new ProofError(
+        'proof_not_yet_valid',
+        'the timestamp is ahead of the clock of the store: check the clocks',
+      );
     case 'before_fence':
       throw new ProofError('proof_before_fence', 'the proof was issued before the store could remember it', {
         retryAfterSeconds: said.retryAfterSeconds ?? 1,

@@ -1,14 +1,14 @@
 /** The spent proofs of one intern: every id once, whatever its timestamp, and a list per second for forgetting them. */
 export interface Ledger {
-  /** Unix seconds: something stamped then was forgotten, and everything up to it is refused for ever. */
+  /** Unix seconds: the latest timestamp that was forgotten. Everything up to it is refused from then on. */
   readonly floor: number;
   /** Unix seconds: the highest timestamp ever spent. */
   readonly highest: number;
-  /** The time from which on version 2 spends record their version 1 id too; undefined while nobody asked for it. */
+  /** Since when version 2 spends also record their version 1 id; undefined until a verifier accepts version 1. */
   marksFrom: number | undefined;
   /**
-   * Forgets everything stamped up to `horizon` and returns how many entries that were. The floor rises no higher than to what was
-   * really forgotten: a clock that is ahead for a moment must not make later proofs refused when it is right again.
+   * Forgets everything with a timestamp up to `horizon`, and returns how many entries that was. The floor rises only to what was
+   * actually forgotten: a clock that is briefly ahead must not cause later proofs to be refused.
    */
   forget(horizon: number): number;
   has(ids: readonly string[]): boolean;

@@ -11,11 +11,11 @@ import { createLedger, type Ledger } from './ledger.ts';
 
 /** Options of `memoryReplayStore`. */
 export interface MemoryReplayStoreOptions {
-  /** Most proofs remembered at once, over all interns; 100000 by default. Beyond it everything is refused until some expire. */
+  /** Maximum number of proofs remembered, over all interns; 100000 by default. When full, it refuses all proofs until some expire. */
   entriesMax?: number;
   /** Unix time in milliseconds; `Date.now` by default. The verifier must use the same clock. */
   now?: () => number;
-  /** Milliseconds of a clock that never steps; `performance.now` by default, and `now` where that alone is given. */
+  /** Milliseconds of a monotonic clock; `performance.now` by default, or `now` if only that is set. */
   uptime?: () => number;
 }
 
@@ -26,10 +26,10 @@ export interface MemoryReplayStore extends ReplayStore {
 }
 
 /**
- * Remembers spent proofs in this process, and in no other: not for a daemon that runs twice or behind a load balancer.
- * What happened before it was made it cannot know, so it refuses every proof issued up to then (`proof_before_fence`): a daemon
- * that restarts refuses for a few seconds. It never forgets a proof that could still be accepted, wherever the clock steps; when full
- * it refuses.
+ * Remembers spent proofs in this process only: not for daemons with several processes or machines.
+ * It refuses every proof issued before it was created (`proof_before_fence`), because its predecessor may have accepted them: after
+ * a restart a daemon refuses proofs for a few seconds. It never forgets a proof that could still be accepted, whatever the clock
+ * does; when it is full, it refuses.
  * Throws TypeError in a worker of node:cluster, where each worker would accept the same proof once.
  */
 export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
@@ -47,13 +47,13 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
   const ledgers = new Map<string, Ledger>();
   let entries = 0;
 
-  /** As the clock said it then, or as it says it now, whichever is later: it may have been set right since. */
+  /** The time of creation by the clock at that time or by the clock now, whichever is later: it may have been corrected since. */
   function createdSeconds(created: Moment, wallMs: number, uptimeMs: number): number {
     const nowSaidMs = wallMs - (uptimeMs - created.uptimeMs);
     return (nowSaidMs > created.wallMs + DRIFT_MS ? nowSaidMs : created.wallMs) / 1000;
   }
 
-  /** Undefined in the module scope of workerd, whose clock reads 0 until a request comes: then that is the start. */
+  /** Undefined in the module scope of workerd, whose clock is 0 until the first request: then the store starts with that. */
   function createdNow(): Moment | undefined {
     const wallMs = now();
     return wallMs > 0 ? { wallMs, uptimeMs: uptime() } : undefined;
@@ -65,7 +65,10 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     created ??= { wallMs, uptimeMs };
     const seconds = wallMs / 1000;
     if (timestamp > seconds + policy.clockToleranceSeconds) {
-      throw new ProofError('proof_not_yet_valid', 'the proof is stamped ahead of the clock of the store');
+      throw new ProofError(
+        'proof_not_yet_valid',
+        'the timestamp is ahead of the clock of the store: check the clocks',
+      );
     }
     const ledger = ledgerOf(policy.internId);
     const horizon = Math.floor(seconds - retentionSeconds(policy));
@@ -88,7 +91,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     return 'spent';
   }
 
-  /** Never by evicting what could still be accepted: only what no verifier accepts any more makes room. */
+  /** Makes room by removing only proofs that no verifier accepts any more. */
   function requireRoom(needed: number, horizon: number): void {
     if (entries + needed <= entriesMax) return;
     for (const ledger of ledgers.values()) entries -= ledger.forget(horizon);
@@ -119,16 +122,16 @@ interface Moment {
   readonly uptimeMs: number;
 }
 
-/** Without an import, which would keep this module from runtimes that have no such thing. */
+/** Without an import, so that the module loads on runtimes without node:cluster. */
 function isClusterWorker(): boolean {
   const cluster: object | undefined = globalThis.process?.getBuiltinModule?.('node:cluster');
   return cluster !== undefined && 'isWorker' in cluster && cluster.isWorker === true;
 }
 
-/** Two clocks of one machine come apart by this much within seconds, without a step of either. */
+/** Two clocks of one machine can drift apart by this much within seconds. */
 const DRIFT_MS = 5;
 
-/** What must not be there yet, and what is then recorded. */
+/** The ids that must be absent, and those that are then recorded. */
 interface Ids {
   readonly conflicting: readonly string[];
   readonly recorded: readonly string[];
@@ -138,13 +141,13 @@ function idsOfV1(id: string): Ids {
   return { conflicting: [id, `m${id}`], recorded: [id] };
 }
 
-/** Two version 2 proofs may share a version 1 id, so theirs is recorded as a mark, which only a version 1 proof conflicts with. */
+/** Two version 2 proofs may share a version 1 id, so it is recorded as a mark that conflicts with version 1 proofs only. */
 function idsOfV2(nonce: string, v1Id: string | undefined): Ids {
   if (v1Id === undefined) return { conflicting: [nonce], recorded: [nonce] };
   return { conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`] };
 }
 
-/** Refuses what could have been accepted before an event that nothing is remembered from. */
+/** Refuses proofs that may have been accepted before an event that lost what was spent. */
 function requireAfter(fenceSeconds: number, timestamp: number, nowSeconds: number): void {
   const fence = Math.ceil(fenceSeconds);
   if (timestamp > fence) return;
