@@ -3,20 +3,20 @@ import type { ReplayPolicy, ReplayStore, Spend } from './replay-store.ts';
 
 /** What `requireReplayStore` tests. */
 export interface ReplayStoreUnderTest {
-  /** Opens the store: twice, over the same data, as two processes of a daemon would. */
+  /** Opens the store. Called twice, over the same data, as two processes of a daemon would. */
   open(): ReplayStore | Promise<ReplayStore>;
-  /** Loses what was spent, or may have: a flush, a restart. Without it that part is not tested. */
+  /** Does what may lose spent nonces: a flush, a restart. That part is not tested without it. */
   restart?(): void | Promise<void>;
-  /** How many callers bring the same proof at once; 100 by default. */
+  /** How many callers present the same proof at once; 100 by default. */
   callers?: number;
-  /** For how long a new store may refuse what is signed now, as `proof_before_fence`; 10 s by default. */
+  /** How long a new store may refuse new proofs with `proof_before_fence`; 10 s by default. */
   fenceSeconds?: number;
 }
 
 /**
- * Checks what a verifier relies on: one caller of many spends a nonce, across two openings; the others are told `nonce_replayed`; interns
- * do not share nonces; and after a loss every proof issued before it is refused.
- * @throws {Error} what the store does wrong.
+ * Tests what a verifier relies on: of many concurrent callers, through two open stores, exactly one spends a nonce and the others get
+ * `nonce_replayed`; interns do not share nonces; after a loss every earlier proof is refused.
+ * @throws {Error} says what the store does wrong.
  */
 export async function requireReplayStore(under: ReplayStoreUnderTest): Promise<void> {
   const { callers = 100, fenceSeconds = 10, restart } = under;

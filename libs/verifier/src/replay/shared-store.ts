@@ -49,7 +49,7 @@ export function requireSharedOptions(
   return { replicas, timeoutMs, touchSeconds, now };
 }
 
-/** Rejects with `toError()` after `limitMs`. What `answer` does then is not waited for. */
+/** Rejects with `toError()` after `limitMs`, without waiting for `answer` any longer. */
 export async function within<T>(limitMs: number, answer: Promise<T>, toError: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

@@ -3,8 +3,8 @@ import { within } from '../shared-store.ts';
 import type { Verdict } from '../verdict.ts';
 
 /**
- * What the store needs of a pool; a `Pool` of pg 8 fits. One of your own lends each connection to one caller at a time and never sends a
- * statement twice. `requireReplayStore` of '@ori/verifier/testing' checks the store over it.
+ * What the store needs of a pool. A `Pool` of pg 8 satisfies it. Your own pool must lend a connection to one caller at a time and never
+ * send a statement twice. Test the store over it with `requireReplayStore` of '@ori/verifier/testing'.
  */
 export interface PostgresPool {
   readonly options: { readonly connectionTimeoutMillis?: number | undefined };
@@ -12,28 +12,28 @@ export interface PostgresPool {
   on(event: 'connect', listener: (connection: Pick<PostgresConnection, 'on'>) => void): unknown;
 }
 
-/** What is used of the connections that the pool lends. */
+/** A connection of the pool. */
 export interface PostgresConnection {
   query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
   on(event: 'notice' | 'error', listener: (notice: { severity?: string | undefined }) => void): unknown;
   off(event: 'notice' | 'error', listener: (notice: { severity?: string | undefined }) => void): unknown;
-  /** With true the connection is closed. */
+  /** Closes the connection if `destroy` is true. */
   release(destroy?: boolean): void;
 }
 
-/** What a function of the schema said. */
+/** The answer of a function of the schema. */
 export interface PostgresAnswer extends Verdict {
-  /** Unix seconds: when something could last have been lost. Absent from an unsafe server. */
+  /** Unix seconds: the last time that spends may have been lost. Absent if the server is unsafe. */
   readonly event?: number;
   readonly identity?: string;
   readonly lsn?: string;
-  /** Of a touch: a partition waits to be emptied. */
+  /** `touch` only: a partition can be emptied. */
   readonly due?: boolean;
-  /** Of a touch: of the functions. */
+  /** `touch` only: the version of the schema. */
   readonly version?: number;
 }
 
-/** Throws TypeError for what is no pool, and for one that waits for ever for a server that is out of reach. */
+/** Throws TypeError unless this is a pool with a connection timeout. */
 export function requirePostgresPool(pool: PostgresPool): void {
   if (typeof pool?.connect !== 'function') throw new TypeError('postgresReplayStore: expected a pool of pg');
   if (!(Number(pool.options?.connectionTimeoutMillis) > 0)) {
@@ -42,8 +42,8 @@ export function requirePostgresPool(pool: PostgresPool): void {
 }
 
 /**
- * Calls a function once, with what `args` makes when a connection is there; it is told how many milliseconds that took. Without an answer
- * in time the call counts as done, and the connection that owes it is closed.
+ * Calls a function once. `args` makes its arguments when a connection is available, and gets the milliseconds waited for it. Without
+ * an answer in time the call counts as done, and its connection is closed.
  */
 export type CallFunction = (
   name: string,
@@ -55,7 +55,7 @@ interface Limits {
   readonly acquireMs: number;
 }
 
-/** Turns whatever fails into an UnavailableError; `isSilence` tells the one where no answer came. */
+/** Turns every failure into an UnavailableError. `isSilence` identifies a missing answer. */
 export function createFunctionCaller(pool: PostgresPool, limits: Limits): CallFunction {
   return async (name, args) => {
     try {
@@ -67,8 +67,8 @@ export function createFunctionCaller(pool: PostgresPool, limits: Limits): CallFu
 }
 
 /**
- * Keeps the process alive: pg ends it over the error of a connection that nobody listens to. The pool passes on those of idle
- * connections, and says nothing of the lent ones. A server can dismiss a connection as it lets it in, before whoever asked for it holds it.
+ * Listens for errors, because an unhandled 'error' event ends the process. The pool emits those of idle connections, but not those of
+ * connections in use; and a server can close a connection while it is being opened, before any caller holds it.
  */
 export function surviveErrors(pool: PostgresPool): void {
   if (surviving.has(pool)) return;
@@ -81,7 +81,7 @@ export function surviveErrors(pool: PostgresPool): void {
 const surviving = new WeakSet<PostgresPool>();
 const doNothing = (): void => undefined;
 
-/** Whether nothing was heard from the server: neither an answer nor a refusal. */
+/** Whether the server sent nothing: neither an answer nor an error. */
 export function isSilence(error: UnavailableError): boolean {
   return error.cause instanceof Silence;
 }
@@ -100,7 +100,7 @@ async function callOnce(
   const places = args.map((_, index) => `$${index + 1}`).join(', ');
   let isDoubtful = false;
   let isSilent = false;
-  // A wait for a standby that somebody cancels ends with a warning, and a commit that looks like any other.
+  // A canceled wait for a standby ends with a warning and an otherwise normal commit.
   const listen = (notice: { severity?: string | undefined }): void => {
     if (notice.severity === undefined || notice.severity === 'WARNING') isDoubtful = true;
   };
@@ -123,7 +123,7 @@ async function callOnce(
   }
 }
 
-/** A connection of the pool. Waiting for one that others use says nothing of the server; one that comes too late goes back unused. */
+/** A connection of the pool. Waiting for one says nothing about the server. One that arrives too late is returned unused. */
 async function acquire(pool: PostgresPool, acquireMs: number): Promise<PostgresConnection> {
   let isOver = false;
   const connecting = pool.connect().then(
@@ -137,7 +137,7 @@ async function acquire(pool: PostgresPool, acquireMs: number): Promise<PostgresC
   );
   return within(acquireMs, connecting, () => {
     isOver = true;
-    const why = `the pool had no free connection within ${acquireMs} ms: give it more, or the store a longer acquireMs`;
+    const why = `no free connection in the pool within ${acquireMs} ms: increase its size or acquireMs`;
     return new UnavailableError('replay_store_unavailable', why);
   });
 }

@@ -1,6 +1,6 @@
 import type { PostgresConnection, PostgresPool } from './client.ts';
 
-/** What is used of what `postgres()` of postgres.js 3 returns. */
+/** What the store needs of the result of postgres.js 3's `postgres()`. */
 export interface PostgresJs {
   readonly options: { readonly connect_timeout: number };
   reserve(): Promise<{
@@ -15,12 +15,12 @@ export function isPostgresJs(given: PostgresPool | PostgresJs): given is Postgre
 }
 
 /**
- * A pool in pg's shape. It cannot close a single connection: one that owes an answer goes back when the answer comes.
- * @throws {TypeError} with replicas: it does not show a statement's warnings, of which one says that a standby did not confirm.
+ * Gives it the interface of pg's pool. It cannot close a single connection: one without an answer is returned when the answer arrives.
+ * @throws {TypeError} `replicas` is not 0: it does not report warnings, such as that a standby did not confirm.
  */
 export function adaptPostgresJs(sql: PostgresJs, replicas: number): PostgresPool {
   if (replicas > 0)
-    throw new TypeError('replicas: with postgres.js expected 0; use a pool of pg where standbys count');
+    throw new TypeError('replicas: expected 0 with postgres.js; use a pool of pg if you have standbys');
   return {
     options: { connectionTimeoutMillis: sql.options.connect_timeout * 1000 },
     async connect() {

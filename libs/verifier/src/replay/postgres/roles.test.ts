@@ -101,7 +101,7 @@ test('a database without the schema is refused with what to do, and one of an ol
   await query(bare.url, POSTGRES_REPLAY_SQL.replace('version := 1', 'version := 0'));
   await expect(bare.replay.touch()).rejects.toMatchObject({
     code: 'replay_store_unsafe',
-    message: expect.stringContaining('the schema ori_replay is old: install it again'),
+    message: expect.stringContaining('the schema ori_replay is outdated: install it again'),
   });
   await query(bare.url, POSTGRES_REPLAY_SQL);
   await expect(bare.replay.touch()).resolves.toBeUndefined();

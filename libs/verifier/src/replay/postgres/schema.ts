@@ -3,8 +3,8 @@ import { STATE_FUNCTIONS } from './state.ts';
 import { TABLES } from './tables.ts';
 
 /**
- * Everything that a PostgreSQL store needs in its database: run it once as the role that shall own it, again after an update of this
- * package. One transaction when sent as one query without values; it loses nothing that is remembered.
+ * The schema of the PostgreSQL store. Run it once as its future owner, and again after an update of this package. Sent as one query
+ * without values it is one transaction. It keeps what is remembered.
  */
 export const POSTGRES_REPLAY_SQL: string = `
 SELECT pg_catalog.pg_advisory_xact_lock(7309426);

@@ -2,7 +2,7 @@ import { RETENTION_SECONDS_MAX } from '../replay-store.ts';
 import { OWNED } from './state.ts';
 import { SLOT_SECONDS, SLOTS } from './tables.ts';
 
-/** The partitions that no proof of the present can be in. */
+/** The partitions that no current proof can be in. */
 const IDLE = `
 CREATE OR REPLACE FUNCTION ori_replay.idle() RETURNS SETOF integer LANGUAGE sql VOLATILE AS $$
   SELECT n FROM pg_catalog.generate_series(0, ${SLOTS - 1}) AS n
@@ -13,8 +13,8 @@ $$;
 `;
 
 /**
- * Empties partitions that nobody uses, each only when every row in it is too old for any verifier, and raises the floor with it: what was
- * forgotten is refused for ever. One caller at a time; a partition that someone reads (a dump) is left for the next time.
+ * Empties unused partitions whose rows are all too old for any verifier, and raises the floor with each: what was forgotten is refused
+ * from then on. One caller at a time. A partition that someone reads (a dump) is left for the next time.
  */
 const FORGET = `
 CREATE OR REPLACE FUNCTION ori_replay.forget(
@@ -53,8 +53,8 @@ END $$;
 `;
 
 /**
- * Uses one proof up. Judged before the row is written, and what may have changed meanwhile (the floor, the partition's file) once more
- * after it, in a snapshot taken when the row already stands in the way of whoever would forget it.
+ * Spends one proof. It is judged before the row is written. What may have changed meanwhile (the floor, the partition's file) is checked
+ * again afterwards, in a snapshot taken when the row already blocks anyone who would empty the partition.
  */
 const SPEND = `
 CREATE OR REPLACE FUNCTION ori_replay.spend(

@@ -1,6 +1,6 @@
 import { SCHEMA_VERSION } from './tables.ts';
 
-/** They run as the owner of the schema, so that a daemon's role needs no table; nothing but pg_catalog is looked up by a bare name. */
+/** Functions run as the owner of the schema, so a daemon's role needs no table privileges. Unqualified names resolve in pg_catalog only. */
 export const OWNED = `LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp`;
 
 /** The server's clock, and which run of which server on which timeline this is. */
@@ -40,9 +40,9 @@ END $$;
 `;
 
 /**
- * Notices what a spend cannot mend: another run of the server, another timeline, a log that went back, an emptied partition, or a loss
- * that this verifier knows of and the server does not. Whoever writes waits for every spend under way, and none begins meanwhile: a
- * spend is judged by what still holds when it commits.
+ * Detects what a spend cannot handle: another run of the server, another timeline, a log that went back, an emptied partition, or a
+ * loss that this verifier knows of and the server does not. Before it writes, it waits for every spend in progress and blocks new
+ * ones, so that the state a spend was judged by still holds when it commits.
  */
 const TOUCH = `
 CREATE OR REPLACE FUNCTION ori_replay.touch(
@@ -91,8 +91,8 @@ END $$;
 `;
 
 /**
- * Whether commits of this role wait for a standby that does not answer. It runs as its caller, who sees his own sessions; a spend that
- * waits is not taken back by anybody: it would end as if the standby had answered.
+ * Whether commits of this role wait for a standby that does not answer. It runs as its caller, who sees only their own sessions. It
+ * cancels no waiting spend: that would end as if the standby had answered.
  */
 const WAITING = `
 CREATE OR REPLACE FUNCTION ori_replay.waiting(OUT verdict text, OUT detail text)
@@ -106,5 +106,5 @@ BEGIN
 END $$;
 `;
 
-/** The functions that judge the server, and `touch`, which keeps the ledger true. */
+/** The functions that check the server, and `touch`, which updates the ledger. */
 export const STATE_FUNCTIONS: string = `${IDENTITY}${UNSAFE}${TOUCH}${WAITING}`;

@@ -28,12 +28,13 @@ export interface PostgresReplayStoreOptions extends SharedReplayStoreOptions {
 }
 
 /**
- * Remembers spent proofs in PostgreSQL, for any number of processes. The database holds `POSTGRES_REPLAY_SQL`. Each spend is one
- * statement and its own transaction, on the disk before it is answered; it is refused unless the server is a primary with safe settings,
- * its clock agrees, and it is the same run on the same timeline as before: after a restart, a failover or a restored backup, every
- * proof issued up to then is refused (`proof_before_fence`). A spend whose answer was lost counts as spent and is never sent again.
- * The pool is one of pg 8, what `postgres()` of postgres.js 3 makes, or your own `PostgresPool`.
- * Throws TypeError for options that cannot work.
+ * Remembers spent proofs in PostgreSQL, for any number of processes. Install `POSTGRES_REPLAY_SQL` in the database first. Each
+ * spend is one statement in its own transaction, written to disk before it is answered. It is refused unless the server is a primary
+ * with safe settings, its clock agrees, and it is the same run on the same timeline as before: after a restart, a failover or a
+ * restored backup, every proof issued up to then is refused (`proof_before_fence`). A spend without an answer counts as spent and is
+ * never sent again.
+ * Pass a pool of pg 8, the result of postgres.js 3's `postgres()`, or your own `PostgresPool`.
+ * Throws TypeError for invalid options.
  */
 export function postgresReplayStore(
   given: PostgresPool | PostgresJs,
@@ -59,7 +60,7 @@ export function postgresReplayStore(
   let touching: Promise<void> | undefined;
   let touchedMs = Number.NEGATIVE_INFINITY;
 
-  /** From a good answer only: an unsafe server's says nothing. */
+  /** Learns from good answers only: an unsafe server returns no state. */
   function learn({ event = 0, identity = '', lsn = '0/0' }: PostgresAnswer): void {
     if (event < known.event || identity === '') return;
     const isAsBefore = event === known.event && toPosition(lsn) < toPosition(known.lsn);
@@ -80,15 +81,18 @@ export function postgresReplayStore(
     ]);
     requireSafe(answer);
     if (!(Number(answer.version) >= SCHEMA_VERSION)) {
-      throw new UnavailableError('replay_store_unsafe', 'the schema ori_replay is old: install it again');
+      throw new UnavailableError(
+        'replay_store_unsafe',
+        'the schema ori_replay is outdated: install it again',
+      );
     }
     learn(answer);
     if (answer.due) await call('forget', () => [now() / 1000, ...limits]);
   }
 
   /**
-   * Until a look has found all well again, spends are refused without being sent: an unsafe server has nothing to say, and each that
-   * a frozen one or a commit without its standby keeps waiting holds a connection of the server.
+   * Until a check finds the server healthy again, spends are refused without being sent: an unsafe server cannot judge them, and each
+   * spend that a frozen server or a missing standby keeps waiting holds a connection.
    */
   function doubt(error: unknown): void {
     if (!(error instanceof UnavailableError)) return;
@@ -104,9 +108,9 @@ export function postgresReplayStore(
       do {
         doubtsBefore = doubts;
         if (acks > 0) requireSafe(await call('waiting', () => []));
-        // One after the other: a pool of one connection is enough, and a frozen server costs one wait.
+        // One at a time: a pool of one connection suffices, and a frozen server costs one timeout.
         for (const policy of interns.values()) await touchOne(policy);
-        // What was seen before a doubt arose does not settle it.
+        // A check that began before a doubt arose does not settle it.
       } while (doubts !== doubtsBefore);
       refusal = undefined;
     } catch (error) {
@@ -167,10 +171,10 @@ export function postgresReplayStore(
   };
 }
 
-/** Spends that are refused make the store look again, at most this often. */
+/** Refused spends trigger a check, at most this often. */
 const TOUCH_APART_MS = 100;
 
-/** What the last good answers said. */
+/** The state from the last good answers. */
 interface Known {
   readonly event: number;
   readonly identity: string;

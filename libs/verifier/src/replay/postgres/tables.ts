@@ -1,7 +1,7 @@
-/** Of the functions: a store refuses to work with those of an older package. */
+/** The version of the functions. A store refuses to work with those of an older package. */
 export const SCHEMA_VERSION = 1;
 
-/** Seconds of timestamps that one partition holds, and how many partitions take turns: at most four of the six are in use. */
+/** The seconds of timestamps per partition, and the number of partitions, which take turns: at most four of six are in use. */
 export const SLOT_SECONDS = 300;
 export const SLOTS = 6;
 

@@ -3,7 +3,7 @@ import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.ts';
 
 type Argument = string | number | Buffer;
 
-/** The options of a client that are looked at; ioredis's names. */
+/** The client options that are checked, by ioredis's names. */
 export interface RedisClientOptions {
   readonly enableOfflineQueue?: boolean | undefined;
   readonly autoResendUnfulfilledCommands?: boolean | undefined;
@@ -13,9 +13,9 @@ export interface RedisClientOptions {
 }
 
 /**
- * What the store needs of a client; `Redis` and `Cluster` of ioredis 5 or 6 both fit. A client of your own sends each command once, on
- * the connection to the server that has the keys, and fails while it is not connected; the commands of a pipeline leave together on
- * one connection. `requireReplayStore` of '@ori/verifier/testing' checks the store over it.
+ * What the store needs of a client. `Redis` and `Cluster` of ioredis 5 or 6 satisfy it. Your own client must send each command once, to
+ * the server that has the keys; must fail while it is not connected; and must send the commands of a pipeline together on one
+ * connection. Test the store over it with `requireReplayStore` of '@ori/verifier/testing'.
  */
 export interface RedisClient {
   readonly options: RedisClientOptions;
@@ -23,7 +23,7 @@ export interface RedisClient {
   pipeline(commands: unknown[][]): { exec(): Promise<[error: Error | null, result: unknown][] | null> };
   on(event: 'ready', listener: () => void): unknown;
   off(event: 'ready', listener: () => void): unknown;
-  /** Of a cluster. */
+  /** Clusters only. */
   nodes?(role: 'master'): Pick<RedisClient, 'call'>[];
 }
 
@@ -40,8 +40,8 @@ export function scriptSha1(name: RedisScriptName): string {
 }
 
 /**
- * Loads every script that a Redis store calls, on every primary of a cluster. The signer does it whenever it connects, so that a
- * daemon's own Redis user needs neither SCRIPT nor EVAL.
+ * Loads all scripts of the Redis store, on every primary of a cluster. The signer does this whenever it connects, so that a daemon's
+ * Redis user needs neither SCRIPT nor EVAL.
  */
 export async function loadRedisScripts(redis: Pick<RedisClient, 'call' | 'nodes'>): Promise<void> {
   const servers = redis.nodes?.('master') ?? [redis];
@@ -52,8 +52,8 @@ export async function loadRedisScripts(redis: Pick<RedisClient, 'call' | 'nodes'
 }
 
 /**
- * Throws TypeError for a client that queues or repeats commands: a spend that is sent late or twice gives the wrong answer, and one
- * that waits for a server that is down does not answer at all.
+ * Throws TypeError for a client that queues or repeats commands: a spend that is sent late or twice gets the wrong answer, and one
+ * that waits for a server that is down gets none.
  */
 export function requireRedisClient(redis: RedisClient): void {
   if (

@@ -1,6 +1,6 @@
 import type { RedisClient } from './client.ts';
 
-/** What is used of a client of node-redis 5, as `createClient` of `redis` or `@redis/client` makes it. */
+/** What the store needs of a node-redis 5 client, from `createClient` of `redis` or `@redis/client`. */
 export interface NodeRedisClient {
   readonly isReady: boolean;
   readonly options?: { readonly disableOfflineQueue?: boolean | undefined } | undefined;
@@ -9,7 +9,7 @@ export interface NodeRedisClient {
   off(event: 'ready', listener: () => void): unknown;
 }
 
-/** Whether this is a single connection of node-redis; its cluster, pool and sentinel take other arguments for a command. */
+/** Whether this is a node-redis client. Its cluster, pool and sentinel clients have a different `sendCommand`. */
 export function isNodeRedis(redis: RedisClient | NodeRedisClient): redis is NodeRedisClient {
   return (
     typeof redis === 'object' &&
@@ -21,8 +21,8 @@ export function isNodeRedis(redis: RedisClient | NodeRedisClient): redis is Node
 }
 
 /**
- * The client in ioredis's shape.
- * @throws {TypeError} for one that queues commands while it is not connected, and for anything but a single connection.
+ * Gives the client ioredis's interface.
+ * @throws {TypeError} it queues commands while it is not connected, or is not a single connection.
  */
 export function adaptNodeRedis(redis: NodeRedisClient): RedisClient {
   if (typeof redis.isReady !== 'boolean' || 'acquire' in redis || 'masters' in redis) {
@@ -36,7 +36,7 @@ export function adaptNodeRedis(redis: NodeRedisClient): RedisClient {
   return {
     options: { enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 },
     call: (...command) => send(command),
-    // Sent on one turn of the event loop, they leave on one connection with nothing between them.
+    // Commands sent in one turn of the event loop go out on one connection with nothing between them.
     pipeline: (commands) => ({
       exec: async () =>
         (await Promise.allSettled(commands.map(send))).map((answer) =>

@@ -4,22 +4,22 @@ import type { Verdict } from '../verdict.ts';
 import { loadRedisScripts, type RedisClient, scriptSha1 } from './client.ts';
 import type { RedisScriptName } from './scripts.ts';
 
-/** What a script said. */
+/** The answer of a script. */
 export interface Answer extends Verdict {
-  /** Unix seconds with six decimals, as text so that it comes back as it went; absent from an unsafe server. */
+  /** Unix seconds with six decimals, as text so that no digit changes; absent if the server is unsafe. */
   readonly fence?: string;
 }
 
 export interface ScriptRunner {
-  /** Sends a script once. Without an answer in time it counts as done; an unknown script is loaded for the next one. */
+  /** Sends a script once. Without an answer in time it counts as done. A missing script is loaded for the next call. */
   spend(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
-  /** The same for a script that may run twice: when unknown, it is loaded and sent again. */
+  /** The same for a script that may run twice: if it is missing, it is loaded and sent again. */
   touch(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
 }
 
 type Argument = string | number | Buffer;
 
-/** Runs the scripts, and turns whatever fails into an UnavailableError. `WAIT` follows each spend where replicas are demanded. */
+/** Runs the scripts, and turns every failure into an UnavailableError. With replicas, `WAIT` follows each spend. */
 export function createScriptRunner(
   redis: RedisClient,
   { replicasMin, timeoutMs }: { replicasMin: number; timeoutMs: number },
@@ -32,7 +32,7 @@ export function createScriptRunner(
   const call: ScriptRunner['touch'] = async (name, keys, args) =>
     toAnswer(await inTime(redis.call('EVALSHA', scriptSha1(name), keys.length, ...keys, ...args)));
 
-  /** One pipeline, because `WAIT` counts for the connection that wrote. */
+  /** One pipeline, because `WAIT` applies to the connection that wrote. */
   const callAndWait: ScriptRunner['spend'] = async (name, keys, args) => {
     const pipeline = redis.pipeline([
       ['evalsha', scriptSha1(name), keys.length, ...keys, ...args],
@@ -50,7 +50,7 @@ export function createScriptRunner(
   };
   const callOnce = replicasMin === 0 ? call : callAndWait;
 
-  /** A user that may only call EVALSHA cannot load: the signer does it for him. */
+  /** A user without SCRIPT LOAD cannot: the signer does it for them. */
   const loadScripts = (): Promise<void> => {
     loading ??= inTime(loadRedisScripts(redis))
       .catch(() => undefined)
@@ -109,7 +109,7 @@ function toUnavailable(error: unknown): UnavailableError {
     return new UnavailableError('replay_store_unsafe', 'the server is not a primary', { cause: error });
   }
   const why = PERMISSION.test(message)
-    ? 'the server has no scripts of this store, or its user may not call what they need: see the ACL in the README'
+    ? 'the scripts are not loaded, or the Redis user lacks a permission: compare it with the ACL in the README'
     : 'the store did not answer';
   return new UnavailableError('replay_store_unavailable', why, { cause: error });
 }

@@ -1,8 +1,8 @@
 /**
- * Opens every script: judges the server, then brings the fence up to date. KEYS[1] is the intern's sorted set. Spent ids have
- * their proof's timestamp as score. What is known about the set itself stands below zero, as minus a time in seconds, so that a range
- * from zero up never meets it: `fence:<replication id>` (proofs up to then may have been spent before), `floor` (ids up to
- * then were forgotten) and `v1` (version 1 ids are recorded since). All in one key: what loses the ids loses the fence too.
+ * The start of every script: checks the server, then updates the fence. KEYS[1] is the intern's sorted set. The score of a spent id is
+ * its proof's timestamp. Marks about the set itself have negative scores, minus a time in seconds, so that a range from zero up never
+ * includes them: `fence:<replication id>` (proofs up to then may have been spent before), `floor` (ids up to then were forgotten) and
+ * `v1` (version 1 ids are recorded since). They share one key with the ids: whatever loses the ids also loses the fence.
  */
 const OPEN = `
 local spent = KEYS[1]
@@ -53,13 +53,13 @@ end
 local function before(event) return {'before_fence', text(fence), math.ceil(math.ceil(event) + 1 - now)} end
 `;
 
-/** Writes the fence without spending anything; ARGV[7] is '1' where version 1 proofs are accepted. */
+/** Writes the fence without spending anything. ARGV[7] is '1' if version 1 proofs are accepted. */
 const TOUCH = `${OPEN}
 if ARGV[7] == '1' and not mark('v1') then set_mark('v1', latest + tolerance) end
 return {'touched', text(fence)}
 `;
 
-/** Judges the proof's time against the fence, the floor and the server's clock. ARGV[7] is its timestamp. */
+/** Checks the proof's timestamp, ARGV[7], against the fence, the floor and the server's clock. */
 const JUDGE = `
 local timestamp = tonumber(ARGV[7])
 if timestamp > now + tolerance then return {'not_yet_valid', text(fence)} end
@@ -68,7 +68,7 @@ if timestamp <= horizon or timestamp <= (mark('floor') or -1) then return {'expi
 if timestamp <= math.ceil(fence) then return before(fence) end
 `;
 
-/** Forgets a few ids whose time has passed: the floor first, so that no forgotten id is ever taken for a new one. */
+/** Forgets a few expired ids. It raises the floor first, so that a forgotten id is never accepted as new. */
 const FORGET = `
 local forgotten = redis.call('ZRANGEBYSCORE', spent, 0, horizon, 'LIMIT', 0, 64)
 if #forgotten > 0 then
@@ -77,7 +77,7 @@ if #forgotten > 0 then
 end
 `;
 
-/** Version 2: ARGV[8] is the nonce's 16 bytes, ARGV[9] the 32 bytes of its version 1 id. */
+/** Version 2: ARGV[8] is the 16 bytes of the nonce, ARGV[9] the 32 bytes of the version 1 id. */
 const SPEND_V2 = `
 local v1_id = ARGV[9]
 if mark('v1') and redis.call('ZSCORE', spent, '1' .. v1_id) then return {'replayed', text(fence)} end
@@ -86,7 +86,7 @@ if mark('v1') then redis.call('ZADD', spent, 'NX', timestamp, 'm' .. v1_id) end
 return {'spent', text(fence)}
 `;
 
-/** Version 1: ARGV[8] is the 32 bytes of its id. The first one starts the recording, and is refused with all before it. */
+/** Version 1: ARGV[8] is the 32 bytes of its id. The first one starts the recording, and it and all earlier ones are refused. */
 const SPEND_V1 = `
 if not mark('v1') then set_mark('v1', latest + tolerance) end
 if timestamp <= math.ceil(mark('v1')) then return before(mark('v1')) end
@@ -95,12 +95,12 @@ if redis.call('ZADD', spent, 'NX', timestamp, '1' .. ARGV[8]) == 0 then return {
 return {'spent', text(fence)}
 `;
 
-/** KEYS[2] is the signer's reservation, ARGV[10] the SHA-256 of the signing input that it must hold. */
+/** KEYS[2] is the signer's reservation; its value must be ARGV[10], the SHA-256 of the signing input. */
 const REQUIRE_ISSUED = `
 if redis.call('GET', KEYS[2]) ~= ARGV[10] then return {'not_issued', text(fence)} end
 `;
 
-/** Every script that a Redis store calls, by name: the signer loads them where a daemon may only call EVALSHA. */
+/** The scripts of the Redis store by name. The signer loads them for daemons that may only call EVALSHA. */
 export const REDIS_SCRIPTS: Readonly<Record<RedisScriptName, string>> = {
   touch: TOUCH,
   spendV1: `${OPEN}${JUDGE}${FORGET}${SPEND_V1}`,

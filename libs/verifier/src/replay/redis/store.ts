@@ -24,11 +24,11 @@ export interface RedisReplayStoreOptions extends SharedReplayStoreOptions {
 
 /**
  * Remembers spent proofs in Redis, for any number of processes. Each spend is one script, which refuses unless the server is a
- * primary with its replicas at hand, its clock agrees, and nothing was lost since the last spend: after a restart, a failover or a
- * flush, every proof issued up to then is refused (`proof_before_fence`). A spend whose answer was lost counts as spent and is never
- * sent again. See the README for what it does not cover.
+ * primary with enough replicas in sync, its clock agrees, and nothing was lost since the last spend: after a restart, a failover or
+ * a flush, every proof issued up to then is refused (`proof_before_fence`). A spend without an answer counts as spent and is never
+ * sent again. The README lists what is not covered.
  * The client is one of ioredis 5 or 6 (single, Sentinel, Cluster), one of node-redis 5 (`createClient`), or your own `RedisClient`.
- * Throws TypeError for options that cannot work, and for a client that queues or repeats commands.
+ * Throws TypeError for invalid options, and for a client that queues or repeats commands.
  */
 export function redisReplayStore(
   given: RedisClient | NodeRedisClient,
@@ -48,7 +48,7 @@ export function redisReplayStore(
   const interns = new Map<string, Attached>();
   let unsafe: UnavailableError | undefined;
 
-  /** The arguments that every script begins with. */
+  /** The first arguments of every script. */
   const common = (policy: ReplayPolicy, nowMs: number, checksPolicy: boolean): (string | number)[] => [
     (nowMs / 1000).toFixed(6),
     interns.get(policy.internId)?.newestFence ?? '0',
@@ -58,7 +58,7 @@ export function redisReplayStore(
     checksPolicy ? '1' : '0',
   ];
 
-  /** Takes the newest fence from a good answer only: an unsafe server's says nothing. */
+  /** Takes the newest fence from good answers only: an unsafe server returns none. */
   function learn(internId: string, { fence }: Answer): void {
     const intern = interns.get(internId);
     if (intern !== undefined && fence !== undefined && Number(fence) > Number(intern.newestFence)) {
