@@ -50,7 +50,7 @@ export function collectConnections(
   });
   new Gauge({
     name: 'ori_database_connection_waiters',
-    help: 'Callers that wait for a connection of the database pool.',
+    help: 'Callers waiting for a connection of the database pool.',
     registers,
     collect() {
       this.set(read().waiting);
@@ -81,7 +81,7 @@ export function collectDependencyMetrics(
 ): void {
   new Gauge({
     name: 'ori_dependency_up',
-    help: 'Whether the dependency worked when this was read: 1 or 0.',
+    help: 'Whether the dependency worked at the time of the scrape: 1 or 0.',
     labelNames: ['dependency'],
     registers: [registry],
     async collect() {

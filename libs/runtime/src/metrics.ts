@@ -57,32 +57,32 @@ export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics
   const known = new Set(routes);
   const duration = new Histogram({
     name: 'http_server_request_duration_seconds',
-    help: 'Time from the first byte of a request to the end of its answer.',
+    help: 'Time from the first byte of a request to the end of its response.',
     labelNames: ['route', 'method', 'status_class'],
     buckets: BUCKETS_SECONDS,
     registers: [registry],
   });
   const inFlight = new Gauge({
     name: 'http_server_requests_in_flight',
-    help: 'Requests whose answer has not ended.',
+    help: 'Requests in progress.',
     registers: [registry],
   });
   const refused = new Counter({
     name: 'http_server_connections_refused_total',
-    help: 'Connections closed because their bytes never became a request.',
+    help: 'Connections closed before a complete request arrived.',
     labelNames: ['status'],
     registers: [registry],
   });
   const exhausted = new Counter({
     name: 'http_server_budget_exhausted_total',
-    help: 'Requests refused, and connections and answers cut, because a budget was used up.',
+    help: 'Requests refused, and connections and responses cut off, because a budget was exhausted.',
     labelNames: ['budget'],
     registers: [registry],
   });
   for (const budget of BUDGETS) exhausted.inc({ budget }, 0);
   new Gauge({
     name: 'ori_service_info',
-    help: 'Which service and version this is; always 1.',
+    help: 'The service and its version; always 1.',
     labelNames: ['service', 'version'],
     registers: [registry],
   }).set({ service, version: VERSION }, 1);

@@ -41,7 +41,7 @@ export const KEK_METRIC = 'ori_kek';
 export function collectKeks(registry: Registry, ring: KekRing): void {
   new Gauge({
     name: KEK_METRIC,
-    help: 'The KEKs that the instance holds, by kid: use is seals or opens, shared is true for one that names no service.',
+    help: 'The KEKs in the instance’s ring, by kid: use is seals or opens, shared is true for one that names no service.',
     labelNames: ['kid', 'use', 'shared'],
     registers: [registry],
     collect() {

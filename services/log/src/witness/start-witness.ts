@@ -41,13 +41,13 @@ export async function startWitness(
   const metrics = createMetrics({ service: 'witness', routes: Object.values(ROUTES) });
   const answers = new Counter({
     name: 'witness_submissions_total',
-    help: 'Checkpoints submitted, by the status they were answered with.',
+    help: 'Checkpoints submitted, by response status.',
     labelNames: ['status'],
     registers: [metrics.registry],
   });
   const misbehaved = new Counter({
     name: 'witness_misbehaviour_total',
-    help: 'Checkpoints that a log signed and that contradict one cosigned here.',
+    help: 'Checkpoints of a log that contradict one cosigned here.',
     registers: [metrics.registry],
   });
   for (const status of [200, 400, 403, 404, 409, 422]) answers.inc({ status }, 0);

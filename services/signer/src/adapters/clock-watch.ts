@@ -35,7 +35,7 @@ export function watchClock({ clocks, registry, now, onChange }: ClockWatchOption
   let isWrong = false;
   new Gauge({
     name: 'signer_clock_offset_seconds',
-    help: 'How far the clock of this machine is ahead of another one; absent while that one gives no answer.',
+    help: 'Seconds by which the clock of this machine is ahead of another; absent while the other does not answer.',
     labelNames: ['clock'],
     registers: [registry],
     collect() {

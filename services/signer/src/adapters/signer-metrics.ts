@@ -23,7 +23,7 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
   const registers = [http.registry];
   const proofs = new Counter({
     name: 'signer_proofs_issued_total',
-    help: 'Proofs handed out, by the newest version they carry and whether the session is bound to a key.',
+    help: 'Proofs issued, by their newest version and whether the session is bound to a key.',
     labelNames: ['version', 'bound'],
     registers,
   });
@@ -35,24 +35,24 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
   });
   const failures = new Counter({
     name: 'signer_dependency_failures_total',
-    help: 'Signing requests that failed because a dependency gave no answer, by dependency.',
+    help: 'Signing requests that failed because of a dependency, by dependency.',
     labelNames: ['dependency'],
     registers,
   });
   const lookups = new Counter({
     name: 'signer_cache_lookups_total',
-    help: 'Look-ups in the caches of token facts, gate facts and signing keys.',
+    help: 'Lookups in the caches of token facts, gate facts and signing keys.',
     labelNames: ['cache', 'result'],
     registers,
   });
   const taken = new Counter({
     name: 'signer_nonces_taken_total',
-    help: 'Nonces drawn that were reserved already: any at all means that the random source repeats itself.',
+    help: 'Nonces drawn that were already reserved. More than 0 means that the random source repeats itself.',
     registers,
   });
   const unusable = new Counter({
     name: 'signer_signing_keys_unusable_total',
-    help: 'Rows of signing keys that did not open or are not what they say, each counted once.',
+    help: 'Signing keys that cannot be opened or do not match their public key, each counted once.',
     registers,
   });
   for (const version of ['v1', 'v2']) {
