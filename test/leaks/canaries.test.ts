@@ -9,7 +9,14 @@ import { type PostgresServer, startPostgres } from '../env/postgres.ts';
 import { type RedisServer, startRedis } from '../env/redis.ts';
 import { startWorld, type World } from '../env/world.ts';
 import { createScanner, type Leak } from './scanner.ts';
-import { credentialRequests, type Evidence, oddRequests, plantCredentials, sendAll } from './traffic.ts';
+import {
+  credentialRequests,
+  type Evidence,
+  oddRequests,
+  plantCredentials,
+  sendAll,
+  sendBound,
+} from './traffic.ts';
 
 /** The cache time of database facts: a fault takes effect after it. */
 const GATE_MEMORY_MS = 1000;
@@ -44,6 +51,7 @@ test('good and bad traffic is answered as it should be', async () => {
   const bearers = await plantCredentials(world, evidence);
   await sendAll(world, credentialRequests(world, bearers), evidence);
   await sendAll(world, oddRequests(world, await world.token(), evidence), evidence);
+  await sendBound(world, evidence);
   const expected = [200, 400, 401, 403, 404, 405, 415, 417, 431];
   expect([...evidence.statuses]).toEqual(expect.arrayContaining(expected));
 }, 60_000);
@@ -63,6 +71,7 @@ test.each([
       await pause(GATE_MEMORY_MS);
       const bearers = await plantCredentials(world, evidence);
       await sendAll(world, credentialRequests(world, bearers), evidence);
+      await sendBound(world, evidence);
       places[`/readyz, ${name}`] = (await world.page('/readyz')).text;
     } finally {
       await lift();

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { createDpopKey } from '../env/dpop.ts';
 import type { Ask, Reply } from '../env/http-client.ts';
 import { SIGN_BODY, type World } from '../env/world.ts';
 
@@ -79,6 +80,48 @@ export function oddRequests(world: World, bearer: string, { canaries }: Evidence
     more('Authorization', `Bearer ${plant('second')}`),
     more('X-Long', `${plant('oversize')}${'x'.repeat(20_000)}`),
   ].map((ask) => ({ ...ask, headers: [...ask.headers, 'Connection', 'close'] }));
+}
+
+/** Requests of a session bound to a key: a good DPoP proof, the same one again, and proofs that do not fit; all of them canaries. */
+export async function sendBound(world: World, evidence: Evidence): Promise<void> {
+  const key = await createDpopKey();
+  const accessToken = await world.issuer.token({ claims: { cnf: { jkt: key.thumbprint } } });
+  const url = new URL(world.signPath, world.baseUrl).href;
+  const send = async (proof: string) => {
+    const round = Object.keys(evidence.canaries).length;
+    for (const [index, part] of proof.split('.').entries())
+      evidence.canaries[`DPoP proof ${round}.${index}`] = part;
+    const headers = [
+      'Authorization',
+      `DPoP ${accessToken}`,
+      'DPoP',
+      proof,
+      'Content-Type',
+      'application/json',
+    ];
+    const reply = await world.http.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY });
+    keep(reply, evidence);
+    return reply;
+  };
+  const { claims, signature } = tokenParts(accessToken);
+  Object.assign(evidence.canaries, {
+    boundTokenClaims: claims,
+    boundTokenSignature: signature,
+    dpopPrivateKey: key.privateJwk.d,
+    dpopPublicKey: key.publicJwk.x,
+  });
+  const challenge = await send(await key.proof({ url, accessToken }));
+  const nonce = String(challenge.headers['dpop-nonce']);
+  const good = await key.proof({ url, accessToken, nonce });
+  await send(good);
+  await send(good);
+  await send(await key.proof({ url: `${url}/other`, accessToken, nonce }));
+  await send(await key.proof({ url, accessToken, nonce, header: { jwk: key.privateJwk } }));
+}
+
+function tokenParts(token: string): { claims: string; signature: string } {
+  const [, claims = '', signature = ''] = token.split('.');
+  return { claims, signature };
 }
 
 /** Sends, and records the response: of a proof its signatures as canaries, of a refusal its text. */

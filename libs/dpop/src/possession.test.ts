@@ -64,6 +64,18 @@ describe('the example of RFC 9449', () => {
     expect(await refusal(at(RFC.iat).prove(RFC.thumbprint, { ...request, ...wrong }))).toBe(code);
   });
 
+  test.each([
+    ['a changed signature', RFC.proof.replace(/^(.*\.)./, '$1A')],
+    ['a changed claim', RFC.proof.replace('.eyJqdGki', '.eyJqdGkj')],
+    ['a second spelling of its signature', RFC.proof.replace(/A$/, 'B')],
+    ['padding after its signature', `${RFC.proof}==`],
+    ['no signature', RFC.proof.replace(/[^.]*$/, '')],
+  ])('is refused with %s', async (_, proof) => {
+    expect(proof).not.toBe(RFC.proof);
+    const judged = at(RFC.iat).prove(RFC.thumbprint, { ...request, proofs: [proof] });
+    expect(await refusal(judged)).toBe('dpop_proof_refused');
+  });
+
   test('is refused for a token bound to another key, and is not spent by that', async () => {
     const { prove } = at(RFC.iat);
     expect(await refusal(prove('A'.repeat(43), request))).toBe('dpop_binding_refused');
