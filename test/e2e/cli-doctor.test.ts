@@ -155,7 +155,7 @@ it('reports that the call arrived as it was signed, and prints nothing else of t
   const { exit, stdout, stderr } = await doctor(passOn);
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   expect(stdout).toMatch(
-    /^http:\/\/127\.0\.0\.1:\d+\/api\/\/invoke\/%41 answered 200: the call arrived as it was signed/,
+    /^http:\/\/127\.0\.0\.1:\d+\/api\/\/invoke\/%41 answered 200: the request arrived unchanged/,
   );
   expect(stdout).not.toContain('user');
   expect(await verdictOf(passOn)).toEqual({ exit: 0, verdict: 'accepted', changes: [], code: null });
@@ -167,14 +167,12 @@ it('explains what changed, and what to do', async () => {
   );
   expect(exit).toBe(7);
   expect(stdout.split('\n')).toEqual([
-    'Not as it was signed:',
+    'Changed on the way:',
     '  method: sent POST, arrived as GET',
     `  path: sent ${PATH}, arrived otherwise`,
     '',
   ]);
-  expect(stderr).toContain(
-    '(request_not_coverable): the call did not arrive as it was signed (method, path).',
-  );
+  expect(stderr).toContain('(request_not_coverable): the request changed on the way (method, path).');
   expect(stderr).toContain('ori doctor gateway');
 });
 
@@ -189,7 +187,7 @@ it('reports that a call sent twice arrived as it was signed, and why it was refu
     changes: [],
     code: 'call_unchanged',
   });
-  expect((await doctor(twice)).stderr).toMatch(/as it was signed.*\(nonce_replayed\)[\s\S]*mirror/);
+  expect((await doctor(twice)).stderr).toMatch(/unchanged.*\(nonce_replayed\)[\s\S]*mirror/);
 });
 
 it('explains how to enable diagnosis if the daemon does not report', async () => {

@@ -157,7 +157,7 @@ it('signs a device in despite "not yet", "slow down" and a lost connection', asy
 
 it.each([
   ['denied', { status: 400, body: { error: 'access_denied' } }, 4, 'denied'],
-  ['that ran out', { status: 400, body: { error: 'expired_token' } }, 6, 'Nobody finished'],
+  ['that ran out', { status: 400, body: { error: 'expired_token' } }, 6, 'not completed'],
   ['of a client that may not', { status: 401, body: { error: 'invalid_client' } }, 4, 'invalid_client'],
 ])('stores nothing of a device sign-in %s', async (_what, answer, exit, word) => {
   issuer.tokenAnswers.push(answer);

@@ -77,7 +77,7 @@ describe.runIf(isInstalled)('with a system keychain', () => {
     expect(JSON.parse(gone.stderr)).toMatchObject({ error: { code: 'keychain_unusable' } });
     const login = await world.signIn(home, { env });
     expect(login).toMatchObject({ exit: 0 });
-    expect(login.stderr).toContain('a file does');
+    expect(login.stderr).toContain('stored in a file');
     expect(await home.ori(CALL, { env })).toMatchObject({ exit: 0 });
   });
 });
@@ -87,7 +87,7 @@ it('announces the file if there is no keychain, and refuses it if the keychain i
   const env = { DBUS_SESSION_BUS_ADDRESS: `unix:path=${home.folder}/none` };
   const login = await world.signIn(home, { env: { ...env, ORI_SESSION_STORE: '' } });
   expect(login).toMatchObject({ exit: 0 });
-  expect(login.stderr).toContain('a file does');
+  expect(login.stderr).toContain('stored in a file');
   expect((await home.ori(['logout'])).exit).toBe(0);
   const demanded = await world.signIn(home, { env: { ...env, ORI_SESSION_STORE: 'keychain' } });
   expect(demanded).toMatchObject({ exit: 3, stdout: '' });

@@ -18,6 +18,8 @@ import { makeStandaloneHome } from './standalone-process.ts';
 import { freePortWithNeighbours } from './three-ports.ts';
 
 const README = new URL('../../libs/cli/README.md', import.meta.url);
+/** It builds a program, installs it, and starts two. */
+const LONG = { timeout: 300_000 };
 const SECTION = 'From the tarball to a refusal';
 
 it.runIf(canRunSteps)('prints what the recording shows, starting from an empty folder', async () => {

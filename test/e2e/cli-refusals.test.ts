@@ -153,7 +153,7 @@ it('distinguishes an unreachable daemon, a silent one and a truncated response',
   const broken = await home.ori([...CALL, '--daemon', `http://127.0.0.1:${port}`]);
   breaking.close();
   expect(broken).toMatchObject({ exit: 6, stdout: 'part of it' });
-  expect(broken.stderr).toContain('broke off');
+  expect(broken.stderr).toContain('cut off');
 
   const stalling = await listen((_req, res) => res.writeHead(200).write('part of it'));
   const stalled = await home.ori([...CALL, '--daemon', stalling.url, '--timeout', '1']);

@@ -92,7 +92,7 @@ export function normalise(text: string, firstPort: number): string {
     .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '2026-01-01T00:00:00Z')
     .replace(/^date: .*GMT$/gm, 'date: Thu, 01 Jan 2026 00:00:00 GMT')
     .replace(/^(etag: ).*$/gm, '$1"…"')
-    .replace(/good for \d+ min/g, 'good for 9 min');
+    .replace(/valid for \d+ min/g, 'valid for 9 min');
 }
 
 /** Moves the three ports of a standalone that begin with `from` to those that begin with `to`. */

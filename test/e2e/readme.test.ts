@@ -41,20 +41,26 @@ it('prints at npm start what the README shows', async () => {
   expect([printed]).toEqual(steps.map(({ shown }) => shown));
 });
 
-it.runIf(canRunSteps)('prints what the README shows for each command, word for word', async () => {
-  const steps = stepsOf(await readFile(README, 'utf8'), 'Call the daemon');
-  const env = {
-    PATH: process.env['PATH'],
-    HOME: home.folder,
-    BROWSER: await makeBrowser(home.folder),
-    ORI_BASE_URL: running.state.baseUrl,
-    ORI_SESSION_STORE: 'file',
-  };
-  const ours = steps.map((step) => ({
-    ...step,
-    commands: withPorts(step.commands, 8080, first),
-  }));
-  const printed = (await runSteps(ours, { folder: home.folder, env })).map((text) => normalise(text, first));
-  if (UPDATES) return update(README, 'Call the daemon', printed);
-  expect(printed).toEqual(steps.map(({ shown }) => shown ?? ''));
-});
+it.runIf(canRunSteps)(
+  'prints what the README shows for each command, word for word',
+  { timeout: 120_000 },
+  async () => {
+    const steps = stepsOf(await readFile(README, 'utf8'), 'Call the daemon');
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: home.folder,
+      BROWSER: await makeBrowser(home.folder),
+      ORI_BASE_URL: running.state.baseUrl,
+      ORI_SESSION_STORE: 'file',
+    };
+    const ours = steps.map((step) => ({
+      ...step,
+      commands: withPorts(step.commands, 8080, first),
+    }));
+    const printed = (await runSteps(ours, { folder: home.folder, env })).map((text) =>
+      normalise(text, first),
+    );
+    if (UPDATES) return update(README, 'Call the daemon', printed);
+    expect(printed).toEqual(steps.map(({ shown }) => shown ?? ''));
+  },
+);

@@ -17,9 +17,9 @@ export function createProgram(surroundings: Surroundings): Command {
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .option('--base-url <url>', 'base address of the API, ending in /v1 (ORI_BASE_URL)')
-    .option('--profile <name>', 'whose session to use (ORI_PROFILE; default)')
-    .option('--json', 'results on stdout and failures on stderr as JSON')
-    .option('-v, --verbose', 'say on stderr what is done; never shows a token')
+    .option('--profile <name>', 'profile to use (ORI_PROFILE; default)')
+    .option('--json', 'print results and failures as JSON')
+    .option('-v, --verbose', 'print progress to stderr; never a token')
     .addHelpText('after', wrapped(MAIN_HELP))
     .configureHelp({ showGlobalOptions: true, helpWidth: columns })
     .configureOutput({
@@ -37,18 +37,18 @@ export function createProgram(surroundings: Surroundings): Command {
 
   program
     .command('login')
-    .description('sign in and keep the session')
+    .description('sign in and store the session')
     .option('--oidc', 'with OpenID Connect (the default)')
-    .option('--device', 'with a code, for machines without a browser')
-    .option('--no-browser', 'print the address only')
-    .option('--scope <scopes>', 'ask for these scopes of the API only')
-    .option('--with-token', 'take an access token from stdin instead')
-    .option('--timeout <seconds>', 'how long to wait for you (300)', parseSeconds)
+    .option('--device', 'with a code, for a machine without a browser')
+    .option('--no-browser', 'only print the address')
+    .option('--scope <scopes>', 'request only these scopes of the API')
+    .option('--with-token', 'read an access token from stdin instead')
+    .option('--timeout <seconds>', 'how long to wait (300)', parseSeconds)
     .addHelpText('after', wrapped(LOGIN_HELP))
     .action(async (options) => (await import('./commands/login.ts')).login(context(), options));
   program
     .command('whoami')
-    .description('say who is signed in, where, and for what')
+    .description('show who is signed in, where, and with which scopes')
     .action(async () => (await import('./commands/whoami.ts')).whoami(context()));
   program
     .command('profiles')

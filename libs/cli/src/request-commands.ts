@@ -9,15 +9,15 @@ export function declareRequests(
   wrapped: (text: string) => string,
 ): void {
   takingBody(program.command('sign'))
-    .description('print the proof headers for a request that something else will send')
-    .option('--path <path>', 'path of the request, as it will be sent')
+    .description('print the proof headers for a request that another program will send')
+    .option('--path <path>', 'path of the request, exactly as it will be sent')
     .option('--body-sha256 <hex>', 'SHA-256 of the request body, instead of the body')
-    .option('--v1-only', 'a version 1 proof, bound to no path; most daemons refuse it')
+    .option('--v1-only', 'a version 1 proof, which covers no path; most daemons refuse it')
     .addHelpText('after', wrapped(SIGN_HELP))
     .action(async (intern, options) => (await import('./commands/sign.ts')).sign(context(), intern, options));
   program
     .command('dpop-proof')
-    .description('print the DPoP proof for one request to the API that something else will send')
+    .description('print the DPoP proof for one API request that another program will send')
     .argument('<method>', 'method of the request, such as POST')
     .argument('<url>', 'address of the request')
     .addHelpText('after', DPOP_PROOF_HELP)
@@ -26,18 +26,18 @@ export function declareRequests(
     );
   takingCall(program.command('call'))
     .description('sign a request and send it to the daemon of an intern')
-    .option('-i, --include', 'print status and headers of the answer too')
+    .option('-i, --include', 'also print status and headers of the answer')
     .option('-o, --output <file>', 'write the body of the answer to a file')
     .addHelpText('after', wrapped(CALL_HELP))
     .action(async (intern, path, options) =>
       (await import('./commands/call.ts')).call(context(), intern, path, options),
     );
-  const interns = program.command('interns').description('look at interns');
+  const interns = program.command('interns').description('list and show interns');
   interns
     .command('list')
     .description('list the interns that you can see, newest first')
-    .option('--status <statuses>', 'only with these statuses, separated by commas')
-    .option('--workspace <id>', 'only of this workspace')
+    .option('--status <statuses>', 'only with these statuses, comma-separated')
+    .option('--workspace <id>', 'only in this workspace')
     .action(async ({ status, workspace: workspaceId }) =>
       (await import('./commands/interns-list.ts')).internsList(context(), { status, workspaceId }),
     );
@@ -47,28 +47,28 @@ export function declareRequests(
     .argument('<intern>', 'id or name of the intern')
     .action(async (intern) => (await import('./commands/interns-get.ts')).internsGet(context(), intern));
   takingBody(program.command('log').description('check the signing log').command('verify'))
-    .description('show that the proof of a call is in the signing log')
+    .description('verify that the proof of a call is in the signing log')
     .requiredOption('--headers <file>', 'the headers of the proof, as ori sign prints them')
     .requiredOption('--path <path>', 'path of the request')
-    .requiredOption('--policy <file>', 'a tlog-policy file: the log, its witnesses, and how many of them')
+    .requiredOption('--policy <file>', 'a tlog-policy file: the log, its witnesses, and its quorum')
     .option('--body-sha256 <hex>', 'SHA-256 of the request body, instead of the body')
     .option('--proof <file>', 'a .tlog-proof file to verify offline, instead of asking the log')
-    .option('--out <file>', 'write the .tlog-proof file, good offline for ever')
+    .option('--out <file>', 'write the .tlog-proof file, which verifies offline')
     .action(async (intern, options) =>
       (await import('./commands/log-verify.ts')).logVerify(context(), intern, options),
     );
   const doctor = program.command('doctor').description('find out why a proof is refused');
   doctor
     .command('gateway')
-    .description('find what in an nginx configuration changes what was signed')
-    .argument('<nginx.conf>', 'the main configuration, or one that it includes (- for stdin)')
-    .option('--skip-missing', 'leave out what is included and not there')
+    .description('check an nginx configuration for what breaks proofs')
+    .argument('<nginx.conf>', 'the main configuration, or an included file (- for stdin)')
+    .option('--skip-missing', 'skip included files that do not exist')
     .addHelpText('after', wrapped(DOCTOR_GATEWAY_HELP))
     .action(async (file, options) =>
       (await import('./commands/doctor-gateway.ts')).doctorGateway(context(), file, options),
     );
   takingCall(doctor.command('call'))
-    .description('call a daemon, and say what changed on the way when it refuses')
+    .description('call a daemon, and report what changed on the way')
     .addHelpText('after', wrapped(DOCTOR_CALL_HELP))
     .action(async (intern, path, options) =>
       (await import('./commands/doctor-call.ts')).doctorCall(context(), intern, path, options),
@@ -78,18 +78,18 @@ export function declareRequests(
 function takingBody(command: Command): Command {
   return command
     .argument('<intern>', 'id or name of the intern')
-    .option('-d, --data <text>', 'the request body, or @FILE that holds it (@- for stdin)')
-    .option('--data-raw <text>', 'the request body, even if it begins with @')
-    .option('--file <file>', 'file that holds the request body (- for stdin)');
+    .option('-d, --data <text>', 'request body, or @FILE to read it from (@- for stdin)')
+    .option('--data-raw <text>', 'request body, even if it begins with @')
+    .option('--file <file>', 'file to read the request body from (- for stdin)');
 }
 
 function takingCall(command: Command): Command {
   return takingBody(command)
     .argument('<path>', 'path of the request, such as /api/invoke')
-    .option('--daemon <url>', 'where the daemon is (ORI_DAEMON_URL)')
+    .option('--daemon <url>', 'origin of the daemon (ORI_DAEMON_URL)')
     .option('--content-type <type>', 'media type of the body (application/json)')
     .option('-H, --header <header>', "another header, 'Name: value'; may be repeated", collect)
-    .option('--timeout <seconds>', 'longest silence of the daemon (300)', parseSeconds);
+    .option('--timeout <seconds>', 'how long the daemon may be silent (300)', parseSeconds);
 }
 
 function collect(value: string, earlier: readonly string[] = []): readonly string[] {
@@ -100,6 +100,6 @@ function collect(value: string, earlier: readonly string[] = []): readonly strin
 export function parseSeconds(text: string): number {
   const seconds = Number(text);
   if (!/^\d{1,5}$/.test(text) || seconds < 1)
-    throw new InvalidArgumentError('It takes a whole number of seconds.');
+    throw new InvalidArgumentError('Expected a whole number of seconds.');
   return seconds;
 }

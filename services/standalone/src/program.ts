@@ -13,7 +13,7 @@ import { signIn } from './sign-in.ts';
 import { type Standalone, startStandalone } from './standalone.ts';
 import { tryNext } from './try-next.ts';
 
-/** Failures that say what to do; anything else is a defect, and is shown with its stack. */
+/** Failures whose message says what to do. Anything else is a defect and is printed with its stack. */
 const EXPECTED = [
   ConfigError,
   PortTaken,

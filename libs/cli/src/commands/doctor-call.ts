@@ -16,7 +16,7 @@ const GUESS_BYTES_MAX = 1024 * 1024;
 type Verdict = 'accepted' | 'changed' | 'unchanged' | 'undiagnosed' | 'refused' | 'not_judged';
 
 /**
- * Calls a daemon as `ori call` does, and says whether the call arrived as it was signed. Throws CliError `call_changed`,
+ * Calls a daemon as `ori call` does, and reports whether the request arrived unchanged. Throws CliError `call_changed`,
  * `call_unchanged`, `call_undiagnosed` or `daemon_refused` for a refusal, `call_not_judged` for another answer, `daemon_failed`
  * for 5xx.
  */
@@ -77,15 +77,13 @@ function present({ terminal, json }: Context, judged: Judged): void {
   }
   if (verdict === 'accepted') {
     terminal.print(
-      `${ready.origin.origin}${path} answered ${status}: the call arrived as it was signed, and its proof was accepted.`,
+      `${ready.origin.origin}${path} answered ${status}: the request arrived unchanged, and its proof was accepted.`,
     );
   }
   if (changes.length > 0)
-    terminal.print('Not as it was signed:', ...changes.map((change) => `  ${tellChange(change)}`));
+    terminal.print('Changed on the way:', ...changes.map((change) => `  ${tellChange(change)}`));
   if (isClockWrong(clockSeconds))
-    terminal.print(
-      `Clocks differ: by its answer the daemon's is ${tellClock(clockSeconds)}, compared with the signer's.`,
-    );
+    terminal.print(`The daemon's clock is ${tellClock(clockSeconds)}, compared with the signer's.`);
 }
 
 function failureOf(

@@ -11,11 +11,11 @@ export async function dpopProof(context: Context, method: string, address: strin
   const session = await freshSession(context);
   const credential = await credentialOf(context, session);
   const { accessToken, key } = credential;
-  if (key === undefined) throw usage('The session is bound to no key.');
-  if (!/^[A-Z]+$/.test(method)) throw usage('The method is written in capitals, such as POST.');
+  if (key === undefined) throw usage('The session is not bound to a key.');
+  if (!/^[A-Z]+$/.test(method)) throw usage('Write the method in capitals, such as POST.');
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.origin !== new URL(session.base_url).origin)
-    throw usage(`The address is not one of ${session.base_url}.`);
+    throw usage(`The address is not on ${session.base_url}.`);
   // No server accepts an empty nonce: it answers with its own, and does nothing else.
   key.nonce = '';
   const answer = await requestOnce(url.href, { method: method as 'GET', credential }, context.interrupted);

@@ -84,7 +84,7 @@ async function signIn(
           { authorization_url: url, wait_seconds: waitSeconds },
           'Open this page to sign in:',
           `  ${url}`,
-          `Waiting for you there, up to ${waitSeconds} s (Ctrl-C to stop) …`,
+          `Waiting up to ${waitSeconds} s for you to finish there (Ctrl-C to stop) …`,
         );
         if (options.browser) void startBrowser(context, url);
       });
@@ -139,7 +139,7 @@ async function takeToken(context: Context, baseUrl: string): Promise<Session> {
 
 async function startBrowser({ environment, terminal }: Context, url: string): Promise<void> {
   if (!(await openBrowser(url, environment))) {
-    terminal.note('No browser could be started here: open the page yourself, or use --device.');
+    terminal.note('Cannot start a browser here: open the page yourself, or use --device.');
   }
 }
 
@@ -173,7 +173,7 @@ function report(context: Context, session: Session): void {
     context.terminal.note(`This session cannot sign: it was not granted ${SIGNING_SCOPE}.`);
   }
   if (session.refresh_token === null && session.client_id !== null) {
-    context.terminal.note('The issuer gave no refresh token: sign in again when the access token ends.');
+    context.terminal.note('The issuer gave no refresh token: sign in again when the access token expires.');
   }
 }
 

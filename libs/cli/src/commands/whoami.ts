@@ -27,10 +27,10 @@ export async function whoami(context: Context): Promise<void> {
   terminal.print(`  scope   ${session.scope || '-'}${mayNotSign(session) ? ' (cannot sign)' : ''}`);
   terminal.print(`  token   ${tokenLife(session, context.nowSeconds())}`);
   terminal.print(
-    `  bound   ${isBound(context, session) ? 'to a key of this computer (DPoP)' : 'to no key: whoever has the token can use it'}`,
+    `  bound   ${isBound(context, session) ? 'to a key on this computer (DPoP)' : 'no: anyone who gets the token can use it'}`,
   );
   terminal.print(
-    `  stored  ${keptIn === 'ORI_TOKEN' ? 'nowhere: ORI_TOKEN gives it' : `in the ${keptIn}, profile ${chosenProfile(context)}`}`,
+    `  stored  ${keptIn === 'ORI_TOKEN' ? 'no: given in ORI_TOKEN' : `in ${keptIn === 'file' ? 'a file' : 'the keychain'}, profile ${chosenProfile(context)}`}`,
   );
 }
 
@@ -71,11 +71,11 @@ export function mayNotSign(session: Session): boolean {
 function tokenLife(session: Session, nowSeconds: number): string {
   const after =
     session.client_id === null
-      ? 'then hand over another'
+      ? 'then provide another'
       : session.refresh_token === null
         ? 'then sign in again'
-        : 'then renewed by itself';
+        : 'then renewed automatically';
   if (session.expires_at === null) return `until a server refuses it, ${after}`;
   const seconds = Math.max(0, session.expires_at - nowSeconds);
-  return `good for ${seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`}, ${after}`;
+  return `valid for ${seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`}, ${after}`;
 }

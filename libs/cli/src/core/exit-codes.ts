@@ -1,5 +1,5 @@
 /**
- * What `ori` exits with. Scripts depend on these numbers: add, never renumber. `unexpected` is also what `ori doctor gateway`
+ * Exit codes. Scripts depend on them: add, never renumber. `unexpected` is also what `ori doctor gateway`
  * exits with when it found something, as linters do; its findings are on stdout then.
  */
 export const EXIT = {
@@ -20,10 +20,10 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** One line each, for `--help`. */
 export const EXIT_MEANINGS: ReadonlyArray<readonly [ExitCode, string]> = [
   [EXIT.ok, 'done'],
-  [EXIT.unexpected, 'something unexpected; nothing else fits. Of doctor: it found something'],
-  [EXIT.usage, 'the command line, or a file or address it names, cannot be used'],
+  [EXIT.unexpected, 'an unexpected failure; for doctor: it found something'],
+  [EXIT.usage, 'the command line, or a file or address in it, cannot be used'],
   [EXIT.signInNeeded, 'not signed in, or the session ended: ori login'],
-  [EXIT.refused, 'the API or the OpenID issuer said no'],
+  [EXIT.refused, 'refused by the API or the OpenID issuer'],
   [EXIT.rateLimited, 'too many turns; the message says when to try again'],
   [EXIT.unavailable, 'a server cannot be reached, timed out or failed; try again later'],
   [EXIT.daemonRefused, 'the daemon refused the call (any answer but 2xx and 5xx)'],

@@ -8,18 +8,18 @@ export const PAGE_HEADERS = { ...pageHeaders(), connection: 'close' };
 
 /** The page that the browser shows, per outcome. Constant: nothing of the request is repeated in it. */
 export const CALLBACK_PAGES: Readonly<Record<CallbackOutcome, string>> = {
-  'signed in': page('You are signed in', html`Go back to the terminal. You can close this page.`),
+  'signed in': page('You are signed in', html`You can close this page and go back to the terminal.`),
   denied: page(
     'You are not signed in',
-    html`The sign-in was denied, so <code>ori</code> got nothing. Go back to the terminal. You can close this page.`,
+    html`The sign-in was denied. You can close this page and go back to the terminal.`,
   ),
   failed: page(
     'You are not signed in',
-    html`Something went wrong; the terminal says what. You can close this page.`,
+    html`Something went wrong: the terminal shows what. You can close this page.`,
   ),
   unknown: page(
     'Nothing to do here',
-    html`This address belongs to a sign-in of <code>ori</code>, and this visit is not part of it.`,
+    html`This address belongs to a sign-in with <code>ori</code>, and this visit is not part of it.`,
   ),
 };
 

@@ -7,7 +7,7 @@ const SHOWN_MAX = 120;
 export function tellChange({ field, change, sent, arrived }: Change): string {
   switch (change) {
     case 'changed': {
-      const as = arrived === undefined ? 'arrived otherwise' : `arrived as ${shown(arrived)}`;
+      const as = arrived === undefined ? 'arrived changed' : `arrived as ${shown(arrived)}`;
       return `${field}: sent${sent === undefined ? '' : ` ${shown(sent)}`}, ${as}`;
     }
     case 'added':

@@ -4,15 +4,15 @@ import type { ProofErrorCode, UnavailableErrorCode } from '@ori/proof';
 const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = {
   proof_missing: 'Something between ori and the daemon dropped the proof headers.',
   proof_malformed: 'Something between ori and the daemon changed the proof headers.',
-  proof_version_not_accepted: 'This daemon takes another version of the proof.',
-  request_not_coverable: 'The daemon does not take this media type; see --content-type.',
+  proof_version_not_accepted: 'This daemon accepts another version of the proof.',
+  request_not_coverable: 'The daemon does not accept this media type; see --content-type.',
   proof_expired:
     'The proof was too old on arrival: check the clocks of the daemon and the signer, or send a smaller body.',
   proof_not_yet_valid: 'The daemon’s clock is behind the signer’s.',
   key_unknown:
     'The daemon does not have the key of this intern: check the intern’s id and the daemon’s address.',
   signature_invalid:
-    'The daemon got other bytes or another path than ori sent, or serves another intern: check the id, the address, and proxies that rewrite paths.',
+    'The daemon received other bytes or another path than ori sent, or serves another intern: check the id, the address, and proxies that rewrite paths.',
   nonce_replayed:
     'The daemon has seen this proof before: something repeated the request. Run the command again.',
   nonce_not_issued: 'The daemon shares no Redis with the signer that made this proof.',
@@ -20,8 +20,9 @@ const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = 
   body_too_large: 'Send a smaller body.',
   keys_unavailable: 'The daemon cannot get the public keys of this intern. Try again in a moment.',
   replay_store_unavailable: 'The daemon’s replay store is down. Try again in a moment.',
-  replay_store_unsafe: 'The daemon’s replay store is not safe to use: tell whoever runs it.',
-  replay_store_full: 'The daemon has too many proofs to remember. Try again in a minute.',
+  replay_store_unsafe:
+    'The daemon’s replay store is not safe to use: report it to the operator of the daemon.',
+  replay_store_full: 'The daemon’s replay store is full. Try again in a minute.',
 };
 
 /** What to do next about a daemon's answer. An unknown code gets the advice of its status. */

@@ -14,15 +14,15 @@ const ADDRESS_FAULTS = {
     'is plain http, and not on this machine',
     'Use https://. Plain http is accepted on 127.0.0.1, [::1] and localhost only.',
   ],
-  credentials: ['holds a user name or a password', 'Remove them: ori never sends any.'],
-  query_or_fragment: ['holds a query or a fragment', 'Remove everything from the ? or # on.'],
+  credentials: ['contains a user name or a password', 'Remove them: ori never sends any.'],
+  query_or_fragment: ['contains a query or a fragment', 'Remove everything from the ? or # on.'],
   not_an_origin: [
-    'holds more than an origin',
-    'Give scheme, host and port only; the path is its own argument, because the proof covers it.',
+    'is more than an origin',
+    'Give only scheme, host and port. The path is a separate argument, because the proof covers it.',
   ],
 } satisfies Record<AddressFault, readonly [string, string]>;
 
-/** Every sentence that a failure of `ori` is told with: what happened, and what to do next. */
+/** The message of every failure of `ori`: what happened, and what to do next. */
 const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]> } = {
   usage: {
     exit: EXIT.usage,
@@ -38,18 +38,18 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
     exit: EXIT.refused,
     what: ({ what, address, why }) =>
       `The ${what} ${address}, named by the server, ${ADDRESS_FAULTS[why][0]}.`,
-    next: () => 'Tell whoever runs the API or the issuer: ori sends nothing there.',
+    next: () => 'ori sends nothing there. Report it to the operator of the API or the issuer.',
   },
   path_not_signable: {
     exit: EXIT.usage,
     what: ({ path }) => `A proof cannot cover the path ${shortened(path)}`,
     next: () =>
-      'It begins with / and has at most 2048 printable ASCII characters, without space, # and ?. Percent-encode the rest; a query is not possible.',
+      'A path begins with / and has at most 2048 printable ASCII characters, without space, # and ?. Percent-encode others; a query is not possible.',
   },
   intern_id_malformed: {
     exit: EXIT.usage,
-    what: ({ internId }) => `${shortened(internId)} is not the id of an intern.`,
-    next: () => 'Ids have letters, digits, _ and -, such as int_7Qm2. See: ori interns list',
+    what: ({ internId }) => `${shortened(internId)} is not an intern id.`,
+    next: () => 'Ids consist of letters, digits, _ and -, such as int_7Qm2. See: ori interns list',
   },
   body_missing: {
     exit: EXIT.usage,
@@ -63,18 +63,19 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
   },
   body_changed: {
     exit: EXIT.unexpected,
-    what: ({ file }) => `${file} changed between hashing and sending; the call was broken off.`,
-    next: () => 'The daemon got no complete request. Run it again when the file is no longer written to.',
+    what: ({ file }) => `${file} changed between hashing and sending, so the call was aborted.`,
+    next: () =>
+      'The daemon did not receive a complete request. Try again when the file is no longer being written.',
   },
   output_unwritable: {
     exit: EXIT.usage,
     what: ({ file, why }) => `Cannot write ${file}: ${why}.`,
-    next: () => 'The daemon has answered: name another file only if the call may be made twice.',
+    next: () => 'The daemon has answered: repeat the call with another file only if it may be made twice.',
   },
   daemon_unknown: {
     exit: EXIT.usage,
-    what: () => 'ori does not know where the daemon of this intern is.',
-    next: () => 'Name it: --daemon https://…, or set ORI_DAEMON_URL.',
+    what: () => 'The address of this intern’s daemon is unknown.',
+    next: () => 'Give it with --daemon https://… or ORI_DAEMON_URL.',
   },
   ...SESSION_SENTENCES,
   resource_mismatch: {
@@ -85,7 +86,7 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
   },
   metadata_unusable: {
     exit: EXIT.unavailable,
-    what: ({ url, why }) => `${url} does not tell how to sign in: ${why}.`,
+    what: ({ url, why }) => `${url} does not describe how to sign in: ${why}.`,
     next: () => 'Check the base address (ORI_BASE_URL or --base-url); it ends in /v1.',
   },
   unreachable: {
@@ -101,37 +102,37 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
   },
   answer_not_understood: {
     exit: EXIT.unavailable,
-    what: ({ what, address, why }) =>
-      `The answer of ${what} at ${address} is not one that ori understands: ${why}.`,
-    next: () => 'Check the address: something else may be answering there.',
+    what: ({ what, address, why }) => `Cannot understand the answer of ${what} at ${address}: ${why}.`,
+    next: () => 'Check the address: something else may be listening there.',
   },
   proof_not_logged: {
     exit: EXIT.refused,
-    what: ({ origin }) => `The log ${origin} has no leaf of this proof.`,
+    what: ({ origin }) => `The log ${origin} has no entry for this proof.`,
     next: () =>
-      'A proof is in the log a few seconds after it was made. If it stays out, its signing key was used elsewhere.',
+      'A proof appears in the log a few seconds after it was made. If it never does, its signing key was used elsewhere.',
   },
   log_not_trusted: {
     exit: EXIT.refused,
-    what: ({ code, why }) => `The log cannot be relied on (${code}): ${why}.`,
+    what: ({ code, why }) => `The log cannot be trusted (${code}): ${why}.`,
     next: () => 'Check the policy file. Two signed checkpoints that disagree are evidence: keep them.',
   },
   scope_missing: {
     exit: EXIT.refused,
     what: ({ scope }) => `The session lacks the scope ${scope}.`,
     next: ({ scope }) =>
-      `Sign in again and grant it: ori login. If it is missing still, you may not have ${scope} at the issuer.`,
+      `Sign in again and grant it: ori login. If it is still missing, the issuer does not allow you ${scope}.`,
   },
   access_revoked: {
     exit: EXIT.refused,
     what: (said) => `Your access was revoked: ${serverSaid(said)}`,
-    next: () => `If you have it again since, sign in anew: ori login. Else ask an owner of the workspace.`,
+    next: () =>
+      `If it was restored since, sign in again: ori login. Otherwise ask an owner of the workspace.`,
   },
   bound_session_required: {
     exit: EXIT.refused,
-    what: (said) => `This session is bound to no key: ${serverSaid(said)}`,
+    what: (said) => `This session is not bound to a key: ${serverSaid(said)}`,
     next: () =>
-      'Sign in again: ori login. If the session is not bound then either, the issuer does not offer DPoP.',
+      'Sign in again: ori login. If the new session is not bound either, the issuer does not offer DPoP.',
   },
   regional_host: {
     exit: EXIT.refused,
@@ -142,18 +143,18 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
     exit: EXIT.refused,
     what: ({ internId }) => `There is no intern ${internId} that you can call.`,
     next: () =>
-      'Check the id (ori interns list), who you are (ori whoami), and whether your workspace takes part.',
+      'Check the id (ori interns list), who you are (ori whoami), and whether your workspace is in the interns programme.',
   },
   intern_not_running: {
     exit: EXIT.refused,
     what: ({ internId, state, why }) =>
       `The intern ${internId} is not running, so calls to it are not signed: ${state}${why === undefined ? '' : ` (${why})`}.`,
-    next: () => 'Wait until it runs, or call another: ori interns list',
+    next: () => 'Wait until it is running, or call another one: ori interns list',
   },
   programme_not_found: {
     exit: EXIT.refused,
-    what: (said) => `No interns for you here: ${serverSaid(said)}`,
-    next: () => 'Check who you are (ori whoami), and whether your workspace takes part in the programme.',
+    what: (said) => `You have no interns here: ${serverSaid(said)}`,
+    next: () => 'Check who you are (ori whoami), and whether your workspace is in the interns programme.',
   },
   refused: {
     exit: EXIT.refused,
@@ -162,7 +163,7 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
   },
   rate_limited: {
     exit: EXIT.rateLimited,
-    what: () => 'Too many turns: you, or your organization, used up this minute’s share.',
+    what: () => 'Too many turns: you or your organization have used up this minute’s turns.',
     next: ({ retryAfterSeconds }) =>
       retryAfterSeconds === undefined ? 'Try again in a minute.' : `Try again in ${retryAfterSeconds} s.`,
   },
@@ -174,12 +175,12 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
   api_misconfigured: {
     exit: EXIT.refused,
     what: (said) => `The API cannot sign for this intern: ${serverSaid(said)}`,
-    next: () => 'Trying again will not help: tell whoever runs it.',
+    next: () => 'Trying again will not help: report it to the operator of the API.',
   },
   interns_not_listed: {
     exit: EXIT.refused,
     what: ({ baseUrl }) => `The server at ${baseUrl} does not list interns.`,
-    next: () => 'Ask its operator for the intern’s id; ori sign and ori call work with the id alone.',
+    next: () => 'Ask its operator for the intern’s id: ori sign and ori call need nothing else.',
   },
   daemon_refused: {
     exit: EXIT.daemonRefused,
@@ -194,14 +195,14 @@ const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]
   },
   answer_broke_off: {
     exit: EXIT.unavailable,
-    what: ({ what, address }) => `The answer of ${what} at ${address} broke off.`,
-    next: () => 'What was printed is not the whole answer. The call itself may have been carried out.',
+    what: ({ what, address }) => `The answer of ${what} at ${address} was cut off.`,
+    next: () => 'The output is incomplete. The call itself may have been carried out.',
   },
   revocation_failed: {
     exit: EXIT.unavailable,
     what: ({ issuer, why }) =>
-      `You are signed out on this machine, but ${issuer} did not take the session back: ${why}.`,
-    next: () => 'End it there (the issuer’s page of your sessions), or wait until it expires.',
+      `You are signed out on this machine, but ${issuer} did not revoke the session: ${why}.`,
+    next: () => 'Revoke it on the issuer’s page of your sessions, or wait until it expires.',
   },
   ...DOCTOR_SENTENCES,
   interrupted: {

@@ -24,11 +24,11 @@ type SessionCode =
 
 const SIGN_IN = 'Sign in again: ori login';
 
-/** The failures of the session: signing in, and keeping what came of it. */
+/** The messages of failures to sign in and to keep a session. */
 export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliErrorFacts[Code]> } = {
   not_signed_in: {
     exit: EXIT.signInNeeded,
-    what: () => 'Nobody is signed in.',
+    what: () => 'You are not signed in.',
     next: () => 'Sign in: ori login',
   },
   session_elsewhere: {
@@ -39,18 +39,18 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
   session_file_exposed: {
     exit: EXIT.signInNeeded,
     what: ({ file, mode }) =>
-      `Others on this machine can reach the session file ${file} (${mode}), so it is not used.`,
+      `Other users of this machine can access the session file ${file} (${mode}), so it is not used.`,
     next: () => 'End that session and start a new one: ori logout, then ori login',
   },
   session_file_damaged: {
     exit: EXIT.signInNeeded,
-    what: ({ file }) => `The session file ${file} is not one that this ori wrote.`,
+    what: ({ file }) => `${file} is not a session file of this version of ori.`,
     next: () => SIGN_IN,
   },
   session_file_unusable: {
     exit: EXIT.unexpected,
     what: ({ file, why }) => `Cannot use ${file}: ${why}.`,
-    next: () => 'ori keeps its session there: make the folder writable, or set XDG_CONFIG_HOME.',
+    next: () => 'ori stores its session there: make the folder writable, or set XDG_CONFIG_HOME.',
   },
   session_key_missing: {
     exit: EXIT.signInNeeded,
@@ -59,23 +59,23 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
   },
   binding_not_offered: {
     exit: EXIT.refused,
-    what: ({ issuer }) => `The API only takes sessions bound to a key, which ${issuer} does not offer.`,
-    next: () => 'Tell whoever runs the issuer: it has to offer DPoP (RFC 9449) with ES256.',
+    what: ({ issuer }) => `The API accepts only sessions bound to a key, and ${issuer} does not offer them.`,
+    next: () => 'Ask the operator of the issuer to enable DPoP (RFC 9449) with ES256.',
   },
   session_busy: {
     exit: EXIT.unavailable,
-    what: ({ file }) => `Another ori has been holding ${file} for too long.`,
-    next: () => 'Wait for it, or end it, and try again.',
+    what: ({ file }) => `Another ori process has been holding ${file} for too long.`,
+    next: () => 'Wait for it, or stop it, and try again.',
   },
   keychain_unusable: {
     exit: EXIT.signInNeeded,
     what: ({ why }) => `The system keychain cannot be used: ${why}.`,
-    next: () => 'Unlock it, or keep the session in a file: ORI_SESSION_STORE=file ori login',
+    next: () => 'Unlock it, or store the session in a file: ORI_SESSION_STORE=file ori login',
   },
   token_refused: {
     exit: EXIT.signInNeeded,
     what: ({ baseUrl }) => `${baseUrl} refused the given access token.`,
-    next: () => 'It may have expired, or be meant for another audience: get a new one from the issuer.',
+    next: () => 'It may have expired, or be for another audience: get a new one from the issuer.',
   },
   token_unusable: {
     exit: EXIT.usage,
@@ -95,7 +95,7 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
   scope_not_granted: {
     exit: EXIT.refused,
     what: ({ scopes }) => `The issuer did not grant ${scopes.join(', ')}.`,
-    next: () => 'Nothing was stored. Ask for less with --scope, or have it allowed for you at the issuer.',
+    next: () => 'Nothing was stored. Request fewer scopes with --scope, or have the issuer allow them.',
   },
   sign_in_denied: {
     exit: EXIT.refused,
@@ -105,11 +105,11 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
   sign_in_failed: {
     exit: EXIT.refused,
     what: ({ why }) => `The issuer's answer was refused: ${why}.`,
-    next: () => 'Nothing was stored. Try again; if it stays so, tell whoever runs the issuer.',
+    next: () => 'Nothing was stored. Try again; if it fails again, report it to the operator of the issuer.',
   },
   sign_in_timed_out: {
     exit: EXIT.unavailable,
-    what: ({ seconds }) => `Nobody finished the sign-in within ${seconds} s.`,
+    what: ({ seconds }) => `The sign-in was not completed within ${seconds} s.`,
     next: () => 'Try again: ori login (on a machine without a browser, add --device).',
   },
   sign_in_method_missing: {
@@ -119,7 +119,7 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
   },
 };
 
-/** Said when the file keeps a session that the keychain was to keep. */
+/** For a session that the keychain did not take. */
 export function tellFallback(why: string): string {
-  return `The system keychain cannot keep the session (${why}), so a file does that only you can read.`;
+  return `The system keychain cannot store the session (${why}), so it is stored in a file that only you can read.`;
 }

@@ -61,7 +61,7 @@ function problemOf(error: Error | undefined): string | undefined {
       return 'This code was used already. Start again on the device for a new one.';
     case 'NoCodeError':
     case 'NotFoundError':
-      return 'This is not a code that a device shows now. Compare it and type it again.';
+      return 'No device displays this code. Compare it and type it again.';
     default:
       return 'That did not work. Type the code again.';
   }

@@ -22,7 +22,7 @@ export function renderSignInPage(page: {
   return renderPage(
     'Sign in',
     html`<h1>Who is signing in?</h1>
-<p class="quiet">${page.client} asks. These are demo members: there is no password.</p>
+<p class="quiet">${page.client} asks you to sign in. These are demo members, without passwords.</p>
 <form method="post" action="${page.action}">
 <ul class="members">
 ${page.users.map(
@@ -89,7 +89,7 @@ export function renderDeviceConfirmPage(page: {
   return renderPage(
     'Check the code',
     html`<h1>Is this the code on your device?</h1>
-<p class="quiet">${page.client} shows it. If you did not start this, or the code differs, stop here.</p>
+<p class="quiet">${page.client} displays it. If you did not start this, or the codes differ, stop here.</p>
 <span class="code">${page.code}</span>
 <form method="post" action="${page.action}">
 <input type="hidden" name="xsrf" value="${page.xsrf}">
@@ -107,7 +107,7 @@ export function renderDeviceDonePage(client: string): string {
   return renderPage(
     'Signed in',
     html`<h1>Signed in</h1>
-<p>${client} is connected. You can close this page and go back to it.</p>`,
+<p>${client} is signed in. You can close this page and go back to it.</p>`,
   );
 }
 
