@@ -22,7 +22,7 @@ const README = new URL('../../libs/cli/README.md', import.meta.url);
 const LONG = { timeout: 300_000 };
 const SECTION = 'From the tarball to a refusal';
 
-it.runIf(canRunSteps)('prints what the recording shows, starting from an empty folder', async () => {
+it.runIf(canRunSteps)('prints what the recording shows, starting from an empty folder', LONG, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ori-recording-'));
   await bundle(
     join(folder, 'dist'),
