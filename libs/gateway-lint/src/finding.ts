@@ -1,7 +1,7 @@
 import type { Directive } from './nginx/parser.ts';
 import type { Server } from './routes.ts';
 
-/** Every rule. `error`: a proof fails, is used up or is not judged; `warning`: it can, by what does not stand here. */
+/** Every rule. `error`: a proof fails, is spent or is not verified; `warning`: it can, depending on what this configuration does not show. */
 export const RULES = {
   'path-replaced': 'error',
   'path-computed': 'error',

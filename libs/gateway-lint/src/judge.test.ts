@@ -6,16 +6,16 @@ import { parseConfiguration } from './nginx/parser.ts';
 
 const rulesIn = (text: string) =>
   judgeGateway(parseConfiguration(text, 'a.conf')).findings.map(({ rule }) => rule);
-/** In a server, beside nothing. */
+/** In an otherwise empty server. */
 const server = (text: string) => rulesIn(`http { upstream up { server 127.0.0.1:1; } server { ${text} } }`);
-/** In a location that passes on as it came. */
+/** In a location that forwards requests unchanged. */
 const route = (text: string) => server(`location / { proxy_pass http://up; ${text} }`);
 
 const UNTOUCHED = 'location / { proxy_pass http://up; }';
 const RAW = 'location / { proxy_pass http://up$request_uri; }';
 const STRIPPED = 'proxy_set_header X-Ori-Invoke-Signature ""; proxy_set_header X-Ori-Invoke-Signature-V2 "";';
 
-/** Each rule: what it finds, and its neighbours that change nothing. */
+/** For each rule: what it finds, and similar directives that change nothing. */
 const CASES: Record<
   RuleId,
   { found: Record<string, () => RuleId[]>; clean: Record<string, () => RuleId[]> }
@@ -328,15 +328,15 @@ const each = (side: 'found' | 'clean') =>
   );
 
 it.each(each('found'))('finds $rule: $what', ({ rule, judge }) => expect(judge()).toEqual([rule]));
-it.each(each('clean'))('finds nothing beside $rule: $what', ({ judge }) => expect(judge()).toEqual([]));
-it('has cases of every rule', () => expect(Object.keys(CASES)).toEqual(Object.keys(RULES)));
+it.each(each('clean'))('finds nothing for $rule: $what', ({ judge }) => expect(judge()).toEqual([]));
+it('has cases for every rule', () => expect(Object.keys(CASES)).toEqual(Object.keys(RULES)));
 
-it('names a rewrite also where proxy_pass replaces the path', () => {
+it('reports a rewrite even if proxy_pass replaces the path', () => {
   const text = 'location / { rewrite ^/a /b break; proxy_pass http://up/; }';
   expect(server(text).toSorted()).toEqual(['path-replaced', 'path-rewritten']);
 });
 
-it('takes a file without http, or without servers, for a part of one', () => {
+it('accepts a file without http, or without servers, as a part of a configuration', () => {
   expect(rulesIn('upstream up { server a; } server { location / { proxy_pass http://up/; } }')).toEqual([
     'path-replaced',
   ]);
@@ -344,20 +344,20 @@ it('takes a file without http, or without servers, for a part of one', () => {
   expect(rulesIn('proxy_pass http://up; proxy_method GET;')).toEqual(['method-set']);
 });
 
-it('judges no streams, and no entries of maps', () => {
+it('ignores streams and the entries of maps', () => {
   const text =
     'stream { server { proxy_pass up/; } } http { map $a $b { rewrite x; server y; } server { location / { proxy_pass http://up; } } }';
   expect(rulesIn(text)).toEqual([]);
   expect(server(`types { rewrite ^/a/(.*)$ /$1; } ${UNTOUCHED}`)).toEqual([]);
 });
 
-it('names a directive once, however many routes inherit it', () => {
+it('reports a directive once, even if several routes inherit it', () => {
   expect(
     server('proxy_method GET; location /a { proxy_pass http://up; } location /b { proxy_pass http://up; }'),
   ).toEqual(['method-set']);
 });
 
-it('sets aside what a comment allows, and only that', () => {
+it('skips exactly the findings that a comment allows', () => {
   const { findings, allowed } = judgeGateway(
     parseConfiguration(
       'location / {\n# ori-doctor: allow retried, signing is no call\nproxy_next_upstream non_idempotent;\nproxy_method GET;\nproxy_pass http://up; }',
@@ -371,7 +371,7 @@ it('sets aside what a comment allows, and only that', () => {
   expect(rulesIn(`location / {\n${other} }`)).toEqual(['method-set']);
 });
 
-it('counts the places that pass requests on', () => {
+it('counts the places that forward requests', () => {
   const routesIn = (text: string) => judgeGateway(parseConfiguration(text, 'a.conf')).routes;
   expect(
     routesIn(
@@ -384,7 +384,7 @@ it('counts the places that pass requests on', () => {
 it.each([
   [2000, 'path-replaced'],
   [5000, 'path-unknown'],
-])('overlooks no value of a map, with %i before it', (count, rule) => {
+])('reads every value of a map, with %i before it', (count, rule) => {
   const entries = Array.from({ length: count }, (_, i) => `h${i} up${i};`).join('');
   const map = `map $host $d { ${entries} z up/x; }`;
   expect(rulesIn(`http { ${map} server { location / { proxy_pass http://$d; } } }`)).toEqual([rule]);
@@ -423,7 +423,7 @@ const block = fc.letrec<{ all: string }>((tie) => ({
     ),
 })).all;
 
-it('judges whatever parses', () => {
+it('checks every configuration that parses', () => {
   fc.assert(
     fc.property(block, (text) => {
       for (const { rule } of judgeGateway(parseConfiguration(text, 'a.conf')).findings)

@@ -24,15 +24,15 @@ const ALL: readonly Rule[] = [
 ];
 
 export interface Judgement {
-  /** In the order of files by name, then of lines. */
+  /** Ordered by file name, then by line. */
   readonly findings: readonly Finding[];
-  /** Findings that a comment in the configuration takes back. */
+  /** Findings that a comment in the configuration allows. */
   readonly allowed: readonly Finding[];
-  /** How many places pass requests on. */
+  /** The number of places that forward requests. */
   readonly routes: number;
 }
 
-/** Judges a configuration with its includes in place. Without a route there was nothing to judge. */
+/** Checks a configuration with its includes expanded. Without a route there is nothing to check. */
 export function judgeGateway(directives: readonly Directive[]): Judgement {
   const servers = serversOf(directives);
   const found = new Map<string, Finding>();
@@ -50,7 +50,7 @@ export function judgeGateway(directives: readonly Directive[]): Judgement {
   };
 }
 
-/** Whether a finding breaks proofs for certain. */
+/** Whether a finding certainly breaks proofs. */
 export function isError({ rule }: Finding): boolean {
   return RULES[rule] === 'error';
 }

@@ -2,13 +2,13 @@ import type { Directive } from './nginx/parser.ts';
 
 export type ScopeKind = 'http' | 'server' | 'location' | 'if' | 'limit_except';
 
-/** One level of an HTTP configuration: what stands in it, and what lies around and within. */
+/** One level of an HTTP configuration: its directives, its parent and its children. */
 export interface Scope {
   readonly kind: ScopeKind;
   /** The directive whose block this is; undefined for a file that has no such block around it. */
   readonly directive: Directive | undefined;
   readonly parent: Scope | undefined;
-  /** What stands in it, by name. */
+  /** Its directives, by name. */
   readonly directives: ReadonlyMap<string, readonly Directive[]>;
   readonly children: readonly Scope[];
 }
@@ -63,7 +63,7 @@ export function* around(scope: Scope): Generator<Scope> {
   for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) yield at;
 }
 
-/** The directives of this name that stand in the scope itself. */
+/** The directives of this name in the scope itself. */
 export function own(scope: Scope, name: string): readonly Directive[] {
   return scope.directives.get(name) ?? [];
 }

@@ -2,7 +2,7 @@ import { expand, hasVariable, type Variables, withHosts } from './variables.ts';
 
 /**
  * Which request-target a `proxy_pass` sends on: `raw` is `$request_uri`, byte for byte as it came, whatever happened
- * to the path before; `inherited` is that too, until something rewrites it; `replaced` is a path of its own;
+ * to the path before; `inherited` is that too, until something rewrites it; `replaced` is another path;
  * `computed` holds variables other than `$request_uri`; `unknown` may hold a path that the configuration does not show.
  */
 export type Target = 'raw' | 'inherited' | 'replaced' | 'computed' | 'unknown';
@@ -25,7 +25,7 @@ function judge(url: string): Target {
   const path = pathOf(rest);
   if (path === undefined) return 'inherited';
   if (/^\$(?:request_uri|\{request_uri\})$/.test(path)) return 'raw';
-  // A literal path is one of its own, whatever the variable before it holds.
+  // A literal path replaces it, independent of the variable before it.
   if (!hasVariable(path) || /^\$(?:\{\w+\}|\w+)(?::\d+)?\/[^$]*$/.test(path)) return 'replaced';
   return path.startsWith('$') && !isUriVariable(path) ? 'unknown' : 'computed';
 }
@@ -35,7 +35,7 @@ function behindUnknown(url: string): string | undefined {
   return /^\$(?:\{\w+\}|\w+)(?::\d+)?([/$].*)$/s.exec(url)?.[1];
 }
 
-/** What follows the host, from the first slash or the first variable that may bring one. */
+/** What follows the host, from the first slash or the first variable that may contain one. */
 function pathOf(rest: string): string | undefined {
   if (rest.startsWith('unix:')) {
     const colon = rest.indexOf(':', 'unix:'.length);

@@ -8,7 +8,7 @@ const TEXTS_MAX = 4096;
 const DEPTH_MAX = 4;
 const VARIABLE = /\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z0-9_]+))/;
 
-/** Variables that hold no slash whatever the request says: their value is a host, an address or a number. */
+/** Variables that never contain a slash: their value is a host, an address or a number. */
 const HOSTLIKE = new Set(
   'host http_host proxy_host proxy_port hostname server_name server_addr server_port remote_addr remote_port scheme'.split(
     ' ',
@@ -40,7 +40,7 @@ export function variablesOf(server: Scope): Variables {
   return values;
 }
 
-/** The texts that a value can become; variables that the configuration does not tell stay in them. */
+/** The possible texts of a value; unknown variables remain in them. */
 export function expand(value: string, variables: Variables): string[] {
   let texts = [value];
   for (let depth = 0; depth < DEPTH_MAX; depth += 1) {

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 let last = 0;
-/** A folder of its own with these files; returns the path of the first. */
+/** Creates a folder with these files; returns the path of the first. */
 async function write(files: Record<string, string>): Promise<string> {
   last += 1;
   const place = join(folder, String(last));

@@ -10,7 +10,7 @@ export type Token =
 export interface Lexer {
   /** The next token; undefined at the end of the text. */
   next(): Token | undefined;
-  /** What stands up to the brace that closes a Lua block, whose opening brace was the last token. */
+  /** The text up to the brace that closes a Lua block, after its opening brace. */
   lua(): string;
 }
 

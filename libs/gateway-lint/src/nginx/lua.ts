@@ -1,9 +1,9 @@
-// What may hold a brace that is none of the block's: comments, strings, and both in long brackets. Each alternative
+// What may contain a brace that does not end the block: comments, strings, and both in long brackets. Each alternative
 // consumes at least one character, and an unclosed one runs to the end of its line or of the text.
 const PIECE =
   /--\[(=*)\[[\s\S]*?(?:\]\1\]|$)|--[^\n]*|\[(=*)\[[\s\S]*?(?:\]\2\]|$)|"(?:[^"\\\n]|\\[\s\S])*"?|'(?:[^'\\\n]|\\[\s\S])*'?|[{}]/g;
 
-/** Where the brace stands that closes a block of Lua begun before `from`; undefined when there is none. */
+/** The position of the brace that closes a Lua block that begins before `from`; undefined if there is none. */
 export function endOfLua(text: string, from: number): number | undefined {
   let depth = 1;
   PIECE.lastIndex = from;

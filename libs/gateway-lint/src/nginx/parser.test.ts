@@ -35,7 +35,7 @@ it.each<[string, string, Shape[]]>([
   ['a quote within a word as part of it', `a b"c'd;`, [['a', `b"c'd`]]],
   ['escaped quotes', String.raw`a "b\"c" 'd\'e' f\"g;`, [['a', 'b"c', "d'e", 'f"g']]],
   [
-    'escapes that nginx knows, and others as they stand',
+    'escapes that nginx knows, and others unchanged',
     String.raw`a \t \d\. \\;`,
     [['a', '\t', String.raw`\d\.`, '\\']],
   ],
@@ -106,7 +106,7 @@ it.each([
 it('takes allowances from the line above and from the line itself, with a reason only', () => {
   const [a, b, c, d, e] = parse(
     [
-      '# ori-doctor: allow path-unknown, because the map stands elsewhere',
+      '# ori-doctor: allow path-unknown, because the map is elsewhere',
       'a;',
       'b; # ori-doctor: allow retried: idempotent here',
       '# ori-doctor: allow retried',
@@ -149,7 +149,7 @@ const piece = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 3 }),
 );
 
-it('ends on whatever text, with directives or with a line within the text', () => {
+it('terminates on any text, with directives or with a line number of the text', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
       const text = pieces.join('');
@@ -192,7 +192,7 @@ function quote(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&')}"`;
 }
 
-it('reads back whatever was written with quotes', () => {
+it('reads back everything that was written with quotes', () => {
   fc.assert(
     fc.property(tree, (directives) => {
       expect(shapes(write(directives))).toEqual(directives);

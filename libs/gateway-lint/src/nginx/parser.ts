@@ -1,14 +1,14 @@
 import { ConfigurationError } from './configuration-error.ts';
 import { createLexer, type Token } from './lexer.ts';
 
-/** One directive with where it stands. */
+/** One directive and its position. */
 export interface Directive {
   readonly name: string;
   readonly args: readonly string[];
   readonly file: string;
   /** From 1. */
   readonly line: number;
-  /** What stands between its braces, when it has any. */
+  /** The directives between its braces, if it has any. */
   readonly block?: readonly Directive[];
   /** The code of a Lua block, instead of `block`. */
   readonly code?: string;
@@ -29,7 +29,7 @@ interface Open {
 }
 
 /**
- * The directives of one configuration file, as nginx reads them; their meaning is not judged. Throws ConfigurationError
+ * The directives of one configuration file, as nginx reads them, without interpreting them. Throws ConfigurationError
  * `configuration_malformed` with the line.
  */
 export function parseConfiguration(text: string, file: string): Directive[] {
@@ -45,8 +45,7 @@ export function parseConfiguration(text: string, file: string): Directive[] {
     new ConfigurationError('configuration_malformed', { file, line, why });
   const head = (token: Token) => {
     const [name, ...args] = words;
-    if (name === undefined)
-      throw malformed(token.line, `"${token.kind}" stands where a directive should begin`);
+    if (name === undefined) throw malformed(token.line, `"${token.kind}" where a directive should begin`);
     last = { line: token.line, allows };
     const found = { name: name.text, args: args.map((word) => word.text), line: name.line, allows };
     words = [];

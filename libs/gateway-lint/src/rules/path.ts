@@ -29,7 +29,7 @@ export function* rewrites({ scope: server, routes, leadsTo }: Server): Iterable<
   }
 }
 
-/** `set $args`, after which nginx builds the request-target anew. */
+/** `set $args`, after which nginx rebuilds the request-target. */
 export function* setQuery({ scope: server, routes }: Server): Iterable<Finding> {
   if (!routes.some(isMovable)) return;
   for (const scope of within(server)) {
@@ -58,7 +58,7 @@ export function* innerRedirects({ scope: server, routes, leadsTo }: Server): Ite
   }
 }
 
-/** Whether a route sends on whatever the path has become by then. */
+/** Whether a route forwards the current path, as changed so far. */
 function isMovable({ target }: Route): boolean {
   return target === 'inherited' || target === 'replaced';
 }

@@ -3,7 +3,7 @@ import type { Server } from '../routes.ts';
 import { effective, type Scope, within } from '../scopes.ts';
 import { isStripped } from './request.ts';
 
-/** A second receiver of the same proof. One that gets no signature is none. */
+/** A second receiver of the same proof. A receiver without the signatures does not count. */
 export function* copies({ copies }: Server): Iterable<Finding> {
   for (const { by: directive, to } of copies) {
     if (!to.some((route) => !isStripped(route))) continue;

@@ -66,7 +66,7 @@ export function isStripped({ scope }: Route): boolean {
       .filter(({ args }) => args[1] === '')
       .map(({ args }) => args[0]?.toLowerCase()),
   );
-  // Without its signature a proof is none.
+  // Without its signatures a proof is useless.
   return emptied.has(PROOF_HEADERS.signatureV2) && emptied.has(PROOF_HEADERS.signature);
 }
 
