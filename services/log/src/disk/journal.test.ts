@@ -1,8 +1,8 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openTree } from '@ori/tlog/tree';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openJournal } from './journal.ts';
 
 let folder: string;
@@ -69,4 +69,17 @@ it('begun anew it has the tree and what came since', async () => {
   for (const fill of [3, 4]) tree.append(entry(fill));
   expect(rebuilt.root()).toEqual(tree.root());
   await opened.journal.close();
+});
+
+it('appends nothing after a failed sync, because the disk may have lost what came before', async () => {
+  const journal = await written();
+  const handle = await open('/dev/null');
+  const datasync = vi.spyOn(Object.getPrototypeOf(handle), 'datasync');
+  await handle.close();
+  datasync.mockRejectedValueOnce(new Error('EIO'));
+  const append = () => journal.append({ entries: [entry(4)], positions: at(30) });
+  await expect(append()).rejects.toMatchObject({ code: 'disk_doubtful' });
+  await expect(append()).rejects.toMatchObject({ code: 'disk_doubtful' });
+  datasync.mockRestore();
+  await journal.close();
 });
