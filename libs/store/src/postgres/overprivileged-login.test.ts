@@ -1,11 +1,12 @@
 import { createDatabase } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { afterAll, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { openPostgres } from './open-postgres.ts';
-import { OverprivilegedLogin, overprivilegedLogin } from './overprivileged-login.ts';
+import { createLoginJudge, OverprivilegedLogin, overprivilegedLogin } from './overprivileged-login.ts';
 
 const database = await createDatabase();
 const owner = openPostgres({ url: database.url, poolMax: 2 });
@@ -38,6 +39,22 @@ async function ask(url: string): Promise<unknown> {
     await db.close();
   }
 }
+
+it('a connection to a standby is refused, also after the login was found good on the primary', async () => {
+  const judge = createLoginJudge('ori_signer');
+  const client = new pg.Client({ connectionString: database.signerUrl });
+  await client.connect();
+  try {
+    await judge(client);
+    // As a standby answers: an address that leads to another server since.
+    const onStandby = Object.assign(Object.create(client) as pg.Client, {
+      query: async () => ({ rows: [{ standby: true }] }),
+    });
+    await expect(judge(onStandby)).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'refused' });
+  } finally {
+    await client.end();
+  }
+});
 
 it('a login that is a member of its role and nothing more is used', async () => {
   expect(await ask(database.signerUrl)).toMatchObject({ rows: [{ enabled: true }] });

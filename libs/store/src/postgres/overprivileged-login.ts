@@ -35,9 +35,9 @@ const REMEMBERED_MS = 60_000;
 
 /**
  * Judges the login by a connection that was just made, before anything else is asked on it. Connections that are made at
- * the same time share one verdict.
+ * the same time share one verdict. A standby is refused: one that stalls would let in whoever was disabled since.
  *
- * @throws OverprivilegedLogin, and whatever the query throws
+ * @throws OverprivilegedLogin, StoreUnavailable `refused` for a standby, and whatever the query throws
  */
 export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Promise<void> {
   let goodUntil = Number.NEGATIVE_INFINITY;
@@ -52,12 +52,21 @@ export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Pr
   }
 
   return async (client) => {
+    await requirePrimary(client);
     if (performance.now() < goodUntil) return;
     judging ??= judge(client).finally(() => {
       judging = undefined;
     });
     await judging;
   };
+}
+
+/** On every connection: the server behind an address may change at any time. */
+async function requirePrimary(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+  if (rows[0]?.standby !== false) {
+    throw new StoreUnavailable('refused', 'The server is a standby; use the address of the primary.');
+  }
 }
 
 /** How long a start asks a server that does not answer, and how long it waits before it asks again, in milliseconds. */
