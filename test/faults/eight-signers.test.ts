@@ -21,6 +21,8 @@ async function startSigners(environment: Readonly<Record<string, string>>, redis
     const [port, opsPort] = [await freePort(), await freePort()];
     const ports = { SIGNER_PORT: String(port), SIGNER_OPS_PORT: String(opsPort) };
     stack.use(await hostInProcess({ ...world.environment, ...ports }, {}));
+    // One that could not reach the issuer while eight start at once asks again after its cool-down.
+    while (!(await fetch(`http://127.0.0.1:${opsPort}/readyz`)).ok) await pause(50);
     clients.push(stack.use(createHttpClient(`http://127.0.0.1:${port}/v1`)));
   }
   const admin = new Redis(world.environment['SIGNER_REDIS_URL'] ?? '', { retryStrategy: () => 20 });

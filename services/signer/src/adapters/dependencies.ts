@@ -69,7 +69,8 @@ export async function connectDependencies(
   await judgeDependencies({
     eviction,
     store: given.store === undefined ? store : undefined,
-    connections: config.databasePoolMax,
+    // Not all: a server that many signers share may have no room for the most that each may use.
+    connections: Math.ceil(config.databasePoolMax / 2),
   });
   const owned = stack.move();
   return {

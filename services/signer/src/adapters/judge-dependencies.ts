@@ -5,7 +5,7 @@ import { overprivilegedLogin, type SignerQueries } from '@ori/store';
 export interface JudgedDependencies {
   readonly eviction: EvictionWatch | undefined;
   readonly store: Pick<SignerQueries, 'ping'> | undefined;
-  /** How many connections to it there may be: all are opened here, so that the first requests do not wait for them. */
+  /** How many connections to it are opened here, so that the first requests do not wait for them. */
   readonly connections: number;
 }
 
