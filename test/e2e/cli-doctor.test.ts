@@ -169,7 +169,7 @@ it('explains what changed, and what to do', async () => {
   expect(stdout.split('\n')).toEqual([
     'Changed on the way:',
     '  method: sent POST, arrived as GET',
-    `  path: sent ${PATH}, arrived otherwise`,
+    `  path: sent ${PATH}, arrived changed`,
     '',
   ]);
   expect(stderr).toContain('(request_not_coverable): the request changed on the way (method, path).');
