@@ -25,7 +25,9 @@ test.each([
   ...tracked('deploy/docker/Dockerfile'),
   ...tracked('deploy/kubernetes/overlays/example/kustomization.yaml'),
 ])('%s names images of this version', (path) => {
-  const named = [...read(path).matchAll(/(?<!\/)\bori\/[a-z]+:(\S+)|newTag: (\S+?)\s|image\.version="([^"]+)"/g)];
+  const named = [
+    ...read(path).matchAll(/(?<!\/)\bori\/[a-z]+:(\S+)|newTag: (\S+?)\s|image\.version="([^"]+)"/g),
+  ];
   expect(named.length).toBeGreaterThan(0);
   for (const [, tag, newTag, label] of named) expect(tag ?? newTag ?? label).toBe(version);
 });

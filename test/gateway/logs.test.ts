@@ -89,7 +89,7 @@ describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
     await using http = openHttp2(gateway);
     // nginx ends the connection, and has no answer.
     await expect(http.ask({ ':path': path, 'x-long': 'x'.repeat(40_000) })).rejects.toThrow(
-      'without an answer',
+      'without a response',
     );
     // A line is written once the answer is sent.
     const lines = async () => (await gateway.accessLog()).split('\n').filter((line) => line !== '');

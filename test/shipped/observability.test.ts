@@ -14,7 +14,9 @@ if (!binaries) console.warn(`Skipped: nothing is scraped, because ${NO_PROMETHEU
 const readme = readFileSync(join(import.meta.dirname, '../../deploy/prometheus/README.md'), 'utf8');
 /** What the shipped targets suggest: one page of the signer and one of management. */
 const GATEWAY_PAGES = ['/.well-known/oauth-protected-resource/v1', '/v1/openapi.json'];
-const logMetrics = readFileSync(join(import.meta.dirname, '../../services/log/src/metrics.ts'), 'utf8');
+const logMetrics = ['metrics.ts', 'witness/start-witness.ts']
+  .map((name) => readFileSync(join(import.meta.dirname, '../../services/log/src', name), 'utf8'))
+  .join('');
 
 describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped', () => {
   const stack = new AsyncDisposableStack();
@@ -102,7 +104,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
     const rules = await prometheus.rules();
     const recorded = rules.filter(({ type }) => type === 'recording').map(({ name }) => name);
     // The signing log runs beside what is shipped here; its own source declares its metrics.
-    const ofLog = [...logMetrics.matchAll(/name: '(log_\w+)'/g)].map(([, name = '']) => name);
+    const ofLog = [...logMetrics.matchAll(/name: '((?:log|witness)_\w+)'/g)].map(([, name = '']) => name);
     // The exporter that probes the gateway has its own metrics.
     const probed = await prometheus.query('{__name__=~"probe_.*"}');
     const ofProbe = probed.map(({ metric }) => metric['__name__'] ?? '');

@@ -8,7 +8,7 @@ export function timeDependencies(
 ): <Part extends object>(dependency: string, part: Part) => Part {
   const histogram = new Histogram({
     name: 'ori_dependency_duration_seconds',
-    help: 'Time that a dependency took to answer or to fail.',
+    help: 'Time until a dependency answered or failed.',
     labelNames: ['dependency'],
     buckets: BUCKETS_SECONDS,
     registers: [registry],
@@ -31,7 +31,7 @@ export function timeDependencies(
   };
 }
 
-/** The pool of database connections: callers that wait for one are the first sign of a pool that is too small. */
+/** Exposes the database pool; waiters are the first sign of a pool that is too small. */
 export function collectConnections(
   registry: Registry,
   read: () => Readonly<Record<'open' | 'idle' | 'waiting', number>>,
@@ -58,7 +58,7 @@ export function collectConnections(
   });
 }
 
-/** The issuer's keys are renewed every four minutes and serve for ten: their age tells of an outage before callers notice it. */
+/** The keys are renewed every 240 s and usable for 600 s, so their age shows an outage of the issuer before callers notice it. */
 export function collectIssuerKeysAge(registry: Registry, ageSeconds: () => number): void {
   new Gauge({
     name: 'ori_issuer_keys_age_seconds',
@@ -71,7 +71,7 @@ export function collectIssuerKeysAge(registry: Registry, ageSeconds: () => numbe
 }
 
 /**
- * Asks after every dependency at each scrape: what a service needs is seen to be missing before a request needs it.
+ * Checks every dependency at each scrape, so that a failure shows before a request meets it.
  *
  * @param verdicts `ok` or something else, by the name of the dependency; the names are always the same
  */

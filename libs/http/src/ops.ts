@@ -19,7 +19,7 @@ export interface OpsServerOptions {
 export interface OpsServer {
   readonly url: string;
   readonly port: number;
-  /** What every check says now: `ok`, or how it fails. */
+  /** Runs every check: `ok`, or why it fails. */
   verdicts(): Promise<Readonly<Record<string, string>>>;
   /** From now on `/readyz` is 503, so that no new traffic is sent here. */
   drain(): void;
@@ -55,7 +55,7 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
       const headers = { allow: 'GET, HEAD' };
       return sendEnvelope(res, { status: 405, message: 'Method not allowed.', headers });
     }
-    route(res).catch(() => sendEnvelope(res, { status: 500, message: 'The page could not be made.' }));
+    route(res).catch(() => sendEnvelope(res, { status: 500, message: 'Internal error.' }));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(options.port, options.host, resolve);

@@ -54,7 +54,7 @@ export async function serveWhileReady<Api extends Pick<ApiServer, 'withdraw' | '
   let isLooking = false;
   new Gauge({
     name: 'ori_service_listening',
-    help: 'Whether the instance accepts connections: 0 while it is not ready to serve, else 1.',
+    help: '1 if the instance accepts connections, 0 while it is not ready.',
     registers: [registry],
     collect() {
       this.set(isListening ? 1 : 0);
@@ -91,7 +91,7 @@ export async function serveWhileReady<Api extends Pick<ApiServer, 'withdraw' | '
     if (isLooking) return;
     isLooking = true;
     look()
-      .catch((err: unknown) => log.error({ err }, 'the port of the API could not be opened again'))
+      .catch((err: unknown) => log.error({ err }, 'could not listen on the API port again'))
       .finally(() => {
         isLooking = false;
       });

@@ -127,7 +127,7 @@ describe('connectRedis', () => {
     await attempts(client, 3);
     await server.start();
     await ready(client);
-    expect(lines.map(({ msg }) => msg)).toEqual(['Redis connection failed', 'Redis connection is back']);
+    expect(lines.map(({ msg }) => msg)).toEqual(['Redis connection failed', 'Redis connection restored']);
   });
 
   it('closes a connection on which a reply does not end, before it takes much memory', async () => {

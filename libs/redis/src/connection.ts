@@ -153,7 +153,7 @@ function report(client: RedisClient, { purpose, log }: RedisConnectionOptions): 
     lost = true;
   });
   client.on('ready', () => {
-    if (lost) log?.info({ purpose }, 'Redis connection is back');
+    if (lost) log?.info({ purpose }, 'Redis connection restored');
     lost = false;
   });
 }

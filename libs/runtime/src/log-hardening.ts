@@ -7,6 +7,6 @@ export function logHardening(log: Logger, weaknesses: readonly string[]): void {
   else log.warn({ may: weaknesses }, 'not hardened');
   const limit = coreFileLimit();
   if (limit !== undefined && limit !== '0') {
-    log.warn({ limit }, 'a crash may write the memory of this process, keys included, into a core dump');
+    log.warn({ limit }, 'a crash may write the memory of this process, including keys, to a core dump');
   }
 }

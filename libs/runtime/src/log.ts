@@ -27,9 +27,9 @@ export interface LoggerOptions {
 }
 
 /**
- * A log of JSON lines. Whatever is handed to it is scrubbed first: by name (authorization, cookies, `x-ori-*`,
+ * A log of JSON lines. Everything logged is scrubbed first: by name (authorization, cookies, `x-ori-*`,
  * tokens, secrets, seeds, bodies), by shape (JWTs, API keys, signatures, user information in URLs), and errors keep
- * class, code and messages only. The fields of a child logger are scrubbed by shape alone. Scrubbing is the second line of defence: do not hand it a secret.
+ * class, code and messages only. The fields of a child logger are scrubbed by shape alone. Scrubbing is the second line of defence: do not log secrets.
  */
 export function createLogger({ service, level, destination }: LoggerOptions): Logger {
   const fields = (value: object) => scrubDeep(value) as Record<string, unknown>;

@@ -6,7 +6,7 @@ import { VERSION } from './version.ts';
 const EXIT = { failed: 1, configuration: 2, usage: 64 } as const;
 
 export interface RunnableService<Config extends Hardenable> {
-  /** Upper case, as its environment names begin. */
+  /** Prefix of its environment variables, in upper case. */
   readonly prefix: string;
   /** Whether it has threads of its own, which the hardened start then grants. */
   readonly workers?: boolean;
@@ -100,7 +100,7 @@ function attend(
     () => undefined,
   );
   const stop = () => {
-    // A start may wait for dependencies for as long as they are away, and nothing is under way yet.
+    // A start may wait for its dependencies indefinitely; no request is in progress yet.
     if (running === undefined) return void program.exit(0);
     if (stopping) program.exit(EXIT.failed);
     stopping = true;

@@ -108,8 +108,8 @@ export async function startSigner(
       registry: metrics.http.registry,
       now,
       onChange(isWrong, offsets) {
-        if (isWrong) log.error({ offsets }, 'the clock of this machine is wrong: nothing is signed');
-        else log.info({ offsets }, 'the clock of this machine is right again');
+        if (isWrong) log.error({ offsets }, 'clock is wrong: signing is suspended');
+        else log.info({ offsets }, 'clock is correct again: signing resumes');
       },
     }),
     (watch) => watch.close(),

@@ -9,7 +9,7 @@ const COMPARE_EVERY_MS = 1000;
 export type RemoteClock = () => Promise<number>;
 
 export interface ClockWatch {
-  /** @throws DependencyError `clock` while this machine's clock is apart from every other clock that answers */
+  /** @throws DependencyError `clock` while this clock differs from every other clock that answers */
   check(): void;
   /** Compares now. */
   compare(): Promise<void>;
@@ -27,8 +27,9 @@ export interface ClockWatchOptions {
 }
 
 /**
- * Compares this machine's clock with those of Redis and PostgreSQL once a second. One that is apart from all of them is
- * wrong, and every proof would carry its time. Where one alone disagrees, that one is wrong: the metric shows it.
+ * Compares this machine's clock with those of Redis and PostgreSQL once a second. If it
+ * differs from all of them, it is wrong, and so would be the timestamp of every proof. If only one of them differs, that one is
+ * wrong; the metric shows it.
  */
 export function watchClock({ clocks, registry, now, onChange }: ClockWatchOptions): ClockWatch {
   let offsets: Record<string, number> = {};

@@ -102,8 +102,8 @@ function openDatabase(config: SignerConfig, stack: AsyncDisposableStack): Databa
 function watch(redis: RedisClient, log: Logger): EvictionWatch {
   return watchEviction(redis, {
     onChange(unsafe) {
-      if (unsafe) log.error({ err: unsafe }, 'Redis is not safe for turns and nonces: nothing is signed');
-      else log.info('Redis keeps what it is given');
+      if (unsafe) log.error({ err: unsafe }, 'Redis may evict turns and nonces: signing is suspended');
+      else log.info('Redis does not evict: signing resumes');
     },
   });
 }

@@ -29,7 +29,7 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
   });
   const refusals = new Counter({
     name: 'signer_refusals_total',
-    help: 'Signing requests that got no proof, by reason.',
+    help: 'Signing requests refused, by reason.',
     labelNames: ['reason'],
     registers,
   });
