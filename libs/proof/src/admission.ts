@@ -8,7 +8,7 @@ export const PUBLIC_KEY_BYTES = 32;
 /**
  * Passes a public key under which every engine gives one verdict (SPEC.md, section 4): 32 bytes, canonical, on the curve, not
  * of small order, torsion-free. Done when a key is loaded, never per proof: it costs as much as a slow verification.
- * Throws KeyError `key_length`, `key_not_canonical`, `key_not_on_curve`, `key_small_order`, `key_not_torsion_free`.
+ * @throws {KeyError} `key_length`, `key_not_canonical`, `key_not_on_curve`, `key_small_order`, `key_not_torsion_free`.
  */
 export function requireAdmissible(publicKey: Uint8Array): void {
   if (publicKey.length !== PUBLIC_KEY_BYTES)

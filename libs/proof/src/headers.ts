@@ -39,7 +39,7 @@ const NAME_LENGTHS = lengthTable(Object.values(PROOF_HEADERS));
  * verification (SPEC.md, sections 3 and 5.1). Do not pass a joined or deduplicated list: it hides repeated headers.
  * Checks the form only: not the time, the version policy or the signature.
  *
- * Throws ProofError `proof_missing` when one of the three headers of every proof is absent, `proof_malformed` when a header
+ * @throws {ProofError} `proof_missing` when one of the three headers of every proof is absent, `proof_malformed` when a header
  * occurs twice or is outside its alphabet, or only one of the version 2 headers is there; TypeError when the list is not pairs.
  */
 export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof {

@@ -37,7 +37,7 @@ export interface RefusedKey {
  * without `verify`) are ignored. An Ed25519 key that cannot be admitted is left out and reported to `onRefused`, so that one bad
  * key does not make the others unusable. With an empty result no proof can verify.
  *
- * Throws KeyError `key_set_malformed` when `value` is no JWK Set (RFC 7517, section 5), `key_set_too_large` beyond 100 keys.
+ * @throws {KeyError} `key_set_malformed` when `value` is no JWK Set (RFC 7517, section 5), `key_set_too_large` beyond 100 keys.
  */
 export function parseJwkSet(value: unknown, onRefused?: (refused: RefusedKey) => void): VerificationKey[] {
   if (!isRecord(value) || !Array.isArray(value.keys)) {

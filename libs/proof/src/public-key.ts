@@ -9,7 +9,7 @@ import {
 /**
  * Admits 32 bytes as a verification key for the proofs whose timestamp lies in `interval` (Unix seconds, half-open), and imports
  * it into the runtime's engine once. Keep the result: loading is slow, `verify` is not.
- * Throws KeyError `key_length`, `key_not_canonical`, `key_not_on_curve`, `key_small_order`, `key_not_torsion_free`, `key_interval`.
+ * @throws {KeyError} `key_length`, `key_not_canonical`, `key_not_on_curve`, `key_small_order`, `key_not_torsion_free`, `key_interval`.
  */
 export function admitPublicKey(bytes: Uint8Array, interval: KeyInterval = {}): VerificationKey {
   return createVerificationKey(engine, bytes, interval);

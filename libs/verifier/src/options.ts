@@ -1,5 +1,5 @@
 /**
- * Throws TypeError unless `options` is an object with no other than these names: a misspelled limit must not be silently ignored.
+ * @throws {TypeError} unless `options` is an object with no other than these names: a misspelled limit must not be silently ignored.
  * `where` names the function in the message.
  */
 export function requireNames(options: unknown, names: readonly string[], where: string): void {

@@ -10,7 +10,7 @@ export interface KeySet {
 
 /**
  * A key set from the daemon's configuration: no network access, and no rotation without a restart.
- * Throws TypeError unless `jwks` is a JWK Set whose Ed25519 keys can all be admitted.
+ * @throws {TypeError} unless `jwks` is a JWK Set whose Ed25519 keys can all be admitted.
  */
 export function createLocalKeySet(jwks: unknown): KeySet {
   const keys = readKeys(jwks);

@@ -67,7 +67,7 @@ const OPTION_NAMES: readonly (keyof RemoteKeySetOptions)[] = [
  * The keys at `{base}/interns/{internId}/daemon/jwks.json` (SPEC.md, section 4): fetched on first use, renewed before they
  * expire, one fetch at a time, without following redirects. A proof that no known key verifies triggers another fetch, at most once
  * per cool-down: new keys are found, and a flood of bad proofs is not passed on.
- * Throws TypeError for an invalid URL or limit.
+ * @throws {TypeError} for an invalid URL or limit.
  */
 export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptions = {}): RemoteKeySet {
   requireNames(options, OPTION_NAMES, 'createRemoteKeySet');

@@ -34,7 +34,7 @@ export interface PostgresReplayStoreOptions extends SharedReplayStoreOptions {
  * restored backup, every proof issued up to then is refused (`proof_before_fence`). A spend without an answer counts as spent and is
  * never sent again.
  * Pass a pool of pg 8, the result of postgres.js 3's `postgres()`, or your own `PostgresPool`.
- * Throws TypeError for invalid options.
+ * @throws {TypeError} for invalid options.
  */
 export function postgresReplayStore(
   given: PostgresPool | PostgresJs,

@@ -52,7 +52,7 @@ export async function loadRedisScripts(redis: Pick<RedisClient, 'call' | 'nodes'
 }
 
 /**
- * Throws TypeError for a client that queues or repeats commands: a spend that is sent late or twice gets the wrong answer, and one
+ * @throws {TypeError} for a client that queues or repeats commands: a spend that is sent late or twice gets the wrong answer, and one
  * that waits for a server that is down gets none.
  */
 export function requireRedisClient(redis: RedisClient): void {

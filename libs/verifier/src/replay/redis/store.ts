@@ -28,7 +28,7 @@ export interface RedisReplayStoreOptions extends SharedReplayStoreOptions {
  * a flush, every proof issued up to then is refused (`proof_before_fence`). A spend without an answer counts as spent and is never
  * sent again. The README lists what is not covered.
  * The client is one of ioredis 5 or 6 (single, Sentinel, Cluster), one of node-redis 5 (`createClient`), or your own `RedisClient`.
- * Throws TypeError for invalid options, and for a client that queues or repeats commands.
+ * @throws {TypeError} for invalid options, and for a client that queues or repeats commands.
  */
 export function redisReplayStore(
   given: RedisClient | NodeRedisClient,
