@@ -1,6 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OriHome } from './cli-process.ts';
 import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
@@ -45,6 +47,23 @@ async function startKeychain(home: OriHome): Promise<{ env: Record<string, strin
 }
 
 describe.runIf(isInstalled)('with a system keychain', () => {
+  it('keeps the key of a bound session there too, apart from the tokens, and removes it at sign-out', async () => {
+    await using home = await world.newHome();
+    await using keychain = await startKeychain(home);
+    const { env } = keychain;
+    const before = world.metadata;
+    world.metadata = { ...before, dpop_signing_alg_values_supported: ['ES256'] };
+    expect(await world.signIn(home, { env })).toMatchObject({ exit: 0 });
+    world.metadata = before;
+    expect(existsSync(join(home.folder, '.local/share/ori/keys'))).toBe(false);
+    expect(await home.ori(CALL, { env })).toMatchObject({ exit: 0 });
+    expect(world.requests.at(-1)?.headers).toMatchObject({ dpop: expect.stringMatching(/^ey/) });
+    const pointer = await readFile(home.sessionFile);
+    expect(await home.ori(['logout'], { env })).toMatchObject({ exit: 0 });
+    await writeFile(home.sessionFile, pointer, { mode: 0o600 });
+    expect(await home.ori(CALL, { env })).toMatchObject({ exit: 3, stdout: '' });
+  });
+
   it('keeps tokens there, renews them there, and leaves nothing behind at sign-out', async () => {
     await using home = await world.newHome();
     await using keychain = await startKeychain(home);

@@ -200,7 +200,7 @@ export function send(res: ServerResponse, { status, headers, body }: Scripted): 
 // A JWT of the test issuer is trusted; an opaque token is looked up, so that a revoked one is
 // refused.
 async function subjectOf(issuer: string, authorization = ''): Promise<string | undefined> {
-  const token = authorization.replace(/^Bearer /, '');
+  const token = authorization.replace(/^(?:Bearer|DPoP) /, '');
   const [, payload] = token.split('.');
   if (payload !== undefined) {
     const { sub, exp } = JSON.parse(Buffer.from(payload, 'base64url').toString());

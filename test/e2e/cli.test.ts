@@ -211,7 +211,7 @@ it('distinguishes a server that does not list interns from one that hides them, 
     error: { code: 404, message: 'Not found.', metadata: { reason: 'not_found', retryable: false } },
   };
   world.scripted.push({ status: 404, body: hidden }, { status: 405, headers: { allow: 'GET' } });
-  expect((await home.ori(['interns', 'list'])).stderr).toContain('takes part in the programme');
+  expect((await home.ori(['interns', 'list'])).stderr).toContain('in the interns programme');
   const intern = {
     id: 'int_1',
     name: 'Otto',

@@ -42,7 +42,7 @@ export const LIMITS_SPEC = { turnsPerUser, turnsPerOrganization, turnWindowSecon
 
 /** Names that belong to the CLI, which may be set in the same shell. */
 const CLI_NAMES = new Set(
-  'ORI_BASE_URL ORI_CLIENT_ID ORI_DAEMON_URL ORI_TOKEN ORI_PROFILE ORI_SESSION_STORE'.split(' '),
+  'ORI_BASE_URL ORI_CLIENT_ID ORI_DAEMON_URL ORI_TOKEN ORI_DPOP_KEY ORI_PROFILE ORI_SESSION_STORE'.split(' '),
 );
 
 export type StandaloneConfig = Config<typeof STANDALONE_SPEC> & {
