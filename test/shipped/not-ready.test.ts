@@ -30,6 +30,8 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
       await linesBeyond(sick, 20);
       setFileSizeMax(sick, '1');
       await said(sick, 'not ready: connections are refused');
+      // What was under way is answered within a second.
+      await pause(1000);
       const before = (await linesOf(sick)).length;
       const lostBefore = load.refused.length;
       await pause(3000);

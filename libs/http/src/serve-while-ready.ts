@@ -78,8 +78,8 @@ export async function serveWhileReady<Api extends Pick<ApiServer, 'withdraw' | '
     );
     if (isListening && isUnfit) {
       isListening = false;
-      log.error({ failing }, 'not ready: connections are refused');
       await api.withdraw();
+      log.error({ failing }, 'not ready: connections are refused');
     } else if (!isListening && failingSince.size === 0) {
       await api.offer();
       isListening = true;
