@@ -52,7 +52,7 @@ describe('applyUpdate', () => {
     expect(change({ key: structured('us') }).columns.label).toBe('s...89');
   });
 
-  it('derives the region anew when a structured key is replaced by a plain one', () => {
+  it('derives the region again when a structured key is replaced by a plain one', () => {
     const { columns } = change({ key: 'sk-plain' }, { key_region: 'us' });
     expect(columns).toMatchObject({ key_region: null, declared_region: null });
   });

@@ -14,7 +14,7 @@ export interface CredentialFacts {
   readonly key_region: DeclaredRegion | null;
 }
 
-/** The columns that a change sets. A rotated key is told apart: it is sealed before it is stored. */
+/** The columns that a change sets. A rotated key is separate, because it is sealed before it is stored. */
 export interface CredentialChange {
   readonly columns: Omit<ByokUpdate, 'key'> & { label?: string; key_region?: DeclaredRegion | null };
   readonly rotatedKey: string | undefined;

@@ -57,7 +57,7 @@ test('refuses what is beyond the requests in flight, and takes on again what com
   expect(await server.exhausted('process')).toBe(1);
 });
 
-test('one address, and one /64 of IPv6, keeps nobody else out', async () => {
+test('one address, and one /64 of IPv6, does not block others', async () => {
   await using server = await serve({ requestsInFlightPerAddressMax: 1 });
   const clients = await Promise.all(Array.from({ length: 4 }, () => server.connect()));
   const ask = (index: number, address: string) => clients[index]?.send(get(address));

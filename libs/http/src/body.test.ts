@@ -11,7 +11,7 @@ function request(headers: Record<string, string> = {}): IncomingMessage & PassTh
 }
 
 describe('readJsonBody', () => {
-  it('gives the bytes as they were sent, but for white space between tokens', async () => {
+  it('returns the bytes as sent, except for white space between tokens', async () => {
     const req = request();
     const body = readJsonBody(req, { bytesMax: 20 });
     req.write(Buffer.from([0, 255, 34, 10]));

@@ -17,7 +17,7 @@ function left(unread: Record<string, [bytes: number, since: number]>, now: numbe
   return [...sockets].filter(([, socket]) => !socket.destroyed).map(([name]) => name);
 }
 
-test('answers that nobody takes are cut after their time, whatever their size', () => {
+test('responses that are not read are cut off after their time, whatever their size', () => {
   expect(left({ late: [1, 0], fresh: [1, 500] }, 1001)).toEqual(['fresh']);
 });
 

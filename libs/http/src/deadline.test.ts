@@ -13,7 +13,7 @@ describe('a deadline', () => {
     expect(deadline.remainingMs()).toBeLessThan(1);
   });
 
-  it('gives up with a reason when nobody waits any more', async () => {
+  it('aborts with a reason when the client is gone', async () => {
     const deadline = createDeadline(60_000);
     const race = deadline.race(new Promise(() => {}));
     deadline.abandon(new Error('gone'));
@@ -48,7 +48,7 @@ describe('a deadline', () => {
   });
 });
 
-it('tells the client the deadline of its route', () => {
+it('reports the route’s deadline to the client', () => {
   expect(presentDeadline(5000)).toEqual({
     status: 408,
     message: 'The 5000 ms deadline of this route was exceeded.',

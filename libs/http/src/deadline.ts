@@ -25,7 +25,7 @@ export interface Deadline {
   race<T>(work: Promise<T>): Promise<T>;
   /** Stops the clock: the request has been answered. The signal never aborts afterwards. */
   clear(): void;
-  /** Stops the clock and aborts the signal: nobody waits for the answer any more. */
+  /** Stops the clock and aborts the signal: the client is gone. */
   abandon(reason: Error): void;
 }
 
@@ -99,7 +99,7 @@ class RunningDeadline implements Deadline {
   }
 }
 
-/** What the client of a request that ran out of time is told. */
+/** The response to a request that exceeded its deadline. */
 export function presentDeadline(ms: number): Presentation {
   return {
     status: 408,

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What a client is told about a failure. */
+/** The public description of a failure. */
 export interface Presentation {
   readonly status: number;
   readonly message: string;
-  /** With a reason there is metadata, without one there is none. */
+  /** Metadata is present if there is a reason. */
   readonly reason?: string;
   /** `false` unless given; only sent together with a reason. */
   readonly retryable?: boolean;

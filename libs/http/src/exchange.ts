@@ -18,7 +18,7 @@ export interface Exchange {
   account: string | undefined;
   /** The route's template, set by the router; a request that matched none has no route. */
   route: string | undefined;
-  /** What the client is told at the deadline where the route does not answer 408; set by the router. */
+  /** The response at the deadline if the route does not answer 408; set by the router. */
   deadlineAnswer?: Presentation;
   /** The failure behind an error answer, for the log. */
   error: unknown;

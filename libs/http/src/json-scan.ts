@@ -1,4 +1,4 @@
-/** How large a JSON text may be, judged while it comes and before it is parsed. */
+/** The limits of a JSON text, checked as it arrives and before it is parsed. */
 export interface JsonBudget {
   /** Bytes without insignificant white space, of which one byte a run is counted. */
   readonly bytesMax: number;
@@ -31,7 +31,7 @@ export class JsonScanner {
   #isAfterSpace = false;
   #isBeyond = false;
 
-  /** @param onGrow told of each piece of memory that is taken, in bytes */
+  /** @param onGrow called with each allocation, in bytes */
   constructor(budget: JsonBudget, onGrow: (bytes: number) => void = () => {}) {
     this.#budget = budget;
     this.#onGrow = onGrow;

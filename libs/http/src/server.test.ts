@@ -198,7 +198,7 @@ describe('a body that is not read', () => {
 describe('Expect', () => {
   const request = 'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n';
 
-  it('tells a client to continue only when the body is asked for', async () => {
+  it('sends 100 Continue only when the body is read', async () => {
     const server = await serve(
       (req, res) => void readJsonBody(req, { bytesMax: 10 }).then((body) => res.end(body)),
     );
@@ -209,7 +209,7 @@ describe('Expect', () => {
     expect(await client.answer()).toMatchObject({ status: 200, body: 'hello' });
   });
 
-  it('never tells a client to continue whose request is refused', async () => {
+  it('never sends 100 Continue to a refused request', async () => {
     const answer = await exchange(
       await serve((_req, res) => sendEnvelope(res, { status: 401, message: 'who?' })),
       request,
@@ -427,7 +427,7 @@ describe('stop', () => {
       socket.write(GET);
       return Buffer.concat(await socket.toArray()).toString();
     });
-    // The kernel has taken them all; nobody has accepted one.
+    // The kernel has queued them all; the server has accepted none.
     const stopped = server.stop({ graceMs: 60_000, idleGraceMs: 1000 });
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     await stopped;

@@ -52,7 +52,7 @@ export const IDENTITY_SPEC = {
   }),
   issuerAllowPlainHttp: flag({
     default: false,
-    doc: 'Permits an `http:` issuer beyond loopback: whoever sits on that network can then make tokens',
+    doc: 'Permits an `http:` issuer beyond loopback: anyone on that network can then forge tokens',
   }),
   requireDpop: flag({
     default: false,

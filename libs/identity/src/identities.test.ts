@@ -111,7 +111,7 @@ test('the issuer is asked about a token that was good before as a familiar one, 
   expect(familiar().at(-1)).toMatchObject({ isFamiliar: true });
 });
 
-test('an API key is looked up by its digest, and nobody else is asked about it', async () => {
+test('an API key is looked up by its digest, without asking the issuer', async () => {
   const key = readBearer([`Bearer sk-ori-v1-${'0a'.repeat(32)}`]);
   const { identify, introspect, apiKey } = identitiesWith(async () => factsFor(), {
     [key.digestHex()]: { kind: 'api' },

@@ -40,7 +40,7 @@ test.each([
     'with introspection on another origin',
     () => ({ introspection_endpoint: 'https://elsewhere.test/introspect' }),
   ],
-])('a discovery document %s is none', async (_, members) => {
+])('a discovery document %s is refused', async (_, members) => {
   await using test = await startIssuer({ audience, algorithms: ['ES256'] });
   test.announce(members(test.url));
   const issuer = connect(test);
@@ -50,7 +50,7 @@ test.each([
 });
 
 test.each(['redirecting', 'error', 'huge', 'malformed'] as const)(
-  'documents that are %s are none, and nothing is followed',
+  'documents that are %s are refused, and no redirect is followed',
   async (behaviour) => {
     await using test = await startIssuer({ audience, algorithms: ['ES256'] });
     const issuer = connect(test);
@@ -88,7 +88,7 @@ test('a key that was added is found after the cool-down', async () => {
   issuer.close();
 });
 
-test('while the issuer is down, a known key goes on and an unknown one cannot be judged', async () => {
+test('while the issuer is down, a known key stays valid and an unknown one is unavailable', async () => {
   await using test = await startIssuer({ audience, algorithms: ['ES256'] });
   const known = await test.addKey('ES256', true);
   const issuer = connect(test);

@@ -15,7 +15,7 @@ export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
   close(): void;
 }
 
-/** Everything that tells who sent a request, as configured. Asks nobody before the first request. */
+/** The configured identification of callers. Contacts no issuer before the first request. */
 export function openIdentity<ApiKey>(
   config: IdentityConfig,
   options: Pick<IdentitiesOptions<ApiKey>, 'apiKey' | 'now' | 'onLookup'>,

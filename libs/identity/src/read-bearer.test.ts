@@ -14,7 +14,7 @@ test.each([
   ['opaque', 'x'.repeat(BEARER_CHARACTERS_MAX)],
   ['opaque', `${'A0-._~+/'.repeat(3)}==`],
   ['opaque', 'ory_at_0123456789.0123456789'],
-])('tells by its shape that this is a credential of kind %s', (kind, token) => {
+])('recognizes by its shape a credential of kind %s', (kind, token) => {
   expect(readBearer([`Bearer ${token}`])).toMatchObject({ kind, token });
 });
 

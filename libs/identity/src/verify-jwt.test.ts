@@ -53,7 +53,7 @@ test('a token that another key signed is refused', async () => {
   });
 });
 
-test('a token whose signature is none is refused', async () => {
+test('a token with an invalid signature is refused', async () => {
   for (const token of [await mint({ forge: 'garbage' }), (await mint()).replace(/[^.]*$/, '')]) {
     await expect(verifyJwt(token, expected, issuerWith(), now())).rejects.toMatchObject({
       code: 'bearer_refused',
@@ -61,7 +61,7 @@ test('a token whose signature is none is refused', async () => {
   }
 });
 
-test('a token under a key that nobody has is refused', async () => {
+test('a token under an unknown key is refused', async () => {
   const nobody = { keyFor: async () => undefined };
   await expect(verifyJwt(await mint(), expected, nobody, now())).rejects.toMatchObject({
     code: 'bearer_refused',

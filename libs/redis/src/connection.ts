@@ -14,7 +14,7 @@ export interface RedisConnectionOptions {
   purpose: string;
   /** How long one command may take, in milliseconds. */
   commandTimeoutMs?: number;
-  /** After how long without an answer a connection counts as dead and is made anew, in milliseconds. */
+  /** The time without an answer after which a connection counts as dead and is reopened, in milliseconds. */
   socketTimeoutMs?: number;
   log?: Logger;
 }
@@ -98,13 +98,13 @@ function openCluster(
   return cluster;
 }
 
-/** ioredis resolves the nodes' names itself unless told otherwise. */
+/** ioredis resolves the nodes' names itself by default. */
 const keepName: DNSLookupFunction = (host, done) => done(null, host, 0);
 
 function connectionOptions(address: RedisAddress, purpose: string) {
   return {
     connectionName: `ori-${purpose}`,
-    // Would need a right of its own (CLIENT SETINFO), and tells the operator nothing.
+    // Would need another ACL right (CLIENT SETINFO) without helping the operator.
     disableClientInfo: true,
     db: address.db,
     connectTimeout: CONNECT_TIMEOUT_MS,

@@ -74,7 +74,7 @@ it('a policy that is changed while a service runs is noticed, and so is its retu
   expect(changes).toEqual([undefined, 'allkeys-lru', undefined]);
 });
 
-it('a new connection is judged anew, before anything may rely on it', async () => {
+it('a new connection is checked before it is used', async () => {
   const { client, eviction } = watch();
   await eviction.settled();
   await admin.config('SET', 'maxmemory-policy', 'volatile-ttl');
@@ -86,7 +86,7 @@ it('a new connection is judged anew, before anything may rely on it', async () =
   expect(await refusal(eviction)).toBeInstanceOf(EvictingRedis);
 });
 
-it('a user who may not ask is told so', async () => {
+it('reports a user without the right to check', async () => {
   await admin.call('ACL', 'SETUSER', 'blind', 'on', '>p', '~*', '+@all', '-info');
   const { eviction } = watch(HOUR, server.url.replace('redis://', 'redis://blind:p@'));
   await eviction.settled();

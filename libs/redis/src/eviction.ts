@@ -25,7 +25,7 @@ export interface EvictionWatch {
   readonly isUnsafe: boolean;
   /** Returns once the connected nodes are known to keep what they are given. @throws EvictingRedis; Error while none is connected */
   require(): Promise<void>;
-  /** Resolves once a node was judged, or the connection failed. */
+  /** Resolves once a node was checked, or the connection failed. */
   settled(): Promise<void>;
   close(): void;
 }

@@ -198,7 +198,7 @@ describe('a secret', () => {
     expect(complaint).toContain('its group may write (mode 0660)');
   });
 
-  it('behind a link is judged by the file that the link leads to', () => {
+  it('behind a link is checked at the target of the link', () => {
     const link = join(folder, 'link');
     symlinkSync(file('canary', 0o644), link);
     expect(complaints(spec, { SIGNER_DSN_FILE: link })).toHaveLength(1);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A setting: what the text of its environment variable must be, and what the operator is told about it. */
+/** A setting: the format of its environment variable, and its documentation. */
 export interface Field<T> {
   readonly doc: string;
   /** What a value looks like, completing "expected …". */
@@ -8,7 +8,7 @@ export interface Field<T> {
   readonly unit?: string | undefined;
   /** A secret may also come as `<NAME>_FILE`, and is never printed. */
   readonly secret: boolean;
-  /** The default as the configuration table shows it; absent when there is none. */
+  /** The default in the configuration table; absent if there is none. */
   readonly defaultText?: string | undefined;
   /** Reads the text, or `undefined` for a variable that is not set: what refuses that is required. */
   readonly schema: z.ZodType<T>;
@@ -51,7 +51,7 @@ export function text(options: Options<string> & TextOptions): Field<string> | Fi
   return field(options, expected, z.string().refine(accepts));
 }
 
-/** The path of a file; the file itself is read by whoever needs it. */
+/** The path of a file; its user reads it. */
 export function path(options: Settled<string> | Required): Field<string>;
 export function path(options: Optional): Field<string | undefined>;
 export function path(options: Options<string>): Field<string> | Field<string | undefined> {

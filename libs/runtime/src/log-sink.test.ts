@@ -18,7 +18,7 @@ const TALKER = `
 const talk = (end = '') =>
   spawn(process.execPath, ['--input-type=module', '-e', TALKER + end], { cwd: import.meta.dirname });
 
-test('a reader of standard output that stands still holds up nothing', async () => {
+test('a stuck reader of standard output blocks nothing', async () => {
   const child = talk();
   const ended = once(child, 'exit');
   let said = '';
@@ -36,7 +36,7 @@ test('a reader of standard output that stands still holds up nothing', async () 
   expect(await ended).toEqual([0, null]);
 });
 
-test('a process whose standard output nobody reads does not hang at its end', async () => {
+test('a process without a reader of its standard output exits without hanging', async () => {
   const child = talk('await new Promise((done) => setTimeout(done, 500)); process.exit(3);');
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
 });

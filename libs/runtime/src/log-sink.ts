@@ -5,7 +5,7 @@ const WAITING_MAX = 1024 * 1024;
 const AGAIN_MS = 50;
 /** For so long lines are gathered: a write of its own for each costs more than making the line. */
 const GATHER_MS = 10;
-/** A write that takes this long at the exit has a reader that stands still. */
+/** If a write takes this long at exit, the reader is stuck. */
 const STUCK_MS = 200;
 const NEWLINE = 0x0a;
 
@@ -64,7 +64,7 @@ export function createLogSink(
       if (error?.code === 'EAGAIN') return void setTimeout(writeAll, AGAIN_MS, bytes).unref();
       if (written > 0) torn = bytes[written - 1] !== NEWLINE;
       if (error === null && written < bytes.length) return writeAll(bytes.subarray(written));
-      // After a failure these lines are lost: nobody reads, or the disk is full. The next ones are tried again.
+      // After a failure these lines are lost: there is no reader, or the disk is full. The next ones are tried again.
       begun = undefined;
       underWay = false;
       if (waiting !== '' || dropped > 0) gather();
@@ -72,7 +72,7 @@ export function createLogSink(
   }
 
   on('exit', () => {
-    // Node's exit waits for its threads. One whose reader never comes is waited for by nobody.
+    // Node's exit waits for its threads, but not for one without a reader.
     if (begun !== undefined && performance.now() - begun > STUCK_MS) return kill();
     if (waiting === '') return;
     try {

@@ -105,7 +105,7 @@ it('opens its files again at SIGHUP, and says what went wrong with that', async 
   expect(said.err).toContain('the file is gone');
 });
 
-it('ends at once when it is told to while it still waits to start', async () => {
+it('exits at once on a signal while it still waits to start', async () => {
   const { program, signals, ended } = programOf();
   void runService(program, service({ start: () => new Promise(() => {}) }));
   signals.emit('SIGTERM');

@@ -6,7 +6,7 @@ const PATTERNS: readonly [RegExp, string][] = [
   [/\b[A-Za-z0-9+/]{85}[AQgw]==/g, '[redacted]'],
 ];
 
-/** In whatever one of the patterns matches stands one of these; most texts hold none, and need no closer look. */
+/** Every match contains one of these markers; most texts have none and need no further check. */
 const MARKS = /eyJ|sk-ori-|bearer|basic|:\/\/|==/i;
 
 /** A text without what looks like a token, an API key, a signature or a URL's user information. JSON stays JSON. */

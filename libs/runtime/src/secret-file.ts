@@ -8,8 +8,8 @@ const TOO_OPEN = 0o027;
 export class SecretFileError extends Error {}
 
 /**
- * The text of a file that holds a secret. A regular file must be closed to others: whoever may read it has the secret,
- * whoever may write it decides it. The group may read, as mounted secrets need it.
+ * The text of a file that holds a secret. A regular file must be closed to others: anyone who can read it has the secret,
+ * anyone who can write it chooses it. The group may read, as mounted secrets need it.
  *
  * @throws SecretFileError
  */

@@ -29,7 +29,7 @@ export const SERVICE_SPEC = {
     min: 0,
     max: 60_000,
     default: 0,
-    doc: 'How long `/readyz` is 503 after SIGTERM before connections are refused: until who asks for it has noticed',
+    doc: 'How long `/readyz` is 503 after SIGTERM before connections are refused: long enough for load balancers to notice',
     unit: 'ms',
   }),
   shutdownIdleMs: integer({

@@ -25,7 +25,7 @@ export type SigningErrorCode =
   | 'rate_limited'
   | 'internal_error';
 
-/** What the caller is told: the interface's signing error table. */
+/** The responses of the interface's signing error table. */
 export const PRESENTATIONS = {
   regional_host_refused: {
     status: 403,

@@ -15,13 +15,13 @@ export interface Database {
   readonly kysely: Kysely<Schema>;
   /** Ends every connection; waits at most a second for a server that does not answer. */
   close(): Promise<void>;
-  /** What its pool has now; absent where there is none. */
+  /** The current state of its pool; absent without a pool. */
   readonly connections?: () => ConnectionCounts;
 }
 
 export interface ConnectionCounts {
   readonly open: number;
-  /** Of these, in nobody's use. */
+  /** Of these, idle. */
   readonly idle: number;
   /** Callers that wait for one. */
   readonly waiting: number;

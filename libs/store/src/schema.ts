@@ -7,7 +7,7 @@ import type {
 } from './schema-management.ts';
 import type { InternStatus } from './vocabulary.ts';
 
-/** An instant that the database sets when the row is written and nobody changes. */
+/** A timestamp that the database sets when the row is inserted, never changed. */
 type CreatedAt = ColumnType<Date, Date | undefined, never>;
 type Instant = ColumnType<Date | null, Date | null | undefined, Date | null>;
 /** Unix seconds: compared with the timestamps of tokens and proofs, which are whole seconds. */

@@ -8,7 +8,7 @@ export type StoreUnavailableCode = 'unreachable' | 'timed_out' | 'refused' | 'ov
 
 /**
  * The database could not be asked. The request may be repeated; the service answers 500 `internal_error`.
- * A statement that the server judged wrong (syntax, privilege, constraint) is not this: it is thrown as it came.
+ * A statement that the server refused (syntax, privilege, constraint) is not this: its error is thrown unchanged.
  */
 export class StoreUnavailable extends Error {
   readonly code: StoreUnavailableCode;
@@ -45,7 +45,7 @@ export function unavailableFrom(error: unknown): StoreUnavailable | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = errorCode(error);
   if (code !== undefined && SQLSTATE.test(code) && 'severity' in error) {
-    // A column changed its type under a prepared statement: another connection plans it anew.
+    // A column changed its type under a prepared statement: another connection plans it again.
     const stalePlan = 'routine' in error && error.routine === 'RevalidateCachedQuery';
     const verdict = stalePlan ? 'refused' : fromSqlState(code);
     return verdict === undefined ? undefined : unavailable(verdict, error);

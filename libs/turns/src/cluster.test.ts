@@ -90,7 +90,7 @@ it('a Cluster fails at once what it cannot send, and is used again once it is ba
   await expect.poll(() => client.get('n').catch(() => undefined)).toMatch(/^[12]$/);
 });
 
-it('a Cluster fails a command at once before its first connection, and one whose slot nobody serves', async () => {
+it('a Cluster fails a command at once before its first connection, and one whose slot no node serves', async () => {
   await expect(open(url()).get('n')).rejects.toThrow("isn't ready");
   const client = await ready(open(url()));
   await expect.poll(() => client.set('n', '1').catch(() => undefined)).toBe('OK');
@@ -101,7 +101,7 @@ it('a Cluster fails a command at once before its first connection, and one whose
   await node?.call('CLUSTER', 'ADDSLOTS', slot);
 });
 
-it('a Cluster is judged node by node: one that evicts makes it unsafe', async () => {
+it('a Cluster is checked node by node: one that evicts makes it unsafe', async () => {
   const admin = administer();
   const client = open(url());
   const eviction = watchEviction(client, { everyMs: 20 });

@@ -81,7 +81,7 @@ describe.each([
     expect(verdicts[0]).not.toHaveProperty('retryAfterSeconds');
   });
 
-  it('are taken up to the organization’s limit, whoever takes them', async () => {
+  it('are limited for the organization, across its users', async () => {
     const turns = limiter();
     const { organizationId } = person();
     const allowed: boolean[] = [];
@@ -218,7 +218,7 @@ describe('turns on Redis', () => {
     }
   });
 
-  it('end a window that somebody made endless', async () => {
+  it('end a window whose expiry was removed', async () => {
     const who = person();
     const key = turnKey('user', who.userId);
     await redis.set(key, 1);
@@ -246,7 +246,7 @@ describe('turns on Redis', () => {
     watcher.disconnect();
   });
 
-  it('are unavailable, and charged to nobody, when one counter cannot be read', async () => {
+  it('are unavailable, and not charged, if one counter cannot be read', async () => {
     const who = person();
     const key = turnKey('organization', who.organizationId);
     await redis.lpush(key, 'not a counter');
@@ -273,7 +273,7 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
     expect(await used('user', who.userId)).toBe(1);
   });
 
-  it('leave a key that somebody has, and stay charged', async () => {
+  it('leave a key that is already set, and stay charged', async () => {
     const key = randomUUID();
     const who = person();
     await redis.set(key, 'theirs', 'PX', 30_000);
@@ -329,7 +329,7 @@ describe('turns in a Cluster, each counter charged by itself', () => {
     const limiter = createClusterTurns(redis, { user: 3, organization: 0, windowSeconds: 60 });
     const who = person();
     const key = turnKey('user', who.userId);
-    // The refund meets a key whose window ended and began anew after the charge.
+    // The refund finds a key whose window ended and restarted after the charge.
     const refund = Reflect.get(redis, 'oriTurnRefund').bind(redis);
     Reflect.set(redis, 'oriTurnRefund', async (...args: unknown[]) => {
       await redis.set(key, 2, 'PX', 30_000);
@@ -360,7 +360,7 @@ describe('turns in a Cluster, each counter charged by itself', () => {
     expect(await redis.exists(key)).toBe(0);
   });
 
-  it('of somebody who goes on asking past a limit do not touch the other counter', async () => {
+  it('beyond one limit do not touch the other counter', async () => {
     const turns = createClusterTurns(redis, { user: 3, organization: 5, windowSeconds: 60 });
     const who = person();
     const key = turnKey('organization', who.organizationId);

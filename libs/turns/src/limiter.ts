@@ -43,7 +43,7 @@ export interface TurnLimiter {
   /**
    * The same, and an allowed turn claims a key in the same round trip: not there where no single Redis holds all keys.
    *
-   * @returns also whether the key was set: false where the turn was refused, or somebody has the key
+   * @returns also whether the key was set: false if the turn was refused, or the key already exists
    * @throws {TurnLimiterUnavailable} as `take` does
    */
   takeAndClaim?(who: TurnTaker, claim: Claim): Promise<{ verdict: TurnVerdict; claimed: boolean }>;

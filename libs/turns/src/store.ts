@@ -19,7 +19,7 @@ export interface TurnLimits {
   readonly windowSeconds: number;
 }
 
-/** A key that is to be set unless somebody has it: `SET key value PX keptMs NX`. */
+/** A key to set unless it exists: `SET key value PX keptMs NX`. */
 export interface Claim {
   readonly key: string;
   readonly value: string | Buffer;
@@ -55,7 +55,7 @@ export interface TurnStore {
   refund(charge: TurnCharge, left: WindowsLeft): Promise<void>;
 }
 
-/** The store of the turn counters did not answer, so nobody can say whether a turn is free. */
+/** The store of the turn counters did not answer, so it is unknown whether a turn is free. */
 export class TurnLimiterUnavailable extends Error {
   readonly code = 'turn_limiter_unavailable';
 

@@ -35,7 +35,7 @@ const CHECK_TIMEOUT_MS = 1000;
 const CONNECT_TIMEOUT_MS = 400;
 const STATEMENT_TIMEOUT_MS = 500;
 
-/** What may be brought along instead of being made from the configuration. */
+/** Dependencies that can be injected instead of being created from the configuration. */
 export interface ManagementParts {
   readonly store: ManagementQueries;
   readonly ring: KekRing;
@@ -51,7 +51,7 @@ export interface RunningManagement {
   readonly app: RequestListener;
   /** Where requests are seen that reach the application through another server. */
   readonly sinks: Sinks;
-  /** Stops accepting, lets requests under way end, lets go of everything that was not brought along. */
+  /** Stops accepting, completes requests in progress, and closes everything that was not injected. */
   stop(): Promise<void>;
 }
 
@@ -170,7 +170,7 @@ function openDatabase(config: ManagementConfig, stack: AsyncDisposableStack): Da
   return database;
 }
 
-/** A database that is not there yet is judged at its first connection, before it is asked anything. */
+/** A database that is not up yet is checked at its first connection, before any query. */
 async function judgeLogin(store: ManagementQueries): Promise<void> {
   const refusal = await overprivilegedLogin(store.ping);
   if (refusal !== undefined) throw new ConfigError(refusal.complaints('MANAGEMENT_DATABASE_URL'));

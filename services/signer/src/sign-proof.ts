@@ -157,7 +157,7 @@ function requestOf({ target, method, dpopProofs }: SigningCall, { token }: Beare
   return { ...target, method, proofs: dpopProofs(), accessToken: token };
 }
 
-/** Draws nonces until one is nobody else's, on the turn that is paid for. */
+/** Draws nonces until one is unused, without charging another turn. */
 async function reserveAnother(turn: Turn, { nonces, now }: SigningParts): Promise<ReservedProof> {
   nonces.onTaken();
   for (let draws = 1; draws < NONCE_DRAWS_MAX; draws++) {

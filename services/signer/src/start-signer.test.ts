@@ -33,7 +33,7 @@ test('a start that fails half way leaves nothing behind that listens', async () 
   taken.close();
 });
 
-test('what was brought along is not let go of at the stop', async () => {
+test('injected dependencies are not closed at the stop', async () => {
   const closed: string[] = [];
   const audit = {
     append: async (line: string) => ({ line }),

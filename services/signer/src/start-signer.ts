@@ -30,7 +30,7 @@ export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
 
 const CHECK_TIMEOUT_MS = 1000;
 
-/** What may be brought along instead of being made from the configuration. */
+/** Dependencies that can be injected instead of being created from the configuration. */
 export interface SignerParts extends Dependencies {
   readonly ring: KekRing;
   readonly log: Logger;
@@ -47,7 +47,7 @@ export interface RunningSigner {
   readonly sinks: Sinks;
   /** Opens the audit file again, after it was rotated away. */
   reopenAudit(): Promise<void>;
-  /** Stops accepting, lets requests under way end, lets go of everything that was not brought along. */
+  /** Stops accepting, completes requests in progress, and closes everything that was not injected. */
   stop(): Promise<void>;
 }
 

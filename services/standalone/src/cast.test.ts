@@ -18,7 +18,7 @@ it('is the same at each start on a port, another on another port, and the ownerâ
 });
 
 it.each(['', '{', '{}', 'null', '{"internId":"int_x","users":[]}', '{"internId":7,"users":[null]}'])(
-  'is invented anew when the file holds %j',
+  'is generated again if the file contains %j',
   (text) => {
     keptCast(home, 8080);
     writeFileSync(join(home, '.ori/demo-8080.json'), text);

@@ -109,7 +109,7 @@ it('gives ori-cli an at+jwt access token for the resource, signed with a publish
   expect(verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, bytes)).toBe(true);
 });
 
-it('gives ori-cli-opaque an opaque access token, and the signer alone learns what it stands for', async () => {
+it('gives ori-cli-opaque an opaque access token, and only the signer can introspect it', async () => {
   const { accessToken, refreshToken } = await signInAs('grace', provider.opaqueClientId);
   expect(accessToken).toMatch(/^[A-Za-z0-9_-]{43}$/);
   const { status, body } = await introspect(accessToken);
@@ -176,7 +176,7 @@ it('answers a loopback redirect on any port, with the issuer beside the code', a
   });
 });
 
-it('tells the client when the person denies', async () => {
+it('reports to the client that the person denied', async () => {
   const callback = await walkThrough(authorizationUrl(), { user: 'ada', decision: 'deny' });
   expect(callback?.searchParams.get('error')).toBe('access_denied');
   expect(callback?.searchParams.has('code')).toBe(false);
@@ -192,7 +192,7 @@ it('refuses a request without PKCE, one for another resource, and a plain challe
   expect(await errorOf({ resource: 'http://127.0.0.1:9/other' })).toBe('invalid_target');
 });
 
-it('sends nobody to a redirect that is not on loopback', async () => {
+it('refuses a redirect that is not on loopback', async () => {
   const response = await fetch(authorizationUrl({ redirect_uri: 'http://evil.example/callback' }), {
     headers: { accept: 'text/html' },
     redirect: 'manual',
@@ -201,7 +201,7 @@ it('sends nobody to a redirect that is not on loopback', async () => {
   expect(await response.text()).toContain('invalid_redirect_uri');
 });
 
-it('asks anew who signs in at every authorization request, whatever the browser remembers', async () => {
+it('asks who signs in at every authorization request, independent of the browser’s cookies', async () => {
   const cookies = new Map<string, string>();
   await walkThrough(authorizationUrl(), { user: 'ada' }, cookies);
   expect([...cookies.keys()]).toContain('_session');
@@ -231,7 +231,7 @@ it('signs a device in when its code is confirmed in a browser', async () => {
   expect(tokens.refresh_token).toEqual(expect.any(String));
 });
 
-it('tells a device that its person denied', async () => {
+it('reports to a device that its person denied', async () => {
   const { body: device } = await post('/device/auth', {
     client_id: provider.clientId,
     scope: 'openid interns',

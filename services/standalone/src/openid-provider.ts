@@ -29,7 +29,7 @@ export interface OpenIdProviderOptions {
   readonly signerClientSecret: string;
   /** Default 600. */
   readonly accessTokenSeconds?: number;
-  /** Told what went wrong inside the provider; default: nobody is. */
+  /** Called with errors inside the provider; default: ignored. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -49,7 +49,7 @@ export interface OpenIdProvider extends AsyncDisposable {
  * there is no single sign-on, so that one browser can be several members in turn. A refresh token is given for
  * `offline_access`, which a request must pair with `prompt=consent` (OpenID Connect Core, section 11).
  *
- * It does NOT protect anything: whoever reaches its port signs in as whom they like. So it listens on loopback only
+ * It does NOT protect anything: anyone who can reach its port can sign in as any member. So it listens on loopback only
  * (`TypeError` for another host), and refuses a request whose `Host` is not its own.
  */
 export async function startOpenIdProvider(options: OpenIdProviderOptions): Promise<OpenIdProvider> {

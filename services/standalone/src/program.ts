@@ -29,7 +29,7 @@ export interface Surroundings {
   readonly home: string;
 }
 
-/** Starts the standalone, proves once, and stays until a signal. A failure is told, and ends the process. */
+/** Starts the standalone, makes one call, and runs until a signal. A failure is reported and ends the process. */
 export async function run(surroundings: Surroundings): Promise<void> {
   await start(surroundings).catch(fail);
 }

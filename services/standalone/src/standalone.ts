@@ -122,7 +122,7 @@ async function neighbour({ host, port }: StandaloneConfig, distance: number): Pr
   }
 }
 
-/** What stands in for Redis where none is given. */
+/** The replacement for Redis if none is configured. */
 function inMemory({
   redisUrl,
   limits,

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 
-/** What a running standalone tells others on this computer; the file holds exactly these members. */
+/** The state of a running standalone for other programs on this computer; the file has exactly these members. */
 export interface StandaloneState {
   readonly baseUrl: string;
   readonly issuer: string;

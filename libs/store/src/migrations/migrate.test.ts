@@ -50,7 +50,7 @@ describe.each(DIALECTS)('migrate on %s', (dialect) => {
     expect(results.flatMap((result) => result.applied)).toEqual(ALL);
   });
 
-  it("refuses a database that holds somebody else's tables or views, and leaves it as it was", async () => {
+  it('refuses a database with foreign tables or views, and leaves it unchanged', async () => {
     await using foreign = await emptyDatabase(dialect);
     for (const [make, drop] of [
       ['create table theirs (id int)', 'drop table theirs'],
@@ -88,7 +88,7 @@ describe.each(DIALECTS)('migrate on %s', (dialect) => {
     expect(await relations(empty.db)).toEqual([]);
   });
 
-  it('restores the grants of a database that lost them, and takes what was granted besides', async () => {
+  it('restores missing grants of a database, and revokes additional ones', async () => {
     await using restored = await emptyDatabase(dialect);
     await migrate(restored.db);
     const asSigner = () =>
@@ -130,7 +130,7 @@ describe('migrate on a server that never saw it', () => {
     }
   });
 
-  it("can be run by the database's owner who is no superuser, and who may then work as the roles", async () => {
+  it('can be run by a database owner without superuser rights, who can then act as the roles', async () => {
     await using server = await startPostgres();
     await using database = await createDatabase({ migrated: false, server });
     const admin = openPostgres({ url: database.url, poolMax: 1 });

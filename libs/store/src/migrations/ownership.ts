@@ -3,7 +3,7 @@ import type { Schema } from '../schema.ts';
 import { MIGRATIONS } from './all.ts';
 import { MigrationError } from './migration-error.ts';
 
-/** Tables, views and sequences that somebody made: not the system's, not an extension's. */
+/** Tables, views and sequences that belong neither to the system nor to an extension. */
 async function foreignRelations(db: Kysely<Schema>): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select n.nspname || '.' || c.relname as name

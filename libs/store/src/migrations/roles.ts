@@ -36,8 +36,8 @@ export async function ensureRoles(db: Kysely<Schema>): Promise<void> {
 }
 
 /**
- * Lets an owner who is no superuser work as the role too (`openPostgres` with `role`): who created a role may not do
- * so of itself. An owner who may not give it to himself goes without.
+ * Lets an owner without superuser rights act as the role too (`openPostgres` with `role`), which creating a role does not
+ * permit by itself. Skipped if the owner cannot grant it.
  */
 async function letOwnerActAs(db: Kysely<Schema>, role: StoreRole): Promise<void> {
   await sql`

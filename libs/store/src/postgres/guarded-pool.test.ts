@@ -73,7 +73,7 @@ describe('a PostgreSQL that fails', () => {
     expect(sockets()).toBe(before);
   });
 
-  it('that cut every idle connection costs nobody an answer', async () => {
+  it('that closes every idle connection fails no query', async () => {
     await withStore({ poolMax: 2 }, async (db) => {
       await askAll(db, 2);
       await server.restart();
@@ -119,7 +119,7 @@ describe('a PostgreSQL that fails', () => {
     });
   });
 
-  it('that is slow with one statement is told to cancel it, and keeps the connection', async () => {
+  it('that is slow with one statement gets a cancel request, and keeps the connection', async () => {
     await withStore({ poolMax: 1 }, async (db) => {
       const backend = async () =>
         (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db.kysely)).rows[0]?.pid;
@@ -150,7 +150,7 @@ describe('a PostgreSQL that fails', () => {
     await owner.close();
   });
 
-  it('waits for a free connection no longer than it was told', async () => {
+  it('waits for a free connection no longer than configured', async () => {
     await withStore({ poolMax: 1, connectTimeoutMs: 100, statementTimeoutMs: 30_000 }, async (db) => {
       await db.kysely.connection().execute(async () => {
         await expect(signerQueries(db).ping()).rejects.toMatchObject(unavailable('timed_out'));

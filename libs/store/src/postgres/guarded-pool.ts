@@ -82,7 +82,7 @@ export interface GuardedPool extends PostgresPool {
  * A `pg` pool with strict time limits that never ends the process: errors of idle connections only drop them, failures become
  * `StoreUnavailable`.
  *
- * @param judge asked about each new connection before it is used; what it throws refuses the connection
+ * @param judge called with each new connection before it is used; the connection is refused if it throws
  */
 export function createGuardedPool(
   config: pg.PoolConfig,

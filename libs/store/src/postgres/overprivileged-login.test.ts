@@ -84,7 +84,7 @@ it.each<[string, string, (login: string) => string]>([
     (who) => `GRANT pg_read_server_files TO ${who}`,
   ],
 ])(
-  'a login with %s beyond its role is refused, and the SQL that it names mends that',
+  'a login with %s beyond its role is refused, and the SQL in the message fixes it',
   async (_what, words, extra) => {
     const { login, url } = await createLogin(extra);
     const refusal = await ask(url);
@@ -103,7 +103,7 @@ it.each<[string, string, (login: string) => string]>([
   ['CREATEDB', 'has the attribute CREATEDB', (who) => `ALTER ROLE ${who} CREATEDB`],
   ['REPLICATION', 'has the attribute REPLICATION', (who) => `ALTER ROLE ${who} REPLICATION`],
   ['a table of its own', 'owns switches', (who) => `ALTER TABLE switches OWNER TO ${who}`],
-])('a login with %s is refused, and told to leave the service another', async (_what, words, extra) => {
+])('a login with %s is refused, with the advice to use another login', async (_what, words, extra) => {
   const { login, url } = await createLogin(extra);
   const refusal = await ask(url);
   expect(refusal).toBeInstanceOf(OverprivilegedLogin);
@@ -127,7 +127,7 @@ it('a login that only works as its role, and can leave it, is refused', async ()
   expect(await ask(`${database.url}?options=-crole%3Dori_signer`)).toBeInstanceOf(OverprivilegedLogin);
 });
 
-it('nothing is asked on a connection before its login was judged', async () => {
+it('no query runs on a connection before its login was checked', async () => {
   const { url } = await createLogin((who) => `GRANT DELETE ON users TO ${who}`);
   const db = openPostgres({ url, atMost: 'ori_signer', poolMax: 2 });
   const attempts = [1, 2, 3, 4].map(() => sql`delete from users`.execute(db.kysely));
@@ -137,7 +137,7 @@ it('nothing is asked on a connection before its login was judged', async () => {
   await db.close();
 });
 
-it('a start asks a server again that was late, and nobody for ever', async () => {
+it('a start retries a late server, but not forever', async () => {
   const verdict = new OverprivilegedLogin(['too much'], []);
   const late = new StoreUnavailable('timed_out', 'late');
   const answers = [late, late, verdict];

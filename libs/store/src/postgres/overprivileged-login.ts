@@ -30,7 +30,7 @@ export class OverprivilegedLogin extends StoreUnavailable {
   }
 }
 
-/** How long a good verdict stands for further connections of the same login, in milliseconds. */
+/** How long a positive result is reused for further connections of the same login, in milliseconds. */
 const REMEMBERED_MS = 60_000;
 
 /**
@@ -74,10 +74,10 @@ const PATIENCE_MS = 1000;
 const AGAIN_MS = 50;
 
 /**
- * For a start: asks until the server has judged the login. A busy server may be late once.
+ * For a start: retries until the login was checked. A busy server may be late once.
  *
- * @param ping asks something on a connection that is judged
- * @returns undefined where the login is good, or where nobody answered: it is then judged at its first connection
+ * @param ping runs a query on a checked connection
+ * @returns undefined if the login is acceptable, or if the server did not answer: it is then checked at its first connection
  */
 export async function overprivilegedLogin(
   ping: () => Promise<unknown>,

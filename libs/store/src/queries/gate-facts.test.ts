@@ -27,7 +27,7 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     });
   });
 
-  it('know nobody behind an unknown subject, and the intern all the same', async () => {
+  it('have no person for an unknown subject, but the intern', async () => {
     const { internId, question } = await createScenario(store.owner);
     const facts = await signer.gateFacts({ ...question, subject: 'nobody' });
     expect(facts).toMatchObject({
@@ -39,7 +39,7 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
   });
 
   it.each(['\0', 'a\0b', '\ud800', '\u{10ffff}', "' or true --", '%', '\\'])(
-    'know nobody behind the subject %j',
+    'have no person for the subject %j',
     async (subject) => {
       const { question } = await createScenario(store.owner);
       expect(await signer.gateFacts({ ...question, subject })).toMatchObject({
@@ -49,7 +49,7 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     },
   );
 
-  it('know nobody when the subject is of another issuer', async () => {
+  it('have no person for a subject of another issuer', async () => {
     const { question } = await createScenario(store.owner);
     const facts = await signer.gateFacts({ ...question, issuer: 'https://issuer.test/' });
     expect(facts.user).toBeNull();
@@ -72,7 +72,7 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     expect(facts).toMatchObject({ user: null, intern: null, inProgramme: false, membership: null });
   });
 
-  it('know no membership of someone who is a member elsewhere only', async () => {
+  it('have no membership for a member of another workspace', async () => {
     const { organizationId, question } = await createScenario(store.owner);
     const stranger = await createScenario(store.owner);
     const { id: workspaceId } = await createWorkspace(store.owner, { organizationId, name: 'other' });

@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 
 /** What the gate judges. Absent and hidden look different here; presenting them alike is the caller's duty. */
 export interface GateFacts {
-  /** The person behind (issuer, subject); null when nobody is. */
+  /** The person with this issuer and subject; null if there is none. */
   readonly user: { readonly id: string; readonly disabled: boolean } | null;
   /** Null when there is no such intern, or its workspace was deleted. */
   readonly intern: {

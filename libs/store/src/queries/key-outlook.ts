@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 /** How far before and after now an end of a key is looked for. */
 export const OUTLOOK_SECONDS = 30 * 24 * 3600;
 
-/** Which interns run out of signing keys, or have, within 30 days. Retired keys are none. */
+/** The interns whose last signing key expires or expired within 30 days. Retired keys do not count. */
 export interface KeyOutlook {
   /** Interns whose last key has ended, and to whom no other is good now. */
   readonly expired: number;

@@ -9,7 +9,7 @@ export type { GateFacts, GateQuestion } from './gate-facts.ts';
 export type { KeyOutlook } from './key-outlook.ts';
 export type { PublishedKeyRow, SigningKeyRow } from './signing-keys.ts';
 
-/** All that tells API keys apart. A disabled key is to be treated as an unknown one. */
+/** The kinds of API keys. Treat a disabled key as an unknown one. */
 export interface ApiKeyFacts {
   readonly hash: string;
   readonly kind: ApiKeyKind;

@@ -79,7 +79,7 @@ describe.each(DIALECTS)('signing keys on %s, read as the signer', (dialect) => {
     expect((await signer.signingKeys(internId)).map((key) => key.kid)).toEqual([kid]);
   });
 
-  it('are none for an unknown intern', async () => {
+  it('are empty for an unknown intern', async () => {
     expect(await signer.publishedKeys('int_unknown', { at: T })).toEqual([]);
     expect(await signer.signingKeys('int_unknown')).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts';
 
-/** A proof signed in a key's last second is still judged this long after: the longest age a verifier may accept. */
+/** A proof signed in a key's last second may be accepted this long after: the maximum age of a verifier. */
 export const PUBLISHED_AFTER_EXPIRY_SECONDS = 600;
 /** `addSigningKey` keeps an intern below this; the limit only bounds what a hand-written row can do. */
 export const KEYS_READ_MAX = 32;

@@ -77,7 +77,7 @@ describe('a sealed text', () => {
   });
 
   it.each(['', 'x', 'a.b.c', 'a.b.c.d.e', '....', 'null'])(
-    'that is none (%j) does not open',
+    'that is malformed (%j) does not open',
     async (text) => {
       await expect(open(ring, text, CONTEXT)).rejects.toMatchObject(refused('undecryptable'));
     },
@@ -96,7 +96,7 @@ describe('a sealed text', () => {
     await expect(open(ring, made, CONTEXT)).rejects.toMatchObject(refused('undecryptable'));
   });
 
-  it('is sealed anew under the first key of the ring, once', async () => {
+  it('is resealed under the first key of the ring, once', async () => {
     const next = createRing();
     const both = join(next, ring);
     const sealed = await seal(ring, SEED, CONTEXT);
@@ -106,7 +106,7 @@ describe('a sealed text', () => {
     expect(await reseal(both, fresh, CONTEXT)).toBe(fresh);
   });
 
-  it('is not sealed anew for another place', async () => {
+  it('is not resealed for another context', async () => {
     const sealed = await seal(ring, SEED, CONTEXT);
     const elsewhere = seedContext({ ...KEY, id: 'key_2' }, HOME);
     await expect(reseal(join(createRing(), ring), sealed, elsewhere)).rejects.toMatchObject(

@@ -45,7 +45,7 @@ export function sealedUnder(jwe: string): string {
   return readHeader(jwe).kid;
 }
 
-/** A compact JWE (RFC 7516) under the ring's first key; the context stands in the protected header. */
+/** A compact JWE (RFC 7516) under the ring's first key; the context is in the protected header. */
 export async function seal(ring: KekRing, plaintext: Uint8Array, context: SealContext): Promise<string> {
   const { kid, key } = ring.primary;
   return await new CompactEncrypt(plaintext)

@@ -18,7 +18,7 @@ import {
 
 type Queries = Services['store']['keyAssignments'] | Services['store']['memberAssignments'];
 
-/** What tells the two targets of an assignment apart; all else they have in common. */
+/** The differences between the two targets of an assignment. */
 interface Kind<Selection extends z.ZodType> {
   readonly noun: 'Key' | 'Member';
   readonly segment: 'keys' | 'members';

@@ -8,10 +8,10 @@ export interface SessionFacts {
   readonly person: Person | undefined;
 }
 
-/** Who sent a request, as far as the credential says; undefined when it names nobody. */
+/** The sender of a request, according to its credential; undefined if it names none. */
 export type Caller = { readonly key: ApiKeyCaller } | { readonly session: SessionFacts } | undefined;
 
-/** Somebody who may call an operation. */
+/** A caller who may use an operation. */
 export interface Principal {
   /** Whose the request is, for what accounts share of this process. */
   readonly account: string;
@@ -125,5 +125,5 @@ function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): Int
 
 const unknownBearer = () => new Refusal('bearer_refused');
 
-/** The one answer to what is absent, hidden or somebody else's. */
+/** The same response for what is absent, hidden or another account's. */
 export const notFound = () => new Refusal('not_found');

@@ -48,7 +48,7 @@ it('one account that has patterns waiting does not make another wait for all of 
   expect(ended.indexOf('quiet')).toBeLessThan(3);
 });
 
-it('refuses an account that has too many waiting, and drops what nobody waits for any more', async () => {
+it('refuses an account with too many waiting patterns, and drops abandoned ones', async () => {
   const gone = new AbortController();
   const compile = (at: AbortSignal) => patterns.requireLinear(filters('a{500}'), 'loud', at);
   const waiting = Array.from({ length: 9 }, () => compile(gone.signal));

@@ -81,7 +81,7 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
 }
 
 async function startWorker(): Promise<Worker> {
-  // The thread's program stands beside this one, as a source or as it was built.
+  // The thread's program is beside this one, as source or built.
   const worker = new Worker(
     join(import.meta.dirname, `pattern-compiler-worker${extname(import.meta.filename)}`),
   );

@@ -20,7 +20,7 @@ const HIDDEN = { organization_id: undefined } satisfies Record<
   undefined
 >;
 
-/** A guardrail as it is shown: the deprecated flag null beside those it stood for, each builtin filter labelled. */
+/** A guardrail as it is shown: the deprecated flag null beside those that replace it, each builtin filter labelled. */
 export function renderGuardrail(row: GuardrailRow): Guardrail {
   const builtins = row.content_filter_builtins;
   return {

@@ -10,11 +10,11 @@ import { SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
 import { offsetPage, pageOf } from '../page.ts';
 
 const builtin = {
-  slug: z.enum(BUILTIN_SLUGS).meta({ description: 'What is looked for.', example: 'email' }),
+  slug: z.enum(BUILTIN_SLUGS).meta({ description: 'The pattern to detect.', example: 'email' }),
   action: z
     .enum(BUILTIN_ACTIONS)
-    .meta({ description: '`flag` goes with `regex-prompt-injection` alone.', example: 'redact' }),
-  scan_scope: z.enum(SCAN_SCOPES).optional().meta({ description: 'Which messages are looked at.' }),
+    .meta({ description: '`flag` is only for `regex-prompt-injection`.', example: 'redact' }),
+  scan_scope: z.enum(SCAN_SCOPES).optional().meta({ description: 'The messages to scan.' }),
 };
 
 const BuiltinFilterInput = z
@@ -32,7 +32,7 @@ const BuiltinFilterInput = z
 const BuiltinFilter = z
   .strictObject({
     ...builtin,
-    label: z.string().meta({ description: 'What a redaction leaves behind.', example: '[EMAIL]' }),
+    label: z.string().meta({ description: 'The replacement text of a redaction.', example: '[EMAIL]' }),
   })
   .meta({ id: 'BuiltinFilter' });
 
@@ -51,7 +51,7 @@ const CustomFilter = z
       .meta({ description: 'Regular expression, RE2 syntax.', example: 'PRJ-[0-9]{4}' }),
     action: z
       .enum(CUSTOM_ACTIONS)
-      .meta({ description: 'What happens to a message that matches.', example: 'block' }),
+      .meta({ description: 'The action on a matching message.', example: 'block' }),
     label,
   })
   .meta({ id: 'CustomFilter' });
@@ -104,7 +104,7 @@ const policy = {
   reset_interval: z
     .enum(RESET_INTERVALS)
     .nullable()
-    .meta({ description: 'How often the spending limit begins anew; null: never.', example: 'monthly' }),
+    .meta({ description: 'How often the spending limit is reset; null: never.', example: 'monthly' }),
   include_byok_in_budgets: z
     .boolean()
     .meta({ description: 'Whether spending on own provider keys counts. Default: false.', example: false }),
@@ -126,7 +126,7 @@ export const Guardrail = z
   .meta({ id: 'Guardrail' });
 export type Guardrail = z.infer<typeof Guardrail>;
 
-/** A list that nothing is on is none. */
+/** Stores an empty list as null. */
 const noneIfEmpty = (names: z.ZodNullable<z.ZodArray<z.ZodString>>) =>
   names.transform((given) => (given?.length === 0 ? null : given));
 

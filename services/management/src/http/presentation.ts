@@ -59,7 +59,7 @@ const BODY_TERMS = {
   body_aborted: { status: 400, message: 'The body ended before it was whole.' },
 } satisfies Record<BodyError['code'], Presentation>;
 
-/** What the caller is told where the process has too much to do. */
+/** The response when the process is overloaded. */
 export function presentBusy(isIntern: boolean): Presentation {
   return { ...failed(isIntern), headers: { 'Retry-After': '1' } };
 }

@@ -2,7 +2,7 @@ import type { CredentialVault } from '@ori/byok/vault';
 import type { ManagementQueries } from '@ori/store';
 import type { PatternCompiler } from '../guardrails/pattern-compiler.ts';
 
-/** What the operations ask the outside. */
+/** The dependencies of the operations. */
 export interface Services {
   readonly store: ManagementQueries;
   readonly vault: CredentialVault;

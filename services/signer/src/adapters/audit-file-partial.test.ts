@@ -63,7 +63,7 @@ test('lines that come in one turn of the event loop, and while a write is under 
   await log.close();
 });
 
-test('a write that fails half way refuses all lines of it, tells none twice and leaves no empty line', async () => {
+test('a write that fails half way refuses all its lines, repeats none and leaves no empty line', async () => {
   const log = await openAuditFile(path);
   plan.push(5, 'fails');
   const together = ['0123', '4567', '89ab'].map((line) => log.append(line));

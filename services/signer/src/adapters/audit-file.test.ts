@@ -107,12 +107,12 @@ test('a file that was deleted is no audit log, until it is opened again', async 
   await log.close();
 });
 
-test('a FIFO that nobody reads is no audit log, and holds up no start', async () => {
+test('a FIFO without a reader is refused as an audit file, without delaying the start', async () => {
   execFileSync('mkfifo', [path]);
   await expect(openAuditFile(path)).rejects.toMatchObject({ dependency: 'audit' });
 });
 
-test('a FIFO whose reader stands still or leaves refuses lines, and takes them as soon as it is read again', async () => {
+test('a FIFO whose reader stops or leaves refuses lines, and accepts them when it is read again', async () => {
   execFileSync('mkfifo', [path]);
   const reader = () => open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const still = await reader();

@@ -128,7 +128,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
       await inTime(startWork());
     },
     async check() {
-      // Only a write tells whether writing works again. Readers skip empty lines.
+      // Only a write shows whether writing works again. Readers skip empty lines.
       if (isFailing) await append('');
       const { nlink } = await statFile(fd);
       if (nlink === 0)

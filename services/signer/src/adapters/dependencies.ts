@@ -19,7 +19,7 @@ const STATEMENT_TIMEOUT_MS = 400;
 /** A proof is accepted up to its age and the clock tolerance after its timestamp; Redis's clock and rounding add to it. */
 const RESERVED_LONGER_SECONDS = 5;
 
-/** The services that the signer stands on; the standalone brings its own. */
+/** The services that the signer depends on; the standalone injects its own. */
 export interface Dependencies {
   readonly store: SignerQueries;
   readonly turns: TurnLimiter;
@@ -38,7 +38,7 @@ export interface Connected extends Omit<Dependencies, 'turns'>, Pick<SigningPart
 }
 
 /**
- * Connects whatever was not given. What is missing shows in `/readyz`; what is there is judged before it is used.
+ * Connects what was not injected. What is missing shows in `/readyz`; what is present is checked before it is used.
  *
  * @throws ConfigError for a Redis that evicts and for a database login that may do too much; DependencyError `audit`
  */

@@ -1,7 +1,7 @@
 import type { KeyOutlook } from '@ori/store';
 import { Gauge, type Registry } from 'prom-client';
 
-/** How long an answer stands: keys end by the day, scrapes come by the second. */
+/** How long a result is cached: keys expire within days, scrapes repeat within seconds. */
 const REMEMBERED_MS = 60_000;
 
 export interface KeyOutlookOptions {

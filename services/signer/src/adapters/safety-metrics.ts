@@ -2,7 +2,7 @@ import type { EvictionWatch } from '@ori/redis/eviction';
 import { weaknessesOf } from '@ori/runtime/hardening';
 import { Gauge, type Registry } from 'prom-client';
 
-/** What the signer stands on although it should not: alerts watch both. */
+/** Unsafe conditions of the signer, both with alerts. */
 export function collectSafety(
   registry: Registry,
   eviction: Pick<EvictionWatch, 'isUnsafe'> | undefined,

@@ -36,7 +36,7 @@ function keysOf(rows: readonly SigningKeyRow[], seconds = { now: NOW }) {
   return { unlock: async () => (await keys.unlock('int_1'))?.kid, unusable };
 }
 
-test('opens the newest key of those that may sign now, chosen anew each time', async () => {
+test('opens the newest key that may sign now, chosen each time', async () => {
   const rows = [
     await rowOf('new', 2, { notBefore: NOW + 10 }),
     await rowOf('old', 1, { expiresAt: NOW + 20 }),

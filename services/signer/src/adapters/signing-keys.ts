@@ -10,7 +10,7 @@ const OPENED_KEYS_MAX = 20_000;
 export interface SigningKeysOptions {
   readonly rows: (internId: string) => readonly SigningKeyRow[] | Promise<readonly SigningKeyRow[]>;
   readonly ring: KekRing;
-  /** What the seeds are sealed to, besides intern and row. */
+  /** The context that seeds are sealed to, besides intern and row. */
   readonly home: SeedHome;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -27,7 +27,7 @@ interface Opened {
 
 /**
  * Opens the signing keys of interns. Each row is opened once: unsealed for exactly its place, admitted, and shown to sign
- * what the published half verifies. Which key may sign now is chosen anew each time.
+ * what the published half verifies. The key that may sign now is chosen each time.
  */
 export function createSigningKeys(options: SigningKeysOptions): {
   unlock(internId: string): Promise<UnlockableKey>;

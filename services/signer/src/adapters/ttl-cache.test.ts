@@ -8,7 +8,7 @@ function asking(answer: (key: string) => Promise<object>, ttlMs = 60_000) {
   return { ask, find: async (key: string) => find(key), lookups };
 }
 
-test('an answer stands for the next question, for each key', async () => {
+test('a loaded value serves the next call, per key', async () => {
   const { ask, find, lookups } = asking(async (key) => ({ key }));
   expect(await find('a')).toBe(await find('a'));
   expect(await find('b')).toEqual({ key: 'b' });
@@ -16,7 +16,7 @@ test('an answer stands for the next question, for each key', async () => {
   expect(lookups).toEqual([false, true, false]);
 });
 
-test('an answer stands no longer than its time, counted from the question', async () => {
+test('a loaded value expires after its time, counted from the call', async () => {
   const asked = Promise.withResolvers<object>();
   const { ask, find } = asking(() => asked.promise, 50);
   const first = find('a');

@@ -27,7 +27,7 @@ export function createTtlCache<V extends object>(
     async fetchMethod(key, _stale, { options: entry }) {
       const start = performance.now();
       const value = await load(key);
-      // A load that took longer than the whole time is not served again; 0 would mean for ever.
+      // A load that took longer than the whole TTL is not served again; 0 would mean no expiry.
       entry.ttl = Math.max(Number.EPSILON, ttlMs - (performance.now() - start));
       return value;
     },

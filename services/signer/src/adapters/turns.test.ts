@@ -24,7 +24,7 @@ async function connected(url: string): Promise<RedisClient> {
 
 const redis = await connected(sharedRedisUrl());
 
-/** A user, an organization and an intern that nobody else has, and what Redis knows of them. */
+/** A new user, organization and intern, and their state in Redis. */
 function subject(client = redis) {
   const id = () => randomBytes(8).toString('hex');
   const who = { userId: `user_${id()}`, organizationId: `org_${id()}` };

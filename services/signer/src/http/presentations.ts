@@ -25,7 +25,7 @@ export const TOO_MANY_AT_ONCE: Presentation = {
   headers: { 'Retry-After': '1' },
 };
 
-/** The presentation of a failure; undefined for what is nobody's refusal: the error handler's 500 `internal_error`. */
+/** The presentation of a failure; undefined for any other error: the error handler's 500 `internal_error`. */
 export function toPresentation(error: unknown): Presentation | undefined {
   if (error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
   if (error instanceof BusyError && error.budget === 'account') return TOO_MANY_AT_ONCE;

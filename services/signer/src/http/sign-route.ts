@@ -67,7 +67,7 @@ function send(res: ServerResponse, { proof, turns }: SigningAnswer): void {
   res.end(body);
 }
 
-/** An id that does not decode, or to none that an intern can have, is nobody's: the gate's matter. */
+/** An id that does not decode, or is not a valid intern id, becomes undefined; the gate refuses it. */
 export function decodeInternId(segment: string | undefined): string | undefined {
   try {
     const id = decodeURIComponent(segment ?? '');

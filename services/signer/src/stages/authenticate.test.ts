@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { authenticate } from './authenticate.ts';
 import { bearer, codeOf, NOW, TOKEN } from './stages.fixture.ts';
 
-test('knows a session by its token, and an API key as nobody’s session', () => {
+test('recognizes a session by its token, and an API key as no session', () => {
   expect(authenticate(bearer, { token: TOKEN }, NOW).session).toBe(TOKEN);
   expect(authenticate(bearer, { apiKey: { kind: 'api', disabled: false } }, NOW).session).toBeUndefined();
 });

@@ -14,7 +14,7 @@ const disabled = { id: 'user_1', disabled: true };
 const hidden: [string, Partial<GateFacts>][] = [
   ['an unknown subject', { user: null }],
   ['an unknown intern', { intern: null }],
-  ['who is no member', { membership: null }],
+  ['who is not a member', { membership: null }],
   ['a workspace outside the programme', { inProgramme: false }],
   ['lifecycle writes disabled', { lifecycleWritesEnabled: false }],
 ];
@@ -37,7 +37,7 @@ test.each(hidden)('shows nothing to %s', (_, facts) => {
   expect(gate(facts)).toBe('not_found');
 });
 
-test('shows nothing where the id is none', () => {
+test('refuses an invalid id as not found', () => {
   expect(codeOf(() => passGate(order, undefined))).toBe('not_found');
 });
 

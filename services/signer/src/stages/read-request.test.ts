@@ -39,7 +39,7 @@ test('reads every path in the alphabet, however JSON spells it', () => {
   );
 });
 
-test('refuses a member that is given twice, wherever it stands and however it is spelled', () => {
+test('refuses a duplicate member, in any position and spelling', () => {
   const members = {
     top: [`"bodySha256":"${BODY_SHA256}"`, `"route":${JSON.stringify(ROUTE)}`],
     route: ['"method":"POST"', '"path":"/api/invoke"'],
@@ -95,7 +95,7 @@ test.each([
   expect(codeOf(() => readRequest(grant, body))).toBe('invalid_body');
 });
 
-test('refuses a body with a byte in it that is not UTF-8, wherever it stands', () => {
+test('refuses a body with a byte that is not UTF-8, in any position', () => {
   const whole = Buffer.from(JSON.stringify({ bodySha256: BODY_SHA256, route: ROUTE }));
   for (let at = 0; at <= whole.length; at++) {
     const body = Buffer.concat([whole.subarray(0, at), Buffer.of(0xff), whole.subarray(at)]);

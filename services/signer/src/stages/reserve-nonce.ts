@@ -4,7 +4,7 @@ import type { Turn } from './throttle.ts';
 /** How many nonces are drawn before a random source that repeats itself is given up. */
 export const NONCE_DRAWS_MAX = 3;
 
-/** The bytes of a proof whose turn is paid for and whose nonce, where it has one, is nobody else's. */
+/** The bytes of a proof whose turn was charged and whose nonce, if it has one, was unused. */
 class ReservedProof {
   protected readonly stage = 'reserveNonce';
   readonly draft: Draft;

@@ -36,11 +36,11 @@ export function skipped(): unknown[] {
     requireHolder(bearer, undefined, false),
     // @ts-expect-error a caller has not proven that the credential is its own
     requireScope(authenticate(bearer, { token: TOKEN }, NOW)),
-    // @ts-expect-error nor has a thumbprint that somebody says was proven
+    // @ts-expect-error a claimed thumbprint is not a proven one
     requireHolder(authenticate(bearer, { token: TOKEN }, NOW), { thumbprint: 'x' }, false),
     // @ts-expect-error nor is what only looks like one
     requireScope(look),
-    // @ts-expect-error a caller without its scope judged is no grant
+    // @ts-expect-error a caller whose scope was not checked is not a grant
     readRequest(look, new Uint8Array()),
     // @ts-expect-error a grant is no order: the body was not read
     passGate(grantOf(), GATE),

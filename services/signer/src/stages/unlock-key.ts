@@ -3,7 +3,7 @@ import type { SigningKey } from '@ori/proof/signing';
 import type { Entry } from './pass-gate.ts';
 import { SigningError } from './signing-error.ts';
 
-/** The newest key of an intern that opened and may sign now; undefined where there is none. */
+/** The newest usable key of an intern that may sign now; undefined if there is none. */
 export type UnlockableKey = SigningKey | undefined;
 
 /** A member let in, with the intern's opened signing key. */

@@ -29,7 +29,7 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
   const about = async (row: string): Promise<AuditEntry[]> =>
     (await listAudit(store.owner, { limit: 50, row })).rows.toReversed();
 
-  it('tells of a change who made it, what was before and what is after', async () => {
+  it('records who made a change, and the values before and after', async () => {
     const { id } = await createUser(store.owner, { name: 'Ada' });
     await disableUser(store.owner, { userId: id });
     const [made, disabled] = await about(id);
@@ -40,7 +40,7 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
     expect(disabled?.seq).toBeGreaterThan(made?.seq ?? Infinity);
   });
 
-  it('tells nothing of a change that was undone', async () => {
+  it('records nothing for a change that was rolled back', async () => {
     const id = `user_${randomUUID()}`;
     const failing = store.owner.kysely.transaction().execute(async (tx) => {
       await createUser({ ...store.owner, kysely: tx } as Database, { name: 'Ada', id });
@@ -73,7 +73,7 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
     for (const sealed of [first, next]) expect(JSON.stringify([made, changed])).not.toContain(sealed);
   });
 
-  it('tells a change of many sealed texts at once in one row', async () => {
+  it('records a change of many sealed texts in one row', async () => {
     const { internId } = await createScenario(store.owner);
     const sealer = parseKekRing(generateKekRing('signer'));
     const keys = [await addSigningKey(store.owner, { internId, sealer, ...HOME })];

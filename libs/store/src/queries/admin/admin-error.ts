@@ -7,7 +7,7 @@ import type { z } from 'zod';
  */
 export type AdminErrorCode = 'invalid_input' | 'not_found' | 'conflict';
 
-/** An operator's request that was judged and not done; nothing was written. */
+/** An operator's request that was refused; nothing was written. */
 export class AdminError extends Error {
   readonly code: AdminErrorCode;
   readonly complaints: readonly string[];

@@ -24,7 +24,7 @@ export async function deleteCredential(db: Database, { id }: { readonly id: stri
   if (numDeletedRows === 0n) throw new AdminError('not_found', `no BYOK credential ${id}`);
 }
 
-/** The organization whose credential it is; undefined when there is none of that id, which is a UUID. */
+/** The organization of a credential, by its UUID; undefined if it does not exist. */
 export async function ownerOfCredential(
   db: Database,
   { id }: { readonly id: string },

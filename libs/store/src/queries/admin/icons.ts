@@ -20,7 +20,7 @@ function looksLike(mediaType: IconMediaType, bytes: Uint8Array): boolean {
   return SIGNATURES[mediaType].every((byte, index) => byte === null || byte === bytes[index]);
 }
 
-/** The type that the bytes say they are; undefined when it is none that an icon may be. */
+/** The image type of the bytes; undefined if it is not allowed for an icon. */
 export function iconTypeOf(bytes: Uint8Array): IconMediaType | undefined {
   return ICON_TYPES.find((mediaType) => looksLike(mediaType, bytes));
 }

@@ -50,7 +50,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
   it.each([
     ['an id outside the alphabet of proofs', { id: 'int.1' }],
     ['an id that begins with a dash', { id: '-int' }],
-    ['a status that is none', { status: 'paused' }],
+    ['an unknown status', { status: 'paused' }],
     ['a host name with a path', { hostname: 'a.test/x' }],
     ['a model without provider', { model: 'claude' }],
     ['a member that is not known', { icon: 'x' }],

@@ -9,7 +9,7 @@ export function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-/** Two keys of one intern are judged one after the other, so that together they cannot break what each respects. */
+/** Changes of one intern's keys are serialized, so that two valid changes cannot conflict. */
 export async function lockIntern(tx: Transaction<Schema>, internId: string): Promise<void> {
   const row = await tx
     .selectFrom('interns')

@@ -33,7 +33,7 @@ export async function addMember(db: Database, input: Membership): Promise<void> 
   if (numInsertedOrUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
 }
 
-/** The row stays: a removed member is told so (403), where someone never a member is told nothing (404). It keeps its first time. */
+/** The row stays: a former member gets 403, anyone else 404. It keeps its first time. */
 export async function removeMember(db: Database, { workspaceId, userId }: Membership): Promise<void> {
   const { numUpdatedRows } = await db.kysely
     .updateTable('members')
@@ -44,7 +44,7 @@ export async function removeMember(db: Database, { workspaceId, userId }: Member
   if (numUpdatedRows === 0n) throw new AdminError('not_found', `no member ${userId} of ${workspaceId}`);
 }
 
-/** A later time would keep out people who sign in anew, and nothing takes it back. */
+/** A future time would also refuse new sign-ins, and cannot be undone. */
 const AHEAD_SECONDS_MAX = 60;
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);

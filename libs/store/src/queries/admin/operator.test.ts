@@ -89,7 +89,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect(await takeAway()).toEqual(first);
   });
 
-  it('is told what does not exist', async () => {
+  it('learns what does not exist', async () => {
     const { workspaceId, userId, question } = await createScenario(store.owner);
     const db = store.owner;
     const none = { workspaceId: 'ws_none', userId: 'user_none' };
@@ -129,7 +129,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     }
   });
 
-  it('is told every complaint at once, and no input is quoted', async () => {
+  it('gets every complaint at once, without quoted input', async () => {
     const error: unknown = await createWorkspace(store.owner, { organizationId: 'ca.na.ry', name: '' }).catch(
       (e) => e,
     );

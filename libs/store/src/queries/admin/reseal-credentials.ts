@@ -6,7 +6,7 @@ import { columnsOf, countRows, type ResealOptions } from './reseal-signing-keys.
 
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
-/** Seals every provider key anew under the ring's first key; see {@link resealRows}. */
+/** Reseals every provider key under the ring's first key; see {@link resealRows}. */
 export async function resealCredentials(
   db: Database,
   { ring, onProgress }: ResealOptions,

@@ -29,7 +29,7 @@ export interface SealedRows {
   count(): Promise<number>;
   /** At most `RESEAL_BATCH` rows by id, after the one given. */
   next(after: string | undefined): Promise<SealedRow[]>;
-  /** Sets each text anew where it still is the former one, in one statement. */
+  /** Replaces each text if it is unchanged, in one statement. */
   replace(rows: readonly ResealedRow[]): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export interface ResealProgress {
 }
 
 /**
- * Seals every text anew under the ring's first key, so that a KEK can be taken out of the ring. May run beside
+ * Reseals every text under the ring's first key, so that a KEK can be taken out of the ring. May run beside
  * everything else, and again after it broke off: a row is replaced only when it is as it was read.
  */
 export async function resealRows(

@@ -9,7 +9,7 @@ import { resealSigningKeys } from './reseal-signing-keys.ts';
 import { addSigningKey } from './signing-keys.ts';
 
 describe.each(DIALECTS)('the operator on %s', (dialect) => {
-  it('seals every seed anew under the first key of the ring, and says which do not open', async () => {
+  it('reseals every seed under the first key of the ring, and reports which cannot be opened', async () => {
     await using own = await openTestStore(dialect);
     const sealer = createRing();
     const { internId } = await createScenario(own.owner);

@@ -18,7 +18,7 @@ export interface ResealOptions {
   readonly onProgress?: (progress: ResealProgress) => void;
 }
 
-/** Seals every seed anew under the ring's first key, retired ones too; see {@link resealRows}. */
+/** Reseals every seed under the ring's first key, retired ones too; see {@link resealRows}. */
 export async function resealSigningKeys(
   db: Database,
   { ring, home, onProgress }: ResealOptions & { readonly home: SeedHome },

@@ -66,7 +66,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect((await addSigningKey(store.owner, intern)).notBefore).toBeLessThanOrEqual(now());
   });
 
-  it('keeps a retired key published for as long as its proofs may be judged, and a revoked one not at all', async () => {
+  it('keeps a retired key published as long as its proofs may be accepted, and removes a revoked one at once', async () => {
     const intern = await newIntern();
     const [retired, revoked, waiting] = [
       await addSigningKey(store.owner, { ...intern, notBefore: now() - 5 }),

@@ -131,7 +131,7 @@ export async function retireSigningKey(db: Database, { keyId }: { readonly keyId
     .where('id', '=', keyId)
     .where('retired_at', 'is', null)
     .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]));
-  // A key that has not begun has signed nothing, and an interval that ends before it begins is none.
+  // A key that has not started has signed nothing, and an interval that ends before it starts is empty.
   const waiting = await key.set({ retired_at: new Date() }).where('not_before', '>=', now).executeTakeFirst();
   const begun = await key.set({ expires_at: now }).where('not_before', '<', now).executeTakeFirst();
   if (waiting.numUpdatedRows + begun.numUpdatedRows === 0n) {

@@ -56,7 +56,7 @@ describe.each(DIALECTS)('on %s', (dialect) => {
     expect(after?.updated_at.getTime()).toBeGreaterThanOrEqual(before?.updated_at.getTime() ?? Infinity);
   });
 
-  it('refuses a change of nothing, of nobody, and to what an intern cannot be', async () => {
+  it('refuses an empty change, an unknown intern, and an invalid value', async () => {
     const { internId } = scenario;
     await expect(updateIntern(store.owner, { internId })).rejects.toEqual(coded('invalid_input'));
     await expect(updateIntern(store.owner, { internId, model: 'b' })).rejects.toEqual(coded('invalid_input'));

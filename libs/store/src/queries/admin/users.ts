@@ -54,7 +54,7 @@ export async function enableUser(db: Database, { userId }: { readonly userId: st
   await setDisabled(db, userId, null);
 }
 
-/** With its subjects and memberships: the user is then nobody (404), where a disabled one is refused (403). */
+/** Deletes its subjects and memberships too: the user then gets 404, a disabled one 403. */
 export async function deleteUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
   const { numDeletedRows } = await db.kysely.deleteFrom('users').where('id', '=', userId).executeTakeFirst();
   if (numDeletedRows === 0n) throw new AdminError('not_found', `no user ${userId}`);

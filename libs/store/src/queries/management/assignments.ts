@@ -23,7 +23,7 @@ export interface MemberAssignmentRow extends AssignmentRow {
   readonly organization_id: string;
 }
 
-/** What guardrails are assigned to: where the assignments stand, and who may be the target of one. */
+/** A kind of target of guardrail assignments: its table, and the query of valid targets. */
 export interface Assignable<Row extends AssignmentRow> {
   readonly table: RawBuilder<unknown>;
   readonly target: RawBuilder<unknown>;

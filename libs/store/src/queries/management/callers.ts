@@ -19,7 +19,7 @@ export interface ApiKeyCaller {
   } | null;
 }
 
-/** One workspace of which somebody is, or was, a member. */
+/** A workspace of which a person is or was a member. */
 export interface Membership {
   readonly workspaceId: string;
   readonly inProgramme: boolean;

@@ -80,7 +80,7 @@ describe.each(DIALECTS)('tenancy on %s', (dialect) => {
       return counts;
     });
 
-  it('shows nothing to a transaction that names nobody', async () => {
+  it('shows nothing to a transaction without a tenant', async () => {
     expect(await counted({})).toEqual(Object.fromEntries(TABLES.map((table) => [table, 0])));
   });
 
@@ -120,7 +120,7 @@ describe.each(DIALECTS)('tenancy on %s', (dialect) => {
     });
   });
 
-  it('shows a credential who it is before its tenant is known, and nobody else', async () => {
+  it('shows a credential only its own row before its tenant is known', async () => {
     const { hash } = await createApiKey(store.owner, {
       kind: 'management',
       name: 'ops',

@@ -37,7 +37,7 @@ export function asTenant<Result>(
   });
 }
 
-/** An account: whoever holds a management key of it works for it as a whole. */
+/** An account: a management key has access to all of it. */
 export interface Account {
   readonly organizationId: string;
   readonly actor?: string;

@@ -2,7 +2,7 @@ import { type SqlBool, sql, type Transaction } from 'kysely';
 import type { Schema } from '../../schema.ts';
 import type { Account } from './tenant.ts';
 
-/** The account's workspace with this id, or its default one; undefined when there is none (any more). */
+/** The account's workspace with this id, or its default one; undefined if it does not exist. */
 export async function findWorkspace(
   trx: Transaction<Schema>,
   { organizationId }: Account,

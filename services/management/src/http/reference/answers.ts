@@ -71,7 +71,7 @@ export function answer(
   };
 }
 
-/** The refusals by status, each with its example; `default` stands for what a gateway may add. */
+/** The refusals by status, each with its example; `default` is for refusals of a gateway. */
 export function describeRefusals(refusals: readonly Presentation[]): ZodOpenApiResponsesObject {
   const byStatus = Object.groupBy(refusals, ({ status }) => status);
   const described = Object.entries(byStatus).map(([status, ofStatus = []]) => [

@@ -9,7 +9,7 @@ import { exampleOf } from './example-of.ts';
 import { AppHeaders, IfNoneMatch, pathParametersOf } from './parameters.ts';
 import { refusalsOf } from './refusals.ts';
 
-/** An operation of either service, as the document tells of it. */
+/** An operation of either service, as described in the document. */
 export interface Described {
   readonly operationId: string;
   readonly tag: string;

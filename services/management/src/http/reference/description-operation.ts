@@ -11,7 +11,7 @@ const headers = z.object({
   'Cache-Control': z.literal(DOCUMENT_CACHE_CONTROL),
 });
 
-/** How the document tells of itself. */
+/** How the document describes itself. */
 export const DESCRIPTION_OPERATION: Described = {
   operationId: 'getApiDescription',
   tag: 'Discovery',
