@@ -118,7 +118,7 @@ it('what is too much is said with the name of the variable, then the SQL', async
   expect(refusal.complaints('SIGNER_DATABASE_URL')).toEqual([
     'SIGNER_DATABASE_URL: this login may do more than the service needs',
     `  ${login} may read users.created_at, users.name`,
-    'mend it with',
+    'fix it with',
     `  REVOKE ALL ON users FROM ${login}, PUBLIC;`,
   ]);
 });

@@ -24,7 +24,7 @@ export class OverprivilegedLogin extends StoreUnavailable {
     return [
       `${variable}: this login may do more than the service needs`,
       ...this.excess.map((line) => `  ${line}`),
-      'mend it with',
+      'fix it with',
       ...this.mend.map((line) => `  ${line}`),
     ];
   }

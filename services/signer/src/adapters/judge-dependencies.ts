@@ -32,10 +32,10 @@ async function complaintsOfRedis(eviction: EvictionWatch | undefined): Promise<s
   const error: unknown = eviction.isUnsafe ? await eviction.require().catch((refusal) => refusal) : undefined;
   if (!(error instanceof EvictingRedis)) return [];
   return error.policy === undefined
-    ? [`SIGNER_REDIS_URL: ${error.message}`, 'mend it with', "  ACL SETUSER <the signer's user> +info"]
+    ? [`SIGNER_REDIS_URL: ${error.message}`, 'fix it with', "  ACL SETUSER <the signer's user> +info"]
     : [
         `SIGNER_REDIS_URL: ${error.message}, so that it forgets turns and issued nonces when its memory is full`,
-        'mend it with',
+        'fix it with',
         '  CONFIG SET maxmemory-policy noeviction     and the same line in redis.conf',
       ];
 }
