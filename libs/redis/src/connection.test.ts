@@ -149,7 +149,9 @@ describe('connectRedis', () => {
     }).listen(0, '127.0.0.1');
     await once(endless, 'listening');
     const { port } = endless.address() as AddressInfo;
-    const client = open(`redis://127.0.0.1:${port}`).on('error', () => {});
+    // No other limit closes it.
+    const patient = { commandTimeoutMs: AN_HOUR, socketTimeoutMs: AN_HOUR };
+    const client = open(`redis://127.0.0.1:${port}`, patient).on('error', () => {});
     await until(client, 'close');
     client.disconnect();
     // What the kernel holds for both ends was sent too.
