@@ -3,7 +3,7 @@ import { LIMITS, type Limits } from '@ori/runtime/limits';
 import type { Budget } from '@ori/runtime/metrics';
 import { type Share, SheddingBudget } from './shedding-budget.ts';
 
-/** Counts what is under way, by whose it is. A name that nothing is under way for takes no memory. */
+/** Counts requests in flight by owner. An owner without any uses no memory. */
 class Tally {
   readonly #max: number;
   readonly #counts = new Map<string, number>();
@@ -27,7 +27,7 @@ class Tally {
   }
 }
 
-/** What one server takes on at a time. */
+/** Limits the concurrent work of one server. */
 export class Admission {
   readonly limits: Limits;
   readonly #addresses: Tally;
@@ -43,7 +43,7 @@ export class Admission {
   }
 
   /**
-   * Takes a request of a network on, or tells which budget is used up. What was taken on is to `leave`.
+   * Admits a request from a network, or returns the exhausted budget. An admitted request must `leave`.
    *
    * @param network of `networkOf`
    */
@@ -67,13 +67,13 @@ export class Admission {
     this.#accounts.enter(account);
   }
 
-  /** Room for a body that is still to come. @param end called where it has to make room for another */
+  /** Reserves room for a body. @param end called if the body has to make room for another */
   holdBody(end: () => void): Share {
     return this.#bodies.hold(end);
   }
 }
 
-/** Whom an address counts for: an IPv4 address is one client's, of IPv6 one client has a /64 (RFC 6177). */
+/** The network that an address counts for: itself for IPv4, its /64 for IPv6 (RFC 6177). */
 export function networkOf(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address;
   const [before = '', after] = address.split('::', 2);

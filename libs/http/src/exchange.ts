@@ -8,7 +8,7 @@ import type { Presentation } from './envelope.ts';
 export interface Exchange {
   readonly requestId: string;
   readonly client: Client;
-  /** Whom the client's address counts for: the address itself, or its /64 of IPv6. */
+  /** The network that the client's address counts for: itself for IPv4, its /64 for IPv6. */
   readonly network: string;
   /** `performance.now()` at the first byte of the request. */
   readonly receivedAt: number;

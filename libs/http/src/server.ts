@@ -33,7 +33,7 @@ import { observe, type Sinks } from './request-line.ts';
 
 const BUSY: Presentation = {
   status: 500,
-  message: 'The service has too much to do now. The request may be repeated.',
+  message: 'The service is overloaded. Repeat the request later.',
   reason: 'internal_error',
   retryable: true,
   headers: { 'Retry-After': '1' },
@@ -55,9 +55,9 @@ export interface ApiServerOptions {
   host: string;
   port: number;
   deadlineMs: number;
-  /** What it takes on at a time; as it ships unless given. */
+  /** Limits on concurrent work. Default: `LIMITS`. */
   limits?: Partial<Limits>;
-  /** What a client is told that is refused because of them: 500, retryable, unless given. */
+  /** The answer to a request beyond them. Default: 500, retryable. */
   presentBusy?: (req: IncomingMessage, budget: Budget) => Presentation;
   /** Whether `X-Request-Id`, `X-Forwarded-For` and `X-Forwarded-Host` are believed: only behind a gateway that sets them. */
   trustGateway?: boolean;
@@ -111,7 +111,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     requireHostHeader: false,
   });
 
-  /** Takes a request on; undefined where it was refused, because too much is under way. */
+  /** Admits a request; undefined if it was refused because a limit was reached. */
   function accept(req: IncomingMessage, res: ServerResponse): Exchange | undefined {
     const connection = connections.get(req.socket);
     if (connection?.isRefused) return undefined;
@@ -158,7 +158,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     return exchange;
   }
 
-  /** Answers without the application, and without a line in the log: a flood of requests shall cost as little as can be. */
+  /** Answers without the application and without a log line, so that a flood costs little. */
   function refuse(
     req: IncomingMessage,
     res: ServerResponse,

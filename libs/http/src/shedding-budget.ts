@@ -7,8 +7,8 @@ export interface Share {
 }
 
 /**
- * A bound on how many hold something at once and on how much they hold in all. Beyond it the one that has held longest is
- * ended: those who are slow make room for those who are not, and nobody keeps others out by holding on.
+ * Limits how many holders there are and how much they hold in total. Beyond the limit the oldest holder is ended, so that slow
+ * clients make room for others.
  */
 export class SheddingBudget {
   readonly #holdersMax: number;

@@ -1,12 +1,12 @@
 import type { Budget } from './metrics.ts';
 
-/** A process takes on no more of something now; the same may be asked again in a moment. */
+/** A limit on concurrent work was reached. The request may be repeated shortly. */
 export class BusyError extends Error {
   readonly code = 'busy';
   readonly budget: Budget;
 
   constructor(budget: Budget) {
-    super(`the budget of ${budget} is used up`);
+    super(`the budget "${budget}" is exhausted`);
     this.name = 'BusyError';
     this.budget = budget;
   }

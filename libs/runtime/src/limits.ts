@@ -1,6 +1,6 @@
 import { type Field, integer } from './fields.ts';
 
-/** What one process takes on at a time. The defaults fit the memory limit of 512 MiB that ships. */
+/** Limits on the concurrent work of one process. The defaults fit the shipped memory limit of 512 MiB. */
 export interface Limits {
   /** Requests whose answer has not ended: of the process, of a client address (an IPv6 /64), of a connection, of an account. */
   readonly requestsInFlightMax: number;
@@ -31,7 +31,7 @@ export const LIMITS: Limits = {
 const count = (name: keyof Limits, most: number, doc: string, unit = 'requests'): Field<number> =>
   integer({ min: 1, max: most, default: LIMITS[name], doc, unit });
 
-/** The part of a service's environment that bounds what it takes on. */
+/** The settings of a service's environment that limit its concurrent work. */
 export const LIMITS_SPEC = {
   requestsInFlightMax: count('requestsInFlightMax', 100_000, 'Requests under way; more are refused'),
   requestsInFlightPerAddressMax: count(

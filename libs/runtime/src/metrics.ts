@@ -5,7 +5,7 @@ import { VERSION } from './version.ts';
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What a process takes on at a time is bounded, each of these by itself. */
+/** The limits on concurrent work, each counted by itself. */
 export const BUDGETS = [
   'process',
   'address',
@@ -36,7 +36,7 @@ export interface Metrics {
   requestEnded(observation: HttpObservation): void;
   /** Bytes that never became a request were answered with one of the few statuses there are for that. */
   connectionRefused(status: number): void;
-  /** A request, a connection or an answer was given up because what one process takes on is used up. */
+  /** A request, a connection or an answer was dropped because a limit was reached. */
   budgetExhausted(budget: Budget): void;
   /** Stops measuring; the registry keeps its last values. */
   close(): void;

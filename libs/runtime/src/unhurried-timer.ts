@@ -2,8 +2,8 @@
 const PARTS = 4;
 
 /**
- * Calls `expire` after `ms` of which this process was there to notice. A process that is busy, or that the system does not
- * run, reads no answers either: at most a quarter of the time passes meanwhile, and what has come is read before the call.
+ * Calls `expire` after `ms`, not counting time in which this process was blocked or not scheduled: it reads no answers then. Each
+ * stall uses up at most a quarter of the time, and pending input is read before the call.
  *
  * @returns cancels it
  */

@@ -33,7 +33,7 @@ export const MANAGEMENT_SPEC = {
     min: 1024,
     max: 1_073_741_824,
     default: GUARDRAIL_BYTES_PER_ACCOUNT_MAX,
-    doc: 'What all guardrails of one account may take, as JSON: also bounds a page of them',
+    doc: 'The total size of the guardrails of one account, as JSON; it also bounds a page',
     unit: 'bytes',
   }),
   ...SERVICE_SPEC,

@@ -60,7 +60,7 @@ export const SIGNER_SPEC = {
     min: 1,
     max: 10_000,
     default: 32,
-    doc: 'Signing requests that ask Redis, PostgreSQL and the audit log at a time; others wait in line, accounts in turn',
+    doc: 'Signing requests that use Redis, PostgreSQL and the audit log at a time; the rest are queued, accounts in turn',
     unit: 'requests',
   }),
   proofMaxAgeSeconds: integer({

@@ -32,7 +32,7 @@ export interface SigningCall {
   dpopProofs(): readonly string[];
   /** Undefined where the path holds none that could be an intern's. */
   readonly internId: string | undefined;
-  /** Counts this call among those of an account that are under way; throws where there are too many. */
+  /** Counts this call for an account until it ends; throws if the account has too many in flight. */
   countFor(account: string): void;
   /** Reads the body; called once, and not before the caller is known. */
   readBody(): Promise<Uint8Array>;
@@ -63,7 +63,7 @@ export interface SigningParts {
   readonly requireDpop: boolean;
   readonly gate: { facts(question: GateQuestion): Promise<GateFacts | undefined> };
   readonly keys: { unlock(internId: string): Promise<UnlockableKey> };
-  /** Runs what asks the dependencies: a bounded number at a time, the others in line, accounts in turn. */
+  /** Runs what uses the dependencies: a limited number at a time, the rest queued, accounts in turn. */
   readonly atWork: FairPlaces;
   readonly turns: {
     take(who: TurnTaker, reservation: Reservation | undefined): Promise<TurnTaken>;

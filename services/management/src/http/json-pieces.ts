@@ -1,11 +1,11 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 
-/** Characters that are made before others have a turn: well below a millisecond. */
+/** Characters per turn of the event loop: well below a millisecond. */
 const PIECE = 65_536;
 
 /**
- * The JSON text of an object in pieces. Lists in it are written item by item, and the event loop goes on between pieces: a page of
- * many large records must not hold up the requests of others.
+ * Serializes an object in pieces, its lists item by item, and yields to the event loop between pieces, so that a large page does
+ * not delay other requests.
  */
 export async function jsonPieces(value: object): Promise<Buffer[]> {
   const pieces: Buffer[] = [];

@@ -65,7 +65,7 @@ function requireShape<Schema extends z.ZodType>(
 ): z.output<Schema> {
   if (!isStorable(value))
     throw new Refusal('invalid_parameters', 'Text must not contain U+0000 or lone surrogates.');
-  // Not `safeParse`: it words every issue, and quotes all of them in an error, to have one told.
+  // Not `safeParse`: it formats every issue, and only the first one is reported.
   const parsed = schema._zod.run({ value, issues: [] }, { async: false });
   if (parsed instanceof Promise) throw new TypeError('a schema of a request must not be asynchronous');
   const [first] = parsed.issues;

@@ -26,7 +26,7 @@ export function limiterTurns(
   }
 
   function refund(who: TurnTaker, verdict: TurnVerdict): void {
-    // Redis may be what failed: then the turn stays counted until its window ends.
+    // If Redis failed, the turn stays counted until its window ends.
     limiter.refund(who, verdict).catch(() => {});
   }
 

@@ -20,7 +20,7 @@ export interface SignerAppParts extends SigningParts, JwksParts {
   readonly dpopNonces: DpopNonces;
 }
 
-/** What a client is told of a request that the process does not take on: 429 where the interface has it, for one's own doing. */
+/** The answer to a request beyond a limit: 429 on the signing route if the client itself caused it. */
 export function presentBusy(req: IncomingMessage, budget: Budget): Presentation {
   const isOwnDoing = budget === 'address' || budget === 'connection';
   return isOwnDoing && SIGN_PATH.test(req.url ?? '') ? TOO_MANY_AT_ONCE : PRESENTATIONS.internal_error;
