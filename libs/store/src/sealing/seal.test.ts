@@ -1,4 +1,4 @@
-import { CompactEncrypt, decodeProtectedHeader } from 'jose';
+import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createRing } from '../testing/scenario.ts';
 import { KekRing } from './kek-ring.ts';
@@ -24,6 +24,22 @@ describe('a sealed text', () => {
       ctx: { table: 'signing_keys', column: 'sealed_seed', row: 'key_1', internId: 'int_1', ...HOME },
     });
     expect(sealed).not.toContain(Buffer.from(SEED).toString('base64url').slice(0, 20));
+  });
+
+  it('is a JWE that another implementation opens, and opens as another implementation made it', async () => {
+    const { kid, key } = ring.primary;
+    const { plaintext } = await compactDecrypt(await seal(ring, SEED, CONTEXT), key);
+    expect(plaintext).toEqual(SEED);
+    const made = await new CompactEncrypt(SEED)
+      .setProtectedHeader({ alg: 'A256GCMKW', enc: 'A256GCM', kid, ctx: { ...CONTEXT } })
+      .encrypt(key);
+    expect(await open(ring, made, CONTEXT)).toEqual(SEED);
+  });
+
+  it('does not open when a tag was shortened, which GCM alone would take', async () => {
+    const parts = (await seal(ring, SEED, CONTEXT)).split('.');
+    const shortened = [...parts.slice(0, 4), parts[4]?.slice(0, 16)].join('.');
+    await expect(open(ring, shortened, CONTEXT)).rejects.toMatchObject(refused('undecryptable'));
   });
 
   it('is another one each time', async () => {

@@ -1,10 +1,15 @@
-import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose';
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { KekRing } from './kek-ring.ts';
 import { SealingError } from './sealing-error.ts';
 
 const KEY_WRAP = 'A256GCMKW';
 const ENCRYPTION = 'A256GCM';
+/** Both algorithms are AES-256-GCM (RFC 7518, sections 4.7 and 5.3). */
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
 
 /** Where a sealed text belongs. Every member counts: it opens only under exactly the same context. */
 export interface SealContext {
@@ -34,7 +39,7 @@ function canonical(context: object): string {
 
 function readHeader(jwe: string): z.infer<typeof sealedHeader> {
   try {
-    return sealedHeader.parse(decodeProtectedHeader(jwe));
+    return sealedHeader.parse(JSON.parse(decode(jwe.split('.', 1)[0] ?? '').toString()));
   } catch {
     throw new SealingError('undecryptable', 'the sealed text is not one of ours');
   }
@@ -48,10 +53,50 @@ export function sealedUnder(jwe: string): string {
 /** A compact JWE (RFC 7516) under the ring's first key; the context is in the protected header. */
 export async function seal(ring: KekRing, plaintext: Uint8Array, context: SealContext): Promise<string> {
   const { kid, key } = ring.primary;
-  return await new CompactEncrypt(plaintext)
-    .setProtectedHeader({ alg: KEY_WRAP, enc: ENCRYPTION, kid, ctx: { ...context } })
-    .encrypt(key);
+  const contentKey = randomBytes(KEY_BYTES);
+  try {
+    const wrapped = encrypt(key, contentKey);
+    const { iv, tag } = wrapped;
+    const header = {
+      alg: KEY_WRAP,
+      enc: ENCRYPTION,
+      kid,
+      ctx: { ...context },
+      iv: encode(iv),
+      tag: encode(tag),
+    };
+    const protectedHeader = encode(Buffer.from(JSON.stringify(header)));
+    const content = encrypt(contentKey, plaintext, protectedHeader);
+    return [protectedHeader, ...[wrapped.text, content.iv, content.text, content.tag].map(encode)].join('.');
+  } finally {
+    contentKey.fill(0);
+  }
 }
+
+interface Encrypted {
+  readonly iv: Buffer;
+  readonly text: Buffer;
+  readonly tag: Buffer;
+}
+
+function encrypt(key: KeyObject | Buffer, plaintext: Uint8Array, authenticated = ''): Encrypted {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
+  cipher.setAAD(Buffer.from(authenticated));
+  return { iv, text: Buffer.concat([cipher.update(plaintext), cipher.final()]), tag: cipher.getAuthTag() };
+}
+
+/** @throws for a wrong key, a changed byte, or a part of another length */
+function decrypt(key: KeyObject | Buffer, { iv, text, tag }: Encrypted, authenticated = ''): Buffer {
+  if (iv.length !== IV_BYTES || tag.length !== TAG_BYTES) throw new RangeError('expected 96 and 128 bits');
+  const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(authenticated));
+  decipher.setAuthTag(tag);
+  return Buffer.concat([decipher.update(text), decipher.final()]);
+}
+
+const encode = (bytes: Buffer): string => bytes.toString('base64url');
+const decode = (text: string): Buffer => Buffer.from(text, 'base64url');
 
 /**
  * Opens a sealed text for the place it was read from. Whatever the header claims, only the two algorithms that
@@ -66,14 +111,18 @@ export async function open(ring: KekRing, jwe: string, context: SealContext): Pr
   if (canonical(header.ctx) !== canonical(context)) {
     throw new SealingError('context_mismatch', 'the sealed text was sealed for another place');
   }
+  let contentKey: Buffer | undefined;
   try {
-    const { plaintext } = await compactDecrypt(jwe, key, {
-      keyManagementAlgorithms: [KEY_WRAP],
-      contentEncryptionAlgorithms: [ENCRYPTION],
-    });
-    return plaintext;
+    const parts = jwe.split('.');
+    if (parts.length !== 5) throw new RangeError('expected five parts');
+    const [protectedHeader = '', ...encoded] = parts;
+    const [wrapped, iv, text, tag] = encoded.map(decode) as [Buffer, Buffer, Buffer, Buffer];
+    contentKey = decrypt(key, { iv: decode(header.iv), text: wrapped, tag: decode(header.tag) });
+    return new Uint8Array(decrypt(contentKey, { iv, text, tag }, protectedHeader));
   } catch {
     throw new SealingError('undecryptable', 'the sealed text does not open');
+  } finally {
+    contentKey?.fill(0);
   }
 }
 
