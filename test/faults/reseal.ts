@@ -26,7 +26,11 @@ if (process.send !== undefined) {
   process.once('message', async ({ url, ring }: { url: string; ring: string }) => {
     const db = openPostgres({ url, poolMax: 2, statementTimeoutMs: 60_000 });
     const start = performance.now();
-    const report = await resealSigningKeys(db, { ring: parseKekRing(ring), home: HOME });
+    const report = await resealSigningKeys(db, {
+      ring: parseKekRing(ring),
+      home: HOME,
+      onProgress: ({ done }) => process.send?.({ done }),
+    });
     await db.close();
     process.send?.({ resealed: report.resealed, kept: report.kept, ms: performance.now() - start });
     process.disconnect();
@@ -59,13 +63,19 @@ async function main(rows = 100_000, kills = 20): Promise<void> {
   for (let n = 0; n < kills; n++) {
     const child = fork(import.meta.filename);
     child.send({ url: database.url, ring });
-    await Promise.race([pause(900 + Math.random() * 900), once(child, 'exit')]);
+    // Killed in the middle of its work, not of its start.
+    await Promise.race([once(child, 'message'), once(child, 'exit')]);
+    await pause(Math.random() * 200);
     child.kill('SIGKILL');
     killed.push(child);
   }
   const child = fork(import.meta.filename);
   child.send({ url: database.url, ring });
-  const [report] = (await once(child, 'message')) as [{ resealed: number; kept: number; ms: number }];
+  let report: { resealed?: number; kept?: number; ms?: number } = {};
+  child.on('message', (told) => {
+    report = told as typeof report;
+  });
+  await once(child, 'exit');
   const totalMs = performance.now() - totalStart;
   // Once more, from the former KEK's side: everything the other way round, without a kill, for the rate.
   const again = promoteKek(ring, 'signer', former.primary.kid);

@@ -18,7 +18,7 @@ export class UsageError extends Error {
   }
 }
 
-/** A command that did a part of its work; the report of it stands on stdout. */
+/** A command did only part of its work and reported that part on stdout. */
 export class PartialFailure extends Error {
   readonly exit: ExitCode;
   readonly next: string;

@@ -25,7 +25,7 @@ export interface KeyMaterial {
 }
 
 /**
- * Reads what a provider key says of itself.
+ * Parses a provider key.
  *
  * @throws {InvalidCredential} for control characters or surrounding white space, and for a broken structured key
  */

@@ -5,8 +5,8 @@ import { MigrationError } from './migration-error.ts';
 
 /**
  * Creates the group roles (NOLOGIN, no attribute) that do not exist. Roles belong to the whole server, so another
- * database's migration may create the same one at the same moment: the loser of that race goes on. An owner who may not
- * create roles goes without those that operators need; a later run grants to them once they exist.
+ * database's migration may create the same one at the same moment: the loser of that race goes on. Roles for
+ * operators are skipped if the owner may not create roles; a later run grants to them once they exist.
  *
  * @throws MigrationError `role_unsafe`
  */

@@ -19,7 +19,7 @@ const SEALED = [
   },
 ] as const;
 
-/** How much is sealed under each KEK, by kid: one that seals nothing any more can be taken out of the ring. */
+/** The number of rows sealed under each KEK, by kid. A KEK with none can be removed from the ring. */
 export async function countByKek(db: Database): Promise<Map<string, KekUsage>> {
   const usage = new Map<string, { seeds: number; providerKeys: number }>();
   for (const { what, ...place } of SEALED) {
