@@ -3,7 +3,7 @@ export { STORE_ROLES } from './database.ts';
 export { type EmbeddedDatabase, openPglite, type PgliteOptions } from './pglite/open-pglite.ts';
 export { openPostgres, type PostgresOptions } from './postgres/open-postgres.ts';
 export { OverprivilegedLogin, overprivilegedLogin } from './postgres/overprivileged-login.ts';
-export { excessPrivileges, mendPrivileges } from './queries/excess-privileges.ts';
+export { excessPrivileges, fixPrivileges } from './queries/excess-privileges.ts';
 export {
   type ApiKeyCaller,
   type CredentialRow,

@@ -5,7 +5,7 @@ import { postgresClockFaults } from './postgres-clock.ts';
 import { ask } from './postgres-single.ts';
 
 /** Settings under which a commit can be lost, and how to put them back. */
-const UNSAFE_SETTINGS: readonly (readonly [harm: string, mend: string])[] = [
+const UNSAFE_SETTINGS: readonly (readonly [harm: string, fix: string])[] = [
   ['ALTER SYSTEM SET full_page_writes = off', 'ALTER SYSTEM RESET full_page_writes'],
   ['ALTER ROLE postgres SET synchronous_commit = off', 'ALTER ROLE postgres RESET synchronous_commit'],
   [
@@ -66,7 +66,7 @@ export function postgresServerFaults(
 
     async 'settings changed'({ pause, random, worst, unsafe }) {
       const { url } = primary();
-      const [harm, mend] = random.pick(UNSAFE_SETTINGS);
+      const [harm, fix] = random.pick(UNSAFE_SETTINGS);
       await ask(url, harm);
       await ask(url, `SELECT pg_reload_conf(); ${SESSIONS}`);
       await pause(1000);
@@ -74,7 +74,7 @@ export function postgresServerFaults(
       worst();
       await pause(random.between(100, 1000));
       safe();
-      await ask(url, mend);
+      await ask(url, fix);
       await ask(url, `SELECT pg_reload_conf(); ${SESSIONS}`);
       await whole();
     },

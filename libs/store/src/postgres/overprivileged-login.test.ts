@@ -89,9 +89,9 @@ it.each<[string, string, (login: string) => string]>([
     const { login, url } = await createLogin(extra);
     const refusal = await ask(url);
     expect(refusal).toBeInstanceOf(OverprivilegedLogin);
-    const { excess, mend } = refusal as OverprivilegedLogin;
+    const { excess, fix } = refusal as OverprivilegedLogin;
     expect(excess.join('\n')).toContain(`${login} ${words}`);
-    for (const statement of mend) await sql.raw(statement).execute(owner.kysely);
+    for (const statement of fix) await sql.raw(statement).execute(owner.kysely);
     expect(await ask(url)).toMatchObject({ rows: [{ enabled: true }] });
   },
 );
@@ -107,9 +107,9 @@ it.each<[string, string, (login: string) => string]>([
   const { login, url } = await createLogin(extra);
   const refusal = await ask(url);
   expect(refusal).toBeInstanceOf(OverprivilegedLogin);
-  const { excess, mend } = refusal as OverprivilegedLogin;
+  const { excess, fix } = refusal as OverprivilegedLogin;
   expect(excess.join('\n')).toContain(`${login} ${words}`);
-  expect(mend[0]).toBe("CREATE ROLE signer LOGIN PASSWORD '…' IN ROLE ori_signer;");
+  expect(fix[0]).toBe("CREATE ROLE signer LOGIN PASSWORD '…' IN ROLE ori_signer;");
 });
 
 it('what is too much is said with the name of the variable, then the SQL', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { StoreRole } from '../database.ts';
-import { excessPrivileges, mendPrivileges } from '../queries/excess-privileges.ts';
+import { excessPrivileges, fixPrivileges } from '../queries/excess-privileges.ts';
 import { PRIVILEGES_QUESTION, type PrivilegesRow, privilegesOf } from '../queries/privileges.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 
@@ -10,13 +10,13 @@ export class OverprivilegedLogin extends StoreUnavailable {
   /** What is too much, one line each. */
   readonly excess: readonly string[];
   /** SQL that takes it away. */
-  readonly mend: readonly string[];
+  readonly fix: readonly string[];
 
-  constructor(excess: readonly string[], mend: readonly string[]) {
+  constructor(excess: readonly string[], fix: readonly string[]) {
     super('overprivileged', 'The login may do more than the service needs.');
     this.name = 'OverprivilegedLogin';
     this.excess = excess;
-    this.mend = mend;
+    this.fix = fix;
   }
 
   /** Lines for the operator, under the variable that names the login. */
@@ -25,7 +25,7 @@ export class OverprivilegedLogin extends StoreUnavailable {
       `${variable}: this login may do more than the service needs`,
       ...this.excess.map((line) => `  ${line}`),
       'fix it with',
-      ...this.mend.map((line) => `  ${line}`),
+      ...this.fix.map((line) => `  ${line}`),
     ];
   }
 }
@@ -47,7 +47,7 @@ export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Pr
     const { rows } = await client.query<PrivilegesRow>(PRIVILEGES_QUESTION);
     const privileges = privilegesOf(rows[0]);
     const excess = excessPrivileges(privileges, role);
-    if (excess.length > 0) throw new OverprivilegedLogin(excess, mendPrivileges(privileges, role));
+    if (excess.length > 0) throw new OverprivilegedLogin(excess, fixPrivileges(privileges, role));
     goodUntil = performance.now() + REMEMBERED_MS;
   }
 

@@ -29,7 +29,7 @@ export function excessPrivileges(privileges: Privileges, role: StoreRole): strin
  * SQL that takes away what was granted to the login itself or to everyone. A login that is more than a service's (an owner, a superuser) keeps what it has: the
  * service gets a login of its own.
  */
-export function mendPrivileges(privileges: Privileges, role: StoreRole): string[] {
+export function fixPrivileges(privileges: Privileges, role: StoreRole): string[] {
   const { attributes, owned, login } = privileges;
   const name = role.replace('ori_', '');
   const database = quoted(privileges.database);
