@@ -2,7 +2,7 @@ import { request as openRequest } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runOri } from './cli-in-process.ts';
-import type { OriHome } from './cli-process.ts';
+import { makeOriHome, type OriHome } from './cli-process.ts';
 import { type CliWorld, INTERN_ID, listen, type Scripted, send, startCliWorld } from './cli-world.ts';
 
 const PATH = '/api//invoke/%41';
@@ -243,4 +243,16 @@ it('checks the command line before anything is signed', async () => {
   expect((await runOri(home, ['doctor', 'call', INTERN_ID], env)).exit).toBe(2);
   expect((await runOri(home, ['doctor', 'cal'], env)).exit).toBe(2);
   expect(world.requests).toEqual([]);
+});
+
+it('checks a configuration that comes on stdin, as nginx -T prints it', async () => {
+  await using home = await makeOriHome();
+  const judge = (pass: string) => {
+    const stdin = `events {}\nhttp { server { location / { proxy_pass ${pass}; } } }\n`;
+    return home.ori(['doctor', 'gateway', '-'], { stdin });
+  };
+  const changed = await judge('http://127.0.0.1:8080/api/');
+  expect(changed.exit).toBe(1);
+  expect(changed.stdout).toContain('path-replaced');
+  expect((await judge('http://127.0.0.1:8080')).stdout).not.toContain('path-replaced');
 });
