@@ -25,6 +25,7 @@ test('a bound session gets a proof, and an API key is refused as an API key', as
 
 test.each(['freeze', 'stop'] as const)('without Redis, no DPoP proof is accepted: %s', async (fault) => {
   await using redis = await startRedis();
+  const clock = steadyClock();
   await using broken = await startSignerWorld({ redis, parts: { now: clock } });
   const dpop = await createDpopWorld(broken, clock);
   const proofs = [await dpop.proof()];
@@ -35,6 +36,7 @@ test.each(['freeze', 'stop'] as const)('without Redis, no DPoP proof is accepted
 });
 
 test('without a required nonce, iat decides', async () => {
+  const clock = steadyClock();
   await using lax = await startSignerWorld({
     parts: { now: clock },
     environment: { DPOP_REQUIRE_NONCE: 'false' },

@@ -29,10 +29,9 @@ export interface Attempt extends Partial<Pick<Question, 'method' | 'path' | 'bod
   readonly headers?: readonly string[];
 }
 
-/** A fixed clock in the middle of a future nonce period: no key is too new, and no nonce expires during a test. */
+/** A clock that stands still in a whole second, a moment ahead: no key is too young, no nonce ends, and no server is far apart. */
 export function steadyClock(): () => number {
-  const period = NONCE_SLOT_SECONDS * 1000;
-  const at = (Math.ceil(Date.now() / period) + 0.5) * period;
+  const at = Math.ceil(Date.now() / 1000) * 1000 + 2000;
   return () => at;
 }
 
