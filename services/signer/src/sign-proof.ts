@@ -34,6 +34,8 @@ export interface SigningCall {
   readonly internId: string | undefined;
   /** Counts this call for an account until it ends; throws if the account has too many in flight. */
   countFor(account: string): void;
+  /** Called with the intern's id once the store is known to have it: only then may a log name it. */
+  nameIntern(internId: string): void;
   /** Reads the body; called once, and not before the caller is known. */
   readBody(): Promise<Uint8Array>;
   /** The route's. `check` throws once it has passed. */
@@ -122,7 +124,9 @@ async function issue(
 ): Promise<Omit<SigningAnswer, 'bound'>> {
   const { gate, keys, nonces, turns, clock, now } = parts;
   const { issuer, subject } = order.grant.session;
-  const entry = passGate(order, await gate.facts({ issuer, subject, internId: call.internId }));
+  const facts = await gate.facts({ issuer, subject, internId: call.internId });
+  if (facts?.intern) call.nameIntern(facts.intern.id);
+  const entry = passGate(order, facts);
   const unlocked = unlockKey(entry, await keys.unlock(entry.internId));
   clock.check();
   const draft = draftProof(unlocked, seconds(now()), nonces.draw());

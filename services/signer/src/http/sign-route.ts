@@ -26,6 +26,7 @@ export function signRoute(parts: SignerAppParts, metrics: SignerMetrics): Route[
     const { requestId, client, deadline, facts } = exchange;
     // Every answer to a proof brings the nonce for the next one: RFC 9449, section 8.2.
     if (req.headers['dpop'] !== undefined) res.setHeader('DPoP-Nonce', parts.dpopNonces.current());
+    let intern: string | undefined;
     try {
       const answer = await signProof(
         {
@@ -38,6 +39,9 @@ export function signRoute(parts: SignerAppParts, metrics: SignerMetrics): Route[
           dpopProofs: () => valuesOf(req, 'dpop'),
           internId: decodeInternId(internId),
           countFor: (account) => countFor(exchange, account),
+          nameIntern(id) {
+            intern = id;
+          },
           readBody: () => readSigningBody(req, deadline),
           deadline,
         },
@@ -48,7 +52,7 @@ export function signRoute(parts: SignerAppParts, metrics: SignerMetrics): Route[
       metrics.proofIssued('x-ori-invoke-nonce' in answer.proof ? 'v2' : 'v1', answer.bound);
     } catch (error) {
       const reason = reasonOf(error);
-      Object.assign(facts, { reason }, idsOf(exchange.account, decodeInternId(internId)));
+      Object.assign(facts, { reason }, idsOf(exchange.account, intern));
       metrics.refused(reason);
       if (error instanceof DependencyError) metrics.dependencyFailed(error.dependency);
       throw error;
@@ -77,7 +81,7 @@ export function decodeInternId(segment: string | undefined): string | undefined 
   }
 }
 
-/** Whom the refusal is about, as far as the token and the path said: ids of the log, for support and incidents. */
+/** Whom the refusal concerns, as far as it was established, for support and incidents. */
 function idsOf(subject: string | undefined, internId: string | undefined): Record<string, string> {
   return { ...(subject !== undefined && { subject }), ...(internId !== undefined && { internId }) };
 }
