@@ -224,13 +224,13 @@ describe('the sample daemon', () => {
 
 describe('the base address', () => {
   it('is a small page in a browser, and JSON for clients', async () => {
-    const { baseUrl, internId } = standalone.state;
+    const { baseUrl } = standalone.state;
     const browser = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
     for (const url of [baseUrl, `${baseUrl}/`, new URL('/', baseUrl)]) {
       const page = await fetch(url, { headers: browser });
       expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
       expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-      expect(await page.text()).toContain(internId);
+      expect(await page.text()).toContain('npx @ori/cli call difference');
       const client = await fetch(url);
       expect([client.status, (await client.json()) as object]).toMatchObject([404, { error: { code: 404 } }]);
     }

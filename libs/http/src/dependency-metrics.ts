@@ -20,8 +20,12 @@ export function timeDependencies(
       (...values: unknown[]) => {
         const startedAt = performance.now();
         const answer = method.apply(part, values);
-        if (!(answer instanceof Promise)) return answer;
-        return answer.finally(() => observer.observe((performance.now() - startedAt) / 1000));
+        if (answer instanceof Promise) {
+          const observe = () => observer.observe((performance.now() - startedAt) / 1000);
+          // Beside the caller's own promise, which need not wait for it.
+          answer.then(observe, observe);
+        }
+        return answer;
       };
     const members = Object.entries(part).map(([name, member]) => [
       name,

@@ -27,9 +27,6 @@ export function limitCommands(node: Redis, { commandTimeoutMs, socketTimeoutMs }
       if (heardSinceReply > REPLY_BYTES_MAX) giveUp('Reply too large');
     });
   });
-  const onReply = () => {
-    heardSinceReply = 0;
-  };
 
   const send = node.sendCommand.bind(node);
   node.sendCommand = (command, stream) => {
@@ -41,7 +38,10 @@ export function limitCommands(node: Redis, { commandTimeoutMs, socketTimeoutMs }
         if (heard === heardBefore) giveUp('Connection silent');
       });
     });
-    command.promise.then(onReply, () => {}).finally(cancel);
+    command.promise.then(() => {
+      heardSinceReply = 0;
+      cancel();
+    }, cancel);
     return send(command, stream);
   };
 }

@@ -98,7 +98,7 @@ async function start(
     stopIt,
   );
   const address = { host: config.host, port, deadlineMs: DEADLINE_MS };
-  const welcome = renderWelcome({ baseUrl, issuer, daemonUrl: daemon.url, internId, users: cast.users });
+  const welcome = renderWelcome({ baseUrl, issuer, daemonUrl: daemon.url, users: cast.users });
   stack.adopt(await openFrontDoor(address, { signer, management }, welcome), (door) =>
     door.stop({ graceMs: 1000 }),
   );

@@ -5,7 +5,6 @@ export interface WelcomeFacts {
   readonly baseUrl: string;
   readonly issuer: string;
   readonly daemonUrl: string;
-  readonly internId: string;
   readonly users: readonly { readonly name: string; readonly note: string }[];
 }
 

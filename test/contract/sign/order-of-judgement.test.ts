@@ -87,7 +87,7 @@ test('the limiter comes after all of them, the nonce after the limiter, the reco
   const asked: string[] = [];
   const answers = { nonce: true, audit: true };
   await using other = await startSignerWorld({
-    environment: { TURNS_PER_USER: '2' },
+    environment: { TURNS_PER_USER: '1' },
     parts: {
       nonces: {
         draw: () => 'AAECAwQFBgcICQoLDA0ODw',
@@ -117,6 +117,10 @@ test('the limiter comes after all of them, the nonce after the limiter, the reco
   const answer = await other.sign();
   expect(answer.status).toBe(500);
   expect(answer.text).not.toContain('signature');
+  expect(asked.splice(0)).toEqual(['nonce', 'audit']);
+  // The turns of both were refunded, so the only one is still there.
+  answers.audit = true;
+  expect((await other.sign()).status).toBe(200);
   expect(asked.splice(0)).toEqual(['nonce', 'audit']);
   expect((await other.sign()).status).toBe(429);
   expect(asked).toEqual([]);

@@ -100,9 +100,9 @@ describe.each(DIALECTS)('the roles on %s', (dialect) => {
     expect(excess).toEqual(
       expect.arrayContaining([
         expect.stringContaining('has the attribute SUPERUSER'),
-        expect.stringContaining('owns api_keys, '),
-        expect.stringContaining('may read api_keys.created_at, '),
-        expect.stringMatching(/may write api_keys, byok_credentials, .* more tables/),
+        expect.stringContaining('owns admin_audit, api_keys, '),
+        expect.stringContaining('may read admin_audit.actor, '),
+        expect.stringMatching(/may write admin_audit, api_keys, byok_credentials .*more tables/),
         expect.stringContaining('may create tables'),
       ]),
     );
