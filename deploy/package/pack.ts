@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 import { bundle } from '../bundle/bundle.ts';
 import { SHIPPED } from '../bundle/programs.ts';
-import { publicationOf } from './publication.ts';
+import { publicationOf } from '../bundle/publication.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
