@@ -61,5 +61,5 @@ test.each([
 ])('reports a program that %s', async (_, program) => {
   const { code, stderr } = await conformance(process.execPath, '-e', program);
   expect(code).toBe(2);
-  expect(stderr).toMatch(/^The command could not be driven: /);
+  expect(stderr).toMatch(/^Cannot run the command: /);
 });
