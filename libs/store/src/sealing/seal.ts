@@ -83,7 +83,10 @@ function encrypt(key: KeyObject | Buffer, plaintext: Uint8Array, authenticated =
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
   cipher.setAAD(Buffer.from(authenticated));
-  return { iv, text: Buffer.concat([cipher.update(plaintext), cipher.final()]), tag: cipher.getAuthTag() };
+  // GCM is a stream cipher: `final` adds no byte.
+  const text = cipher.update(plaintext);
+  cipher.final();
+  return { iv, text, tag: cipher.getAuthTag() };
 }
 
 /** @throws for a wrong key, a changed byte, or a part of another length */
@@ -92,7 +95,14 @@ function decrypt(key: KeyObject | Buffer, { iv, text, tag }: Encrypted, authenti
   const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
   decipher.setAAD(Buffer.from(authenticated));
   decipher.setAuthTag(tag);
-  return Buffer.concat([decipher.update(text), decipher.final()]);
+  const plaintext = decipher.update(text);
+  try {
+    decipher.final();
+    return plaintext;
+  } catch (error) {
+    plaintext.fill(0);
+    throw error;
+  }
 }
 
 const encode = (bytes: Buffer): string => bytes.toString('base64url');
@@ -112,17 +122,20 @@ export async function open(ring: KekRing, jwe: string, context: SealContext): Pr
     throw new SealingError('context_mismatch', 'the sealed text was sealed for another place');
   }
   let contentKey: Buffer | undefined;
+  let plaintext: Buffer | undefined;
   try {
     const parts = jwe.split('.');
     if (parts.length !== 5) throw new RangeError('expected five parts');
     const [protectedHeader = '', ...encoded] = parts;
     const [wrapped, iv, text, tag] = encoded.map(decode) as [Buffer, Buffer, Buffer, Buffer];
     contentKey = decrypt(key, { iv: decode(header.iv), text: wrapped, tag: decode(header.tag) });
-    return new Uint8Array(decrypt(contentKey, { iv, text, tag }, protectedHeader));
+    plaintext = decrypt(contentKey, { iv, text, tag }, protectedHeader);
+    return new Uint8Array(plaintext);
   } catch {
     throw new SealingError('undecryptable', 'the sealed text does not open');
   } finally {
     contentKey?.fill(0);
+    plaintext?.fill(0);
   }
 }
 
