@@ -43,7 +43,7 @@ describe('the log', () => {
     ['a JWT', jwt],
     ['an API key', apiKey],
     ['a signature', signature],
-    ['a JWT behind a line break', `a\n${jwt}`],
+    ['an API key behind a line break', `a\n${apiKey}`],
   ])('never shows %s in a plain line', (_name, secret) => {
     const { log, text } = capturedLog();
     log.plain('info', { note: secret }, 'said');
