@@ -2,9 +2,9 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
-import { publicationOf } from './publication.ts';
 import { packagesOf, renderLicences } from './licences.ts';
 import { SHIPPED, type ShippedFolder } from './programs.ts';
+import { publicationOf } from './publication.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
