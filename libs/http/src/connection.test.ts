@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { closeAfter } from './connection.ts';
+import { completeHead } from './connection.ts';
 
 const req = new IncomingMessage(new Socket());
 const response = () => Object.assign(new ServerResponse(req), { shouldKeepAlive: true });
@@ -12,7 +12,7 @@ const response = () => Object.assign(new ServerResponse(req), { shouldKeepAlive:
 it.each([true, false])('an answer closes its connection if that is so when it begins: %s', (isLast) => {
   let answer = !isLast;
   const res = response();
-  closeAfter(res, () => answer);
+  completeHead(res, 'id', () => answer);
   answer = isLast;
   expect(res.writeHead(200)).toBe(res);
   expect(res.shouldKeepAlive).toBe(!isLast);
@@ -23,7 +23,7 @@ it('an answer that is over is not kept', async () => {
   const collect: () => void = runInNewContext('gc');
   const watched = () => {
     const res = response();
-    closeAfter(res, () => false);
+    completeHead(res, 'id', () => false);
     res.writeHead(200);
     return new WeakRef(res);
   };

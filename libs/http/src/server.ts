@@ -14,7 +14,7 @@ import type { Budget, Metrics } from '@ori/runtime/metrics';
 import { Admission, networkOf } from './admission.ts';
 import { BodyError, holdContinue } from './body.ts';
 import { clientOf } from './client.ts';
-import { type Connection, closeAfter, watchConnection } from './connection.ts';
+import { type Connection, completeHead, watchConnection } from './connection.ts';
 import { cutUnread, makeRoom } from './connection-limits.ts';
 import { createDeadline, DeadlineError, presentDeadline } from './deadline.ts';
 import { hasUnreadBody, type Presentation, sendEnvelope } from './envelope.ts';
@@ -121,7 +121,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const receivedAt = connection?.firstByteAt ?? performance.now();
     const requestId = requestIdOf(req, options.trustGateway ?? false);
     connection?.begin(res);
-    res.setHeader('X-Request-Id', requestId);
+    completeHead(res, requestId, () => draining || withdrawn || hasUnreadBody(req));
     const sinks = options.sinksOf?.(req) ?? options;
     sinks.metrics?.requestStarted();
     const exhausted = isCrowded ? 'connection' : admission.enter(network);
@@ -147,7 +147,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       facts: {},
     };
     beginExchange(req, exchange);
-    closeAfter(res, () => draining || withdrawn || hasUnreadBody(req));
     res.once('close', () => {
       if (res.writableFinished) deadline.clear();
       else deadline.abandon(new BodyError('body_aborted', 'the client went away before the answer'));
@@ -171,7 +170,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       res.shouldKeepAlive = false;
       req.socket.pause();
     }
-    closeAfter(res, () => draining || withdrawn || hasUnreadBody(req));
     res.once('close', () => {
       settle(req, res, connection);
       const status = res.headersSent ? res.statusCode : undefined;
