@@ -80,6 +80,7 @@ it('reports the same as JSON', async () => {
       status: 429,
       retry_after: 17,
       request_id: 'req-7',
+      trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
     },
   });
 });

@@ -9,6 +9,8 @@ import { startScriptedService } from './scripted-service.ts';
 
 const NOBODY = '127.0.0.1:9';
 const CANARY = 'CANARY';
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
 /** In every place where a client can put a secret. */
 const SECRETS = [
   ['Authorization', `Bearer ${CANARY}-token`],
@@ -18,6 +20,7 @@ const SECRETS = [
   ['X-Forwarded-For', CANARY],
   ['X-Request-Id', CANARY],
   ['X-Ori-Invoke-User', CANARY],
+  ['traceparent', `00-${CANARY}`],
 ] as const;
 
 /** Everything below the folder but what a site writes into it. */
@@ -83,7 +86,8 @@ describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
     await using service = await startScriptedService((_req, res) => void res.end('{}'));
     await using gateway = await startGateway({ signers: [service.address], management: [NOBODY] });
     const path = '/v1/interns/int_x/daemon/sign';
-    await askRaw(gateway.port, requestBytes(`POST ${path} HTTP/1.1`, [['User-Agent', '"\\\n'.trim()]], '{}'));
+    const headers = [['User-Agent', '"\\\n'.trim()] as const, ['traceparent', TRACEPARENT] as const];
+    await askRaw(gateway.port, requestBytes(`POST ${path} HTTP/1.1`, headers, '{}'));
     await askRaw(gateway.port, 'HELLO\r\n\r\n');
     await askRaw(gateway.port, requestBytes('PATCH /v1/byok/x HTTP/1.1', [], '{}'));
     await using http = openHttp2(gateway);
@@ -100,6 +104,7 @@ describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
     );
     expect(first).toMatchObject({
       requestId: service.requests[0]?.headers['x-request-id'],
+      traceId: TRACE_ID,
       client: '127.0.0.1',
       protocol: 'HTTP/1.1',
       method: 'POST',
@@ -108,8 +113,40 @@ describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
       upstream: service.address,
       upstreamStatus: '200',
     });
-    expect(second).toMatchObject({ status: 400, method: 'other', route: '' });
+    expect(service.requests[0]?.headers['traceparent']).toBe(TRACEPARENT);
+    expect(second).toMatchObject({ traceId: '', status: 400, method: 'other', route: '' });
     expect(third).toMatchObject({ status: 502, method: 'PATCH', route: 'byok' });
     expect(fourth).toMatchObject({ protocol: 'HTTP/2.0', status: 0 });
   });
+
+  it('takes the trace id from a valid traceparent only, and passes each on unchanged', async () => {
+    const given = [
+      [`cc-${TRACE_ID}-00f067aa0ba902b7-01-later`, TRACE_ID],
+      [`${TRACEPARENT}-later`, ''],
+      [`ff${TRACEPARENT.slice(2)}`, ''],
+      [`00-${'0'.repeat(32)}-00f067aa0ba902b7-01`, ''],
+      [`00-${TRACE_ID}-${'0'.repeat(16)}-01`, ''],
+      [TRACEPARENT.toUpperCase(), ''],
+    ] as const;
+    await using service = await startScriptedService((_req, res) => void res.end('{}'));
+    await using gateway = await startGateway({ signers: [NOBODY], management: [service.address] });
+    for (const [value] of given) {
+      await askRaw(gateway.port, requestBytes('GET /v1/interns HTTP/1.1', [['traceparent', value]]));
+    }
+    const logged = async () => [...(await gateway.accessLog()).matchAll(/"traceId":"([^"]*)"/g)];
+    await expect.poll(logged).toHaveLength(given.length);
+    const traceIds = new Map(
+      (await accessLines(gateway)).map(({ requestId, traceId }) => [requestId, traceId]),
+    );
+    const passed = service.requests.map(({ headers }) => [
+      headers['traceparent'],
+      traceIds.get(String(headers['x-request-id'])),
+    ]);
+    expect(passed).toEqual(given);
+  });
 });
+
+async function accessLines(gateway: Gateway): Promise<{ requestId: string; traceId: string }[]> {
+  const lines = (await gateway.accessLog()).split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line));
+}

@@ -58,10 +58,11 @@ export function report(error: unknown, { stderr, environment }: Surroundings, js
 
 /** What a script needs of a failure besides its code. */
 function figuresOf({ facts }: CliError): Record<string, unknown> {
-  const { status, retryAfterSeconds, requestId } = facts as Partial<Record<string, unknown>>;
+  const { status, retryAfterSeconds, requestId, traceId } = facts as Partial<Record<string, unknown>>;
   return {
     ...(status === undefined ? {} : { status }),
     ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
     ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(traceId === undefined ? {} : { trace_id: traceId }),
   };
 }

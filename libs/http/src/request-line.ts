@@ -4,7 +4,7 @@ import { BusyError } from '@ori/runtime/busy-error';
 import type { Logger } from '@ori/runtime/log';
 import type { Metrics } from '@ori/runtime/metrics';
 import type { Exchange } from './exchange.ts';
-import { traceIdOf } from './trace-id.ts';
+import { parseTraceparent } from './traceparent.ts';
 
 /** What sees the requests of one service. */
 export interface Sinks {
@@ -20,7 +20,7 @@ export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exc
   const durationMs = performance.now() - exchange.receivedAt;
   const { requestId, client, route, error, facts } = exchange;
   const method = req.method ?? '';
-  const traceId = traceIdOf(req);
+  const traceId = parseTraceparent(req.headers['traceparent'])?.traceId;
   const status = res.headersSent ? res.statusCode : undefined;
   sinks.metrics?.requestEnded({ route, method, status, seconds: durationMs / 1000 });
   if (error instanceof BusyError) sinks.metrics?.budgetExhausted(error.budget);

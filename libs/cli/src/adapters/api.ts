@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import { renderTraceparent, type Traceparent } from '@ori/http/traceparent';
 import { explainSystemError } from '@ori/terminal/system-error';
 import { CliError } from '../core/errors.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
@@ -22,6 +23,7 @@ export interface ApiRequest {
   readonly credential?: Credential;
   /** JSON text. */
   readonly body?: string;
+  readonly trace?: Traceparent;
 }
 
 /**
@@ -48,7 +50,7 @@ export async function requestApi(
 /** The same, whatever nonce the server asks for. */
 export async function requestOnce(
   url: string,
-  { method, credential, body }: ApiRequest,
+  { method, credential, body, trace }: ApiRequest,
   interrupted: AbortSignal,
   peer: Peer = { what: 'the API', address: new URL(url).origin },
 ): Promise<ApiAnswer> {
@@ -59,6 +61,7 @@ export async function requestOnce(
     headers.authorization = `${key === undefined ? 'Bearer' : 'DPoP'} ${accessToken}`;
     if (key !== undefined) headers['dpop'] = key.prove(method, target, accessToken);
   }
+  if (trace !== undefined) headers['traceparent'] = renderTraceparent(trace);
   if (body !== undefined) {
     headers['content-type'] = 'application/json';
     headers['content-length'] = Buffer.byteLength(body);
@@ -83,6 +86,7 @@ export async function requestOnce(
       status: response.statusCode ?? 0,
       headers: response.headers,
       body: Buffer.concat(chunks).toString('utf8'),
+      ...(trace === undefined ? {} : { traceId: trace.traceId }),
     };
   } catch (error) {
     throw (

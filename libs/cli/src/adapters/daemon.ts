@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { renderTraceparent, type Traceparent } from '@ori/http/traceparent';
 import { PROOF_METHOD, type ProofHeaderValues } from '@ori/proof/wire';
 import { CliError } from '../core/errors.ts';
 import { type OpenedRequest, openRequest, type Peer } from './http-request.ts';
@@ -20,6 +21,7 @@ export interface DaemonCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
   readonly proof: ProofHeaderValues;
+  readonly trace: Traceparent;
   /** Longest silence of the daemon. */
   readonly silenceSeconds: number;
   /** Told how many bytes of the body went out so far. */
@@ -30,6 +32,7 @@ export interface DaemonCall {
 export interface DaemonResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  readonly traceId: string;
   /** Throws CliError `answer_broke_off`, `timed_out` or `interrupted` when the rest does not come. */
   readonly body: AsyncIterable<Buffer>;
   /** Gives up whatever was not read. */
@@ -52,6 +55,7 @@ export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise
   const askFirst = call.body.bytes > ASK_FIRST_BYTES;
   const headers = {
     accept: '*/*',
+    traceparent: renderTraceparent(call.trace),
     ...call.headers,
     ...call.proof,
     'content-type': call.contentType,
@@ -69,18 +73,23 @@ export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise
   const { request, answer } = opened;
   if (askFirst) {
     request.flushHeaders();
-    if (!(await isWanted(request, answer))) return answered(opened, peer);
+    if (!(await isWanted(request, answer))) return answered(opened, peer, call.trace);
   }
   // Not awaited: the answer may come before the last byte went out, and is the answer then.
   void sendBody(request, call);
-  return answered(opened, peer);
+  return answered(opened, peer, call.trace);
 }
 
-async function answered({ request, answer, cause }: OpenedRequest, peer: Peer): Promise<DaemonResponse> {
+async function answered(
+  { request, answer, cause }: OpenedRequest,
+  peer: Peer,
+  { traceId }: Traceparent,
+): Promise<DaemonResponse> {
   const response = await answer;
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
+    traceId,
     body: bodyOf(response, (error) => cause() ?? new CliError('answer_broke_off', peer, { cause: error })),
     end: () => void request.destroy(),
   };

@@ -1,3 +1,4 @@
+import type { Traceparent } from '@ori/http/traceparent';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
@@ -13,10 +14,11 @@ export async function requestProof(
   baseUrl: string,
   credential: Credential,
   request: ProofRequest,
-  signal: AbortSignal,
+  { trace, signal }: { readonly trace: Traceparent; readonly signal: AbortSignal },
 ): Promise<ProofHeaderValues> {
   const url = `${baseUrl}/interns/${request.internId}/daemon/sign`;
-  const answer = await requestApi(url, { method: 'POST', credential, body: signingBody(request) }, signal);
+  const body = signingBody(request);
+  const answer = await requestApi(url, { method: 'POST', credential, body, trace }, signal);
   if (answer.status === 401) throw new TokenRefused();
   if (answer.status !== 200) {
     const { judgeSigning } = await import('../core/refusal.ts');

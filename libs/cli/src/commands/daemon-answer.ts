@@ -80,15 +80,16 @@ export async function presentAnswer(
     answer.end();
   }
   if (isGood(answer)) return;
-  const { status, headers } = answer;
+  const { status, headers, traceId } = answer;
   const retryAfter = retryAfterSeconds(headers);
-  const code = {
+  const told = {
+    traceId,
     ...(answer.code === undefined ? {} : { code: answer.code }),
     ...(retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter }),
   };
-  if (status >= 500) throw new CliError('daemon_failed', { status, ...code });
+  if (status >= 500) throw new CliError('daemon_failed', { status, ...told });
   const { location } = headers;
-  throw new CliError('daemon_refused', { status, ...code, ...(location === undefined ? {} : { location }) });
+  throw new CliError('daemon_refused', { status, ...told, ...(location === undefined ? {} : { location }) });
 }
 
 function headOf({ status, headers }: DaemonAnswer): string[] {

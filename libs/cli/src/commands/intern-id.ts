@@ -55,12 +55,13 @@ export async function explainUnsigned(context: Context, internId: string, failur
   const intern = interns.find(({ id }) => id === internId);
   if (intern === undefined || intern.status === 'running') throw failure;
   const why = intern['last_failure_message'];
-  const { status, requestId } = failure.facts;
+  const { status, requestId, traceId } = failure.facts;
   throw new CliError('intern_not_running', {
     internId,
     state: intern.status,
     ...(typeof why === 'string' && why !== '' ? { why } : {}),
     ...(status === undefined ? {} : { status }),
     ...(requestId === undefined ? {} : { requestId }),
+    ...(traceId === undefined ? {} : { traceId }),
   });
 }

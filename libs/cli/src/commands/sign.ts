@@ -5,6 +5,7 @@ import { requireSession, withAccessToken } from './access.ts';
 import { type BodyOptions, takeBody } from './body-options.ts';
 import type { Context } from './context.ts';
 import { explainUnsigned, takeInternId } from './intern-id.ts';
+import { takeTrace } from './trace.ts';
 
 export interface SignOptions extends BodyOptions {
   readonly path?: string;
@@ -18,9 +19,10 @@ export async function sign(context: Context, intern: string, options: SignOption
   await requireSession(context);
   const internId = await takeInternId(context, intern);
   const request = { internId, bodySha256: await takeDigest(context, options), ...route };
+  const trace = takeTrace(context);
   const proof = await withAccessToken(context, (session, credential) => {
     context.terminal.detail(`POST ${session.base_url}/interns/${internId}/daemon/sign`);
-    return requestProof(session.base_url, credential, request, context.interrupted);
+    return requestProof(session.base_url, credential, request, { trace, signal: context.interrupted });
   }).catch((error) => explainUnsigned(context, internId, error));
   if (context.json) context.terminal.printJson(proof);
   else context.terminal.print(...Object.entries(proof).map(([name, value]) => `${name}: ${value}`));

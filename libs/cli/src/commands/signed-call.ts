@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Traceparent } from '@ori/http/traceparent';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { callDaemon, type DaemonResponse } from '../adapters/daemon.ts';
 import type { RequestBody } from '../adapters/request-body.ts';
@@ -14,6 +15,7 @@ import { type Context, variable } from './context.ts';
 import { type DaemonAnswer, readAnswer } from './daemon-answer.ts';
 import { findDaemon } from './daemon-origin.ts';
 import { explainUnsigned, takeInternId } from './intern-id.ts';
+import { takeTrace } from './trace.ts';
 
 const SILENCE_SECONDS_DEFAULT = 300;
 const CONTENT_TYPE_DEFAULT = 'application/json';
@@ -56,6 +58,7 @@ export async function prepareCall(
   const origin = address ?? (await findDaemon(context, internId));
   const body = await takeBody(context, options);
   const { timeout: silenceSeconds = SILENCE_SECONDS_DEFAULT } = options;
+  const trace = takeTrace(context, headers['traceparent']);
   const contentType = options.contentType ?? typed ?? CONTENT_TYPE_DEFAULT;
   const signAndSend = async () => {
     const { proof, response } = await attempt(context, internId, {
@@ -65,6 +68,7 @@ export async function prepareCall(
       headers,
       silenceSeconds,
       body,
+      trace,
     });
     return { proof, answer: await readAnswer(response) };
   };
@@ -93,6 +97,7 @@ interface Sending {
   readonly headers: Readonly<Record<string, string>>;
   readonly silenceSeconds: number;
   readonly body: RequestBody;
+  readonly trace: Traceparent;
 }
 
 async function attempt(
@@ -101,11 +106,11 @@ async function attempt(
   sending: Sending,
 ): Promise<{ proof: ProofHeaderValues; response: DaemonResponse }> {
   const { terminal, interrupted } = context;
-  const { origin, path, body } = sending;
+  const { origin, path, body, trace } = sending;
   const request = { internId, bodySha256: body.sha256, path };
   const proof = await withAccessToken(context, (session, credential) => {
     terminal.detail(`POST ${session.base_url}/interns/${internId}/daemon/sign`);
-    return requestProof(session.base_url, credential, request, interrupted);
+    return requestProof(session.base_url, credential, request, { trace, signal: interrupted });
   }).catch((error) => explainUnsigned(context, internId, error));
   terminal.detail(`POST ${origin.origin}${path}, ${body.bytes} bytes, with ${Object.keys(proof).join(', ')}`);
   const response = await callDaemon(

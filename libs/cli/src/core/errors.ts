@@ -47,8 +47,8 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   api_failed: ServerSaid;
   api_misconfigured: ServerSaid;
   interns_not_listed: { baseUrl: string };
-  daemon_refused: { status: number; code?: string; location?: string; retryAfterSeconds?: number };
-  daemon_failed: { status: number; code?: string; retryAfterSeconds?: number };
+  daemon_refused: { status: number; code?: string; location?: string; retryAfterSeconds?: number } & Traced;
+  daemon_failed: { status: number; code?: string; retryAfterSeconds?: number } & Traced;
   answer_broke_off: { what: string; address: string };
   revocation_failed: { issuer: string; why: string };
   gateway_without_route: { file: string };
@@ -71,8 +71,13 @@ export type AddressFault =
   | 'query_or_fragment'
   | 'not_an_origin';
 
+/** The trace that the request belonged to. */
+interface Traced {
+  traceId?: string;
+}
+
 /** What an answer of the API told besides. */
-export interface Told {
+export interface Told extends Traced {
   status?: number;
   requestId?: string;
 }

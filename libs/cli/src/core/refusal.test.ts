@@ -42,12 +42,14 @@ it('knows a missing scope by the challenge where the body does not say', () => {
   });
 });
 
-it('passes on what the server said, and the request to name', () => {
-  expect(judgeSigning(answer(500, 'internal_error', { 'x-request-id': 'r-1' }), 'i').facts).toEqual({
+it('passes on what the server said, and the request and the trace to name', () => {
+  const failed = { ...answer(500, 'internal_error', { 'x-request-id': 'r-1' }), traceId: 't-1' };
+  expect(judgeSigning(failed, 'i').facts).toEqual({
     status: 500,
     message: 'Said.',
     reason: 'internal_error',
     requestId: 'r-1',
+    traceId: 't-1',
   });
   expect(judgeSigning({ status: 502, headers: {}, body: '<html>' }, 'i').facts).toMatchObject({
     status: 502,

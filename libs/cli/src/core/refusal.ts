@@ -9,6 +9,8 @@ export interface ApiAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
+  /** The trace that the request belonged to. */
+  readonly traceId?: string;
 }
 
 const ErrorEnvelope = z.object({
@@ -96,13 +98,20 @@ function scopeNamed(headers: ApiAnswer['headers']): string | undefined {
   return typeof challenge === 'string' ? /[\s,]scope="([^"]{1,255})"/.exec(challenge)?.[1] : undefined;
 }
 
-function toldIn({ status, requestId }: ServerSaid): Told {
-  return { status, ...(requestId === undefined ? {} : { requestId }) };
+function toldIn({ status, requestId, traceId }: ServerSaid): Told {
+  return {
+    status,
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(traceId === undefined ? {} : { traceId }),
+  };
 }
 
-function readSaid({ status, headers, body }: ApiAnswer): ServerSaid {
+function readSaid({ status, headers, body, traceId }: ApiAnswer): ServerSaid {
   const requestId = headers['x-request-id'];
-  const told = typeof requestId === 'string' ? { requestId } : {};
+  const told = {
+    ...(typeof requestId === 'string' ? { requestId } : {}),
+    ...(traceId === undefined ? {} : { traceId }),
+  };
   const envelope = ErrorEnvelope.safeParse(parseJson(body));
   if (!envelope.success) return { status, message: 'no explanation that ori understands', ...told };
   const { message, metadata } = envelope.data.error;

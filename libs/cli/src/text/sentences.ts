@@ -224,9 +224,10 @@ export function tell<Code extends CliErrorCode>(error: CliError<Code>): Told {
   return { exit: sentence.exit, what: sentence.what(error.facts), next: sentence.next(error.facts) };
 }
 
-function serverSaid({ status, message, requestId }: ServerSaid): string {
+function serverSaid({ status, message, requestId, traceId }: ServerSaid): string {
   const said = /[.!?]$/.test(message) ? message : `${message}.`;
-  return `${said} (${status}${requestId === undefined ? '' : `, request ${requestId}`})`;
+  const ids = [requestId && `request ${requestId}`, traceId && `trace ${traceId}`];
+  return `${said} (${[status, ...ids].filter(Boolean).join(', ')})`;
 }
 
 function shortened(text: string): string {
