@@ -105,6 +105,7 @@ it('sends the proof, the media type, the length and the body, and no credentials
     'content-length',
     'content-type',
     'host',
+    'traceparent',
     'user-agent',
     'x-ori-invoke-nonce',
     'x-ori-invoke-signature',
