@@ -1,13 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NGINX } from '../env/gateway.ts';
+import { type PostgresServer, startPostgres } from '../env/postgres.ts';
 import { type Prometheus, startPrometheus } from '../env/prometheus.ts';
 import { findPrometheus, NO_PROMETHEUS } from '../env/prometheus-binaries.ts';
+import { openRoom } from '../env/room.ts';
 import { renderTable } from '../env/text-table.ts';
 import { startLoad } from './constant-load.ts';
+import { movesClocks } from './service.ts';
 import { type ShippedWorld, startShippedWorld } from './world.ts';
 
 // Each incident on the real parts: what callers get, and the first alert. Prometheus looks every two seconds, and an alert
@@ -20,6 +25,10 @@ const ALERT_WITHIN_MS = 60_000;
 const BODY_SHA256 = '8a44725210b9dcd4fefd9f0eca07b70ae45e69274a3105fb25eb426a2cf8bbf4';
 const readme = readFileSync(join(import.meta.dirname, '../../deploy/prometheus/README.md'), 'utf8');
 
+let postgres: PostgresServer;
+let clockFile: string;
+let restarted: Promise<void> | undefined;
+
 interface Incident {
   readonly name: string;
   /** Any of these may be the first. */
@@ -28,6 +37,7 @@ interface Incident {
   readonly isNoticed: boolean;
   /** Bearers are opaque tokens, so the issuer is called. */
   readonly isOpaque?: boolean;
+  readonly isPossible?: boolean;
   begin(world: ShippedWorld): Promise<void>;
   end(world: ShippedWorld): Promise<void>;
 }
@@ -35,6 +45,12 @@ interface Incident {
 const toGateway = (signal: NodeJS.Signals) => async (world: ShippedWorld) => {
   for (const pid of world.gateway.pids()) process.kill(pid, signal);
 };
+const moveClock = (seconds: string) => () => writeFile(clockFile, seconds);
+/** Garbles the sealed seed, or restores it. */
+const reverseSeed = async ({ store, demo }: ShippedWorld) =>
+  void (await sql`update signing_keys set sealed_seed = reverse(sealed_seed) where intern_id = ${demo.internId}`.execute(
+    store.kysely,
+  ));
 const setFileSizeMax = (bytes: string) => async (world: ShippedWorld) => {
   spawnSync('prlimit', [`--pid=${world.signers[0].pid}`, `--fsize=${bytes}:`]);
 };
@@ -53,6 +69,13 @@ const INCIDENTS: readonly Incident[] = [
     isNoticed: true,
     begin: ({ redis }) => redis.stop(),
     end: ({ redis }) => redis.start(),
+  },
+  {
+    name: 'PostgreSQL is down',
+    alerts: ['OriDependencyDown', 'OriRequestsFailing'],
+    isNoticed: true,
+    begin: () => postgres.stop(),
+    end: () => postgres.start(),
   },
   {
     name: 'both signers are down',
@@ -83,6 +106,35 @@ const INCIDENTS: readonly Incident[] = [
     end: setFileSizeMax('unlimited'),
   },
   {
+    name: 'the clock of one signer is 5 s ahead',
+    alerts: ['OriSignerClockWrong'],
+    isNoticed: true,
+    isPossible: movesClocks,
+    begin: moveClock('+5'),
+    end: moveClock('+0'),
+  },
+  {
+    name: 'one signer is restarted without its issuer',
+    alerts: ['OriNotListening', 'OriDependencyDown'],
+    isNoticed: false,
+    async begin({ signers, issuer }) {
+      await signers[1].stop();
+      await issuer.stop();
+      restarted = signers[1].start();
+    },
+    async end({ issuer }) {
+      await issuer.start();
+      await restarted;
+    },
+  },
+  {
+    name: 'no KEK opens a signing key',
+    alerts: ['OriSigningKeyUnusable'],
+    isNoticed: true,
+    begin: reverseSeed,
+    end: reverseSeed,
+  },
+  {
     name: 'the issuer is down, for opaque tokens',
     alerts: ['OriRequestsFailing'],
     isNoticed: true,
@@ -98,7 +150,12 @@ describe.skipIf(!binaries || NGINX === undefined)('behind the shipped gateway, u
   let world: ShippedWorld;
   let prometheus: Prometheus;
   beforeAll(async () => {
-    world = stack.use(await startShippedWorld());
+    postgres = stack.use(await startPostgres());
+    const room = stack.use(await openRoom('ori-clock'));
+    clockFile = join(room.directory, 'clock');
+    await moveClock('+0')();
+    const moved = movesClocks ? { clockFile } : {};
+    world = stack.use(await startShippedWorld({}, {}, {}, { postgres, ...moved }));
     prometheus = stack.use(
       await startPrometheus(
         {
@@ -122,7 +179,7 @@ describe.skipIf(!binaries || NGINX === undefined)('behind the shipped gateway, u
     return names.filter((name) => !['OriWatchdog', 'OriRestarting'].includes(name));
   };
 
-  test.each(INCIDENTS)(
+  test.each(INCIDENTS.filter(({ isPossible }) => isPossible !== false))(
     'when $name, an alert comes within a minute',
     { timeout: 240_000 },
     async (incident) => {

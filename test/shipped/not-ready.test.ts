@@ -51,6 +51,20 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
     },
   );
 
+  test('without Redis, both keep accepting connections: signings get 500, and key sets can be fetched', async () => {
+    const { redis, demo, client, signers } = world;
+    await redis.stop();
+    const load = await startSigning(world);
+    await expect.poll(() => load.refused.length, { timeout: 20_000 }).toBeGreaterThan(3 * PER_SECOND);
+    const keys = await client.ask({ path: `/v1/interns/${demo.internId}/daemon/jwks.json` });
+    await redis.start();
+    const { refused } = await load.end();
+    expect(keys.status).toBe(200);
+    expect(refused.filter((line) => !line.startsWith('500 '))).toEqual([]);
+    const isReady = async () => (await fetch(`http://${signers[0].opsAddress}/readyz`)).ok;
+    await expect.poll(isReady, { timeout: 10_000 }).toBe(true);
+  });
+
   test('one that is started without its issuer is sent nothing until it can sign', async () => {
     const [, late] = world.signers;
     const load = await startSigning(world);

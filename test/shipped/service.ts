@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -26,19 +27,41 @@ export interface ServiceOptions {
   readonly address: string;
   /** Names without the prefix; the value of a `_FILE` name is the contents of a file to create with mode 0600. */
   readonly environment: Readonly<Record<string, string>>;
+  /** A file such as `+5`, in seconds, that moves the clock of the process; the hardened start refuses that, so it has none. */
+  readonly clockFile?: string | undefined;
 }
 
-/** Not started yet: a gateway may be there before its services. */
+/** Moves the clock of a process by what a file says; Debian's package `faketime`. */
+const ARCHITECTURE = process.arch === 'x64' ? 'x86_64' : 'aarch64';
+const FAKETIME = `/usr/lib/${ARCHITECTURE}-linux-gnu/faketime/libfaketime.so.1`;
+export const movesClocks = existsSync(FAKETIME);
+
+export function movedClock(file: string): Record<string, string> {
+  return {
+    LD_PRELOAD: FAKETIME,
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  };
+}
+
 /** The size that V8 chooses by itself within the memory limit that ships, 512 MiB; of this machine it would take far more. */
 const HEAP_AS_SHIPPED = '--max-old-space-size=256';
 
-export async function createService({ name, address, environment }: ServiceOptions): Promise<Service> {
+/** Not started yet: a gateway may be there before its services. */
+export async function createService({
+  name,
+  address,
+  environment,
+  clockFile,
+}: ServiceOptions): Promise<Service> {
   const prefix = name.toUpperCase();
   const room = await openRoom(`ori-shipped-${name}`);
   const [host = '', port = ''] = address.split(':');
   const opsPort = await freePort();
   const own: Record<string, string> = {
     NODE_OPTIONS: HEAP_AS_SHIPPED,
+    ...(clockFile !== undefined && movedClock(clockFile)),
     [`${prefix}_HOST`]: host,
     [`${prefix}_PORT`]: port,
     [`${prefix}_OPS_HOST`]: host,
@@ -54,7 +77,7 @@ export async function createService({ name, address, environment }: ServiceOptio
   const server = new ServerProcess({
     room,
     program: process.execPath,
-    arguments: [await shipped(name === 'signer' ? 'signer/ori-signer' : 'management/ori-management')],
+    arguments: [await shipped(programOf(name, clockFile))],
     ready: /"msg":"listening"/,
     farewell: 'KILL',
     environment: own,
@@ -80,6 +103,13 @@ export async function createService({ name, address, environment }: ServiceOptio
     [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
   };
 }
+
+const programOf = (name: 'signer' | 'management', clockFile: string | undefined) =>
+  clockFile !== undefined
+    ? (`${name}/main` as const)
+    : name === 'signer'
+      ? 'signer/ori-signer'
+      : 'management/ori-management';
 
 async function writeSecret(folder: string, word: string, text: string): Promise<string> {
   const path = join(folder, word.toLowerCase().replaceAll('_', '-'));

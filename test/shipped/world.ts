@@ -8,7 +8,7 @@ import { createDemo, type Demo } from '../env/demo.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../env/gateway.ts';
 import { startIssuer, type TestIssuer } from '../env/issuer.ts';
 import { freePort } from '../env/ports.ts';
-import { createDatabase } from '../env/postgres.ts';
+import { createDatabase, type PostgresServer } from '../env/postgres.ts';
 import { type RedisServer, startRedis } from '../env/redis.ts';
 import { openRoom } from '../env/room.ts';
 import { type Client, createClient } from './client.ts';
@@ -42,6 +42,8 @@ export async function startShippedWorld(
   gatewayOptions: Pick<GatewayOptions, 'requestsPerSecond' | 'behindBalancer'> = {},
   /** Of every service; names without the prefix. */
   environment: Readonly<Record<string, string>> = {},
+  /** A cluster of its own for what stops it, and the clock file of the second signer. */
+  parts: { readonly postgres?: PostgresServer; readonly clockFile?: string | undefined } = {},
 ): Promise<ShippedWorld> {
   await using stack = new AsyncDisposableStack();
   const [first, second, third] = await Promise.all([address(), address(), address()]);
@@ -54,7 +56,7 @@ export async function startShippedWorld(
   const users = join(room.directory, 'users.acl');
   await writeFile(users, '');
   const redis = stack.use(await startRedis({ arguments: ['--aclfile', users] }));
-  const database = stack.use(await createDatabase());
+  const database = stack.use(await createDatabase(parts.postgres && { server: parts.postgres }));
   const store = stack.adopt(openPostgres({ url: database.url, poolMax: 2 }), (open) => open.close());
   const kekText = generateKekRing('signer');
   const sealer = parseKekRing(kekText);
@@ -79,9 +81,9 @@ export async function startShippedWorld(
     TURN_WINDOW_SECONDS: '86400',
     ...signerEnvironment,
   };
-  const signer = async (at: string) =>
-    stack.use(await createService({ name: 'signer', address: at, environment: signerOptions }));
-  const signers = [await signer(first), await signer(second)] as const;
+  const signer = async (at: string, clockFile?: string) =>
+    stack.use(await createService({ name: 'signer', address: at, environment: signerOptions, clockFile }));
+  const signers = [await signer(first), await signer(second, parts.clockFile)] as const;
   const management = stack.use(
     await createService({
       name: 'management',

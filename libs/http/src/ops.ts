@@ -19,8 +19,8 @@ export interface OpsServerOptions {
 export interface OpsServer {
   readonly url: string;
   readonly port: number;
-  /** Runs every check: `ok`, or why it fails. */
-  verdicts(): Promise<Readonly<Record<string, string>>>;
+  /** Runs every check, or those named: `ok`, or why it fails. */
+  verdicts(names?: readonly string[]): Promise<Readonly<Record<string, string>>>;
   /** From now on `/readyz` is 503, so that no new traffic is sent here. */
   drain(): void;
   stop(): Promise<void>;
@@ -32,8 +32,12 @@ export interface OpsServer {
  */
 export async function startOpsServer(options: OpsServerOptions): Promise<OpsServer> {
   let draining = false;
-  const ask = () => runChecks(options.checks, options.checkTimeoutMs);
-  collectDependencyMetrics(options.registry, ask);
+  const ask = async (names: readonly string[] = Object.keys(options.checks)) => {
+    const checks = Object.entries(options.checks).filter(([name]) => names.includes(name));
+    const verdicts = checks.map(async ([name, check]) => [name, await judge(check, options.checkTimeoutMs)]);
+    return Object.fromEntries(await Promise.all(verdicts)) as Record<string, string>;
+  };
+  collectDependencyMetrics(options.registry, () => ask());
   const routes: Record<string, (res: ServerResponse) => Promise<void>> = {
     '/livez': async (res) => sendJson(res, 200, { status: 'alive' }),
     '/readyz': async (res) => {
@@ -75,14 +79,6 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
         server.closeAllConnections();
       }),
   };
-}
-
-async function runChecks(
-  checks: OpsServerOptions['checks'],
-  timeoutMs: number,
-): Promise<Record<string, string>> {
-  const verdicts = Object.entries(checks).map(async ([name, check]) => [name, await judge(check, timeoutMs)]);
-  return Object.fromEntries(await Promise.all(verdicts));
 }
 
 /** Codes and class names only: a message may hold an address. */

@@ -5,8 +5,6 @@ import type { OpsServer } from './ops.ts';
 import type { ApiServer } from './server.ts';
 
 const LOOK_EVERY_MS = 500;
-/** How long a dependency that every instance shares may fail before an instance stops accepting connections. */
-const SHARED_PATIENCE_MS = 5000;
 
 type Verdicts = Readonly<Record<string, string>>;
 
@@ -14,10 +12,8 @@ export interface ServingOptions {
   readonly ops: Pick<OpsServer, 'verdicts'>;
   readonly registry: Registry;
   readonly log: Logger;
-  /** Checks whose failure is this instance's own: it stops accepting at once, because another instance can serve. */
+  /** Checks of what only this instance uses. While one fails, another instance can serve instead. */
   readonly own?: readonly string[];
-  /** Checks that count at the start only: the service works without them for a while. */
-  readonly atStart?: readonly string[];
 }
 
 export interface Serving<Api> {
@@ -39,22 +35,22 @@ async function untilReady({ ops, log }: ServingOptions): Promise<void> {
 }
 
 /**
- * Starts the API once every check succeeds, and from then on refuses connections while the instance is not ready: a gateway
- * sends requests to whatever listens. A refused connection is what a gateway without active checks may always retry
- * elsewhere: no byte of a request was sent, so nothing can have begun.
+ * Starts the API once every check succeeds, and from then on refuses connections while a check of its `own` fails. A
+ * gateway sends requests to whatever listens, and may always retry a refused connection elsewhere: no byte of a request
+ * was sent. What all instances share counts at the start only: later no other instance could serve instead, and routes
+ * that do not need it still work.
  */
 export async function serveWhileReady<Api extends Pick<ApiServer, 'withdraw' | 'offer'>>(
   start: () => Promise<Api>,
   options: ServingOptions,
 ): Promise<Serving<Api>> {
-  const { ops, registry, log, own = [], atStart = [] } = options;
-  const failingSince = new Map<string, number>();
+  const { ops, registry, log, own = [] } = options;
   let isListening = false;
   let isClosed = false;
   let isLooking = false;
   new Gauge({
     name: 'ori_service_listening',
-    help: '1 if the instance accepts connections, 0 while it is not ready.',
+    help: '1 if the instance accepts connections, 0 while it does not.',
     registers: [registry],
     collect() {
       this.set(isListening ? 1 : 0);
@@ -66,25 +62,17 @@ export async function serveWhileReady<Api extends Pick<ApiServer, 'withdraw' | '
   isListening = true;
 
   async function look(): Promise<void> {
-    const failing = failuresIn(await ops.verdicts());
-    if (isClosed) return;
-    const now = performance.now();
-    for (const name of failingSince.keys()) if (!(name in failing)) failingSince.delete(name);
-    for (const name of Object.keys(failing)) {
-      if (!atStart.includes(name) && !failingSince.has(name)) failingSince.set(name, now);
-    }
-    const isUnfit = [...failingSince].some(
-      ([name, since]) => own.includes(name) || now - since >= SHARED_PATIENCE_MS,
-    );
-    if (isListening && isUnfit) {
-      isListening = false;
+    const failing = failuresIn(await ops.verdicts(own));
+    const isFit = Object.keys(failing).length === 0;
+    if (isClosed || isFit === isListening) return;
+    if (isFit) {
+      await api.offer();
+      log.info('ready: connections are accepted again');
+    } else {
       await api.withdraw();
       log.error({ failing }, 'not ready: connections are refused');
-    } else if (!isListening && failingSince.size === 0) {
-      await api.offer();
-      isListening = true;
-      log.info('ready: connections are accepted again');
     }
+    isListening = isFit;
   }
 
   const lookOnce = () => {

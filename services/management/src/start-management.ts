@@ -56,8 +56,8 @@ export interface RunningManagement {
 }
 
 /**
- * Starts the management service: its API and its ops port. Behind a gateway it listens only while it can serve, so the start
- * waits for PostgreSQL and the issuer; else it listens at once. `/readyz` says what is missing.
+ * Starts the management service: its API and its ops port. Behind a gateway the start waits for PostgreSQL and the
+ * issuer; otherwise it listens at once. `/readyz` says what is missing.
  *
  * @throws ConfigError for an unusable KEK ring, or a database login that may do more than it needs
  */
@@ -132,7 +132,7 @@ export async function startManagement(
       presentBusy: (req) => presentBusy(req.url?.startsWith(`${basePath}/interns`) ?? false),
     });
   const serving = trustGateway
-    ? await serveWhileReady(start, { ops, log, registry: metrics.registry, atStart: ['issuer'] })
+    ? await serveWhileReady(start, { ops, log, registry: metrics.registry })
     : undefined;
   const api = serving?.api ?? (await start());
   log.info({ url: api.url, opsUrl: ops.url }, 'listening');

@@ -52,9 +52,9 @@ export interface RunningSigner {
 }
 
 /**
- * Starts the signer: its API and its ops port. Behind a gateway it listens only while it can sign, so the start waits for
- * Redis, PostgreSQL and the issuer; else it listens at once. `/readyz` says what is missing, and a request that needs it
- * gets 500 `internal_error`.
+ * Starts the signer: its API and its ops port. Behind a gateway the start waits for Redis, PostgreSQL and the issuer, and
+ * the API refuses connections while its own audit file or clock fails; otherwise it listens at once. `/readyz` says what
+ * is missing, and a request that needs it gets 500 `internal_error`.
  *
  * @throws ConfigError for an unusable KEK ring, a Redis that evicts, a database login that may do more than it needs;
  *   DependencyError `audit` for an audit file that cannot be opened
@@ -185,8 +185,7 @@ export async function startSigner(
     });
   if (trustGateway) {
     const { registry } = metrics.http;
-    const options = { ops, log, registry, own: ['audit', 'clock'], atStart: ['issuer'] };
-    serving = await serveWhileReady(start, options);
+    serving = await serveWhileReady(start, { ops, log, registry, own: ['audit', 'clock'] });
   }
   const api = serving?.api ?? (await start());
   log.info({ url: api.url, opsUrl: ops.url }, 'listening');
