@@ -111,8 +111,15 @@ export function mayWrite(role: StoreRole, table: string): boolean {
   return grant !== undefined && (grant.insert ?? grant.update ?? grant.delete) !== undefined;
 }
 
-/** Makes the privileges of each role exactly {@link GRANTS}, whatever they were: also after a restore that lost them. */
+/** The newest migration that {@link GRANTS} knows. */
+export const GRANTS_AS_OF = '0010-admin-audit';
+
+/**
+ * Makes the privileges of each role exactly {@link GRANTS}, whatever they were: also after a restore that lost them.
+ * A comment says since which migration, so that an older service does not refuse what its role was granted later.
+ */
 export async function applyGrants(db: Kysely<Schema>): Promise<void> {
+  await sql`comment on table ori_migrations is ${sql.lit(GRANTS_AS_OF)}`.execute(db);
   await sql`revoke create on schema public from public`.execute(db);
   for (const role of await existingRoles(db)) {
     await sql`revoke all on all tables in schema public from ${sql.id(role)}`.execute(db);

@@ -3,6 +3,8 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
+import { GRANTS_AS_OF } from '../grants.ts';
+import { MIGRATIONS } from '../migrations/all.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { openPostgres } from './open-postgres.ts';
@@ -110,6 +112,26 @@ it.each<[string, string, (login: string) => string]>([
   const { excess, fix } = refusal as OverprivilegedLogin;
   expect(excess.join('\n')).toContain(`${login} ${words}`);
   expect(fix[0]).toBe("CREATE ROLE signer LOGIN PASSWORD '…' IN ROLE ori_signer;");
+});
+
+it('of a newer schema, a service accepts what its role was granted, and still refuses what its login was', async () => {
+  const run = (statement: string) => sql.raw(statement).execute(owner.kysely);
+  await run('ALTER TABLE users ADD COLUMN newer text');
+  await run('GRANT SELECT (newer) ON users TO ori_signer');
+  const { login, url } = await createLogin((who) => `GRANT SELECT (name) ON users TO ${who}`);
+  try {
+    expect((await ask(database.signerUrl)) as OverprivilegedLogin).toBeInstanceOf(OverprivilegedLogin);
+    await run("COMMENT ON TABLE ori_migrations IS '9999-newer'");
+    expect(await ask(database.signerUrl)).toMatchObject({ rows: [{ enabled: true }] });
+    expect(((await ask(url)) as OverprivilegedLogin).excess).toEqual([`${login} may read users.name`]);
+  } finally {
+    await run('ALTER TABLE users DROP COLUMN newer');
+    await migrate(owner);
+  }
+});
+
+it('knows which grants are newer: every migration is counted', () => {
+  expect(GRANTS_AS_OF).toBe(Object.keys(MIGRATIONS).at(-1));
 });
 
 it('what is too much is said with the name of the variable, then the SQL', async () => {

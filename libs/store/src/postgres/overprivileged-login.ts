@@ -1,8 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { StoreRole } from '../database.ts';
+import { GRANTS_AS_OF } from '../grants.ts';
 import { excessPrivileges, fixPrivileges } from '../queries/excess-privileges.ts';
-import { PRIVILEGES_QUESTION, type PrivilegesRow, privilegesOf } from '../queries/privileges.ts';
+import {
+  GRANTED_QUESTION,
+  PRIVILEGES_QUESTION,
+  type Privileges,
+  type PrivilegesRow,
+  privilegesOf,
+} from '../queries/privileges.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 
 /** A login that may do more than its service needs: a service that is taken over must not give away the database. */
@@ -45,7 +52,7 @@ export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Pr
 
   async function judge(client: pg.ClientBase): Promise<void> {
     const { rows } = await client.query<PrivilegesRow>(PRIVILEGES_QUESTION);
-    const privileges = privilegesOf(rows[0]);
+    const privileges = await beyondNewerGrants(client, privilegesOf(rows[0]), role);
     const excess = excessPrivileges(privileges, role);
     if (excess.length > 0) throw new OverprivilegedLogin(excess, fixPrivileges(privileges, role));
     goodUntil = performance.now() + REMEMBERED_MS;
@@ -58,6 +65,24 @@ export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Pr
       judging = undefined;
     });
     await judging;
+  };
+}
+
+/** Without what a newer version of `migrate` granted the role itself: during an upgrade, and after a rollback of the services. */
+async function beyondNewerGrants(
+  client: pg.ClientBase,
+  privileges: Privileges,
+  role: StoreRole,
+): Promise<Privileges> {
+  if (privileges.grantsAsOf <= GRANTS_AS_OF) return privileges;
+  type Granted = Pick<PrivilegesRow, 'readable' | 'writable'>;
+  const { rows } = await client.query<Granted>(GRANTED_QUESTION, [role]);
+  const beyond = (held: readonly string[], granted: readonly string[] | null | undefined) =>
+    held.filter((name) => !granted?.includes(name));
+  return {
+    ...privileges,
+    readable: beyond(privileges.readable, rows[0]?.readable),
+    writable: beyond(privileges.writable, rows[0]?.writable),
   };
 }
 

@@ -21,6 +21,8 @@ export interface Privileges {
   readonly mayCreateTables: boolean;
   readonly mayCreateTemporaryTables: boolean;
   readonly mayCreateSchemas: boolean;
+  /** The migration as of which the roles have their grants. */
+  readonly grantsAsOf: string;
 }
 
 export interface PrivilegesRow {
@@ -35,7 +37,21 @@ export interface PrivilegesRow {
   may_create: boolean;
   may_create_temporary: boolean;
   may_create_schemas: boolean;
+  grants_as_of: string | null;
 }
+
+/** What a role was granted itself, as {@link PRIVILEGES_QUESTION} has it of a login: `$1` is the role. */
+export const GRANTED_QUESTION = `
+  with relations as (
+    select oid, relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
+  )
+  select
+    (select array_agg(r.relname || '.' || a.attname)
+      from relations r join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+      where has_column_privilege($1::name, r.oid, a.attnum, 'SELECT')) as readable,
+    (select array_agg(r.relname::text) from relations r
+      where has_table_privilege($1::name, r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+        or has_any_column_privilege($1::name, r.oid, 'INSERT, UPDATE, REFERENCES')) as writable`;
 
 /** The catalogs are public, so every role may ask this about itself. */
 export const PRIVILEGES_QUESTION = `
@@ -60,7 +76,8 @@ export const PRIVILEGES_QUESTION = `
       where pg_has_role(me.oid, r.relowner, 'USAGE')) as owned,
     has_schema_privilege('public', 'CREATE') as may_create,
     has_database_privilege(current_database(), 'TEMP') as may_create_temporary,
-    has_database_privilege(current_database(), 'CREATE') as may_create_schemas`;
+    has_database_privilege(current_database(), 'CREATE') as may_create_schemas,
+    obj_description(to_regclass('public.ori_migrations'), 'pg_class') as grants_as_of`;
 
 export async function readPrivileges(db: Database): Promise<Privileges> {
   const question: RawBuilder<PrivilegesRow> = sql.raw(PRIVILEGES_QUESTION);
@@ -83,5 +100,6 @@ export function privilegesOf(row: PrivilegesRow | undefined): Privileges {
     mayCreateTables: row.may_create,
     mayCreateTemporaryTables: row.may_create_temporary,
     mayCreateSchemas: row.may_create_schemas,
+    grantsAsOf: row.grants_as_of ?? '',
   };
 }
