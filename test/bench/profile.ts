@@ -5,7 +5,7 @@ import { freePort } from '../env/ports.ts';
 import { shipped } from '../env/programs.ts';
 import { openSignStage } from './sign-stage.ts';
 
-// `npm run profile [-- SECONDS]`: where the signer's CPU time goes, per proof, by cost centre and by function.
+// `npm run profile [-- SECONDS]`: where the signer's time goes, per proof, by cost centre and by function, beside the floor's.
 
 const WARM_PROOFS = 20_000;
 
@@ -47,25 +47,60 @@ interface Profile {
   readonly timeDeltas: readonly number[];
 }
 
+/** The time of one side, in microseconds. */
+class Costs {
+  readonly byCentre = new Map<string, number>();
+  readonly byFunction = new Map<string, number>();
+  proofs = 0;
+  readonly #map: SourceMap | undefined;
+
+  constructor(map: SourceMap | undefined) {
+    this.#map = map;
+  }
+
+  add({ nodes, samples, timeDeltas }: Profile, proofs: number): void {
+    const sources = sourcesOf(nodes, this.#map);
+    this.proofs += proofs;
+    for (const [index, id] of samples.entries()) {
+      const { source, name } = sources.get(id) ?? { source: '', name: '' };
+      const microseconds = timeDeltas[index] ?? 0;
+      const centre = COST_CENTRES.find(([, pattern]) => pattern.test(source))?.[0] ?? 'other';
+      this.byCentre.set(centre, (this.byCentre.get(centre) ?? 0) + microseconds);
+      const place = `${centre.padEnd(24)}  ${name} ${source}`;
+      this.byFunction.set(place, (this.byFunction.get(place) ?? 0) + microseconds);
+    }
+  }
+}
+
 const seconds = Number(process.argv[2] ?? 10);
-const port = await freePort();
-process.env['BENCH_SIGNER_FLAGS'] = `--inspect=127.0.0.1:${port}`;
+/** In turns, because the machine is not equally fast all the time. */
+const ROUNDS = 4;
+const ports = { ours: await freePort(), floor: await freePort() };
+process.env['BENCH_SIGNER_FLAGS'] = `--inspect=127.0.0.1:${ports.ours}`;
+process.env['BENCH_FLOOR_FLAGS'] = `--inspect=127.0.0.1:${ports.floor}`;
 
 await using stage = await openSignStage({ remark: console.log });
-const { ours, load } = stage;
-await load(ours, { seconds: 2, connections: 2 });
-for (let proofs = 0; proofs < WARM_PROOFS; ) {
-  proofs += (await load(ours, { seconds: 2, connections: 32 })).answers;
-}
-const { profiler, close } = await openProfiler(port);
-await profiler('enable');
-await profiler('setSamplingInterval', { interval: 200 });
-await profiler('start');
-const { answers } = await load(ours, { seconds, connections: 32 });
-const { profile } = (await profiler('stop')) as { profile: Profile };
-close();
 const map = new SourceMap(JSON.parse(readFileSync(`${await shipped('signer/main')}.map`, 'utf8')));
-report(profile, map, answers);
+const costs = { ours: new Costs(map), floor: new Costs(undefined) };
+for (const side of ['ours', 'floor'] as const) {
+  await stage.load(stage[side], { seconds: 2, connections: 2 });
+  for (let proofs = 0; proofs < WARM_PROOFS; ) {
+    proofs += (await stage.load(stage[side], { seconds: 2, connections: 32 })).answers;
+  }
+}
+for (let round = 0; round < ROUNDS; round += 1) {
+  for (const side of ['ours', 'floor'] as const) {
+    const { profiler, close } = await openProfiler(ports[side]);
+    await profiler('enable');
+    await profiler('setSamplingInterval', { interval: 200 });
+    await profiler('start');
+    const { answers } = await stage.load(stage[side], { seconds: seconds / ROUNDS, connections: 32 });
+    const { profile } = (await profiler('stop')) as { profile: Profile };
+    close();
+    costs[side].add(profile, answers);
+  }
+}
+print(costs.ours, costs.floor);
 
 /** The Profiler domain of the Chrome DevTools Protocol, by the process's own inspector. */
 async function openProfiler(port: number) {
@@ -85,31 +120,13 @@ async function openProfiler(port: number) {
   };
 }
 
-function report({ nodes, samples, timeDeltas }: Profile, map: SourceMap, proofs: number): void {
-  const sources = sourcesOf(nodes, map);
-  const byCentre = new Map<string, number>();
-  const byFunction = new Map<string, number>();
-  for (const [index, id] of samples.entries()) {
-    const { source, name } = sources.get(id) ?? { source: '', name: '' };
-    const microseconds = (timeDeltas[index] ?? 0) / proofs;
-    const centre = COST_CENTRES.find(([, pattern]) => pattern.test(source))?.[0] ?? 'other';
-    byCentre.set(centre, (byCentre.get(centre) ?? 0) + microseconds);
-    const place = `${centre.padEnd(24)}  ${name} ${source}`;
-    byFunction.set(place, (byFunction.get(place) ?? 0) + microseconds);
-  }
-  console.log(`${proofs} proofs; µs of each\n`);
-  print(byCentre, 99);
-  console.log();
-  print(byFunction, 70);
-}
-
 /** A function of the engine counts for the one that called it. */
-function sourcesOf(nodes: readonly ProfileNode[], map: SourceMap) {
+function sourcesOf(nodes: readonly ProfileNode[], map: SourceMap | undefined) {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const sources = new Map<number, { source: string; name: string }>();
   const visit = (node: ProfileNode, parent: string) => {
     const { functionName: name, url, lineNumber, columnNumber } = node.callFrame;
-    const entry = url.startsWith('file:') ? map.findEntry(lineNumber, columnNumber) : undefined;
+    const entry = url.startsWith('file:') ? map?.findEntry(lineNumber, columnNumber) : undefined;
     const own: string = entry !== undefined && 'originalSource' in entry ? String(entry.originalSource) : url;
     const source = own !== '' ? own : name.startsWith('(') ? name : parent;
     sources.set(node.id, { source, name });
@@ -120,7 +137,18 @@ function sourcesOf(nodes: readonly ProfileNode[], map: SourceMap) {
   return sources;
 }
 
-function print(costs: ReadonlyMap<string, number>, most: number): void {
-  const sorted = [...costs].sort((a, b) => b[1] - a[1]).slice(0, most);
-  for (const [name, cost] of sorted) console.log(cost.toFixed(2).padStart(8), name);
+function print(ours: Costs, floor: Costs): void {
+  console.log(`${ours.proofs} proofs, and ${floor.proofs} of the floor; µs of each\n\n    ours    floor`);
+  const column = (cost = 0) => cost.toFixed(2).padStart(8);
+  for (const [name, cost] of descending(ours.byCentre)) {
+    console.log(column(cost / ours.proofs), column((floor.byCentre.get(name) ?? 0) / floor.proofs), name);
+  }
+  console.log();
+  for (const [name, cost] of descending(ours.byFunction).slice(0, 70)) {
+    console.log(column(cost / ours.proofs), column((floor.byFunction.get(name) ?? 0) / floor.proofs), name);
+  }
+}
+
+function descending(costs: ReadonlyMap<string, number>): [name: string, cost: number][] {
+  return [...costs].sort((a, b) => b[1] - a[1]);
 }

@@ -188,7 +188,9 @@ async function startNodeSide(
 ): Promise<SigningSide> {
   const port = await freePort();
   const pkcs8 = key.export({ format: 'der', type: 'pkcs8' }).toString('base64');
-  const child = fork(join(import.meta.dirname, 'sides', `${name}.ts`), [String(port), pkcs8, ...facts]);
+  const flags = process.env[`BENCH_${name.toUpperCase()}_FLAGS`]?.split(' ') ?? [];
+  const file = join(import.meta.dirname, 'sides', `${name}.ts`);
+  const child = fork(file, [String(port), pkcs8, ...facts], { execArgv: [...process.execArgv, ...flags] });
   const pid = admitted(child, room);
   await once(child, 'message');
   pin(pid, 'servers');
