@@ -104,7 +104,7 @@ export class JsonScanner {
     if (wanted <= this.#kept.length) return;
     const size = Math.min(this.#kept.length === 0 ? wanted : wanted + GROWTH, this.#budget.bytesMax + 1);
     this.#onGrow(size - this.#kept.length);
-    const grown = Buffer.allocUnsafeSlow(size);
+    const grown = Buffer.allocUnsafe(size);
     grown.set(this.text);
     this.#kept = grown;
   }

@@ -63,7 +63,8 @@ export interface SigningParts {
   readonly possession: Possession;
   /** Whether sessions that are bound to no key are refused. */
   readonly requireDpop: boolean;
-  readonly gate: { facts(question: GateQuestion): Promise<GateFacts | undefined> };
+  /** Facts that are cached come without a promise. */
+  readonly gate: { facts(question: GateQuestion): GateFacts | Promise<GateFacts> | undefined };
   readonly keys: { unlock(internId: string): Promise<UnlockableKey> };
   /** Runs what uses the dependencies: a limited number at a time, the rest queued, accounts in turn. */
   readonly atWork: FairPlaces;

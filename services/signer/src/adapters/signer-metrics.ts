@@ -39,11 +39,19 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
     labelNames: ['dependency'],
     registers,
   });
-  const lookups = new Counter({
+  // Plain numbers, because there are three lookups in each request.
+  const lookups = { tokens: { hit: 0, miss: 0 }, gate: { hit: 0, miss: 0 }, keys: { hit: 0, miss: 0 } };
+  new Counter({
     name: 'signer_cache_lookups_total',
     help: 'Lookups in the caches of token facts, gate facts and signing keys.',
     labelNames: ['cache', 'result'],
     registers,
+    collect() {
+      this.reset();
+      for (const [cache, results] of Object.entries(lookups)) {
+        for (const [result, count] of Object.entries(results)) this.inc({ cache, result }, count);
+      }
+    },
   });
   const taken = new Counter({
     name: 'signer_nonces_taken_total',
@@ -61,15 +69,14 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
   for (const reason of reasons) refusals.inc({ reason }, 0);
   for (const dependency of ['redis', 'postgresql', 'issuer', 'audit', 'clock'])
     failures.inc({ dependency }, 0);
-  for (const cache of ['tokens', 'gate', 'keys']) {
-    for (const result of ['hit', 'miss']) lookups.inc({ cache, result }, 0);
-  }
   return {
     http,
     proofIssued: (version, bound) => proofs.inc({ version, bound: String(bound) }),
     refused: (reason) => refusals.inc({ reason }),
     dependencyFailed: (dependency) => failures.inc({ dependency }),
-    lookedUp: (cache, hit) => lookups.inc({ cache, result: hit ? 'hit' : 'miss' }),
+    lookedUp(cache, hit) {
+      lookups[cache][hit ? 'hit' : 'miss'] += 1;
+    },
     nonceTaken: () => taken.inc(),
     signingKeyUnusable: () => unusable.inc(),
   };

@@ -13,7 +13,7 @@ const ENTRIES_MAX = 50_000;
 
 /** Everything the signer asks its database, each answer kept for at most a second. */
 export interface StoreCache {
-  readonly gate: { facts(question: GateQuestion): Promise<GateFacts | undefined> };
+  readonly gate: { facts(question: GateQuestion): GateFacts | Promise<GateFacts> | undefined };
   apiKey(hash: string): ApiKeyHolder<ApiKeyFacts> | Promise<ApiKeyHolder<ApiKeyFacts>>;
   signingKeys(internId: string): readonly SigningKeyRow[] | Promise<readonly SigningKeyRow[]>;
   publishedKeys(internId: string): readonly PublishedKeyRow[] | Promise<readonly PublishedKeyRow[]>;
@@ -47,7 +47,7 @@ export function createStoreCache({ store, now, onLookup }: StoreCacheOptions): S
   });
   return {
     gate: {
-      async facts({ issuer, subject, internId }) {
+      facts({ issuer, subject, internId }) {
         return internId === undefined ? undefined : gateFacts(JSON.stringify([issuer, subject, internId]));
       },
     },

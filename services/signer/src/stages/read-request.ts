@@ -55,7 +55,15 @@ function parse(text: string): unknown {
  * the last of two members with one name, so a text with more members than were read hides something.
  */
 function countMembers(json: string): number {
-  return json.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
+  let members = 0;
+  let isInString = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const character = json[index];
+    if (character === '\\') index += 1;
+    else if (character === '"') isInString = !isInString;
+    else if (character === ':' && !isInString) members += 1;
+  }
+  return members;
 }
 
 /** Without the parser's own error as its cause: that one quotes the body, and causes are logged. */
