@@ -1,115 +1,250 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { openPostgres } from '@ori/store';
-import { createIntern, createOrganization, createWorkspace, resealSigningKeys } from '@ori/store/admin';
-import { migrate } from '@ori/store/migrate';
+import { type Database, openPostgres } from '@ori/store';
+import {
+  countByKek,
+  createIntern,
+  type ResealReport,
+  resealSigningKeys,
+  rotateSigningKey,
+} from '@ori/store/admin';
 import {
   extendKekRing,
-  generateKekRing,
+  type KekRing,
   open,
   parseKekRing,
   promoteKek,
+  type SeedHome,
   seal,
   seedContext,
 } from '@ori/store/sealing';
 import { sql } from 'kysely';
-import { createDatabase, startPostgres } from '../env/postgres.ts';
+import { startPostgres } from '../env/postgres.ts';
+import { startWorld, type World } from '../env/world.ts';
 
 /**
- * `node test/faults/reseal.ts [ROWS] [KILLS]`: re-seals so many seeds on a real PostgreSQL in a process that is killed
- * so many times, while rows are read and rotated, and prints how many are lost and how many rows a second it takes.
+ * `node test/faults/reseal.ts [ROWS] [KILLS]`: replaces the KEK of a running, hardened signer. So many seeds are re-sealed
+ * by a process that is killed so many times, spread over the whole run, while calls are signed and the key that signs them
+ * is rotated. Prints the seeds that no longer open, the calls refused, and the rate of a second pass without kills.
  */
-const HOME = { issuer: 'https://issuer.test', baseUrl: 'https://api.test/v1' };
+const CALLS_PER_SECOND = 10;
+const ROTATE_EVERY_MS = 60_000;
+const PAGE = 1000;
+const seedOf = (id: string): string => id.padEnd(32);
 
-if (process.send !== undefined) {
-  process.once('message', async ({ url, ring }: { url: string; ring: string }) => {
-    const db = openPostgres({ url, poolMax: 2, statementTimeoutMs: 60_000 });
-    const start = performance.now();
-    const report = await resealSigningKeys(db, {
-      ring: parseKekRing(ring),
-      home: HOME,
-      onProgress: ({ done }) => process.send?.({ done }),
-    });
-    await db.close();
-    process.send?.({ resealed: report.resealed, kept: report.kept, ms: performance.now() - start });
-    process.disconnect();
+interface Job {
+  readonly url: string;
+  readonly ring: string;
+  readonly home: SeedHome;
+}
+
+interface Outcome {
+  readonly report: ResealReport;
+  readonly ms: number;
+  readonly cpuMs: number;
+}
+
+type News = { readonly done: number; readonly total: number } | Outcome;
+
+if (process.send !== undefined) process.once('message', (job: Job) => reseal(job));
+else await main(...(process.argv.slice(2).map(Number) as [number?, number?]));
+
+async function reseal({ url, ring, home }: Job): Promise<void> {
+  const db = openPostgres({ url, poolMax: 3, statementTimeoutMs: 60_000 });
+  const [start, cpu] = [performance.now(), process.cpuUsage()];
+  const report = await resealSigningKeys(db, {
+    ring: parseKekRing(ring),
+    home,
+    onProgress: ({ done, total }) => process.send?.({ done, total } satisfies News),
   });
-} else await main(...(process.argv.slice(2).map(Number) as [number?, number?]));
+  const used = process.cpuUsage(cpu);
+  const ms = performance.now() - start;
+  process.send?.({ report, ms, cpuMs: (used.user + used.system) / 1000 } satisfies News);
+  await db.close();
+  process.disconnect();
+}
 
 async function main(rows = 100_000, kills = 20): Promise<void> {
-  await using server = await startPostgres();
-  await using database = await createDatabase({ migrated: false, server });
-  const db = openPostgres({ url: database.url, poolMax: 4, statementTimeoutMs: 60_000 });
-  await migrate(db);
-  const text = generateKekRing('signer');
-  const former = parseKekRing(text);
-  const extended = extendKekRing(text, 'signer');
-  const ring = promoteKek(extended, 'signer', parseKekRing(extended).kids.at(-1) ?? '');
-  const { id: organizationId } = await createOrganization(db, { name: 'o' });
-  const { id: workspaceId } = await createWorkspace(db, { organizationId, name: 'w', inProgramme: true });
-  const { id: internId } = await createIntern(db, { workspaceId, name: 'i' });
-  for (let done = 0; done < rows; done += 1000) {
-    const ids = Array.from({ length: 1000 }, (_, index) => `key_${String(done + index).padStart(8, '0')}`);
-    const sealed = await Promise.all(
-      ids.map((id) => seal(former, Buffer.from(id.padEnd(32)), seedContext({ id, internId }, HOME))),
-    );
-    await sql`insert into signing_keys (id, intern_id, kid, public_key, sealed_seed, not_before, retired_at)
-      select id, ${internId}, id, sha256(id::bytea), sealed, 0, now()
-      from unnest(${ids}::text[], ${sealed}::text[]) as v (id, sealed)`.execute(db.kysely);
-  }
-  const totalStart = performance.now();
-  const killed: ChildProcess[] = [];
-  for (let n = 0; n < kills; n++) {
-    const child = fork(import.meta.filename);
-    child.send({ url: database.url, ring });
-    // Killed in the middle of its work, not of its start.
-    await Promise.race([once(child, 'message'), once(child, 'exit')]);
-    await pause(Math.random() * 200);
-    child.kill('SIGKILL');
-    killed.push(child);
-  }
-  const child = fork(import.meta.filename);
-  child.send({ url: database.url, ring });
-  let report: { resealed?: number; kept?: number; ms?: number } = {};
-  child.on('message', (told) => {
-    report = told as typeof report;
-  });
-  await once(child, 'exit');
-  const totalMs = performance.now() - totalStart;
-  // Once more, from the former KEK's side: everything the other way round, without a kill, for the rate.
-  const again = promoteKek(ring, 'signer', former.primary.kid);
+  await using postgres = await startPostgres();
+  await using world = await startWorld({ process: true, postgres });
+  const home = { issuer: world.issuer.url, baseUrl: world.baseUrl };
+  const db = openPostgres({ url: world.databaseUrl, poolMax: 4, statementTimeoutMs: 60_000 });
+  const former = parseKekRing(world.kekText);
+  const { id: internId } = await createIntern(db, { workspaceId: world.demo.workspaceId, name: 'many' });
+  await insertSeeds(db, { rows, internId, ring: former, home });
+  const extended = extendKekRing(world.kekText, 'signer');
+  await deploy(world, extended);
+  const promoted = promoteKek(extended, 'signer', parseKekRing(extended).kids.at(-1) ?? '');
+  await deploy(world, promoted);
+
+  const load = startLoad(world, parseKekRing(promoted));
   const start = performance.now();
-  const { resealed } = await resealSigningKeys(db, { ring: parseKekRing(again), home: HOME });
-  const rate = Math.round((resealed * 1000) / (performance.now() - start));
-  let lost = 0;
-  for (let after = ''; ; ) {
-    const page = await db.kysely
-      .selectFrom('signing_keys')
-      .select(['id', 'sealed_seed'])
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(1000)
-      .execute();
-    for (const { id, sealed_seed } of page) {
-      const seed = await open(former, sealed_seed, seedContext({ id, internId }, HOME)).catch(
-        () => undefined,
-      );
-      if (seed === undefined || Buffer.from(seed).toString() !== id.padEnd(32)) lost++;
-    }
-    after = page.at(-1)?.id ?? '';
-    if (page.length < 1000) break;
+  let killed = 0;
+  for (; killed < kills; killed++) {
+    const share = ((killed + Math.random()) / kills) * rows;
+    if (!(await killAfter(startChild({ url: world.databaseUrl, ring: promoted, home }), share))) break;
   }
+  const last = await outcomeOf(startChild({ url: world.databaseUrl, ring: promoted, home }));
+  const seconds = Math.round((performance.now() - start) / 1000);
+  const left = (await countByKek(db)).get(former.primary.kid)?.seeds ?? 0;
+  // Everything back under the former KEK, which the signer still holds, without a kill.
+  const again = promoteKek(promoted, 'signer', former.primary.kid);
+  await deploy(world, again);
+  const { report, ms, cpuMs } = await outcomeOf(startChild({ url: world.databaseUrl, ring: again, home }));
+  const calls = await load.stop();
   console.log(
     JSON.stringify({
-      rows,
-      kills: killed.length,
-      last: report,
-      totalSeconds: Math.round(totalMs / 1000),
-      resealed,
-      rowsPerSecond: rate,
-      lost,
+      ...{
+        rows,
+        killed,
+        seconds,
+        left,
+        resealedByTheLast: last.report.resealed,
+        failed: last.report.failed.length,
+      },
+      again: {
+        resealed: report.resealed,
+        rowsPerSecond: Math.round((report.resealed * 1000) / ms),
+        cpuMicrosecondsPerRow: Math.round((cpuMs * 1000) / report.resealed),
+      },
+      lost: await countLost(db, { internId, ring: former, home }),
+      calls,
     }),
   );
   await db.close();
+}
+
+interface Seeds {
+  readonly internId: string;
+  readonly ring: KekRing;
+  readonly home: SeedHome;
+}
+
+/** Keys that were retired, so that no verifier and no signer asks for so many. */
+async function insertSeeds(
+  { kysely }: Database,
+  { rows, internId, ring, home }: Seeds & { readonly rows: number },
+): Promise<void> {
+  await sql`alter table signing_keys disable trigger ori_audit_insert`.execute(kysely);
+  for (let done = 0; done < rows; done += PAGE) {
+    const ids = Array.from({ length: PAGE }, (_, index) => `key_${String(done + index).padStart(8, '0')}`);
+    const sealed = await Promise.all(
+      ids.map((id) => seal(ring, Buffer.from(seedOf(id)), seedContext({ id, internId }, home))),
+    );
+    await sql`insert into signing_keys (id, intern_id, kid, public_key, sealed_seed, not_before, retired_at)
+      select id, ${internId}, id, sha256(id::bytea), sealed, 0, now()
+      from unnest(${ids}::text[], ${sealed}::text[]) as v (id, sealed)`.execute(kysely);
+  }
+  await sql`alter table signing_keys enable trigger ori_audit_insert`.execute(kysely);
+  await sql`analyze signing_keys`.execute(kysely);
+}
+
+/** Gives the signer another ring, and waits until it holds it. */
+async function deploy(world: World, ring: string): Promise<void> {
+  const path = world.environment['SIGNER_KEK_FILE'] ?? '';
+  if (readFileSync(path, 'utf8') !== ring) writeFileSync(path, ring);
+  const line = `ori_kek{kid="${parseKekRing(ring).primary.kid}",use="seals"`;
+  const all = parseKekRing(ring).kids;
+  for (;;) {
+    const { text } = await world.page('/metrics');
+    if (text.includes(line) && all.every((kid) => text.includes(kid))) return;
+    await pause(100);
+  }
+}
+
+function startChild(job: Job): ChildProcess {
+  const child = fork(import.meta.filename);
+  child.send(job);
+  return child;
+}
+
+/** Kills the process at a random moment after so many rows are done; false when it was done with all before. */
+async function killAfter(child: ChildProcess, rows: number): Promise<boolean> {
+  const reached = await new Promise<boolean>((resolve) => {
+    child.on('message', (news: News) => {
+      if ('report' in news) resolve(false);
+      else if (news.done >= rows) resolve(true);
+    });
+    child.once('exit', () => resolve(false));
+  });
+  if (reached) {
+    await pause(Math.random() * 200);
+    child.kill('SIGKILL');
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return child.signalCode === 'SIGKILL';
+}
+
+async function outcomeOf(child: ChildProcess): Promise<Outcome> {
+  let outcome: Outcome | undefined;
+  child.on('message', (news: News) => {
+    if ('report' in news) outcome = news;
+  });
+  await once(child, 'exit');
+  if (outcome === undefined) throw new Error('the process ended without a report');
+  return outcome;
+}
+
+/** Signs, and rotates the key that signs. */
+function startLoad(world: World, sealer: KekRing): { stop(): Promise<Record<string, unknown>> } {
+  const counts = { signed: 0, refused: 0, rotated: 0 };
+  const why = new Map<string, number>();
+  const note = (text: string): void => void why.set(text, (why.get(text) ?? 0) + 1);
+  const { internId } = world.demo;
+  const { url: issuer } = world.issuer;
+  let running = true;
+  const calls = (async () => {
+    while (running) {
+      const call = world.sign().then(
+        ({ status, text }) => {
+          if (status === 200) counts.signed++;
+          else {
+            counts.refused++;
+            note(`${status} ${text.slice(0, 100)}`);
+          }
+        },
+        (error) => note(String(error)),
+      );
+      await Promise.all([call, pause(1000 / CALLS_PER_SECOND)]);
+    }
+  })();
+  const rotations = (async () => {
+    for (let next = performance.now(); running; await pause(100)) {
+      if (performance.now() < next) continue;
+      next += ROTATE_EVERY_MS;
+      await rotateSigningKey(world.store, { internId, sealer, issuer, baseUrl: world.baseUrl }).then(
+        () => counts.rotated++,
+        (error) => note(`rotation: ${error}`),
+      );
+    }
+  })();
+  return {
+    async stop() {
+      running = false;
+      await Promise.all([calls, rotations]);
+      return { ...counts, why: Object.fromEntries(why) };
+    },
+  };
+}
+
+async function countLost({ kysely }: Database, { internId, ring, home }: Seeds): Promise<number> {
+  let lost = 0;
+  for (let after = ''; ; ) {
+    const page = await kysely
+      .selectFrom('signing_keys')
+      .select(['id', 'sealed_seed'])
+      .where('intern_id', '=', internId)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(PAGE)
+      .execute();
+    for (const { id, sealed_seed } of page) {
+      const seed = await open(ring, sealed_seed, seedContext({ id, internId }, home)).catch(() => undefined);
+      if (seed === undefined || Buffer.from(seed).toString() !== seedOf(id)) lost++;
+    }
+    after = page.at(-1)?.id ?? '';
+    if (page.length < PAGE) return lost;
+  }
 }

@@ -8,6 +8,7 @@ import {
   url,
   variableName,
 } from '@ori/runtime/config';
+import { kmsUrlField } from '@ori/store/sealing/ring-spec';
 
 const PREFIX = 'ORI_ADMIN';
 
@@ -24,6 +25,9 @@ export const ADMIN_SPEC = {
   managementKekFile: path({
     doc: "Management's ring of key-encryption keys, a JWK Set: `byok create` and `rotate`, `kek … management`",
   }),
+  signerKmsUrl: kmsUrlField("The key of a KMS that wraps the KEKs in the signer's ring, as `SIGNER_KMS_URL`"),
+  managementKmsUrl: kmsUrlField("The same for management's ring, as `MANAGEMENT_KMS_URL`"),
+  kmsTokenFile: path({ optional: true, doc: 'The token for both, read for each call' }),
   issuer: url({
     doc: 'The OpenID issuer, exactly as the services have it: what seeds are sealed to, and the issuer of subjects',
   }),

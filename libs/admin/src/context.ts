@@ -3,7 +3,7 @@ import { type Config, ConfigError } from '@ori/runtime/config';
 import { type Database, openPostgres } from '@ori/store';
 import type { Listed } from '@ori/store/admin';
 import type { KekOwner, KekRing } from '@ori/store/sealing';
-import { readKekRing } from '@ori/store/sealing/read-kek-ring';
+import { openRingFile, type RingFile } from '@ori/store/sealing/read-kek-ring';
 import { printable, printableJson } from '@ori/terminal/printable';
 import { type Cell, renderTable } from '@ori/terminal/table';
 import { type ADMIN_SPEC, loadAdminConfig } from './config.ts';
@@ -32,10 +32,12 @@ export interface Context extends Surroundings {
     work: (db: Database) => Promise<Result>,
     options?: { readonly statementTimeoutMs: number },
   ): Promise<Result>;
-  /** The ring that the service opens and seals with. @throws ConfigError */
+  /** The ring that the service opens and seals with. @throws ConfigError; KmsError */
   readRing(owner: KekOwner): Promise<KekRing>;
   /** Its file. @throws ConfigError */
-  ringFile(owner: KekOwner): string;
+  ringFile(owner: KekOwner): RingFile;
+  /** The KMS that wraps its keys; without `kmsUrl` there is none. @throws ConfigError */
+  kms(owner: KekOwner): Pick<RingFile, 'kmsUrl' | 'kmsTokenFile'>;
   /** A result: with `--json` the value, else its lines, and a note beside it. */
   report(value: object, told: { readonly lines?: readonly string[]; readonly note?: string }): void;
   /** A list: with `--json` `{ data, has_more }`, else a table. */
@@ -56,10 +58,20 @@ export function createContext(
   };
   const printJson = (value: unknown): void => void stdout.write(`${printableJson(value, 2)}\n`);
   const config: Context['config'] = (...needed) => loadAdminConfig(environment, needed);
-  const ringFile: Context['ringFile'] = (owner) =>
-    owner === 'signer'
-      ? config('signerKekFile').signerKekFile
-      : config('managementKekFile').managementKekFile;
+  const ringFile: Context['ringFile'] = (owner) => {
+    const path =
+      owner === 'signer'
+        ? config('signerKekFile').signerKekFile
+        : config('managementKekFile').managementKekFile;
+    const rules = { owner, allowShared: true };
+    return { path, variable: `ORI_ADMIN_${owner.toUpperCase()}_KEK_FILE`, rules, ...kms(owner) };
+  };
+  const kms: Context['kms'] = (owner) => {
+    const { signerKmsUrl, managementKmsUrl, kmsTokenFile } = config(
+      ...(['signerKmsUrl', 'managementKmsUrl', 'kmsTokenFile'] as const),
+    );
+    return { kmsUrl: owner === 'signer' ? signerKmsUrl : managementKmsUrl, kmsTokenFile };
+  };
   return {
     ...surroundings,
     json,
@@ -68,8 +80,8 @@ export function createContext(
     withDatabase: (work, options) =>
       withDatabase(config('databaseUrl').databaseUrl.reveal(), work, { ...options, actor }),
     ringFile,
-    readRing: async (owner) =>
-      readKekRing(ringFile(owner), ringVariable(owner), { owner, allowShared: true }),
+    kms,
+    readRing: async (owner) => await openRingFile(ringFile(owner)),
     report(value, { lines = [], note: line }) {
       if (json) return printJson(value);
       print(lines);
@@ -84,8 +96,6 @@ export function createContext(
     progress: createProgress(stderr),
   };
 }
-
-const ringVariable = (owner: KekOwner): string => `ORI_ADMIN_${owner.toUpperCase()}_KEK_FILE`;
 
 async function withDatabase<Result>(
   url: string,

@@ -37,12 +37,12 @@ export {
   setLifecycleWrites,
   setProgramme,
 } from './queries/admin/organizations.ts';
-export { resealCredentials } from './queries/admin/reseal-credentials.ts';
 export {
   type ResealProgress,
   type ResealReport,
+  resealCredentials,
   resealSigningKeys,
-} from './queries/admin/reseal-signing-keys.ts';
+} from './queries/admin/reseal.ts';
 export { revocationsOf } from './queries/admin/revocations.ts';
 export {
   type AddedSigningKey,

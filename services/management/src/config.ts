@@ -3,14 +3,13 @@ import {
   type Config,
   ConfigError,
   type Environment,
-  flag,
   integer,
   loadConfig,
-  path,
   secret,
   text,
 } from '@ori/runtime/config';
 import { SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { ringSpec } from '@ori/store/sealing/ring-spec';
 
 export const GUARDRAIL_BYTES_PER_ACCOUNT_MAX = 4 * 1024 * 1024;
 
@@ -24,11 +23,7 @@ export const MANAGEMENT_SPEC = {
     doc: 'PostgreSQL address of a role that is a member of `ori_management` and nothing more',
   }),
   ...IDENTITY_SPEC,
-  kekFile: path({ doc: 'The ring of key-encryption keys that seals the provider keys: a JWK Set' }),
-  kekShared: flag({
-    default: false,
-    doc: 'Accepts KEKs whose kid names no service, which the other one may hold too: only until they are replaced',
-  }),
+  ...ringSpec('The ring of key-encryption keys that seals the provider keys: a JWK Set'),
   guardrailBytesPerAccountMax: integer({
     min: 1024,
     max: 1_073_741_824,

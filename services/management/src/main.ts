@@ -1,7 +1,7 @@
 import { createLogger } from '@ori/runtime/log';
 import { logHardening } from '@ori/runtime/log-hardening';
 import { runService } from '@ori/runtime/run-service';
-import { readServiceRing } from '@ori/store/sealing/service-ring';
+import { checkServiceRing } from '@ori/store/sealing/service-ring';
 import { loadManagementConfig, startManagement } from './start-management.ts';
 
 await runService(process, {
@@ -9,7 +9,7 @@ await runService(process, {
   workers: true,
   load(env) {
     const config = loadManagementConfig(env);
-    readServiceRing('management', config);
+    checkServiceRing('management', config);
     return config;
   },
   start(config, weaknesses) {

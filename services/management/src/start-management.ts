@@ -78,7 +78,8 @@ export async function startManagement(
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.close());
   const ring =
-    parts.ring ?? stack.adopt(openServiceRing('management', config, log), (opened) => opened.close()).ring;
+    parts.ring ??
+    stack.adopt(await openServiceRing('management', config, log), (opened) => opened.close()).ring;
   collectKeks(metrics.registry, ring);
   const vault = createCredentialVault(ring);
   const database = parts.store === undefined ? openDatabase(config, stack) : undefined;

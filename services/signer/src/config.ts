@@ -5,7 +5,6 @@ import {
   ConfigError,
   choice,
   type Environment,
-  flag,
   integer,
   loadConfig,
   path,
@@ -13,6 +12,7 @@ import {
   text,
 } from '@ori/runtime/config';
 import { SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { ringSpec } from '@ori/store/sealing/ring-spec';
 
 /** The environment of the signer: `SIGNER_…`. */
 export const SIGNER_SPEC = {
@@ -25,11 +25,7 @@ export const SIGNER_SPEC = {
   }),
   redisUrl: secret({ doc: 'Redis address: see below' }),
   ...IDENTITY_SPEC,
-  kekFile: path({ doc: 'The ring of key-encryption keys that opens the signing seeds: a JWK Set' }),
-  kekShared: flag({
-    default: false,
-    doc: 'Accepts KEKs whose kid names no service, which the other one may hold too: only until they are replaced',
-  }),
+  ...ringSpec('The ring of key-encryption keys that opens the signing seeds: a JWK Set'),
   auditFile: path({ doc: 'Where the audit lines are appended; created with mode 0640 less the umask' }),
   auditSync: choice(['kernel', 'disk'], {
     default: 'kernel',

@@ -1,7 +1,7 @@
 import { createLogger } from '@ori/runtime/log';
 import { logHardening } from '@ori/runtime/log-hardening';
 import { runService } from '@ori/runtime/run-service';
-import { readServiceRing } from '@ori/store/sealing/service-ring';
+import { checkServiceRing } from '@ori/store/sealing/service-ring';
 import { loadSignerConfig } from './config.ts';
 import { startSigner } from './start-signer.ts';
 
@@ -9,7 +9,7 @@ await runService(process, {
   prefix: 'SIGNER',
   load(env) {
     const config = loadSignerConfig(env);
-    readServiceRing('signer', config);
+    checkServiceRing('signer', config);
     return config;
   },
   async start(config, weaknesses) {

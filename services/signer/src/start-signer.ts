@@ -73,7 +73,7 @@ export async function startSigner(
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
   const ring =
-    parts.ring ?? stack.adopt(openServiceRing('signer', config, log), (opened) => opened.close()).ring;
+    parts.ring ?? stack.adopt(await openServiceRing('signer', config, log), (opened) => opened.close()).ring;
   collectKeks(metrics.http.registry, ring);
   const outside = await connectDependencies(config, parts, log);
   stack.defer(outside.close);

@@ -28,6 +28,8 @@ function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
     // The ring is in memory and handed over; this path is never read.
     kekFile: '/dev/null',
     kekShared: false,
+    kmsUrl: undefined,
+    kmsTokenFile: undefined,
     regionalHosts: limits.regionalHosts,
     clients: [CLIENT_ID, OPAQUE_CLIENT_ID],
     tokenLifetimeMaxSeconds: 86_400,

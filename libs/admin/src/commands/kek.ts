@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { countByKek, type ResealProgress, resealCredentials, resealSigningKeys } from '@ori/store/admin';
 import {
   extendKekRing,
@@ -9,7 +8,7 @@ import {
   promoteKek,
   removeKek,
 } from '@ori/store/sealing';
-import { readKekRing } from '@ori/store/sealing/read-kek-ring';
+import { readRingFile } from '@ori/store/sealing/read-kek-ring';
 import { Argument, type Command } from 'commander';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -53,8 +52,9 @@ export function addKekCommands(program: Command, context: () => Context): void {
     .action(async (owner: KekOwner, { addTo, ...where }: GenerateOptions) => {
       await writeRing(context(), where, async () => {
         if (addTo === undefined) return generateKekRing(owner);
-        readKekRing(addTo, '--add-to', { owner, allowShared: true });
-        return extendKekRing(readFileSync(addTo, 'utf8'), owner);
+        const rules = { owner, allowShared: true };
+        const text = readRingFile({ path: addTo, variable: '--add-to', rules, ...context().kms(owner) });
+        return extendKekRing(text, owner);
       });
     });
 
@@ -177,7 +177,7 @@ async function writeRing(admin: Context, where: SecretOptions, make: () => Promi
 }
 
 const ringSetting = (owner: KekOwner) => (owner === 'signer' ? 'signerKekFile' : 'managementKekFile');
-const ringText = (admin: Context, owner: KekOwner): string => readFileSync(admin.ringFile(owner), 'utf8');
+const ringText = (admin: Context, owner: KekOwner): string => readRingFile(admin.ringFile(owner));
 
 async function requireKid(admin: Context, owner: KekOwner, kid: string): Promise<void> {
   const { kids } = await admin.readRing(owner);

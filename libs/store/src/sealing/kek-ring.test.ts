@@ -1,14 +1,14 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { ownerOf } from './kek-ring.ts';
 import {
   extendKekRing,
   generateKekRing,
-  ownerOf,
   parseKekRing,
   promoteKek,
   type RingRules,
   removeKek,
-} from './kek-ring.ts';
+} from './kek-ring-text.ts';
 import { SealingError } from './sealing-error.ts';
 
 const K = 'c2VjcmV0LWNhbmFyeS1rZXktbWF0ZXJpYWwtMzJieXQ';

@@ -1,50 +1,54 @@
-import { unwatchFile, watchFile } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
-import { type KekRing, parseKekRing, type RingRules } from './kek-ring.ts';
+import type { KekRing } from './kek-ring.ts';
+import { checkWrappedRing, openKekRing, parseKekRing, type RingRules } from './kek-ring-text.ts';
 import { SealingError } from './sealing-error.ts';
+import { createTransit, type TransitConfig } from './transit.ts';
 
-const LOOK_EVERY_MS = 1000;
+/** The file of a ring, and the KMS that wrapped its keys, if one did. */
+export interface RingFile {
+  readonly path: string;
+  /** The setting that names the file, for the complaint. */
+  readonly variable: string;
+  readonly rules: RingRules;
+  readonly kmsUrl?: TransitConfig['kmsUrl'] | undefined;
+  readonly kmsTokenFile?: TransitConfig['kmsTokenFile'];
+}
 
 /**
- * Reads the ring of key-encryption keys from a secret file.
+ * The text of the file, judged as far as it can be without the KMS.
  *
- * @param variable the setting that names the file, for the complaint
  * @throws ConfigError, which quotes nothing of the file
  */
-export function readKekRing(path: string, variable: string, rules: RingRules): KekRing {
+export function readRingFile(file: RingFile): string {
+  return complain(file, () => {
+    const text = readSecretFile(file.path);
+    if (file.kmsUrl === undefined) parseKekRing(text, file.rules);
+    else checkWrappedRing(text, file.rules);
+    return text;
+  });
+}
+
+/** @throws ConfigError as {@link readRingFile}; KmsError */
+export async function openRingFile(file: RingFile): Promise<KekRing> {
+  const text = readRingFile(file);
+  const { kmsUrl, kmsTokenFile, rules } = file;
+  if (kmsUrl === undefined) return parseKekRing(text, rules);
   try {
-    return parseKekRing(readSecretFile(path), rules);
+    return await openKekRing(text, rules, createTransit({ kmsUrl, kmsTokenFile }));
+  } catch (error) {
+    return complain(file, () => {
+      throw error;
+    });
+  }
+}
+
+function complain<Result>({ variable }: RingFile, read: () => Result): Result {
+  try {
+    return read();
   } catch (error) {
     if (error instanceof SecretFileError) throw new ConfigError([`${variable}: ${error.message}`]);
     if (!(error instanceof SealingError)) throw error;
     throw new ConfigError(error.complaints.map((complaint) => `${variable}: ${complaint}`));
   }
-}
-
-export interface RingWatch {
-  /** The ring that was read before, and takes over what the file holds later. */
-  readonly ring: KekRing;
-  readonly path: string;
-  readonly read: () => KekRing;
-  onChange(kids: readonly string[]): void;
-  /** The file cannot be used; the ring stays as it is. */
-  onFailure(error: unknown): void;
-}
-
-/**
- * Follows the file of a ring, also where it is a link that is replaced (a mounted Kubernetes secret): a change is in
- * use a second later, without a restart.
- */
-export function watchKekRing({ ring, path, read, onChange, onFailure }: RingWatch): { close(): void } {
-  const look = () => {
-    try {
-      ring.replaceBy(read());
-    } catch (error) {
-      return onFailure(error);
-    }
-    onChange(ring.kids);
-  };
-  watchFile(path, { interval: LOOK_EVERY_MS, persistent: false }, look);
-  return { close: () => unwatchFile(path, look) };
 }

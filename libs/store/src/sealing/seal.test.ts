@@ -2,7 +2,7 @@ import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createRing } from '../testing/scenario.ts';
 import { KekRing } from './kek-ring.ts';
-import { open, reseal, type SealContext, seal, sealedUnder } from './seal.ts';
+import { open, reseal, type SealContext, seal, sealedPrefix, sealedUnder } from './seal.ts';
 import { seedContext } from './seed-context.ts';
 
 const SEED = new Uint8Array(32).map((_, index) => index + 1);
@@ -121,6 +121,20 @@ describe('a sealed text', () => {
     expect(await open(next, fresh, CONTEXT)).toEqual(SEED);
     expect(await reseal(both, fresh, CONTEXT)).toBe(fresh);
   });
+
+  it.each(['a', 'ab', 'abc', 'signer-0123456789abcdef'])(
+    'begins with the prefix of its KEK %s',
+    async (kid) => {
+      const under = new KekRing(new Map([[kid, ring.primary.key]]));
+      for (const context of [CONTEXT, { ...CONTEXT, table: 'other' }]) {
+        const sealed = await seal(under, SEED, context);
+        expect(sealed.startsWith(sealedPrefix(kid))).toBe(true);
+        for (const other of [`${kid}0`, `0${kid}`, kid.slice(0, -1), `${kid.slice(0, -1)}0`]) {
+          expect(sealed.startsWith(sealedPrefix(other))).toBe(false);
+        }
+      }
+    },
+  );
 
   it('is not resealed for another context', async () => {
     const sealed = await seal(ring, SEED, CONTEXT);

@@ -45,6 +45,15 @@ function readHeader(jwe: string): z.infer<typeof sealedHeader> {
   }
 }
 
+/**
+ * How every text begins that {@link seal} made under the KEK, and none under another one: the header up to `ctx`, less
+ * the bytes that base64url encodes together with those that follow.
+ */
+export function sealedPrefix(kid: string): string {
+  const start = JSON.stringify({ alg: KEY_WRAP, enc: ENCRYPTION, kid }).replace(/}$/, ',"ctx":');
+  return encode(Buffer.from(start)).slice(0, 4 * Math.floor(start.length / 3));
+}
+
 /** The `kid` of the KEK that the text is sealed under. @throws SealingError `undecryptable` */
 export function sealedUnder(jwe: string): string {
   return readHeader(jwe).kid;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterAll, expect, it } from 'vitest';
-import { extendKekRing, generateKekRing, parseKekRing } from './kek-ring.ts';
+import { extendKekRing, generateKekRing, parseKekRing } from './kek-ring-text.ts';
 import { collectKeks, openServiceRing } from './service-ring.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-ring-'));
@@ -24,7 +24,7 @@ it('is read again within seconds where its link is replaced, and kept where the 
   const first = generateKekRing('signer');
   await write('first', first);
   const told = log();
-  const opened = openServiceRing('signer', { kekFile: link, kekShared: false }, told);
+  const opened = await openServiceRing('signer', { kekFile: link, kekShared: false }, told);
   try {
     const extended = extendKekRing(first, 'signer');
     const { kids } = parseKekRing(extended);
@@ -52,7 +52,7 @@ it.each(['signer', 'management'] as const)(
     const kekFile = join(folder, `of-${owner}`);
     await writeFile(kekFile, generateKekRing(owner === 'signer' ? 'management' : 'signer'), { mode: 0o600 });
     for (const kekShared of [false, true]) {
-      expect(() => openServiceRing(owner, { kekFile, kekShared }, log())).toThrow(
+      await expect(openServiceRing(owner, { kekFile, kekShared }, log())).rejects.toThrow(
         `${owner.toUpperCase()}_KEK_FILE: keys[0].kid: belongs to the ring of`,
       );
     }

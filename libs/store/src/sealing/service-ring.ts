@@ -1,17 +1,32 @@
+import { unwatchFile, watchFile } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 import { type KekOwner, type KekRing, ownerOf } from './kek-ring.ts';
-import { readKekRing, watchKekRing } from './read-kek-ring.ts';
+import { KmsError } from './key-wrapper.ts';
+import { openRingFile, type RingFile, readRingFile } from './read-kek-ring.ts';
 
 /** The part of a service's configuration that names its ring. */
 export interface RingConfig {
   readonly kekFile: string;
   readonly kekShared: boolean;
+  readonly kmsUrl?: string | undefined;
+  readonly kmsTokenFile?: string | undefined;
 }
 
-/** The ring of a service: only keys made for it, unless `…_KEK_SHARED` takes keys that name no service. @throws ConfigError */
-export function readServiceRing(owner: KekOwner, { kekFile, kekShared }: RingConfig): KekRing {
-  const variable = `${owner.toUpperCase()}_KEK_FILE`;
-  return readKekRing(kekFile, variable, { owner, allowShared: kekShared });
+const LOOK_EVERY_MS = 1000;
+const ASK_KMS_EVERY_MS = 2000;
+
+/** A service takes only keys made for it, unless `…_KEK_SHARED` accepts keys that name no service. */
+const fileOf = (owner: KekOwner, { kekFile, kekShared, ...kms }: RingConfig): RingFile => ({
+  ...kms,
+  path: kekFile,
+  variable: `${owner.toUpperCase()}_KEK_FILE`,
+  rules: { owner, allowShared: kekShared },
+});
+
+/** Judges the ring without asking the KMS. @throws ConfigError */
+export function checkServiceRing(owner: KekOwner, config: RingConfig): void {
+  readRingFile(fileOf(owner, config));
 }
 
 export interface RingLog {
@@ -19,20 +34,61 @@ export interface RingLog {
   error(facts: object, message: string): void;
 }
 
-/** Reads the ring, and follows its file until it is closed. @throws ConfigError */
-export function openServiceRing(
+export interface OpenedRing {
+  readonly ring: KekRing;
+  close(): void;
+}
+
+/**
+ * Opens the ring, and follows its file until it is closed, also where it is a link that is replaced (a mounted Kubernetes
+ * secret). A KMS that does not unwrap its keys is asked again every two seconds: at the start the ring is waited for, later
+ * the former one stays in use.
+ *
+ * @throws ConfigError
+ */
+export async function openServiceRing(
   owner: KekOwner,
   config: RingConfig,
   log: RingLog,
-): { readonly ring: KekRing; close(): void } {
-  const read = () => readServiceRing(owner, config);
-  const ring = read();
-  const watch = watchKekRing({
-    ...{ ring, read, path: config.kekFile },
-    onChange: (kids) => log.info({ kids }, 'KEK ring read again'),
-    onFailure: (err) => log.error({ err }, 'KEK ring unusable; the former one stays in use'),
-  });
-  return { ring, close: watch.close };
+): Promise<OpenedRing> {
+  const file = fileOf(owner, config);
+  const ring = await untilKmsAnswers(file, log);
+  let reading = new AbortController();
+  const look = async () => {
+    reading.abort();
+    reading = new AbortController();
+    const { signal } = reading;
+    try {
+      const next = await untilKmsAnswers(file, log, signal);
+      if (signal.aborted) return;
+      ring.replaceBy(next);
+      log.info({ kids: ring.kids }, 'KEK ring read again');
+    } catch (err) {
+      if (!signal.aborted) log.error({ err }, 'KEK ring unusable; the former one stays in use');
+    }
+  };
+  const listener = () => void look();
+  watchFile(file.path, { interval: LOOK_EVERY_MS, persistent: false }, listener);
+  return {
+    ring,
+    close() {
+      reading.abort();
+      unwatchFile(file.path, listener);
+    },
+  };
+}
+
+async function untilKmsAnswers(file: RingFile, log: RingLog, signal?: AbortSignal): Promise<KekRing> {
+  for (;;) {
+    try {
+      return await openRingFile(file);
+    } catch (err) {
+      if (!(err instanceof KmsError)) throw err;
+      log.error({ err }, 'the KMS did not unwrap the KEK ring; it is asked again');
+    }
+    // A start has to keep the process alive, a later attempt must not.
+    await pause(ASK_KMS_EVERY_MS, undefined, signal ? { signal, ref: false } : {});
+  }
 }
 
 export const KEK_METRIC = 'ori_kek';

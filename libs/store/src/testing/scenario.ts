@@ -3,7 +3,7 @@ import { createIntern } from '../queries/admin/interns.ts';
 import { addMember } from '../queries/admin/members.ts';
 import { createOrganization, createWorkspace } from '../queries/admin/organizations.ts';
 import { addSubject, createUser } from '../queries/admin/users.ts';
-import { generateKekRing, parseKekRing } from '../sealing/kek-ring.ts';
+import { generateKekRing, parseKekRing } from '../sealing/kek-ring-text.ts';
 
 /** An intern in a workspace of the programme, and a member of that workspace. */
 export interface Scenario {

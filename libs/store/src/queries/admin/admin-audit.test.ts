@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../database.ts';
 import { openPostgres } from '../../postgres/open-postgres.ts';
 import { credentialContext } from '../../sealing/credential-context.ts';
-import { generateKekRing, parseKekRing } from '../../sealing/kek-ring.ts';
+import { generateKekRing, parseKekRing } from '../../sealing/kek-ring-text.ts';
 import { seal } from '../../sealing/seal.ts';
 import { createScenario, HOME } from '../../testing/scenario.ts';
 import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';

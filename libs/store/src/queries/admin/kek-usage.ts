@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { sealedUnder } from '../../sealing/seal.ts';
+import { PROVIDER_KEYS, SEEDS, type SealedTable } from './sealed-tables.ts';
 
 export interface KekUsage {
   readonly seeds: number;
@@ -9,20 +10,13 @@ export interface KekUsage {
 
 const PAGE = 1000;
 
-const SEALED = [
-  { what: 'seeds', table: 'signing_keys', column: 'sealed_seed', before: '' },
-  {
-    what: 'providerKeys',
-    table: 'byok_credentials',
-    column: 'sealed_key',
-    before: '00000000-0000-0000-0000-000000000000',
-  },
-] as const;
-
 /** The number of rows sealed under each KEK, by kid. A KEK with none can be removed from the ring. */
 export async function countByKek(db: Database): Promise<Map<string, KekUsage>> {
   const usage = new Map<string, { seeds: number; providerKeys: number }>();
-  for (const { what, ...place } of SEALED) {
+  for (const [what, place] of [
+    ['seeds', SEEDS],
+    ['providerKeys', PROVIDER_KEYS],
+  ] as const) {
     for await (const header of headersOf(db, place)) {
       const kid = kidOf(header);
       const counts = usage.get(kid) ?? { seeds: 0, providerKeys: 0 };
@@ -34,15 +28,13 @@ export async function countByKek(db: Database): Promise<Map<string, KekUsage>> {
 }
 
 /** The protected header of every sealed text, which names its KEK, page by page. */
-async function* headersOf(
-  db: Database,
-  { table, column, before }: { readonly table: string; readonly column: string; readonly before: string },
-): AsyncIterable<string> {
-  let after = before;
+async function* headersOf(db: Database, { table, column, idType }: SealedTable): AsyncIterable<string> {
+  let after: string | undefined;
   for (;;) {
     const { rows } = await sql<{ id: string; header: string }>`
       select id, split_part(${sql.ref(column)}, '.', 1) as header from ${sql.table(table)}
-      where id > ${after} order by id limit ${PAGE}`.execute(db.kysely);
+      ${after === undefined ? sql`` : sql`where id > ${after}::${sql.raw(idType)}`}
+      order by id limit ${PAGE}`.execute(db.kysely);
     for (const { id, header } of rows) {
       after = id;
       yield header;

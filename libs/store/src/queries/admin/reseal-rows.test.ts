@@ -20,14 +20,14 @@ async function createRows(count: number, ring: KekRing) {
         .filter(([id]) => id > after)
         .slice(0, RESEAL_BATCH)
         .map(([id, sealed]) => ({ id, sealed, context: contextOf(id) })),
-    count: async () => texts.size,
+    count: async () => ({ total: texts.size, fresh: 0 }),
     replace: async (fresh: readonly { id: string; fresh: string }[]) => {
       for (const { id, fresh: text } of fresh) texts.set(id, text);
     },
   };
 }
 
-it.each([0, 999, 1000, 1001, 2500])('looks at every one of %i rows once, batch by batch', async (count) => {
+it.each([0, 1000, 1001, 2001])('looks at every one of %i rows once, batch by batch', async (count) => {
   const [former, next] = [createRing(), createRing()];
   const rows = await createRows(count, former);
   const ring = new KekRing(new Map([next, former].map(({ primary }) => [primary.kid, primary.key])));

@@ -1,8 +1,10 @@
 import type { KekRing } from '../../sealing/kek-ring.ts';
-import { reseal, type SealContext, sealedUnder } from '../../sealing/seal.ts';
+import { reseal, type SealContext } from '../../sealing/seal.ts';
 import { SealingError } from '../../sealing/sealing-error.ts';
 
 export const RESEAL_BATCH = 1000;
+/** Batches that are written at a time, besides the one that is read. */
+const WRITERS = 2;
 
 export interface ResealReport {
   readonly resealed: number;
@@ -26,7 +28,8 @@ export interface ResealedRow {
 
 /** One table that holds sealed texts. */
 export interface SealedRows {
-  count(): Promise<number>;
+  /** All rows, and how many of them are certainly under the ring's first key; `next` may leave these out. */
+  count(): Promise<{ readonly total: number; readonly fresh: number }>;
   /** At most `RESEAL_BATCH` rows by id, after the one given. */
   next(after: string | undefined): Promise<SealedRow[]>;
   /** Replaces each text if it is unchanged, in one statement. */
@@ -51,26 +54,45 @@ export async function resealRows(
 ): Promise<ResealReport> {
   const failed: string[] = [];
   let resealed = 0;
-  let kept = 0;
+  const { total, fresh: atStart } = await rows.count();
+  let kept = atStart;
   const start = performance.now();
-  const total = await rows.count();
-  let reading = rows.next(undefined);
-  for (;;) {
-    const batch = await reading;
-    const last = batch.length < RESEAL_BATCH;
-    // The next batch is read while this one is sealed and written.
-    reading = last ? Promise.resolve([]) : rows.next(batch.at(-1)?.id);
+  const advance = (batch: {
+    readonly resealed: number;
+    readonly kept: number;
+    readonly failed: string[];
+  }) => {
+    resealed += batch.resealed;
+    kept += batch.kept;
+    failed.push(...batch.failed);
+    const done = resealed + kept + failed.length;
+    const rowsPerSecond = ((done - atStart) * 1000) / (performance.now() - start);
+    const secondsLeft = total > done ? (total - done) / rowsPerSecond : 0;
+    onProgress({ done, total, rowsPerSecond, secondsLeft });
+  };
+  const writing = new Set<Promise<void>>();
+  // The next batch is read and sealed while the former ones are written.
+  for (let after: string | undefined; ; ) {
+    const [batch] = await Promise.all([rows.next(after), writing.size < WRITERS || Promise.race(writing)]);
     const outcomes = await Promise.all(batch.map((row) => resealOne(row, ring)));
     const fresh = outcomes.filter((outcome) => typeof outcome === 'object');
-    if (fresh.length > 0) await Promise.all([rows.replace(fresh), reading]);
-    resealed += fresh.length;
-    kept += outcomes.filter((outcome) => outcome === 'kept').length;
-    failed.push(...batch.filter((_, index) => outcomes[index] === 'failed').map(({ id }) => id));
-    const done = resealed + kept + failed.length;
-    const rowsPerSecond = (done * 1000) / (performance.now() - start);
-    onProgress({ done, total, rowsPerSecond, secondsLeft: Math.max(0, total - done) / rowsPerSecond });
-    if (last) return { resealed, kept, failed };
+    const outcome = {
+      resealed: fresh.length,
+      kept: outcomes.filter((outcome) => outcome === 'kept').length,
+      failed: batch.filter((_, index) => outcomes[index] === 'failed').map(({ id }) => id),
+    };
+    const written = (fresh.length === 0 ? Promise.resolve() : rows.replace(fresh)).then(() => {
+      writing.delete(written);
+      advance(outcome);
+    });
+    // A failure is thrown where it is awaited, above or below.
+    written.catch(() => {});
+    writing.add(written);
+    if (batch.length < RESEAL_BATCH) break;
+    after = batch.at(-1)?.id;
   }
+  await Promise.all(writing);
+  return { resealed, kept, failed: failed.sort() };
 }
 
 async function resealOne(
@@ -78,8 +100,8 @@ async function resealOne(
   ring: KekRing,
 ): Promise<ResealedRow | 'kept' | 'failed'> {
   try {
-    if (sealedUnder(sealed) === ring.primary.kid) return 'kept';
-    return { id, former: sealed, fresh: await reseal(ring, sealed, context) };
+    const fresh = await reseal(ring, sealed, context);
+    return fresh === sealed ? 'kept' : { id, former: sealed, fresh };
   } catch (error) {
     if (error instanceof SealingError) return 'failed';
     throw error;

@@ -2,13 +2,8 @@ import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Schema } from '../../schema.ts';
 import { credentialContext } from '../../sealing/credential-context.ts';
-import {
-  extendKekRing,
-  generateKekRing,
-  type KekRing,
-  parseKekRing,
-  promoteKek,
-} from '../../sealing/kek-ring.ts';
+import type { KekRing } from '../../sealing/kek-ring.ts';
+import { extendKekRing, generateKekRing, parseKekRing, promoteKek } from '../../sealing/kek-ring-text.ts';
 import { open, seal } from '../../sealing/seal.ts';
 import { createRing, createScenario, type Scenario } from '../../testing/scenario.ts';
 import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
@@ -26,7 +21,7 @@ import {
   setDefaultWorkspace,
 } from './organization-changes.ts';
 import { createOrganization, createWorkspace, deleteWorkspace, setLifecycleWrites } from './organizations.ts';
-import { resealCredentials } from './reseal-credentials.ts';
+import { resealCredentials } from './reseal.ts';
 import { deleteUser } from './users.ts';
 
 const coded = (code: string) => expect.objectContaining({ name: 'AdminError', code });

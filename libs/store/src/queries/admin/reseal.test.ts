@@ -5,7 +5,7 @@ import { seedContext } from '../../sealing/seed-context.ts';
 import { createRing, createScenario, HOME } from '../../testing/scenario.ts';
 import { DIALECTS, openTestStore } from '../../testing/stores.ts';
 import { signingKeys } from '../signing-keys.ts';
-import { resealSigningKeys } from './reseal-signing-keys.ts';
+import { resealSigningKeys } from './reseal.ts';
 import { addSigningKey } from './signing-keys.ts';
 
 describe.each(DIALECTS)('the operator on %s', (dialect) => {

@@ -1,0 +1,217 @@
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { type KekOwner, KekRing, kidOf, ownerOf } from './kek-ring.ts';
+import type { KeyWrapper } from './key-wrapper.ts';
+import { SealingError } from './sealing-error.ts';
+
+const KEKS_MAX = 16;
+const EXPECTED_K = 'expected 256 bits in base64url (43 characters)';
+const SHARED =
+  'names no service, so another service may hold the key too: give each service a ring of its own';
+
+const kekJwk = z.strictObject({
+  kty: z.literal('oct', 'expected "oct"'),
+  kid: z.string('expected a string').regex(/^[A-Za-z0-9._-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 . _ -'),
+  k: z
+    .string('expected a string')
+    .regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/, EXPECTED_K)
+    .optional(),
+  /** Instead of `k`: the key as a KMS wrapped it. */
+  wrapped: z
+    .string('expected a string')
+    .regex(/^[\x21-\x7e]{1,4096}$/, 'expected 1 to 4096 printable characters')
+    .optional(),
+  alg: z.literal('A256GCMKW', 'expected "A256GCMKW", or leave it out').optional(),
+  use: z.literal('enc', 'expected "enc", or leave it out').optional(),
+});
+
+type KekJwk = z.infer<typeof kekJwk>;
+
+const kekRing = z.strictObject({
+  keys: z
+    .array(kekJwk, 'expected an array of keys')
+    .min(1, 'expected at least one key')
+    .max(KEKS_MAX, `expected at most ${KEKS_MAX} keys`),
+});
+
+function complaintsOf(error: z.ZodError): string[] {
+  return error.issues.map((issue) => {
+    const place = z.core.toDotPath(issue.path) || 'ring';
+    // The names of unknown members are left out: a value pasted into the wrong place must not be printed.
+    return `${place}: ${issue.code === 'unrecognized_keys' ? 'holds a member that is not known' : issue.message}`;
+  });
+}
+
+function invalid(complaints: string[]): SealingError {
+  return new SealingError('invalid_kek_ring', `invalid KEK ring: ${complaints.join('; ')}`, complaints);
+}
+
+export interface RingRules {
+  /** The service that the ring is for. Undefined takes any. */
+  readonly owner?: KekOwner;
+  /** Takes keys whose `kid` names no service, which another service may hold too. */
+  readonly allowShared?: boolean;
+}
+
+/** Whether the keys of a ring are there themselves, or as a KMS wrapped them. */
+type Form = 'plain' | 'wrapped' | 'either';
+
+/**
+ * Reads a KEK ring: a JWK Set whose keys are `{"kty":"oct","kid":…,"k":<256 bits, base64url>}`. A `kid` made by
+ * {@link kidOf} names the one service that the key is for; a key is refused under the name that another one has.
+ *
+ * @throws SealingError `invalid_kek_ring` with every complaint at once, none of which quotes the text
+ */
+export function parseKekRing(text: string, rules: RingRules = {}): KekRing {
+  const keys = readRing(text, rules, 'plain').map(({ kid, k = '' }): [string, KeyObject] => {
+    const bytes = Buffer.from(k, 'base64url');
+    try {
+      return [kid, createSecretKey(bytes)];
+    } finally {
+      bytes.fill(0);
+    }
+  });
+  return new KekRing(new Map(keys));
+}
+
+/**
+ * Reads a ring whose keys have `wrapped` in place of `k`, and has the KMS unwrap them. The `kid` shows whether a key is the
+ * one that was wrapped.
+ *
+ * @throws SealingError as {@link parseKekRing}; KmsError
+ */
+export async function openKekRing(text: string, rules: RingRules, kms: KeyWrapper): Promise<KekRing> {
+  checkWrappedRing(text, rules);
+  return parseKekRing(await unwrapKekRing(text, kms), rules);
+}
+
+/** Everything about such a ring that is seen without the KMS. @throws SealingError as {@link parseKekRing} */
+export function checkWrappedRing(text: string, rules: RingRules): void {
+  readRing(text, rules, 'wrapped');
+}
+
+/** The text of the ring with each key that is there itself wrapped by the KMS. @throws SealingError; KmsError */
+export async function wrapKekRing(text: string, kms: KeyWrapper): Promise<string> {
+  return await rewriteEach(text, async ({ k, ...key }) => {
+    if (k === undefined) return key;
+    const bytes = Buffer.from(k, 'base64url');
+    try {
+      return { ...key, wrapped: await kms.wrap(bytes) };
+    } finally {
+      bytes.fill(0);
+    }
+  });
+}
+
+/** The text of the ring with the keys themselves. @throws SealingError; KmsError */
+export async function unwrapKekRing(text: string, kms: KeyWrapper): Promise<string> {
+  return await rewriteEach(text, async ({ wrapped, ...key }) => {
+    if (wrapped === undefined) return key;
+    const bytes = await kms.unwrap(wrapped);
+    try {
+      return { ...key, k: bytes.toString('base64url') };
+    } finally {
+      bytes.fill(0);
+    }
+  });
+}
+
+async function rewriteEach(text: string, change: (key: KekJwk) => Promise<KekJwk>): Promise<string> {
+  return render(await Promise.all(readRing(text, { allowShared: true }, 'either').map(change)));
+}
+
+function readRing(text: string, rules: RingRules, form: Form): KekJwk[] {
+  const keys = readKeys(text);
+  const complaints = keys.flatMap((key, index) => [
+    ...(keys.findIndex(({ kid }) => kid === key.kid) < index
+      ? [`keys[${index}].kid: expected a kid that no other key has`]
+      : []),
+    ...[...complaintsOfForm(key, form), ...complaintsOfOwner(key, rules)].map(
+      (text) => `keys[${index}].${text}`,
+    ),
+  ]);
+  if (complaints.length > 0) throw invalid(complaints);
+  return keys;
+}
+
+function complaintsOfForm({ kid, k, wrapped }: KekJwk, form: Form): string[] {
+  if ((k === undefined) === (wrapped === undefined)) return [`k: ${EXPECTED_K}, or "wrapped" in its place`];
+  if (wrapped !== undefined) {
+    if (form === 'plain') return ['wrapped: only the KMS that wrapped it opens it, and none is configured'];
+    return ownerOf(kid) === undefined ? ['kid: expected one made by ori-admin kek, which tells the key'] : [];
+  }
+  return form === 'wrapped' ? ['k: expected a key that the KMS wrapped, as ori-admin kek wrap does'] : [];
+}
+
+function readKeys(text: string): KekJwk[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw invalid(['ring: expected JSON']);
+  }
+  const parsed = kekRing.safeParse(value);
+  if (!parsed.success) throw invalid(complaintsOf(parsed.error));
+  return parsed.data.keys;
+}
+
+function complaintsOfOwner({ kid, k }: KekJwk, { owner, allowShared }: RingRules): string[] {
+  const key = k === undefined ? undefined : Buffer.from(k, 'base64url');
+  try {
+    const named = ownerOf(kid);
+    const complaints = key?.every((byte) => byte === key[0]) ? ['k: expected random bytes'] : [];
+    if (named === undefined) {
+      if (owner !== undefined && !allowShared) complaints.push(`kid: ${SHARED}`);
+    } else if (key !== undefined && kid !== kidOf(named, key)) {
+      complaints.push('kid: does not belong to its key');
+    } else if (owner !== undefined && named !== owner) {
+      complaints.push(`kid: belongs to the ring of the ${named} service`);
+    }
+    return complaints;
+  } finally {
+    key?.fill(0);
+  }
+}
+
+/** The text of a new ring with one random key, ready to be written to a file of mode 0600. */
+export function generateKekRing(owner: KekOwner): string {
+  return render([newKek(owner)]);
+}
+
+/**
+ * The text of a ring with one random key more, at the end, where it only opens.
+ *
+ * @throws SealingError `invalid_kek_ring`, also when the ring is full or is another service's
+ */
+export function extendKekRing(text: string, owner: KekOwner): string {
+  return rewrite(text, owner, (keys) => [...keys, newKek(owner)]);
+}
+
+/** The text of a ring whose first key is the one named: it seals from then on. @throws as {@link extendKekRing} */
+export function promoteKek(text: string, owner: KekOwner, kid: string): string {
+  return rewrite(text, owner, (keys) => [
+    ...keys.filter((key) => key.kid === kid),
+    ...keys.filter((key) => key.kid !== kid),
+  ]);
+}
+
+/** The text of a ring without the key named. @throws as {@link extendKekRing} */
+export function removeKek(text: string, owner: KekOwner, kid: string): string {
+  return rewrite(text, owner, (keys) => keys.filter((key) => key.kid !== kid));
+}
+
+function rewrite(text: string, owner: KekOwner, change: (keys: KekJwk[]) => KekJwk[]): string {
+  const rules = { owner, allowShared: true };
+  const changed = render(change(readRing(text, rules, 'either')));
+  readRing(changed, rules, 'either');
+  return changed;
+}
+
+function newKek(owner: KekOwner): KekJwk {
+  const key = randomBytes(32);
+  return { kty: 'oct', kid: kidOf(owner, key), alg: 'A256GCMKW', use: 'enc', k: key.toString('base64url') };
+}
+
+function render(keys: readonly KekJwk[]): string {
+  return `${JSON.stringify({ keys }, null, 2)}\n`;
+}

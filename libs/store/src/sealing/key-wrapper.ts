@@ -1,0 +1,25 @@
+/** A key in a KMS or HSM that wraps the KEKs of a ring: 32 bytes each. It never leaves there. */
+export interface KeyWrapper {
+  /** @throws KmsError */
+  wrap(kek: Uint8Array): Promise<string>;
+  /** The bytes are the caller's to wipe. @throws KmsError */
+  unwrap(wrapped: string): Promise<Buffer>;
+}
+
+/**
+ * - `unavailable`: no answer in time, or 429 or 5xx
+ * - `refused`: any other status than 200: a wrong token, key or ciphertext
+ * - `unusable`: an answer of another form or size
+ */
+export type KmsErrorCode = 'unavailable' | 'refused' | 'unusable';
+
+/** Holds neither key material nor a part of the answer. */
+export class KmsError extends Error {
+  readonly code: KmsErrorCode;
+
+  constructor(code: KmsErrorCode, message: string) {
+    super(message);
+    this.name = 'KmsError';
+    this.code = code;
+  }
+}

@@ -1,0 +1,136 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
+import { systemErrorCode } from '@ori/runtime/system-error-code';
+import { z } from 'zod';
+import { type KeyWrapper, KmsError } from './key-wrapper.ts';
+
+const ANSWER_BYTES_MAX = 64 * 1024;
+export const KMS_TIMEOUT_MS = 5000;
+
+/** The key that an agent on a Unix socket serves; it has one. */
+export const AGENT_PATH = '/v1/transit/keys/kek';
+
+export const KMS_URL_FORMS = 'https://…/v1/transit/keys/NAME or unix:/path/of/a/socket';
+
+export interface TransitConfig {
+  /** The address of the key in a transit engine, or `unix:` and the socket of an agent. */
+  readonly kmsUrl: string;
+  /** The file of the token, read for each call: whoever renews the token replaces the file. */
+  readonly kmsTokenFile?: string | undefined;
+}
+
+interface Endpoint {
+  readonly send: typeof requestHttp;
+  readonly to: { readonly socketPath: string } | { readonly host: string; readonly port: string };
+  readonly path: string;
+}
+
+/** Plain http only to this machine: the answer contains the KEK. */
+export function isKmsUrl(text: string): boolean {
+  return endpointOf(text) !== undefined;
+}
+
+function endpointOf(text: string): Endpoint | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, hostname, port, pathname, search, hash, username, password } = new URL(text);
+  if ([search, hash, username, password].some((part) => part !== '')) return undefined;
+  if (protocol === 'unix:' && hostname === '' && pathname.length > 1) {
+    return { send: requestHttp, to: { socketPath: decodeURIComponent(pathname) }, path: AGENT_PATH };
+  }
+  if (!/^(?:\/[\w.-]+)+\/keys\/[\w.-]+$/.test(pathname)) return undefined;
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (protocol === 'https:') return { send: requestHttps, to: { host, port: port || '443' }, path: pathname };
+  const isLoopback = /^(?:127(?:\.\d+){3}|::1|localhost)$/.test(host);
+  return protocol === 'http:' && isLoopback
+    ? { send: requestHttp, to: { host, port: port || '80' }, path: pathname }
+    : undefined;
+}
+
+const encrypted = z.object({ data: z.object({ ciphertext: z.string().min(1).max(4096) }) });
+const decrypted = z.object({ data: z.object({ plaintext: z.base64() }) });
+
+/**
+ * The transit engine of OpenBao and Vault, or an `ori-kms-agent`, which speaks the same two calls: `POST …/encrypt/NAME`
+ * and `POST …/decrypt/NAME`. Each call ends within five seconds.
+ *
+ * @throws TypeError for an address of another form
+ */
+export function createTransit({ kmsUrl, kmsTokenFile }: TransitConfig): KeyWrapper {
+  const endpoint = endpointOf(kmsUrl);
+  if (endpoint === undefined) throw new TypeError(`expected ${KMS_URL_FORMS}`);
+  const ask = async <T>(operation: string, body: object, shape: z.ZodType<T>): Promise<T> => {
+    const token = kmsTokenFile === undefined ? undefined : readToken(kmsTokenFile);
+    const answer = await post(endpoint, operation, body, token);
+    try {
+      return shape.parse(JSON.parse(answer.toString()));
+    } catch {
+      throw new KmsError('unusable', 'the KMS gave an answer of another form');
+    } finally {
+      answer.fill(0);
+    }
+  };
+  return {
+    async wrap(kek) {
+      const plaintext = Buffer.from(kek).toString('base64');
+      return (await ask('encrypt', { plaintext }, encrypted)).data.ciphertext;
+    },
+    async unwrap(ciphertext) {
+      return Buffer.from((await ask('decrypt', { ciphertext }, decrypted)).data.plaintext, 'base64');
+    },
+  };
+}
+
+function readToken(path: string): string {
+  try {
+    return readSecretFile(path).trim();
+  } catch (error) {
+    if (!(error instanceof SecretFileError)) throw error;
+    throw new KmsError('refused', `no token for the KMS: ${error.message}`);
+  }
+}
+
+async function post(
+  { send, to, path }: Endpoint,
+  operation: string,
+  body: object,
+  token: string | undefined,
+): Promise<Buffer> {
+  const signal = AbortSignal.timeout(KMS_TIMEOUT_MS);
+  const headers = {
+    'Content-Type': 'application/json',
+    'X-Vault-Request': 'true',
+    ...(token === undefined ? {} : { 'X-Vault-Token': token }),
+  };
+  try {
+    return await new Promise<Buffer>((resolve, reject) => {
+      const options = { ...to, method: 'POST', headers, signal, agent: false };
+      const request = send({ ...options, path: path.replace('/keys/', `/${operation}/`) }, (response) => {
+        const { statusCode = 0 } = response;
+        if (statusCode !== 200) {
+          response.destroy();
+          const isTheirs = statusCode === 429 || statusCode >= 500;
+          return reject(new KmsError(isTheirs ? 'unavailable' : 'refused', `the KMS answered ${statusCode}`));
+        }
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes <= ANSWER_BYTES_MAX) return void chunks.push(chunk);
+          response.destroy();
+          reject(new KmsError('unusable', `the KMS gave an answer of more than ${ANSWER_BYTES_MAX} bytes`));
+        });
+        response.on('end', () => resolve(Buffer.concat(chunks)));
+        response.on('error', reject);
+      });
+      request.on('error', reject);
+      request.end(JSON.stringify(body));
+    });
+  } catch (error) {
+    if (error instanceof KmsError) throw error;
+    if (signal.aborted) {
+      throw new KmsError('unavailable', `the KMS gave no answer within ${KMS_TIMEOUT_MS / 1000} s`);
+    }
+    throw new KmsError('unavailable', `cannot reach the KMS (${systemErrorCode(error)})`);
+  }
+}
