@@ -1,7 +1,7 @@
 /** One folder of `dist`: what one image holds, and one service of a machine without images. */
 export interface ShippedFolder {
   readonly name: string;
-  /** File name without ending, and the source that it is built from, relative to the checkout: programs, and threads of their own. */
+  /** File name without ending, and the source that it is built from, relative to the checkout: programs, threads, and what programs load on demand. */
   readonly programs: Readonly<Record<string, string>>;
   /** What is read as a file and not run: a path below `node_modules`. */
   readonly assets?: readonly string[];
@@ -13,12 +13,16 @@ export interface ShippedFolder {
   readonly documents?: readonly string[];
 }
 
+/** Read only where traces are exported, so that a start without them costs nothing. */
+const TRACING_SDK = 'libs/http/src/tracing-sdk.ts';
+
 export const SHIPPED: readonly ShippedFolder[] = [
   {
     name: 'signer',
     programs: {
       'ori-signer': 'services/signer/bin/ori-signer.js',
       main: 'services/signer/src/main.ts',
+      'tracing-sdk': TRACING_SDK,
     },
   },
   {
@@ -26,6 +30,7 @@ export const SHIPPED: readonly ShippedFolder[] = [
     programs: {
       'ori-management': 'services/management/bin/ori-management.js',
       main: 'services/management/src/main.ts',
+      'tracing-sdk': TRACING_SDK,
       'pattern-compiler-worker': 'services/management/src/guardrails/pattern-compiler-worker.ts',
     },
     assets: ['redoc/bundles/redoc.standalone.js'],
@@ -35,6 +40,7 @@ export const SHIPPED: readonly ShippedFolder[] = [
     programs: {
       'ori-log': 'services/log/bin/ori-log.js',
       main: 'services/log/src/main.ts',
+      'tracing-sdk': TRACING_SDK,
     },
   },
   {

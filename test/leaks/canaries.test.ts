@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OtlpReceiver, startOtlpReceiver } from '../env/otlp-receiver.ts';
 import { type PostgresServer, startPostgres } from '../env/postgres.ts';
 import { type RedisServer, startRedis } from '../env/redis.ts';
 import { startWorld, type World } from '../env/world.ts';
@@ -27,6 +28,7 @@ const places: Record<string, string> = {};
 let redis: RedisServer;
 let postgres: PostgresServer;
 let world: World;
+let collector: OtlpReceiver;
 
 beforeAll(async () => {
   const password = randomBytes(18).toString('base64url');
@@ -34,7 +36,11 @@ beforeAll(async () => {
   [redis, postgres] = await Promise.all([startRedis({ password }), startPostgres()]);
   stack.use(redis);
   stack.use(postgres);
-  const environment = { LOG_LEVEL: 'trace', ISSUER_COOL_DOWN_SECONDS: '1' };
+  collector = stack.use(await startOtlpReceiver());
+  const environment = {
+    ...{ LOG_LEVEL: 'trace', ISSUER_COOL_DOWN_SECONDS: '1' },
+    OTLP_ENDPOINT: collector.url,
+  };
   world = stack.use(await startWorld({ process: true, redis, postgres, introspectionClient, environment }));
   Object.assign(evidence.canaries, {
     redisPassword: password,
@@ -100,12 +106,13 @@ test('a failing start names the variable, not its value', async () => {
   }
 }, 60_000);
 
-test('no canary is in a log, a metric, an error, an audit line, a page, a key of Redis or the process list', async () => {
+test('no canary is in a log, a metric, a trace, an error, an audit line, a page, a key of Redis or the process list', async () => {
   const client = new Redis(redis.url);
   Object.assign(places, {
     log: world.signer.output.join('\n'),
     audit: await world.audit(),
     metrics: (await world.page('/metrics')).text,
+    traces: collector.bodies.join('\n'),
     refusals: evidence.refusals.join('\n'),
     'Redis keys': (await client.keys('*')).join('\n'),
     'process list': await processList(world.signer.pid),
@@ -114,6 +121,7 @@ test('no canary is in a log, a metric, an error, an audit line, a page, a key of
   expect(places['log']?.length).toBeGreaterThan(10_000);
   expect(places['audit']?.split('\n').length).toBeGreaterThan(2);
   expect(places['metrics']).toContain('signer_proofs_issued_total');
+  expect(places['traces']).toContain('redis take');
   const total = Object.values(places).reduce((sum, text) => sum + text.length, 0);
   console.log(
     `${Object.keys(evidence.canaries).length} canaries looked for in ${total} characters of ${Object.keys(places).length} places`,

@@ -1,10 +1,15 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
+import type { Tracing } from './tracing.ts';
 
 const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 1];
 
-/** Wraps every asynchronous method of a part, so that the time each call takes is counted for its dependency. */
+/**
+ * Wraps every asynchronous method of a part, so that the time each call takes is counted for its dependency, and traced where tracing
+ * is on.
+ */
 export function timeDependencies(
   registry: Registry,
+  tracing?: Tracing,
 ): <Part extends object>(dependency: string, part: Part) => Part {
   const histogram = new Histogram({
     name: 'ori_dependency_duration_seconds',
@@ -13,7 +18,8 @@ export function timeDependencies(
     buckets: BUCKETS_SECONDS,
     registers: [registry],
   });
-  return (dependency, part) => {
+  return (dependency, untraced) => {
+    const part = tracing?.part(dependency, untraced) ?? untraced;
     const observer = histogram.labels({ dependency });
     const timed =
       (method: (...values: unknown[]) => unknown) =>

@@ -30,6 +30,7 @@ import {
 } from './protocol-errors.ts';
 import { requestIdOf } from './request-id.ts';
 import { observe, type Sinks } from './request-line.ts';
+import type { Tracing } from './tracing.ts';
 
 const BUSY: Presentation = {
   status: 500,
@@ -63,6 +64,7 @@ export interface ApiServerOptions {
   trustGateway?: boolean;
   log?: Logger;
   metrics?: Metrics;
+  tracing?: Tracing | undefined;
   /** Where a request is to be seen instead, for a server in front of several services. */
   sinksOf?: (req: IncomingMessage) => Sinks;
 }
@@ -92,6 +94,7 @@ export interface ApiServer {
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { app, deadlineMs } = options;
+  const serve = options.tracing?.serve(app) ?? app;
   const connections = new Map<Socket, Connection>();
   const admission = new Admission(options.limits);
   const { limits } = admission;
@@ -189,7 +192,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   function handle(req: IncomingMessage, res: ServerResponse): void {
     if (accept(req, res) === undefined) return;
     const refusal = judgeHead(req);
-    if (refusal === undefined) app(req, res);
+    if (refusal === undefined) serve(req, res);
     else sendEnvelope(res, refusal);
   }
 

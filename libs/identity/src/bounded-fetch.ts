@@ -1,7 +1,10 @@
 /**
  * `fetch` for answers of a known size: no redirect is followed, and a body that grows beyond the limit ends in an error.
  */
-export function boundedFetch(bytesMax: number): (url: string, init: RequestInit) => Promise<Response> {
+export function boundedFetch(
+  bytesMax: number,
+  fetch = globalThis.fetch,
+): (url: string, init: RequestInit) => Promise<Response> {
   return async (url, init) => {
     const response = await fetch(url, { ...init, redirect: 'manual' });
     if (response.body === null) return response;

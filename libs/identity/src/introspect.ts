@@ -20,10 +20,12 @@ export interface IntrospectionOptions {
   readonly inFlightMax: number;
   /** For one token: waiting for a place, and the call. */
   readonly timeoutMs: number;
+  /** The global one unless given. */
+  readonly fetch?: typeof fetch | undefined;
 }
 
 /** An introspection answer is a handful of claims. */
-const fetchBounded = boundedFetch(65_536);
+const ANSWER_BYTES_MAX = 65_536;
 
 /** How an opaque token came: what decides about its place among others that the issuer is to be asked about. */
 export interface Arrival {
@@ -80,6 +82,7 @@ export function createIntrospection(
 
 function configure(options: IntrospectionOptions, metadata: IssuerMetadata): Configuration {
   const { clientId, clientSecret, authMethod, timeoutMs } = options;
+  const fetchBounded = boundedFetch(ANSWER_BYTES_MAX, options.fetch);
   const { issuer, jwks_uri, introspection_endpoint } = metadata;
   const authenticate = authMethod === 'client_secret_basic' ? ClientSecretBasic : ClientSecretPost;
   const configuration = new Configuration(

@@ -18,6 +18,8 @@ export interface IssuerOptions {
   readonly timeoutMs: number;
   /** Permits `http:` to other hosts than loopback: for closed test networks. */
   readonly allowPlainHttp: boolean;
+  /** The global one unless given. */
+  readonly fetch?: typeof fetch | undefined;
 }
 
 export interface IssuerMetadata {
@@ -48,7 +50,10 @@ type KeySet = ReturnType<typeof createLocalJWKSet>;
 
 export function createIssuer(options: IssuerOptions): Issuer {
   const { issuer, coolDownSeconds, timeoutMs, allowPlainHttp } = options;
-  const limits = { coolDownSeconds, timeoutMs, allowPlainHttp, bytesMax: DOCUMENT_BYTES_MAX };
+  const limits = {
+    ...{ coolDownSeconds, timeoutMs, allowPlainHttp, bytesMax: DOCUMENT_BYTES_MAX },
+    fetch: options.fetch ?? fetch,
+  };
   const discovery = watch({
     ...limits,
     url: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
@@ -133,7 +138,7 @@ interface Watched<T> {
   ageSeconds(): number;
 }
 
-function watch<T>(options: RemoteJsonOptions<T>): Watched<T> {
+function watch<T>(options: RemoteJsonOptions<T> & { readonly fetch: typeof fetch }): Watched<T> {
   let asked = 0;
   let understood = 0;
   let understoodAt = Number.NaN;
@@ -141,7 +146,7 @@ function watch<T>(options: RemoteJsonOptions<T>): Watched<T> {
     ...options,
     fetch: (...args) => {
       asked += 1;
-      return fetch(...args);
+      return options.fetch(...args);
     },
     parse(value) {
       const document = options.parse(value);

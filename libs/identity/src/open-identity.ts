@@ -18,9 +18,14 @@ export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
 /** The configured identification of callers. Contacts no issuer before the first request. */
 export function openIdentity<ApiKey>(
   config: IdentityConfig,
-  options: Pick<IdentitiesOptions<ApiKey>, 'apiKey' | 'now' | 'onLookup'>,
+  options: Pick<IdentitiesOptions<ApiKey>, 'apiKey' | 'now' | 'onLookup'> & {
+    /** The global one unless given. */
+    readonly fetch?: typeof fetch | undefined;
+  },
 ): OpenIdentity<ApiKey> {
+  const { fetch } = options;
   const issuer = createIssuer({
+    fetch,
     issuer: config.issuer,
     coolDownSeconds: config.issuerCoolDownSeconds,
     timeoutMs: DOCUMENT_TIMEOUT_MS,
@@ -36,17 +41,21 @@ export function openIdentity<ApiKey>(
       requiresAuthTime: config.requireAuthTime,
     },
     issuer,
-    introspect: introspectionOf(config, issuer),
+    introspect: introspectionOf(config, issuer, fetch),
   });
   return { identify, check: issuer.check, keysAgeSeconds: issuer.keysAgeSeconds, close: issuer.close };
 }
 
-function introspectionOf(config: IdentityConfig, issuer: Issuer): Introspect | undefined {
+function introspectionOf(
+  config: IdentityConfig,
+  issuer: Issuer,
+  fetch: typeof globalThis.fetch | undefined,
+): Introspect | undefined {
   const { introspectionClientId: clientId, introspectionClientSecret: clientSecret } = config;
   if (clientId === undefined || clientSecret === undefined) return undefined;
   const { introspectionAuthMethod: authMethod, introspectionsInFlightMax: inFlightMax } = config;
   return createIntrospection(
-    { clientId, clientSecret, authMethod, inFlightMax, timeoutMs: INTROSPECTION_TIMEOUT_MS },
+    { clientId, clientSecret, authMethod, inFlightMax, timeoutMs: INTROSPECTION_TIMEOUT_MS, fetch },
     issuer,
   );
 }

@@ -1,4 +1,4 @@
-import { choice, flag, integer, list } from './config.ts';
+import { choice, flag, integer, list, url } from './config.ts';
 import { LIMITS_SPEC } from './limits.ts';
 import { LOG_LEVELS } from './log.ts';
 
@@ -53,6 +53,17 @@ export const SERVICE_SPEC = {
   requireHardened: flag({
     default: false,
     doc: 'Whether a start without the flags of the hardened start is refused',
+  }),
+  otlpEndpoint: url({
+    optional: true,
+    doc: 'Base address of an OpenTelemetry collector that gets the traces (OTLP over HTTP; `/v1/traces` is appended); without it no tracing code is loaded',
+  }),
+  otlpSampledPercent: integer({
+    min: 1,
+    max: 100,
+    default: 100,
+    doc: 'Share of the traces that is exported, whatever the flags of `traceparent`',
+    unit: '%',
   }),
   logLevel: choice(LOG_LEVELS, { default: 'info', doc: 'Least severe level that is logged' }),
 } as const;

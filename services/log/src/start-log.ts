@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { startOpsServer } from '@ori/http/ops';
 import { startApiServer } from '@ori/http/server';
 import { stopService } from '@ori/http/stop-service';
+import { openTracing } from '@ori/http/tracing';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { renderVkey } from '@ori/tlog/note';
@@ -57,6 +58,8 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
 
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
+  const tracing = await openTracing({ service: 'log', config, log });
+  if (tracing) stack.defer(tracing.close);
   const folder = await openLogFolder({ folder: place, guardFolder });
   stack.defer(folder.close);
   const witnesses = createWitnesses(policy, {
@@ -130,7 +133,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
   });
   const { host, port, deadlineMs, trustGateway } = config;
   const api = await startApiServer({
-    ...{ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http },
+    ...{ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http, tracing },
     limits: config,
   });
   const vkeys = { log: renderVkey(keys.logKey), complete: renderVkey(keys.completeKey) };

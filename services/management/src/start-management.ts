@@ -6,6 +6,7 @@ import { startOpsServer } from '@ori/http/ops';
 import { serveWhileReady } from '@ori/http/serve-while-ready';
 import { type Sinks, startApiServer } from '@ori/http/server';
 import { stopService } from '@ori/http/stop-service';
+import { openTracing } from '@ori/http/tracing';
 import { openIdentity } from '@ori/identity';
 import { ConfigError } from '@ori/runtime/config';
 import { createLogger, type Logger } from '@ori/runtime/log';
@@ -77,13 +78,15 @@ export async function startManagement(
   // Let go of in reverse order: at the stop, and when the start fails half way.
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.close());
+  const tracing = await openTracing({ service: 'management', config, log });
+  if (tracing) stack.defer(tracing.close);
   const ring =
     parts.ring ??
     stack.adopt(await openServiceRing('management', config, log), (opened) => opened.close()).ring;
   collectKeks(metrics.registry, ring);
   const vault = createCredentialVault(ring);
   const database = parts.store === undefined ? openDatabase(config, stack) : undefined;
-  const store = timeDependencies(metrics.registry)('postgresql', parts.store ?? queriesOf(database));
+  const store = timeDependencies(metrics.registry, tracing)('postgresql', parts.store ?? queriesOf(database));
   if (database !== undefined) await judgeLogin(store);
   const patterns = stack.adopt(createPatternCompiler(), (compiler) => compiler.close());
   const identity = stack.adopt(
@@ -93,6 +96,7 @@ export async function startManagement(
         return apiKey === undefined ? {} : { apiKey };
       },
       now,
+      fetch: tracing?.fetch,
     }),
     (open) => open.close(),
   );
@@ -128,7 +132,7 @@ export async function startManagement(
   const { host, port, deadlineMs, trustGateway } = config;
   const start = () =>
     startApiServer({
-      ...{ app, host, port, deadlineMs, trustGateway, log, metrics },
+      ...{ app, host, port, deadlineMs, trustGateway, log, metrics, tracing },
       limits: config,
       presentBusy: (req) => presentBusy(req.url?.startsWith(`${basePath}/interns`) ?? false),
     });

@@ -4,6 +4,7 @@ import { startOpsServer } from '@ori/http/ops';
 import { type Serving, serveWhileReady } from '@ori/http/serve-while-ready';
 import { type ApiServer, type Sinks, startApiServer } from '@ori/http/server';
 import { stopService } from '@ori/http/stop-service';
+import { openTracing } from '@ori/http/tracing';
 import { openIdentity } from '@ori/identity';
 import { redisTime } from '@ori/redis';
 import { createFairPlaces } from '@ori/runtime/fair-places';
@@ -72,18 +73,21 @@ export async function startSigner(
   // Let go of in reverse order: at the stop, and when the start fails half way.
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
+  const tracing = await openTracing({ service: 'signer', config, log });
+  if (tracing) stack.defer(tracing.close);
   const ring =
     parts.ring ?? stack.adopt(await openServiceRing('signer', config, log), (opened) => opened.close()).ring;
   collectKeks(metrics.http.registry, ring);
   const outside = await connectDependencies(config, parts, log);
   stack.defer(outside.close);
-  const timed = timeDependencies(metrics.http.registry);
+  const timed = timeDependencies(metrics.http.registry, tracing);
   const store = timed('postgresql', outside.store);
   const memory = createStoreCache({ store, now, onLookup: metrics.lookedUp });
   const identity = openIdentity(config, {
     apiKey: memory.apiKey,
     now,
     onLookup: (hit) => metrics.lookedUp('tokens', hit),
+    fetch: tracing?.fetch,
   });
   stack.defer(identity.close);
   const identities = createIdentities(identity);
@@ -125,7 +129,7 @@ export async function startSigner(
       dpopNonces,
       possession: createPossession({
         nonces: dpopNonces,
-        spent: outside.spentProofs,
+        spent: tracing?.part('redis', outside.spentProofs) ?? outside.spentProofs,
         requireNonce: config.dpopRequireNonce,
         now,
       }),
@@ -181,7 +185,7 @@ export async function startSigner(
   const start = () =>
     startApiServer({
       ...{ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http },
-      ...{ limits: config, presentBusy },
+      ...{ limits: config, presentBusy, tracing },
     });
   if (trustGateway) {
     const { registry } = metrics.http;

@@ -51,6 +51,8 @@ function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
     shutdownGraceMs: 1000,
     trustGateway: false,
     logLevel: 'info',
+    otlpEndpoint: undefined,
+    otlpSampledPercent: 100,
     requireHardened: false,
   } as const;
 }

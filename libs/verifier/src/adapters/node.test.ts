@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -83,4 +84,40 @@ test('says that it is mounted twice, and does not call the inner handler', async
   const [, report] = reports;
   expect(report).toMatchObject({ outcome: 'internal_error', error: expect.any(TypeError) });
   expect(String(report?.error)).toContain('twice');
+});
+
+test('calls onOutcome in the context of its request, where a tracer finds the span', async () => {
+  const context = new AsyncLocalStorage<string>();
+  const outcomes: unknown[] = [];
+  const signer = createTestSigner({ internId: 'int_1' });
+  const verifier = createVerifier({
+    internId: 'int_1',
+    keys: createLocalKeySet(signer.jwks),
+    replay: createTestReplayStore(),
+    onOutcome: ({ outcome }) => void outcomes.push([context.getStore(), outcome]),
+  });
+  const guarded = requireProof(verifier, { bodyBytesMax: 100 }, (_request, response) => response.end());
+  const server = createServer((request, response) =>
+    context.run(String(request.headers['traceparent']), guarded, request, response),
+  ).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const call = (traceparent: string, body: string, headers: object) =>
+    fetch(`http://127.0.0.1:${port}${PATH}`, {
+      ...{ method: 'POST', body },
+      headers: { 'content-type': 'application/json', traceparent, ...headers },
+    });
+  const proof = { ...signer.sign({ path: PATH, body: BODY }) };
+  const long = 'x'.repeat(101);
+  await call('a', BODY, proof);
+  await call('b', BODY, proof);
+  await call('c', BODY, {});
+  await call('d', long, { ...signer.sign({ path: PATH, body: long }) });
+  expect(outcomes).toEqual([
+    ['a', 'accepted'],
+    ['b', 'nonce_replayed'],
+    ['c', 'proof_missing'],
+    ['d', 'body_too_large'],
+  ]);
 });

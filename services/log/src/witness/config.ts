@@ -4,7 +4,7 @@ import { isSeed } from '@ori/tlog/log-keys';
 import type { Policy } from '@ori/tlog/policy';
 import { readPolicy } from '../config.ts';
 
-const { regionalHosts, databasePoolMax, ...COMMON_SPEC } = SERVICE_SPEC;
+const { regionalHosts, databasePoolMax, otlpEndpoint, otlpSampledPercent, ...COMMON_SPEC } = SERVICE_SPEC;
 
 /** The environment of the witness: `WITNESS_…`. */
 export const WITNESS_SPEC = {
