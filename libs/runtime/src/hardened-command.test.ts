@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,10 +40,10 @@ it('grants the code, what the process reads of itself, and the files of the envi
   expect(flagsOf(env)).toEqual([
     ...FIXED_FLAGS,
     '--max-semi-space-size=16',
-    `--allow-fs-read=${built}/*`,
     '--allow-fs-read=/run/kek.json',
     '--allow-fs-read=/proc/self/fd',
     '--allow-fs-read=/proc/self/limits',
+    `--allow-fs-read=${built}/*`,
     '--allow-fs-write=/var/log/audit.jsonl',
     `${built}/main.js`,
     'check-config',
@@ -53,11 +54,11 @@ it('in a checkout it runs the sources, and grants the workspace', () => {
   const args = flagsOf({}, { folder: '/home/ada/ori/services/thing/bin' });
   expect(args.slice(FIXED_FLAGS.length)).toEqual([
     '--max-semi-space-size=16',
-    '--allow-fs-read=/home/ada/ori/node_modules/*',
-    '--allow-fs-read=/home/ada/ori/libs/*',
-    '--allow-fs-read=/home/ada/ori/services/*',
     '--allow-fs-read=/proc/self/fd',
     '--allow-fs-read=/proc/self/limits',
+    '--allow-fs-read=/home/ada/ori/libs/*',
+    '--allow-fs-read=/home/ada/ori/services/*',
+    '--allow-fs-read=/home/ada/ori/node_modules/*',
     '/home/ada/ori/services/thing/src/main.ts',
     'check-config',
   ]);
@@ -137,6 +138,33 @@ it('grants folders that are kept with their content, and the folders of files th
     expect(args).toContain(`--allow-fs-read=${path}`);
   }
 });
+
+it('Node lists each folder that is granted, also one that holds others', () => {
+  const around = join(folder, 'around');
+  const kept = join(around, 'kept');
+  mkdirSync(kept, { recursive: true });
+  writeFileSync(join(around, 'audit.jsonl'), '');
+  const script = `for (const path of ${JSON.stringify([around, kept])}) require('node:fs').readdirSync(path)`;
+  const env = { THING_FOLDER: kept, THING_AUDIT_FILES: join(around, 'audit.jsonl') };
+  const flags = flagsOf(env, { keeps: ['THING_FOLDER'], follows: ['THING_AUDIT_FILES'] }).filter((flag) =>
+    /^--(permission|allow)/.test(flag),
+  );
+  execFileSync(process.execPath, [...flags, '-e', script], { stdio: 'pipe' });
+});
+
+it.each([
+  ['another folder that is written', { THING_GUARD_FOLDER: '/var/lib/thing-guard' }],
+  ['a file', { THING_POLICY_FILE: '/var/lib/thing.policy' }],
+  ['the folder of a file that is followed', { THING_AUDIT_FILES: '/var/lib/things/a.jsonl' }],
+])(
+  'refuses a folder whose path is the beginning of that of %s, because Node would deny to list it',
+  (_what, env) => {
+    const extra = { keeps: ['THING_FOLDER', 'THING_GUARD_FOLDER'], follows: ['THING_AUDIT_FILES'] };
+    expect(() => flagsOf({ THING_FOLDER: '/var/lib/thing', ...env }, extra)).toThrow(
+      'THING_FOLDER: "/var/lib/thing" is',
+    );
+  },
+);
 
 it.each([
   ['the key is in it', { THING_FOLDER: folder, THING_KEK_FILE: kek }],

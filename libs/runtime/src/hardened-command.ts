@@ -101,19 +101,27 @@ export function hardenedCommand(
     if (complaint) complaints.push(complaint);
   }
   const folders = kept.map(([, path]) => path);
-  const followed = follows.flatMap((name) =>
-    (env[name] ?? '').split(',').filter((file) => file.trim() !== ''),
+  const followed = follows.flatMap((name): [string, string][] =>
+    (env[name] ?? '')
+      .split(',')
+      .flatMap((file) => (file.trim() ? [[name, dirname(resolve(file.trim()))]] : [])),
   );
-  read.push(...[...folders, ...followed.map((file) => dirname(resolve(file.trim())))].flatMap(withContent));
-  complaints.push(...complaintsOfWritten(written, read));
+  const listed = [...kept, ...followed];
+  read.push(...listed.flatMap(([, path]) => withContent(path)));
+  complaints.push(
+    ...complaintsOfWritten(written, read),
+    ...complaintsOfBeginnings(listed, [...read, ...written.values()]),
+  );
   if (complaints.length > 0) throw new ConfigError(complaints);
   return {
     args: [
       ...FIXED_FLAGS,
       ...youngSpaceFlag(env),
       ...(workers ? WORKER_FLAGS : []),
-      ...[...read, ...OWN_FACTS].map((path) => `--allow-fs-read=${path}`),
-      ...[...written.values(), ...folders.flatMap(withContent)].map((path) => `--allow-fs-write=${path}`),
+      ...foldersFirst([...read, ...OWN_FACTS]).map((path) => `--allow-fs-read=${path}`),
+      ...foldersFirst([...written.values(), ...folders.flatMap(withContent)]).map(
+        (path) => `--allow-fs-write=${path}`,
+      ),
       main,
       ...words,
     ],
@@ -169,6 +177,22 @@ function complaintsOfWritten(written: ReadonlyMap<string, string>, read: readonl
     return kept === undefined
       ? []
       : [`${name}: ${JSON.stringify(path)} is read by the service; name a file of its own`];
+  });
+}
+
+/** Node 24 denies to list a folder that is granted after something inside it. */
+const foldersFirst = (paths: readonly string[]) => paths.toSorted((a, b) => a.length - b.length);
+
+/** Node 24 denies to list `/lib/log` if `/lib/log-guard` is granted, too. */
+function complaintsOfBeginnings(
+  listed: readonly [name: string, path: string][],
+  granted: readonly string[],
+): string[] {
+  return listed.flatMap(([name, path]) => {
+    const other = granted.find((one) => one.startsWith(path) && one !== path && one[path.length] !== '/');
+    return other === undefined
+      ? []
+      : [`${name}: ${JSON.stringify(path)} is the beginning of ${JSON.stringify(other)}; rename one of them`];
   });
 }
 
