@@ -12,7 +12,7 @@ import { createLogger, type Logger } from '@ori/runtime/log';
 import type { KekRing } from '@ori/store/sealing';
 import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
 import type { Express } from 'express';
-import { watchClock } from './adapters/clock-watch.ts';
+import { type RemoteClock, watchClock } from './adapters/clock-watch.ts';
 import { connectDependencies, type Dependencies } from './adapters/dependencies.ts';
 import { createIdentities } from './adapters/identities.ts';
 import { collectKeyOutlook } from './adapters/key-outlook-metrics.ts';
@@ -37,6 +37,8 @@ export interface SignerParts extends Dependencies {
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** What that is compared with, by name. Default: Redis and PostgreSQL. */
+  readonly clocks: Readonly<Record<string, RemoteClock>>;
 }
 
 export interface RunningSigner {
@@ -105,7 +107,7 @@ export async function startSigner(
   const { redis, eviction, database } = outside;
   const clock = stack.adopt(
     watchClock({
-      clocks: {
+      clocks: parts.clocks ?? {
         ...(redis && { redis: () => redisTime(redis) }),
         ...(parts.store === undefined && { postgresql: store.time }),
       },

@@ -4,7 +4,7 @@ import { useSignerWorld } from '../signer-world.ts';
 import { createDpopWorld, steadyClock } from './dpop-world.ts';
 
 const clock = steadyClock();
-const world = await useSignerWorld({ parts: { now: clock } });
+const world = await useSignerWorld({ parts: { now: clock, clocks: {} } });
 
 test.each(['ES256', 'EdDSA', 'Ed25519'] as const)('signs for a session bound to a key of %s', async (alg) => {
   const dpop = await createDpopWorld(world, clock, await createDpopKey(alg));

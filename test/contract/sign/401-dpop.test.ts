@@ -7,7 +7,7 @@ import { useSignerWorld } from '../signer-world.ts';
 import { type Attempt, createDpopWorld, expectChallenge, steadyClock } from './dpop-world.ts';
 
 const clock = steadyClock();
-const world = await useSignerWorld({ parts: { now: clock } });
+const world = await useSignerWorld({ parts: { now: clock, clocks: {} } });
 const dpop = await createDpopWorld(world, clock);
 const { token, htu, path, key } = dpop;
 const thief = await createDpopKey();

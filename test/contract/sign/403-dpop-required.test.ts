@@ -5,7 +5,10 @@ import { startSignerWorld, useSignerWorld } from '../signer-world.ts';
 import { createDpopWorld, dpopErrorOf, steadyClock } from './dpop-world.ts';
 
 const clock = steadyClock();
-const world = await useSignerWorld({ parts: { now: clock }, environment: { REQUIRE_DPOP: 'true' } });
+const world = await useSignerWorld({
+  parts: { now: clock, clocks: {} },
+  environment: { REQUIRE_DPOP: 'true' },
+});
 
 test('if bound sessions are required, every unbound one is refused, and the metadata says so', async () => {
   const opaque = world.issuer.opaqueToken();
@@ -26,7 +29,7 @@ test('a bound session gets a proof, and an API key is refused as an API key', as
 test.each(['freeze', 'stop'] as const)('without Redis, no DPoP proof is accepted: %s', async (fault) => {
   await using redis = await startRedis();
   const clock = steadyClock();
-  await using broken = await startSignerWorld({ redis, parts: { now: clock } });
+  await using broken = await startSignerWorld({ redis, parts: { now: clock, clocks: {} } });
   const dpop = await createDpopWorld(broken, clock);
   const proofs = [await dpop.proof()];
   await redis[fault]();
@@ -38,7 +41,7 @@ test.each(['freeze', 'stop'] as const)('without Redis, no DPoP proof is accepted
 test('without a required nonce, iat decides', async () => {
   const clock = steadyClock();
   await using lax = await startSignerWorld({
-    parts: { now: clock },
+    parts: { now: clock, clocks: {} },
     environment: { DPOP_REQUIRE_NONCE: 'false' },
   });
   const dpop = await createDpopWorld(lax, clock);

@@ -3,11 +3,9 @@ import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { expect, test } from 'vitest';
 import { BODY_SHA256, useSignerWorld } from '../signer-world.ts';
-import { steadyClock } from './dpop-world.ts';
 
 // Third-party clients: each gets a nonce in the first response and repeats the request automatically.
-const clock = steadyClock();
-const world = await useSignerWorld({ parts: { now: clock } });
+const world = await useSignerWorld();
 const key = await createDpopKey();
 const { thumbprint } = key;
 const accessToken = await world.token({ claims: { cnf: { jkt: thumbprint } } });

@@ -29,17 +29,29 @@ export interface Attempt extends Partial<Pick<Question, 'method' | 'path' | 'bod
   readonly headers?: readonly string[];
 }
 
-/** A clock that stands still in a whole second, a moment ahead: no key is too young, no nonce ends, and no server is far apart. */
-export function steadyClock(): () => number {
-  const at = Math.ceil(Date.now() / 1000) * 1000 + 2000;
-  return () => at;
+/** A clock that can be stopped. For a signer that compares it with no other: `clocks: {}`. */
+export interface SteadyClock {
+  (): number;
+  /** It stands still from now on in a whole second, a moment ahead: no key is too young, and no nonce ends. */
+  stop(): void;
+}
+
+export function steadyClock(): SteadyClock {
+  let at: number | undefined;
+  const now = () => at ?? Date.now();
+  return Object.assign(now, {
+    stop() {
+      at ??= Math.ceil(Date.now() / 1000) * 1000 + 2000;
+    },
+  });
 }
 
 export async function createDpopWorld(
   world: SignerWorld,
-  now: () => number,
+  now: SteadyClock,
   key?: DpopKey,
 ): Promise<DpopWorld> {
+  now.stop();
   const clientKey = key ?? (await createDpopKey());
   const token = await world.token({ claims: { cnf: { jkt: clientKey.thumbprint } } });
   const { internId } = world.tenants;
@@ -53,7 +65,7 @@ export async function createDpopWorld(
     ).current();
   const proof = (options: Partial<DpopProofOptions> = {}) =>
     clientKey.proof({ url: htu, accessToken: token, nonce: nonce(), ...options });
-  async function send(attempt: Attempt = {}): Promise<Answer> {
+  async function send(attempt: Attempt = {}, repeats = 10): Promise<Answer> {
     const { authorization, proofs, headers = [], body = V2_BODY, ...question } = attempt;
     const sent = proofs ?? [await proof()];
     const answer = await world.request({
@@ -69,7 +81,7 @@ export async function createDpopWorld(
       ...question,
     });
     // Tolerates a busy machine.
-    return proofs === undefined && answer.status === 500 ? send(attempt) : answer;
+    return proofs === undefined && answer.status === 500 && repeats > 0 ? send(attempt, repeats - 1) : answer;
   }
   return {
     key: clientKey,
