@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import type { Caller } from '../callers/caller.ts';
+import { OPERATIONS } from './operations.ts';
+
+/** A member's session with every scope. */
+const session: Caller = {
+  session: {
+    scopes: ['interns', 'vault:read', 'management'],
+    authenticatedAt: 1,
+    person: {
+      userId: 'usr_1',
+      disabled: false,
+      memberships: [{ workspaceId: 'ws_1', inProgramme: true, removed: false, sessionsValidFrom: null }],
+    },
+  },
+};
+
+const isPermitted = (permit: (caller: Caller) => unknown) => {
+  try {
+    return permit(session) !== undefined;
+  } catch {
+    return false;
+  }
+};
+
+// Each process keeps the used DPoP proofs in its own memory: the README says what that means, on this condition.
+test('a session can only read', () => {
+  const permitted = OPERATIONS.filter(({ permit }) => isPermitted(permit));
+  expect(permitted.map(({ operationId }) => operationId)).toContain('listInterns');
+  expect(permitted.filter(({ method }) => method !== 'GET').map(({ operationId }) => operationId)).toEqual(
+    [],
+  );
+});
