@@ -5,8 +5,8 @@ import { createDpopNonces, NONCE_SLOT_SECONDS } from './nonces.ts';
 // Proofs made by other implementations; the file names the source of each.
 import others from './other-implementations.vectors.json' with { type: 'json' };
 import { createPossession, type ProvenRequest } from './possession.ts';
-import { createProofKeys } from './proof-keys.ts';
-import { readProof } from './read-proof.ts';
+import { importKey } from './proof-keys.ts';
+import { readClaims, readHeader, splitProof } from './read-proof.ts';
 import { memorySpentProofs } from './spent-proofs.ts';
 import { isTarget } from './target.ts';
 
@@ -88,10 +88,11 @@ test.each(others.vectors)(
   'judges "$name" of $source: $expect',
   async ({ proof: jwt, htu, expect: expected }) => {
     const judge = async () => {
-      const proof = readProof([jwt]);
+      const proof = splitProof([jwt]);
+      const header = readHeader(proof.header);
       const { origin, pathname: path } = new URL(htu);
-      if (!isTarget(proof.htu, { origin, path })) return 'htu';
-      const key = await createProofKeys()(proof.jwk, proof.alg);
+      if (!isTarget(readClaims(proof.claims).htu, { origin, path })) return 'htu';
+      const key = await importKey(header);
       return key.isSignerOf(jwt) ? 'good' : 'signature';
     };
     const outcome = await judge().catch((error: DpopError) => error.message.split(' ').at(-1));

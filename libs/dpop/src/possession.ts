@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { DpopError } from './dpop-error.ts';
+import { createFamiliarHeaders } from './familiar-headers.ts';
 import type { DpopNonces } from './nonces.ts';
-import { createProofKeys } from './proof-keys.ts';
-import { readProof, type UnverifiedProof } from './read-proof.ts';
+import { importKey } from './proof-keys.ts';
+import { type ProofClaims, readClaims, readHeader, splitProof } from './read-proof.ts';
 import type { SpentProofs } from './spent-proofs.ts';
 import { isTarget, type ProofTarget } from './target.ts';
 
@@ -51,9 +52,9 @@ export interface PossessionOptions {
 }
 
 export function createPossession({ nonces, spent, requireNonce, now }: PossessionOptions): Possession {
-  const keyOf = createProofKeys();
+  const headers = createFamiliarHeaders();
 
-  function checkTime({ nonce, iat, exp, nbf }: UnverifiedProof): void {
+  function checkTime({ nonce, iat, exp, nbf }: ProofClaims): void {
     const seconds = now() / 1000;
     if (nonce !== undefined) {
       if (!nonces.isGood(nonce)) throw nonceRequired('the nonce is not ours, or too old');
@@ -69,18 +70,19 @@ export function createPossession({ nonces, spent, requireNonce, now }: Possessio
 
   return {
     async prove(thumbprint, request) {
-      const proof = readProof(request.proofs);
+      const { jwt, header, claims } = splitProof(request.proofs);
+      const proof = readClaims(claims);
       if (proof.htm !== request.method) throw refused('htm');
       if (!isTarget(proof.htu, request)) throw refused('htu');
       if (proof.ath !== hash('sha256', request.accessToken, 'base64url')) throw refused('ath');
       checkTime(proof);
-      const key = await keyOf(proof.jwk, proof.alg).catch(() => {
-        throw refused('jwk');
-      });
+      const familiar = headers.keyOf(thumbprint, header);
+      const key = familiar ?? (await importKey(readHeader(header)));
       if (key.thumbprint !== thumbprint) {
         throw new DpopError('dpop_binding_refused', 'the access token is bound to another key');
       }
-      if (!key.isSignerOf(proof.jwt)) throw refused('signature');
+      if (!key.isSignerOf(jwt)) throw refused('signature');
+      if (familiar === undefined) headers.remember(header, key);
       const id = hash('sha256', `${thumbprint}.${proof.jti}`, 'base64url');
       if (!(await spent.spend(id)))
         throw new DpopError('dpop_proof_replayed', 'the DPoP proof was used before');

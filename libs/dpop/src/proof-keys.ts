@@ -1,9 +1,8 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
-import { LRUCache } from 'lru-cache';
-import type { DpopAlgorithm, PublicJwk } from './algorithms.ts';
-
-const KEYS_MAX = 10_000;
+import type { PublicJwk } from './algorithms.ts';
+import { DpopError } from './dpop-error.ts';
+import type { ProofHeader } from './read-proof.ts';
 
 /** 64 bytes in base64url: what both algorithms make (RFC 7518, section 3.4; RFC 8037, section 3.1). */
 const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
@@ -16,23 +15,23 @@ export interface ProofKey {
 }
 
 /**
- * Imports the keys of proofs and caches recent ones, because a client signs with the same key again and again.
- *
  * Signatures are verified by `node:crypto` on this thread: jose does it by WebCrypto, whose hand-over to the thread pool costs
  * half as much again as the signature itself.
+ *
+ * @throws DpopError `dpop_proof_refused`, for a point that is not on the curve
  */
-export function createProofKeys(): (jwk: PublicJwk, alg: DpopAlgorithm) => Promise<ProofKey> {
-  const known = new LRUCache<string, ProofKey>({ max: KEYS_MAX });
-  return async (jwk, alg) => {
-    const name = `${alg}.${jwk.x}.${jwk.kty === 'EC' ? jwk.y : ''}`;
-    const cached = known.get(name);
-    if (cached !== undefined) return cached;
-    const key = createPublicKey({ key: { ...jwk }, format: 'jwk' });
-    const thumbprint = await calculateJwkThumbprint({ ...jwk }, 'sha256');
-    const imported: ProofKey = { thumbprint, isSignerOf: (jwt) => isSigned(jwt, key) };
-    known.set(name, imported);
-    return imported;
-  };
+export async function importKey({ jwk }: ProofHeader): Promise<ProofKey> {
+  const key = publicKeyOf(jwk);
+  const thumbprint = await calculateJwkThumbprint({ ...jwk }, 'sha256');
+  return { thumbprint, isSignerOf: (jwt) => isSigned(jwt, key) };
+}
+
+function publicKeyOf(jwk: PublicJwk): KeyObject {
+  try {
+    return createPublicKey({ key: { ...jwk }, format: 'jwk' });
+  } catch {
+    throw new DpopError('dpop_proof_refused', 'DPoP proof refused for its jwk');
+  }
 }
 
 function isSigned(jwt: string, key: KeyObject): boolean {

@@ -1,0 +1,25 @@
+import { LRUCache } from 'lru-cache';
+import type { ProofKey } from './proof-keys.ts';
+
+const SESSIONS_MAX = 10_000;
+
+/** The header of the last accepted proof of each session: the next one mostly has the same, so its key need not be read again. */
+export interface FamiliarHeaders {
+  /** @returns undefined for any other header than the last one */
+  keyOf(thumbprint: string, header: string): ProofKey | undefined;
+  /** To be called for verified proofs only. */
+  remember(header: string, key: ProofKey): void;
+}
+
+export function createFamiliarHeaders(): FamiliarHeaders {
+  const known = new LRUCache<string, { readonly header: string; readonly key: ProofKey }>({
+    max: SESSIONS_MAX,
+  });
+  return {
+    keyOf(thumbprint, header) {
+      const last = known.get(thumbprint);
+      return last?.header === header ? last.key : undefined;
+    },
+    remember: (header, key) => void known.set(key.thumbprint, { header, key }),
+  };
+}
