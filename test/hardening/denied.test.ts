@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
@@ -142,6 +142,12 @@ test.each([
     ...ATTEMPTS,
     ...Object.fromEntries(attempts.map((name) => [name, ALLOWED[name]])),
   });
+});
+
+test('the signer’s group can read its audit file, as the signing log does, and nobody else', async () => {
+  const env = await place();
+  await using _signer = await start(room, env);
+  expect((await stat(env['SIGNER_AUDIT_FILE'] ?? '')).mode & 0o777).toBe(0o640 & ~process.umask());
 });
 
 test('SIGUSR1 opens no inspector', async () => {

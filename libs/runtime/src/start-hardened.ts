@@ -6,18 +6,21 @@ import { type HardenedProgram, hardenedCommand } from './hardened-command.ts';
 /** As of a service whose configuration is not usable. */
 const EXIT_CONFIGURATION = 2;
 
+/** Permissions that no new file gets: to write for its group, and any for others. The signing log reads as the group. */
+const FOR_OTHERS = 0o027;
+
 /** Sets limits of a process and becomes the program named; part of every Debian, absent from the smallest images. */
 const PRLIMIT = '/usr/bin/prlimit';
 
 /**
  * Becomes the hardened service: the same process, by `execve`, so that signals and the exit code are its own and no shell
- * is needed. New files are for this user alone; core dumps are turned off where they are on and the system has `prlimit`.
+ * is needed. Others cannot access new files; core dumps are turned off where they are on and the system has `prlimit`.
  */
 export function startHardened(process: NodeJS.Process, program: HardenedProgram): void {
   try {
     const { args, env } = hardenedCommand(program, process.env, process.argv.slice(2));
     const command = [...withoutCoreDumps(), process.execPath, ...args];
-    process.umask(0o077);
+    process.umask(process.umask() | FOR_OTHERS);
     process.execve?.(command[0] as string, command, env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
