@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { makeCertificate } from './cli-certificate.ts';
+import { makeCertificate } from '../env/certificate.ts';
 import { type CliWorld, INTERN_ID, listen, startCliWorld } from './cli-world.ts';
 
 let folder: string;

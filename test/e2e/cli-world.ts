@@ -17,6 +17,7 @@ import { requireProof } from '@ori/verifier/node';
 import { createTestReplayStore } from '@ori/verifier/testing';
 import { startOpenIdProvider } from '../../services/standalone/src/openid-provider.ts';
 import { walkThrough } from '../../services/standalone/src/person.ts';
+import type { Tls } from '../env/certificate.ts';
 import { makeOriHome, type OriHome, type OriResult, type OriRun } from './cli-process.ts';
 
 export const INTERN_ID = 'int_cli_e2e';
@@ -64,11 +65,6 @@ export interface CliWorldOptions {
   readonly accessTokenSeconds?: number;
   /** Serves API and daemon over HTTPS, as `localhost`. */
   readonly tls?: Tls;
-}
-
-export interface Tls {
-  readonly key: string;
-  readonly cert: string;
 }
 
 export interface SignInOptions extends OriRun {

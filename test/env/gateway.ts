@@ -12,7 +12,7 @@ import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { makeCertificate } from '../e2e/cli-certificate.ts';
+import { makeCertificate } from './certificate.ts';
 import { freePort } from './ports.ts';
 import { findProgram, openRoom } from './room.ts';
 
@@ -54,6 +54,8 @@ export interface GatewayOptions {
   /** Whether `X-Forwarded-For` from loopback is trusted, as from a load balancer. */
   readonly behindBalancer?: boolean;
   readonly regionalHosts?: readonly string[];
+  /** Further site files, by name. */
+  readonly site?: Readonly<Record<string, string>>;
 }
 
 /** The shipped gateway of the services. */
@@ -66,6 +68,7 @@ export function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...(options.log && { 'log.conf': `server ${options.log};\n` }),
     'limits.conf': `limit_req_zone $client_network zone=per_address:10m rate=${requestsPerSecond}r/s;\n${options.behindBalancer ? balancer : ''}`,
     'regional-hosts.conf': regionalHosts.map((host) => `${host} 1;\n`).join(''),
+    ...options.site,
   });
 }
 

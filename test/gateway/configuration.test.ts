@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { describe, expect, it } from 'vitest';
-import { makeCertificate } from '../e2e/cli-certificate.ts';
+import { makeCertificate } from '../env/certificate.ts';
 import { NGINX, startDaemonGateway, startGateway } from '../env/gateway.ts';
 import { freePort } from '../env/ports.ts';
 import { openRoom } from '../env/room.ts';

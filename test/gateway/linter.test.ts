@@ -55,7 +55,7 @@ it('reports a shipped configuration as clean and the faults of a bad one, and ex
   const clean = await home.ori(['doctor', 'gateway', join(SHIPPED, 'daemon.conf'), '--skip-missing']);
   expect(clean).toMatchObject({
     exit: 0,
-    stdout: expect.stringMatching(/^Nothing found in 1 route in 4 files\./),
+    stdout: expect.stringMatching(/^Nothing found in 1 route in \d+ files\./),
   });
   expect(clean.stderr).toContain('site/daemons.conf');
   const bad = await home.ori(['doctor', 'gateway', join(BAD, 'proxy-pass-uri.conf'), '--skip-missing']);

@@ -4,9 +4,12 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { expect, test } from 'vitest';
-import { makeCertificate } from '../e2e/cli-certificate.ts';
+import { makeCertificate } from '../env/certificate.ts';
+import { freePort } from '../env/ports.ts';
+import { startRedis } from '../env/redis.ts';
 import { openRoom } from '../env/room.ts';
 import { SIGN_BODY, startWorld } from '../env/world.ts';
+import { createClient } from '../shipped/client.ts';
 import { start } from './signer-process.ts';
 
 const certificate = makeCertificate();
@@ -75,6 +78,52 @@ test('the hardened signer signs over TLS to Redis and PostgreSQL, with authoriti
     method: 'POST',
     headers: { authorization: `Bearer ${world.issuer.opaqueToken()}`, 'content-type': 'application/json' },
     body: SIGN_BODY,
+  });
+  expect(answer.status).toBe(200);
+});
+
+test('the hardened signer serves over TLS, and shows a certificate to a Redis that demands one', async () => {
+  await using room = await openRoom('ori-hardened-mtls');
+  const file = (name: string) => join(room.directory, name);
+  await writeFile(file('tls.crt'), certificate.cert);
+  await writeFile(file('tls.key'), certificate.key, { mode: 0o600 });
+  const tlsPort = await freePort();
+  const words = {
+    ...{ 'tls-port': String(tlsPort), 'tls-auth-clients': 'yes' },
+    ...{
+      'tls-cert-file': file('tls.crt'),
+      'tls-key-file': file('tls.key'),
+      'tls-ca-cert-file': file('tls.crt'),
+    },
+  };
+  const args = Object.entries(words).flatMap(([name, value]) => [`--${name}`, value]);
+  await using redis = await startRedis({ arguments: args });
+  await using world = await startWorld({ redis });
+  const redisUrl = new URL(redis.url.replace(/^redis:/, 'rediss:'));
+  redisUrl.host = `localhost:${tlsPort}`;
+  const environment = {
+    ...world.environment,
+    SIGNER_AUDIT_FILE: file('audit.jsonl'),
+    SIGNER_REDIS_URL: redisUrl.href,
+    SIGNER_REDIS_TLS_CA_FILE: file('tls.crt'),
+    SIGNER_TLS_CERT_FILE: file('tls.crt'),
+    SIGNER_TLS_KEY_FILE: file('tls.key'),
+    SIGNER_REQUIRE_HARDENED: 'true',
+  };
+  const readiness = async (opsUrl: string) => (await fetch(`${opsUrl}/readyz`)).text();
+  await using anonymous = await start(room, environment);
+  await expect.poll(() => readiness(anonymous.opsUrl), { timeout: 20_000 }).toContain('"redis":"failing');
+  await using signer = await start(room, {
+    ...environment,
+    SIGNER_AUDIT_FILE: file('audit-2.jsonl'),
+    SIGNER_REDIS_TLS_CERT_FILE: file('tls.crt'),
+    SIGNER_REDIS_TLS_KEY_FILE: file('tls.key'),
+  });
+  await expect.poll(() => readiness(signer.opsUrl), { timeout: 20_000 }).toContain('"ready"');
+  using client = createClient(`https://localhost:${new URL(signer.url).port}`, certificate.cert);
+  const answer = await client.ask({
+    ...{ method: 'POST', path: world.signPath, bearer: world.issuer.opaqueToken() },
+    json: JSON.parse(SIGN_BODY),
   });
   expect(answer.status).toBe(200);
 });

@@ -6,6 +6,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { Limits } from '@ori/runtime/limits';
@@ -30,6 +31,7 @@ import {
 } from './protocol-errors.ts';
 import { requestIdOf } from './request-id.ts';
 import { observe, type Sinks } from './request-line.ts';
+import { followListenerTls, type ListenerFiles, readListenerTls } from './tls.ts';
 import type { Tracing } from './tracing.ts';
 
 const BUSY: Presentation = {
@@ -56,6 +58,8 @@ export interface ApiServerOptions {
   host: string;
   port: number;
   deadlineMs: number;
+  /** Default: plain HTTP. */
+  tls?: ListenerFiles;
   /** Limits on concurrent work. Default: `LIMITS`. */
   limits?: Partial<Limits>;
   /** The answer to a request beyond them. Default: 500, retryable. */
@@ -101,7 +105,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   let draining = false;
   let withdrawn = false;
   let idleOver = false;
-  const server = createServer({
+  const { tls: files = {} } = options;
+  const tls = readListenerTls(files);
+  const settings = {
     ...messagesOf(app),
     headersTimeout: deadlineMs,
     requestTimeout: deadlineMs + BACKSTOP_MS,
@@ -112,7 +118,15 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     joinDuplicateHeaders: false,
     // Judged below, where the answer is an envelope.
     requireHostHeader: false,
-  });
+  };
+  const secured =
+    tls &&
+    createSecureServer({
+      ...{ ...settings, ...tls, handshakeTimeout: deadlineMs },
+      requestCert: files.tlsClientCaFile !== undefined,
+    });
+  const server: Server = secured ?? createServer(settings);
+  const unfollow = secured && followListenerTls(secured, files, options.log);
 
   /** Admits a request; undefined if it was refused because a limit was reached. */
   function accept(req: IncomingMessage, res: ServerResponse): Exchange | undefined {
@@ -204,7 +218,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     options.log?.info({ status: presentation.status }, 'connection refused');
   }
 
-  server.on('connection', (socket) => {
+  // Of a TLS server, `connection` has the socket below TLS.
+  server.on(secured ? 'secureConnection' : 'connection', (socket: Socket) => {
     if (connections.size >= limits.connectionsMax) makeRoom(connections, socket, options.metrics);
     connections.set(socket, watchConnection(socket));
     socket.once('close', () => connections.delete(socket));
@@ -216,7 +231,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     cutUnread(connections, limits, lookedAt, options.metrics);
   }, CHECK_INTERVAL_MS);
   server.on('close', () => {
-    if (!withdrawn || draining) clearInterval(looking);
+    if (withdrawn && !draining) return;
+    clearInterval(looking);
+    unfollow?.();
   });
   server.on('request', handle);
   server.on('checkContinue', (req, res) => {
@@ -243,7 +260,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
 
   return {
-    url: `http://${host}:${port}`,
+    url: `http${secured ? 's' : ''}://${host}:${port}`,
     port,
     server,
     async withdraw() {

@@ -1,5 +1,6 @@
 import type { Logger } from '@ori/runtime/log';
 import type { Secret } from '@ori/runtime/secret';
+import type { TlsMaterial } from '@ori/runtime/tls-files';
 import { Cluster, type DNSLookupFunction, Redis } from 'ioredis';
 import { type CommandLimits, limitCommands } from './command-limits.ts';
 import { parseRedisUrl, REDIS_URL_FORMS, type RedisAddress } from './url.ts';
@@ -17,6 +18,8 @@ export interface RedisConnectionOptions {
   /** The time without an answer after which a connection counts as dead and is reopened, in milliseconds. */
   socketTimeoutMs?: number;
   log?: Logger;
+  /** PEM, for a URL with TLS: our certificate and key, and the authorities to trust instead of the system's. */
+  tls?: TlsMaterial;
 }
 
 /** Short and bounded, so that a Redis that comes back is used again within a second. */
@@ -37,15 +40,19 @@ export function connectRedis(url: Secret, options: RedisConnectionOptions): Redi
   if (address === undefined) throw new TypeError(`the Redis URL has none of the forms ${REDIS_URL_FORMS}`);
   const { commandTimeoutMs = 200, socketTimeoutMs = 300 } = options;
   const limits = { commandTimeoutMs, socketTimeoutMs };
-  const client = open(address, options.purpose, limits);
+  const client = open(address, options, limits);
   onNode(client, (node) => limitCommands(node, limits));
   report(client, options);
   onNodeReady(client, async (node) => writeTogether(node.stream));
   return client;
 }
 
-function open(address: RedisAddress, purpose: string, { commandTimeoutMs }: CommandLimits): RedisClient {
-  const common = connectionOptions(address, purpose);
+function open(
+  address: RedisAddress,
+  options: RedisConnectionOptions,
+  { commandTimeoutMs }: CommandLimits,
+): RedisClient {
+  const common = connectionOptions(address, options);
   switch (address.kind) {
     case 'single':
       return new Redis({ ...common, ...address.node, retryStrategy: backoffMs, enableOfflineQueue: false });
@@ -101,7 +108,7 @@ function openCluster(
 /** ioredis resolves the nodes' names itself by default. */
 const keepName: DNSLookupFunction = (host, done) => done(null, host, 0);
 
-function connectionOptions(address: RedisAddress, purpose: string) {
+function connectionOptions(address: RedisAddress, { purpose, tls = {} }: RedisConnectionOptions) {
   return {
     connectionName: `ori-${purpose}`,
     // Would need another ACL right (CLIENT SETINFO) without helping the operator.
@@ -116,7 +123,7 @@ function connectionOptions(address: RedisAddress, purpose: string) {
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
     ...(address.username === undefined ? {} : { username: address.username }),
     ...(address.password === undefined ? {} : { password: address.password }),
-    ...(address.tls ? { tls: {} } : {}),
+    ...(address.tls ? { tls: { ...tls } } : {}),
   };
 }
 

@@ -1,4 +1,4 @@
-import { choice, flag, integer, list, url } from './config.ts';
+import { choice, flag, integer, list, path, url } from './config.ts';
 import { LIMITS_SPEC } from './limits.ts';
 import { LOG_LEVELS } from './log.ts';
 
@@ -16,6 +16,15 @@ export const SERVICE_SPEC = {
     default: 10,
     doc: 'Connections to PostgreSQL',
     unit: 'connections',
+  }),
+  tlsCertFile: path({
+    optional: true,
+    doc: 'The certificate chain that the API is served with over TLS, PEM; without it, plain HTTP. A renewed one is used within 10 s',
+  }),
+  tlsKeyFile: path({ optional: true, doc: 'Its private key, PEM' }),
+  tlsClientCaFile: path({
+    optional: true,
+    doc: 'Authorities, PEM: only clients with a certificate that one of them signed may connect',
   }),
   deadlineMs: integer({
     min: 100,

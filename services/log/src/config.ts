@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { complaintsOfTls } from '@ori/http/tls';
 import {
   type Config,
   ConfigError,
@@ -73,6 +74,8 @@ export type LogConfig = Config<typeof LOG_SPEC> & { readonly policy: Policy | un
  */
 export function loadLogConfig(env: Environment): LogConfig {
   const config = loadConfig('LOG', LOG_SPEC, env);
+  const complaints = complaintsOfTls('LOG', config);
+  if (complaints.length > 0) throw new ConfigError(complaints);
   return { ...config, policy: readPolicy('LOG_POLICY_FILE', config.policyFile) };
 }
 

@@ -134,7 +134,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
   const { host, port, deadlineMs, trustGateway } = config;
   const api = await startApiServer({
     ...{ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http, tracing },
-    limits: config,
+    ...{ limits: config, tls: config },
   });
   const vkeys = { log: renderVkey(keys.logKey), complete: renderVkey(keys.completeKey) };
   log.info({ url: `${api.url}${prefix}`, opsUrl: ops.url, leaves: folder.tree.size, ...vkeys }, 'listening');

@@ -1,3 +1,4 @@
+import { complaintsOfTls } from '@ori/http/tls';
 import { baseUrlOf, complaintsOfIdentity, IDENTITY_SPEC } from '@ori/identity';
 import {
   type Config,
@@ -47,7 +48,10 @@ export type ManagementConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl'> &
  */
 export function loadManagementConfig(env: Environment): ManagementConfig {
   const config = loadConfig('MANAGEMENT', MANAGEMENT_SPEC, env);
-  const complaints = complaintsOfIdentity('MANAGEMENT', config);
+  const complaints = [
+    ...complaintsOfIdentity('MANAGEMENT', config),
+    ...complaintsOfTls('MANAGEMENT', config),
+  ];
   if (complaints.length > 0) throw new ConfigError(complaints);
   return { ...config, baseUrl: baseUrlOf(config) };
 }

@@ -133,7 +133,7 @@ export async function startManagement(
   const start = () =>
     startApiServer({
       ...{ app, host, port, deadlineMs, trustGateway, log, metrics, tracing },
-      limits: config,
+      ...{ limits: config, tls: config },
       presentBusy: (req) => presentBusy(req.url?.startsWith(`${basePath}/interns`) ?? false),
     });
   const serving = trustGateway

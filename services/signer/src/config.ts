@@ -1,3 +1,4 @@
+import { complaintsOfTls } from '@ori/http/tls';
 import { baseUrlOf, complaintsOfIdentity, IDENTITY_SPEC } from '@ori/identity';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/redis';
 import {
@@ -12,6 +13,7 @@ import {
   text,
 } from '@ori/runtime/config';
 import { SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { complaintsOfTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 
 /** The environment of the signer: `SIGNER_…`. */
@@ -24,6 +26,12 @@ export const SIGNER_SPEC = {
     doc: 'PostgreSQL address of a role that is a member of `ori_signer` and nothing more',
   }),
   redisUrl: secret({ doc: 'Redis address: see below' }),
+  redisTlsCertFile: path({ optional: true, doc: 'The certificate that the signer shows to Redis, PEM' }),
+  redisTlsKeyFile: path({ optional: true, doc: 'Its private key, PEM' }),
+  redisTlsCaFile: path({
+    optional: true,
+    doc: "Authorities, PEM, that sign Redis's certificate; default: those of the system",
+  }),
   ...IDENTITY_SPEC,
   ...ringSpec('The ring of key-encryption keys that opens the signing seeds: a JWK Set'),
   auditFile: path({ doc: 'Where the audit lines are appended; created with mode 0640 less the umask' }),
@@ -75,6 +83,14 @@ type Loaded = Config<typeof SIGNER_SPEC>;
 export type SignerConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl' | 'redisUrl'> &
   Partial<Pick<Loaded, 'databaseUrl' | 'redisUrl'>> & { readonly baseUrl: string };
 
+type RedisTls = Pick<Loaded, 'redisTlsCertFile' | 'redisTlsKeyFile' | 'redisTlsCaFile'>;
+
+export const redisTlsFiles = (config: RedisTls): TlsFiles => ({
+  cert: config.redisTlsCertFile,
+  key: config.redisTlsKeyFile,
+  ca: config.redisTlsCaFile,
+});
+
 /**
  * Reads and judges the whole configuration.
  *
@@ -82,10 +98,14 @@ export type SignerConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl' | 'redisUrl'> 
  */
 export function loadSignerConfig(env: Environment): SignerConfig {
   const config = loadConfig('SIGNER', SIGNER_SPEC, env);
-  const complaints = complaintsOfIdentity('SIGNER', config);
-  if (parseRedisUrl(config.redisUrl.reveal()) === undefined) {
-    complaints.push(`SIGNER_REDIS_URL: expected one of ${REDIS_URL_FORMS}`);
+  const complaints = [...complaintsOfIdentity('SIGNER', config), ...complaintsOfTls('SIGNER', config)];
+  const redis = parseRedisUrl(config.redisUrl.reveal());
+  if (redis === undefined) complaints.push(`SIGNER_REDIS_URL: expected one of ${REDIS_URL_FORMS}`);
+  const files = redisTlsFiles(config);
+  if (redis?.tls === false && (files.cert ?? files.ca) !== undefined) {
+    complaints.push('SIGNER_REDIS_TLS_…_FILE: SIGNER_REDIS_URL has no TLS; it must begin with rediss');
   }
+  complaints.push(...complaintsOfTlsFiles('SIGNER_REDIS_TLS', files));
   if (complaints.length > 0) throw new ConfigError(complaints);
   return { ...config, baseUrl: baseUrlOf(config) };
 }

@@ -187,7 +187,7 @@ export async function startSigner(
   const start = () =>
     startApiServer({
       ...{ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http },
-      ...{ limits: config, presentBusy, tracing },
+      ...{ limits: config, tls: config, presentBusy, tracing },
     });
   if (trustGateway) {
     const { registry } = metrics.http;

@@ -44,6 +44,7 @@ function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
     requireDpop: false,
     dpopRequireNonce: true,
     databasePoolMax: 10,
+    ...{ tlsCertFile: undefined, tlsKeyFile: undefined, tlsClientCaFile: undefined },
     deadlineMs: DEADLINE_MS,
     ...LIMITS,
     shutdownDrainMs: 0,
@@ -67,6 +68,7 @@ export function signerConfig(config: StandaloneConfig, place: ServicePlace): Sig
     ...(redisUrl !== undefined && { redisUrl }),
     auditFile: join(place.folder, 'audit.log'),
     auditSync: 'kernel',
+    ...{ redisTlsCertFile: undefined, redisTlsKeyFile: undefined, redisTlsCaFile: undefined },
     proofMaxAgeSeconds: 60,
     signingAtOnceMax: 32,
   };

@@ -1,4 +1,14 @@
-import { type Config, type Environment, integer, loadConfig, path, secret, text } from '@ori/runtime/config';
+import { complaintsOfTls } from '@ori/http/tls';
+import {
+  type Config,
+  ConfigError,
+  type Environment,
+  integer,
+  loadConfig,
+  path,
+  secret,
+  text,
+} from '@ori/runtime/config';
 import { SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { isSeed } from '@ori/tlog/log-keys';
 import type { Policy } from '@ori/tlog/policy';
@@ -32,5 +42,7 @@ export type WitnessConfig = Config<typeof WITNESS_SPEC> & { readonly policy: Pol
 /** @throws ConfigError with every complaint */
 export function loadWitnessConfig(env: Environment): WitnessConfig {
   const config = loadConfig('WITNESS', WITNESS_SPEC, env);
+  const complaints = complaintsOfTls('WITNESS', config);
+  if (complaints.length > 0) throw new ConfigError(complaints);
   return { ...config, policy: readPolicy('WITNESS_POLICY_FILE', config.policyFile) as Policy };
 }

@@ -72,7 +72,7 @@ export async function startWitness(
   });
   stack.defer(ops.stop);
   const { host, port, deadlineMs, trustGateway } = config;
-  const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics });
+  const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics, tls: config });
   log.info({ url: api.url, opsUrl: ops.url, vkey }, 'listening');
   const owned = stack.move();
   return {

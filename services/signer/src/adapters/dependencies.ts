@@ -2,9 +2,10 @@ import type { SpentProofs } from '@ori/dpop';
 import { connectRedis, type RedisClient } from '@ori/redis';
 import { type EvictionWatch, watchEviction } from '@ori/redis/eviction';
 import type { Logger } from '@ori/runtime/log';
+import { readTlsFiles } from '@ori/runtime/tls-files';
 import { type Database, openPostgres, type SignerQueries, signerQueries } from '@ori/store';
 import { createTurnLimiter, type TurnLimiter } from '@ori/turns';
-import type { SignerConfig } from '../config.ts';
+import { redisTlsFiles, type SignerConfig } from '../config.ts';
 import type { SigningParts } from '../sign-proof.ts';
 import { type AuditLog, openAuditFile } from './audit-file.ts';
 import { judgeDependencies } from './judge-dependencies.ts';
@@ -53,9 +54,11 @@ export async function connectDependencies(
     stack.adopt(await openAuditFile(config.auditFile, config.auditSync), (file) => file.close());
   const { turns: givenTurns, nonces: givenNonces, spentProofs: givenProofs } = given;
   const needsRedis = [givenTurns, givenNonces, givenProofs].includes(undefined);
+  const tls = readTlsFiles(redisTlsFiles(config));
   const redis = needsRedis
-    ? stack.adopt(connectRedis(required(config.redisUrl, 'redisUrl'), { purpose: 'signer', log }), (client) =>
-        client.disconnect(),
+    ? stack.adopt(
+        connectRedis(required(config.redisUrl, 'redisUrl'), { purpose: 'signer', log, tls }),
+        (client) => client.disconnect(),
       )
     : undefined;
   const eviction = redis && stack.adopt(watch(redis, log), (watching) => watching.close());

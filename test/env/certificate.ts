@@ -1,5 +1,10 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
-import type { Tls } from './cli-world.ts';
+
+/** PEM. */
+export interface Tls {
+  readonly key: string;
+  readonly cert: string;
+}
 
 const DAY_MS = 86_400_000;
 

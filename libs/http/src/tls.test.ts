@@ -1,0 +1,102 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type PeerCertificate } from 'node:tls';
+import { makeCertificate } from '@ori/test-env/certificate';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { startApiServer } from './server.ts';
+import { complaintsOfTls } from './tls.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ori-tls-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const files = () => ({ tlsCertFile: join(folder, 'tls.crt'), tlsKeyFile: join(folder, 'tls.key') });
+
+async function write({ cert, key }: { cert: string; key: string }): Promise<void> {
+  await writeFile(files().tlsKeyFile, key, { mode: 0o600 });
+  await writeFile(files().tlsCertFile, cert);
+}
+
+/** @returns the certificate that the server shows, and the answer to one request */
+function ask(
+  port: number,
+  ca: string,
+  options: object = {},
+): Promise<{ shown: PeerCertificate; text: string }> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca, ...options });
+    let text = '';
+    socket.once('error', reject);
+    socket.once('secureConnect', () => {
+      const shown = socket.getPeerCertificate();
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.once('close', () => resolve({ shown, text }));
+      socket.write('GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    });
+  });
+}
+
+const serve = () =>
+  startApiServer({
+    app: (_req, res) => void res.end('ok'),
+    ...{ host: '127.0.0.1', port: 0, deadlineMs: 5000, tls: files() },
+  });
+
+test('answers over TLS 1.2 and 1.3, and refuses older versions', async () => {
+  const certificate = makeCertificate();
+  await write(certificate);
+  const server = await serve();
+  try {
+    expect(server.url).toMatch(/^https:/);
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3']) {
+      const { text } = await ask(server.port, certificate.cert, { maxVersion });
+      expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    }
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
+    await expect(ask(server.port, certificate.cert, old)).rejects.toMatchObject({
+      code: expect.stringContaining('PROTOCOL_VERSION'),
+    });
+  } finally {
+    await server.stop({ graceMs: 0 });
+  }
+});
+
+test('uses a renewed certificate without a restart, and keeps the last one while the files do not fit', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const [first, second] = [makeCertificate(), makeCertificate()];
+  await write(first);
+  const server = await serve();
+  try {
+    await writeFile(files().tlsCertFile, second.cert);
+    vi.advanceTimersByTime(10_000);
+    expect((await ask(server.port, first.cert)).text).toContain('200');
+    await write(second);
+    vi.advanceTimersByTime(10_000);
+    expect((await ask(server.port, second.cert)).text).toContain('200');
+  } finally {
+    vi.useRealTimers();
+    await server.stop({ graceMs: 0 });
+  }
+});
+
+test('names the files that cannot be used', async () => {
+  const [one, other] = [makeCertificate(), makeCertificate()];
+  const complaints = (changed: object = {}) => complaintsOfTls('SIGNER', { ...files(), ...changed });
+  expect(complaints()).toEqual([expect.stringMatching(/^SIGNER_TLS_…_FILE: .*ENOENT/)]);
+  await write(one);
+  expect(complaints()).toEqual([]);
+  expect(complaints({ tlsKeyFile: undefined })).toEqual([expect.stringContaining('set both or neither')]);
+  expect(complaintsOfTls('SIGNER', { tlsClientCaFile: files().tlsCertFile })).toEqual([
+    expect.stringContaining('SIGNER_TLS_CLIENT_CA_FILE'),
+  ]);
+  await chmod(files().tlsKeyFile, 0o644);
+  expect(complaints()).toEqual([expect.stringContaining('chmod 0600')]);
+  await rm(files().tlsKeyFile);
+  await write({ cert: one.cert, key: other.key });
+  expect(complaints()).toEqual([expect.stringContaining('VALUES_MISMATCH')]);
+});

@@ -1,0 +1,63 @@
+import type { SecureContextOptions } from 'node:tls';
+import type { Logger } from '@ori/runtime/log';
+import { complaintsOfTlsFiles, readTlsFiles } from '@ori/runtime/tls-files';
+
+/** The PEM files of a TLS listener, under the names of the configuration. */
+export interface ListenerFiles {
+  /** Absent: plain HTTP. */
+  readonly tlsCertFile?: string | undefined;
+  readonly tlsKeyFile?: string | undefined;
+  /** Clients must have a certificate that one of these authorities signed. */
+  readonly tlsClientCaFile?: string | undefined;
+}
+
+/** A renewed certificate is used within this time, without a restart and without a signal. */
+const REREAD_EVERY_MS = 10_000;
+
+export function complaintsOfTls(prefix: string, files: ListenerFiles): string[] {
+  if (files.tlsCertFile === undefined && files.tlsClientCaFile !== undefined) {
+    return [`${prefix}_TLS_CLIENT_CA_FILE: needs ${prefix}_TLS_CERT_FILE and ${prefix}_TLS_KEY_FILE`];
+  }
+  return complaintsOfTlsFiles(`${prefix}_TLS`, filesOf(files));
+}
+
+/** @returns the options of `https.createServer`; undefined for plain HTTP. @throws when a file cannot be read */
+export function readListenerTls(files: ListenerFiles): SecureContextOptions | undefined {
+  return files.tlsCertFile === undefined
+    ? undefined
+    : { ...readTlsFiles(filesOf(files)), minVersion: 'TLSv1.2' };
+}
+
+/**
+ * Uses the files again whenever they have changed. While they are not usable, as in the middle of a renewal, the last
+ * ones stay in use.
+ *
+ * @returns ends it
+ */
+export function followListenerTls(
+  server: { setSecureContext(options: SecureContextOptions): void },
+  files: ListenerFiles,
+  log?: Logger,
+): () => void {
+  let known = JSON.stringify(readListenerTls(files));
+  const timer = setInterval(() => {
+    try {
+      const tls = readListenerTls(files);
+      const now = JSON.stringify(tls);
+      if (tls === undefined || now === known) return;
+      server.setSecureContext(tls);
+      known = now;
+      log?.info('TLS certificate reloaded');
+    } catch (err) {
+      log?.error({ err }, 'TLS files not usable: the last certificate stays in use');
+    }
+  }, REREAD_EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+const filesOf = ({ tlsCertFile: cert, tlsKeyFile: key, tlsClientCaFile: ca }: ListenerFiles) => ({
+  cert,
+  key,
+  ca,
+});

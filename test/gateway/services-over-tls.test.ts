@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startApiServer } from '@ori/http/server';
+import { expect, test } from 'vitest';
+import { makeCertificate } from '../env/certificate.ts';
+import { NGINX, startGateway } from '../env/gateway.ts';
+import { openRoom } from '../env/room.ts';
+import { createClient } from '../shipped/client.ts';
+
+const README = readFileSync(join(import.meta.dirname, '../../deploy/gateway/README.md'), 'utf8');
+
+/** The block of the README that names the file, without its indentation and with this test's files. */
+function documented(name: string, folder: string): string {
+  const [, block = ''] = new RegExp(`# site/${name}\\n((?: {4}.*\\n)+)`).exec(README) ?? [];
+  return block.replaceAll('/etc/ori-gateway/', `${folder}/`).replaceAll('services.internal', 'localhost');
+}
+
+test.skipIf(NGINX === undefined)(
+  'the gateway reaches services over TLS as the README says: with its certificate, and only those it trusts',
+  async () => {
+    await using room = await openRoom('ori-services-tls');
+    const file = (name: string) => join(room.directory, name);
+    const [service, client, stranger] = [makeCertificate(), makeCertificate(), makeCertificate()];
+    await writeFile(file('service.key'), service.key, { mode: 0o600 });
+    await writeFile(file('stranger.key'), stranger.key, { mode: 0o600 });
+    await writeFile(file('service.crt'), service.cert);
+    await writeFile(file('stranger.crt'), stranger.cert);
+    await writeFile(file('services-ca.pem'), service.cert);
+    await writeFile(file('client.crt'), client.cert);
+    await writeFile(file('client.key'), client.key);
+    const serve = (name: string) =>
+      startApiServer({
+        app: (req, res) => void res.end(req.url),
+        ...{ host: '127.0.0.1', port: 0, deadlineMs: 5000 },
+        tls: {
+          ...{ tlsCertFile: file(`${name}.crt`), tlsKeyFile: file(`${name}.key`) },
+          tlsClientCaFile: file('client.crt'),
+        },
+      });
+    const [known, unknown] = [await serve('service'), await serve('stranger')];
+    const address = ({ port }: { port: number }) => `127.0.0.1:${port}`;
+    try {
+      await using gateway = await startGateway({
+        signers: [address(known)],
+        management: [address(unknown)],
+        site: {
+          'over-tls.conf': documented('over-tls.conf', room.directory),
+          'services-tls.conf': documented('services-tls.conf', room.directory),
+        },
+      });
+      const ask = (path: string) => fetch(gateway.url + path);
+      const target = '/v1/interns/a%2Fb/daemon/x?y=%20z';
+      const answer = await ask(target);
+      expect([answer.status, await answer.text()]).toEqual([200, target]);
+      expect((await ask('/v1/openapi.json')).status).toBe(502);
+      using withoutCertificate = createClient(`https://localhost:${known.port}`, service.cert);
+      await expect(withoutCertificate.ask({ path: '/v1' })).rejects.toMatchObject({
+        code: expect.stringContaining('CERTIFICATE_REQUIRED'),
+      });
+    } finally {
+      await Promise.all([known, unknown].map((server) => server.stop({ graceMs: 0 })));
+    }
+  },
+);
