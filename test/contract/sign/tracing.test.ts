@@ -41,7 +41,10 @@ test('a signing request is a span below the caller’s, and above what is asked 
 });
 
 test('a used DPoP proof is a span of Redis', async () => {
-  const dpop = await createDpopWorld(world, Date.now);
+  const dpop = await createDpopWorld(
+    world,
+    Object.assign(() => Date.now(), { stop() {} }),
+  );
   const { below } = await traceOf('c', (traceparent) => dpop.send({ headers: ['traceparent', traceparent] }));
   expect(below).toEqual(expect.arrayContaining(['redis spend', 'redis take']));
 });
