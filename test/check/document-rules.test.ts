@@ -13,12 +13,15 @@ function judge(text: string): string[] {
   return judgeDocument(file, new Set(['check'])).map((complaint) => complaint.replace(`${file}: `, ''));
 }
 
-const LONG = 'text\n'.repeat(160);
+const LONG = 'text\n\n'.repeat(80);
+const WIDE = 'text '.repeat(25).trim();
 
 test.each([
   ['a link to a file that does not exist', '[a](missing.md)', 'no file at missing.md'],
   ['an anchor that no heading has', '# One\n[a](#two)', 'no heading for #two'],
   ['an npm script that does not exist', 'Run `npm run chekc`.', 'no npm script chekc'],
+  ['a line of prose beyond 120 columns', WIDE, '1: 124 columns'],
+  ['a paragraph of more than five lines', 'a\n\n- b\n  c\n  d\n  e\n  f\n  g\n', '3: a paragraph of 6 lines'],
   ['a long document whose contents omit a section', `# A\n[b](#b)\n## B\n${LONG}## C\n`, 'omit "C"'],
 ])('refuses %s', (_, text, complaint) => {
   expect(judge(text)).toEqual([expect.stringContaining(complaint)]);
@@ -28,6 +31,11 @@ test.each([
   ['a link, an anchor and a script that exist', '# One: two\n[a](README.md#one-two) `npm run check`'],
   ['a long document that lists every section', `# A\n[b](#b) [c](#c)\n## B\n${LONG}## C\n`],
   ['a short document without contents', '# A\n## B\n'],
+  [
+    'code and tables beyond 120 columns',
+    `\`${WIDE}\` text\n\n| ${WIDE} |\n\n    ${WIDE}\n\n\`\`\`\n${WIDE}\n\`\`\`\n`,
+  ],
+  ['a list of six items', '- a\n- b\n- c\n- d\n- e\n- f\n'],
   ['a heading inside a code block', `# A\n${LONG}\`\`\`sh\n## not a heading\n\`\`\`\n`],
 ])('accepts %s', (_, text) => {
   expect(judge(text)).toEqual([]);

@@ -2,12 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const LINES_WITHOUT_CONTENTS = 150;
+const COLUMNS_MAX = 120;
+const PARAGRAPH_LINES_MAX = 5;
 /** npm commands that are not scripts of package.json. */
 const LIFECYCLE = new Set(['ci', 'install', 'start', 'test']);
 
 /**
  * What is wrong with a Markdown file: a relative link or an anchor that leads nowhere, an npm script that does not exist,
- * and, above 150 lines, a section that no link before the first section leads to.
+ * prose beyond 120 columns, a paragraph or list item of more than five lines, and, above 150 lines, a section that no
+ * link before the first section leads to.
  */
 export function judgeDocument(file: string, scripts: ReadonlySet<string>): string[] {
   const text = readFileSync(file, 'utf8');
@@ -23,9 +26,53 @@ export function judgeDocument(file: string, scripts: ReadonlySet<string>): strin
   for (const [, name = ''] of text.matchAll(/npm run (?:--silent )?([a-z:-]+)/g)) {
     if (!scripts.has(name) && !LIFECYCLE.has(name)) complaints.push(`${file}: no npm script ${name}`);
   }
+  for (const [number, length] of longLines(text))
+    complaints.push(`${file}:${number}: ${length} columns, expected at most ${COLUMNS_MAX}`);
+  for (const [number, lines] of longParagraphs(text))
+    complaints.push(
+      `${file}:${number}: a paragraph of ${lines} lines, expected at most ${PARAGRAPH_LINES_MAX}`,
+    );
   for (const heading of unlistedSections(text))
     complaints.push(`${file}: over ${LINES_WITHOUT_CONTENTS} lines, and its contents omit "${heading}"`);
   return complaints;
+}
+
+/** Number and length of each line of prose that could be wrapped and is not: code and tables cannot. */
+function longLines(text: string): [number, number][] {
+  return proseLines(text).flatMap(([number, line]) => {
+    const { length } = line.replace(/`[^`]*`/g, '``');
+    return length > COLUMNS_MAX ? [[number, length]] : [];
+  });
+}
+
+/** First line and length of each paragraph, or item of a list, that is too long. A list of contents may be. */
+function longParagraphs(text: string): [number, number][] {
+  const paragraphs: [number, string[]][] = [];
+  let previous = 0;
+  for (const [number, line] of proseLines(text)) {
+    const current = paragraphs.at(-1);
+    if (current !== undefined && number === previous + 1 && !/^\s*(?:[-*]|\d+\.) /.test(line))
+      current[1].push(line);
+    else paragraphs.push([number, [line]]);
+    previous = number;
+  }
+  return paragraphs.flatMap(([number, lines]) => {
+    const isContents = lines[0]?.startsWith('[') && lines[0].includes(' · ');
+    return lines.length > PARAGRAPH_LINES_MAX && !isContents ? [[number, lines.length]] : [];
+  });
+}
+
+/** The lines that are neither empty nor a heading, a table, a comment or code, with their numbers. */
+function proseLines(text: string): [number, string][] {
+  let inCode = false;
+  return text.split('\n').flatMap((line, index) => {
+    if (/^\s*```/.test(line)) {
+      inCode = !inCode;
+      return [];
+    }
+    const isProse = !inCode && line.trim() !== '' && !/^(?:#|<| {4}|\s*\|)/.test(line);
+    return isProse ? [[index + 1, line]] : [];
+  });
 }
 
 /** The second-level headings of a long document that its list of contents does not link to. A changelog needs none. */
