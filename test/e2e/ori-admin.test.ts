@@ -302,7 +302,7 @@ it.each([
     expect(await admin.run([...reseal, lacks.url], asPromoted)).toMatchObject({ exit: 4 });
     expect(await admin.run([...reseal, 'http://127.0.0.1:1'], asPromoted)).toMatchObject({
       exit: 4,
-      stderr: expect.stringContaining('gives no answer'),
+      stderr: expect.stringContaining('does not answer'),
     });
     const before = await admin.run([...reseal, holds.url], { ...asPromoted, screens: ['stderr'] });
     expect(before.stderr).toMatch(/resealing: 1 of 1, \d+ rows\/s, 0 s left/);

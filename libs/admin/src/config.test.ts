@@ -22,7 +22,7 @@ function complaints(env: Record<string, string>, needed: readonly (typeof ALL)[n
   return [];
 }
 
-test('demands what a command needs, all of it at once, and nothing else', () => {
+test('requires only the settings that a command needs, and reports all missing ones together', () => {
   expect(complaints({})).toHaveLength(4);
   expect(complaints({}, ['issuer'])).toEqual([expect.stringContaining('ORI_ADMIN_ISSUER')]);
   expect(complaints({ ORI_ADMIN_DATABASE_URL_FILE: '/absent' }, [])).toEqual([]);
@@ -36,15 +36,15 @@ test.each([
   ['ORI_ADMIN_BASE_URL', 'https://api.test'],
   ['ORI_ADMIN_ISSUER', 'issuer.test'],
   ['ORI_ADMIN_KEK', 'x'],
-])('complains about %s when given %s, and quotes no password', (name, value) => {
+])('refuses %s with the value %s, and quotes no password', (name, value) => {
   const all = complaints({ ...whole, [name]: value });
   expect(all).toEqual([expect.stringContaining(name)]);
   expect(all.join()).not.toContain('hidden');
 });
 
-test('the README holds the table of the environment as the code has it', () => {
+test('the README has the same table of settings as the code', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  // Aligned columns are the same table.
+  // Compared without the padding of aligned columns.
   const unaligned = (text: string) => text.replace(/[ -]+/g, '');
   expect(unaligned(readme)).toContain(unaligned(renderConfigTable('ORI_ADMIN', ADMIN_SPEC)));
 });

@@ -12,7 +12,7 @@ import { kmsUrlField } from '@ori/store/sealing/ring-spec';
 
 const PREFIX = 'ORI_ADMIN';
 
-/** The environment of `ori-admin`. Each command demands what it needs of it, and looks at nothing else. */
+/** The environment of `ori-admin`. Each command reads only the settings that it needs. */
 export const ADMIN_SPEC = {
   databaseUrl: secret({
     doc: "PostgreSQL address of a login in `ori_operator`, for `migrate` of the database's owner: every command but `kek generate`, `kek promote` and `kek list`",
@@ -41,9 +41,9 @@ export const ADMIN_SPEC = {
 type AdminConfig = Config<typeof ADMIN_SPEC>;
 
 /**
- * What a command needs of the environment.
+ * The settings that a command needs.
  *
- * @throws ConfigError with every complaint at once, unknown `ORI_ADMIN_…` names too
+ * @throws ConfigError with all errors, including unknown `ORI_ADMIN_…` names
  */
 export function loadAdminConfig<Key extends keyof AdminConfig>(
   env: Environment,

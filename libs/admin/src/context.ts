@@ -13,7 +13,7 @@ export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
 }
 
-/** What surrounds the process. Only main.ts takes it from the real one. */
+/** The environment of a command. Only main.ts creates it from the real process. */
 export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
@@ -23,7 +23,7 @@ export interface Surroundings {
 
 type AdminConfig = Config<typeof ADMIN_SPEC>;
 
-/** What a command works with. Results go to stdout, what a person should know to stderr. */
+/** What a command works with. Results go to stdout, messages to stderr. */
 export interface Context extends Surroundings {
   readonly json: boolean;
   config<Key extends keyof AdminConfig>(...needed: readonly Key[]): Pick<AdminConfig, Key>;
@@ -40,10 +40,10 @@ export interface Context extends Surroundings {
   kms(owner: KekOwner): Pick<RingFile, 'kmsUrl' | 'kmsTokenFile'>;
   /** A result: with `--json` the value, else its lines, and a note beside it. */
   report(value: object, told: { readonly lines?: readonly string[]; readonly note?: string }): void;
-  /** A list: with `--json` `{ data, has_more }`, else a table. */
+  /** Prints a list: with `--json` as `{ data, has_more }`, otherwise as a table. */
   reportList<Row>(listed: Listed<Row>, head: readonly string[], cells: (row: Row) => readonly Cell[]): void;
   note(line: string): void;
-  /** One line of stderr that is drawn over and over, where a person looks at it. */
+  /** Redraws one line of stderr, if stderr is a terminal. */
   readonly progress: { show(line: string): void; end(): void };
 }
 
@@ -89,9 +89,9 @@ export function createContext(
     },
     reportList({ rows, hasMore }, head, cells) {
       if (json) return printJson({ data: rows, has_more: hasMore });
-      if (rows.length === 0) note('There are none.');
+      if (rows.length === 0) note('None found.');
       else print(renderTable(head, rows.map(cells)));
-      if (hasMore) note(`These are the first ${rows.length}: narrow the list, or raise --limit.`);
+      if (hasMore) note(`Only the first ${rows.length} are shown: narrow the list, or raise --limit.`);
     },
     progress: createProgress(stderr),
   };

@@ -1,4 +1,4 @@
-/** What `ori-admin` exits with. Scripts depend on these numbers: add, never renumber. */
+/** The exit codes of `ori-admin`. Scripts depend on these numbers: add, never renumber. */
 export const EXIT = {
   ok: 0,
   unexpected: 1,
@@ -13,9 +13,9 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** One line each, for `--help`. */
 export const EXIT_MEANINGS: ReadonlyArray<readonly [ExitCode, string]> = [
   [EXIT.ok, 'done'],
-  [EXIT.unexpected, 'something unexpected; nothing else fits'],
+  [EXIT.unexpected, 'unexpected failure that no other code describes'],
   [EXIT.usage, 'the command line, the environment or a value cannot be used; nothing was done'],
-  [EXIT.notFound, 'what the command names does not exist'],
-  [EXIT.conflict, 'what is there already forbids it'],
+  [EXIT.notFound, 'an object that the command names does not exist'],
+  [EXIT.conflict, 'existing data or the state of the system forbids it'],
   [EXIT.unavailable, 'the database cannot be reached or did not answer in time; try again later'],
 ];

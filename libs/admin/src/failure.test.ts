@@ -18,16 +18,16 @@ test.each([
   [Object.assign(new Error('no such table'), { code: '42P01' }), 4],
   [Object.assign(new Error('permission denied'), { code: '42501' }), 2],
   [new StoreUnavailable('unreachable', 'x'), 6],
-])('%s is told, with what to do next, and exits with %i', (error, exit) => {
+])('%s is explained with the next step, and exits with %i', (error, exit) => {
   expect(tell(error)).toMatchObject({ exit, next: expect.stringMatching(/\.$/) });
 });
 
-test('what is not foreseen is told to be a defect', () => {
+test('an unexpected error is reported as a defect', () => {
   expect(tell(new TypeError('x'))).toBeUndefined();
   expect(tell(undefined)).toBeUndefined();
 });
 
-test('does not repeat the value of an option that nobody knows', () => {
+test('does not repeat the value of an unknown option', () => {
   const error = new CommanderError(1, 'commander.unknownOption', "error: unknown option '--key=sk-1'");
   expect(fromCommander(error).message).toBe("Unknown option '--key'.");
 });

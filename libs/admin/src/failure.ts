@@ -7,7 +7,7 @@ import { SealingError } from '@ori/store/sealing';
 import type { CommanderError } from 'commander';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
-/** A command line that cannot be carried out as it is. Says what to do next; never quotes a secret. */
+/** The command line cannot be executed. Says what to do next; never quotes a secret. */
 export class UsageError extends Error {
   readonly next: string;
 
@@ -31,7 +31,7 @@ export class PartialFailure extends Error {
   }
 }
 
-/** How a failure is told. */
+/** How a failure is reported. */
 export interface Told {
   readonly exit: ExitCode;
   /** For scripts, beside the exit code. */
@@ -40,7 +40,7 @@ export interface Told {
   readonly next: string;
 }
 
-const NOT_FOUND_NEXT = 'Look for the right id with the list command of its kind.';
+const NOT_FOUND_NEXT = 'Find the right id with the list command of its kind.';
 
 /** The sentence and exit code of a failure; undefined for a defect of `ori-admin`. */
 export function tell(error: unknown): Told | undefined {
@@ -83,7 +83,7 @@ function tellAdminError({ code, message: reason }: AdminError): Told {
         exit: EXIT.conflict,
         code,
         message,
-        next: 'Nothing was changed. Look at what is there first.',
+        next: 'Nothing was changed. Check the current state first.',
       };
   }
 }
@@ -95,11 +95,11 @@ function tellMigrationError({ code, message, cause }: MigrationError): Told {
     exit: failed ? EXIT.unexpected : EXIT.conflict,
     code,
     message: toSentence(`${message}${why}`),
-    next: 'The database is as it was.',
+    next: 'The database is unchanged.',
   };
 }
 
-/** What a database says of a statement that it judged: of its making, or of the login. */
+/** Errors that the database reports for a statement: an old schema, or a login without the privilege. */
 function tellDatabaseError(error: unknown): Told | undefined {
   const state = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (state) {
@@ -108,7 +108,7 @@ function tellDatabaseError(error: unknown): Told | undefined {
       return {
         exit: EXIT.conflict,
         code: 'database_not_migrated',
-        message: 'The database is not of this version.',
+        message: 'The database is not at this version.',
         next: 'Run ori-admin migrate.',
       };
     case '42501':
@@ -123,16 +123,16 @@ function tellDatabaseError(error: unknown): Told | undefined {
   }
 }
 
-/** The database's own word for why, where it gave one: `password authentication failed …`. */
+/** The reason that the database gave, if any: `password authentication failed …`. */
 function reasonOf(error: StoreUnavailable): string {
   const { cause } = error;
-  const why = cause instanceof Error && 'severity' in cause ? ` It said: ${cause.message}.` : '';
+  const why = cause instanceof Error && 'severity' in cause ? ` Its message: ${cause.message}.` : '';
   return `${error.message}${why}`;
 }
 
-/** What commander complains of, without the value of an option: it may be a secret in the wrong place. */
+/** The error of commander without the value of an option, which may be a misplaced secret. */
 export function fromCommander({ code, message }: CommanderError): UsageError {
-  if (code === 'commander.help') return new UsageError('Say what to do.');
+  if (code === 'commander.help') return new UsageError('Missing command.');
   const what = message
     .replace(/^error: /, '')
     .replace(/'(--?[\w-]+)=[^']*'/, "'$1'")

@@ -5,7 +5,7 @@ const EXIT_CODES = [
   ...EXIT_MEANINGS.map(([code, meaning]) => `  ${String(code).padStart(3)}  ${meaning}`),
 ];
 
-/** What `ori-admin --help` says below the commands. */
+/** The text of `ori-admin --help` below the commands. */
 export const MAIN_HELP = `
 Examples:
   ori-admin migrate
@@ -14,9 +14,9 @@ Examples:
   ori-admin key create --kind api --workspace "$ws" --name ci --out ci.key
   ori-admin intern list --workspace "$ws" --json
 
-What a command makes it prints alone on stdout, its id or its secret; everything said to people goes to stderr.
+A command prints only its result on stdout, such as a new id or secret. Messages go to stderr.
 
-Environment (each command demands only what it needs):
+Environment (each command requires only what it needs):
   ORI_ADMIN_DATABASE_URL   PostgreSQL address of an operator's login; or ORI_ADMIN_DATABASE_URL_FILE
   ORI_ADMIN_SIGNER_KEK_FILE, ORI_ADMIN_MANAGEMENT_KEK_FILE
                            the rings of key-encryption keys, one for each service

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { EXIT } from './exit-codes.ts';
 import { PartialFailure, UsageError } from './failure.ts';
 
-/** Which running services are asked for the KEKs that they hold. */
+/** The running instances to ask which KEKs they hold. */
 export interface InstanceOptions {
   instances?: string | undefined;
   unchecked?: true | undefined;
@@ -13,41 +13,41 @@ const TIMEOUT_MS = 3000;
 
 export function addInstances(command: Command): Command {
   return command
-    .option('--instances <urls>', 'ops addresses of all instances of the service, separated by commas')
+    .option('--instances <urls>', 'ops URLs of all instances of the service, separated by commas')
     .option(
       '--unchecked',
-      'do not ask the instances; one that lacks the key stops opening what is sealed under it',
+      'do not ask the instances; an instance without the key cannot open rows sealed under it',
     );
 }
 
 /**
- * Demands that every instance holds the KEK, so that nothing is sealed under a key that one of them cannot open.
+ * Checks that every instance holds the KEK, so that each of them can open every row sealed under it.
  *
- * @throws UsageError without addresses; PartialFailure naming the instances that lack it or do not answer
+ * @throws UsageError without addresses; PartialFailure with the instances that lack the KEK or do not answer
  */
 export async function requireHeld(kid: string, { instances, unchecked }: InstanceOptions): Promise<void> {
   if (unchecked) return;
   const urls = (instances ?? '').split(',').map((url) => url.trim());
   if (!urls.every((url) => URL.canParse(url))) {
     throw new UsageError(
-      'Name the ops addresses of all instances with --instances.',
-      'For example --instances http://signer-1:9081,http://signer-2:9081; or, when none runs, --unchecked.',
+      'Give the ops URLs of all instances with --instances.',
+      'For example --instances http://signer-1:9081,http://signer-2:9081, or --unchecked if none runs.',
     );
   }
   const answers = await Promise.all(urls.map(async (url) => ({ url, kids: await heldBy(url) })));
   const lacking = answers.filter(({ kids }) => !kids?.includes(kid));
   if (lacking.length === 0) return;
   const why = lacking.map(
-    ({ url, kids }) => `${url} ${kids === undefined ? 'gives no answer' : `holds ${kids.join(', ')}`}`,
+    ({ url, kids }) => `${url} ${kids === undefined ? 'does not answer' : `holds ${kids.join(', ')}`}`,
   );
   throw new PartialFailure(
     EXIT.conflict,
     `Not every instance holds ${kid}: ${why.join('; ')}.`,
-    'Nothing was changed. Give the ring to every instance first; a running one reads it within two seconds.',
+    'Nothing was changed. Install the ring on every instance first; a running instance reads it within two seconds.',
   );
 }
 
-/** The kids that the instance says it holds; undefined without a usable answer. */
+/** The kids that the instance reports; undefined without a usable answer. */
 async function heldBy(url: string): Promise<string[] | undefined> {
   try {
     const answer = await fetch(new URL('/metrics', url), { signal: AbortSignal.timeout(TIMEOUT_MS) });

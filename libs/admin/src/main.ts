@@ -3,13 +3,14 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { EXIT } from './exit-codes.ts';
 
-// Half of what a start costs is compiling. The cache is in the user's own folder: the default one is shared.
+// Compilation takes half of the start-up time. The cache is in the user's own folder, because the default one is
+// shared.
 const { HOME, XDG_CACHE_HOME } = process.env;
 enableCompileCache(join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'ori', 'compile-cache'));
 
 const STDOUT_CLOSED = 141;
 
-// `ori-admin … | head`: the reader has what it wanted, and nobody is left to tell anything.
+// `ori-admin … | head`: the reader has closed the pipe, so there is nobody to report to.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? STDOUT_CLOSED : EXIT.unexpected),
 );

@@ -3,7 +3,7 @@ import { newCredential, requireProvider } from './new-credential.ts';
 
 const refused = expect.objectContaining({ name: 'InvalidCredential' });
 
-test('takes label and region from the key, and holds the key itself nowhere', () => {
+test('takes label and region from the key, and contains the key nowhere else', () => {
   const key = JSON.stringify({ api_key: 'sk-0123456789abcdefghijklmnop', region: 'us' });
   const columns = newCredential('openai', key, { name: 'n', is_fallback: true });
   expect(columns).toEqual({
@@ -21,12 +21,12 @@ test.each([
   ['openai', { is_fallback: true, is_required: true }],
   ['openai', { name: 'n'.repeat(256) }],
   ['openai', { allowed_api_key_hashes: ['not a hash'] }],
-] as const)('refuses for %s what a change is refused for: %j', (provider, fields) => {
+] as const)('refuses for %s the same values as a change does: %j', (provider, fields) => {
   expect(() => newCredential(provider, 'sk-secret', fields as object)).toThrow(refused);
   expect(() => newCredential(provider, 'sk-secret', fields as object)).not.toThrow(/secret/);
 });
 
-test('knows the providers of the API and no other', () => {
+test('accepts exactly the providers of the API', () => {
   expect(requireProvider('amazon-bedrock/claude-on-aws')).toBe('amazon-bedrock/claude-on-aws');
   expect(() => requireProvider('OpenAI')).toThrow(expect.objectContaining({ name: 'UsageError' }));
 });

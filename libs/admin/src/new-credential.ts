@@ -9,12 +9,12 @@ import { UsageError } from './failure.ts';
 export function requireProvider(slug: string): Provider {
   const provider = PROVIDERS.find((known) => known === slug);
   if (provider !== undefined) return provider;
-  throw new UsageError(`${JSON.stringify(slug)} is no provider.`, `Providers: ${PROVIDERS.join(', ')}`);
+  throw new UsageError(`Unknown provider ${JSON.stringify(slug)}.`, `Providers: ${PROVIDERS.join(', ')}`);
 }
 
 /**
- * The columns of a new credential, by the rules of a change: as if it had been empty and everything were set now.
- * Label and region come from the key. The key itself is in none of them.
+ * The columns of a new credential, by the rules of a change that sets every field of an empty credential.
+ * Label and region are derived from the key. No column contains the key itself.
  *
  * @throws {InvalidCredential}, which does not quote the key
  */

@@ -5,12 +5,12 @@ export interface ListOptions {
   readonly limit: number;
 }
 
-/** A command that lists: how many rows at the most. */
+/** Options of commands that list rows. */
 export function addList(parent: Command, description: string): Command {
   return parent
     .command('list')
     .description(description)
-    .option('--limit <rows>', 'how many rows at the most', wholeNumber(1, 100_000), 500);
+    .option('--limit <rows>', 'maximum number of rows', wholeNumber(1, 100_000), 500);
 }
 
 /** A whole number from `min` to `max`, in decimal. */
@@ -18,7 +18,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   return (text) => {
     const number = Number(text);
     if (/^(0|-?[1-9]\d{0,14})$/.test(text) && number >= min && number <= max) return number;
-    throw new InvalidArgumentError(`It takes a whole number from ${min} to ${max}.`);
+    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
   };
 }
 
@@ -31,15 +31,15 @@ export function collected(value: string, former: string[] | undefined): string[]
 
 /** Adds `--yes` to a command that cannot be undone. */
 export function addYes(command: Command): Command {
-  return command.option('--yes', 'do it: this cannot be undone');
+  return command.option('--yes', 'confirm: this cannot be undone');
 }
 
 /** @throws UsageError without `--yes` */
 export function requireYes({ yes }: { readonly yes?: true }, what: string): void {
-  if (!yes) throw new UsageError(`${what} Nothing was done.`, 'To do it, repeat with --yes.');
+  if (!yes) throw new UsageError(`${what} Nothing was done.`, 'To confirm, repeat with --yes.');
 }
 
-/** The members that are not undefined: an option left out is not given on. */
+/** The members that are not undefined, so that omitted options are not passed on. */
 export function given<Options extends object>(
   options: Options,
 ): { [Key in keyof Options]?: Exclude<Options[Key], undefined> } {

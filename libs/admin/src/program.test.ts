@@ -45,7 +45,7 @@ const COMMANDS = {
   lifecycle: ['on', 'off', 'show'],
 } as const;
 
-it('documents every exit code, in the help and in the README alike', async () => {
+it('documents every exit code in the help and in the README', async () => {
   const section = readme().split('### Exit codes')[1] ?? '';
   const documented = [...section.matchAll(/^\| (\d+) +\| (.*?) +\|$/gm)].map(([, code, meaning]) => [
     Number(code),
@@ -57,7 +57,7 @@ it('documents every exit code, in the help and in the README alike', async () =>
 });
 
 it.each(Object.entries(COMMANDS))(
-  'explains %s and its verbs, in the help and in the README',
+  'lists %s and its subcommands in the help and in the README',
   async (noun, verbs) => {
     const { exit, stdout } = await admin(noun, '--help');
     expect(exit).toBe(EXIT.ok);
@@ -103,12 +103,12 @@ it.each([
   [['byok', 'create', '--provider', 'openai', '--kee=sk-secret']],
   [['org', 'mend']],
   [['org']],
-])('refuses %j before it looks at the environment, and repeats no secret', async (args) => {
+])('refuses %j before it reads the environment, and repeats no secret', async (args) => {
   const { exit, stderr } = await admin(...args);
   expect(exit).toBe(EXIT.usage);
   expect(stderr).not.toMatch(/ORI_ADMIN_|secret/);
 });
 
-it('shows nothing of its own making to whoever reads its help', async () => {
+it('hides the refused option from the help', async () => {
   expect((await admin('byok', 'create', '--help')).stdout).not.toMatch(/--key\b(?!-)/);
 });

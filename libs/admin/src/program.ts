@@ -35,10 +35,12 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
 
 function createProgram(surroundings: Surroundings): Command {
   const program = new Command('ori-admin')
-    .description("The operator's command: what there is, who may use it, and the keys that sign and seal.")
+    .description(
+      'Administer an ori deployment: organizations, users, interns, access, and the keys that sign and seal.',
+    )
     .version(VERSION, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .option('--actor <role>', 'whom changes are attributed to: a role that the database login is a member of')
+    .option('--actor <role>', 'attribute changes to this role, which the database login must be a member of')
     .option('--json', 'results on stdout and failures on stderr as JSON')
     .addHelpText('after', MAIN_HELP)
     .configureHelp({ showGlobalOptions: true })

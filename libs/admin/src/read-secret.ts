@@ -3,12 +3,12 @@ import { systemErrorCode } from '@ori/runtime/system-error-code';
 import type { Context } from './context.ts';
 import { UsageError } from './failure.ts';
 
-/** The longest provider key that the API takes too. */
+/** The longest provider key, as in the API. */
 const CHARACTERS_MAX = 65_536;
 
 /**
- * A secret from a file or from stdin, without the line end that an editor leaves. Never from the command line: every
- * process on the machine can read that.
+ * Reads a secret from a file or from stdin, without the final newline that an editor adds. Never from the command line,
+ * which every process on the machine can read.
  */
 export async function readSecret(
   { stdin }: Context,
@@ -39,7 +39,7 @@ async function readStdin(stdin: Context['stdin']): Promise<string> {
   for await (const chunk of stdin) {
     chunks.push(Buffer.from(chunk));
     length += chunk.length;
-    // Four bytes a character at the most; what is longer is refused by its length.
+    // At most four bytes a character; anything longer is refused.
     if (length > CHARACTERS_MAX * 4) break;
   }
   return decode(Buffer.concat(chunks));
@@ -52,7 +52,7 @@ function readFile(path: string): string {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
       `Cannot read ${JSON.stringify(path)} (${systemErrorCode(error)}).`,
-      'Name a file that holds the key and nothing else.',
+      'Name a file that contains only the key.',
     );
   }
 }
@@ -61,6 +61,6 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new UsageError('The key is not text in UTF-8.', 'Check that this is the right file.');
+    throw new UsageError('The key is not valid UTF-8.', 'Check that this is the right file.');
   }
 }

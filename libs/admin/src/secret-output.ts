@@ -4,29 +4,31 @@ import type { Context } from './context.ts';
 import { UsageError } from './failure.ts';
 
 export interface SecretOptions {
-  /** Print it although stdout is a terminal. */
+  /** Print it even if stdout is a terminal. */
   readonly show?: true;
-  /** A file to make for it. */
+  /** A new file to write it to. */
   readonly out?: string;
 }
 
-/** Where a secret goes that is seen once. Opened before the secret is made, so that none is made that nobody gets. */
+/**
+ * Where a secret is written that is shown only once. Opened before the secret is created, so that it cannot get lost.
+ */
 export interface SecretOutput {
-  /** The file that it goes to; undefined for stdout. */
+  /** The file to write to; undefined for stdout. */
   readonly file: string | undefined;
-  /** Writes the secret to the file; for stdout the caller reports it. */
+  /** Writes the secret to the file. For stdout, does nothing: the caller reports the secret. */
   deliver(secret: string): void;
-  /** Nothing was made: no file is left behind. */
+  /** Removes the file, because no secret was created. */
   discard(): void;
 }
 
-/** @throws UsageError when stdout is a terminal that was not asked, or the file exists or cannot be made */
+/** @throws UsageError if stdout is a terminal and `show` is not set, or if the file exists or cannot be created */
 export function openSecretOutput({ stdout }: Context, { show, out }: SecretOptions): SecretOutput {
   if (out === undefined) {
     if (stdout.isTTY && !show) {
       throw new UsageError(
-        'This would print a secret on your terminal. Nothing was made.',
-        'Give --out FILE to write it to a new file, pipe it on, or say --show to see it here.',
+        'This would print a secret on your terminal. Nothing was created.',
+        'Write it to a new file with --out FILE, pipe it to a command, or show it here with --show.',
       );
     }
     return { file: undefined, deliver() {}, discard() {} };
@@ -46,7 +48,7 @@ export function openSecretOutput({ stdout }: Context, { show, out }: SecretOptio
   };
 }
 
-/** Runs `make` with a secret's output; a failure leaves no file behind. */
+/** Runs `make` with the output of a secret; a failure leaves no file behind. */
 export async function withSecretOutput<Made>(
   context: Context,
   options: SecretOptions,
@@ -66,7 +68,7 @@ function createFile(path: string): number {
     return openSync(path, 'wx', 0o600);
   } catch (error) {
     const code = systemErrorCode(error);
-    const why = code === 'EEXIST' ? 'it exists already' : code;
-    throw new UsageError(`Cannot make ${JSON.stringify(path)}: ${why}.`, 'Name a new file.');
+    const why = code === 'EEXIST' ? 'it already exists' : code;
+    throw new UsageError(`Cannot create ${JSON.stringify(path)}: ${why}.`, 'Name a new file.');
   }
 }

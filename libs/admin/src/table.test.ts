@@ -1,7 +1,7 @@
 import { renderTable } from '@ori/terminal/table';
 import { expect, test } from 'vitest';
 
-test('aligns columns under their heads, and leaves no space at the end', () => {
+test('aligns columns under their headings, without trailing spaces', () => {
   expect(
     renderTable(
       ['id', 'on', 'since'],
@@ -13,7 +13,7 @@ test('aligns columns under their heads, and leaves no space at the end', () => {
   ).toEqual(['ID    ON   SINCE', 'a     yes  1970-01-01T00:00:00Z', 'long  no   -']);
 });
 
-test('shows what could steer a terminal, and measures what it shows', () => {
+test('escapes control characters, and aligns by the escaped width', () => {
   const rows = renderTable(
     ['name', 'next'],
     [

@@ -16,7 +16,7 @@ const change = (update: ByokUpdate, stored: Partial<CredentialFacts> = {}) =>
   applyUpdate({ ...plain, ...stored }, update);
 
 describe('applyUpdate', () => {
-  it('sets what is given and nothing else', () => {
+  it('sets the given fields only', () => {
     expect(change({ name: null, disabled: true })).toEqual({
       columns: { name: null, disabled: true },
       rotatedKey: undefined,
@@ -37,7 +37,7 @@ describe('applyUpdate', () => {
     expect(() => change({ is_fallback: true, is_byok_only: false }, { is_byok_only: true })).not.toThrow();
   });
 
-  it('rotates a key with its label, and shows no more of it than the label', () => {
+  it('rotates a key with its label, which is all that it reveals of the key', () => {
     const { columns, rotatedKey } = change({ key: 'sk-proj-0123456789abcdefghijkl' });
     expect(columns).toEqual({ label: 'sk-...ijkl', key_region: null });
     expect(rotatedKey).toBe('sk-proj-0123456789abcdefghijkl');
@@ -66,7 +66,7 @@ describe('applyUpdate', () => {
     expect(() => change({ key })).toThrow(refused);
   });
 
-  it('requires a declared region to be the one of the key that results', () => {
+  it('requires a declared region to match the region in the resulting key', () => {
     expect(() => change({ declared_region: 'us' }, { key_region: 'europe' })).toThrow(refused);
     expect(() => change({ declared_region: 'us', key: structured('europe') }, { key_region: 'us' })).toThrow(
       refused,

@@ -4,13 +4,13 @@ import { InvalidCredential } from './invalid-credential.ts';
 import { readKeyMaterial, requireDeclarable } from './key-material.ts';
 import type { Provider } from './provider.ts';
 
-/** What of a stored credential the rules of a change look at. */
+/** The fields of a stored credential that the rules of a change depend on. */
 export interface CredentialFacts {
   readonly provider: Provider;
   readonly is_fallback: boolean;
   readonly is_byok_only: boolean;
   readonly is_required: boolean;
-  /** The region that the stored key names itself; null where it names none. */
+  /** The region in the stored key; null if it has none. */
   readonly key_region: DeclaredRegion | null;
 }
 
@@ -21,8 +21,8 @@ export interface CredentialChange {
 }
 
 /**
- * Judges a change of a credential on the record that would result, and says which columns it sets.
- * A rotated key brings its own label and, for providers whose keys name a region, its own region.
+ * Validates a change of a credential against the resulting record, and returns the columns to set.
+ * A rotated key has its own label and, for providers whose keys contain a region, its own region.
  *
  * @throws {InvalidCredential} when flags exclude each other or the region cannot be declared.
  */

@@ -5,10 +5,10 @@ import { z } from 'zod';
 export const DeclaredRegion = z.enum(DECLARED_REGIONS).meta({ id: 'DeclaredRegion' });
 export type DeclaredRegion = z.infer<typeof DeclaredRegion>;
 
-/** What the fields say, on the record and on its change alike. */
+/** The descriptions of the fields, for the record and for its change. */
 export const FIELDS = {
-  name: { description: 'A name for people.', example: 'Production' },
-  disabled: { description: 'Whether requests pass it over.', example: false },
+  name: { description: 'A display name.', example: 'Production' },
+  disabled: { description: 'Whether requests skip it.', example: false },
   is_fallback: {
     description:
       'Used only after the other credentials of the provider. Excludes `is_byok_only` and `is_required`.',
@@ -38,7 +38,7 @@ export const FIELDS = {
   },
 };
 
-/** A change of a credential: what is omitted stays, `null` clears, a list replaces the whole list. */
+/** A change of a credential: omitted fields keep their value, `null` clears one, a list replaces the whole list. */
 export const ByokUpdate = z
   .strictObject({
     key: z.string().min(1).max(16_384).meta({

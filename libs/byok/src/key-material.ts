@@ -3,24 +3,24 @@ import { DeclaredRegion } from './credential.ts';
 import { InvalidCredential } from './invalid-credential.ts';
 import type { Provider } from './provider.ts';
 
-/** The providers whose region is part of the key: the key may be JSON with `api_key` and `region`. */
+/** The providers whose key can contain the region, as JSON with `api_key` and `region`. */
 const STRUCTURED: ReadonlySet<Provider> = new Set<Provider>(['openai', 'fireworks']);
 
-/** Which regions can be declared where the key does not name one; every other provider: `global` alone. */
+/** The regions that can be declared if the key contains none; only `global` for every other provider. */
 const DECLARABLE: Partial<Record<Provider, readonly DeclaredRegion[]>> = {
   azure: ['europe', 'us'],
   anthropic: ['us'],
 };
 
-/** Control characters anywhere, or white space at either end: a key that was copied with what surrounds it. */
+/** Control characters anywhere, or white space at either end: signs of a key that was copied with its surroundings. */
 const NOT_A_KEY = /\p{Cc}|^\s|\s$/u;
 
 const StructuredKey = z.strictObject({ api_key: z.string().min(1), region: DeclaredRegion });
 
 export interface KeyMaterial {
-  /** The part that is a secret of its own, from which the label is made. */
+  /** The secret part of the key, from which the label is derived. */
   readonly apiKey: string;
-  /** The region the key itself names; undefined where it names none. */
+  /** The region in the key; undefined if it has none. */
   readonly region: DeclaredRegion | undefined;
 }
 
@@ -53,7 +53,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Judges a region that the caller declares. `null` (undeclared) is always allowed. */
+/** Checks a region that the caller declares. `null` (undeclared) is always allowed. */
 export function requireDeclarable(
   provider: Provider,
   region: DeclaredRegion | null,

@@ -1,6 +1,6 @@
 import { credentialContext, type KekRing, seal } from '@ori/store/sealing';
 
-/** Seals provider keys, each to the row it belongs to: moved to another row it does not open. */
+/** Seals provider keys, each bound to its row: copied to another row, it does not open. */
 export interface CredentialVault {
   seal(credential: { readonly id: string; readonly organization_id: string }, key: string): Promise<string>;
 }

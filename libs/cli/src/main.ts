@@ -2,7 +2,8 @@ import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-// Half of what a start costs is compiling. The cache is in the user's own folder: the default one is shared.
+// Compilation takes half of the start-up time. The cache is in the user's own folder, because the default one is
+// shared.
 const { HOME, XDG_CACHE_HOME } = process.env;
 module.enableCompileCache(join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'ori', 'compile-cache'));
 

@@ -1,4 +1,4 @@
-/** The JWS algorithms of a DPoP proof, with the key each takes: fast to verify, and no parameters to get wrong. */
+/** The accepted JWS algorithms of a DPoP proof and their keys: fast to verify, without parameters to get wrong. */
 const KEYS = {
   ES256: { kty: 'EC', crv: 'P-256', coordinates: ['x', 'y'] },
   EdDSA: { kty: 'OKP', crv: 'Ed25519', coordinates: ['x'] },
@@ -14,7 +14,7 @@ export function isDpopAlgorithm(alg: unknown): alg is DpopAlgorithm {
   return typeof alg === 'string' && Object.hasOwn(KEYS, alg);
 }
 
-/** The members of a public key that its RFC 7638 thumbprint is made of. */
+/** The members of a public key that make up its RFC 7638 thumbprint. */
 export type PublicJwk =
   | { readonly kty: 'EC'; readonly crv: 'P-256'; readonly x: string; readonly y: string }
   | { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string };

@@ -8,7 +8,7 @@ export interface BoundCredential {
   readonly keyThumbprint: string | undefined;
 }
 
-/** The thumbprint of the key whose possession must be proven; undefined where there is nothing to prove. */
+/** The thumbprint of the key whose possession must be proven; undefined if none must be. */
 export function keyToProve({ scheme, keyThumbprint }: BoundCredential): string | undefined {
   return scheme === 'dpop' ? keyThumbprint : undefined;
 }

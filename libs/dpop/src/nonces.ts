@@ -1,12 +1,15 @@
 import { createHmac } from 'node:crypto';
 
-/** How long a nonce is issued. It is accepted for one more period, and one period early for servers whose clocks differ. */
+/**
+ * The period for which a nonce is issued, in seconds. It is accepted one period longer, and one period early because
+ * the clocks of servers differ.
+ */
 export const NONCE_SLOT_SECONDS = 30;
 
-/** What the nonces' secrets are derived for. Each service has its own, so a client that remembers one nonce for both retries once when it changes over. */
+/** The purpose in the derivation of nonce secrets. */
 export const DPOP_NONCE_PURPOSE = 'ori dpop nonces';
 
-/** Server nonces (RFC 9449, section 9) that every process with the same secrets accepts, and none has to store. */
+/** Stateless server nonces (RFC 9449, section 9) that every process with the same secrets accepts. */
 export interface DpopNonces {
   /** The nonce to send as `DPoP-Nonce`. */
   current(): string;
@@ -17,7 +20,8 @@ export interface DpopNonces {
  * A nonce is the HMAC of the number of its 30-second period. It bounds the age of a proof by the server's clock, whatever the
  * client's clock says: one minute, plus up to 30 seconds by which the clocks of two servers may differ.
  *
- * @param secrets at least one, of 32 bytes each, asked anew for every 30 seconds: the first makes nonces, all are accepted
+ * @param secrets returns at least one secret of 32 bytes; called again every 30 seconds. The first creates nonces, all
+ * are accepted
  * @param now milliseconds since the epoch
  */
 export function createDpopNonces(secrets: () => readonly Uint8Array[], now: () => number): DpopNonces {

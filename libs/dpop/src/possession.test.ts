@@ -50,7 +50,7 @@ describe('the example of RFC 9449', () => {
     expect(await refusal(at(RFC.iat + seconds).prove(RFC.thumbprint, request))).toBe('dpop_nonce_required');
   });
 
-  test('needs a nonce where one is demanded', async () => {
+  test('needs a nonce if nonces are required', async () => {
     const strict = at(RFC.iat, { requireNonce: true });
     expect(await refusal(strict.prove(RFC.thumbprint, request))).toBe('dpop_nonce_required');
   });
@@ -76,7 +76,7 @@ describe('the example of RFC 9449', () => {
     expect(await refusal(judged)).toBe('dpop_proof_refused');
   });
 
-  test('is refused for a token bound to another key, and is not spent by that', async () => {
+  test('is refused for a token bound to another key, without being spent', async () => {
     const { prove } = at(RFC.iat);
     expect(await refusal(prove('A'.repeat(43), request))).toBe('dpop_binding_refused');
     expect(await refusal(prove(RFC.thumbprint, request))).toBe('accepted');
@@ -111,7 +111,7 @@ test.each([
   ['https://server.example.com@evil.test/token', false],
   ['https://server.example.com:444/token', false],
   ['https://server.example.com\\@evil.test/token', false],
-])('takes %s for the target: %s', (htu, expected) => {
+])('%s matches the target: %s', (htu, expected) => {
   expect(isTarget(htu, { origin: 'https://server.example.com', path: '/token' })).toBe(expected);
 });
 
@@ -148,7 +148,7 @@ test('remembers a used proof for as long as any server could accept it', () => {
   expect(spent.spend('a')).toBe(true);
 });
 
-test('says nothing of token or proof when it refuses', async () => {
+test('quotes neither token nor proof when it refuses', async () => {
   const key = await createDpopKey();
   const accessToken = 'canary-token';
   const jwt = await key.proof({ url: 'https://other.test/', accessToken, claims: { jti: 'canary-jti' } });

@@ -19,7 +19,7 @@ export interface ProvenRequest extends ProofTarget {
   readonly accessToken: string;
 }
 
-/** A key that signed a proof for this request, which was not used before. */
+/** Resolves once a proof by the expected key for this request is verified and spent. */
 class ProvenKey {
   protected readonly stage = 'prove';
   readonly thumbprint: string;

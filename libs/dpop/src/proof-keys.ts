@@ -4,7 +4,7 @@ import type { PublicJwk } from './algorithms.ts';
 import { DpopError } from './dpop-error.ts';
 import type { ProofHeader } from './read-proof.ts';
 
-/** 64 bytes in base64url: what both algorithms make (RFC 7518, section 3.4; RFC 8037, section 3.1). */
+/** 64 bytes in base64url: the signature of both algorithms (RFC 7518, section 3.4; RFC 8037, section 3.1). */
 const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 
 /** The public key of a proof, and its RFC 7638 thumbprint (SHA-256, base64url). */

@@ -10,7 +10,7 @@ export const PROOF_KEPT_SECONDS = 4 * NONCE_SLOT_SECONDS;
 export interface SpentProofs {
   /**
    * @param id of a verified proof
-   * @returns false where it was used before
+   * @returns false if it was used before
    * @throws if that cannot be determined; the request must then be refused
    */
   spend(id: string): boolean | Promise<boolean>;

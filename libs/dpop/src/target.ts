@@ -1,6 +1,6 @@
-/** The address of a request as its client knows it. */
+/** The URL of a request as its client knows it. */
 export interface ProofTarget {
-  /** Of the public address, as `URL.origin` renders it. */
+  /** The origin of the public address, as `URL.origin` renders it. */
   readonly origin: string;
   /** Raw, as in the request line, without the query. */
   readonly path: string;

@@ -66,7 +66,7 @@ test('an http issuer beyond loopback takes a name that shows it', () => {
   expect(complaints({ SIGNER_ISSUER: 'http://127.0.0.1:9000' })).toEqual([]);
 });
 
-test('the README holds the table of the environment as the code has it', () => {
+test('the README has the same table of settings as the code', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
   // The formatter aligns the columns.
   const unaligned = (text: string) => text.replace(/[ -]+/g, '');

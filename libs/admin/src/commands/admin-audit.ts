@@ -15,13 +15,13 @@ interface AuditListOptions extends ListOptions {
   breakGlass?: true;
 }
 
-/** `ori-admin audit list|export|compare`: what operators and the management service changed. */
+/** `ori-admin audit list|export|compare`: changes by operators and the management service. */
 export function addAdminAuditCommands(audit: Command, context: () => Context): void {
-  addList(audit, 'list what operators and the management service changed, newest first')
-    .option('--by <actor>', 'only changes of this actor or login')
-    .option('--table <name>', 'only of this table')
-    .option('--row <key>', 'only of this row')
-    .option('--organization <id>', 'only of this account')
+  addList(audit, 'list changes by operators and the management service, newest first')
+    .option('--by <actor>', 'only changes by this actor or login')
+    .option('--table <name>', 'only changes to this table')
+    .option('--row <key>', 'only changes to this row')
+    .option('--organization <id>', 'only changes in this organization')
     .option('--break-glass', "only changes by the database's owner")
     .addHelpText(
       'after',
@@ -52,8 +52,8 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
 
   audit
     .command('export')
-    .description('print every change as a line of JSON, oldest first, to be kept outside the database')
-    .option('--after <seq>', 'only those after this one', wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
+    .description('print every change as a line of JSON, oldest first, for a copy outside the database')
+    .option('--after <seq>', 'only changes after this one', wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
     .addHelpText('after', examples('ori-admin audit export --after 1200 >> /backup/ori-admin-audit.jsonl'))
     .action(async ({ after }: { after: number }) => {
       const admin = context();
@@ -65,12 +65,14 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
 
   audit
     .command('compare')
-    .description('compare exported changes with the database: what a restore lost, and what was altered')
-    .argument('<file>', 'what audit export printed')
+    .description(
+      'compare exported changes with the database: which ones a restore lost, and which were altered',
+    )
+    .argument('<file>', 'the output of audit export')
     .addHelpText(
       'after',
       `
-Prints the commands that take away again what the lost changes took away, in order, for a shell. Run them after a
+Prints shell commands that repeat the lost removals and revocations, in order. Run them after a
 restore, before the services start.
 ${examples('ori-admin audit compare /backup/ori-admin-audit.jsonl > reapply.sh')}`,
     )
@@ -89,13 +91,13 @@ ${examples('ori-admin audit compare /backup/ori-admin-audit.jsonl > reapply.sh')
       if (missing.length + changed.length > 0) {
         throw new PartialFailure(
           EXIT.conflict,
-          `The database lacks ${missing.length} of these changes and holds ${changed.length} differently.`,
+          `Of these changes, ${missing.length} are missing in the database and ${changed.length} differ.`,
           changed.length > 0
             ? `Altered: ${changed
                 .slice(0, 20)
                 .map(({ seq }) => seq)
-                .join(', ')}. Find out who did that as the owner.`
-            : 'After a restore, run what was printed.',
+                .join(', ')}. Only the owner of the database can alter them: find out who did.`
+            : 'After a restore, run the printed commands.',
         );
       }
     });
@@ -111,7 +113,7 @@ async function readExport(file: string): Promise<AuditEntry[]> {
     if (entries.every(({ seq, transaction }) => Number.isInteger(seq) && typeof transaction === 'string'))
       return entries;
   } catch {
-    // Told below, without what the file holds.
+    // Reported below, without the contents of the file.
   }
   throw new UsageError(`${file}: expected the lines that ori-admin audit export prints.`);
 }

@@ -26,7 +26,7 @@ interface KeysOptions {
   intern?: string;
 }
 
-/** How many findings are told one by one. */
+/** How many findings are reported individually. */
 const TOLD_MAX = 20;
 
 export function addAuditCommands(program: Command, context: () => Context): void {
@@ -37,13 +37,14 @@ export function addAuditCommands(program: Command, context: () => Context): void
 
   audit
     .command('verify')
-    .description(
-      'check that the lines of audit files are those in the signing log: none changed, removed, added or moved',
-    )
+    .description('check audit files against the signing log: no line changed, removed, added or moved')
     .argument('<file...>', 'all audit files of all signers, the oldest of each signer first')
     .requiredOption('--policy <file>', 'a tlog-policy file with the log and its address')
-    .option('--remember <file>', 'keep the last checkpoint here, and demand that the next one extends it')
-    .option('--partial', 'the files are not all of them: leaves without a line are counted, not found')
+    .option('--remember <file>', 'store the last checkpoint here, and require the next one to extend it')
+    .option(
+      '--partial',
+      'some audit files are not given: count leaves without a line instead of reporting them',
+    )
     .addHelpText(
       'after',
       examples('ori-admin audit verify audit-1.jsonl-20261121 audit-1.jsonl --policy log.policy'),
@@ -85,7 +86,7 @@ async function verify(admin: Context, files: readonly string[], options: VerifyO
       },
     );
     if (wrong.length > 0) {
-      const next = 'The log is what was signed at the time: find out who changed the files.';
+      const next = 'The log records what was signed at the time: find out who changed the files.';
       throw new PartialFailure(
         EXIT.conflict,
         `The files and the log disagree in ${wrong.length} places.`,
@@ -95,7 +96,7 @@ async function verify(admin: Context, files: readonly string[], options: VerifyO
   } catch (error) {
     if (!(error instanceof TlogError)) throw error;
     const exit = error.code === 'unavailable' ? EXIT.unavailable : EXIT.conflict;
-    throw new PartialFailure(exit, `The log: ${error.message}`, `What went wrong is called ${error.code}.`);
+    throw new PartialFailure(exit, `The log: ${error.message}`, `The error code is ${error.code}.`);
   }
 }
 
@@ -106,7 +107,7 @@ interface Findings {
   readonly wrong: readonly string[];
 }
 
-/** Reads the whole log, each entry proven, and looks for every line in it. */
+/** Reads the whole log, verifies the inclusion of each entry, and looks up every line in it. */
 async function compare(
   files: readonly string[],
   { policy, remember, partial }: VerifyOptions,
@@ -115,7 +116,7 @@ async function compare(
   const remembered = remember === undefined ? rememberInMemory() : rememberInFile(remember);
   const client = createLogClient({ policy: parsePolicy(await readFile(policy, 'utf8')), remembered });
   const head = await client.latest();
-  /** By the commitment of the line, and by that of the proof. */
+  /** Leaf indexes by the commitment to the line, and by the commitment to the proof. */
   const byLine = new Map<string, number[]>();
   const byProof = new Map<string, number>();
   for (let bundle = 0; bundle * TILE_WIDTH < head.size; bundle++) {
@@ -161,7 +162,7 @@ async function compare(
   return { lines, leaves: head.size, unmatched, wrong };
 }
 
-/** The lines of a file that have a newline: what is left at the end was never acknowledged. */
+/** The lines of a file that end with a newline: an unfinished last line was never acknowledged. */
 async function* wholeLines(path: string): AsyncGenerator<Buffer> {
   const file = await open(path).catch((error) => {
     throw new UsageError(`Cannot read ${path} (${error.code}).`);

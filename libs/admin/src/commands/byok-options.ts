@@ -9,19 +9,21 @@ export interface KeySourceOptions {
   readonly key?: unknown;
 }
 
-/** How a key comes in. `--key` is known only to be refused: what it held was seen by every process of the machine. */
+/**
+ * Where the key is read from. `--key` is declared only to be refused: every process of the machine could see its value.
+ */
 export function addKeySource(command: Command): Command {
   return command
-    .option('--key-file <file>', 'file that holds the key and nothing else (else stdin)')
+    .option('--key-file <file>', 'file that contains only the key (default: stdin)')
     .addOption(new Option('--key [key]').hideHelp());
 }
 
-/** @throws UsageError, which does not quote it */
+/** @throws UsageError, which does not quote the key */
 export function requireNoKeyArgument({ key }: KeySourceOptions): void {
   if (key === undefined) return;
   throw new UsageError(
-    'A key is never an argument: every process of this machine can read those, and the shell remembers them.',
-    'Pipe it in or name its file with --key-file; replace the key that was given here.',
+    'Do not pass a key as an argument: every process of this machine can read it, and the shell history keeps it.',
+    'Pipe it in or name its file with --key-file, and replace the exposed key at its provider.',
   );
 }
 
@@ -38,20 +40,24 @@ export interface PolicyOptions {
   readonly declaredZdr?: 'true' | 'false';
 }
 
-/** What a credential says besides its key, as the API has it. */
+/** The fields of a credential besides its key, as in the API. */
 export function addPolicy(command: Command): Command {
   return command
-    .option('--name <name>', 'what people call it')
-    .option('--disabled', 'do not use it yet')
-    .option('--fallback', 'use it only after the other credentials of the provider')
-    .option('--required', "no shared endpoints of the provider for the credential's models")
-    .option('--byok-only', 'no shared endpoints of the provider for any model')
-    .option('--sort-order <number>', 'its place among the others', wholeNumber(-2_147_483_648, 2_147_483_647))
+    .option('--name <name>', 'display name')
+    .option('--disabled', 'create it disabled')
+    .option('--fallback', 'use it only after the other credentials of its provider')
+    .option('--required', 'do not use shared endpoints of the provider for these models')
+    .option('--byok-only', 'do not use shared endpoints of the provider for any model')
+    .option(
+      '--sort-order <number>',
+      'its position in the order of credentials',
+      wholeNumber(-2_147_483_648, 2_147_483_647),
+    )
     .option('--allowed-key <hash>', 'only for this API key; may be repeated', collected)
     .option('--allowed-model <slug>', 'only for this model; may be repeated', collected)
     .option('--allowed-user <id>', 'only for this user; may be repeated', collected)
     .addOption(
-      new Option('--declared-region <region>', 'where the upstream account is').choices(DECLARED_REGIONS),
+      new Option('--declared-region <region>', 'region of the upstream account').choices(DECLARED_REGIONS),
     )
     .addOption(
       new Option('--declared-zdr <yes>', 'whether the upstream account retains no data').choices([
@@ -61,7 +67,7 @@ export function addPolicy(command: Command): Command {
     );
 }
 
-/** The same in the API's words. */
+/** The same fields under their names in the API. */
 export function policyOf(options: PolicyOptions): Omit<ByokUpdate, 'key'> {
   return given({
     name: options.name,

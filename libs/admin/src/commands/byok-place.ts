@@ -8,7 +8,7 @@ export interface PlaceOptions {
   readonly organization?: string;
 }
 
-/** Where a new credential belongs: to one workspace, or to every workspace of an organization. */
+/** The scope of a new credential: one workspace, or every workspace of an organization. */
 export async function placeOf(
   db: Database,
   { workspace, organization }: PlaceOptions,
@@ -19,17 +19,17 @@ export async function placeOf(
   if (organization !== undefined && workspace === undefined) {
     return { organization_id: organization, workspace_id: null };
   }
-  throw new UsageError('Say either --workspace or --organization.');
+  throw new UsageError('Give either --workspace or --organization.');
 }
 
-/** The account of a stored credential. @throws AdminError `not_found` */
+/** The organization of a stored credential. @throws AdminError `not_found` */
 export async function credentialOwner(db: Database, id: string): Promise<{ organizationId: string }> {
   const organizationId = z.uuid().safeParse(id).success ? await ownerOfCredential(db, { id }) : undefined;
   if (organizationId === undefined) throw new AdminError('not_found', `no BYOK credential ${id}`);
   return { organizationId };
 }
 
-/** @throws AdminError `invalid_input` for the hash of a key that is not the account's */
+/** @throws AdminError `invalid_input` for the hash of a key that does not belong to the organization */
 export async function requireOwnKeys(
   db: Database,
   organizationId: string,

@@ -25,11 +25,11 @@ type CreateOptions = KeySourceOptions &
   PlaceOptions & { provider: string; sortOrder?: number };
 
 export function addByokCommands(program: Command, context: () => Context): void {
-  const byok = program.command('byok').description('provider credentials that accounts bring; stored sealed');
+  const byok = program.command('byok').description('provider credentials of organizations; stored sealed');
 
   addPolicy(addKeySource(byok.command('create')))
-    .description('store a provider credential; its key comes from stdin or a file. Prints its id')
-    .requiredOption('--provider <slug>', 'whose key it is')
+    .description('store a provider credential, whose key is read from stdin or a file; prints its id')
+    .requiredOption('--provider <slug>', 'provider of the key')
     .option('--workspace <id>', 'for this workspace')
     .option('--organization <id>', 'for every workspace of this organization')
     .addHelpText(
@@ -78,8 +78,8 @@ export function addByokCommands(program: Command, context: () => Context): void 
     });
 
   addList(byok, 'list credentials without their keys')
-    .option('--organization <id>', 'only of this organization')
-    .option('--provider <slug>', 'only of this provider')
+    .option('--organization <id>', 'only those of this organization')
+    .option('--provider <slug>', 'only those of this provider')
     .action(
       async ({
         limit,
@@ -112,7 +112,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
             row.provider,
             row.name,
             row.organization_id,
-            row.workspace_id ?? '(every one)',
+            row.workspace_id ?? '(all)',
             row.disabled,
             [row.is_fallback && 'fallback', row.is_required && 'required', row.is_byok_only && 'byok-only']
               .filter((word) => word !== false)
@@ -126,7 +126,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
 
   addKeySource(byok.command('rotate'))
     .description('overwrite the key of a credential in place; label and region follow the new key')
-    .argument('<credential>', 'its id')
+    .argument('<credential>', 'id of the credential')
     .addHelpText('after', examples('ori-admin byok rotate 5e0c… --key-file openai.key'))
     .action(async (id: string, options: KeySourceOptions) => {
       requireNoKeyArgument(options);
@@ -137,7 +137,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
       const { label } = await admin.withDatabase((db) =>
         change(db, id, { key }, (stored) => vault.seal(stored, key)),
       );
-      admin.report({ id, label }, { note: `The credential is ${label} now.` });
+      admin.report({ id, label }, { note: `The label of the credential is now ${label}.` });
     });
 
   for (const [verb, disabled] of [
@@ -146,8 +146,8 @@ export function addByokCommands(program: Command, context: () => Context): void 
   ] as const) {
     byok
       .command(verb)
-      .description(disabled ? 'no longer route to the credential' : 'take back a disable')
-      .argument('<credential>', 'its id')
+      .description(disabled ? 'stop using the credential' : 'use the credential again')
+      .argument('<credential>', 'id of the credential')
       .action(async (id: string) => {
         const admin = context();
         await admin.withDatabase((db) => change(db, id, { disabled }));
@@ -156,9 +156,12 @@ export function addByokCommands(program: Command, context: () => Context): void 
   }
 
   addYes(
-    byok.command('delete').description('delete a credential with its key').argument('<credential>', 'its id'),
+    byok
+      .command('delete')
+      .description('delete a credential with its key')
+      .argument('<credential>', 'id of the credential'),
   ).action(async (id: string, options: { yes?: true }) => {
-    requireYes(options, `This deletes the credential ${id}; its key is nowhere else.`);
+    requireYes(options, `This deletes the credential ${id} with the only stored copy of its key.`);
     const admin = context();
     await admin.withDatabase(async (db) => {
       await credentialOwner(db, id);
@@ -168,7 +171,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
   });
 }
 
-/** A change by the rules of the API, under the row's lock as there. */
+/** Changes a credential by the rules of the API, holding the same row lock. */
 async function change(
   db: Database,
   id: string,

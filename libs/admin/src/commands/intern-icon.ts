@@ -8,8 +8,8 @@ import { examples } from '../help.ts';
 export function addIconCommand(intern: Command, context: () => Context): void {
   intern
     .command('icon')
-    .description('give an intern its icon: PNG, JPEG or WebP, judged by the bytes and not by the name')
-    .argument('<intern>', 'its id')
+    .description('set the icon of an intern: PNG, JPEG or WebP, recognized by content, not by file name')
+    .argument('<intern>', 'id of the intern')
     .argument('<file>', `at most ${ICON_BYTES_MAX} bytes`)
     .addHelpText('after', examples('ori-admin intern icon int_7Qm2 charles.png'))
     .action(async (internId: string, file: string) => {
@@ -18,19 +18,19 @@ export function addIconCommand(intern: Command, context: () => Context): void {
       if (mediaType === undefined) {
         throw new UsageError(
           `${JSON.stringify(file)} is neither PNG, JPEG nor WebP.`,
-          'Convert it first: an SVG can hold scripts, so it is no icon.',
+          'Convert it first. SVG is refused because it can contain scripts.',
         );
       }
       const admin = context();
       const { sha256 } = await admin.withDatabase((db) => setIcon(db, { internId, mediaType, bytes }));
       admin.report(
         { id: internId, icon_sha256: sha256, media_type: mediaType },
-        { lines: [sha256], note: `Its icon is a ${mediaType} of ${bytes.length} bytes now.` },
+        { lines: [sha256], note: `Set the icon: ${mediaType}, ${bytes.length} bytes.` },
       );
     });
 }
 
-/** @throws UsageError when the file cannot be read, is empty or larger */
+/** @throws UsageError if the file cannot be read, is empty or is larger than `bytesMax` */
 async function readAtMost(file: string, bytesMax: number): Promise<Uint8Array> {
   const next = `Name an image of at most ${bytesMax} bytes.`;
   try {

@@ -8,7 +8,7 @@ import { examples } from '../help.ts';
 import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
 import { addIconCommand } from './intern-icon.ts';
 
-/** What both a new intern and a change of one may say. */
+/** The options that create and update share. */
 interface FieldOptions {
   description?: string;
   hostname?: string;
@@ -36,16 +36,16 @@ type Clearable = keyof typeof CLEARABLE;
 const CLEARABLE_NAMES = Object.keys(CLEARABLE) as Clearable[];
 
 export function addInternCommands(program: Command, context: () => Context): void {
-  const intern = program.command('intern').description('interns: what is known of them');
+  const intern = program.command('intern').description('interns and their fields');
 
   addFields(intern.command('create'))
-    .description('make an intern; prints its id')
+    .description('create an intern; prints its id')
     .argument('<name>')
-    .requiredOption('--workspace <id>', 'whose it is')
-    .option('--id <id>', 'an id of your own')
-    .option('--created-by <user>', 'id of the user who made it')
+    .requiredOption('--workspace <id>', 'workspace that owns the intern')
+    .option('--id <id>', 'use this id instead of a generated one')
+    .option('--created-by <user>', 'id of the user who created it')
     .addOption(
-      new Option('--created-by-key <hash>', 'hash of the API key that made it').conflicts('createdBy'),
+      new Option('--created-by-key <hash>', 'hash of the API key that created it').conflicts('createdBy'),
     )
     .addHelpText(
       'after',
@@ -68,13 +68,13 @@ export function addInternCommands(program: Command, context: () => Context): voi
           ...fieldsOf(options),
         };
         const made = await admin.withDatabase((db) => createIntern(db, wanted));
-        admin.report(made, { lines: [made.id], note: `Made the intern ${name}.` });
+        admin.report(made, { lines: [made.id], note: `Created the intern ${name}.` });
       },
     );
 
   addList(intern, 'list interns, newest first')
-    .option('--workspace <id>', 'only of this workspace')
-    .addOption(new Option('--status <status>', 'only with this status').choices(INTERN_STATUSES))
+    .option('--workspace <id>', 'only those of this workspace')
+    .addOption(new Option('--status <status>', 'only those with this status').choices(INTERN_STATUSES))
     .action(
       async ({ limit, workspace, status }: ListOptions & { workspace?: string; status?: InternStatus }) => {
         const admin = context();
@@ -100,13 +100,13 @@ export function addInternCommands(program: Command, context: () => Context): voi
     );
 
   addFields(intern.command('update'))
-    .description('change what is given, leave the rest')
-    .argument('<intern>', 'its id')
-    .option('--name <name>', 'another name')
+    .description('change the given fields and keep the others')
+    .argument('<intern>', 'id of the intern')
+    .option('--name <name>', 'new name')
     .addOption(
       new Option(
         '--clear <field>',
-        `empty a field; may be repeated: ${CLEARABLE_NAMES.join(', ')}`,
+        `clear a field; may be repeated: ${CLEARABLE_NAMES.join(', ')}`,
       ).argParser(parseClearable),
     )
     .addHelpText(
@@ -120,7 +120,7 @@ export function addInternCommands(program: Command, context: () => Context): voi
       const fields = fieldsOf(options);
       const cleared = (options.clear ?? []).map((name) => CLEARABLE[name]);
       const both = cleared.find((field) => field in fields);
-      if (both !== undefined) throw new UsageError('A field cannot be given and cleared at once.');
+      if (both !== undefined) throw new UsageError('A field cannot be both set and cleared.');
       const admin = context();
       await admin.withDatabase((db) =>
         updateIntern(db, {
@@ -139,11 +139,11 @@ export function addInternCommands(program: Command, context: () => Context): voi
     intern
       .command('delete')
       .description('delete an intern with its icon, its own API keys and its signing keys')
-      .argument('<intern>', 'its id'),
+      .argument('<intern>', 'id of the intern'),
   ).action(async (internId: string, options: { yes?: true }) => {
     requireYes(
       options,
-      `This deletes the intern ${internId} and its signing keys, which cannot be made again.`,
+      `This deletes the intern ${internId} and its signing keys, which cannot be restored.`,
     );
     const admin = context();
     await admin.withDatabase((db) => deleteIntern(db, { internId }));
@@ -153,15 +153,15 @@ export function addInternCommands(program: Command, context: () => Context): voi
 
 function addFields(command: Command): Command {
   return command
-    .option('--description <text>', 'what it is for')
+    .option('--description <text>', 'purpose of the intern')
     .option('--hostname <host>', 'host name of its daemon: <intern name>.<domain>')
     .option('--model <slug>', '<provider>/<model>')
-    .addOption(new Option('--status <status>', 'where it is in its life').choices(INTERN_STATUSES))
-    .option('--vault <id>', 'its vault')
-    .option('--attached-vault <id>', 'the vault attached to it')
+    .addOption(new Option('--status <status>', 'its status').choices(INTERN_STATUSES))
+    .option('--vault <id>', 'id of its vault')
+    .option('--attached-vault <id>', 'id of the vault attached to it')
     .option('--instructions <text>', 'its instructions')
-    .option('--failure <text>', 'the last failure, in words')
-    .option('--progress <step>', 'such as "2/5 Installing tools"', parseProgress);
+    .option('--failure <text>', 'message of the last failure')
+    .option('--progress <step>', 'progress of provisioning, such as "2/5 Installing tools"', parseProgress);
 }
 
 function fieldsOf(options: FieldOptions) {
@@ -178,7 +178,7 @@ function parseProgress(text: string): InternProgress {
   const [, step, total, label] = /^([1-9]\d{0,5})\/([1-9]\d{0,5}) +(\S.*)$/.exec(text) ?? [];
   if (label === undefined || Number(step) > Number(total)) {
     throw new InvalidArgumentError(
-      'It takes a step, how many there are, and a label: "2/5 Installing tools".',
+      'Expected a step, the number of steps and a label: "2/5 Installing tools".',
     );
   }
   return { step_number: Number(step), total_steps: Number(total), step_label: label };
@@ -186,6 +186,6 @@ function parseProgress(text: string): InternProgress {
 
 function parseClearable(text: string, former: Clearable[] | undefined): Clearable[] {
   const name = CLEARABLE_NAMES.find((known) => known === text);
-  if (name === undefined) throw new InvalidArgumentError(`It takes one of ${CLEARABLE_NAMES.join(', ')}.`);
+  if (name === undefined) throw new InvalidArgumentError(`Expected one of ${CLEARABLE_NAMES.join(', ')}.`);
   return [...(former ?? []), name];
 }

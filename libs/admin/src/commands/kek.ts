@@ -22,26 +22,26 @@ interface GenerateOptions extends SecretOptions {
 }
 
 const service = () =>
-  new Argument('<service>', 'the service whose ring it is').choices(KEK_OWNERS as unknown as string[]);
+  new Argument('<service>', 'the service that uses the ring').choices(KEK_OWNERS as unknown as string[]);
 
 /** `--out` and `--show` of a command that writes a ring. */
 function addRingOutput(command: Command): Command {
   return command
-    .option('--out <file>', 'write the ring to a new file, for its owner alone')
-    .option('--show', 'print it although stdout is a terminal');
+    .option('--out <file>', 'write the ring to a new file that only its owner can read')
+    .option('--show', 'print it even if stdout is a terminal');
 }
 
 export function addKekCommands(program: Command, context: () => Context): void {
   const kek = program
     .command('kek')
     .description(
-      'the rings of key-encryption keys, one for each service: the first key seals, each one opens',
+      'the rings of key-encryption keys, one for each service: the first key seals, every key opens',
     );
 
   addRingOutput(kek.command('generate'))
-    .description('make a ring with one new key, or a copy of a ring with one key more; needs no database')
+    .description('generate a ring with one new key, or a copy of a ring with a key added; needs no database')
     .addArgument(service())
-    .option('--add-to <ring>', 'the file of a ring to copy; the new key only opens until it is promoted')
+    .option('--add-to <ring>', 'the ring file to copy; the new key only opens until it is promoted')
     .addHelpText(
       'after',
       examples(
@@ -60,7 +60,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
 
   addInstances(addRingOutput(kek.command('promote')))
     .description(
-      'a copy of the ring whose first key, which seals, is the one named; once every instance holds it',
+      'print a copy of the ring with this key first, so that it seals; requires that every instance holds the key',
     )
     .addArgument(service())
     .argument('<kid>', 'the key')
@@ -72,7 +72,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
     });
 
   addRingOutput(kek.command('remove'))
-    .description('a copy of the ring without the key named; once nothing is sealed under it')
+    .description('print a copy of the ring without this key; requires that nothing is sealed under it')
     .addArgument(service())
     .argument('<kid>', 'the key')
     .action(async (owner: KekOwner, kid: string, where: SecretOptions) => {
@@ -89,9 +89,9 @@ export function addKekCommands(program: Command, context: () => Context): void {
 
   kek
     .command('list')
-    .description("the keys of a service's ring, by kid")
+    .description("list the keys of a service's ring, by kid")
     .addArgument(service())
-    .option('--usage', 'count what is sealed under each: one that seals nothing can be taken out')
+    .option('--usage', 'count the rows sealed under each key; a key with none can be removed')
     .action(async (owner: KekOwner, { usage }: { usage?: true }) => {
       const admin = context();
       if (usage) admin.config('databaseUrl', ringSetting(owner));
@@ -116,12 +116,12 @@ export function addKekCommands(program: Command, context: () => Context): void {
     });
 
   addInstances(kek.command('reseal'))
-    .description("seal everything of a service anew under its ring's first key")
+    .description('re-seal all rows of a service under the first key of its ring')
     .addArgument(service())
     .addHelpText(
       'after',
       `
-May run beside the services, and again after it broke off.
+Can run while the services run, and can be repeated after an interruption.
 ${examples('ori-admin kek reseal signer --instances http://signer-1:9081,http://signer-2:9081', 'ori-admin kek list signer --usage')}`,
     )
     .action(async (owner: KekOwner, options: InstanceOptions) => {
@@ -151,7 +151,7 @@ async function resealRing(admin: Context, owner: KekOwner, options: InstanceOpti
   if (failed.length > 0) {
     throw new PartialFailure(
       EXIT.conflict,
-      `${failed.length} do not open with this ring, issuer and base address, and were left as they are: ` +
+      `${failed.length} do not open with this ring, issuer and base address, and were left unchanged: ` +
         failed.slice(0, 20).join(', '),
       'Keep the former keys in the ring until these are resealed or deleted.',
     );
@@ -182,5 +182,5 @@ const ringText = (admin: Context, owner: KekOwner): string => readRingFile(admin
 async function requireKid(admin: Context, owner: KekOwner, kid: string): Promise<void> {
   const { kids } = await admin.readRing(owner);
   if (kids.includes(kid)) return;
-  throw new PartialFailure(EXIT.notFound, `The ring holds no key ${kid}.`, `It holds ${kids.join(', ')}.`);
+  throw new PartialFailure(EXIT.notFound, `The ring has no key ${kid}.`, `Its keys are ${kids.join(', ')}.`);
 }

@@ -20,17 +20,19 @@ export function addKeyCommands(program: Command, context: () => Context): void {
 
   key
     .command('create')
-    .description('make a key; prints it, the only time it is seen')
+    .description('create a key and print it; it cannot be shown again')
     .addOption(
-      new Option('--kind <kind>', 'what it is for').choices(['api', 'management']).makeOptionMandatory(),
+      new Option('--kind <kind>', 'what it gives access to')
+        .choices(['api', 'management'])
+        .makeOptionMandatory(),
     )
-    .requiredOption('--name <name>', 'what people call it')
-    .option('--workspace <id>', 'of an api key: whose interns it sees')
-    .option('--intern <id>', 'of an api key: it sees this intern alone')
-    .option('--organization <id>', 'of a management key: whose account')
+    .requiredOption('--name <name>', 'display name')
+    .option('--workspace <id>', 'for an api key: the workspace whose interns it can access')
+    .option('--intern <id>', 'for an api key: access to this intern only')
+    .option('--organization <id>', 'for a management key: the organization it manages')
     .option('--created-by <user>', 'id of the user it belongs to')
-    .option('--out <file>', 'write it to a new file, for its owner alone')
-    .option('--show', 'print it although stdout is a terminal')
+    .option('--out <file>', 'write it to a new file that only its owner can read')
+    .option('--show', 'print it even if stdout is a terminal')
     .addHelpText(
       'after',
       examples(
@@ -49,14 +51,14 @@ export function addKeyCommands(program: Command, context: () => Context): void {
           { hash, label, ...where },
           {
             lines: [output.file === undefined ? made : hash],
-            note: `Made the ${wanted.kind} key ${label}, hash ${hash}.`,
+            note: `Created the ${wanted.kind} key ${label}, hash ${hash}.`,
           },
         );
       });
     });
 
-  addList(key, 'list the keys by hash and label, disabled ones too')
-    .option('--organization <id>', 'only of this organization')
+  addList(key, 'list keys by hash and label, including disabled ones')
+    .option('--organization <id>', 'only those of this organization')
     .action(async ({ limit, organization }: ListOptions & { organization?: string }) => {
       const admin = context();
       const listed = await admin.withDatabase((db) =>
@@ -82,13 +84,13 @@ export function addKeyCommands(program: Command, context: () => Context): void {
   key
     .command('disable')
     .description('refuse the key from now on')
-    .argument('<hash>', 'its hash, as the list has it; never the key')
+    .argument('<hash>', 'hash of the key as in the list, never the key itself')
     .action(async (hash: string) => {
       if (!/^[0-9a-f]{64}$/.test(hash)) {
         // Not quoted: it may be the key.
         throw new UsageError(
-          'A key is named by its hash: 64 characters of 0-9a-f.',
-          'Look it up with ori-admin key list.',
+          'Expected the hash of a key: 64 characters of 0-9a-f.',
+          'Find it with ori-admin key list.',
         );
       }
       const admin = context();
@@ -100,12 +102,14 @@ export function addKeyCommands(program: Command, context: () => Context): void {
 function toNewKey({ kind, name, workspace, organization, intern, createdBy }: CreateOptions): NewApiKey {
   if (kind === 'management') {
     if (organization === undefined || workspace !== undefined || intern !== undefined) {
-      throw new UsageError('A management key takes --organization, and neither --workspace nor --intern.');
+      throw new UsageError(
+        'A management key requires --organization, and takes neither --workspace nor --intern.',
+      );
     }
     return { kind, name, organizationId: organization, ...given({ createdBy }) };
   }
   if (workspace === undefined || organization !== undefined) {
-    throw new UsageError('An api key takes --workspace, and no --organization.');
+    throw new UsageError('An api key requires --workspace, and does not take --organization.');
   }
   return { kind, name, workspaceId: workspace, ...given({ internId: intern, createdBy }) };
 }

@@ -10,11 +10,16 @@ interface RevokeOptions {
 }
 
 export function addMemberCommands(program: Command, context: () => Context): void {
-  const member = program.command('member').description('who is a member of which workspace');
+  const member = program.command('member').description('members of workspaces');
 
   for (const [verb, description, change, note] of [
-    ['add', 'make a user a member, also one that was removed', addMember, 'A member now.'],
-    ['remove', 'end a membership: the member is refused within two seconds', removeMember, 'Removed.'],
+    ['add', 'add a user to a workspace, including one who was removed', addMember, 'Added.'],
+    [
+      'remove',
+      'remove a user from a workspace, who is then refused within two seconds',
+      removeMember,
+      'Removed.',
+    ],
   ] as const) {
     member
       .command(verb)
@@ -28,8 +33,8 @@ export function addMemberCommands(program: Command, context: () => Context): voi
       });
   }
 
-  addList(member, 'list members, removed ones too')
-    .option('--workspace <id>', 'only of this workspace')
+  addList(member, 'list members, including removed ones')
+    .option('--workspace <id>', 'only those of this workspace')
     .option('--user <id>', 'only of this user')
     .action(async ({ limit, workspace, user }: ListOptions & { workspace?: string; user?: string }) => {
       const admin = context();
@@ -52,10 +57,10 @@ export function addMemberCommands(program: Command, context: () => Context): voi
 
   member
     .command('revoke-sessions')
-    .description('void the sessions of a user that began before now: who it is has to sign in again')
+    .description('revoke the sessions of a user that began before now; the user has to sign in again')
     .argument('<user>', 'id of the user')
-    .option('--workspace <id>', 'in this workspace only')
-    .option('--before <seconds>', 'began before this time, in Unix seconds', unixSeconds)
+    .option('--workspace <id>', 'only in this workspace')
+    .option('--before <seconds>', 'only sessions that began before this time, in Unix seconds', unixSeconds)
     .addHelpText('after', examples('ori-admin member revoke-sessions user_7Qm2'))
     .action(async (userId: string, { workspace, before }: RevokeOptions) => {
       const admin = context();
@@ -64,7 +69,7 @@ export function addMemberCommands(program: Command, context: () => Context): voi
       );
       admin.report(
         { user_id: userId, sessions_valid_from: validFrom },
-        { note: `Void: sessions that began before ${new Date(validFrom * 1000).toISOString()}.` },
+        { note: `Revoked the sessions that began before ${new Date(validFrom * 1000).toISOString()}.` },
       );
     });
 }

@@ -6,12 +6,12 @@ import { examples } from '../help.ts';
 export function addMigrateCommand(program: Command, context: () => Context): void {
   program
     .command('migrate')
-    .description('bring the database to this version: whole, or not at all')
+    .description('migrate the database to this version, in one transaction')
     .addHelpText(
       'after',
       `
 The login must own the database, and may create roles: ori_signer and ori_management, which cannot log in.
-A database that is not empty and not of ori is refused.
+A database that has other contents than those of ori is refused.
 ${examples('ORI_ADMIN_DATABASE_URL=postgres://owner:…@db/ori ori-admin migrate')}`,
     )
     .action(async () => {
@@ -21,7 +21,7 @@ ${examples('ORI_ADMIN_DATABASE_URL=postgres://owner:…@db/ori ori-admin migrate
         .withDatabase((db) => migrate(db), { statementTimeoutMs: 0 })
         .finally(admin.progress.end);
       const note =
-        applied.length === 0 ? 'The database is of this version already.' : `Applied ${applied.length}.`;
+        applied.length === 0 ? 'The database is already at this version.' : `Applied ${applied.length}.`;
       admin.report({ applied }, { lines: applied, note });
     });
 }

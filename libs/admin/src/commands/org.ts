@@ -10,21 +10,21 @@ import { examples } from '../help.ts';
 import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
 
 export function addOrganizationCommands(program: Command, context: () => Context): void {
-  const org = program.command('org').description('organizations: the accounts');
+  const org = program.command('org').description('organizations');
 
   org
     .command('create')
-    .description('make an organization; prints its id')
+    .description('create an organization; prints its id')
     .argument('<name>')
-    .option('--id <id>', 'an id of your own')
+    .option('--id <id>', 'use this id instead of a generated one')
     .addHelpText('after', examples('org=$(ori-admin org create "Analytical Engines")'))
     .action(async (name: string, options: { id?: string }) => {
       const admin = context();
       const made = await admin.withDatabase((db) => createOrganization(db, { name, ...given(options) }));
-      admin.report(made, { lines: [made.id], note: `Made the organization ${name}.` });
+      admin.report(made, { lines: [made.id], note: `Created the organization ${name}.` });
     });
 
-  addList(org, 'list the organizations').action(async (options: ListOptions) => {
+  addList(org, 'list organizations').action(async (options: ListOptions) => {
     const admin = context();
     const listed = await admin.withDatabase((db) => listOrganizations(db, options));
     admin.reportList(listed, ['id', 'name', 'workspaces', 'created'], (row) => [
@@ -37,8 +37,8 @@ export function addOrganizationCommands(program: Command, context: () => Context
 
   org
     .command('rename')
-    .description('give an organization another name')
-    .argument('<organization>', 'its id')
+    .description('rename an organization')
+    .argument('<organization>', 'id of the organization')
     .argument('<name>')
     .action(async (organizationId: string, name: string) => {
       const admin = context();
@@ -49,8 +49,8 @@ export function addOrganizationCommands(program: Command, context: () => Context
   addYes(
     org
       .command('delete')
-      .description('delete an organization that holds nothing')
-      .argument('<organization>', 'its id'),
+      .description('delete an empty organization')
+      .argument('<organization>', 'id of the organization'),
   ).action(async (organizationId: string, options: { yes?: true }) => {
     requireYes(options, `This deletes the organization ${organizationId}.`);
     const admin = context();

@@ -34,7 +34,7 @@ interface TimingOptions {
 
 const DAY_SECONDS = 24 * 3600;
 const LIFETIME_DAYS = 90;
-/** Long before OriSigningKeyEndsSoon opens a ticket. */
+/** Long before the alert OriSigningKeyEndsSoon opens a ticket. */
 const DUE_DAYS = 14;
 
 export function addSigningKeyCommands(program: Command, context: () => Context): void {
@@ -43,7 +43,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
     .description('the Ed25519 keys that sign proofs; their seeds are stored sealed');
 
   timed(signingKey.command('add'))
-    .description('give an intern a signing key; prints its id')
+    .description('add a signing key to an intern; prints its id')
     .addHelpText(
       'after',
       examples(
@@ -63,10 +63,18 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
     });
 
   timed(signingKey.command('rotate'))
-    .description('give an intern the following key; the former ones end when it has begun')
-    .argument('[intern]', 'id of the intern; or --due')
-    .option('--due [days]', `every intern whose last key ends within so many days (${DUE_DAYS})`, days)
-    .option('--overlap <seconds>', 'how long the former keys stay good then (60)', wholeNumber(0, 86_400))
+    .description('add the next key of an intern; the former keys end soon after it becomes valid')
+    .argument('[intern]', 'id of the intern, unless --due is given')
+    .option(
+      '--due [days]',
+      `every intern whose last key expires within this many days (default: ${DUE_DAYS})`,
+      days,
+    )
+    .option(
+      '--overlap <seconds>',
+      'how long the former keys stay valid after the next one becomes valid (default: 60)',
+      wholeNumber(0, 86_400),
+    )
     .addHelpText(
       'after',
       examples(
@@ -77,7 +85,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
     .action(async (internId: string | undefined, options: RotateOptions) => {
       const { overlap, due } = options;
       if ((internId === undefined) === (due === undefined)) {
-        throw new UsageError('Name an intern, or give --due.');
+        throw new UsageError('Give the id of an intern, or --due.');
       }
       const admin = context();
       const home = await homeOf(admin);
@@ -98,11 +106,11 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       });
     });
 
-  addList(signingKey, 'list signing keys without their seeds, retired ones too')
-    .option('--intern <id>', 'only of this intern')
+  addList(signingKey, 'list signing keys without their seeds, including retired ones')
+    .option('--intern <id>', 'only those of this intern')
     .option(
       '--expiring [days]',
-      `only last keys that end within so many days (${DUE_DAYS}), or have ended`,
+      `only last keys of interns that expire within this many days (default: ${DUE_DAYS}), or have expired`,
       days,
     )
     .action(async ({ limit, intern, expiring }: KeyListOptions) => {
@@ -137,12 +145,12 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
   addYes(
     signingKey
       .command('retire')
-      .description('end a key now; what it signed is still verified')
+      .description('stop signing with a key now; proofs that it signed remain valid')
       .argument('<key>', 'id of the signing key'),
   ).action(async (keyId: string, options: { yes?: true }) => {
     requireYes(
       options,
-      `The key ${keyId} will sign nothing more; without another one its intern cannot be called.`,
+      `The key ${keyId} will sign nothing more; without another key its intern cannot be called.`,
     );
     const admin = context();
     await admin.withDatabase((db) => retireSigningKey(db, { keyId }));
@@ -152,10 +160,13 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
   addYes(
     signingKey
       .command('revoke')
-      .description('take a key that must not be trusted out of use and out of the published set, at once')
+      .description('stop signing with an untrusted key and remove it from the published set, now')
       .argument('<key>', 'id of the signing key'),
   ).action(async (keyId: string, options: { yes?: true }) => {
-    requireYes(options, `Daemons will refuse every proof of the key ${keyId}, also those under way.`);
+    requireYes(
+      options,
+      `Daemons will refuse every proof of the key ${keyId}, including those already issued.`,
+    );
     const admin = context();
     await admin.withDatabase((db) => revokeSigningKey(db, { keyId }));
     admin.report({ id: keyId, revoked: true }, { note: 'Revoked.' });
@@ -164,7 +175,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
 
 interface RotateOptions extends TimingOptions {
   overlap?: number;
-  /** True without a number of days. */
+  /** True if given without a number of days. */
   due?: number | true;
 }
 
@@ -177,7 +188,7 @@ const days = wholeNumber(1, 3650);
 const daysOf = (given: number | true | undefined): number => (typeof given === 'number' ? given : DUE_DAYS);
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
-/** Goes on after an intern that cannot be rotated, and ends with a failure then. */
+/** Continues after an intern whose key cannot be rotated, and fails at the end. */
 async function rotateAll(
   admin: Context,
   due: readonly DueKey[],
@@ -202,20 +213,20 @@ async function rotateAll(
     throw new PartialFailure(
       EXIT.conflict,
       `${failed} of ${due.length} interns were not rotated.`,
-      'Look at each one.',
+      'Each is listed with its error.',
     );
   }
 }
 
 function timed(command: Command): Command {
   return command
-    .option('--not-before <seconds>', 'good from this time, in Unix seconds', unixSeconds)
-    .option('--expires-at <seconds>', 'good until before this time, in Unix seconds', unixSeconds)
-    .option('--lifetime <days>', 'good for so many days', days, LIFETIME_DAYS)
-    .option('--no-expiry', 'good until it is rotated or retired');
+    .option('--not-before <seconds>', 'valid from this time, in Unix seconds', unixSeconds)
+    .option('--expires-at <seconds>', 'expires at this time, in Unix seconds', unixSeconds)
+    .option('--lifetime <days>', 'valid for this many days', days, LIFETIME_DAYS)
+    .option('--no-expiry', 'valid until it is rotated or retired');
 }
 
-/** A key ends after its lifetime unless an end was given, or that it has none. */
+/** A key expires after its lifetime unless `--expires-at` or `--no-expiry` is given. */
 function timingOf({ notBefore, expiresAt, lifetime, expiry }: TimingOptions) {
   const ends = expiresAt !== undefined || !expiry;
   return given({ notBefore, expiresAt, lifetimeSeconds: ends ? undefined : lifetime * DAY_SECONDS });
@@ -230,7 +241,7 @@ function reportKey(admin: Context, { id, kid, notBefore, expiresAt }: AddedSigni
   const from = toDate(notBefore)?.toISOString();
   admin.report(
     { id, kid, not_before: notBefore, expires_at: expiresAt },
-    { lines: [id], note: `It is published as ${kid}, and good from ${from}.` },
+    { lines: [id], note: `It is published as ${kid} and is valid from ${from}.` },
   );
 }
 

@@ -3,11 +3,11 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
 
-/** What the operator opens and closes: the programme for a workspace, the lifecycle switch for everyone. */
+/** The operator's switches: the programme for a workspace, the lifecycle switch for everyone. */
 export function addSwitchCommands(program: Command, context: () => Context): void {
   const programme = program
     .command('programme')
-    .description('which workspaces are in the interns programme; outside, every intern operation answers 404')
+    .description('workspaces in the interns programme; outside it, every intern operation answers 404')
     .addHelpText('after', examples('ori-admin programme add ws_7Qm2'));
   for (const [verb, inProgramme] of [
     ['add', true],
@@ -15,21 +15,23 @@ export function addSwitchCommands(program: Command, context: () => Context): voi
   ] as const) {
     programme
       .command(verb)
-      .description(inProgramme ? 'take a workspace into it' : 'take a workspace out of it')
-      .argument('<workspace>', 'its id')
+      .description(inProgramme ? 'add a workspace to the programme' : 'remove a workspace from the programme')
+      .argument('<workspace>', 'id of the workspace')
       .action(async (workspaceId: string) => {
         const admin = context();
         await admin.withDatabase((db) => setProgramme(db, { workspaceId, inProgramme }));
         admin.report(
           { id: workspaceId, in_programme: inProgramme },
-          { note: inProgramme ? 'It is in the programme now.' : 'It is out of the programme now.' },
+          { note: inProgramme ? 'Added to the programme.' : 'Removed from the programme.' },
         );
       });
   }
 
   const lifecycle = program
     .command('lifecycle')
-    .description('the lifecycle switch of the whole service; off, every request to sign answers 404')
+    .description(
+      'the lifecycle switch of the whole service; while it is off, every request to sign answers 404',
+    )
     .addHelpText('after', examples('ori-admin lifecycle off', 'ori-admin lifecycle show'));
   for (const [verb, enabled] of [
     ['on', true],
@@ -43,13 +45,13 @@ export function addSwitchCommands(program: Command, context: () => Context): voi
         await admin.withDatabase((db) => setLifecycleWrites(db, { enabled }));
         admin.report(
           { lifecycle_writes: enabled },
-          { note: `The lifecycle switch is ${verb}; signers follow within two seconds.` },
+          { note: `The lifecycle switch is ${verb}; all signers obey it within two seconds.` },
         );
       });
   }
   lifecycle
     .command('show')
-    .description('say whether it is on')
+    .description('show whether it is on')
     .action(async () => {
       const admin = context();
       const enabled = await admin.withDatabase(readLifecycleWrites);

@@ -13,15 +13,15 @@ import { examples } from '../help.ts';
 import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
 
 export function addUserCommands(program: Command, context: () => Context): void {
-  const user = program.command('user').description('people, and the OpenID subjects that speak for them');
+  const user = program.command('user').description('users and their OpenID subjects');
 
   user
     .command('create')
-    .description('make a user; prints its id')
+    .description('create a user; prints the id')
     .argument('<name>')
-    .option('--id <id>', 'an id of your own')
-    .option('--subject <subject>', '`sub` in the tokens of the issuer')
-    .option('--issuer <url>', 'the issuer of the subject (ORI_ADMIN_ISSUER)')
+    .option('--id <id>', 'use this id instead of a generated one')
+    .option('--subject <subject>', '`sub` in the user’s tokens')
+    .option('--issuer <url>', 'issuer of the subject (default: ORI_ADMIN_ISSUER)')
     .addHelpText('after', examples('ada=$(ori-admin user create Ada --subject auth0|5f7c…)'))
     .action(async (name: string, options: { id?: string; subject?: string; issuer?: string }) => {
       const admin = context();
@@ -30,17 +30,17 @@ export function addUserCommands(program: Command, context: () => Context): void 
       const made = await admin.withDatabase(async (db) => {
         const { id } = await createUser(db, { name, ...given({ id: options.id }) });
         if (subject === undefined || issuer === undefined) return { id };
-        // Without its subject the user would be left behind, and a second try would make another.
+        // If adding the subject failed, the user would remain, and a second try would create another.
         await addSubject(db, { userId: id, issuer, subject }).catch(async (error: unknown) => {
           await deleteUser(db, { userId: id });
           throw error;
         });
         return { id, issuer, subject };
       });
-      admin.report(made, { lines: [made.id], note: `Made the user ${name}.` });
+      admin.report(made, { lines: [made.id], note: `Created the user ${name}.` });
     });
 
-  addList(user, 'list the users with their subjects')
+  addList(user, 'list users with their subjects')
     .option('--user <id>', 'only this one')
     .action(async ({ limit, user: userId }: ListOptions & { user?: string }) => {
       const admin = context();
@@ -61,7 +61,9 @@ export function addUserCommands(program: Command, context: () => Context): void 
     user
       .command(verb)
       .description(
-        disabled ? 'refuse everything the user asks for, within two seconds' : 'take back a disable',
+        disabled
+          ? 'refuse every request of the user, within two seconds'
+          : 'accept requests of the user again',
       )
       .argument('<user>', 'id of the user')
       .action(async (userId: string) => {
@@ -73,22 +75,25 @@ export function addUserCommands(program: Command, context: () => Context): void 
 
   user
     .command('add-subject')
-    .description('say that tokens with this `sub` speak for the user')
+    .description('accept tokens with this `sub` as those of the user')
     .argument('<user>', 'id of the user')
     .argument('<subject>', '`sub`, exactly as in the tokens')
-    .option('--issuer <url>', 'whose tokens (ORI_ADMIN_ISSUER)')
+    .option('--issuer <url>', 'issuer of the tokens (default: ORI_ADMIN_ISSUER)')
     .action(async (userId: string, subject: string, options: { issuer?: string }) => {
       const admin = context();
       const issuer = issuerOf(admin, options);
       await admin.withDatabase((db) => addSubject(db, { userId, issuer, subject }));
-      admin.report({ id: userId, issuer, subject }, { note: `${subject} of ${issuer} speaks for the user.` });
+      admin.report(
+        { id: userId, issuer, subject },
+        { note: `Tokens of ${subject} from ${issuer} are accepted as those of the user.` },
+      );
     });
 
   user
     .command('remove-subject')
-    .description('say that tokens with this `sub` speak for nobody')
+    .description('refuse tokens with this `sub`')
     .argument('<subject>', '`sub`, exactly as in the tokens')
-    .option('--issuer <url>', 'whose tokens (ORI_ADMIN_ISSUER)')
+    .option('--issuer <url>', 'issuer of the tokens (default: ORI_ADMIN_ISSUER)')
     .action(async (subject: string, options: { issuer?: string }) => {
       const admin = context();
       const issuer = issuerOf(admin, options);
@@ -99,10 +104,10 @@ export function addUserCommands(program: Command, context: () => Context): void 
   addYes(
     user
       .command('delete')
-      .description('delete a user with its subjects and memberships')
+      .description('delete a user with their subjects and memberships')
       .argument('<user>', 'id of the user'),
   ).action(async (userId: string, options: { yes?: true }) => {
-    requireYes(options, `This deletes the user ${userId}; to keep someone out, disable is enough.`);
+    requireYes(options, `This deletes the user ${userId}; to refuse their requests, use disable.`);
     const admin = context();
     await admin.withDatabase((db) => deleteUser(db, { userId }));
     admin.report({ id: userId, deleted: true }, { note: 'Deleted.' });
@@ -110,7 +115,7 @@ export function addUserCommands(program: Command, context: () => Context): void 
 }
 
 function issuerOf(admin: Context, { issuer }: { issuer?: string }): string {
-  // Together with the address of the database, so that both complaints come at once.
+  // Read together with the database address, so that both errors are reported.
   if (issuer === undefined) return admin.config('databaseUrl', 'issuer').issuer;
   return issuer;
 }

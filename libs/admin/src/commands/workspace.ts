@@ -16,12 +16,12 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
 
   workspace
     .command('create')
-    .description('make a workspace; prints its id')
+    .description('create a workspace; prints its id')
     .argument('<name>')
-    .requiredOption('--organization <id>', 'whose it is')
-    .option('--default', "the organization's default workspace")
-    .option('--programme', 'take it into the interns programme')
-    .option('--id <id>', 'an id of your own')
+    .requiredOption('--organization <id>', 'organization that owns the workspace')
+    .option('--default', 'make it the default workspace of the organization')
+    .option('--programme', 'add it to the interns programme')
+    .option('--id <id>', 'use this id instead of a generated one')
     .addHelpText(
       'after',
       examples('ws=$(ori-admin workspace create Workshop --organization "$org" --default --programme)'),
@@ -37,11 +37,11 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
           ...given({ id: options.id }),
         }),
       );
-      admin.report(made, { lines: [made.id], note: `Made the workspace ${name}.` });
+      admin.report(made, { lines: [made.id], note: `Created the workspace ${name}.` });
     });
 
-  addList(workspace, 'list the workspaces, deleted ones too')
-    .option('--organization <id>', 'only of this organization')
+  addList(workspace, 'list workspaces, including deleted ones')
+    .option('--organization <id>', 'only those of this organization')
     .action(async ({ limit, organization }: ListOptions & { organization?: string }) => {
       const admin = context();
       const listed = await admin.withDatabase((db) =>
@@ -64,19 +64,19 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
 
   workspace
     .command('set-default')
-    .description('make it the default workspace of its organization, instead of the one that was')
-    .argument('<workspace>', 'its id')
+    .description('make it the default workspace of its organization, instead of the current one')
+    .argument('<workspace>', 'id of the workspace')
     .action(async (workspaceId: string) => {
       const admin = context();
       await admin.withDatabase((db) => setDefaultWorkspace(db, { workspaceId }));
-      admin.report({ id: workspaceId, is_default: true }, { note: 'It is the default workspace now.' });
+      admin.report({ id: workspaceId, is_default: true }, { note: 'Set as the default workspace.' });
     });
 
   addYes(
     workspace
       .command('delete')
-      .description('delete a workspace: its interns are hidden and its sessions refused from then on')
-      .argument('<workspace>', 'its id'),
+      .description('delete a workspace: its interns are hidden and its sessions refused')
+      .argument('<workspace>', 'id of the workspace'),
   ).action(async (workspaceId: string, options: { yes?: true }) => {
     requireYes(options, `This deletes the workspace ${workspaceId}.`);
     const admin = context();

@@ -10,7 +10,7 @@ import type { OutputStream, Terminal } from '../text/terminal.ts';
 /** The profile of who named none. */
 export const PROFILE_DEFAULT = 'default';
 
-/** What surrounds the process. Only main.ts takes it from the real one. */
+/** The environment of a command. Only main.ts creates it from the real process. */
 export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };

@@ -40,7 +40,7 @@ const label = z
   .string()
   .max(100)
   .nullable()
-  .meta({ description: 'A name for people.', example: 'Project number' });
+  .meta({ description: 'A display name.', example: 'Project number' });
 
 const CustomFilter = z
   .strictObject({

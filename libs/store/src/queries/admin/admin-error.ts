@@ -3,7 +3,7 @@ import type { z } from 'zod';
 /**
  * - `invalid_input`: a value is not acceptable; `complaints` names each place.
  * - `not_found`: a row that the operation names does not exist.
- * - `conflict`: what is there already forbids it.
+ * - `conflict`: existing data forbids it.
  */
 export type AdminErrorCode = 'invalid_input' | 'not_found' | 'conflict';
 
@@ -35,7 +35,7 @@ export function requireInput<T extends z.ZodType>(schema: T, input: unknown): z.
 }
 
 const MEANINGS: Readonly<Record<string, { code: AdminErrorCode; message: string }>> = {
-  '23505': { code: 'conflict', message: 'it exists already' },
+  '23505': { code: 'conflict', message: 'it already exists' },
   '23503': { code: 'not_found', message: 'a row that it refers to does not exist' },
   '23514': { code: 'invalid_input', message: 'a value is not acceptable' },
 };

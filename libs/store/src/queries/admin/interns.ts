@@ -27,7 +27,7 @@ export interface NewIntern {
 
 const text = z.string().max(65_536, 'expected at most 65536 characters').optional();
 
-/** What both a new intern and a change of one may say. */
+/** The fields of both a new intern and a change. */
 export const internFields = {
   description: text,
   hostname: z
