@@ -2,18 +2,18 @@ import type { Kysely } from 'kysely';
 import type { Schema } from './schema.ts';
 
 /**
- * The group roles that `migrate` creates and grants to. Each service works as exactly one of the first two; an operator's login is
- * a member of `ori_operator`, and may read the audit alone as a member of `ori_auditor`.
+ * The group roles that `migrate` creates and grants to. Each service uses exactly one of the first two. An operator's
+ * login is a member of `ori_operator`; a member of `ori_auditor` can only read the audit.
  */
 export type StoreRole = 'ori_signer' | 'ori_management' | 'ori_operator' | 'ori_auditor';
 
 export const SERVICE_ROLES: readonly StoreRole[] = ['ori_signer', 'ori_management'];
 export const STORE_ROLES: readonly StoreRole[] = [...SERVICE_ROLES, 'ori_operator', 'ori_auditor'];
 
-/** One way into the database. Every failure to reach it is thrown as `StoreUnavailable`. */
+/** A handle on the database. Every failure to reach it is thrown as `StoreUnavailable`. */
 export interface Database {
   readonly kysely: Kysely<Schema>;
-  /** Ends every connection; waits at most a second for a server that does not answer. */
+  /** Closes every connection; waits at most a second for a server that does not answer. */
   close(): Promise<void>;
   /** The current state of its pool; absent without a pool. */
   readonly connections?: () => ConnectionCounts;
@@ -21,9 +21,9 @@ export interface Database {
 
 export interface ConnectionCounts {
   readonly open: number;
-  /** Of these, idle. */
+  /** The idle ones among them. */
   readonly idle: number;
-  /** Callers that wait for one. */
+  /** Callers that wait for a connection. */
   readonly waiting: number;
 }
 

@@ -17,9 +17,9 @@ type Grants = { readonly [T in Table]?: TableGrant<keyof Schema[T] & string> };
 const WHOLE = { select: true, insert: true, update: true, delete: true } as const;
 
 /**
- * What each role may do to each table, and nothing else. `migrate` grants it on every run, and a service refuses to start with a
- * login that may do more. The signer reads the columns that its queries name and writes nothing; management reads everything but
- * signing keys. Operators change every table but the audit, which they may only read.
+ * The exact privileges of each role on each table. `migrate` grants them on every run, and a service refuses to start
+ * with a login that has more. The signer can read only the columns that its queries name, and write nothing; management
+ * can read everything except signing keys. Operators can change every table except the audit, which they can only read.
  */
 export const GRANTS: Readonly<Record<StoreRole, Grants>> = {
   ori_signer: {
@@ -138,7 +138,7 @@ async function existingRoles(db: Kysely<Schema>): Promise<StoreRole[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Row-level security shows a role that is not the owner no rows, unless a policy does. */
+/** Under row-level security, a role other than the owner sees only the rows that a policy shows. */
 async function showAllRows(db: Kysely<Schema>, role: StoreRole): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c

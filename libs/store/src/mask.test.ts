@@ -9,7 +9,7 @@ it.each([
   ['abcdefg', '...g'],
   ['abc', '...'],
   ['', '...'],
-])('shows of %j no more than %j', (secret, label) => {
+])('masks %j as %j', (secret, label) => {
   expect(maskSecret(secret)).toBe(label);
 });
 

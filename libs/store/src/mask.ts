@@ -2,8 +2,8 @@ const SHOWN_START = 3;
 const SHOWN_END = 4;
 
 /**
- * The label of a secret: its first 3 and last 4 characters around `...`, and of a short one fewer, so that never more
- * than a quarter of it is shown.
+ * The label of a secret: its first 3 and last 4 characters around `...`, or fewer, because at most a quarter of the
+ * secret is shown.
  */
 export function maskSecret(secret: string): string {
   const shown = Math.min(SHOWN_START + SHOWN_END, Math.floor(secret.length / 4));

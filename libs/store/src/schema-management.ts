@@ -11,7 +11,7 @@ import type {
 
 type CreatedAt = ColumnType<Date, Date | undefined, never>;
 
-/** A provider credential. `sealed_key` is a JWE that opens for this row alone; the key itself is nowhere. */
+/** A provider credential. `sealed_key` is a JWE that opens only for this row; the key itself is not stored. */
 export interface ByokCredentialsTable {
   id: string;
   organization_id: string;
@@ -21,7 +21,7 @@ export interface ByokCredentialsTable {
   name: string | null;
   label: string;
   sealed_key: string;
-  /** The region that a structured key names itself. */
+  /** The region in a structured key. */
   key_region: DeclaredRegion | null;
   disabled: Generated<boolean>;
   is_fallback: Generated<boolean>;

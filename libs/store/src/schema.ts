@@ -120,7 +120,7 @@ export interface SwitchesTable {
   enabled: boolean;
 }
 
-/** One change of one row; see migration 0010. Written by a trigger alone. */
+/** One change of one row; see migration 0010. Only a trigger writes it. */
 export interface AdminAuditTable {
   seq: ColumnType<string, never, never>;
   at: CreatedAt;
@@ -136,7 +136,7 @@ export interface AdminAuditTable {
   after: JSONColumnType<Record<string, unknown>> | null;
 }
 
-/** Every table of the database, as Kysely needs it. */
+/** Every table of the database, as a type for Kysely. */
 export interface Schema {
   admin_audit: AdminAuditTable;
   organizations: OrganizationsTable;

@@ -24,7 +24,7 @@ async function dump({ owner }: TestStore): Promise<string> {
   return parts.join('\n');
 }
 
-/** A secret in each form in which it could be found again. */
+/** A secret in every encoding in which it could leak. */
 function spellings(secret: Uint8Array): string[] {
   const bytes = Buffer.from(secret);
   const base64 = [0, 1, 2].map((shift) =>
@@ -44,7 +44,7 @@ describe.each(DIALECTS)('a dump of %s', (dialect) => {
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
-  it('holds no seed, no KEK and no API key, but does hold what names them', async () => {
+  it('contains no seed, KEK or API key, but their names and hashes', async () => {
     const { internId, workspaceId, organizationId } = await createScenario(store.owner);
     const seed = new Uint8Array(32).map(() => Math.floor(Math.random() * 256));
     const { kid } = await addSigningKey(store.owner, { internId, sealer, ...HOME, seed });
@@ -67,7 +67,7 @@ describe.each(DIALECTS)('a dump of %s', (dialect) => {
     }
   });
 
-  it('would show a seed that was stored open', async () => {
+  it('would show a seed that was stored unsealed', async () => {
     const { internId } = await createScenario(store.owner);
     const seed = new Uint8Array(32).map(() => Math.floor(Math.random() * 256));
     const { id } = await addSigningKey(store.owner, { internId, sealer, ...HOME });

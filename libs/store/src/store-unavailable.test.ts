@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from './store-unavailable.ts';
 
 const fromServer = (code: string, more: object = {}) =>
-  Object.assign(new Error('said by the server'), { code, severity: 'ERROR', ...more });
+  Object.assign(new Error('reported by the server'), { code, severity: 'ERROR', ...more });
 const fromSocket = (code: string) => Object.assign(new Error(code), { code, syscall: 'connect' });
 
 describe('a failure', () => {
@@ -15,7 +15,7 @@ describe('a failure', () => {
     ['of a server whose disk is full', fromServer('53100'), 'refused'],
     ['of a server that cannot read its files', fromServer('58030'), 'refused'],
     ['of a plan that no longer fits', fromServer('0A000', { routine: 'RevalidateCachedQuery' }), 'refused'],
-    ['of the connection, said by the server', fromServer('08006'), 'unreachable'],
+    ['of the connection, reported by the server', fromServer('08006'), 'unreachable'],
     ['to connect', fromSocket('ECONNREFUSED'), 'unreachable'],
     ['of a connection that was reset', fromSocket('ECONNRESET'), 'unreachable'],
     ['to find the host', fromSocket('ENOTFOUND'), 'unreachable'],
@@ -36,16 +36,16 @@ describe('a failure', () => {
     ['of syntax', fromServer('42601')],
     ['of a missing privilege', fromServer('42501')],
     ['of a unique constraint', fromServer('23505')],
-    ['of a feature that is not there', fromServer('0A000')],
-    ['of a serialisation, to be tried again whole', fromServer('40001')],
-    ['that only speaks of a timeout', fromServer('42601', { message: 'column "timeout" does not exist' })],
+    ['of an unsupported feature', fromServer('0A000')],
+    ['of a serialization failure, to be retried as a whole transaction', fromServer('40001')],
+    ['that only mentions a timeout', fromServer('42601', { message: 'column "timeout" does not exist' })],
     ['of our own code', new TypeError('x is not a function')],
-    ['that is no error', 'timeout'],
+    ['that is not an Error', 'timeout'],
   ])('%s is not', (_what, error) => {
     expect(unavailableFrom(error)).toBeUndefined();
   });
 
-  it('while connecting always is, whatever it was', () => {
+  it('any error while connecting is', () => {
     expect(unavailableAtConnect(fromServer('28P01')).code).toBe('refused');
     expect(unavailableAtConnect(fromServer('3D000')).code).toBe('refused');
     expect(unavailableAtConnect(new Error('self-signed certificate')).code).toBe('unreachable');

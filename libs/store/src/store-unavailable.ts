@@ -1,14 +1,14 @@
 /**
- * - `unreachable`: no connection, or it broke; the server may be down.
- * - `timed_out`: the answer did not come in time; whether the statement ran is not known.
- * - `refused`: the server answered, and would not serve (starting, stopping, full, wrong credentials).
- * - `overprivileged`: the login may do more than its service needs, so it is not used.
+ * - `unreachable`: no connection, or a broken one; the server may be down.
+ * - `timed_out`: no answer in time; whether the statement ran is unknown.
+ * - `refused`: the server refused to serve (starting, stopping, full, wrong credentials).
+ * - `overprivileged`: the login has more privileges than its service needs, so it is not used.
  */
 export type StoreUnavailableCode = 'unreachable' | 'timed_out' | 'refused' | 'overprivileged';
 
 /**
- * The database could not be asked. The request may be repeated; the service answers 500 `internal_error`.
- * A statement that the server refused (syntax, privilege, constraint) is not this: its error is thrown unchanged.
+ * The database is unavailable. The request may be repeated; the service answers 500 `internal_error`. The error of a
+ * statement that the server refused (syntax, privilege, constraint) is thrown unchanged instead.
  */
 export class StoreUnavailable extends Error {
   readonly code: StoreUnavailableCode;
@@ -39,13 +39,13 @@ function fromSqlState(state: string): StoreUnavailableCode | undefined {
   return undefined;
 }
 
-/** The error as `StoreUnavailable` when the database could not be asked; undefined when it answered. */
+/** The error as `StoreUnavailable` if the database is unavailable; undefined if it answered. */
 export function unavailableFrom(error: unknown): StoreUnavailable | undefined {
   if (error instanceof StoreUnavailable) return error;
   if (!(error instanceof Error)) return undefined;
   const code = errorCode(error);
   if (code !== undefined && SQLSTATE.test(code) && 'severity' in error) {
-    // A column changed its type under a prepared statement: another connection plans it again.
+    // A column changed its type under a prepared statement: another connection will plan it again.
     const stalePlan = 'routine' in error && error.routine === 'RevalidateCachedQuery';
     const verdict = stalePlan ? 'refused' : fromSqlState(code);
     return verdict === undefined ? undefined : unavailable(verdict, error);
@@ -58,7 +58,7 @@ export function unavailableFrom(error: unknown): StoreUnavailable | undefined {
   return undefined;
 }
 
-/** A failure while connecting: nothing was asked yet, so whatever the reason, the database cannot be asked. */
+/** A failure while connecting: no statement was sent yet, so for any reason the database is unavailable. */
 export function unavailableAtConnect(error: unknown): StoreUnavailable {
   const known = unavailableFrom(error);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** The closed sets of values that columns hold. Nothing here does I/O: shapes and commands import it. */
+/** The closed sets of column values. Without I/O, because shapes and commands import it. */
 
 export const INTERN_STATUSES = [
   'awaiting_slack_install',
@@ -39,7 +39,7 @@ export type DeclaredRegion = (typeof DECLARED_REGIONS)[number];
 export const RESET_INTERVALS = ['daily', 'weekly', 'monthly'] as const;
 export type ResetInterval = (typeof RESET_INTERVALS)[number];
 
-/** What a builtin content filter looks for. */
+/** What a built-in content filter detects. */
 export const BUILTIN_SLUGS = [
   'regex-prompt-injection',
   'email',

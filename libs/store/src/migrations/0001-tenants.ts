@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Who there is: organizations, their workspaces, people, memberships, and the operator's switches.
- * A row below an organization names it and points at its parent by (organization_id, id), so that no row can
- * hang between two organizations, and row-level security later needs no join.
+ * Tenants: organizations, their workspaces, users, memberships, and the operator's switches. A row below an
+ * organization contains its id and references its parent by (organization_id, id): no row can belong to two
+ * organizations, and row-level security needs no join.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`

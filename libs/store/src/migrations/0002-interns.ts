@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Interns, their icons and signing keys, and the API keys that see them. */
+/** Interns, their icons and signing keys, and the API keys that can access them. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table interns (

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * What each service may read. The signer: the columns its queries name, and nothing it does not need (no names,
- * no icons, no instructions). Management: everything but signing keys. Neither may write anything yet.
+ * Read privileges of each service. The signer: only the columns that its queries name (no names, icons or
+ * instructions). Management: everything except signing keys. Neither can write anything yet.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`revoke create on schema public from public`.execute(db);

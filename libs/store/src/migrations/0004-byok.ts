@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Provider credentials that accounts bring (BYOK). The key itself is only ever here sealed. */
+/** Provider credentials of organizations (BYOK). The key is stored only sealed. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table byok_credentials (

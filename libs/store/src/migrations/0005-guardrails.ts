@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Guardrails and what they are assigned to: a key or a member has at most one. */
+/** Guardrails and their assignments: a key or a member has at most one. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table guardrails (

@@ -1,12 +1,12 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Tenancy, kept by the database as well: under its own role the management service sees only the rows of whom it
- * works for, also where a query forgot to say so. Each transaction names them in settings of its own (see
- * `asTenant`); what is not set matches nothing.
+ * Tenancy, enforced by the database as well: the role of the management service sees only rows of the current tenant,
+ * even if a query lacks the condition. Each transaction names its tenant in local settings (see `asTenant`); an unset
+ * one matches nothing.
  *
- * The signer looks single rows up by their keys across all tenants, so its policies let it; what it may read at
- * all is a matter of its column grants.
+ * The signer looks up single rows by key across all tenants, so its policies allow every row; its column grants limit
+ * what it can read.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   const organization = `organization_id = current_setting('ori.organization_id', true)`;
@@ -14,7 +14,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     `${column} = any (string_to_array(current_setting('ori.workspace_ids', true), ','))`;
 
   const visible: Record<string, string> = {
-    // Who is calling: the key or the subject that was presented, and what hangs on it.
+    // The caller: the presented key or subject, and the rows that belong to it.
     api_keys: `${organization} or hash = current_setting('ori.api_key_hash', true)`,
     user_subjects: `issuer = current_setting('ori.issuer', true) and subject = current_setting('ori.subject', true)`,
     members: `${organization} or user_id in (select user_id from user_subjects)`,
@@ -24,7 +24,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       or id in (select workspace_id from api_keys)`,
     organizations: `id = current_setting('ori.organization_id', true)`,
 
-    // What they may see.
+    // What the caller may see.
     interns: `${ownWorkspace('workspace_id')}
       and coalesce(nullif(current_setting('ori.intern_id', true), ''), id) = id`,
     intern_icons: `intern_id in (select id from interns)`,

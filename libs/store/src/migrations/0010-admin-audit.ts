@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Every table that operators and the management service change, with the columns that name a row. */
+/** Every table that operators and the management service change, with the columns that identify a row. */
 const AUDITED: Readonly<Record<string, readonly string[]>> = {
   organizations: ['id'],
   workspaces: ['id'],
@@ -19,9 +19,9 @@ const AUDITED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Who did what. One trigger function writes a row for each changed row, in the transaction of the change and with the
- * rights of the owner, so that no role needs the right to write here. Rows are never changed or deleted: not by the owner
- * either, unless the trigger that refuses it is disabled first.
+ * The audit of administration. A trigger function writes a row for each changed row, in the transaction of the change
+ * and with the privileges of the owner, so no role needs to write here. Not even the owner can change or delete rows
+ * without first disabling the trigger that refuses it.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
@@ -41,7 +41,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     )`.execute(db);
   await sql`create index admin_audit_row on admin_audit (table_name, row_key)`.execute(db);
 
-  // Sealed texts are named, not copied; what is large is told by its digest.
+  // Sealed texts are named, not copied; large values are recorded as length and digest.
   await sql`
     create function ori_audited(facts jsonb) returns jsonb language sql immutable as $$
       select jsonb_object_agg(key, case
@@ -52,7 +52,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       from jsonb_each(facts)
     $$`.execute(db);
 
-  // The members of `facts` whose value in `others` is another one.
+  // The members of `facts` whose value differs in `others`.
   await sql`
     create function ori_differing(facts jsonb, others jsonb) returns jsonb language sql immutable as $$
       select jsonb_object_agg(key, value) from jsonb_each(facts) where others -> key is distinct from value
@@ -63,7 +63,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       select string_agg(facts ->> name, ' ' order by place) from unnest(columns) with ordinality as c (name, place)
     $$`.execute(db);
 
-  // Whose the change is. What a service says of its caller is taken; an operator may only name a role that the login has.
+  // The actor of a change. A service may name any caller; an operator may only name a role that the login is a member
+  // of.
   await sql`
     create function ori_audit_actor(acting text, owner boolean) returns text language plpgsql stable as $$
       declare

@@ -10,7 +10,7 @@ import * as signingKeysByExpiry from './0008-signing-keys-by-expiry.ts';
 import * as guardrailLimitOfNothing from './0009-guardrail-limit-of-nothing.ts';
 import * as adminAudit from './0010-admin-audit.ts';
 
-/** In order. A migration that was released is never changed; what changes the database is a new file here. */
+/** In order. A released migration is never edited; every change of the database is a new file here. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-tenants': tenants,
   '0002-interns': interns,

@@ -13,7 +13,7 @@ import { migrate } from './migrate.ts';
 const ALL = Object.keys(MIGRATIONS);
 const refused = (code: string) => ({ name: 'MigrationError', code });
 
-/** An empty database, and further ways into it. */
+/** An empty database, and further connections to it. */
 async function emptyDatabase(dialect: Dialect) {
   const stack = new AsyncDisposableStack();
   if (dialect === 'pglite') {
@@ -33,7 +33,7 @@ async function relations({ kysely }: Database): Promise<string[]> {
 }
 
 describe.each(DIALECTS)('migrate on %s', (dialect) => {
-  it('brings an empty database to this version, says so line by line, and does nothing the second time', async () => {
+  it('brings an empty database to this version, reports each migration, and does nothing the second time', async () => {
     await using empty = await emptyDatabase(dialect);
     const lines: string[] = [];
     expect(await migrate(empty.db, { log: (line) => lines.push(line) })).toEqual({ applied: ALL });
@@ -43,8 +43,8 @@ describe.each(DIALECTS)('migrate on %s', (dialect) => {
     expect(await relations(empty.db)).toEqual(before);
   });
 
-  it('is done once when several begin at the same moment', async () => {
-    await using _roles = dialect === 'postgres' ? await createDatabase() : null; // or creating them makes all wait
+  it('is done once when several processes start at the same moment', async () => {
+    await using _roles = dialect === 'postgres' ? await createDatabase() : null; // without them, creating the roles would serialize all of them
     await using empty = await emptyDatabase(dialect);
     const results = await Promise.all([1, 2, 3].map(() => migrate(empty.open())));
     expect(results.flatMap((result) => result.applied)).toEqual(ALL);
@@ -76,9 +76,9 @@ describe.each(DIALECTS)('migrate on %s', (dialect) => {
     await expect(migrate(ours.db)).rejects.toMatchObject(refused('database_newer'));
   });
 
-  it('happens whole or not at all', async () => {
+  it('is atomic: a failure at the end leaves the database empty', async () => {
     await using empty = await emptyDatabase(dialect);
-    // The last statement of the run fails: the right to create temporary tables cannot be taken from nobody.
+    // Makes the last statement of the run fail.
     await sql`create function public.fail() returns event_trigger language plpgsql as
       $$ begin if tg_tag = 'REVOKE' then raise exception 'no'; end if; end $$`.execute(empty.db.kysely);
     await sql`create event trigger fail on ddl_command_end execute function public.fail()`.execute(
@@ -103,7 +103,7 @@ describe.each(DIALECTS)('migrate on %s', (dialect) => {
     expect(await asSigner()).toEqual(before);
   });
 
-  it('takes temporary tables from the signer also in a copy of a migrated database', async () => {
+  it('revokes the signer’s right to temporary tables also in a copy of a migrated database', async () => {
     await using copy = await emptyDatabase(dialect);
     await migrate(copy.db);
     const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(copy.db.kysely);
@@ -117,8 +117,8 @@ describe.each(DIALECTS)('migrate on %s', (dialect) => {
   });
 });
 
-describe('migrate on a server that never saw it', () => {
-  it('creates the roles once although several databases are migrated at the same moment', async () => {
+describe('migrate on a new server', () => {
+  it('creates the roles once when several databases are migrated at the same moment', async () => {
     await using server = await startPostgres();
     const databases = await Promise.all([1, 2, 3, 4].map(() => createDatabase({ migrated: false, server })));
     const opened = databases.map(({ url }) => openPostgres({ url, poolMax: 1, statementTimeoutMs: 0 }));
@@ -130,7 +130,7 @@ describe('migrate on a server that never saw it', () => {
     }
   });
 
-  it('can be run by a database owner without superuser rights, who can then act as the roles', async () => {
+  it('can be run by a database owner without superuser rights, which can then act as the roles', async () => {
     await using server = await startPostgres();
     await using database = await createDatabase({ migrated: false, server });
     const admin = openPostgres({ url: database.url, poolMax: 1 });
@@ -143,12 +143,12 @@ describe('migrate on a server that never saw it', () => {
     expect(await migrate(owner)).toEqual({ applied: [] });
     const signer = openPostgres({ url: url.href, role: 'ori_signer', poolMax: 1 });
     expect(excessPrivileges(await readPrivileges(signer), 'ori_signer')).toEqual([
-      'landlord is who logged in, and only works as ori_signer',
+      'the login is landlord, which only switched to ori_signer',
     ]);
     await Promise.all([admin.close(), owner.close(), signer.close()]);
   });
 
-  it('refuses a role of its name that has rights of its own', async () => {
+  it('refuses an existing role of the same name with additional rights', async () => {
     await using server = await startPostgres();
     await using database = await createDatabase({ migrated: false, server });
     const db = openPostgres({ url: database.url, poolMax: 1 });

@@ -14,7 +14,7 @@ export { MigrationError, type MigrationErrorCode } from './migration-error.ts';
 export const MIGRATION_TABLE = 'ori_migrations';
 export const MIGRATION_LOCK_TABLE = 'ori_migration_lock';
 
-/** Any constant does, so long as every version of this code takes the same. */
+/** Any constant works if every version of this code uses the same one. */
 const LOCK_ID = 7_163_094_502_118_233n;
 
 export interface MigrateOptions {
@@ -22,23 +22,23 @@ export interface MigrateOptions {
 }
 
 /**
- * Brings the database to this version: creates the group roles that are missing, runs the migrations that are
- * missing, grants each role what it needs, revokes PUBLIC's privileges. One transaction under one advisory lock: it happens whole or
- * not at all, and of several at once each one waits for the former. Run it as the database's owner, who may create
- * roles (or has created them before); never as a service's role.
+ * Brings the database to this version: creates missing group roles, runs missing migrations, grants each role its
+ * privileges, revokes PUBLIC's privileges. Runs in one transaction under one advisory lock, so it is atomic and
+ * concurrent runs wait for each other. Run it as the owner of the database, which must be allowed to create roles or
+ * have created them before; never as a service's role.
  *
- * @throws MigrationError `database_not_ours` when the database holds tables and none of them is ours
- * @throws MigrationError `database_newer` when it was migrated by a later version than this
- * @throws MigrationError `role_unsafe` when a role of ours exists with rights that defeat it
- * @throws MigrationError `restore_incomplete` when a restore lost the policies of the row-level security
- * @throws MigrationError `migration_failed` when a migration failed; `cause` says why
+ * @throws MigrationError `database_not_ours` if the database has tables and none of them is ours
+ * @throws MigrationError `database_newer` if a later version migrated it
+ * @throws MigrationError `role_unsafe` if one of the roles exists with an unsafe attribute such as SUPERUSER
+ * @throws MigrationError `restore_incomplete` if a restore lost the row-level security policies
+ * @throws MigrationError `migration_failed` if a migration failed; `cause` says why
  * @throws StoreUnavailable
  */
 export async function migrate(db: Database, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   return await db.kysely.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_ID)})`.execute(tx);
     await sql`set local search_path = public`.execute(tx);
-    // A change that waits for a table makes every later query wait behind it.
+    // A schema change that waits for a table lock blocks every later query on the table.
     await sql`set local lock_timeout = '5s'`.execute(tx);
     await requireOurs(tx, MIGRATION_TABLE);
     await ensureRoles(tx);

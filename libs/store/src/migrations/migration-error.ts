@@ -5,7 +5,7 @@ export type MigrationErrorCode =
   | 'restore_incomplete'
   | 'migration_failed';
 
-/** The database was left as it was; the message is for the operator. */
+/** The database is unchanged; the message is for the operator. */
 export class MigrationError extends Error {
   readonly code: MigrationErrorCode;
 

@@ -17,7 +17,7 @@ async function foreignRelations(db: Kysely<Schema>): Promise<string[]> {
 }
 
 /**
- * A dump that is restored where the roles do not exist loses its policies, and with them every row that a service could see.
+ * A dump restored on a server without the roles loses its policies, so that services would see no rows.
  *
  * @throws MigrationError `restore_incomplete`
  */
@@ -36,7 +36,7 @@ export async function requirePolicies(db: Kysely<Schema>): Promise<void> {
 }
 
 /**
- * A database is ours when it holds our table of migrations and knows none that we do not.
+ * Checks that the database has our table of migrations, with no migration that this version does not know.
  *
  * @throws MigrationError `database_not_ours`, `database_newer`
  */

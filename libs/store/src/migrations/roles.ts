@@ -4,8 +4,8 @@ import type { Schema } from '../schema.ts';
 import { MigrationError } from './migration-error.ts';
 
 /**
- * Creates the group roles (NOLOGIN, no attribute) that do not exist. Roles belong to the whole server, so another
- * database's migration may create the same one at the same moment: the loser of that race goes on. Roles for
+ * Creates the group roles (NOLOGIN, no attribute) that do not exist. Roles belong to the whole server, so the migration
+ * of another database may create the same role at the same moment; losing that race is not an error. Roles for
  * operators are skipped if the owner may not create roles; a later run grants to them once they exist.
  *
  * @throws MigrationError `role_unsafe`
@@ -30,7 +30,7 @@ export async function ensureRoles(db: Kysely<Schema>): Promise<void> {
     const names = rows.map((row) => row.name).join(', ');
     throw new MigrationError(
       'role_unsafe',
-      `${names}: a service's role must have no attribute such as SUPERUSER`,
+      `${names}: the role of a service must not have an attribute such as SUPERUSER`,
     );
   }
 }
@@ -50,8 +50,8 @@ async function letOwnerActAs(db: Kysely<Schema>, role: StoreRole): Promise<void>
 }
 
 /**
- * Everyone may create temporary tables in a new database; no service of ours needs it. Done on every run, because
- * a copy of a database (`CREATE DATABASE … TEMPLATE`) does not carry rights on the database itself.
+ * By default everyone can create temporary tables; no service needs it. Revoked on every run, because a copy of a
+ * database (`CREATE DATABASE … TEMPLATE`) does not inherit privileges on the database itself.
  */
 export async function forbidTemporaryTables(db: Kysely<Schema>): Promise<void> {
   const { rows } = await sql<{ name: string }>`

@@ -41,14 +41,14 @@ describe('one engine shared by several roles', () => {
     }
   });
 
-  it('leaves the role behind after a statement that failed', async () => {
+  it('resets the role after a failed statement', async () => {
     const signer = db.as('ori_signer');
     await expect(sql`select * from users`.execute(signer.kysely)).rejects.toMatchObject({ code: '42501' });
     expect(await roleOf(db)).toBe('postgres');
     expect(await roleOf(signer)).toBe('ori_signer');
   });
 
-  it('undoes what a transaction wrote that ended in an error', async () => {
+  it('rolls back a transaction that ended in an error', async () => {
     const failing = db.kysely.transaction().execute(async (tx) => {
       await createOrganization({ kysely: tx, close: async () => {} }, { id: 'org_undone', name: 'x' });
       throw new Error('undo');
@@ -85,7 +85,7 @@ describe('a data folder', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('keeps what was written', async () => {
+  it('keeps its data', async () => {
     const dataDir = join(folder, 'kept', 'data');
     const first = await openPglite({ dataDir });
     await migrate(first);
@@ -99,7 +99,7 @@ describe('a data folder', () => {
     await second.close();
   });
 
-  it('has one user at a time, in this process or another', async () => {
+  it('is refused to a second process, and a second time to the same one', async () => {
     const dataDir = join(folder, 'locked');
     const first = await openPglite({ dataDir });
     await expect(openPglite({ dataDir: `${dataDir}/` })).rejects.toThrow(`in use by process ${process.pid}`);
@@ -115,7 +115,7 @@ describe('a data folder', () => {
     await after.close();
   });
 
-  it('is free when its last user crashed, also one that had the id of this process', async () => {
+  it('is free after its last user crashed, even if that process had the id of this one', async () => {
     const dataDir = join(folder, 'crashed');
     for (const owner of [String(process.pid), '', 'x', '-1']) {
       await writeFile(`${dataDir}.lock`, owner);

@@ -6,15 +6,15 @@ import type { Schema } from '../schema.ts';
 import { shareAs } from './role-view.ts';
 
 export interface PgliteOptions {
-  /** A folder for the data; without it everything is in memory and gone at `close`. */
+  /** A folder for the data; without it, everything is in memory and lost at `close`. */
   readonly dataDir?: string;
 }
 
 /** PostgreSQL inside this process: one engine, one connection, and a view of it for each role. */
 export interface EmbeddedDatabase extends Database {
   /**
-   * The same engine, every statement and transaction as that role (`SET LOCAL ROLE`).
-   * Closing the view closes nothing: the engine belongs to the database it came from.
+   * The same engine, with every statement and transaction as that role (`SET LOCAL ROLE`). Closing the view does not
+   * close the engine, which belongs to the database that the view came from.
    */
   as(role: StoreRole): Database;
 }
@@ -23,9 +23,9 @@ export interface EmbeddedDatabase extends Database {
  * Starts the embedded engine (about 0.5 s in memory, 1.5 s for a new data folder). Call `close()`: an open engine
  * keeps Node alive.
  *
- * A data folder has one user at a time; the engine itself does not guard it, so a lock file beside it does.
+ * Only one process can use a data folder. The engine does not enforce that, so a lock file beside it does.
  *
- * @throws Error when another living process has the data folder open
+ * @throws Error if another running process has the data folder open
  */
 export async function openPglite(options: PgliteOptions = {}): Promise<EmbeddedDatabase> {
   const { dataDir } = options;
@@ -55,10 +55,10 @@ export async function openPglite(options: PgliteOptions = {}): Promise<EmbeddedD
 }
 
 async function startEngine(dataDir: string | undefined): Promise<PGlite> {
-  // Loaded where it is needed: a service on PostgreSQL starts without it.
+  // Imported on demand: a service on PostgreSQL does not need it.
   const { PGlite } = await import('@electric-sql/pglite');
   if (dataDir !== undefined) return PGlite.create({ dataDir });
-  // An empty cluster as initdb makes it. Running initdb would take longer than all else in a start.
+  // An empty cluster as initdb creates it. Running initdb would take longer than the rest of the start.
   const { dataDir: emptyCluster } = await import('@electric-sql/pglite-prepopulatedfs');
   return PGlite.create({ loadDataDir: await emptyCluster() });
 }

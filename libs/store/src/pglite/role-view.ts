@@ -12,8 +12,9 @@ async function asStoreError<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * What Kysely needs of an engine that several of it share. With a role, each statement outside a transaction
- * becomes a transaction of its own that begins with `SET LOCAL ROLE`, so no statement of one role can run as another.
+ * The interface that Kysely needs, for an engine that several Kysely instances share. With a role, each statement
+ * outside a transaction becomes its own transaction that begins with `SET LOCAL ROLE`, so no statement of one role can
+ * run as another.
  */
 export function shareAs(engine: Engine, role?: StoreRole): SharedEngine {
   const transaction = <T>(body: (tx: PGliteTransaction) => Promise<T>): Promise<T> =>
@@ -22,11 +23,11 @@ export function shareAs(engine: Engine, role?: StoreRole): SharedEngine {
         if (role !== undefined) await tx.query(`set local role ${role}`);
         return await body(tx);
       };
-      // PGlite answers undefined for a transaction that was rolled back by hand; Kysely's never are.
+      // PGlite returns undefined for a transaction that was rolled back by hand; Kysely's never are.
       return (await engine.transaction(inRole)) as T;
     });
   return {
-    closed: false, // Kysely would answer for a closed engine with an error of its own; the engine's says the same
+    closed: false, // the error of the engine instead of the one that Kysely throws for a closed engine
     get ready() {
       return engine.ready;
     },

@@ -11,7 +11,7 @@ import { openPostgres } from './open-postgres.ts';
 const unavailable = (code: string) => ({ name: 'StoreUnavailable', code });
 const QUESTION = { issuer: 'https://issuer.test', subject: 'nobody', internId: 'int_unknown' };
 
-describe('a PostgreSQL that fails', () => {
+describe('a failing PostgreSQL', () => {
   let server: PostgresServer;
   let database: Awaited<ReturnType<typeof createDatabase>>;
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describe('a PostgreSQL that fails', () => {
   const sockets = () =>
     process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap').length;
 
-  /** As many questions at once as there are connections, so that each connection is used. */
+  /** As many concurrent queries as there are connections, so that each connection is used. */
   const askAll = (db: Database, times: number) =>
     Promise.allSettled(Array.from({ length: times }, () => signerQueries(db).gateFacts(QUESTION)));
   const expectAllTimedOut = (results: PromiseSettledResult<unknown>[]) => {
@@ -46,7 +46,7 @@ describe('a PostgreSQL that fails', () => {
     }
   };
 
-  it('that is frozen is given up in time on every connection, new or old, and works again once thawed', async () => {
+  it('that is frozen times out on every connection, new or old, and works again once thawed', async () => {
     const before = sockets();
     await withStore({ poolMax: 3 }, async (db) => {
       await askAll(db, 3);
@@ -55,7 +55,7 @@ describe('a PostgreSQL that fails', () => {
         expectAllTimedOut(await askAll(db, 3)); // on the connections there are
         expectAllTimedOut(await askAll(db, 3)); // on new ones
         expectAllTimedOut(await askAll(db, 9)); // more than there may be
-        // None is left half open, once pg's own time limit has ended those that nobody waits for any more.
+        // None is left half open once pg's own time limit has closed the abandoned ones.
         await expect.poll(sockets, { timeout: 10_000 }).toBe(before);
       } finally {
         await server.thaw();
@@ -74,7 +74,7 @@ describe('a PostgreSQL that fails', () => {
     expect(sockets()).toBe(before);
   });
 
-  it('that closes every idle connection fails no query', async () => {
+  it('that closes every idle connection does not fail a query', async () => {
     await withStore({ poolMax: 2 }, async (db) => {
       await askAll(db, 2);
       await server.restart();
@@ -95,7 +95,7 @@ describe('a PostgreSQL that fails', () => {
     });
   });
 
-  it('that cuts a connection in the middle of a transaction ends the transaction alone', async () => {
+  it('that cuts a connection in the middle of a transaction fails only that transaction', async () => {
     await withStore({ poolMax: 1 }, async (db) => {
       const cut = db.kysely.transaction().execute(async (tx) => {
         await sql`select 1`.execute(tx);
@@ -107,7 +107,7 @@ describe('a PostgreSQL that fails', () => {
     });
   });
 
-  it('that freezes in the middle of a transaction is not asked again on that connection, not even to roll back', async () => {
+  it('that freezes in the middle of a transaction gets nothing more on that connection, not even a rollback', async () => {
     await withStore({ poolMax: 1 }, async (db) => {
       const frozen = db.kysely.transaction().execute(async (tx) => {
         await sql`select 1`.execute(tx);
@@ -132,7 +132,7 @@ describe('a PostgreSQL that fails', () => {
     });
   });
 
-  it('that has no connection free refuses, and so does one that does not know us', async () => {
+  it('that has no free connection refuses, and so does one that does not know the login', async () => {
     const wrong = new URL(database.signerUrl);
     wrong.password = 'canary-password';
     const db = openPostgres({ url: wrong.href });
@@ -151,7 +151,7 @@ describe('a PostgreSQL that fails', () => {
     await owner.close();
   });
 
-  it('waits for a free connection no longer than configured', async () => {
+  it('waits for a free connection at most as long as configured', async () => {
     await withStore({ poolMax: 1, connectTimeoutMs: 100, statementTimeoutMs: 30_000 }, async (db) => {
       await db.kysely.connection().execute(async () => {
         await expect(signerQueries(db).ping()).rejects.toMatchObject(unavailable('timed_out'));
@@ -161,7 +161,7 @@ describe('a PostgreSQL that fails', () => {
   });
 });
 
-it('outlives a server that dismisses a connection as it lets it in', async () => {
+it('survives a server that closes a connection while accepting it', async () => {
   await using server = await startDismissingPostgres();
   const db = openPostgres({ url: server.url, statementTimeoutMs: 500, connectTimeoutMs: 500 });
   try {

@@ -7,12 +7,13 @@ import type { ConnectionCounts } from '../database.ts';
 import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from '../store-unavailable.ts';
 import { createStatementNames } from './statement-names.ts';
 
-/** How long a server may take to end a connection that is closed in order. */
+/** How long a server may take to acknowledge an orderly close. */
 const FAREWELL_MS = 500;
 
 /**
- * A client that knows its own socket, so that one which a frozen server holds can be ended. Somebody listens to its errors
- * at any time: the server can dismiss it as it lets it in, between the pool's hands and ours, and pg would end the process.
+ * A client that exposes its socket, so that a connection to a frozen server can be destroyed. It always has an error
+ * listener: the server can close it while accepting it, before the pool or this code listens, and pg would end the
+ * process.
  */
 class SocketClient extends pg.Client {
   readonly socket: Socket;
@@ -37,8 +38,10 @@ function guardClient(
   };
   client.on('error', onError);
   const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
-    // The rollback of a transaction that failed with its connection: the server rolls back when the connection ends.
-    if (broken) throw new StoreUnavailable('unreachable', 'The database connection is not used any more.');
+    // Skips the rollback of a transaction that failed with its connection: the server rolls back when the connection
+    // ends.
+    if (broken)
+      throw new StoreUnavailable('unreachable', 'The database connection was discarded after an error.');
     try {
       const name = nameOf(text, values);
       const answer = client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
@@ -48,7 +51,7 @@ function guardClient(
     } catch (error) {
       const unavailable = unavailableFrom(error);
       if (unavailable === undefined) throw error;
-      // The server itself cancelled a slow statement: the connection is in order. All else is not to be trusted.
+      // The server cancelled a slow statement, so the connection is intact. After any other error it is not trusted.
       if (!isServerCancel(error)) broken = true;
       throw unavailable;
     }
@@ -57,7 +60,7 @@ function guardClient(
     client.removeListener('error', onError);
     client.release(broken || discard === true);
   };
-  // Kysely uses query, release and processID alone; its types ask for the whole client.
+  // Kysely uses only query, release and processID; its types require the whole client.
   return Object.assign(Object.create(client), { query, release });
 }
 
@@ -113,7 +116,7 @@ export function createGuardedPool(
     },
     async end() {
       await pool.end();
-      // pg does not wait until the server has taken its leave; a server that never does would keep Node alive.
+      // pg does not wait until the server closes the connection; a server that never does would keep Node alive.
       const closed = [...sockets].map((socket) => once(socket, 'close'));
       const abandon = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
@@ -147,8 +150,9 @@ async function judged(
 }
 
 /**
- * The work's outcome within the time this process was there to notice. pg's own limits also pass while it is too busy to read, and
- * the one on connecting starts anew when a waiting request gets a fresh connection.
+ * The result of the work, with a timeout that counts only time in which this process could run. pg's own timeouts also
+ * elapse while the process is too busy to read, and the one on connecting restarts when a waiting request gets a new
+ * connection.
  */
 async function within<T>(ms: number, work: Promise<T>, lateMessage: string): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();

@@ -21,7 +21,7 @@ describe('a PostgreSQL', () => {
     }
   }
 
-  it("gives back the server's own judgement of a wrong statement, and keeps the connection", async () => {
+  it("throws the server's own error for a wrong statement, and keeps the connection", async () => {
     await withStore({ poolMax: 1 }, async (db) => {
       for (const [statement, code] of [
         ['selec 1', '42601'],
@@ -43,14 +43,14 @@ describe('a PostgreSQL', () => {
     'mysql://u:canary@127.0.0.1/db',
     'postgres://u:canary password@127.0.0.1:99999/db',
     'postgres://u:canary@127.0.0.1/db?sslrootcert=/nowhere/canary',
-  ])('is not looked for at %j, which is refused at once and not quoted', (url) => {
+  ])('refuses the address %j immediately, without quoting it', (url) => {
     const open = () => openPostgres({ url });
     expect(open).toThrow(TypeError);
     expect(open).toThrow(/^url: expected postgres:/);
     expect(open).not.toThrow('canary');
   });
 
-  it('shows the service by name, and works under the role that was asked for', async () => {
+  it('shows the name of the service, and uses the requested role', async () => {
     const options = { url: database.url, role: 'ori_signer', applicationName: 'ori-test' } as const;
     const db = openPostgres(options);
     const { rows } =
@@ -60,11 +60,11 @@ describe('a PostgreSQL', () => {
     expect(() => openPostgres({ ...options, url: `${database.url}?options=-crole%3Dpostgres` })).toThrow(
       TypeError,
     );
-    // @ts-expect-error a role that is none of the store's
+    // @ts-expect-error not a role of the store
     expect(() => openPostgres({ ...options, role: 'ori_signer; -c x' })).toThrow(TypeError);
   });
 
-  it('reads integers of 64 bits as numbers while they are exact', async () => {
+  it('reads 64-bit integers as numbers while they are exact', async () => {
     await withStore({}, async (db) => {
       const { rows } =
         await sql`select 9007199254740991::int8 as exact, 9007199254740993::int8 as large`.execute(db.kysely);

@@ -6,25 +6,27 @@ import { createGuardedPool } from './guarded-pool.ts';
 import { createLoginJudge } from './overprivileged-login.ts';
 
 export interface PostgresOptions {
-  /** `postgres://…`; holds a password, so it is never part of a message. */
+  /** `postgres://…`; contains a password, so it is never part of a message. */
   readonly url: string;
-  /** Work as this role (`SET ROLE` at connection). Not needed when the login role inherits it. */
+  /** Use this role (`SET ROLE` at connection). Not needed if the login role inherits it. */
   readonly role?: StoreRole;
-  /** Whom changes are attributed to: a role that the login is a member of. */
+  /** The actor of changes: a role that the login is a member of. */
   readonly actor?: string;
-  /** Refuse a login that may do more than this role (`OverprivilegedLogin`). Judged at its first connections. */
+  /** Refuse a login with more privileges than this role (`OverprivilegedLogin`). Checked at its first connections. */
   readonly atMost?: StoreRole;
   readonly poolMax?: number;
-  /** One statement's time; 0 means no limit (migrations). Default 2,000. */
+  /** Timeout of one statement; 0 means none (migrations). Default 2,000. */
   readonly statementTimeoutMs?: number;
-  /** Time to have a connection, waiting for a free one included. Default 2,000. */
+  /** Timeout for acquiring a connection, including the wait for a free one. Default 2,000. */
   readonly connectTimeoutMs?: number;
   /** As it shows in `pg_stat_activity`. */
   readonly applicationName?: string;
 }
 
 const INT8 = 20;
-/** pg's own time limits only back up those of the pool: they also pass while this process is too busy to read. */
+/**
+ * pg's own timeouts only back up those of the pool, because they also elapse while this process is too busy to read.
+ */
 const BACKSTOP = 2;
 
 function parseInteger(text: string): number | bigint {
@@ -32,7 +34,7 @@ function parseInteger(text: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(text);
 }
 
-/** `int8` as a number, as PGlite has it; everything else as pg does. */
+/** `int8` as a number, as in PGlite; everything else as in pg. */
 const types: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (oid === INT8 && format !== 'binary') return parseInteger;
@@ -40,15 +42,15 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
-/** Has pg read the address now, so that a wrong one ends the start and not the first request. */
+/** Has pg parse the address now, so that a wrong one fails the start instead of the first request. */
 function requireAddress(url: string): void {
   try {
     if (!/^postgres(ql)?:\/\//.test(url)) throw new TypeError();
     new pg.Client({ connectionString: url });
   } catch {
-    // Without a cause: the address holds a password, and what a parser says about it may quote it.
+    // Without a cause: the address contains a password, which the error of the parser may quote.
     throw new TypeError(
-      'url: expected postgres://user:password@host:port/database, with what it names readable',
+      'url: expected postgres://user:password@host:port/database, with readable certificate and key files',
     );
   }
 }
@@ -57,10 +59,11 @@ function requireAddress(url: string): void {
  * A pool on a PostgreSQL server. Nothing is connected before the first query. An answer, or `StoreUnavailable`,
  * comes within `connectTimeoutMs + statementTimeoutMs`, also from a server that accepts and then says nothing.
  *
- * The server is told to cancel a slow statement a little earlier than the client gives up, so that only a server
- * that does not even answer costs the connection.
+ * The server cancels a slow statement shortly before the client times out, so the connection is lost only if the server
+ * does not answer at all.
  *
- * @throws TypeError when the URL is not one of PostgreSQL, `role` is not a role of this store, `actor` is no name, or the URL sets `options` beside one
+ * @throws TypeError if the URL is not a PostgreSQL URL, `role` is not a role of this store, `actor` is not a valid
+ * name, or the URL sets `options` together with one of them
  */
 export function openPostgres(options: PostgresOptions): Database {
   const { url, poolMax = 10, statementTimeoutMs = 2000, connectTimeoutMs = 2000 } = options;

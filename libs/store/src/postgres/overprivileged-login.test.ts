@@ -42,13 +42,13 @@ async function ask(url: string): Promise<unknown> {
   }
 }
 
-it('a connection to a standby is refused, also after the login was found good on the primary', async () => {
+it('a connection to a standby is refused, even if the login was accepted on the primary', async () => {
   const judge = createLoginJudge('ori_signer');
   const client = new pg.Client({ connectionString: database.signerUrl });
   await client.connect();
   try {
     await judge(client);
-    // As a standby answers: an address that leads to another server since.
+    // Answers like a standby: the address now leads to another server.
     const onStandby = Object.assign(Object.create(client) as pg.Client, {
       query: async () => ({ rows: [{ standby: true }] }),
     });
@@ -58,7 +58,7 @@ it('a connection to a standby is refused, also after the login was found good on
   }
 });
 
-it('a login that is a member of its role and nothing more is used', async () => {
+it('a login that is only a member of its role is accepted', async () => {
   expect(await ask(database.signerUrl)).toMatchObject({ rows: [{ enabled: true }] });
 });
 
@@ -145,7 +145,7 @@ it('what is too much is said with the name of the variable, then the SQL', async
   ]);
 });
 
-it('a login that only works as its role, and can leave it, is refused', async () => {
+it('a login that switches to its role, and could leave it, is refused', async () => {
   expect(await ask(`${database.url}?options=-crole%3Dori_signer`)).toBeInstanceOf(OverprivilegedLogin);
 });
 

@@ -12,11 +12,13 @@ import {
 } from '../queries/privileges.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 
-/** A login that may do more than its service needs: a service that is taken over must not give away the database. */
+/**
+ * The login has more privileges than its service needs. A compromised service must not give an attacker the database.
+ */
 export class OverprivilegedLogin extends StoreUnavailable {
-  /** What is too much, one line each. */
+  /** The excess privileges, one line each. */
   readonly excess: readonly string[];
-  /** SQL that takes it away. */
+  /** SQL that revokes them. */
   readonly fix: readonly string[];
 
   constructor(excess: readonly string[], fix: readonly string[]) {
@@ -37,14 +39,14 @@ export class OverprivilegedLogin extends StoreUnavailable {
   }
 }
 
-/** How long a positive result is reused for further connections of the same login, in milliseconds. */
+/** How long a positive result is reused for other connections of the same login, in milliseconds. */
 const REMEMBERED_MS = 60_000;
 
 /**
- * Judges the login by a connection that was just made, before anything else is asked on it. Connections that are made at
- * the same time share one verdict. A standby is refused: one that stalls would let in whoever was disabled since.
+ * Checks the login of a new connection before any other query runs on it. Connections opened at the same time share one
+ * result. A standby is refused, because a lagging one would accept users who were disabled since.
  *
- * @throws OverprivilegedLogin, StoreUnavailable `refused` for a standby, and whatever the query throws
+ * @throws OverprivilegedLogin, StoreUnavailable `refused` for a standby, and any error of the query
  */
 export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Promise<void> {
   let goodUntil = Number.NEGATIVE_INFINITY;
@@ -94,12 +96,12 @@ async function requirePrimary(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** How long a start asks a server that does not answer, and how long it waits before it asks again, in milliseconds. */
+/** How long a start retries a server that does not answer, and how long it waits between attempts, in milliseconds. */
 const PATIENCE_MS = 1000;
 const AGAIN_MS = 50;
 
 /**
- * For a start: retries until the login was checked. A busy server may be late once.
+ * For a start: retries until the login was checked, because a busy server may answer late once.
  *
  * @param ping runs a query on a checked connection
  * @returns undefined if the login is acceptable, or if the server did not answer: it is then checked at its first connection

@@ -7,7 +7,7 @@ import { createStatementNames } from './statement-names.ts';
 
 const QUESTION = { issuer: 'https://issuer.test', subject: 'nobody', internId: 'int_unknown' };
 
-it('gives one text one name, and none to a write, to a text without parameters, or beyond the hundredth', () => {
+it('names each text once, except writes, texts without parameters and those after the hundredth', () => {
   const nameOf = createStatementNames();
   expect(nameOf('select $1', [1])).toBe('ori_0');
   expect(nameOf('with a as (select $1) select 1', [1])).toBe('ori_1');
@@ -30,7 +30,7 @@ it('has the server plan the gate query once per connection', async () => {
   await db.close();
 });
 
-it('loses one answer per connection, and no more, when a column changes its type meanwhile', async () => {
+it('fails at most one query per connection when a column changes its type', async () => {
   await using database = await createDatabase();
   const db = openPostgres({ url: database.signerUrl, poolMax: 1 });
   const owner = openPostgres({ url: database.url, poolMax: 1 });

@@ -1,9 +1,9 @@
 const NAMED_MAX = 100;
 
 /**
- * Names for the queries that are asked again and again, so that the server parses and plans each once per connection:
- * planning is most of a gate query's time. Only queries with parameters; texts beyond the first 100 stay unnamed, so
- * that queries put together at run time cannot fill the server's memory.
+ * Names for repeated queries, so that the server parses and plans each once per connection: planning takes most of the
+ * time of a gate query. Only queries with parameters are named, and only the first 100 texts, because queries composed
+ * at run time could otherwise fill the memory of the server.
  */
 export function createStatementNames(): (text: string, values: readonly unknown[]) => string | undefined {
   const names = new Map<string, string>();

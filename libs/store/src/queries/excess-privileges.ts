@@ -3,8 +3,8 @@ import { mayRead, mayWrite } from '../grants.ts';
 import type { Privileges } from './privileges.ts';
 
 /**
- * What the connection may do beyond what that service needs, in the operator's words; empty when it is as it should
- * be. For a check at start: a signer that runs as the owner works, and gives away the whole database when taken.
+ * The privileges of the connection beyond those that the service needs, as text for the operator; empty if there are
+ * none. Checked at start: a signer that runs as the owner works, but once compromised it exposes the whole database.
  */
 export function excessPrivileges(privileges: Privileges, role: StoreRole): string[] {
   const { attributes, memberships, owned, readable, writable } = privileges;
@@ -21,13 +21,13 @@ export function excessPrivileges(privileges: Privileges, role: StoreRole): strin
     ...(privileges.mayCreateTables ? [`${who} may create tables`] : []),
     ...(privileges.mayCreateTemporaryTables ? [`${who} may create temporary tables`] : []),
     ...(privileges.mayCreateSchemas ? [`${who} may create schemas`] : []),
-    ...(privileges.login === who ? [] : [`${privileges.login} is who logged in, and only works as ${who}`]),
+    ...(privileges.login === who ? [] : [`the login is ${privileges.login}, which only switched to ${who}`]),
   ];
 }
 
 /**
- * SQL that takes away what was granted to the login itself or to everyone. A login that is more than a service's (an owner, a superuser) keeps what it has: the
- * service gets a login of its own.
+ * SQL that revokes privileges granted to the login itself or to everyone. A login that is an owner or a superuser keeps
+ * its privileges: the service needs another login.
  */
 export function fixPrivileges(privileges: Privileges, role: StoreRole): string[] {
   const { attributes, owned, login } = privileges;

@@ -6,7 +6,7 @@ import { createWorkspace, deleteWorkspace, setLifecycleWrites, setProgramme } fr
 import { createUser, disableUser, enableUser, removeSubject } from './admin/users.ts';
 import { type SignerQueries, signerQueries } from './signer.ts';
 
-describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
+describe.each(DIALECTS)('gate facts on %s, queried as the signer', (dialect) => {
   let store: TestStore;
   let signer: SignerQueries;
   beforeAll(async () => {
@@ -15,7 +15,7 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
-  it('know a member of a workspace in the programme', async () => {
+  it('include a member of a workspace in the programme', async () => {
     const { organizationId, workspaceId, userId, internId, question } = await createScenario(store.owner);
     expect(await signer.gateFacts(question)).toEqual({
       user: { id: userId, disabled: false },
@@ -27,7 +27,7 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     });
   });
 
-  it('have no person for an unknown subject, but the intern', async () => {
+  it('have no user for an unknown subject, but the intern', async () => {
     const { internId, question } = await createScenario(store.owner);
     const facts = await signer.gateFacts({ ...question, subject: 'nobody' });
     expect(facts).toMatchObject({
@@ -39,7 +39,7 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
   });
 
   it.each(['\0', 'a\0b', '\ud800', '\u{10ffff}', "' or true --", '%', '\\'])(
-    'have no person for the subject %j',
+    'have no user for the subject %j',
     async (subject) => {
       const { question } = await createScenario(store.owner);
       expect(await signer.gateFacts({ ...question, subject })).toMatchObject({
@@ -49,25 +49,25 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     },
   );
 
-  it('have no person for a subject of another issuer', async () => {
+  it('have no user for a subject of another issuer', async () => {
     const { question } = await createScenario(store.owner);
     const facts = await signer.gateFacts({ ...question, issuer: 'https://issuer.test/' });
     expect(facts.user).toBeNull();
   });
 
-  it('tell a subject from the same one in capitals', async () => {
+  it('compare subjects case-sensitively', async () => {
     const { question } = await createScenario(store.owner);
     const facts = await signer.gateFacts({ ...question, subject: question.subject.toUpperCase() });
     expect(facts.user).toBeNull();
   });
 
-  it('know no unknown intern, and the user all the same', async () => {
+  it('have no intern for an unknown id, but the user', async () => {
     const { userId, question } = await createScenario(store.owner);
     const facts = await signer.gateFacts({ ...question, internId: 'int_unknown' });
     expect(facts).toMatchObject({ user: { id: userId }, intern: null, inProgramme: false, membership: null });
   });
 
-  it('answer one row when neither is known', async () => {
+  it('are empty if both are unknown', async () => {
     const facts = await signer.gateFacts({ issuer: 'x', subject: 'y', internId: 'z' });
     expect(facts).toMatchObject({ user: null, intern: null, inProgramme: false, membership: null });
   });
@@ -81,7 +81,7 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     expect(facts).toMatchObject({ user: { id: stranger.userId }, membership: null });
   });
 
-  it('know a removed member as removed, and as active when added again', async () => {
+  it('show a removed member as removed, and as active when added again', async () => {
     const { question, ...member } = await createScenario(store.owner);
     await removeMember(store.owner, member);
     expect((await signer.gateFacts(question)).membership).toBe('removed');
@@ -89,7 +89,7 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     expect((await signer.gateFacts(question)).membership).toBe('active');
   });
 
-  it('know a disabled user, and the same one enabled again', async () => {
+  it('show a disabled user, and the same one enabled again', async () => {
     const { userId, question } = await createScenario(store.owner);
     await disableUser(store.owner, { userId });
     expect((await signer.gateFacts(question)).user).toEqual({ id: userId, disabled: true });
@@ -97,19 +97,19 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     expect((await signer.gateFacts(question)).user).toEqual({ id: userId, disabled: false });
   });
 
-  it('forget a subject that was taken away', async () => {
+  it('have no user for a removed subject', async () => {
     const { question } = await createScenario(store.owner);
     await removeSubject(store.owner, question);
     expect((await signer.gateFacts(question)).user).toBeNull();
   });
 
-  it('know a workspace outside the programme', async () => {
+  it('show a workspace outside the programme', async () => {
     const { workspaceId, question } = await createScenario(store.owner);
     await setProgramme(store.owner, { workspaceId, inProgramme: false });
     expect(await signer.gateFacts(question)).toMatchObject({ inProgramme: false, membership: 'active' });
   });
 
-  it('know no intern of a deleted workspace', async () => {
+  it('have no intern of a deleted workspace', async () => {
     const { workspaceId, question } = await createScenario(store.owner);
     await deleteWorkspace(store.owner, { workspaceId });
     expect(await signer.gateFacts(question)).toMatchObject({
@@ -119,7 +119,7 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     });
   });
 
-  it('know that lifecycle writes are off', async () => {
+  it('show that lifecycle writes are off', async () => {
     const { question } = await createScenario(store.owner);
     await setLifecycleWrites(store.owner, { enabled: false });
     expect((await signer.gateFacts(question)).lifecycleWritesEnabled).toBe(false);
@@ -129,7 +129,7 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     expect((await signer.gateFacts(question)).lifecycleWritesEnabled).toBe(true);
   });
 
-  it('know from when sessions are valid, in the workspace that was named or in all', async () => {
+  it('show from when sessions are valid, in one workspace or in all', async () => {
     const { userId, workspaceId, organizationId, question } = await createScenario(store.owner);
     const { id: other } = await createWorkspace(store.owner, { organizationId, name: 'other' });
     await addMember(store.owner, { workspaceId: other, userId });
@@ -142,20 +142,20 @@ describe.each(DIALECTS)('gate facts on %s, asked as the signer', (dialect) => {
     expect((await signer.gateFacts(question)).sessionsValidFrom).toBe(1_789_000_001);
   });
 
-  it('never void sessions that begin long after now', async () => {
+  it('refuse a start of valid sessions in the future', async () => {
     const { userId } = await createScenario(store.owner);
     const mistaken = revokeSessions(store.owner, { userId, validFrom: Math.floor(Date.now() / 1000) + 3600 });
     await expect(mistaken).rejects.toMatchObject({ name: 'AdminError', code: 'invalid_input' });
   });
 
-  it('void by default a session that began in this very second', async () => {
+  it('by default revoke a session that began in this second', async () => {
     const { userId, question } = await createScenario(store.owner);
     const before = Math.floor(Date.now() / 1000);
     await revokeSessions(store.owner, { userId });
     expect((await signer.gateFacts(question)).sessionsValidFrom).toBeGreaterThan(before);
   });
 
-  it('follow one subject to one user alone', async () => {
+  it('map a subject to only one user', async () => {
     const { question } = await createScenario(store.owner);
     const { id: userId } = await createUser(store.owner, { name: 'Mary' });
     const stolen = { userId, issuer: question.issuer, subject: question.subject };

@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** What the gate judges. Absent and hidden look different here; presenting them alike is the caller's duty. */
+/**
+ * The facts for the gate's decision. Absent and hidden objects differ here; the caller must not reveal the difference.
+ */
 export interface GateFacts {
-  /** The person with this issuer and subject; null if there is none. */
+  /** The user with this issuer and subject; null if there is none. */
   readonly user: { readonly id: string; readonly disabled: boolean } | null;
-  /** Null when there is no such intern, or its workspace was deleted. */
+  /** Null if the intern does not exist or its workspace was deleted. */
   readonly intern: {
     readonly id: string;
     readonly workspaceId: string;
@@ -13,9 +15,9 @@ export interface GateFacts {
   } | null;
   /** Of the intern's workspace. */
   readonly inProgramme: boolean;
-  /** Of the user in the intern's workspace; null when never a member. */
+  /** The user's membership in the intern's workspace; null if never a member. */
   readonly membership: 'active' | 'removed' | null;
-  /** Unix seconds: sessions that began earlier are void. */
+  /** Unix seconds: sessions that began earlier are revoked. */
   readonly sessionsValidFrom: number | null;
   readonly lifecycleWritesEnabled: boolean;
 }
@@ -39,12 +41,12 @@ interface Row {
   lifecycle_writes: boolean | null;
 }
 
-/** No row holds a NUL, and PostgreSQL answers a question with one by an error: a token may have one in its `sub`. */
+/** No row contains a NUL, and PostgreSQL refuses a query parameter with one, which the `sub` of a token may contain. */
 function storable(text: string): string {
   return text.includes('\0') ? '' : text;
 }
 
-/** One round trip, one row whatever is missing; every join is a look-up in a primary key. */
+/** One round trip and always one row; every join is a primary-key look-up. */
 export async function gateFacts(
   db: Database,
   { issuer, subject, internId }: GateQuestion,
@@ -70,7 +72,7 @@ export async function gateFacts(
 }
 
 function toGateFacts(row: Row | undefined): GateFacts {
-  if (row === undefined) throw new Error('the gate query answers one row');
+  if (row === undefined) throw new Error('the gate query returned no row');
   const { intern_id, workspace_id, organization_id } = row;
   const intern =
     intern_id === null || workspace_id === null || organization_id === null

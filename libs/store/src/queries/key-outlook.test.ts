@@ -8,7 +8,7 @@ import { type SignerQueries, signerQueries } from './signer.ts';
 const T = 1_789_000_000;
 const NOTHING = { expired: 0, nextExpiry: undefined };
 
-describe.each(DIALECTS)('the outlook on signing keys on %s, read as the signer', (dialect) => {
+describe.each(DIALECTS)('the outlook on signing keys on %s, queried as the signer', (dialect) => {
   const sealer = createRing();
   let store: TestStore;
   let signer: SignerQueries;
@@ -18,7 +18,7 @@ describe.each(DIALECTS)('the outlook on signing keys on %s, read as the signer',
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
-  /** Each case has its own month, so that the others' keys are out of sight. */
+  /** Each case has its own month, outside the range of the others. */
   let months = 0;
   const nextMonth = () => T + ++months * 4 * OUTLOOK_SECONDS;
   const addKey = (internId: string, notBefore: number, expiresAt?: number) =>
@@ -27,7 +27,7 @@ describe.each(DIALECTS)('the outlook on signing keys on %s, read as the signer',
       ...(expiresAt === undefined ? {} : { expiresAt }),
     });
 
-  it('names the next end that nothing succeeds, and no longer once it has come', async () => {
+  it('has the next expiry without a successor until it has passed', async () => {
     const at = nextMonth();
     const [soon, later] = [await createScenario(store.owner), await createScenario(store.owner)];
     await addKey(soon.internId, at - 10, at + 100);
@@ -38,7 +38,7 @@ describe.each(DIALECTS)('the outlook on signing keys on %s, read as the signer',
     expect(await signer.keyOutlook({ at: at + 200 })).toEqual({ expired: 2, nextExpiry: undefined });
   });
 
-  it('sees no end where a successor is good by then, and one where it comes a second late', async () => {
+  it('ignores an expiry whose successor is valid by then, but not if it comes a second late', async () => {
     const at = nextMonth();
     const { internId } = await createScenario(store.owner);
     await addKey(internId, at - 10, at + 100);
@@ -49,7 +49,7 @@ describe.each(DIALECTS)('the outlook on signing keys on %s, read as the signer',
     expect(await signer.keyOutlook({ at })).toEqual(NOTHING);
   });
 
-  it('names the last keys that end soon, the first to end first, and those that have ended', async () => {
+  it('lists last keys that expire soon or have expired, in order of expiry', async () => {
     const at = nextMonth();
     const [soon, ended, far] = [
       await createScenario(store.owner),
@@ -67,7 +67,7 @@ describe.each(DIALECTS)('the outlook on signing keys on %s, read as the signer',
     expect(await dueKeys(store.owner, { at, seconds: 500 })).toMatchObject([{ internId: ended.internId }]);
   });
 
-  it('takes no retired key for a successor', async () => {
+  it('does not accept a retired key as a successor', async () => {
     const at = nextMonth();
     const { internId } = await createScenario(store.owner);
     await addKey(internId, at - 10, at + 100);
@@ -77,7 +77,7 @@ describe.each(DIALECTS)('the outlook on signing keys on %s, read as the signer',
     expect(await signer.keyOutlook({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
   });
 
-  it('counts an intern once, however many of its keys have ended, and not after a new one is good', async () => {
+  it('counts an intern once, however many keys have expired, and not once a new one is valid', async () => {
     const at = nextMonth();
     const { internId } = await createScenario(store.owner);
     await addKey(internId, at - 30, at - 20);

@@ -1,20 +1,20 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** How far before and after now an end of a key is looked for. */
+/** How far before and after now to look for expiring keys, in seconds. */
 export const OUTLOOK_SECONDS = 30 * 24 * 3600;
 
 /** The interns whose last signing key expires or expired within 30 days. Retired keys do not count. */
 export interface KeyOutlook {
-  /** Interns whose last key has ended, and to whom no other is good now. */
+  /** Interns whose last key has expired and that have no other valid key. */
   readonly expired: number;
-  /** Unix seconds at which the next intern will be without a key; undefined when none will be. */
+  /** When the next intern will be without a key, in Unix seconds; undefined if none will be. */
   readonly nextExpiry: number | undefined;
 }
 
 /**
- * The last keys of interns that end within `seconds` of `at`, before or after, without a successor: no other key of the intern is
- * good at that end, or, where it has passed, at `at`. One range of an index by the end of keys.
+ * The last keys of interns that expire within `seconds` before or after `at` without a successor: no other key of the
+ * intern is valid at that expiry or, if it has passed, at `at`. Reads one range of the index on the expiry.
  */
 const endingKeys = (at: number, seconds: number) => sql`
   select ending.id, ending.intern_id, ending.expires_at from signing_keys ending
@@ -37,7 +37,7 @@ export async function keyOutlook(db: Database, { at }: { at: number }): Promise<
   return { expired: Number(expired), nextExpiry: next === null ? undefined : Number(next) };
 }
 
-/** A key that ends, or has ended within as long, and that no other key of its intern succeeds. */
+/** A key that expires soon or has expired recently, without a successor. */
 export interface DueKey {
   readonly id: string;
   readonly internId: string;
@@ -45,7 +45,10 @@ export interface DueKey {
   readonly expiresAt: number;
 }
 
-/** The interns to rotate: their last key ends within `seconds` or has ended as long ago. Those that end first come first. */
+/**
+ * The interns to rotate: their last key expires within `seconds`, or expired at most as long ago. Earliest expiry
+ * first.
+ */
 export async function dueKeys(
   db: Database,
   { at, seconds }: { readonly at: number; readonly seconds: number },

@@ -41,7 +41,7 @@ describe.each(DIALECTS)('the roles on %s', (dialect) => {
     return denied;
   };
 
-  it('let the signer select what its questions name, and nothing else', async () => {
+  it('let the signer select only the columns that its queries name', async () => {
     const all = (await columnsOf(store.owner)).map(({ relation, name }) => `${relation}.${name}`);
     const { readable } = await readPrivileges(store.as('ori_signer'));
     expect(new Set([...readable, ...(await deniedColumns('ori_signer'))])).toEqual(new Set(all));
@@ -60,7 +60,7 @@ describe.each(DIALECTS)('the roles on %s', (dialect) => {
     }
   });
 
-  it('keep signing keys from management, every column of them', async () => {
+  it('hide every column of signing keys from management', async () => {
     const columns = (await columnsOf(store.owner)).filter(({ relation }) => relation === 'signing_keys');
     expect(columns.length).toBeGreaterThan(0);
     const denied = await deniedColumns('ori_management');
@@ -79,23 +79,23 @@ describe.each(DIALECTS)('the roles on %s', (dialect) => {
     ['create schema', 'create schema own'],
     ['drop', 'drop table switches'],
     ['grant', 'grant select on users to public'],
-    // Behind SET ROLE everyone can go back: on PGlite the view is a guard rail, not a wall.
+    // SET ROLE can be undone: on PGlite the view guards against mistakes, not against attackers.
     ...(dialect === 'postgres' ? [['become management', 'set role ori_management'] as [string, string]] : []),
   ])('refuse the signer to %s', async (_what, statement) => {
     const attempt = store.as('ori_signer').kysely.transaction();
     await expect(attempt.execute((tx) => sql.raw(statement).execute(tx))).rejects.toMatchObject(DENIED);
   });
 
-  it('name nothing in excess of either service under its own role, but who else logged in', async () => {
+  it('report no excess for either service under its role, except for another login', async () => {
     for (const role of ['ori_signer', 'ori_management'] as const) {
       const privileges = await readPrivileges(store.as(role));
       const { role: who, login } = privileges;
-      const other = login === who ? [] : [`${login} is who logged in, and only works as ${who}`];
+      const other = login === who ? [] : [`the login is ${login}, which only switched to ${who}`];
       expect(excessPrivileges(privileges, role)).toEqual(other);
     }
   });
 
-  it('name what a signer that runs as the owner could do', async () => {
+  it('report the excess privileges of a signer that runs as the owner', async () => {
     const excess = excessPrivileges(await readPrivileges(store.owner), 'ori_signer');
     expect(excess).toEqual(
       expect.arrayContaining([
@@ -108,7 +108,7 @@ describe.each(DIALECTS)('the roles on %s', (dialect) => {
     );
   });
 
-  it('name what a signer under the role of management could read', async () => {
+  it('report what a signer under the role of management could read', async () => {
     const excess = excessPrivileges(await readPrivileges(store.as('ori_management')), 'ori_signer');
     expect(excess).toContainEqual(
       expect.stringMatching(/^ori_management may read api_keys\.\w+, .* more columns$/),

@@ -1,22 +1,22 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** What a connection may do in this database, its memberships included. */
+/** The privileges of a connection in this database, including those by membership. */
 export interface Privileges {
-  /** Whose rights the statements have. */
+  /** The role whose privileges statements have. */
   readonly role: string;
-  /** Who logged in, and may take its own rights back at any time. */
+  /** The login, which can return to its own privileges at any time. */
   readonly login: string;
   readonly database: string;
-  /** Attributes that go past every grant, as `ALTER ROLE` spells them: `SUPERUSER`, `BYPASSRLS`, … */
+  /** Attributes that override every grant, as `ALTER ROLE` spells them: `SUPERUSER`, `BYPASSRLS`, … */
   readonly attributes: readonly string[];
-  /** Every other role whose rights it has or may take, sorted; of a superuser none, because it has all. */
+  /** Every other role whose privileges it has or can take, sorted; none for a superuser, which has all. */
   readonly memberships: readonly string[];
   /** `table.column`, sorted. */
   readonly readable: readonly string[];
-  /** Tables into which it may write in any way. */
+  /** Tables that it may change in any way. */
   readonly writable: readonly string[];
-  /** Tables that it owns, its memberships included. */
+  /** Tables that it owns, including by membership. */
   readonly owned: readonly string[];
   readonly mayCreateTables: boolean;
   readonly mayCreateTemporaryTables: boolean;
@@ -85,9 +85,9 @@ export async function readPrivileges(db: Database): Promise<Privileges> {
   return privilegesOf(rows[0]);
 }
 
-/** The answer to {@link PRIVILEGES_QUESTION}, which is one row. */
+/** Reads the result of {@link PRIVILEGES_QUESTION}, which is one row. */
 export function privilegesOf(row: PrivilegesRow | undefined): Privileges {
-  if (row === undefined) throw new Error('the privileges query answers one row');
+  if (row === undefined) throw new Error('the privileges query returned no row');
   return {
     role: row.role,
     login: row.login,

@@ -9,14 +9,14 @@ export type { GateFacts, GateQuestion } from './gate-facts.ts';
 export type { KeyOutlook } from './key-outlook.ts';
 export type { PublishedKeyRow, SigningKeyRow } from './signing-keys.ts';
 
-/** The kinds of API keys. Treat a disabled key as an unknown one. */
+/** The kinds of API keys. Treat a disabled key like an unknown one. */
 export interface ApiKeyFacts {
   readonly hash: string;
   readonly kind: ApiKeyKind;
   readonly disabled: boolean;
 }
 
-/** Everything the signer asks. Each call is one round trip and throws `StoreUnavailable` when there is no answer. */
+/** All queries of the signer. Each call is one round trip and throws `StoreUnavailable` if there is no answer. */
 export interface SignerQueries {
   gateFacts(question: GateQuestion): Promise<GateFacts>;
   signingKeys(internId: string, options?: { readonly at?: number }): Promise<SigningKeyRow[]>;
@@ -24,13 +24,13 @@ export interface SignerQueries {
   keyOutlook(options: { readonly at: number }): Promise<KeyOutlook>;
   /** @param hash SHA-256 of the whole key, hex */
   apiKey(hash: string): Promise<ApiKeyFacts | undefined>;
-  /** Succeeds when the database answers and was migrated. */
+  /** Resolves if the database answers and is migrated. */
   ping(): Promise<void>;
   /** The server's clock, in milliseconds since the epoch. */
   time(): Promise<number>;
 }
 
-/** The signer's questions, answered under the role `ori_signer`. */
+/** The signer's queries, under the role `ori_signer`. */
 export function signerQueries(db: Database): SignerQueries {
   return {
     gateFacts: (question) => gateFacts(db, question),

@@ -6,7 +6,7 @@ import { type SignerQueries, signerQueries } from './signer.ts';
 
 const T = 1_789_000_000;
 
-describe.each(DIALECTS)('signing keys on %s, read as the signer', (dialect) => {
+describe.each(DIALECTS)('signing keys on %s, queried as the signer', (dialect) => {
   const sealer = createRing();
   let store: TestStore;
   let signer: SignerQueries;
@@ -22,7 +22,7 @@ describe.each(DIALECTS)('signing keys on %s, read as the signer', (dialect) => {
       ...(expiresAt === undefined ? {} : { expiresAt }),
     });
 
-  it('are good from notBefore on, and no longer at expiresAt', async () => {
+  it('are valid from notBefore on, and no longer at expiresAt', async () => {
     const { internId } = await createScenario(store.owner);
     const { kid } = await addKey(internId, T, T + 10);
     const goodAt = async (at: number) => (await signer.signingKeys(internId, { at })).map((key) => key.kid);
@@ -32,7 +32,7 @@ describe.each(DIALECTS)('signing keys on %s, read as the signer', (dialect) => {
     expect(await goodAt(T + 10)).toEqual([]);
   });
 
-  it('come newest first, and without a time all that are not retired', async () => {
+  it('are sorted newest first, and without a time include all that are not retired', async () => {
     const { internId } = await createScenario(store.owner);
     const former = await addKey(internId, T, T + 10);
     const current = await addKey(internId, T + 5);
@@ -48,7 +48,7 @@ describe.each(DIALECTS)('signing keys on %s, read as the signer', (dialect) => {
   });
 
   // SPEC.md S10.
-  it('are published before they are good, and until their last proofs are too old', async () => {
+  it('are published before they are valid, and until their last proofs are too old', async () => {
     const { internId } = await createScenario(store.owner);
     const { kid, publicKey } = await addKey(internId, T, T + 1000);
     const publishedAt = async (at: number) =>
@@ -62,7 +62,7 @@ describe.each(DIALECTS)('signing keys on %s, read as the signer', (dialect) => {
     ]);
   });
 
-  it('are not published any more once retired', async () => {
+  it('are no longer published once retired', async () => {
     const { internId } = await createScenario(store.owner);
     const { id } = await addKey(internId, T);
     await revokeSigningKey(store.owner, { keyId: id });
@@ -70,7 +70,7 @@ describe.each(DIALECTS)('signing keys on %s, read as the signer', (dialect) => {
     expect(await signer.signingKeys(internId)).toEqual([]);
   });
 
-  it('are those of the intern that was asked for', async () => {
+  it('belong to the requested intern only', async () => {
     const { internId } = await createScenario(store.owner);
     const other = await createScenario(store.owner);
     const { kid } = await addKey(internId, T);

@@ -1,8 +1,11 @@
 import type { Database } from '../database.ts';
 
-/** A proof signed in a key's last second may be accepted this long after: the maximum age of a verifier. */
+/**
+ * A proof signed in the last second of a key may be accepted this long after, in seconds: the maximum age of a
+ * verifier.
+ */
 export const PUBLISHED_AFTER_EXPIRY_SECONDS = 600;
-/** `addSigningKey` keeps an intern below this; the limit only bounds what a hand-written row can do. */
+/** `addSigningKey` keeps an intern below this; the limit only bounds hand-written rows. */
 export const KEYS_READ_MAX = 32;
 
 /** Times are Unix seconds; the interval is half-open: `notBefore <= t < expiresAt`. */
@@ -21,9 +24,9 @@ export interface SigningKeyRow extends PublishedKeyRow {
 }
 
 /**
- * The intern's keys that are not retired, newest `notBefore` first. With `at`, those good at that second: the first
- * is the one to sign with. Without it, also those not yet good and those expired, so that the rows can be kept
- * for a while and chosen from by the clock.
+ * The intern's keys that are not retired, newest `notBefore` first. With `at`, only those valid at that second: sign
+ * with the first. Without it, also those not yet valid and expired ones, so that the rows can be cached and chosen by
+ * the clock.
  */
 export async function signingKeys(
   db: Database,
@@ -54,9 +57,9 @@ export async function signingKeys(
 }
 
 /**
- * The keys to publish at that second, newest first: those good now, those that will be (a key stands here before it
- * is used, so that no verifier meets it unknown), and those whose last proofs may still be judged. Retired ones are gone
- * at once. Empty for an intern that does not exist.
+ * The keys to publish at that second, newest first: valid ones, future ones (a key is published before it is used, so
+ * that every verifier knows it), and expired ones whose last proofs may still be verified. Retired ones are removed
+ * immediately. Empty for an intern that does not exist.
  */
 export async function publishedKeys(
   db: Database,

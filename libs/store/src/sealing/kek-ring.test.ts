@@ -25,7 +25,7 @@ function refusal(text: string, rules: RingRules = {}): SealingError {
 }
 
 describe('a KEK ring', () => {
-  it('seals with its first key and opens with each', () => {
+  it('seals with its first key and opens with every key', () => {
     const ring = parseKekRing(
       JSON.stringify({ keys: [key, { ...key, kid: 'kek-0', k: K.replace('c', 'd') }] }),
     );
@@ -40,14 +40,14 @@ describe('a KEK ring', () => {
     expect(ring.key('kek-2')).toBeUndefined();
   });
 
-  it('is generated with 256 random bits and a kid of its own, each time others', () => {
+  it('is generated with 256 random bits and a new kid each time', () => {
     const [one, other] = [parseKekRing(generateKekRing('signer')), parseKekRing(generateKekRing('signer'))];
     expect(one.primary.key.symmetricKeySize).toBe(32);
     expect(one.primary.kid).not.toBe(other.primary.kid);
     expect(one.primary.key.equals(other.primary.key)).toBe(false);
   });
 
-  it('of one service is refused by the other, and so is its key under another name', () => {
+  it('of one service is refused by the other, and so is its key under another kid', () => {
     const signer = generateKekRing('signer');
     expect(ownerOf(parseKekRing(signer, { owner: 'signer' }).primary.kid)).toBe('signer');
     for (const allowShared of [false, true]) {
@@ -70,7 +70,7 @@ describe('a KEK ring', () => {
     expect(parseKekRing(text, { owner: 'signer', allowShared: true }).kids).toEqual(['kek-1']);
   });
 
-  it('takes a key at the end, promotes it, and loses the former one', () => {
+  it('gets a key at the end, promotes it, and drops the former one', () => {
     const text = JSON.stringify({ keys: [key] });
     const extended = extendKekRing(text, 'signer');
     const [, kid = ''] = parseKekRing(extended).kids;
@@ -95,8 +95,8 @@ describe('a KEK ring', () => {
 
   it.each<[string, unknown, RegExp]>([
     ['no key', { keys: [] }, /^keys: expected at least one key$/],
-    ['no array', { keys: { 0: key } }, /^keys: expected an array/],
-    ['no keys at all', {}, /^keys: expected an array/],
+    ['not an array', { keys: { 0: key } }, /^keys: expected an array/],
+    ['an empty array', {}, /^keys: expected an array/],
     ['a key of 128 bits', { keys: [{ ...key, k: K.slice(0, 22) }] }, /^keys\[0\]\.k: expected 256 bits/],
     [
       'a key of 264 bits',
@@ -123,30 +123,26 @@ describe('a KEK ring', () => {
       /^keys\[0\]\.alg: expected "A256GCMKW"/,
     ],
     ['a key to sign with', { keys: [{ ...key, use: 'sig' }] }, /^keys\[0\]\.use: expected "enc"/],
-    [
-      'a member that is not known',
-      { keys: [{ ...key, [K]: K }] },
-      /^keys\[0\]: holds a member that is not known$/,
-    ],
+    ['an unknown member', { keys: [{ ...key, [K]: K }] }, /^keys\[0\]: holds an unknown member$/],
     ['an array', [key], /^ring: /],
     [
       'too many keys',
       { keys: Array.from({ length: 17 }, (_, i) => ({ ...key, kid: `${i}` })) },
       /^keys: expected at most/,
     ],
-  ])('is refused with %s, by place and without a quotation', (_what, value, complaint) => {
+  ])('is refused with %s, naming the place without quoting the value', (_what, value, complaint) => {
     const error = refusal(JSON.stringify(value));
     expect(error).toMatchObject({ name: 'SealingError', code: 'invalid_kek_ring' });
     expect(error.complaints).toEqual([expect.stringMatching(complaint)]);
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(K.slice(0, 20));
   });
 
-  it('is refused with every complaint at once', () => {
+  it('is refused with all errors together', () => {
     const error = refusal(JSON.stringify({ keys: [{ kty: 'RSA', kid: '', k: 'x' }], more: 1 }));
     expect(error.complaints).toHaveLength(4);
   });
 
-  it('that is not JSON is refused without a quotation', () => {
+  it('that is not JSON is refused without being quoted', () => {
     const error = refusal(`${K} is not JSON`);
     expect(error.complaints).toEqual(['ring: expected JSON']);
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(K.slice(0, 8));

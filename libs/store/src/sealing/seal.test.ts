@@ -36,13 +36,13 @@ describe('a sealed text', () => {
     expect(await open(ring, made, CONTEXT)).toEqual(SEED);
   });
 
-  it('does not open when a tag was shortened, which GCM alone would take', async () => {
+  it('does not open with a shortened tag, which GCM alone would accept', async () => {
     const parts = (await seal(ring, SEED, CONTEXT)).split('.');
     const shortened = [...parts.slice(0, 4), parts[4]?.slice(0, 16)].join('.');
     await expect(open(ring, shortened, CONTEXT)).rejects.toMatchObject(refused('undecryptable'));
   });
 
-  it('is another one each time', async () => {
+  it('differs each time', async () => {
     expect(await seal(ring, SEED, CONTEXT)).not.toBe(await seal(ring, SEED, CONTEXT));
   });
 
@@ -61,7 +61,7 @@ describe('a sealed text', () => {
     );
   });
 
-  it('does not open when its header was rewritten to fit another place', async () => {
+  it('does not open with a header rewritten for another place', async () => {
     const [header = '', ...rest] = (await seal(ring, SEED, CONTEXT)).split('.');
     const moved = JSON.parse(Buffer.from(header, 'base64url').toString());
     moved.ctx.row = 'key_2';
@@ -70,7 +70,7 @@ describe('a sealed text', () => {
     await expect(open(ring, forged, there)).rejects.toMatchObject(refused('undecryptable'));
   });
 
-  it('does not open without its key, and says which one is missing', async () => {
+  it('does not open without its key, and names the missing one', async () => {
     const sealed = await seal(createRing(), SEED, CONTEXT);
     await expect(open(ring, sealed, CONTEXT)).rejects.toMatchObject(refused('unknown_kek'));
     await expect(open(ring, sealed, CONTEXT)).rejects.toThrow(sealedUnder(sealed));
@@ -82,7 +82,7 @@ describe('a sealed text', () => {
     await expect(open(impostor, sealed, CONTEXT)).rejects.toMatchObject(refused('undecryptable'));
   });
 
-  it('does not open when any of its parts was changed', async () => {
+  it('does not open if any part was changed', async () => {
     const parts = (await seal(ring, SEED, CONTEXT)).split('.');
     for (const index of [1, 2, 3, 4]) {
       const changed = parts.map((part, place) =>
@@ -103,8 +103,8 @@ describe('a sealed text', () => {
     ['another key wrap', { alg: 'dir', enc: 'A256GCM' }],
     ['AES-KW', { alg: 'A256KW', enc: 'A256GCM' }],
     ['another encryption', { alg: 'A256GCMKW', enc: 'A128CBC-HS256' }],
-    ['a header member that is not ours', { alg: 'A256GCMKW', enc: 'A256GCM', jku: 'https://evil.test' }],
-  ])('by %s does not open, though made with the right key', async (_what, header) => {
+    ['an unknown header member', { alg: 'A256GCMKW', enc: 'A256GCM', jku: 'https://evil.test' }],
+  ])('with %s does not open, even if made with the right key', async (_what, header) => {
     const { kid, key } = ring.primary;
     const made = await new CompactEncrypt(SEED)
       .setProtectedHeader({ alg: 'A256GCMKW', enc: 'A256GCM', ...header, kid, ctx: { ...CONTEXT } })
@@ -112,7 +112,7 @@ describe('a sealed text', () => {
     await expect(open(ring, made, CONTEXT)).rejects.toMatchObject(refused('undecryptable'));
   });
 
-  it('is resealed under the first key of the ring, once', async () => {
+  it('is re-sealed under the first key of the ring, once', async () => {
     const next = createRing();
     const both = join(next, ring);
     const sealed = await seal(ring, SEED, CONTEXT);

@@ -11,7 +11,7 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Where a sealed text belongs. Every member counts: it opens only under exactly the same context. */
+/** The place that a sealed text belongs to. It opens only under exactly the same context. */
 export interface SealContext {
   readonly table: string;
   readonly column: string;
@@ -41,7 +41,7 @@ function readHeader(jwe: string): z.infer<typeof sealedHeader> {
   try {
     return sealedHeader.parse(JSON.parse(decode(jwe.split('.', 1)[0] ?? '').toString()));
   } catch {
-    throw new SealingError('undecryptable', 'the sealed text is not one of ours');
+    throw new SealingError('undecryptable', 'not a sealed text of ours');
   }
 }
 
@@ -98,7 +98,7 @@ function encrypt(key: KeyObject | Buffer, plaintext: Uint8Array, authenticated =
   return { iv, text, tag: cipher.getAuthTag() };
 }
 
-/** @throws for a wrong key, a changed byte, or a part of another length */
+/** @throws for a wrong key, a changed byte, or a part of the wrong length */
 function decrypt(key: KeyObject | Buffer, { iv, text, tag }: Encrypted, authenticated = ''): Buffer {
   if (iv.length !== IV_BYTES || tag.length !== TAG_BYTES) throw new RangeError('expected 96 and 128 bits');
   const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
@@ -118,15 +118,15 @@ const encode = (bytes: Buffer): string => bytes.toString('base64url');
 const decode = (text: string): Buffer => Buffer.from(text, 'base64url');
 
 /**
- * Opens a sealed text for the place it was read from. Whatever the header claims, only the two algorithms that
- * `seal` uses are tried, and no compression.
+ * Opens a sealed text for the place it was read from. Whatever the header claims, only the two algorithms of `seal` are
+ * accepted, without compression.
  *
  * @throws SealingError `unknown_kek`, `context_mismatch`, `undecryptable`
  */
 export async function open(ring: KekRing, jwe: string, context: SealContext): Promise<Uint8Array> {
   const header = readHeader(jwe);
   const key = ring.key(header.kid);
-  if (key === undefined) throw new SealingError('unknown_kek', `no key ${header.kid} in the KEK ring`);
+  if (key === undefined) throw new SealingError('unknown_kek', `the KEK ring has no key ${header.kid}`);
   if (canonical(header.ctx) !== canonical(context)) {
     throw new SealingError('context_mismatch', 'the sealed text was sealed for another place');
   }
@@ -149,7 +149,7 @@ export async function open(ring: KekRing, jwe: string, context: SealContext): Pr
 }
 
 /**
- * The same secret under the ring's first key, for the same place. A text already under it is given back unchanged.
+ * Re-seals the secret under the first key of the ring, for the same place. Returns a text already under it unchanged.
  *
  * @throws SealingError `unknown_kek`, `context_mismatch`, `undecryptable`
  */

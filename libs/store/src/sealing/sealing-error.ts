@@ -1,12 +1,12 @@
 /**
- * - `invalid_kek_ring`: the ring's text is not one; `complaints` says where, never what.
- * - `unknown_kek`: sealed under a key that this ring does not hold.
+ * - `invalid_kek_ring`: the text is not a valid ring; `complaints` names the places without quoting them.
+ * - `unknown_kek`: sealed under a key that this ring does not have.
  * - `context_mismatch`: sealed for another row, column, intern, issuer or base address.
- * - `undecryptable`: not a sealed text of ours, or changed since.
+ * - `undecryptable`: not a sealed text of ours, or altered.
  */
 export type SealingErrorCode = 'invalid_kek_ring' | 'unknown_kek' | 'context_mismatch' | 'undecryptable';
 
-/** Holds neither key material nor plaintext, in no property and no `cause`. */
+/** Contains neither key material nor plaintext, in any property or `cause`. */
 export class SealingError extends Error {
   readonly code: SealingErrorCode;
   readonly complaints: readonly string[];

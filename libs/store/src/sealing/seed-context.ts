@@ -1,6 +1,6 @@
 import type { SealContext } from './seal.ts';
 
-/** The deployment that a seed belongs to: a copy of the row elsewhere does not open there. */
+/** The deployment that a seed belongs to: a copy of the row does not open in another one. */
 export interface SeedHome {
   /** The OpenID issuer, exactly as the signer is configured with it. */
   readonly issuer: string;

@@ -14,7 +14,7 @@ const log = () => {
   return { lines, info: add, error: add };
 };
 
-it('is read again within seconds where its link is replaced, and kept where the new file cannot be used', async () => {
+it('is read again within seconds after its link is replaced, and kept if the new file cannot be used', async () => {
   const [link, next] = [join(folder, 'ring'), join(folder, 'next')];
   const write = async (name: string, text: string) => {
     await writeFile(join(folder, name), text, { mode: 0o600 });

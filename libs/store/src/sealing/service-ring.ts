@@ -93,7 +93,7 @@ async function untilKmsAnswers(file: RingFile, log: RingLog, signal?: AbortSigna
 
 export const KEK_METRIC = 'ori_kek';
 
-/** Which KEKs this instance holds, for `ori-admin kek`, alerts and people. The kids come from the ring's file. */
+/** The KEKs of this instance, for `ori-admin kek`, alerts and operators. The kids come from the file of the ring. */
 export function collectKeks(registry: Registry, ring: KekRing): void {
   new Gauge({
     name: KEK_METRIC,

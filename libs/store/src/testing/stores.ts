@@ -7,11 +7,11 @@ import { openPostgres } from '../postgres/open-postgres.ts';
 export type Dialect = 'postgres' | 'pglite';
 export const DIALECTS: readonly Dialect[] = ['postgres', 'pglite'];
 
-/** A migrated database of a test's own: its owner, and the ways in that the services have. */
+/** A migrated database for one test: its owner, and the connections of the services. */
 export interface TestStore extends AsyncDisposable {
   readonly owner: Database;
   as(role: StoreRole): Database;
-  /** Of a database on a server, as its owner. */
+  /** The address of a database on a server, with the login of its owner. */
   readonly url?: string;
 }
 
@@ -25,7 +25,7 @@ async function openEmbedded(): Promise<TestStore> {
   return { owner, as: (role) => owner.as(role), [Symbol.asyncDispose]: () => owner.close() };
 }
 
-/** The signer logs in as an operator's signer does: with a login that is nothing but a member of its role. */
+/** The signer's login is only a member of its role, as in production. */
 async function openOnServer(): Promise<TestStore> {
   await using stack = new AsyncDisposableStack();
   const database = stack.use(await createDatabase());
@@ -34,7 +34,7 @@ async function openOnServer(): Promise<TestStore> {
     return db;
   };
   const owner = own(openPostgres({ url: database.url, poolMax: 8 }));
-  await migrate(owner); // rights on the database itself are not copied from the template
+  await migrate(owner); // privileges on the database itself are not copied from the template
   const views = {
     ori_signer: own(openPostgres({ url: database.signerUrl, poolMax: 4 })),
     ori_management: own(openPostgres({ url: database.url, role: 'ori_management', poolMax: 4 })),

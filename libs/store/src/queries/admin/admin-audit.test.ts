@@ -50,7 +50,7 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
     expect(await about(id)).toEqual([]);
   });
 
-  it('names the API key and the account of what management changed, and no sealed text', async () => {
+  it('records the API key and the organization of a change by management, and no sealed text', async () => {
     const { organizationId } = await createScenario(store.owner);
     const row = { id: randomUUID(), organization_id: organizationId };
     const sealUnder = (text: string) => seal(ring, Buffer.from(text), credentialContext(row));
@@ -90,7 +90,7 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
   });
 
   it.each(['ori_signer', 'ori_management', 'ori_operator', 'ori_auditor'] as const)(
-    'is written by no statement of %s, and changed by none',
+    'cannot be written or changed by %s',
     async (role) => {
       for (const statement of [
         `insert into admin_audit (login, actor, break_glass, table_name, row_key, operation) values ('a','a',false,'t','r','o')`,
@@ -109,7 +109,7 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
     },
   );
 
-  it('is changed by no statement of the owner either, while its trigger is there', async () => {
+  it('cannot be changed by the owner either while its trigger is enabled', async () => {
     for (const statement of [
       `update admin_audit set actor = 'x'`,
       'delete from admin_audit',
@@ -119,13 +119,13 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
     }
   });
 
-  it('is read by an auditor, who reads nothing else', async () => {
+  it('can be read by an auditor, who can read nothing else', async () => {
     const auditor = store.as('ori_auditor');
     expect((await listAudit(auditor, { limit: 1 })).rows).toHaveLength(1);
     await expect(sql`select id from users`.execute(auditor.kysely)).rejects.toMatchObject(DENIED);
   });
 
-  it('compares with what was exported, and says what a restore lost and how to take it away again', async () => {
+  it('finds the changes that a restore lost, with the commands that repeat lost revocations', async () => {
     const { id } = await createUser(store.owner, { name: "O'Hara" });
     await disableUser(store.owner, { userId: id });
     await setLifecycleWrites(store.owner, { enabled: false });
@@ -149,7 +149,7 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
 });
 
 describe('an operator', () => {
-  it('is named by the login, or by a role that the login proves', async () => {
+  it('is identified by the login, or by a role that the login is a member of', async () => {
     await using own = await openTestStore('postgres');
     const { rows } = await sql<{ name: string }>`select current_database()::text as name`.execute(
       own.owner.kysely,

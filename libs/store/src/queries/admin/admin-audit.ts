@@ -4,7 +4,7 @@ import type { Listed } from './listed.ts';
 
 /** One change of one row, or one re-seal of many. */
 export interface AuditEntry {
-  /** Rises with each entry; a change that was undone leaves a gap. */
+  /** Increases with each entry; a change that was rolled back leaves a gap. */
   readonly seq: number;
   readonly at: string;
   readonly transaction: string;
@@ -12,13 +12,13 @@ export interface AuditEntry {
   readonly login: string;
   /** The login, the role that `--actor` named, or `api_key:<hash>` for a change through the management service. */
   readonly actor: string;
-  /** Whether the login owns the database, past every role of an operator. */
+  /** Whether the login owns the database, so that the limits of operators do not apply to it. */
   readonly break_glass: boolean;
   readonly organization_id: string | null;
   readonly table_name: string;
   readonly row_key: string;
   readonly operation: 'insert' | 'update' | 'delete' | 'reseal';
-  /** Of an update, only what changed; sealed texts are named, not copied. */
+  /** For an update, only the changed columns; sealed texts are named, not copied. */
   readonly before: Readonly<Record<string, unknown>> | null;
   readonly after: Readonly<Record<string, unknown>> | null;
 }
@@ -59,8 +59,8 @@ export async function listAudit(db: Database, filter: AuditFilter): Promise<List
 const PAGE = 1000;
 
 /**
- * Every change after `after`, oldest first, up to those whose transactions may still be under way: what is read is
- * final, and a later export that goes on from its last number misses nothing.
+ * Every change after `after`, oldest first, up to the first whose transaction may still be open: the result is final,
+ * and a later export that continues from its last number misses nothing.
  */
 export async function* exportAudit(
   db: Database,
@@ -80,13 +80,13 @@ export async function* exportAudit(
 }
 
 export interface AuditDifference {
-  /** Exported once and not in this database: lost by a restore, or deleted. */
+  /** Exported, but not in this database: lost by a restore, or deleted. */
   readonly missing: AuditEntry[];
-  /** In both, and not the same. */
+  /** In both, but different. */
   readonly changed: AuditEntry[];
 }
 
-/** Compares exported entries, oldest first, with what the database holds. */
+/** Compares exported entries, oldest first, with those in the database. */
 export async function compareAudit(db: Database, exported: readonly AuditEntry[]): Promise<AuditDifference> {
   const missing: AuditEntry[] = [];
   const changed: AuditEntry[] = [];
@@ -99,7 +99,7 @@ export async function compareAudit(db: Database, exported: readonly AuditEntry[]
     const held = new Map(rows.map((row) => [Number(row.seq), toEntry(row)]));
     for (const entry of page) {
       const here = held.get(entry.seq);
-      // A database that was restored numbers new changes like those it lost.
+      // A restored database reuses the numbers of lost changes for new ones.
       if (here === undefined || here.transaction !== entry.transaction || here.at !== entry.at)
         missing.push(entry);
       else if (canonical(here) !== canonical(entry)) changed.push(entry);

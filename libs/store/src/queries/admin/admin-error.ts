@@ -40,7 +40,7 @@ const MEANINGS: Readonly<Record<string, { code: AdminErrorCode; message: string 
   '23514': { code: 'invalid_input', message: 'a value is not acceptable' },
 };
 
-/** Runs a write; a constraint that the database found violated becomes the `AdminError` it means. */
+/** Runs a write, and turns a violated constraint into the corresponding `AdminError`. */
 export async function judged<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -53,12 +53,12 @@ export async function judged<T>(what: string, work: () => Promise<T>): Promise<T
   }
 }
 
-/** Runs a removal that the database refuses while other rows refer to what goes: that is a `conflict`. */
+/** Runs a removal. Throws a `conflict` if other rows still refer to the removed one. */
 export async function unreferred<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === '23503')) throw error;
-    throw new AdminError('conflict', `${what} still holds something`, { cause: error });
+    throw new AdminError('conflict', `${what} is not empty`, { cause: error });
   }
 }

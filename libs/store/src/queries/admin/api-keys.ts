@@ -8,12 +8,14 @@ import { idSchema, nameSchema } from './ids.ts';
 
 const API_KEY_PREFIX = 'sk-ori-v1-';
 
-/** How a key is stored and named: SHA-256 of the whole key, hex. Its 256 random bits need no slow hash. */
+/** The stored form and name of a key: SHA-256 of the whole key, in hex. With 256 random bits it needs no slow hash. */
 export function hashApiKey(key: string): string {
   return createHash('sha256').update(key, 'utf8').digest('hex');
 }
 
-/** An `api` key belongs to a workspace, and with `internId` to that intern alone; a `management` key to an organization. */
+/**
+ * An `api` key belongs to a workspace, or with `internId` only to that intern; a `management` key to an organization.
+ */
 export type NewApiKey =
   | {
       readonly kind: 'api';
@@ -46,13 +48,13 @@ const newApiKey = z.discriminatedUnion('kind', [
 ]);
 
 export interface CreatedApiKey {
-  /** The key itself: this is the only time it is seen. */
+  /** The key itself, which cannot be retrieved again. */
   readonly key: string;
   readonly hash: string;
   readonly label: string;
 }
 
-/** Makes a key of 256 random bits and stores its hash and masked label. */
+/** Creates a key of 256 random bits and stores its hash and masked label. */
 export async function createApiKey(db: Database, input: NewApiKey): Promise<CreatedApiKey> {
   const wanted = requireInput(newApiKey, input);
   const key = `${API_KEY_PREFIX}${randomBytes(32).toString('hex')}`;
@@ -90,7 +92,7 @@ export async function disableApiKey(db: Database, { hash }: { readonly hash: str
   if (numUpdatedRows === 0n) throw new AdminError('not_found', 'no such API key');
 }
 
-/** @throws AdminError `not_found` when there is no such workspace, or it was deleted */
+/** @throws AdminError `not_found` if the workspace does not exist or was deleted */
 export async function organizationOf(db: Database, workspaceId: string): Promise<string> {
   const row = await db.kysely
     .selectFrom('workspaces')

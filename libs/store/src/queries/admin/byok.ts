@@ -4,8 +4,8 @@ import type { ByokCredentialsTable } from '../../schema-management.ts';
 import { AdminError, judged } from './admin-error.ts';
 
 /**
- * Stores a provider credential whose key was sealed to the row's id. The rules of its fields are the management
- * service's: `applyUpdate` there.
+ * Stores a provider credential whose key is sealed to the id of the row. `applyUpdate` of `@ori/byok` has the rules of
+ * its fields.
  */
 export async function createCredential(
   db: Database,

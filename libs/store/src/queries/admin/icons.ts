@@ -7,7 +7,7 @@ import { idSchema } from './ids.ts';
 
 export const ICON_BYTES_MAX = 1_048_576;
 
-/** How a file of each type begins (null: any byte); an icon is what it says, or it is not stored. */
+/** The first bytes of each file type (null: any byte). An icon whose bytes do not match its type is refused. */
 const SIGNATURES: Readonly<Record<IconMediaType, readonly (number | null)[]>> = {
   'image/png': [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
   'image/jpeg': [0xff, 0xd8, 0xff],
@@ -38,7 +38,7 @@ const newIcon = z
   })
   .refine(({ mediaType, bytes }) => looksLike(mediaType, bytes), {
     path: ['bytes'],
-    message: 'expected an image of the media type given',
+    message: 'expected an image of the given media type',
   });
 
 /** Replaces the intern's icon; `sha256` is the hash that names it from then on. */

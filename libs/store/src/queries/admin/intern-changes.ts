@@ -6,7 +6,7 @@ import { AdminError, judged, requireInput } from './admin-error.ts';
 import { idSchema, nameSchema } from './ids.ts';
 import { internFields } from './interns.ts';
 
-/** What is left out stays as it is; null clears. */
+/** Omitted fields keep their value; null clears one. */
 export interface InternChange {
   readonly internId: string;
   readonly name?: string;
@@ -35,7 +35,7 @@ const internChange = z.strictObject({
   progress: internFields.progress.nullable(),
 });
 
-/** @throws AdminError `invalid_input` (also when nothing is to change), `not_found` */
+/** @throws AdminError `invalid_input` (also without any change), `not_found` */
 export async function updateIntern(db: Database, input: InternChange): Promise<void> {
   const { internId, progress, ...change } = requireInput(internChange, input);
   const columns = {
@@ -51,7 +51,7 @@ export async function updateIntern(db: Database, input: InternChange): Promise<v
     progress: progress && JSON.stringify(progress),
   };
   const given = Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
-  if (Object.keys(given).length === 0) throw new AdminError('invalid_input', 'nothing to change was given');
+  if (Object.keys(given).length === 0) throw new AdminError('invalid_input', 'no change given');
   const { numUpdatedRows } = await judged('intern', () =>
     db.kysely
       .updateTable('interns')
@@ -62,7 +62,7 @@ export async function updateIntern(db: Database, input: InternChange): Promise<v
   if (numUpdatedRows === 0n) throw new AdminError('not_found', `no intern ${internId}`);
 }
 
-/** With its icon, its own API keys and its signing keys: what they signed can be verified no longer. */
+/** Deletes its icon, API keys and signing keys too: proofs that they signed can no longer be verified. */
 export async function deleteIntern(db: Database, { internId }: { readonly internId: string }): Promise<void> {
   const { numDeletedRows } = await db.kysely
     .deleteFrom('interns')

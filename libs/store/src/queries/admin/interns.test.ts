@@ -15,7 +15,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
-  it('makes an intern with every field of the interface, and null where it has none', async () => {
+  it('creates an intern with every field, and with null for omitted ones', async () => {
     const { workspaceId, organizationId, userId } = await createScenario(store.owner);
     const { id } = await createIntern(store.owner, {
       ...{ workspaceId, name: 'babbage', description: 'computes', hostname: 'babbage.interns.test' },
@@ -36,7 +36,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect(filled.map(([name]) => name)).toEqual(['id', 'organization_id', 'workspace_id', 'name', 'status']);
   });
 
-  it('names the API key that made an intern, where it is one of the organization', async () => {
+  it('records the API key that created an intern, if it belongs to the organization', async () => {
     const { workspaceId } = await createScenario(store.owner);
     const { hash } = await createApiKey(store.owner, { kind: 'api', name: 'maker', workspaceId });
     const made = { workspaceId, name: 'made', createdByKeyHash: hash };
@@ -53,14 +53,14 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     ['an unknown status', { status: 'paused' }],
     ['a host name with a path', { hostname: 'a.test/x' }],
     ['a model without provider', { model: 'claude' }],
-    ['a member that is not known', { icon: 'x' }],
-  ])('cannot make an intern with %s', async (_what, wrong) => {
+    ['an unknown member', { icon: 'x' }],
+  ])('cannot create an intern with %s', async (_what, wrong) => {
     const { workspaceId } = await createScenario(store.owner);
     const intern = { workspaceId, name: 'x', ...wrong } as Parameters<typeof createIntern>[1];
     await expect(createIntern(store.owner, intern)).rejects.toMatchObject(refused('invalid_input'));
   });
 
-  it('replaces an icon, which is named by its hash', async () => {
+  it('replaces an icon, which is identified by its hash', async () => {
     const { internId } = await createScenario(store.owner);
     const first = await setIcon(store.owner, { internId, mediaType: 'image/png', bytes: PNG });
     const second = await setIcon(store.owner, { internId, mediaType: 'image/png', bytes: PNG.slice(0, 9) });

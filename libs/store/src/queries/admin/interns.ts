@@ -6,7 +6,7 @@ import { AdminError, judged, requireInput } from './admin-error.ts';
 import { organizationOf } from './api-keys.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
 
-/** The fields of an intern as the interface names them; what is left out is null, `status` is `queued`. */
+/** The fields of an intern, named as in the API. Omitted ones are null; `status` defaults to `queued`. */
 export interface NewIntern {
   readonly id?: string;
   readonly workspaceId: string;

@@ -43,7 +43,7 @@ async function* headersOf(db: Database, { table, column, idType }: SealedTable):
   }
 }
 
-/** What is no sealed text of ours counts under `?`. */
+/** Texts that are not sealed texts of ours count under `?`. */
 function kidOf(header: string): string {
   try {
     return sealedUnder(`${header}....`);

@@ -3,17 +3,19 @@ import type { Schema } from '../../schema.ts';
 import { PUBLISHED_AFTER_EXPIRY_SECONDS } from '../signing-keys.ts';
 import { AdminError } from './admin-error.ts';
 
-/** A proof names no key, so a verifier tries those whose interval holds its timestamp: at most these many. */
+/**
+ * A proof contains no key id, so a verifier tries the keys whose interval contains its timestamp: at most this many.
+ */
 export const KEYS_GOOD_AT_ONCE_MAX = 3;
 /**
- * Rotated once a minute, an intern has 15: each key is published for 180 s before it begins, 120 s while it is good and
- * 600 s after it ended. Below the limit of the queries that read them, so that no key is ever left out.
+ * Rotated once a minute, an intern has 15: each key is published for 180 s before it becomes valid, 120 s while it is
+ * valid and 600 s after it expired. Below the limit of the queries that read them, so that no key is omitted.
  */
 export const KEYS_PUBLISHED_MAX = 24;
 
 export interface Interval {
   readonly notBefore: number;
-  /** Exclusive; null is never. */
+  /** Exclusive; null means never. */
   readonly expiresAt: number | null;
 }
 
@@ -21,7 +23,7 @@ function holds({ notBefore, expiresAt }: Interval, at: number): boolean {
   return notBefore <= at && (expiresAt === null || at < expiresAt);
 }
 
-/** The most intervals that hold one same second: it is reached where one of them begins. */
+/** The maximum number of intervals that contain the same second, which is reached at the start of one of them. */
 export function mostAtOnce(intervals: readonly Interval[]): number {
   const counts = intervals.map(
     ({ notBefore }) => intervals.filter((interval) => holds(interval, notBefore)).length,
@@ -29,7 +31,7 @@ export function mostAtOnce(intervals: readonly Interval[]): number {
   return Math.max(0, ...counts);
 }
 
-/** @throws AdminError `conflict` when with this key the intern would have more than verifiers try, or publish */
+/** @throws AdminError `conflict` if the intern would have more keys than verifiers try, or than may be published */
 export async function requireRoomFor(
   tx: Transaction<Schema>,
   key: Interval & { readonly internId: string; readonly now: number },
@@ -50,13 +52,13 @@ export async function requireRoomFor(
   if (mostAtOnce(intervals) > KEYS_GOOD_AT_ONCE_MAX) {
     throw new AdminError(
       'conflict',
-      `at most ${KEYS_GOOD_AT_ONCE_MAX} keys of an intern may be good at one time`,
+      `at most ${KEYS_GOOD_AT_ONCE_MAX} keys of an intern may be valid at the same time`,
     );
   }
   if (intervals.length > KEYS_PUBLISHED_MAX) {
     throw new AdminError(
       'conflict',
-      `at most ${KEYS_PUBLISHED_MAX} keys of an intern may be published at one time`,
+      `at most ${KEYS_PUBLISHED_MAX} keys of an intern may be published at the same time`,
     );
   }
 }

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Schema } from '../../schema.ts';
 import { AdminError } from './admin-error.ts';
 
-/** A key is published this long before it signs, so that every verifier knows it by then. */
+/** A key is published this long before it signs, in seconds, so that every verifier knows it by then. */
 export const PUBLISHED_BEFORE_USE_SECONDS = 180;
 
 export function nowSeconds(): number {

@@ -2,7 +2,7 @@ import type { Database } from '../../database.ts';
 import type { InternStatus } from '../../vocabulary.ts';
 import { firstOf, type ListRequest } from './listed.ts';
 
-/** Interns of one workspace or of all, newest first, whatever the programme says. */
+/** Interns of one workspace or of all, newest first, whether or not the workspace is in the programme. */
 export function listAllInterns(
   db: Database,
   {

@@ -2,7 +2,7 @@ import type { Database } from '../../database.ts';
 import type { Provider } from '../../vocabulary.ts';
 import { firstOf, type ListRequest } from './listed.ts';
 
-/** API keys as they can be shown: by hash and label. */
+/** API keys by hash and label. */
 export function listApiKeys(
   db: Database,
   { organizationId, ...request }: ListRequest & { readonly organizationId?: string },
@@ -30,7 +30,7 @@ export function listApiKeys(
   );
 }
 
-/** Signing keys without their seeds, retired ones too, the newest interval first. */
+/** Signing keys without their seeds, including retired ones, the newest interval first. */
 export function listSigningKeys(
   db: Database,
   { internId, ...request }: ListRequest & { readonly internId?: string },

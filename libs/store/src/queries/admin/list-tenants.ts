@@ -23,7 +23,7 @@ export function listOrganizations(db: Database, request: ListRequest) {
   );
 }
 
-/** Deleted ones too: their rows stay, and what refers to them still names them. */
+/** Includes deleted ones, whose rows stay because other rows refer to them. */
 export function listWorkspaces(
   db: Database,
   { organizationId, ...request }: ListRequest & { readonly organizationId?: string },
@@ -40,7 +40,7 @@ export function listWorkspaces(
   );
 }
 
-/** People with the subjects that speak for them, each with its issuer. */
+/** Users with their subjects, each with its issuer. */
 export function listUsers(db: Database, { userId, ...request }: ListRequest & { readonly userId?: string }) {
   return firstOf(
     db.kysely
@@ -66,7 +66,7 @@ export function listUsers(db: Database, { userId, ...request }: ListRequest & { 
   );
 }
 
-/** Members of one workspace, or memberships of one user, or all of them; removed ones too. */
+/** Members of one workspace, or memberships of one user, or all of them, including removed ones. */
 export function listMembers(
   db: Database,
   {

@@ -11,7 +11,7 @@ export interface Membership {
 
 const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });
 
-/** Makes the user a member, again when removed before. Sessions that were revoked stay revoked. */
+/** Adds the user as a member, or restores a removed one. Revoked sessions stay revoked. */
 export async function addMember(db: Database, input: Membership): Promise<void> {
   const { workspaceId, userId } = requireInput(membership, input);
   const { numInsertedOrUpdatedRows } = await judged('member', () =>
@@ -33,7 +33,9 @@ export async function addMember(db: Database, input: Membership): Promise<void> 
   if (numInsertedOrUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
 }
 
-/** The row stays: a former member gets 403, anyone else 404. It keeps its first time. */
+/**
+ * The row stays, because a former member gets 403 and anyone else 404. A second removal keeps the time of the first.
+ */
 export async function removeMember(db: Database, { workspaceId, userId }: Membership): Promise<void> {
   const { numUpdatedRows } = await db.kysely
     .updateTable('members')
@@ -44,7 +46,7 @@ export async function removeMember(db: Database, { workspaceId, userId }: Member
   if (numUpdatedRows === 0n) throw new AdminError('not_found', `no member ${userId} of ${workspaceId}`);
 }
 
-/** A future time would also refuse new sign-ins, and cannot be undone. */
+/** A time in the future would also refuse new sign-ins, and cannot be undone. */
 const AHEAD_SECONDS_MAX = 60;
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
@@ -58,9 +60,9 @@ const revocation = z.strictObject({
 });
 
 /**
- * Voids the user's sessions that began before `validFrom` (Unix seconds), in one workspace or in all. The default is
- * the next whole second: sessions are dated in whole seconds, and one that began in this second is void too. What
- * was void stays void: an earlier time than before changes nothing.
+ * Revokes the user's sessions that began before `validFrom` (Unix seconds), in one workspace or in all. The default is
+ * the next whole second: sessions are dated in whole seconds, and one that began in this second is revoked too. A time
+ * earlier than the stored one changes nothing.
  */
 export async function revokeSessions(
   db: Database,

@@ -21,7 +21,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
-  it('makes an API key that is seen once and known by its hash', async () => {
+  it('creates an API key that is shown once and identified by its hash', async () => {
     const { workspaceId } = await createScenario(store.owner);
     const { key, hash, label } = await createApiKey(store.owner, { kind: 'api', name: 'ci', workspaceId });
     expect(key).toMatch(/^sk-ori-v1-[0-9a-f]{64}$/);
@@ -34,7 +34,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect(await signer.apiKey('0'.repeat(64))).toBeUndefined();
   });
 
-  it("keeps an intern's key to an intern of the same workspace", async () => {
+  it("limits an intern's key to an intern of the same workspace", async () => {
     const { workspaceId } = await createScenario(store.owner);
     const other = await createScenario(store.owner);
     const key = { kind: 'api', name: 'own', workspaceId, internId: other.internId } as const;
@@ -49,7 +49,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     ],
     ['a key of another kind', { kind: 'provisioning', name: 'x', workspaceId: 'ws_1' }],
     ['a key without a name', { kind: 'api', name: '', workspaceId: 'ws_1' }],
-  ])('cannot make %s', async (_what, key) => {
+  ])('cannot create %s', async (_what, key) => {
     await expect(createApiKey(store.owner, key as NewApiKey)).rejects.toMatchObject(refused('invalid_input'));
   });
 
@@ -61,14 +61,14 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     await expect(createWorkspace(store.owner, workspace)).rejects.toMatchObject(refused('conflict'));
   });
 
-  it('takes ids of its own choice once', async () => {
+  it('can choose an id once', async () => {
     await createOrganization(store.owner, { id: 'org_own', name: 'x' });
     await expect(createOrganization(store.owner, { id: 'org_own', name: 'x' })).rejects.toMatchObject(
       refused('conflict'),
     );
   });
 
-  it('who takes something away twice keeps the time of the first', async () => {
+  it('revoking something twice keeps the time of the first', async () => {
     const { workspaceId, userId } = await createScenario(store.owner);
     const { hash } = await createApiKey(store.owner, { kind: 'api', name: 'ci', workspaceId });
     const takeAway = async () => {
@@ -89,7 +89,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect(await takeAway()).toEqual(first);
   });
 
-  it('learns what does not exist', async () => {
+  it('gets not_found for unknown ids', async () => {
     const { workspaceId, userId, question } = await createScenario(store.owner);
     const db = store.owner;
     const none = { workspaceId: 'ws_none', userId: 'user_none' };
@@ -112,7 +112,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     }
   });
 
-  it('cannot put into a deleted workspace what would be hidden there', async () => {
+  it('cannot add anything to a deleted workspace', async () => {
     const { workspaceId, userId } = await createScenario(store.owner);
     await deleteWorkspace(store.owner, { workspaceId });
     await expect(createIntern(store.owner, { workspaceId, name: 'x' })).rejects.toMatchObject(
@@ -121,7 +121,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     await expect(addMember(store.owner, { workspaceId, userId })).rejects.toMatchObject(refused('not_found'));
   });
 
-  it('cannot give a user a subject with a control character or an issuer that is no address', async () => {
+  it('cannot give a user a subject with a control character or an issuer that is not a URL', async () => {
     const { id: userId } = await createUser(store.owner, { name: 'x' });
     for (const wrong of [{ subject: 'a\nb' }, { subject: '' }, { issuer: 'issuer' }]) {
       const subject = { userId, issuer: 'https://issuer.test', subject: 's', ...wrong };
@@ -129,7 +129,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     }
   });
 
-  it('gets every complaint at once, without quoted input', async () => {
+  it('gets all errors together, without quoted input', async () => {
     const error: unknown = await createWorkspace(store.owner, { organizationId: 'ca.na.ry', name: '' }).catch(
       (e) => e,
     );

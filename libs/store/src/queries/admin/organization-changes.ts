@@ -16,7 +16,7 @@ export async function renameOrganization(
   if (numUpdatedRows === 0n) throw noOrganization(organizationId);
 }
 
-/** Only one that holds nothing: a workspace, deleted or not, keeps its organization. */
+/** Deletes an organization without workspaces; a deleted workspace counts too. */
 export async function deleteOrganization(
   db: Database,
   { organizationId }: { readonly organizationId: string },
@@ -27,7 +27,7 @@ export async function deleteOrganization(
   if (numDeletedRows === 0n) throw noOrganization(organizationId);
 }
 
-/** Makes it the default workspace of its organization, instead of the one that was, also when that was deleted. */
+/** Makes it the default workspace of its organization instead of the current one, which may be deleted. */
 export async function setDefaultWorkspace(
   db: Database,
   { workspaceId }: { readonly workspaceId: string },
@@ -42,7 +42,7 @@ export async function setDefaultWorkspace(
     if (workspace === undefined) throw new AdminError('not_found', `no workspace ${workspaceId}`);
     const ofOrganization = (eb: ExpressionBuilder<Schema, 'workspaces'>) =>
       eb('organization_id', '=', workspace.organization_id);
-    // Two changes of one organization's default wait for each other.
+    // Concurrent changes of the default of one organization are serialized.
     await sql`select from organizations where id = ${workspace.organization_id} for update`.execute(tx);
     await tx
       .updateTable('workspaces')

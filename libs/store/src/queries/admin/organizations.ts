@@ -22,7 +22,7 @@ const newWorkspace = z.strictObject({
   inProgramme: z.boolean().default(false),
 });
 
-/** An organization has at most one default workspace, also after that one was deleted. */
+/** An organization has at most one default workspace, and a deleted one counts. */
 export async function createWorkspace(
   db: Database,
   input: {
@@ -49,7 +49,10 @@ export async function createWorkspace(
   return { id };
 }
 
-/** Takes the workspace into the interns programme, or out of it: outside, every intern operation answers 404. */
+/**
+ * Adds the workspace to the interns programme, or removes it. Outside the programme, every intern operation answers
+ * 404.
+ */
 export async function setProgramme(
   db: Database,
   { workspaceId, inProgramme }: { readonly workspaceId: string; readonly inProgramme: boolean },
@@ -62,7 +65,7 @@ export async function setProgramme(
   if (numUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
 }
 
-/** Marks it deleted; its interns are hidden from then on, its rows stay. */
+/** Marks it deleted, which hides its interns; its rows stay. */
 export async function deleteWorkspace(
   db: Database,
   { workspaceId }: { readonly workspaceId: string },
@@ -76,7 +79,7 @@ export async function deleteWorkspace(
   if (numUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
 }
 
-/** The operator's switch for the whole service: off, every intern operation that signs answers 404. */
+/** The operator's switch for the whole service: while it is off, every intern operation that signs answers 404. */
 export async function setLifecycleWrites(
   db: Database,
   { enabled }: { readonly enabled: boolean },

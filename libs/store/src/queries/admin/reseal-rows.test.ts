@@ -6,7 +6,7 @@ import { RESEAL_BATCH, resealRows } from './reseal-rows.ts';
 
 const contextOf = (id: string) => ({ table: 't', column: 'c', row: id });
 
-/** Rows in memory, read a batch at a time as a table is. */
+/** Rows in memory, read in batches like a table. */
 async function createRows(count: number, ring: KekRing) {
   const texts = new Map<string, string>();
   for (let index = 0; index < count; index++) {
@@ -41,7 +41,7 @@ it.each([0, 1000, 1001, 2001])('looks at every one of %i rows once, batch by bat
   expect(await resealRows(rows, ring)).toEqual({ resealed: 0, kept: count, failed: [] });
 });
 
-it('leaves a text that was moved to another row, and names the row', async () => {
+it('does not change a text that was moved to another row, and reports the row', async () => {
   const [former, next] = [createRing(), createRing()];
   const rows = await createRows(3, former);
   rows.texts.set('00001', rows.texts.get('00002') ?? '');

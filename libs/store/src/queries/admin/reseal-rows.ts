@@ -8,9 +8,9 @@ const WRITERS = 2;
 
 export interface ResealReport {
   readonly resealed: number;
-  /** Under the ring's first key already. */
+  /** Already sealed under the first key of the ring. */
   readonly kept: number;
-  /** Row ids that this ring and home do not open; left as they are. */
+  /** Ids of rows that this ring, issuer and base address do not open; left unchanged. */
   readonly failed: string[];
 }
 
@@ -26,7 +26,7 @@ export interface ResealedRow {
   readonly fresh: string;
 }
 
-/** One table that holds sealed texts. */
+/** A table with sealed texts. */
 export interface SealedRows {
   /** All rows, and how many of them are certainly under the ring's first key; `next` may leave these out. */
   count(): Promise<{ readonly total: number; readonly fresh: number }>;
@@ -44,8 +44,8 @@ export interface ResealProgress {
 }
 
 /**
- * Reseals every text under the ring's first key, so that a KEK can be taken out of the ring. May run beside
- * everything else, and again after it broke off: a row is replaced only when it is as it was read.
+ * Re-seals every text under the first key of the ring, so that another KEK can be removed from it. Safe to run while
+ * the services run, and to repeat after an interruption: a row is replaced only if it is unchanged since it was read.
  */
 export async function resealRows(
   rows: SealedRows,

@@ -9,7 +9,7 @@ import { resealSigningKeys } from './reseal.ts';
 import { addSigningKey } from './signing-keys.ts';
 
 describe.each(DIALECTS)('the operator on %s', (dialect) => {
-  it('reseals every seed under the first key of the ring, and reports which cannot be opened', async () => {
+  it('re-seals every seed under the first key of the ring, and reports those that cannot be opened', async () => {
     await using own = await openTestStore(dialect);
     const sealer = createRing();
     const { internId } = await createScenario(own.owner);

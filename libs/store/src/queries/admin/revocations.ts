@@ -4,14 +4,14 @@ type Facts = Readonly<Record<string, unknown>>;
 
 interface Revocation {
   readonly column: string;
-  /** Whether that value takes something away. */
+  /** Whether the new value revokes something. */
   takes(value: unknown): boolean;
   command(row: readonly string[], after: Facts): string;
 }
 
 const isSet = (value: unknown): boolean => value !== null;
 
-/** Which columns take something away, and the command that does so again. */
+/** The columns that can revoke something, and the command that repeats it. */
 const REVOCATIONS: Readonly<Record<string, readonly Revocation[]>> = {
   users: [{ column: 'disabled_at', takes: isSet, command: ([id]) => `user disable ${id}` }],
   api_keys: [{ column: 'disabled_at', takes: isSet, command: ([hash]) => `key disable ${hash}` }],
@@ -54,8 +54,8 @@ const DELETIONS: Readonly<Record<string, (before: Facts) => string>> = {
 const quoted = (value: unknown): string => `'${String(value).replaceAll("'", "'\\''")}'`;
 
 /**
- * The `ori-admin` commands that take away again what these changes took away and no later one of them gave back, in
- * order; for a database that was restored from before them.
+ * The `ori-admin` commands that repeat, in order, the revocations among these changes that no later one undid; for a
+ * database that was restored from an earlier backup.
  *
  * @param entries oldest first
  */

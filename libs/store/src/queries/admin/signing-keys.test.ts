@@ -23,7 +23,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     return { internId, sealer, ...HOME };
   };
 
-  it('stores a given seed so that it opens for its row, beside its own public key', async () => {
+  it('stores a given seed sealed to its row, beside its public key', async () => {
     const intern = await newIntern();
     const added = await addSigningKey(store.owner, { ...intern, seed: SEED });
     expect(Buffer.from(added.publicKey).toString('base64url')).toBe(
@@ -39,7 +39,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     await expect(twice).rejects.toMatchObject({ name: 'AdminError', code: 'conflict' });
   });
 
-  it('makes another seed each time', async () => {
+  it('generates a different seed each time', async () => {
     const intern = await newIntern();
     const first = await addSigningKey(store.owner, intern);
     const second = await addSigningKey(store.owner, intern);
@@ -47,7 +47,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
   });
 
   // SPEC.md S8.
-  it('has the first key good at once, and a following one only after it was published for 180 s', async () => {
+  it('makes the first key valid immediately, and a next one after it was published for 180 s', async () => {
     const intern = await newIntern();
     const before = now();
     const first = await addSigningKey(store.owner, intern);
@@ -59,14 +59,14 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect(second.notBefore).toBeLessThanOrEqual(after + 180);
   });
 
-  it('has the next key good at once when the only one was retired', async () => {
+  it('makes the next key valid immediately if the only one was retired', async () => {
     const intern = await newIntern();
     const { id } = await addSigningKey(store.owner, intern);
     await revokeSigningKey(store.owner, { keyId: id });
     expect((await addSigningKey(store.owner, intern)).notBefore).toBeLessThanOrEqual(now());
   });
 
-  it('keeps a retired key published as long as its proofs may be accepted, and removes a revoked one at once', async () => {
+  it('keeps a retired key published as long as its proofs may be accepted, and removes a revoked one immediately', async () => {
     const intern = await newIntern();
     const [retired, revoked, waiting] = [
       await addSigningKey(store.owner, { ...intern, notBefore: now() - 5 }),
@@ -87,7 +87,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
   });
 
   // SPEC.md S9.
-  it('refuses a fourth key that would be good at the same time, and takes one that is good afterwards', async () => {
+  it('refuses a fourth key that would be valid at the same time, and accepts one that is valid later', async () => {
     const intern = await newIntern();
     const t = 1_789_000_000;
     const key = (notBefore: number, expiresAt?: number) =>
@@ -100,7 +100,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     await key(now() + 200);
   });
 
-  it('refuses a key too many to publish, however short each is good', async () => {
+  it('refuses more keys than may be published, however short their intervals', async () => {
     const intern = await newIntern();
     const key = (n: number) =>
       addSigningKey(store.owner, { ...intern, notBefore: now() + n * 10, expiresAt: now() + n * 10 + 5 });
@@ -108,9 +108,9 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     await expect(key(24)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  // PGlite has one connection: nothing is at the same moment there.
+  // PGlite has one connection, so nothing is concurrent.
   if (dialect === 'postgres') {
-    it('judges keys added at the same moment together', async () => {
+    it('applies the limit to keys that are added concurrently', async () => {
       const intern = await newIntern();
       const waiting = async () => {
         const { rows } = await sql<{ count: number }>`
@@ -131,7 +131,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     });
   }
 
-  it('lets the former key end shortly after the following one begins', async () => {
+  it('lets the former key expire shortly after the next one becomes valid', async () => {
     const intern = await newIntern();
     const former = await addSigningKey(store.owner, intern);
     const following = await rotateSigningKey(store.owner, { ...intern, overlapSeconds: 30 });
@@ -143,7 +143,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     ]);
   });
 
-  it('never lengthens a key that ends earlier', async () => {
+  it('never extends a key that expires earlier', async () => {
     const intern = await newIntern();
     const short = await addSigningKey(store.owner, { ...intern, notBefore: now(), expiresAt: now() + 90 });
     await rotateSigningKey(store.owner, intern);
@@ -151,7 +151,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect(rows.find(({ id }) => id === short.id)?.expiresAt).toBe(short.expiresAt);
   });
 
-  it('takes a rotation a minute for an hour without a second that has no good key, or a fourth', async () => {
+  it('allows a rotation per minute for an hour, with one to three valid keys at every second', async () => {
     const intern = await newIntern();
     const start = now();
     vi.useFakeTimers({ toFake: ['Date'] });
@@ -179,7 +179,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     }
   });
 
-  it('can have a new key take over at once, again and again', async () => {
+  it('can replace a key immediately, repeatedly', async () => {
     const intern = await newIntern();
     for (let times = 0; times < 5; times++) {
       await rotateSigningKey(store.owner, { ...intern, notBefore: now(), overlapSeconds: 0 });
@@ -189,10 +189,10 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
 
   it.each([
     ['a seed of 31 bytes', { seed: new Uint8Array(31) }],
-    ['an issuer that is no address', { issuer: 'issuer' }],
-    ['an end before the beginning', { notBefore: 10, expiresAt: 10 }],
+    ['an issuer that is not a URL', { issuer: 'issuer' }],
+    ['an end before the start', { notBefore: 10, expiresAt: 10 }],
     ['a time with a fraction', { notBefore: 1.5 }],
-    ['a member that is not known', { sead: SEED }],
+    ['an unknown member', { sead: SEED }],
   ])('refuses %s, and quotes no seed', async (_what, wrong) => {
     const intern = await newIntern();
     const refused = addSigningKey(store.owner, { ...intern, ...wrong });

@@ -12,23 +12,23 @@ import { idSchema, newId, secondsSchema } from './ids.ts';
 import { requireRoomFor } from './key-intervals.ts';
 import { defaultNotBefore, lockIntern, nowSeconds } from './key-timing.ts';
 
-/** How long the former key stays good after a new one took over. */
+/** How long the former key stays valid after a new one took over, in seconds. */
 export const ROTATION_OVERLAP_SECONDS = 60;
 
 export interface NewSigningKey {
   readonly internId: string;
   /** The ring whose first key seals the seed. */
   readonly sealer: KekRing;
-  /** The OpenID issuer and the public base address of the signer, exactly as it is configured with them. */
+  /** The OpenID issuer and the public base address, exactly as the signer is configured with them. */
   readonly issuer: string;
   readonly baseUrl: string;
-  /** 32 bytes; random when left out. The caller's copy stays the caller's to wipe. */
+  /** 32 bytes; random by default. The caller wipes its own copy. */
   readonly seed?: Uint8Array;
-  /** Unix seconds. Now when the intern has no key in use, else 180 s from now. */
+  /** Unix seconds. Default: now if the intern has no key in use, otherwise 180 s from now. */
   readonly notBefore?: number;
-  /** Unix seconds, exclusive; never when left out together with `lifetimeSeconds`. */
+  /** Unix seconds, exclusive; without it and `lifetimeSeconds`, the key does not expire. */
   readonly expiresAt?: number;
-  /** For how long it is good, where `expiresAt` is left out. */
+  /** The lifetime, if `expiresAt` is omitted. */
   readonly lifetimeSeconds?: number;
 }
 
@@ -67,8 +67,8 @@ const newSigningKey = z
 type ValidKey = z.output<typeof newSigningKey>;
 
 /**
- * Gives the intern a signing key: makes or takes the seed, seals it to issuer, base address, intern and row, and
- * stores it beside its public half.
+ * Adds a signing key to the intern: generates or takes the seed, seals it to issuer, base address, intern and row, and
+ * stores it with the public key.
  *
  * @throws AdminError `invalid_input`, `not_found` (no such intern), `conflict` (a key that exists, or more keys good
  *   at one time than a verifier tries)
@@ -82,14 +82,14 @@ export async function addSigningKey(db: Database, input: NewSigningKey): Promise
 }
 
 /**
- * Gives the intern a following key and lets the former ones end `overlapSeconds` after it begins. A signer signs with
- * the newest good key, so the overlap is only for signers that read the rows just before; proofs that the former key
- * signed are judged by their own timestamps and stay good.
+ * Adds the next key of the intern and lets the former ones expire `overlapSeconds` after it becomes valid. A signer
+ * signs with the newest valid key, so the overlap only serves signers that read the rows just before; proofs by the
+ * former key stay valid by their own timestamps.
  *
- * A key that is published and has not begun keeps its time, so rotations may follow each other faster than the lead:
- * once a minute fits into what is published and what verifiers try.
+ * A published key that is not yet valid keeps its time, so rotations may follow each other faster than the lead time:
+ * one per minute stays within the limits on published and tried keys.
  *
- * @throws AdminError as `addSigningKey` does
+ * @throws AdminError like `addSigningKey`
  */
 export async function rotateSigningKey(
   db: Database,
@@ -119,10 +119,10 @@ export async function rotateSigningKey(
 }
 
 /**
- * Ends the key now. It stays published for 600 s, so that what it signed is still
- * verified: for a key that is no longer needed.
+ * Expires the key now, for a key that is no longer needed. It stays published for 600 s, so that its proofs can still
+ * be verified.
  *
- * @throws AdminError `not_found` for a key that does not exist or has ended
+ * @throws AdminError `not_found` for a key that does not exist or has expired
  */
 export async function retireSigningKey(db: Database, { keyId }: { readonly keyId: string }): Promise<void> {
   const now = nowSeconds();
@@ -131,7 +131,7 @@ export async function retireSigningKey(db: Database, { keyId }: { readonly keyId
     .where('id', '=', keyId)
     .where('retired_at', 'is', null)
     .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]));
-  // A key that has not started has signed nothing, and an interval that ends before it starts is empty.
+  // A key that is not yet valid has signed nothing, and an interval that ends before it starts is empty.
   const waiting = await key.set({ retired_at: new Date() }).where('not_before', '>=', now).executeTakeFirst();
   const begun = await key.set({ expires_at: now }).where('not_before', '<', now).executeTakeFirst();
   if (waiting.numUpdatedRows + begun.numUpdatedRows === 0n) {
@@ -140,8 +140,8 @@ export async function retireSigningKey(db: Database, { keyId }: { readonly keyId
 }
 
 /**
- * Takes the key out of use and out of the published set at once: for a key that must not be trusted. Nothing that it
- * signed is accepted by a verifier that has learnt of it, whatever its timestamp.
+ * Removes the key from use and from the published set immediately, for a key that must not be trusted. A verifier that
+ * has fetched the new set accepts none of its proofs, whatever their timestamps.
  *
  * @throws AdminError `not_found`
  */

@@ -39,7 +39,7 @@ describe.each(DIALECTS)('on %s', (dialect) => {
     return rows.find((row) => row.id === scenario.internId);
   };
 
-  it('changes what is given of an intern, clears what is null, leaves the rest', async () => {
+  it('changes the given fields of an intern, clears those that are null, keeps the others', async () => {
     const { internId } = scenario;
     const progress = { step_label: 'Installing', step_number: 2, total_steps: 5 };
     await updateIntern(store.owner, { internId, status: 'provisioning', model: 'a/b', progress });
@@ -60,7 +60,7 @@ describe.each(DIALECTS)('on %s', (dialect) => {
     );
   });
 
-  it('has one default workspace at any time, also where the former one was deleted', async () => {
+  it('has one default workspace at any time, even if the former one was deleted', async () => {
     const { id: organizationId } = await createOrganization(store.owner, { name: 'Two' });
     const [first, second] = [
       await createWorkspace(store.owner, { organizationId, name: 'first', isDefault: true }),
@@ -69,7 +69,7 @@ describe.each(DIALECTS)('on %s', (dialect) => {
     await deleteWorkspace(store.owner, { workspaceId: first.id });
     await setDefaultWorkspace(store.owner, { workspaceId: second.id });
     const { rows } = await listWorkspaces(store.owner, { limit: 5, organizationId });
-    // Two of the same millisecond stand in any order.
+    // Two of the same millisecond can be in any order.
     expect(new Map(rows.map(({ id, is_default }) => [id, is_default]))).toEqual(
       new Map([
         [first.id, false],
@@ -81,7 +81,7 @@ describe.each(DIALECTS)('on %s', (dialect) => {
     );
   });
 
-  it('deletes an organization that holds nothing, and no other', async () => {
+  it('deletes only an empty organization', async () => {
     const { id: organizationId } = await createOrganization(store.owner, { name: 'Empty' });
     await renameOrganization(store.owner, { organizationId, name: 'Void' });
     const { rows } = await listOrganizations(store.owner, { limit: 50 });
@@ -101,7 +101,7 @@ describe.each(DIALECTS)('on %s', (dialect) => {
     expect(await readLifecycleWrites(store.owner)).toBe(true);
   });
 
-  it('reseals every provider key for its row, and says which do not open', async () => {
+  it('re-seals every provider key for its row, and reports those that do not open', async () => {
     const text = generateKekRing('management');
     const [former, ring] = [parseKekRing(text), promoted(text)];
     const rows = Array.from({ length: 3 }, () => ({
@@ -137,7 +137,7 @@ describe.each(DIALECTS)('on %s', (dialect) => {
     }
   });
 
-  it('says when a list was cut off', async () => {
+  it('reports that a list was cut off', async () => {
     expect(await listOrganizations(store.owner, { limit: 1 })).toMatchObject({
       rows: [{ id: expect.any(String) }],
       hasMore: true,
@@ -145,7 +145,7 @@ describe.each(DIALECTS)('on %s', (dialect) => {
     expect(await listApiKeys(store.owner, { limit: 1 })).toEqual({ rows: [], hasMore: false });
   });
 
-  it('deletes an intern and a user with what is theirs', async () => {
+  it('deletes an intern and a user with everything that belongs to them', async () => {
     const { internId, userId, question } = scenario;
     const { rows } = await listUsers(store.owner, { limit: 1, userId });
     expect(rows[0]?.subjects).toEqual([{ issuer: question.issuer, subject: question.subject }]);
@@ -164,18 +164,18 @@ it.each([
   ['3c737667', undefined],
   ['5249464600000000574156455', undefined],
   ['', undefined],
-])('judges the type of an icon by its bytes: %s is %s', (hex, type) => {
+])('recognizes the type of an icon by its bytes: %s is %s', (hex, type) => {
   expect(iconTypeOf(Buffer.from(hex, 'hex'))).toBe(type);
 });
 
-describe('two operators at once', () => {
+describe('two concurrent operators', () => {
   let store: TestStore;
   beforeAll(async () => {
     store = await openTestStore('postgres');
   });
   afterAll(() => store?.[Symbol.asyncDispose]());
 
-  it('make one default workspace, the later one', async () => {
+  it('leave one default workspace, the later one', async () => {
     const { id: organizationId } = await createOrganization(store.owner, { name: 'Contended' });
     const ids = await Promise.all(
       Array.from({ length: 6 }, async (_, index) => {
@@ -188,7 +188,7 @@ describe('two operators at once', () => {
     expect(rows.filter((row) => row.is_default)).toHaveLength(1);
   });
 
-  it('resealing overwrites no key that was rotated since it was read', async () => {
+  it('re-sealing does not overwrite a key that was rotated since it was read', async () => {
     const { organizationId } = await createScenario(store.owner);
     const row = { id: crypto.randomUUID(), organization_id: organizationId };
     const [former, next] = [generateKekRing('management'), createRing()];
@@ -206,7 +206,7 @@ describe('two operators at once', () => {
         .where('id', '=', row.id)
         .execute();
       const pending = resealCredentials(store.owner, { ring });
-      // It read the former key and waits for the lock of the row.
+      // Re-sealing has read the former key and waits for the row lock.
       await expect.poll(() => waitingForLocks(tx), { timeout: 10_000 }).toBe(1);
       return { pending };
     });

@@ -22,7 +22,7 @@ const subjectInput = z.strictObject({
   subject: z.string().regex(/^[\x20-\x7e]{1,255}$/, 'expected 1 to 255 printable ASCII characters'),
 });
 
-/** Says that tokens of `issuer` (compared as written) with this `sub` speak for the user. */
+/** Accepts tokens of `issuer` (compared byte for byte) with this `sub` as those of the user. */
 export async function addSubject(
   db: Database,
   input: { readonly userId: string; readonly issuer: string; readonly subject: string },
@@ -45,7 +45,7 @@ export async function removeSubject(
   if (numDeletedRows === 0n) throw new AdminError('not_found', 'no such subject');
 }
 
-/** Every signing request of the user is refused within the second that gate facts are kept. */
+/** Every signing request of the user is refused within the second for which gate facts are cached. */
 export async function disableUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
   await setDisabled(db, userId, sql<Date>`coalesce(disabled_at, now())`);
 }
@@ -54,7 +54,7 @@ export async function enableUser(db: Database, { userId }: { readonly userId: st
   await setDisabled(db, userId, null);
 }
 
-/** Deletes its subjects and memberships too: the user then gets 404, a disabled one 403. */
+/** Deletes subjects and memberships too: the user then gets 404, whereas a disabled one gets 403. */
 export async function deleteUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
   const { numDeletedRows } = await db.kysely.deleteFrom('users').where('id', '=', userId).executeTakeFirst();
   if (numDeletedRows === 0n) throw new AdminError('not_found', `no user ${userId}`);

@@ -27,10 +27,10 @@ export interface MemberAssignmentRow extends AssignmentRow {
 export interface Assignable<Row extends AssignmentRow> {
   readonly table: RawBuilder<unknown>;
   readonly target: RawBuilder<unknown>;
-  /** Assigning a target again moves it: it has one guardrail in an account. */
+  /** A target has at most one guardrail in an account; assigning it again moves it. */
   readonly atMostOne: RawBuilder<unknown>;
   readonly rows: RawBuilder<Row>;
-  /** The targets of the account, as a query of one column. */
+  /** The valid targets of the account, as a query with one column. */
   readonly targetsOf: (account: Account) => RawBuilder<unknown>;
 }
 
@@ -55,7 +55,10 @@ export const MEMBERS: Assignable<MemberAssignmentRow> = {
     sql`select user_id from members where organization_id = ${organizationId} and removed_at is null`,
 };
 
-/** `absent`: the account has no such guardrail. `unknown`: these are not the account's; nothing was assigned. */
+/**
+ * `absent`: the account has no such guardrail. `unknown`: these targets do not belong to the account; nothing was
+ * assigned.
+ */
 export type AssignOutcome = { readonly count: number } | { readonly unknown: readonly string[] } | 'absent';
 
 async function hasGuardrail(trx: Transaction<Schema>, account: Account, id: string): Promise<boolean> {
@@ -63,7 +66,10 @@ async function hasGuardrail(trx: Transaction<Schema>, account: Account, id: stri
   return row !== undefined;
 }
 
-/** A page of the assignments of one guardrail, or of all of them, newest first; undefined when it does not exist. */
+/**
+ * A page of the assignments of one guardrail, or of all of them, newest first; undefined if the guardrail does not
+ * exist.
+ */
 export function listAssignments<Row extends AssignmentRow>(
   db: Database,
   kind: Assignable<Row>,
@@ -87,7 +93,7 @@ export function listAssignments<Row extends AssignmentRow>(
   });
 }
 
-/** Assigns all of the targets or none. A target that has the guardrail already counts, and stays as it is. */
+/** Assigns all of the targets or none. A target that already has the guardrail counts and stays unchanged. */
 export async function assign<Row extends AssignmentRow>(
   db: Database,
   kind: Assignable<Row>,
@@ -98,7 +104,7 @@ export async function assign<Row extends AssignmentRow>(
     assignedBy,
   }: { guardrailId: string; targets: readonly string[]; assignedBy: string | null },
 ): Promise<AssignOutcome> {
-  // In one order for all, so that two requests never wait for each other's rows.
+  // In a fixed order, so that two requests cannot deadlock.
   const distinct = [...new Set(targets)].sort();
   try {
     return await asTenant(db, account, async (trx) => {
@@ -122,7 +128,7 @@ export async function assign<Row extends AssignmentRow>(
   }
 }
 
-/** Takes the guardrail from the targets that have it, and says from how many; `absent` when it does not exist. */
+/** Removes the guardrail from its targets and returns from how many; `absent` if it does not exist. */
 export function unassign<Row extends AssignmentRow>(
   db: Database,
   kind: Assignable<Row>,

@@ -7,7 +7,7 @@ import { type Account, asTenant, ofAccount } from './tenant.ts';
 import { findWorkspace, workspaceExists } from './workspaces.ts';
 
 export type CredentialRow = Selectable<ByokCredentialsTable>;
-/** The columns that a change sets; what is undefined stays as it is. */
+/** The columns that a change sets; undefined ones keep their value. */
 export type CredentialColumns = {
   readonly [Column in keyof Updateable<ByokCredentialsTable>]?:
     | Updateable<ByokCredentialsTable>[Column]
@@ -16,7 +16,7 @@ export type CredentialColumns = {
 
 export interface Page<Row> {
   readonly rows: Row[];
-  /** All matches, whatever the page. */
+  /** The number of matches on all pages. */
   readonly total: number;
 }
 
@@ -26,8 +26,8 @@ export interface PageRequest {
 }
 
 /**
- * A page of the credentials of one workspace (by default the account's default one) and of those that are in
- * every workspace. Undefined when the account has no such workspace.
+ * A page of the credentials of one workspace (by default the account's default one), including those for every
+ * workspace. Undefined if the account has no such workspace.
  */
 export function listCredentials(
   db: Database,
@@ -60,8 +60,8 @@ export function listCredentials(
 export type ChangeOutcome = { readonly changed: CredentialRow } | 'absent' | 'busy';
 
 /**
- * Changes one credential under its row lock: `decide` sees the stored row and says which columns to set; what it
- * throws undoes everything. `busy` when another change of the row is under way.
+ * Changes one credential under its row lock: `decide` gets the stored row and returns the columns to set; if it throws,
+ * nothing changes. Returns `busy` while another change of the row is in progress.
  */
 export async function changeCredential(
   db: Database,
@@ -112,5 +112,5 @@ export function unknownApiKeys(db: Database, account: Account, hashes: readonly 
   });
 }
 
-/** What `managementQueries` offers of this file. */
+/** The queries of this file that `managementQueries` includes. */
 export const credentialQueries = { listCredentials, changeCredential, unknownApiKeys };

@@ -2,14 +2,14 @@ import type { Database } from '../../database.ts';
 import type { ApiKeyKind } from '../../schema.ts';
 import { asTenant } from './tenant.ts';
 
-/** What an API key says of its caller. A disabled key is to be treated as an unknown one. */
+/** The caller that an API key identifies. Treat a disabled key like an unknown one. */
 export interface ApiKeyCaller {
   readonly hash: string;
   readonly kind: ApiKeyKind;
   readonly disabled: boolean;
   readonly organizationId: string;
   readonly createdBy: string | null;
-  /** Set on an intern's own key, which sees that intern alone. */
+  /** Set for an intern's own key, which can only access that intern. */
   readonly internId: string | null;
   /** Null for a management key. */
   readonly workspace: {
@@ -24,11 +24,11 @@ export interface Membership {
   readonly workspaceId: string;
   readonly inProgramme: boolean;
   readonly removed: boolean;
-  /** Unix seconds: sessions that began earlier are void here. */
+  /** Unix seconds: sessions that began earlier are revoked here. */
   readonly sessionsValidFrom: number | null;
 }
 
-/** The person behind a subject, with the workspaces that were not deleted. */
+/** The user with a subject, and their workspaces that are not deleted. */
 export interface Person {
   readonly userId: string;
   readonly disabled: boolean;
@@ -115,5 +115,5 @@ export function findPerson(
   });
 }
 
-/** What `managementQueries` offers of this file. */
+/** The queries of this file that `managementQueries` includes. */
 export const callerQueries = { findApiKeyCaller, findPerson };

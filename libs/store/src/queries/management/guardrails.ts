@@ -11,10 +11,10 @@ export type GuardrailRow = Selectable<GuardrailsTable>;
 
 type Settable = Omit<GuardrailRow, 'id' | 'organization_id' | 'workspace_id' | 'created_at' | 'updated_at'>;
 
-/** The columns that a request sets; what is undefined stays as it is. */
+/** The columns that a request sets; undefined ones keep their value. */
 export type GuardrailColumns = { readonly [Column in keyof Settable]?: Settable[Column] | undefined };
 
-/** A page of one workspace's guardrails, newest first. Undefined when the account has no such workspace. */
+/** A page of the guardrails of one workspace, newest first. Undefined if the account has no such workspace. */
 export function listGuardrails(
   db: Database,
   account: Account,
@@ -41,15 +41,15 @@ export function listGuardrails(
   });
 }
 
-/** A change that would make the guardrails of an account take more than they may in all. Nothing was changed. */
+/** The change would exceed the total size of an account's guardrails. Nothing was changed. */
 export class GuardrailsTooLarge extends Error {
   override readonly name = 'GuardrailsTooLarge';
 }
 
 /**
- * Undefined when the account has no such workspace.
+ * Undefined if the account has no such workspace.
  *
- * @param bytesMax for all guardrails of the account, as JSON
+ * @param bytesMax maximum total size of the account's guardrails, as JSON
  * @throws GuardrailsTooLarge
  */
 export function createGuardrail(
@@ -84,9 +84,9 @@ export function findGuardrail(db: Database, account: Account, id: string): Promi
 }
 
 /**
- * Sets what is given; where nothing is, `updated_at` stays too.
+ * Sets the given columns; without any, `updated_at` is unchanged too.
  *
- * @param bytesMax as of `createGuardrail`
+ * @param bytesMax as for `createGuardrail`
  * @throws GuardrailsTooLarge
  */
 export function changeGuardrail(
@@ -112,7 +112,7 @@ export function changeGuardrail(
   });
 }
 
-/** Changes at the same time do not see each other, so the account may hold a few more than it may. */
+/** Concurrent changes do not see each other, so an account can slightly exceed the limit. */
 async function requireRoom(trx: Transaction<Schema>, account: Account, bytesMax: number): Promise<void> {
   const { bytes } = await trx
     .selectFrom('guardrails')
@@ -122,7 +122,7 @@ async function requireRoom(trx: Transaction<Schema>, account: Account, bytesMax:
   if (Number(bytes) > bytesMax) throw new GuardrailsTooLarge(`guardrails of more than ${bytesMax} bytes`);
 }
 
-/** Deletes a guardrail with its assignments. Whether there was one. */
+/** Deletes a guardrail with its assignments. Returns whether it existed. */
 export function deleteGuardrail(db: Database, account: Account, id: string): Promise<boolean> {
   return asTenant(db, account, async (trx) => {
     const { numDeletedRows } = await trx
@@ -140,7 +140,7 @@ export function guardrailOf(trx: Transaction<Schema>, account: Account, id: stri
   return trx.selectFrom('guardrails').where(ofAccount(account)).where('id', '=', id).where(workspaceExists);
 }
 
-/** Without what is undefined, the filter lists as JSON. */
+/** The defined columns, with the filter lists as JSON. */
 function asStored(columns: GuardrailColumns): Updateable<GuardrailsTable> {
   const { content_filter_builtins: builtins, content_filters: filters, ...rest } = columns;
   const stored = { ...rest, content_filter_builtins: asJson(builtins), content_filters: asJson(filters) };
@@ -151,7 +151,7 @@ function asJson(list: readonly unknown[] | null | undefined): string | null | un
   return list ? JSON.stringify(list) : list;
 }
 
-/** What `managementQueries` offers of this file. */
+/** The queries of this file that `managementQueries` includes. */
 export const guardrailQueries = {
   listGuardrails,
   createGuardrail,

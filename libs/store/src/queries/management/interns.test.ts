@@ -6,7 +6,7 @@ import { type InternListing, type InternScope, listInterns, newestInterns } from
 import { asTenant } from './tenant.ts';
 
 const INTERNS = 100_000;
-/** Few enough for one statement's time. */
+/** Small enough for the timeout of one statement. */
 const CHUNK = 5000;
 const LIMIT = 100;
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   });
   scope = { workspaceIds: [workspaceId] };
   for (let first = 1; first <= INTERNS; first += CHUNK) {
-    // Three interns to an instant, so that pages end inside one.
+    // Three interns per instant, so that pages end between interns of the same instant.
     await sql`
       insert into interns (id, organization_id, workspace_id, name, status, created_at)
       select 'int_' || n, ${organizationId}, ${workspaceId}, 'intern',
@@ -43,7 +43,7 @@ interface Plan {
   readonly Plans?: readonly Plan[];
 }
 
-/** Rows that the nodes reading a table or an index came upon, those they threw away included. */
+/** Rows that the nodes reading a table or an index visited, including those they filtered out. */
 function rowsRead(plan: Plan): number {
   const below = (plan.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), 0);
   if (!/(Index|Seq|Heap).*Scan/.test(plan['Node Type'])) return below;
@@ -66,7 +66,7 @@ const at = (n: number) => ({
 });
 
 describe('100,000 interns', () => {
-  it('cost a page as many rows wherever it lies, as few as it shows', async () => {
+  it('read only the rows that a page shows, wherever the page is', async () => {
     const pages = [undefined, at(INTERNS / 2), at(1000)];
     for (const statuses of [undefined, ['running'] as const]) {
       for (const after of pages) {
@@ -77,7 +77,7 @@ describe('100,000 interns', () => {
     expect(await explain({ limit: LIMIT, statuses: ['failed'] })).toBe(INTERNS / 1000);
   });
 
-  it('repeat none and miss none that was there throughout, while others come and go', async () => {
+  it('neither repeat nor miss an intern while others are created and deleted', async () => {
     const db = store.as('ori_management');
     const { rows: before } = await sql<{ id: string }>`select id from interns`.execute(store.owner.kysely);
     const seen = new Map<string, number>();
@@ -89,7 +89,7 @@ describe('100,000 interns', () => {
       const last = rows.at(-1);
       if (last === undefined) break;
       after = { createdAt: last.created_at.toISOString(), id: last.id };
-      // Behind the position, before it, and the very intern that it names.
+      // After the position, before it, and the intern at the position.
       for (const id of [last.id, rows[0]?.id ?? '', `int_${page * 7 + 1}`]) {
         await sql`delete from interns where id = ${id}`.execute(store.owner.kysely);
         deleted.add(id);

@@ -4,7 +4,7 @@ import type { IconMediaType, InternProgress, InternsTable } from '../../schema.t
 import type { InternStatus } from '../../vocabulary.ts';
 import { asTenant } from './tenant.ts';
 
-/** Whose interns: those of these workspaces, or of them one alone. */
+/** The visible interns: those of these workspaces, or only one of them. */
 export interface InternScope {
   readonly workspaceIds: readonly string[];
   readonly internId?: string | undefined;
@@ -17,7 +17,7 @@ export type InternRow = Omit<Selectable<InternsTable>, 'progress'> & {
 export interface InternListing {
   readonly limit: number;
   readonly statuses?: readonly InternStatus[];
-  /** The last intern of the page before. */
+  /** The last intern of the previous page. */
   readonly after?: { readonly createdAt: string; readonly id: string };
 }
 
@@ -27,8 +27,8 @@ export function listInterns(db: Database, scope: InternScope, listing: InternLis
 }
 
 /**
- * The query behind `listInterns`. Every workspace (and status, where asked for) is walked along its own index from
- * the position on, so a page reads as many rows wherever it lies.
+ * The query behind `listInterns`. It scans the index of every workspace (and of every given status) from the position
+ * on, so every page reads the same number of rows.
  */
 export function newestInterns(
   scope: InternScope,
@@ -61,7 +61,7 @@ export interface IconRow {
   readonly bytes: Uint8Array;
 }
 
-/** The icon of a visible intern; undefined when the intern is not visible or has none. */
+/** The icon of a visible intern; undefined if the intern is not visible or has none. */
 export function findIcon(db: Database, scope: InternScope, internId: string): Promise<IconRow | undefined> {
   return asTenant(db, scope, async (trx) => {
     const row = await trx
@@ -76,5 +76,5 @@ export function findIcon(db: Database, scope: InternScope, internId: string): Pr
   });
 }
 
-/** What `managementQueries` offers of this file. */
+/** The queries of this file that `managementQueries` includes. */
 export const internQueries = { listInterns, findIcon };

@@ -39,7 +39,7 @@ describe.each(DIALECTS)('tenancy on %s', (dialect) => {
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
-  /** One row at least in every table, for a tenant. */
+  /** At least one row in every table, for a tenant. */
   async function furnish({ organizationId, workspaceId, internId, userId }: Scenario): Promise<void> {
     const { hash } = await createApiKey(store.owner, { kind: 'api', name: 'ci', workspaceId });
     await setIcon(store.owner, { internId, mediaType: 'image/png', bytes: PNG });
@@ -84,7 +84,7 @@ describe.each(DIALECTS)('tenancy on %s', (dialect) => {
     expect(await counted({})).toEqual(Object.fromEntries(TABLES.map((table) => [table, 0])));
   });
 
-  it('shows nothing outside a transaction, whatever the one before on the connection named', async () => {
+  it('shows nothing outside a transaction, whatever tenant the previous one on the connection had', async () => {
     await counted({ organizationId: ours.organizationId, workspaceIds: [ours.workspaceId] });
     const { rows } = await sql`select 1 from interns union all select 1 from byok_credentials`.execute(
       management().kysely,
@@ -141,7 +141,7 @@ describe.each(DIALECTS)('tenancy on %s', (dialect) => {
     });
   });
 
-  it.each(['update', 'delete'])('lets no tenant %s a row of another', async (verb) => {
+  it.each(['update', 'delete'])('does not let a tenant %s a row of another', async (verb) => {
     const statement =
       verb === 'update'
         ? sql`update guardrails set name = 'taken' returning id`
@@ -156,7 +156,7 @@ describe.each(DIALECTS)('tenancy on %s', (dialect) => {
     ).rejects.toBe(rollback);
   });
 
-  it('lets no tenant give a row to another', async () => {
+  it('does not let a tenant move a row to another', async () => {
     await expect(
       asTenant(management(), { organizationId: ours.organizationId }, (trx) =>
         trx

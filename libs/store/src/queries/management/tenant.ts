@@ -2,19 +2,19 @@ import { type ExpressionBuilder, sql, type Transaction } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
 
-/** For whom a transaction works. The database shows it their rows and no others (row-level security). */
+/** The tenant of a transaction, which sees only the rows of this tenant (row-level security). */
 export interface Tenant {
-  /** The account: whose BYOK credentials, guardrails, keys and members. */
+  /** The account: its BYOK credentials, guardrails, keys and members are visible. */
   readonly organizationId?: string;
   /** The workspaces whose interns are visible. */
   readonly workspaceIds?: readonly string[];
-  /** When set, this intern alone is visible. */
+  /** If set, only this intern is visible. */
   readonly internId?: string | undefined;
-  /** The credential presented: the only one that can be looked up before its tenant is known. */
+  /** The presented credential: the only one that can be looked up before its tenant is known. */
   readonly apiKeyHash?: string;
   readonly issuer?: string;
   readonly subject?: string;
-  /** Who changes something, for the audit of administration. */
+  /** The actor of changes, for the audit of administration. */
   readonly actor?: string;
 }
 
@@ -46,7 +46,7 @@ export interface Account {
 /** The tables whose rows belong to an account. */
 type Owned = 'byok_credentials' | 'guardrails' | 'guardrail_key_assignments' | 'guardrail_member_assignments';
 
-/** The tenant's predicate, for every query of a table that an account owns. */
+/** The condition of every query of a table whose rows belong to an account. */
 export const ofAccount =
   ({ organizationId }: Account) =>
   <Table extends Owned>(eb: ExpressionBuilder<Schema, Table>) =>

@@ -19,6 +19,6 @@ export async function findWorkspace(
   return row?.id;
 }
 
-/** Whether the workspace of a row still exists: with it goes what belongs to it. A row of none is in every one. */
+/** Whether the workspace of a row is not deleted. A row without a workspace belongs to every workspace. */
 export const workspaceExists = sql<SqlBool>`(workspace_id is null or exists (
   select from workspaces w where w.id = workspace_id and w.deleted_at is null))`;
