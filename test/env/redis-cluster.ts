@@ -89,7 +89,7 @@ export async function startRedisCluster({ replicas = 0, nodeTimeoutMs = 1000 } =
 }
 
 async function startNode(stack: AsyncDisposableStack, nodeTimeoutMs: number) {
-  // By default the bus is 10,000 above the port, where another program may have its connections.
+  // By default the bus port is the port plus 10,000, which another program may use.
   const busPort = await freePort();
   const settings = {
     'cluster-enabled': 'yes',

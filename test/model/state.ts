@@ -63,7 +63,7 @@ export interface Verifier {
   readonly refuses: boolean;
   /** The server it reaches. */
   readonly server: number;
-  /** A proof whose headers passed and whose body is still arriving. */
+  /** A proof with acceptable headers whose body is still arriving. */
   readonly open: { readonly proof: number; readonly judgedAt: number } | undefined;
 }
 

@@ -36,7 +36,7 @@ test('refuses a point with any of the seven torsion parts', () => {
   expect(codes).toEqual(['admitted', ...Array(7).fill('key_not_torsion_free')]);
 });
 
-test('refuses every y from p on, with either sign', () => {
+test('refuses every y not below p, with either sign', () => {
   for (let y = FIELD_PRIME; y < 2n ** 255n; y++) {
     for (const sign of [0n, 1n]) {
       const code = refusal(littleEndian(y | (sign << 255n)));
@@ -45,7 +45,7 @@ test('refuses every y from p on, with either sign', () => {
   }
 });
 
-test('refuses 32 bytes that are no point', () => {
+test('refuses 32 bytes that are not a point', () => {
   expect(refusal(new Uint8Array(32).fill(2))).toBe('key_not_on_curve');
 });
 

@@ -4,7 +4,7 @@ import { base64, base64url } from './base64.ts';
 
 const bytes = fc.uint8Array({ maxLength: 70 });
 
-test('base64 spells bytes as Buffer does and reads them back', () => {
+test('base64 encodes like Buffer and decodes its output', () => {
   fc.assert(
     fc.property(bytes, (value) => {
       const text = base64.encode(value);
@@ -14,7 +14,7 @@ test('base64 spells bytes as Buffer does and reads them back', () => {
   );
 });
 
-test('base64url spells bytes as Buffer does and reads them back', () => {
+test('base64url encodes like Buffer and decodes its output', () => {
   fc.assert(
     fc.property(bytes, (value) => {
       const text = base64url.encode(value);
@@ -24,7 +24,7 @@ test('base64url spells bytes as Buffer does and reads them back', () => {
   );
 });
 
-test('no text but the canonical one is read', () => {
+test('only the canonical encoding is decoded', () => {
   const letters = fc.constantFrom(...'ABQgwz/+-_=', ' ', '\n', '\xe9', '\u2126');
   fc.assert(
     fc.property(fc.string({ unit: letters, maxLength: 8 }), fc.nat(6), (text, byteLength) => {
@@ -36,7 +36,7 @@ test('no text but the canonical one is read', () => {
   );
 });
 
-test('bytes of another number than asked for are not read', () => {
+test('text of another length than expected is not decoded', () => {
   expect(base64.decode('AAAA', 2)).toBeUndefined();
   expect(base64.decode('AAAA', 4)).toBeUndefined();
   expect(base64url.decode('AAA', 3)).toBeUndefined();

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { bodySha256, createBodyDigest } from './body-digest.ts';
 import { engine as portable } from './engine-portable.ts';
 
-test('a body has one digest in one piece and in any pieces, by either engine', () => {
+test('the digest of a body is the same in one piece and in chunks, by either engine', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 200 })), (chunks) => {
       const body = Buffer.concat(chunks);
@@ -19,11 +19,11 @@ test('a body has one digest in one piece and in any pieces, by either engine', (
   );
 });
 
-test('the digest of no bytes is the one SHA-256 gives', () => {
+test('the digest of an empty body is the SHA-256 of no bytes', () => {
   expect(createBodyDigest().hex()).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
 });
 
-test('a view is digested from where it begins to where it ends', () => {
+test('the digest of a view covers only the view', () => {
   const bytes = new TextEncoder().encode('xxhelloxx');
   expect(bodySha256(bytes.subarray(2, 7))).toBe(bodySha256(new TextEncoder().encode('hello')));
 });

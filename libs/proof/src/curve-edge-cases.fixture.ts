@@ -3,8 +3,8 @@ import { sha512 } from '@noble/hashes/sha2.js';
 import { concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 
 /**
- * Keys and signatures at the edges of Ed25519, made from secrets known here, for tests and test vectors alone: nothing in it takes
- * constant time. "Torsion" is the part of a point in the subgroup of order 8 that the curve's cofactor leaves room for.
+ * Edge cases of Ed25519 keys and signatures with known secrets, only for tests and test vectors: nothing here runs in
+ * constant time. "Torsion" is the component of a point in the subgroup of order 8, the cofactor of the curve.
  */
 export type Point = InstanceType<typeof ed25519.Point>;
 
@@ -23,7 +23,10 @@ export const TORSION: readonly Point[] = Array.from({ length: 8 }).reduce<Point[
   [],
 );
 
-/** Every 32 bytes that some decoder takes for this point, the canonical ones first: y may be spelt y + p, and x = 0 with either sign. */
+/**
+ * Every encoding that some decoder accepts for this point, the canonical one first: y may be encoded as y + p, and x =
+ * 0 with either sign.
+ */
 export function spellings(point: Point): Uint8Array[] {
   const { x, y } = point.toAffine();
   const signs = x === 0n ? [0n, 1n] : [x & 1n];
@@ -34,7 +37,7 @@ export function spellings(point: Point): Uint8Array[] {
 /** The 14 encodings of small-order points. */
 export const SMALL_ORDER_SPELLINGS: readonly Uint8Array[] = TORSION.flatMap(spellings);
 
-/** A key pair whose public point may carry a torsion part, and be spelt as one likes. */
+/** A key pair whose public point can have a torsion component and any encoding. */
 export interface EdgeKey {
   scalar: bigint;
   encoded: Uint8Array;
@@ -45,22 +48,22 @@ export function edgeKey(scalar: bigint, torsion: Point = ZERO): EdgeKey {
   return { scalar, encoded: multiply(BASE, scalar).add(torsion).toBytes() };
 }
 
-/** The scalar that the seed of an honest key stands for (RFC 8032, section 5.1.5), modulo L. */
+/** The scalar of an honest key's seed (RFC 8032, section 5.1.5), modulo L. */
 export function scalarOfSeed(seed: Uint8Array): bigint {
   return modulo(ed25519.utils.getExtendedPublicKey(seed).scalar);
 }
 
-/** A nonce scalar drawn from its name. */
+/** A nonce scalar derived from its name. */
 export function namedScalar(name: string): bigint {
   return modulo(numberFrom(sha512(new TextEncoder().encode(name))));
 }
 
-/** k of RFC 8032, section 5.1.7: over the bytes as spelt. */
+/** k of RFC 8032, section 5.1.7, over the bytes as encoded. */
 export function challenge(spelledR: Uint8Array, key: Uint8Array, input: Uint8Array): bigint {
   return modulo(numberFrom(sha512(concatBytes(spelledR, key, input))));
 }
 
-/** S that solves the equation's part of prime order for this R: `nonce + k * scalar` modulo L. */
+/** The S that satisfies the prime-order part of the equation for this R: `nonce + k * scalar` modulo L. */
 export function solveS(key: EdgeKey, nonce: bigint, spelledR: Uint8Array, input: Uint8Array): bigint {
   return modulo(nonce + challenge(spelledR, key.encoded, input) * key.scalar);
 }
@@ -77,8 +80,8 @@ export function signWith(key: EdgeKey, nonce: bigint, input: Uint8Array, torsion
 }
 
 /**
- * A signature whose challenge is a multiple of 8, so that any torsion part of the key drops out of the equation: what a lax engine
- * accepts under a key of mixed or small order.
+ * A signature whose challenge is a multiple of 8, so that any torsion component of the key vanishes from the equation:
+ * a signature that a lax engine accepts under a key of mixed or small order.
  */
 export function signPastTorsion(key: EdgeKey, name: string, input: Uint8Array): Uint8Array {
   for (let attempt = 0; ; attempt++) {

@@ -14,7 +14,7 @@ import {
   TORSION,
 } from './curve-edge-cases.fixture.ts';
 
-/** One question to an engine. `honest`: made as RFC 8032 says, by a key that is to be admitted. */
+/** One signature to verify. `honest`: made according to RFC 8032 by an admissible key. */
 export interface EngineCase {
   title: string;
   publicKey: Uint8Array;
@@ -133,7 +133,7 @@ function publishedCases(): EngineCase[] {
   }));
 }
 
-/** Every spelling of a small-order key with every spelling of a small-order R, S = 0. */
+/** Every encoding of a small-order key with every encoding of a small-order R, S = 0. */
 function smallOrderPairs(input: Uint8Array): EngineCase[] {
   return SMALL_ORDER_SPELLINGS.flatMap((encoded, a) =>
     SMALL_ORDER_SPELLINGS.map((spelledR, r) =>
@@ -142,7 +142,7 @@ function smallOrderPairs(input: Uint8Array): EngineCase[] {
   );
 }
 
-/** Keys of small and of mixed order, R of prime, small and mixed order, the challenge a multiple of 8 and not. */
+/** Keys of small and mixed order; R of prime, small and mixed order; challenges that are and are not multiples of 8. */
 function torsionKeys(input: Uint8Array): EngineCase[] {
   const small = SMALL_ORDER_SPELLINGS.map((encoded) => ({ scalar: 0n, encoded }));
   const mixed = TORSION.slice(1).map((torsion) => edgeKey(namedScalar('corpus mixed key'), torsion));
@@ -154,7 +154,7 @@ function torsionKeys(input: Uint8Array): EngineCase[] {
   ]);
 }
 
-/** The engines are asked all of these: the key is a good one. */
+/** These all reach the engines, because the key is admissible. */
 function admittedKeyCases(): EngineCase[] {
   const signed = (input: Uint8Array, torsion?: (typeof TORSION)[number]) =>
     signWith(OWN, NONCE, input, torsion);
@@ -184,7 +184,7 @@ function admittedKeyCases(): EngineCase[] {
   ];
 }
 
-/** More than a thousand cases, the same ones every time. */
+/** More than a thousand deterministic cases. */
 export function engineCorpus(): EngineCase[] {
   const [first = new Uint8Array()] = inputs(1);
   return [...publishedCases(), ...smallOrderPairs(first), ...torsionKeys(first), ...admittedKeyCases()];

@@ -40,7 +40,7 @@ function judgeUnder(publicKey: Uint8Array, admit: typeof admitOpenssl): Judge {
   }
 }
 
-/** What the library says without the rules of this package. */
+/** The verdict of the library without the rules of this package. */
 function bareOpenssl({ publicKey, input, signature }: EngineCase): boolean {
   const x = Buffer.from(publicKey).toString('base64url');
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
@@ -51,7 +51,7 @@ function bareNoble({ publicKey, input, signature }: EngineCase, zip215: boolean)
   return ed25519.verify(signature, input, publicKey, { zip215 });
 }
 
-test('both engines give the same verdict on more than a thousand edge cases, and accept the honest ones alone', () => {
+test('both engines agree on more than a thousand edge cases, and accept only the honest ones', () => {
   expect(CORPUS.length).toBeGreaterThanOrEqual(1000);
   const verdicts = CORPUS.map((edge) => ({
     title: edge.title,
@@ -65,7 +65,7 @@ test('both engines give the same verdict on more than a thousand edge cases, and
   expect(verdicts.filter(({ openssl }) => openssl === 'refused').length).toBeGreaterThan(700);
 });
 
-test('the corpus tells engines apart where these rules are left out', () => {
+test('the corpus distinguishes engines without these rules', () => {
   const edges = CORPUS.filter(({ title }) => !title.startsWith('bit '));
   const strict = edges.filter((edge) => bareOpenssl(edge) !== bareNoble(edge, false));
   const lax = edges.filter((edge) => bareOpenssl(edge) !== bareNoble(edge, true));
@@ -91,7 +91,7 @@ test('none of the published edge cases is accepted', () => {
   ]);
 });
 
-test('both engines accept what any key signs over any input', () => {
+test('both engines accept the signature of any key over any input', () => {
   const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 });
   fc.assert(
     fc.property(bytes32, fc.uint8Array({ maxLength: 300 }), (seed, input) => {

@@ -20,7 +20,7 @@ export type UnavailableErrorCode =
   | 'replay_store_unsafe'
   | 'replay_store_full';
 
-/** What a ProofError carries beside its code and message. */
+/** The properties of a ProofError besides its code and message. */
 export interface ProofErrorOptions {
   cause?: unknown;
   /** Whole seconds after which a newly signed proof can be accepted; with `proof_before_fence` only. */

@@ -13,12 +13,12 @@ import {
 const BYTES = Array.from({ length: 0x110 }, (_, code) => String.fromCharCode(code));
 const ALPHANUMERIC = /[A-Za-z0-9]/;
 
-/** The characters that the predicate takes in this place, out of the first 272. */
+/** The characters that the predicate accepts in this place, out of the first 272. */
 function taken(accepts: (character: string) => boolean): string {
   return BYTES.filter(accepts).join('');
 }
 
-test('an intern id begins with a letter or a digit and goes on with these, _ and -', () => {
+test('an intern id starts with a letter or a digit, followed by letters, digits, _ and -', () => {
   expect(taken(isInternId)).toBe(BYTES.filter((character) => ALPHANUMERIC.test(character)).join(''));
   expect(taken((character) => isInternId(`a${character}`))).toBe(
     BYTES.filter((character) => ALPHANUMERIC.test(character) || '_-'.includes(character)).join(''),
@@ -34,7 +34,7 @@ test('an intern id has 1 to 128 characters', () => {
   ]);
 });
 
-test('a user has every printable ASCII character but space and comma', () => {
+test('a user can contain every printable ASCII character except space and comma', () => {
   expect(taken(isUser)).toBe(
     BYTES.slice(0x21, 0x7f)
       .filter((character) => character !== ',')
@@ -46,7 +46,7 @@ test('a user has 1 to 255 characters', () => {
   expect([0, 1, 255, 256].map((length) => isUser('u'.repeat(length)))).toEqual([false, true, true, false]);
 });
 
-test('a path has every printable ASCII character but space, # and ?', () => {
+test('a path can contain every printable ASCII character except space, # and ?', () => {
   expect(taken((character) => isPath(`/${character}`))).toBe(
     BYTES.slice(0x21, 0x7f)
       .filter((character) => !'#?'.includes(character))
@@ -54,7 +54,7 @@ test('a path has every printable ASCII character but space, # and ?', () => {
   );
 });
 
-test('a path begins with a slash and has 1 to 2048 characters', () => {
+test('a path starts with a slash and has 1 to 2048 characters', () => {
   expect(isPath('')).toBe(false);
   expect(isPath('api')).toBe(false);
   expect([0, 2047, 2048].map((length) => isPath(`/${'a'.repeat(length)}`))).toEqual([true, true, false]);
@@ -67,7 +67,7 @@ test('a timestamp is digits without sign or leading zero, at most twelve', () =>
   }
 });
 
-test('a number of seconds is a timestamp exactly when its decimal text is', () => {
+test('a number is a timestamp exactly if its decimal text is one', () => {
   for (const seconds of [
     0,
     1,
@@ -107,7 +107,7 @@ test('the only method is POST, in capitals', () => {
   expect(['POST', 'post', 'POST ', 'GET', ''].map(isMethod)).toEqual([true, false, false, false, false]);
 });
 
-test('a final line feed is part of the value', () => {
+test('a trailing line feed is not ignored', () => {
   expect([isInternId('a\n'), isUser('a\n'), isPath('/a\n'), isNonce(`${'A'.repeat(22)}\n`)]).toEqual([
     false,
     false,

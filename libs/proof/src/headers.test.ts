@@ -37,7 +37,7 @@ function without(name: string): string[] {
   return RAW.toSpliced(at, 2);
 }
 
-test('what is rendered is what is parsed, among other headers and in any case', () => {
+test('rendered headers are parsed back, among other headers and in any case', () => {
   const noise = fc.array(fc.tuple(fc.constantFrom('host', 'x_ori_invoke_user', 'accept'), fc.string()));
   fc.assert(
     fc.property(proof, noise, fc.infiniteStream(fc.boolean()), (p, others, upper) => {
@@ -55,7 +55,7 @@ test('what is rendered is what is parsed, among other headers and in any case', 
   );
 });
 
-test('the response of the signer has three keys, or five with version 2', () => {
+test('the signing response has three keys, or five with version 2', () => {
   expect(Object.keys(renderProofHeaders(EXAMPLE)).toSorted()).toEqual(
     Object.values(PROOF_HEADERS).toSorted(),
   );
@@ -63,17 +63,20 @@ test('the response of the signer has three keys, or five with version 2', () => 
   expect(Object.keys(renderProofHeaders(v1))).toHaveLength(3);
 });
 
-test.each([PROOF_HEADERS.signature, PROOF_HEADERS.timestamp, PROOF_HEADERS.user])('%s is missed', (name) => {
-  expect(refusal(without(name))).toBe('proof_missing');
-  expect(() => parseProofHeaders(without(name))).toThrow(name);
-});
+test.each([PROOF_HEADERS.signature, PROOF_HEADERS.timestamp, PROOF_HEADERS.user])(
+  'a missing %s is refused',
+  (name) => {
+    expect(refusal(without(name))).toBe('proof_missing');
+    expect(() => parseProofHeaders(without(name))).toThrow(name);
+  },
+);
 
-test.each([PROOF_HEADERS.signatureV2, PROOF_HEADERS.nonce])('%s does not come alone', (name) => {
+test.each([PROOF_HEADERS.signatureV2, PROOF_HEADERS.nonce])('%s is refused without its pair', (name) => {
   expect(refusal(without(name))).toBe('proof_malformed');
 });
 
 test.each(Object.values(PROOF_HEADERS))(
-  '%s is refused twice, empty, joined, padded and with a control character',
+  '%s is refused if repeated, empty, joined, padded or with a control character',
   (name) => {
     const at = RAW.indexOf(name) + 1;
     const value = RAW[at] ?? '';
@@ -105,11 +108,11 @@ test('no name but the ASCII spelling with hyphens is read', () => {
     expect(refusal(RAW.toSpliced(RAW.indexOf(PROOF_HEADERS.user), 1, name)), name).toBe('proof_missing');
 });
 
-test('a value that is named like a header is not taken for one', () => {
+test('a value equal to a header name is not read as a header', () => {
   expect(parseProofHeaders(['referer', PROOF_HEADERS.user, ...RAW]).user).toBe(EXAMPLE.user);
 });
 
-test('a list that is not pairs is the mistake of the caller', () => {
+test('a list that is not pairs throws a TypeError', () => {
   expect(() => parseProofHeaders(['host'])).toThrow(TypeError);
 });
 

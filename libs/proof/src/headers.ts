@@ -21,7 +21,7 @@ export interface PresentedProof {
   readonly v2?: { readonly signature: Uint8Array; readonly nonce: string };
 }
 
-/** The signing response: header names and their values, ready to be sent. */
+/** The signing response: header names and values, ready to send. */
 export type ProofHeaderValues = {
   'x-ori-invoke-signature': string;
   'x-ori-invoke-timestamp': string;
@@ -30,17 +30,18 @@ export type ProofHeaderValues = {
   'x-ori-invoke-nonce'?: string;
 };
 
-// Without the `u` flag `/i` folds ASCII only, so no other letter passes for one of these.
+// Without the `u` flag, `/i` folds only ASCII, so no other letter matches one of these.
 const PROOF_HEADER = /^x-ori-invoke-(?:signature(?:-v2)?|timestamp|user|nonce)$/i;
 const NAME_LENGTHS = lengthTable(Object.values(PROOF_HEADERS));
 
 /**
- * Reads the proof from a raw header list, `[name, value, name, value, …]` as Node's `rawHeaders` has it: first step of
+ * Reads the proof from a raw header list, `[name, value, name, value, …]` like Node's `rawHeaders`: the first step of
  * verification (SPEC.md, sections 3 and 5.1). Do not pass a joined or deduplicated list: it hides repeated headers.
  * Checks the form only: not the time, the version policy or the signature.
  *
- * @throws {ProofError} `proof_missing` when one of the three headers of every proof is absent, `proof_malformed` when a header
- * occurs twice or is outside its alphabet, or only one of the version 2 headers is there; TypeError when the list is not pairs.
+ * @throws {ProofError} `proof_missing` if one of the three headers of every proof is absent, `proof_malformed` if a
+ * header occurs twice or is outside its alphabet, or if only one of the version 2 headers is present; TypeError if the
+ * list is not pairs.
  */
 export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof {
   let signature: string | undefined;
@@ -81,7 +82,7 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
     const absent = signature === undefined ? 'signature' : timestamp === undefined ? 'timestamp' : 'user';
     throw new ProofError(
       'proof_missing',
-      `the header ${PROOF_HEADERS[absent]} is absent: check what drops it on the way`,
+      `the header ${PROOF_HEADERS[absent]} is absent: check what removes it on the way`,
     );
   }
   if (repeated) throw new ProofError('proof_malformed', 'a proof header occurs more than once');
@@ -92,7 +93,7 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
   if (signatureV2 === undefined || nonce === undefined) {
     throw new ProofError(
       'proof_malformed',
-      `the header ${signatureV2 === undefined ? PROOF_HEADERS.signatureV2 : PROOF_HEADERS.nonce} is absent and its pair came`,
+      `the header ${signatureV2 === undefined ? PROOF_HEADERS.signatureV2 : PROOF_HEADERS.nonce} is absent although its pair is present`,
     );
   }
   if (!isNonce(nonce)) throw new ProofError('proof_malformed', 'the nonce is outside its alphabet');
@@ -100,8 +101,8 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
 }
 
 /**
- * The headers of a proof, as the signing response carries them: three keys, or five with a version 2 proof.
- * `timestamp` is Unix seconds, signatures are 64 bytes. Throws TypeError when a value cannot travel in its header.
+ * The headers of a proof, as in the signing response: three keys, or five with a version 2 proof. `timestamp` is Unix
+ * seconds, signatures are 64 bytes. Throws TypeError if a value is outside the alphabet of its header.
  */
 export function renderProofHeaders(proof: {
   timestamp: number;

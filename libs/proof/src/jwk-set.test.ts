@@ -46,7 +46,7 @@ test('renders the key of RFC 8037 with its thumbprint as key id', () => {
   });
 });
 
-test('reads back what it renders, in order, with the intervals', () => {
+test('parses what it renders, in order, with the intervals', () => {
   const keys = parseJwkSet(
     JSON.parse(
       JSON.stringify(
@@ -70,8 +70,8 @@ test.each<[string, Record<string, unknown>]>([
   ['use', { use: 'enc' }],
   ['alg', { alg: 'ES256' }],
   ['key_ops', { key_ops: ['sign'] }],
-  ['key_ops that is no list', { key_ops: 'verify' }],
-])('passes silently over a key with another %s', (_, change) => {
+  ['key_ops that is not a list', { key_ops: 'verify' }],
+])('silently ignores a key with another %s', (_, change) => {
   expect(parseJwkSet({ keys: [{ ...JWK, ...change }] })).toEqual([]);
   expect(refusals([{ ...JWK, ...change }])).toEqual([]);
 });
@@ -80,11 +80,11 @@ test.each<[string, Record<string, unknown>]>([
 test.each<[string, KeyErrorCode, Record<string, unknown>]>([
   ['its private part', 'key_private_part', { d: 'AAAA' }],
   ['no x', 'key_encoding', { x: undefined }],
-  ['an x that is no text', 'key_encoding', { x: 7 }],
+  ['an x that is not a string', 'key_encoding', { x: 7 }],
   ['a padded x', 'key_encoding', { x: `${JWK.x}=` }],
   ['an x in the standard alphabet', 'key_encoding', { x: `${'+'.repeat(42)}A` }],
   ['an x of 31 bytes', 'key_encoding', { x: 'A'.repeat(42) }],
-  ['an x that is no point', 'key_not_on_curve', { x: Buffer.alloc(32, 2).toString('base64url') }],
+  ['an x that is not a point', 'key_not_on_curve', { x: Buffer.alloc(32, 2).toString('base64url') }],
   ['an x of small order', 'key_small_order', { x: Buffer.alloc(32).toString('base64url') }],
   [
     'an x not below p',
@@ -110,7 +110,7 @@ test('leaves out a key with a torsion part', () => {
   ]);
 });
 
-test('takes the first of two entries for one key and reports the second', () => {
+test('uses the first of two entries for one key and reports the second', () => {
   expect(refusals([{ ...JWK, exp: 9 }, JWK])).toEqual([[1, 'key_repeated']]);
   expect(parseJwkSet({ keys: [{ ...JWK, exp: 9 }, JWK] }).map((key) => key.expiresAt)).toEqual([9]);
 });
@@ -127,11 +127,11 @@ test.each([
   { keys: [7] },
   { keys: [null] },
   { keys: [[]] },
-])('reads no set from %j', (value) => {
+])('refuses %j as a set', (value) => {
   expect(codeOf(() => parseJwkSet(value))).toBe('key_set_malformed');
 });
 
-test('takes 100 keys and not 101, whatever kind they are', () => {
+test('accepts 100 keys and not 101, of any kind', () => {
   const foreign = Array.from({ length: 100 }, () => ({ kty: 'RSA' }));
   expect(parseJwkSet({ keys: foreign })).toEqual([]);
   expect(codeOf(() => parseJwkSet({ keys: [...foreign, JWK] }))).toBe('key_set_too_large');

@@ -37,7 +37,8 @@ export interface RefusedKey {
  * without `verify`) are ignored. An Ed25519 key that cannot be admitted is left out and reported to `onRefused`, so that one bad
  * key does not make the others unusable. With an empty result no proof can verify.
  *
- * @throws {KeyError} `key_set_malformed` when `value` is no JWK Set (RFC 7517, section 5), `key_set_too_large` beyond 100 keys.
+ * @throws {KeyError} `key_set_malformed` if `value` is not a JWK Set (RFC 7517, section 5), `key_set_too_large` beyond
+ * 100 keys.
  */
 export function parseJwkSet(value: unknown, onRefused?: (refused: RefusedKey) => void): VerificationKey[] {
   if (!isRecord(value) || !Array.isArray(value.keys)) {
@@ -104,7 +105,7 @@ function isEd25519SignatureKey({ kty, crv, use, alg, key_ops: operations }: Json
 }
 
 function admitJwk(jwk: JsonObject): VerificationKey {
-  if ('d' in jwk) throw new KeyError('key_private_part', 'a published key carries its private part');
+  if ('d' in jwk) throw new KeyError('key_private_part', 'a published key contains its private part');
   const publicKey = typeof jwk.x === 'string' ? base64url.decode(jwk.x, 32) : undefined;
   if (publicKey === undefined) throw new KeyError('key_encoding', 'x is not 32 bytes of canonical base64url');
   const notBefore = readNumericDate(jwk.nbf);

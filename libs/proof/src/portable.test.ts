@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 /**
- * A runtime without `node:` modules, without the export condition "node" and without Buffer: so the package's own import map decides
- * which engine is taken, and anything else that reaches for Node fails.
+ * A runtime without `node:` modules, without the export condition "node" and without Buffer: so the package's own
+ * import map selects the engine, and any other use of Node fails.
  */
 const BARE_RUNTIME = `
 import { registerHooks } from 'node:module';
@@ -43,7 +43,7 @@ function run(...code: string[]): string {
   });
 }
 
-test('verifies the worked example where there is no node:crypto and no Buffer', () => {
+test('verifies the worked example without node:crypto and Buffer', () => {
   expect(JSON.parse(run(BARE_RUNTIME, WORKED_EXAMPLE))).toEqual({
     buffer: 'undefined',
     kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
@@ -53,7 +53,7 @@ test('verifies the worked example where there is no node:crypto and no Buffer', 
   });
 });
 
-test('spells base64 as Buffer does where there is none', () => {
+test('encodes base64 like Buffer without Buffer', () => {
   const script = `
     const { base64, base64url } = await import('./base64.ts');
     const bytes = (length) => Uint8Array.from({ length }, (_, index) => (index * 151 + length * 7) & 255);
@@ -71,6 +71,6 @@ test('spells base64 as Buffer does where there is none', () => {
   });
 });
 
-test('the runtime of this test does stop what needs node:crypto', () => {
+test('the runtime of this test does refuse node:crypto', () => {
   expect(() => run(BARE_RUNTIME, "await import('./signing.ts');")).toThrow(/no node:crypto here/);
 });

@@ -16,7 +16,7 @@ function isRefused(text: string): boolean {
   }
 }
 
-test('64 bytes come back from their text', () => {
+test('64 bytes survive encoding and decoding', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 64, maxLength: 64 }), (bytes) => {
       const text = encodeSignature(bytes);
@@ -26,14 +26,14 @@ test('64 bytes come back from their text', () => {
   );
 });
 
-test('of all 65,536 last characters exactly the four that leave no bit unused are taken', () => {
+test('of all 65,536 last characters only the four without unused bits are accepted', () => {
   const taken = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).filter(
     (last) => !isRefused(`${TEXT.slice(0, 85)}${last}==`),
   );
   expect(taken.join('')).toBe('AQgw');
 });
 
-test('of all 256 characters exactly the 64 of the alphabet are taken in every other place', () => {
+test('of all 256 characters only the 64 of the alphabet are accepted in every other place', () => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
   for (let place = 0; place < 85; place++) {
     const taken = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)).filter(
@@ -43,7 +43,7 @@ test('of all 256 characters exactly the 64 of the alphabet are taken in every ot
   }
 });
 
-test('any mutated text is refused unless it is the pattern, and then it is other bytes', () => {
+test('a mutated text is refused unless it matches the pattern, and then decodes to other bytes', () => {
   const place = fc.nat(TEXT.length);
   const inserted = fc.string({ unit: 'binary', maxLength: 3 });
   fc.assert(
@@ -58,7 +58,7 @@ test('any mutated text is refused unless it is the pattern, and then it is other
   );
 });
 
-test('only 64 bytes have a text', () => {
+test('only 64 bytes can be encoded', () => {
   expect(() => encodeSignature(new Uint8Array(63))).toThrow(TypeError);
   expect(() => encodeSignature(new Uint8Array(65))).toThrow(TypeError);
 });

@@ -12,7 +12,7 @@ const EXAMPLE: ProofV2 = {
   path: '/api/invoke',
 };
 
-/** Characters that look like netstring syntax come often: they are what would make two inputs meet. */
+/** Characters of the netstring syntax are frequent, because they could make two inputs equal. */
 function text(pattern: RegExp): fc.Arbitrary<string> {
   return fc.stringMatching(pattern);
 }
@@ -26,7 +26,7 @@ const proof: fc.Arbitrary<ProofV2> = fc.record({
   path: fc.oneof(text(/^\/[0-9:,]{0,12}$/), text(/^\/[!-"$->@-~]{0,12}$/)),
 });
 
-/** The fields of netstrings, by a reader that shares nothing with the writer. */
+/** Parses netstrings, independently of the code that writes them. */
 function readNetstrings(bytes: Uint8Array): string[] {
   const fields: string[] = [];
   let rest = Buffer.from(bytes).toString('latin1');
@@ -40,7 +40,7 @@ function readNetstrings(bytes: Uint8Array): string[] {
   return fields;
 }
 
-test('every field can be read back from the bytes, so that no two proofs share theirs', () => {
+test('every field can be parsed from the bytes, so different proofs have different bytes', () => {
   fc.assert(
     fc.property(proof, (p) => {
       const timestamp = String(p.timestamp);
@@ -66,7 +66,7 @@ test('every field can be read back from the bytes, so that no two proofs share t
   );
 });
 
-test('two proofs have the same bytes only when they are the same proof', () => {
+test('two proofs have the same bytes only if they are the same proof', () => {
   fc.assert(
     fc.property(proof, proof, (one, other) => {
       const same = JSON.stringify(one) === JSON.stringify(other);
@@ -87,7 +87,7 @@ test.each<[string, Partial<Record<keyof ProofV2, unknown>>]>([
   ['a user with a comma', { user: 'a,b' }],
   ['a user outside ASCII', { user: 'é' }],
   ['a digest in capitals', { bodySha256: 'A'.repeat(64) }],
-])('makes no bytes for %s', (_, change) => {
+])('refuses %s', (_, change) => {
   const changed = { ...EXAMPLE, ...change } as ProofV2;
   expect(() => signingInputV1(changed)).toThrow(TypeError);
   expect(() => signingInputV2(changed)).toThrow(TypeError);
@@ -97,6 +97,6 @@ test.each<[string, Partial<Record<keyof ProofV2, unknown>>]>([
   ['a nonce outside its alphabet', { nonce: 'AAECAwQFBgcICQoLDA0ODx' }],
   ['a method other than POST', { method: 'GET' }],
   ['a path with a query', { path: '/a?b' }],
-])('makes no version 2 bytes for %s', (_, change) => {
+])('refuses %s in version 2', (_, change) => {
   expect(() => signingInputV2({ ...EXAMPLE, ...change } as ProofV2)).toThrow(TypeError);
 });

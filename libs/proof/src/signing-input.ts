@@ -32,7 +32,8 @@ export interface ProofV2 extends ProofV1 {
 
 /**
  * The bytes that a version 1 signature covers (SPEC.md, section 2): five netstrings, nothing between or after.
- * @throws {TypeError} when a field is outside its alphabet, so every field is ASCII and its length in characters is its length in bytes.
+ * @throws {TypeError} if a field is outside its alphabet, so every field is ASCII and its length in characters is its
+ * length in bytes.
  */
 export function signingInputV1(proof: ProofV1): Uint8Array {
   requireFieldsV1(proof);
@@ -45,7 +46,7 @@ export function signingInputV1(proof: ProofV1): Uint8Array {
 
 /**
  * The bytes that a version 2 signature covers (SPEC.md, section 2): eight netstrings, nothing between or after.
- * @throws {TypeError} when a field is outside its alphabet.
+ * @throws {TypeError} if a field is outside its alphabet.
  */
 export function signingInputV2(proof: ProofV2): Uint8Array {
   requireFieldsV1(proof);

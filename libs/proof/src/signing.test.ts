@@ -27,7 +27,7 @@ test('signs RFC 8032 test 2', () => {
   expect(key.kid).toBe(thumbprint(key.publicKey));
 });
 
-test('goes on signing after its seed was wiped', () => {
+test('still signs after its seed was wiped', () => {
   const seed = Uint8Array.from(SEED);
   const key = createSigningKey(seed);
   const before = key.sign(Uint8Array.of(1));
@@ -35,7 +35,7 @@ test('goes on signing after its seed was wiped', () => {
   expect(key.sign(Uint8Array.of(1))).toEqual(before);
 });
 
-test('shows its seed nowhere', () => {
+test('never reveals its seed', () => {
   const key = createSigningKey(SEED);
   const shown = inspect(key, { depth: 9, showHidden: true }) + JSON.stringify(key) + String(key);
   for (const secret of [
@@ -48,7 +48,7 @@ test('shows its seed nowhere', () => {
   }
 });
 
-test('is made from 32 bytes and from no other number', () => {
+test('is made from exactly 32 bytes', () => {
   expect(thrown(() => createSigningKey(SEED.subarray(1)))).toBe('key_length');
   expect(thrown(() => createSigningKey(new Uint8Array(33)))).toBe('key_length');
 });

@@ -39,8 +39,9 @@ export function createSigningKey(seed: Uint8Array): SigningKey {
 }
 
 /**
- * Checks that the published 32 bytes verify what `key` signs. OpenSSL signs and the other engine verifies, so a fault in either
- * is found before a proof is issued. Run it when a key is loaded. Throws KeyError `key_pair_mismatch`, or as admission does.
+ * Checks that the published 32 bytes verify what `key` signs. OpenSSL signs and the other engine verifies, so a fault
+ * in either is found before a proof is issued. Run it when a key is loaded. Throws KeyError `key_pair_mismatch`, or the
+ * errors of admission.
  */
 export function selfTest(key: SigningKey, published: Uint8Array): void {
   const admitted = createVerificationKey(portable, published, {});

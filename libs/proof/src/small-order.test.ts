@@ -4,14 +4,14 @@ import { isCanonicalFieldElement, isJudgeable, isSmallOrderEncoding } from './sm
 
 const R = littleEndian(9n);
 
-test('knows the 14 encodings, wherever they stand', () => {
+test('recognizes the 14 encodings at any offset', () => {
   for (const encoding of SMALL_ORDER_SPELLINGS) {
     expect(isSmallOrderEncoding(encoding)).toBe(true);
     expect(isSmallOrderEncoding(new Uint8Array([7, 7, ...encoding, 7]), 2)).toBe(true);
   }
 });
 
-test('takes nothing one bit away from the 14 encodings for another of them', () => {
+test('does not match anything one bit away from the 14 encodings', () => {
   const known = new Set(SMALL_ORDER_SPELLINGS.map((bytes) => Buffer.from(bytes).toString('hex')));
   for (const encoding of SMALL_ORDER_SPELLINGS) {
     for (let bit = 0; bit < 256; bit++) {

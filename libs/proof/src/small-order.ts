@@ -3,8 +3,9 @@ const ORDER_8_LOW = '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d5
 const ORDER_8_HIGH = 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a';
 
 /**
- * y of every encoding of a small-order point, little-endian, sign bit clear: 1 (order 1), p - 1 (order 2), 0 (order 4), two of
- * order 8, and 0 and 1 again spelt p and p + 1. With the sign bit set or clear these are the 14 encodings: 8 canonical, 6 not.
+ * y of every encoding of a small-order point, little-endian, sign bit clear: 1 (order 1), p - 1 (order 2), 0 (order 4),
+ * two of order 8, and 0 and 1 again, encoded as p and p + 1. With the sign bit set or clear these are the 14 encodings:
+ * 8 canonical, 6 not.
  */
 const SMALL_ORDER_Y: readonly Uint8Array[] = [
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -39,8 +40,8 @@ export function isCanonicalFieldElement(bytes: Uint8Array): boolean {
 }
 
 /**
- * Whether an engine may be asked: 64 bytes, R no encoding of a small-order point, S < L (RFC 8032, section 5.1.7).
- * Runtimes differ on what this leaves out (SPEC.md, section 4).
+ * Whether an engine may judge it: 64 bytes, R not an encoding of a small-order point, S < L (RFC 8032, section 5.1.7).
+ * Runtimes differ on other signatures (SPEC.md, section 4).
  */
 export function isJudgeable(signature: Uint8Array): boolean {
   return signature.length === 64 && !isSmallOrderEncoding(signature) && isBelow(signature, 32, GROUP_ORDER);

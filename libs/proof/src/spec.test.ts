@@ -15,7 +15,7 @@ import {
 } from './index.ts';
 
 const SPEC = readFileSync(join(import.meta.dirname, '../SPEC.md'), 'utf8');
-/** Tables without the padding of their columns. */
+/** The text without the padding of table columns. */
 const TABLES = SPEC.replaceAll(/ +\|/g, ' |');
 const COMMANDS = /```bash\n(.*?)```/s.exec(SPEC)?.[1] ?? '';
 
@@ -23,7 +23,7 @@ function bash(commands: string): string {
   return execFileSync('bash', ['-c', commands], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-test('the openssl commands of SPEC.md verify the worked example as they stand there', () => {
+test('the openssl commands of SPEC.md verify the worked example unchanged', () => {
   expect(bash(COMMANDS)).toBe('Signature Verified Successfully\nSignature Verified Successfully\n');
 });
 
@@ -40,7 +40,7 @@ test.each([
   expect(() => bash(COMMANDS.replace(from, to))).toThrow();
 });
 
-test('the bytes that the commands of SPEC.md build are the ones of its worked example', () => {
+test('the commands of SPEC.md build the bytes of its worked example', () => {
   const printed = bash(`${COMMANDS}\nprintf '\\n'; cat v1.input; printf '\\n'; cat v2.input`).split('\n');
   for (const input of printed.slice(-2)) expect(SPEC).toContain(` ${input}\n`);
 });
@@ -55,7 +55,7 @@ test.each([
   ['timestamp', isTimestamp],
   ['bodySha256', isBodySha256],
   ['nonce', isNonce],
-])('the alphabet that SPEC.md gives for %s is the one that is judged by', (field, isInAlphabet) => {
+])('the alphabet of SPEC.md for %s is the one that the code uses', (field, isInAlphabet) => {
   const [, written = ''] = new RegExp(`^\\| ${field} \\| \`([^\`]+)\``, 'm').exec(TABLES) ?? [];
   const pattern = new RegExp(`^(?:${written.replaceAll('\\|', '|')})$`);
   fc.assert(fc.property(fc.stringMatching(pattern), (text) => isInAlphabet(text)));
@@ -73,7 +73,7 @@ test('the small-order encodings that SPEC.md lists are the 14', () => {
   );
 });
 
-test('SPEC.md presents every refusal code with its status, and no other', () => {
+test('SPEC.md lists exactly the refusal codes with their statuses', () => {
   const statuses = {
     proof_missing: 401,
     proof_malformed: 401,

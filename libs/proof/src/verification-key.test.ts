@@ -22,7 +22,7 @@ test.each([
   { notBefore: -1 },
   { notBefore: 5, expiresAt: 5 },
   { notBefore: 6, expiresAt: 5 },
-])('no key is admitted for the interval %j', (interval) => {
+])('the interval %j is refused', (interval) => {
   expect(() => admitPublicKey(publicKey, interval)).toThrow(
     expect.objectContaining({ constructor: KeyError, code: 'key_interval' }),
   );
@@ -35,6 +35,6 @@ test('a key keeps its own copy of the bytes', () => {
   expect(key.publicKey).toEqual(publicKey);
 });
 
-test('a key cannot be given another interval or another verdict', () => {
+test('a key is immutable', () => {
   expect(Object.isFrozen(admitPublicKey(publicKey))).toBe(true);
 });

@@ -32,7 +32,7 @@ export function holdsTimestamp(key: KeyInterval, timestamp: number): boolean {
   );
 }
 
-/** Admits a key and loads it into `engine`, once. Throws KeyError as `requireAdmissible` does, and `key_interval`. */
+/** Admits a key and loads it into `engine`, once. Throws KeyError like `requireAdmissible`, and `key_interval`. */
 export function createVerificationKey(
   engine: Engine,
   bytes: Uint8Array,
@@ -67,6 +67,6 @@ function requireInterval({ notBefore, expiresAt }: KeyInterval): void {
     }
   }
   if (notBefore !== undefined && expiresAt !== undefined && expiresAt <= notBefore) {
-    throw new KeyError('key_interval', 'the interval holds no time');
+    throw new KeyError('key_interval', 'the interval is empty');
   }
 }

@@ -27,7 +27,7 @@ const signatures = [
 ] as const;
 
 test.each(signatures)(
-  'gives the %s bytes and signature of the specification',
+  'reproduces the %s bytes and signature of the specification',
   (_, input, bytes, signature) => {
     expect(new TextDecoder().decode(input)).toBe(bytes);
     const made = key.sign(input);

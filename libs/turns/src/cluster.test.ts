@@ -28,7 +28,7 @@ function administer(): Redis {
 
 let cluster: RedisServer;
 beforeAll(async () => {
-  // By default the bus is 10,000 above the port, where another program may have its connections.
+  // By default the bus port is the port plus 10,000, which another program may use.
   const busPort = String(await freePort());
   cluster = await startRedis({ arguments: ['--cluster-enabled', 'yes', '--cluster-port', busPort] });
   const admin = administer();

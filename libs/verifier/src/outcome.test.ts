@@ -25,8 +25,8 @@ function world(options: Partial<VerifierOptions> = {}) {
   return { outcomes, verifier, request };
 }
 
-describe('onOutcome is told once', () => {
-  test('of a proof that was accepted, and of its replay', async () => {
+describe('onOutcome is called once', () => {
+  test('for an accepted proof, and for its replay', async () => {
     const { outcomes, verifier, request } = world();
     const signed = request();
     await verifier.verify(signed);
@@ -34,7 +34,7 @@ describe('onOutcome is told once', () => {
     expect(outcomes).toEqual(['accepted', 'nonce_replayed']);
   });
 
-  test('of a proof whose body streamed, when it is finished', async () => {
+  test('for a proof with a streamed body, at finish', async () => {
     const { outcomes, verifier, request } = world();
     const { body, ...head } = request();
     const open = verifier.begin(head);
@@ -44,13 +44,13 @@ describe('onOutcome is told once', () => {
     expect(outcomes).toEqual(['accepted']);
   });
 
-  test('of a streamed one that its headers already refuse', () => {
+  test('for a streamed one that is refused by its headers', () => {
     const { outcomes, verifier, request } = world();
     expect(() => verifier.begin({ ...request(), rawHeaders: [] })).toThrow();
     expect(outcomes).toEqual(['proof_missing']);
   });
 
-  test('of what could not be judged', async () => {
+  test('for a request that could not be judged', async () => {
     const spend = () => Promise.reject(new UnavailableError('replay_store_unavailable', 'no answer'));
     const { outcomes, verifier, request } = world({ replay: { spend } });
     await verifier.verify(request()).catch(() => undefined);
@@ -58,13 +58,13 @@ describe('onOutcome is told once', () => {
   });
 });
 
-test('a misuse of the library is no outcome', async () => {
+test('does not report a misuse of the library', async () => {
   const { outcomes, verifier } = world();
   await expect(verifier.verify({} as never)).rejects.toThrow(TypeError);
   expect(outcomes).toEqual([]);
 });
 
-test('a listener that throws changes no verdict', async () => {
+test('a listener that throws does not change the verdict', async () => {
   const onOutcome = () => {
     throw new Error('no metrics today');
   };
@@ -74,7 +74,7 @@ test('a listener that throws changes no verdict', async () => {
   await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
 });
 
-test('onOutcome is told the error with its cause, and what the request looked like without its values', async () => {
+test('onOutcome gets the error with its cause, and facts about the request without its values', async () => {
   const cause = new Error('no such host');
   const reports: ProofReport[] = [];
   const { verifier, request } = world({
@@ -99,7 +99,7 @@ test('onOutcome is told the error with its cause, and what the request looked li
     expect(told).not.toContain(value);
 });
 
-test('onOutcome is told no path that could do harm in a log', async () => {
+test('onOutcome gets no path that could forge a log line', async () => {
   const reports: ProofReport[] = [];
   const { verifier, request } = world({ onOutcome: (report) => void reports.push(report) });
   for (const target of ['/a\n', '/a?token=canary', `/${'x'.repeat(3000)}`]) {
@@ -122,7 +122,7 @@ describe('a warning', () => {
     return of;
   };
 
-  test('tells the operator why the store fails, once and not for each request', async () => {
+  test('warns the operator why the store fails, once instead of for each request', async () => {
     const cause = new Error('connect ECONNREFUSED\n127.0.0.1:6379');
     const told = await warnings();
     const { verifier, request } = world({
@@ -139,7 +139,7 @@ describe('a warning', () => {
     ]);
   });
 
-  test('is not given for what a stranger can cause', async () => {
+  test('is not caused by anything that a stranger can send', async () => {
     const told = await warnings();
     const { verifier, request } = world({ onOutcome: undefined });
     const signed = request();
@@ -151,16 +151,16 @@ describe('a warning', () => {
   });
 });
 
-test('every outcome is listed, so that its series can be there from the start', () => {
+test('every outcome is listed, to initialize a counter', () => {
   expect(PROOF_OUTCOMES).toContain('accepted');
   expect(PROOF_OUTCOMES).toContain('nonce_replayed');
   expect(PROOF_OUTCOMES).toContain('replay_store_unsafe');
   expect(new Set(PROOF_OUTCOMES).size).toBe(PROOF_OUTCOMES.length);
 });
 
-describe('onAccepted is given the SHA-256 of the signing input', () => {
+describe('onAccepted gets the SHA-256 of the signing input', () => {
   test.each([1, 2] as const)(
-    'of a version %i proof that was accepted, and of no refusal',
+    'of an accepted version %i proof, and is not called for a refusal',
     async (version) => {
       const accepted: [number, string][] = [];
       const { verifier, request } = world({
@@ -184,7 +184,7 @@ describe('onAccepted is given the SHA-256 of the signing input', () => {
     },
   );
 
-  test('and what it throws changes no verdict', async () => {
+  test('and an error that it throws does not change the verdict', async () => {
     const { verifier, request } = world({
       onAccepted() {
         throw new Error('full');

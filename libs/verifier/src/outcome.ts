@@ -24,7 +24,7 @@ export const PROOF_OUTCOMES: readonly ProofOutcome[] = [
   'internal_error',
 ];
 
-/** Facts about a request that are safe to log: no header value, no query, nothing of the body. */
+/** Facts about a request that are safe to log: no header value, no query, no part of the body. */
 export interface RequestFacts {
   readonly method: string;
   /** Up to the query; undefined unless it is a slash and up to 2047 visible ASCII characters. */
@@ -33,7 +33,7 @@ export interface RequestFacts {
   readonly proofHeaders: readonly string[];
 }
 
-/** What `onOutcome` is given. */
+/** The argument of `onOutcome`. */
 export interface ProofReport {
   readonly outcome: ProofOutcome;
   /** Set for every outcome but `accepted`. Its message and those of its causes contain nothing from the request. */
@@ -56,8 +56,8 @@ const WARNED: ReadonlySet<ProofOutcome> = new Set<ProofOutcome>([
 const WARNING_APART_MS = 60_000;
 
 /**
- * Calls `listen`. An error that it throws does not change the verdict, because an accepted proof is spent. Warns the operator of
- * what they must fix, at most once a minute per outcome.
+ * Calls `listen`. An error that it throws does not change the verdict, because an accepted proof is spent. Warns the
+ * operator of outcomes that only they can fix, at most once a minute per outcome.
  */
 export function createReport(listen: ((report: ProofReport) => void) | undefined): Report {
   const warnedAt = new Map<ProofOutcome, number>();

@@ -48,7 +48,7 @@ test.each(UNAVAILABLE)('answers %s with 503', (code) => {
   expect(JSON.parse(refusal?.body ?? '').error.code).toBe(code);
 });
 
-test('the README documents every code with its status, and no other', () => {
+test('the README documents exactly these codes with their statuses', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
   const rows = [...readme.matchAll(/^\| <a id="(\w+)"><\/a>`\1` \| (401|413|503) \|/gm)].map(
     ([, code, status]) => [code, Number(status)],
@@ -68,7 +68,7 @@ test('every error names the row of the README that explains it', () => {
   );
 });
 
-test('one class tells every error of the library from any other', () => {
+test('every error of the library is an instance of one class', () => {
   for (const error of [
     new ProofError('nonce_replayed', 'internal'),
     new UnavailableError('keys_unavailable', 'internal'),
@@ -81,7 +81,7 @@ test('one class tells every error of the library from any other', () => {
 
 // SPEC.md E4, E5.
 test.each([...UNAUTHORIZED, 'body_too_large' as const])(
-  'lets no cache keep %s, and names no pause of its own',
+  'forbids caching %s, without a Retry-After',
   (code) => {
     const headers = toRefusal(new ProofError(code, 'internal'))?.headers;
     expect(headers?.['cache-control']).toBe('no-store');
@@ -90,16 +90,16 @@ test.each([...UNAUTHORIZED, 'body_too_large' as const])(
 );
 
 // SPEC.md E4.
-test('names the pause after which to sign again', () => {
+test('says after how many seconds to sign again', () => {
   const error = new ProofError('proof_before_fence', 'internal', { retryAfterSeconds: 3 });
   expect(toRefusal(error)?.headers['retry-after']).toBe('3');
 });
 
-test('tells the peer nothing of the inside', () => {
+test('reveals nothing about the daemon to the client', () => {
   const error = new UnavailableError('keys_unavailable', 'secret-host:6379', { cause: new Error('secret') });
   expect(JSON.stringify(toRefusal(error))).not.toContain('secret');
 });
 
-test.each([new TypeError('x'), new Error('x'), 'x', undefined])('has no answer to %o', (error) => {
+test.each([new TypeError('x'), new Error('x'), 'x', undefined])('is undefined for %o', (error) => {
   expect(toRefusal(error)).toBeUndefined();
 });

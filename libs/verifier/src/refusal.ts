@@ -57,7 +57,10 @@ const SENTENCES = {
 
 export const REFUSAL_CODES = Object.keys(SENTENCES) as readonly Code[];
 
-/** The answer to a request whose verification threw; undefined for what is neither ProofError nor UnavailableError. */
+/**
+ * The answer to a request whose verification threw; undefined for an error that is neither a ProofError nor an
+ * UnavailableError.
+ */
 export function toRefusal(error: unknown): Refusal | undefined {
   if (!(error instanceof ProofError || error instanceof UnavailableError)) return undefined;
   const [status, message] = SENTENCES[error.code];

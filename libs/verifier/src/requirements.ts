@@ -1,7 +1,7 @@
 import { isPath, PROOF_METHOD, type PresentedProof, ProofError } from '@ori/proof';
 import type { Policy } from './policy.ts';
 
-/** The request line and headers as they came over the wire. */
+/** The request line and headers as received. */
 export interface RequestHead {
   /** `request.method`. */
   readonly method: string | undefined;
@@ -25,7 +25,7 @@ export function requireHead(request: RequestHead): void {
     );
   }
   for (const text of request.rawHeaders) {
-    if (typeof text !== 'string') throw new TypeError('rawHeaders: expected nothing but strings');
+    if (typeof text !== 'string') throw new TypeError('rawHeaders: expected only strings');
   }
   if (typeof request.method !== 'string') throw new TypeError('method: expected a string');
   if (typeof request.target !== 'string') throw new TypeError('target: expected the raw request-target');

@@ -36,7 +36,7 @@ export interface TestProofOptions {
   version?: 1 | 2;
 }
 
-/** Signs as the signer service does, with a key that nothing but the test trusts. */
+/** Signs like the signer service, with a key that only the test trusts. */
 export interface TestSigner {
   readonly internId: string;
   /** For `createLocalKeySet`. */
@@ -47,7 +47,7 @@ export interface TestSigner {
   request(options: TestProofOptions): SignedRequest;
 }
 
-/** Signs proofs as the signer does, for a daemon's own tests. The key is made up: nothing else trusts it. */
+/** Signs proofs like the signer, for a daemon's own tests, with a key that nothing else trusts. */
 export function createTestSigner({ internId, seed, now = Date.now }: TestSignerOptions): TestSigner {
   const key = createSigningKey(seed ?? randomBytes(32));
 
@@ -74,7 +74,7 @@ export function createTestSigner({ internId, seed, now = Date.now }: TestSignerO
   };
 }
 
-/** A memory store that behaves as if made an hour ago, so that a test need not wait for its fence to pass. */
+/** A memory store that behaves as if created an hour ago, so that a test need not wait for its fence. */
 export function createTestReplayStore(): ReplayStore {
   let earlierMs = 3_600_000;
   const store = memoryReplayStore({

@@ -32,7 +32,7 @@ function withHeader(request: SignedRequest, name: string, value: string | undefi
   return { ...request, rawHeaders: value === undefined ? kept : [...kept, name, value] };
 }
 
-/** Counts what reaches it. */
+/** Counts its calls. */
 function spyStore(): ReplayStore & { spends: number } {
   return {
     spends: 0,
@@ -43,7 +43,7 @@ function spyStore(): ReplayStore & { spends: number } {
   };
 }
 
-test('says who called, once', async () => {
+test('returns the caller once', async () => {
   const { verifier, request } = world();
   const signed = request();
   expect(await verifier.verify(signed)).toEqual({
@@ -130,14 +130,14 @@ describe('refuses', () => {
 });
 
 test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/json ;charset="UTF-8"'])(
-  'takes the media type with its charset and in any case: %s',
+  'accepts the media type with its charset and in any case: %s',
   async (type) => {
     const { verifier, request } = world();
     await expect(verifier.verify(withHeader(request(), 'content-type', type))).resolves.toBeDefined();
   },
 );
 
-test('demands the media type it was given, and no other', async () => {
+test('requires the configured media type', async () => {
   const { verifier, request } = world({ contentType: 'application/cbor' });
   await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'request_not_coverable' });
   await expect(
@@ -145,7 +145,7 @@ test('demands the media type it was given, and no other', async () => {
   ).resolves.toBeDefined();
 });
 
-test('takes the identity coding for none', async () => {
+test('treats the identity coding as none', async () => {
   const { verifier, request } = world();
   await expect(verifier.verify(withHeader(request(), 'content-encoding', 'Identity'))).resolves.toBeDefined();
 });
@@ -155,7 +155,7 @@ test.each([
   [NOW - 60, undefined],
   [NOW + 2, undefined],
   [NOW + 3, 'proof_not_yet_valid'],
-])('judges a proof stamped %i at its time', async (timestamp, code) => {
+])('accepts a proof stamped %i at that time', async (timestamp, code) => {
   const { verifier, request } = world();
   const verdict = await verifier.verify(request({ timestamp })).then(
     () => undefined,
@@ -174,17 +174,17 @@ describe('keys', () => {
   };
 
   test.each([{ nbf: NOW }, { exp: NOW + 1 }, { nbf: NOW - 5, exp: NOW + 5 }])(
-    'accepts within %o',
+    'accepts a proof within %o',
     async (members) => {
       await expect(interval(members)).resolves.toBeDefined();
     },
   );
 
-  test.each([{ nbf: NOW + 1 }, { exp: NOW }])('knows no key outside of %o', async (members) => {
+  test.each([{ nbf: NOW + 1 }, { exp: NOW }])('has no valid key outside of %o', async (members) => {
     await expect(interval(members)).rejects.toMatchObject({ code: 'key_unknown' });
   });
 
-  test('tries three that hold the timestamp, and no fourth', async () => {
+  test('tries three keys that are valid at the timestamp, and no fourth', async () => {
     const { signer, replay, request, clock } = world();
     const [mine] = signer.jwks.keys;
     const others = Array.from({ length: 3 }, () => createTestSigner({ internId: 'int_7Qm2' }).jwks.keys[0]);
@@ -203,14 +203,14 @@ describe('keys', () => {
 });
 
 describe('version 1', () => {
-  test('is refused unless it was opted into', async () => {
+  test('is refused by default', async () => {
     const { verifier, request } = world();
     await expect(verifier.verify(request({ version: 1 }))).rejects.toMatchObject({
       code: 'proof_version_not_accepted',
     });
   });
 
-  test('is accepted once where it was', async () => {
+  test('is accepted once if enabled', async () => {
     const { verifier, request } = world({ acceptV1: true });
     const signed = request({ version: 1 });
     expect(await verifier.verify(signed)).toEqual({
@@ -222,7 +222,7 @@ describe('version 1', () => {
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
   });
 
-  test('is not what a bad version 2 proof falls back to', async () => {
+  test('is not a fallback for a bad version 2 proof', async () => {
     const { verifier, request } = world({ acceptV1: true });
     const signed = withHeader(request(), 'x-ori-invoke-nonce', 'AAECAwQFBgcICQoLDA0ODw');
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'signature_invalid' });
@@ -238,14 +238,14 @@ describe('version 1', () => {
     await expect(verifier.verify(stripped(signed))).rejects.toMatchObject({ code: 'nonce_replayed' });
   });
 
-  test('accepted first uses up the version 2 proof that it was stripped from', async () => {
+  test('accepted first also spends the version 2 proof that it was stripped from', async () => {
     const { verifier, request } = world({ acceptV1: true });
     const signed = request();
     await verifier.verify(stripped(signed));
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
   });
 
-  test('does not stand between two version 2 proofs of the same user, body and second', async () => {
+  test('does not block a second version 2 proof of the same user, body and second', async () => {
     const { verifier, request } = world({ acceptV1: true });
     await verifier.verify(request());
     await expect(verifier.verify(request())).resolves.toBeDefined();
@@ -253,7 +253,7 @@ describe('version 1', () => {
 });
 
 describe('order of judgement', () => {
-  /** Each step's fault, in order; the request carries it and every later one. */
+  /** The fault of each step, in order; a request has this fault and all later ones. */
   const faults: [string, (request: SignedRequest) => SignedRequest][] = [
     ['proof_malformed', (r) => withHeader(r, 'x-ori-invoke-user', 'a b')],
     ['request_not_coverable', (r) => ({ ...r, target: '/api/invoke?x' })],
@@ -261,7 +261,7 @@ describe('order of judgement', () => {
     ['signature_invalid', (r) => ({ ...r, body: Buffer.from('other') })],
   ];
   test.each(faults.map(([code], index) => [code, index] as const))(
-    '%s before what follows',
+    '%s before all later faults',
     async (code, index) => {
       const { verifier, request } = world();
       const faulty = faults.slice(index).reduce((r, [, change]) => change(r), request());
@@ -269,14 +269,14 @@ describe('order of judgement', () => {
     },
   );
 
-  test.each([NOW - 61, NOW + 3])('the store does not hear of a proof stamped %i', async (timestamp) => {
+  test.each([NOW - 61, NOW + 3])('the store is not asked about a proof stamped %i', async (timestamp) => {
     const replay = spyStore();
     const { verifier, request } = world({ replay });
     await expect(verifier.verify(request({ timestamp }))).rejects.toThrow(ProofError);
     expect(replay.spends).toBe(0);
   });
 
-  test('the store is asked last, about nothing but what the signer signed', async () => {
+  test('the store is asked last, and only about proofs with a valid signature', async () => {
     const replay = spyStore();
     const { verifier, request } = world({ replay });
     for (const [, change] of faults) await verifier.verify(change(request())).catch(() => undefined);
@@ -289,7 +289,7 @@ describe('order of judgement', () => {
 describe('a streamed body', () => {
   const bytes = Buffer.from('{"prompt":"hello"}');
 
-  test('is judged by its bytes, however they are cut', async () => {
+  test('is verified by its bytes, however they are split', async () => {
     const { verifier, request } = world();
     for (const size of [1, 7, 18]) {
       const open = verifier.begin(request());
@@ -298,14 +298,14 @@ describe('a streamed body', () => {
     }
   });
 
-  test('proves nothing before its end', async () => {
+  test('is not verified before its end', async () => {
     const { verifier, request } = world();
     const open = verifier.begin(request());
     open.update(bytes.subarray(1));
     await expect(open.finish()).rejects.toMatchObject({ code: 'signature_invalid' });
   });
 
-  test('is not waited for when the headers are refused', () => {
+  test('is not awaited if the headers are refused', () => {
     const { verifier, request } = world();
     expect(() => verifier.begin(withHeader(request(), SIGNATURE, undefined))).toThrow(ProofError);
   });
@@ -322,7 +322,7 @@ describe('a streamed body', () => {
     else await expect(open.finish()).rejects.toMatchObject({ code });
   });
 
-  test('and the same proof beside it share one spend', async () => {
+  test('and the same proof in another request are accepted once together', async () => {
     const { verifier, request } = world();
     const signed = request();
     const open = verifier.begin(signed);
@@ -331,7 +331,7 @@ describe('a streamed body', () => {
     await expect(open.finish()).rejects.toMatchObject({ code: 'nonce_replayed' });
   });
 
-  test('takes nothing more once finished', async () => {
+  test('accepts no bytes once finished', async () => {
     const { verifier, request } = world();
     const open = verifier.begin(request());
     open.update(bytes);
@@ -340,13 +340,13 @@ describe('a streamed body', () => {
     await expect(open.finish()).rejects.toThrow(TypeError);
   });
 
-  test.each(['text', [1, 2], new ArrayBuffer(2), undefined])('takes bytes alone, not %o', (chunk) => {
+  test.each(['text', [1, 2], new ArrayBuffer(2), undefined])('accepts only bytes, not %o', (chunk) => {
     const { verifier, request } = world();
     expect(() => verifier.begin(request()).update(chunk as never)).toThrow(TypeError);
   });
 });
 
-describe("the caller's mistakes are TypeErrors, before any input is read", () => {
+describe('misuse throws a TypeError before any input is read', () => {
   test.each([
     ['a text body', { body: '{"prompt":"hello"}' }],
     ['a parsed body', { body: { prompt: 'hello' } }],
@@ -404,14 +404,14 @@ describe("the caller's mistakes are TypeErrors, before any input is read", () =>
   });
 });
 
-test('accepts nothing when a store throws, and keeps its error as the cause', async () => {
+test('refuses when a store throws, with its error as the cause', async () => {
   const cause = new Error('lost');
   const { verifier, request } = world({ replay: { spend: () => Promise.reject(cause) } });
   await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable', cause });
 });
 
 test.each([undefined, null, false, true, 'SPENT', {}])(
-  'accepts nothing when a store answers a spend with %o',
+  'refuses when a store answers a spend with %o',
   async (answer) => {
     const { verifier, request } = world({ replay: { spend: (async () => answer) as never } });
     await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable' });

@@ -24,7 +24,7 @@ import {
 } from './requirements.ts';
 import { messageOf, warn } from './warning.ts';
 
-/** The caller of a request that was accepted, once, for this intern. */
+/** The caller of an accepted request to this intern. */
 export interface VerifiedProof {
   /** The OAuth subject that the signer verified. */
   readonly user: string;
@@ -38,7 +38,7 @@ export interface VerifiedProof {
   readonly nonce?: string;
 }
 
-/** A proof whose headers passed and whose body is still arriving. */
+/** A proof with acceptable headers whose body is still arriving. */
 export interface OpenProof {
   /** The next bytes of the body, exactly as received. */
   update(chunk: Uint8Array): void;
@@ -106,7 +106,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     try {
       policy.onAccepted(proof, sha256Hex(signingInput));
     } catch (cause) {
-      // The proof is spent, so the caller must not be told to try again.
+      // The proof is spent, so an error that suggests a retry would be wrong.
       warn('internal_error', messageOf(new Error('onAccepted threw', { cause })));
     }
   }
@@ -149,7 +149,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const digest = createBodyDigest();
       let finished = false;
       const requireOpen = (): void => {
-        if (finished) throw new TypeError('finish was called already');
+        if (finished) throw new TypeError('finish was already called');
       };
       return {
         update(chunk) {

@@ -21,7 +21,7 @@ export const EQUIVALENT: readonly (readonly [
   ['headers.ts', 'const PROOF_HEADER =', undefined, 'no other name of this length is read afterwards'],
   ['headers.ts', '!PROOF_HEADER.test(name)', undefined, 'the same'],
   ['headers.ts', 'const absent =', undefined, 'the message of an error'],
-  ['headers.ts', 'is absent and its pair came', undefined, 'the message of an error'],
+  ['headers.ts', 'is absent although its pair is present', undefined, 'the message of an error'],
   ['jwk-set.ts', 'a JWK Set is an object with', undefined, 'reading on fails, and the set is refused'],
   [
     'small-order.ts',

@@ -66,7 +66,7 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
     expect(reports.map(({ outcome }) => outcome)).toEqual([code]);
   });
 
-  test(`${name}: does not call the handler for a body that the client cuts off`, async () => {
+  test(`${name}: does not call the handler for a truncated body`, async () => {
     const { daemon, ran, reports } = await world(start);
     const stop = vi.fn<(warning: Error) => void>();
     process.on('warning', stop);
@@ -91,10 +91,10 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
     ],
     [
       'replay_store_unavailable',
-      'a replay store that says false',
+      'a replay store that returns false',
       { replay: { spend: (async () => false) as never } },
     ],
-  ])(`${name}: answers 503 %s for %s that fails`, async (code, _what, parts) => {
+  ])(`${name}: answers 503 %s when %s fails`, async (code, _what, parts) => {
     const { daemon, ran, reports } = await world(start, parts);
     expect(await daemon.send({ headers: signed(), body: BODY })).toEqual({ status: 503, code });
     expect(ran).not.toHaveBeenCalled();
@@ -111,7 +111,7 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
     expect(reports).toMatchObject([{ outcome: 'internal_error', error: expect.any(TypeError) }]);
   });
 
-  test(`${name}: refuses options that it does not know`, async () => {
+  test(`${name}: refuses unknown options`, async () => {
     const misspelt = { bodyBytesMax: 1000, diagnos: true, [randomUUID()]: 1 };
     const verifier = createVerifier({
       internId: 'int_1',

@@ -87,7 +87,7 @@ const changed = (name: string, value: string): [string, string][] =>
   proofOf().map(([key, sent]) => [key, key === name ? value : sent]);
 const without = (name: string): [string, string][] => proofOf().filter(([key]) => key !== name);
 
-/** Requests that no daemon accepts, each with the status that it gets. */
+/** Requests that no daemon accepts, each with its status. */
 const REFUSED: [string, () => Sent, number][] = [
   ['another path', () => ({ target: '/api/other' }), 401],
   ['a query', () => ({ target: `${PATH}?a=1` }), 401],
@@ -102,7 +102,7 @@ const REFUSED: [string, () => Sent, number][] = [
   ['a user twice', () => ({ headers: [...proofOf(), ['x-ori-invoke-user', 'user_test']] }), 401],
   ['another media type', () => ({ headers: changed('content-type', 'text/plain') }), 401],
   ['a content coding', () => ({ headers: [...proofOf(), ['content-encoding', 'gzip']] }), 401],
-  ['nothing of a proof', () => ({ headers: [] }), 401],
+  ['no proof at all', () => ({ headers: [] }), 401],
   ['too large a body', () => ({ body: 'x'.repeat(1001) }), 413],
 ];
 
@@ -127,7 +127,7 @@ for (const [adapter, start] of ADAPTERS) {
     },
   );
 
-  test(`${adapter}: accepts a good call once, and says no more about it`, async () => {
+  test(`${adapter}: accepts a good call once, without a diagnosis`, async () => {
     const daemon = await start(true);
     const headers = proofOf();
     expect(await daemon({ headers })).toMatchObject({ status: 200, body: 'accepted' });
@@ -138,7 +138,7 @@ for (const [adapter, start] of ADAPTERS) {
     });
   });
 
-  test(`${adapter}: tells what arrived by digests, and nothing in plain`, async () => {
+  test(`${adapter}: reports what arrived as digests only`, async () => {
     const daemon = await start(true);
     const headers = [
       ...changed('x-ori-invoke-user', 'canary_user'),
@@ -159,18 +159,18 @@ for (const [adapter, start] of ADAPTERS) {
     expect(answer.body).not.toContain('canary');
   });
 
-  test(`${adapter}: tells the body when it was read to its end`, async () => {
+  test(`${adapter}: reports the body if it was read completely`, async () => {
     const daemon = await start(true);
     const { diagnosis } = JSON.parse((await daemon({ body: 'other' })).body).error;
     expect(diagnosis).toMatchObject({ body: sha256('other'), bodyBytes: 5 });
   });
 
-  test.each([1, 'yes', null])(`${adapter}: refuses %o for the option`, async (option) => {
+  test.each([1, 'yes', null])(`${adapter}: refuses the option value %o`, async (option) => {
     await expect(start(option as never)).rejects.toThrow(TypeError);
   });
 }
 
-test('is bounded, whatever a request holds', async () => {
+test('is bounded, whatever the request contains', async () => {
   const daemon = await expressDaemon(true);
   const many = Array.from({ length: 150 }, (_, i): [string, string] => ['x-ori-invoke-user', `user${i}`]);
   const names = proofOf().flatMap((header) => Array.from({ length: 5 }, () => header));
@@ -183,7 +183,7 @@ test('is bounded, whatever a request holds', async () => {
   expect(answer.body.length).toBeLessThan(4096);
 });
 
-test('says nothing about a failure of the daemon itself', async () => {
+test('is omitted for a failure of the daemon itself', async () => {
   const verifier = createTestVerifier();
   const finish = vi.fn(async () => {
     throw new UnavailableError('replay_store_unavailable', 'down');

@@ -3,8 +3,8 @@ import type { Refusal } from '../refusal.ts';
 import type { RequestHead } from '../requirements.ts';
 
 /**
- * A refused request as it arrived, for its sender to compare: the SHA-256, in 64 lower-case hex digits, of each value that a proof
- * covers or is judged by. It contains none of these values.
+ * A refused request as it arrived, for its sender to compare: the SHA-256, in 64 lower-case hex digits, of each value
+ * that verification depends on. It contains none of these values.
  */
 export interface Diagnosis {
   readonly method: string;
@@ -15,7 +15,10 @@ export interface Diagnosis {
   /** Null if the request was refused before its body was read. */
   readonly body: string | null;
   readonly bodyBytes: number | null;
-  /** The headers of the proof, Content-Type and Content-Encoding that came, by lower-case name: one digest for each time, at most four. */
+  /**
+   * The received proof headers, Content-Type and Content-Encoding, by lower-case name: one digest for each occurrence,
+   * at most four.
+   */
   readonly headers: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -35,7 +38,7 @@ const REPEATS_MAX = 4;
 const encoder = new TextEncoder();
 const digestOf = (text: string): string => sha256Hex(encoder.encode(text));
 
-/** Describes a request by digests. It judges nothing; call it only after a refusal. */
+/** Describes a request by digests. It does not verify anything; call it only after a refusal. */
 export function diagnosisOf(
   { method = '', target = '', rawHeaders }: RequestHead,
   received: Received,

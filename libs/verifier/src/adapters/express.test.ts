@@ -14,7 +14,7 @@ const BODY = '{"prompt":"hello"}';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A daemon on a port of its own. */
+/** A daemon on its own port. */
 async function serve(listener: Listener): Promise<{ url: string; port: number }> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -63,7 +63,7 @@ async function raw(port: number, text: string): Promise<string> {
   return answer;
 }
 
-test('hands the caller and the raw bytes to the handler, before any body parser', async () => {
+test('passes the caller and the raw bytes to the handler, before any body parser', async () => {
   const { call } = await world();
   const response = await call();
   expect(response.status).toBe(200);
@@ -93,7 +93,7 @@ test.each([
   expect(await response.json()).toMatchObject({ error: { code } });
 });
 
-test('sees the target as sent, below whatever path it is mounted', async () => {
+test('sees the target as sent, wherever it is mounted', async () => {
   const { signer, proof } = guard();
   const app = express();
   app.use(
@@ -105,7 +105,7 @@ test('sees the target as sent, below whatever path it is mounted', async () => {
   expect((await fetch(url + PATH, { method: 'POST', body: BODY, headers })).status).toBe(200);
 });
 
-test('sees a header that was sent twice', async () => {
+test('detects a header that was sent twice', async () => {
   const { port, signer } = await world();
   const headers = Object.entries(signer.sign({ path: PATH, body: BODY })).map((pair) => pair.join(': '));
   const lines = [
@@ -120,7 +120,7 @@ test('sees a header that was sent twice', async () => {
   expect(await raw(port, `${lines.join('\r\n')}\r\n\r\n${BODY}`)).toContain('"proof_malformed"');
 });
 
-test('takes a body that arrives in chunks', async () => {
+test('accepts a chunked body', async () => {
   const { call } = await world();
   const body = ReadableStream.from([
     new TextEncoder().encode('{"prompt":'),
@@ -129,7 +129,7 @@ test('takes a body that arrives in chunks', async () => {
   expect((await call({}, { body, duplex: 'half' } as RequestInit)).status).toBe(200);
 });
 
-test('takes an empty body', async () => {
+test('accepts an empty body', async () => {
   const { call } = await world();
   expect((await call({ body: '' })).status).toBe(200);
 });
@@ -156,7 +156,7 @@ test('answers bad headers without waiting for the body', async () => {
   expect(await raw(port, head)).toMatch(/^HTTP\/1.1 401 .*"proof_missing"/s);
 });
 
-test('tells how long to wait while the store is young', async () => {
+test('says how long to wait while the store is new', async () => {
   const { signer } = guard();
   const verifier = createVerifier({
     internId: 'int_1',
@@ -186,7 +186,7 @@ test('answers 500 behind a body parser, and no handler runs', async () => {
   expect(reached).not.toHaveBeenCalled();
 });
 
-test('never calls a next that ignores its argument, as under node:http', async () => {
+test('does not call next without a router, as under node:http', async () => {
   const { signer, proof } = guard();
   const reached = vi.fn<() => void>();
   const { url } = await serve((request, response) => {

@@ -59,7 +59,7 @@ export function requireProof(
     }
     const proven = toNodeProven(judgement.proven);
     keepProven(request, proven);
-    // A parser of Express 4 that runs next would wait for a body that was read.
+    // A later body parser of Express 4 would wait for a body that was already read.
     Object.assign(request, { proof: proven.proof, body: proven.body, _body: true });
     if (handler === undefined) {
       next();
@@ -68,7 +68,7 @@ export function requireProof(
     try {
       await handler(request, response, proven);
     } catch (error) {
-      next(error ?? new Error('the handler threw nothing'));
+      next(error ?? new Error('the handler threw undefined'));
     }
   }
 

@@ -11,7 +11,7 @@ export { provenOf } from './proven.ts';
 
 /** The options of a route that `requireProof` makes. */
 export interface ProvenRoute {
-  /** Reads the body and judges the proof, then gives the same bytes to Fastify's parser. */
+  /** Reads the body and verifies the proof, then passes the same bytes to Fastify's parser. */
   preParsing(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -22,8 +22,9 @@ export interface ProvenRoute {
 }
 
 /**
- * The options of a route whose handler is called only with an accepted proof, as its third argument; `request.body` is what Fastify's
- * parser makes of the same bytes. Everything else is answered here, as by '@ori/verifier/node'; errors that the handler throws go to Fastify.
+ * The options of a route whose handler is called only with an accepted proof, as its third argument; `request.body` is
+ * the result of Fastify's parser for the same bytes. Everything else is answered here, as by '@ori/verifier/node';
+ * errors that the handler throws go to Fastify.
  *
  *     app.post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_000_000 }, (request, reply, { proof }) => proof.user));
  *

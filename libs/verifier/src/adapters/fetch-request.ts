@@ -6,7 +6,7 @@ export function arrivalOf(request: Request): Arrival {
     head: headOf(request),
     body: request.body ?? [],
     announcedBytes: Number(request.headers.get('content-length') ?? 0),
-    misuse: request.bodyUsed ? 'the body was read already' : undefined,
+    misuse: request.bodyUsed ? 'the body was already read' : undefined,
   };
 }
 

@@ -30,14 +30,14 @@ function world() {
   return { verifier, guarded, handler, request, codeOf };
 }
 
-test('hands the caller and the raw bytes to the handler', async () => {
+test('passes the caller and the raw bytes to the handler', async () => {
   const { guarded, request } = world();
   const response = await guarded(request());
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({ user: 'user_test', bytes: BODY });
 });
 
-test('answers a replay with 401 and its code, and calls nothing', async () => {
+test('answers a replay with 401 and its code, and does not call the handler', async () => {
   const { guarded, request, handler, codeOf } = world();
   const first = request();
   const copy = first.clone();
@@ -48,7 +48,7 @@ test('answers a replay with 401 and its code, and calls nothing', async () => {
   expect(handler).toHaveBeenCalledTimes(1);
 });
 
-test('sees a query', async () => {
+test('refuses a query', async () => {
   const { guarded, request, codeOf } = world();
   expect(await codeOf(await guarded(request({}, `${PATH}?a=1`)))).toBe('request_not_coverable');
 });
@@ -69,7 +69,7 @@ test.each(['/a/../b', '/a/./b', '/a/%2e%2e/b', '/a\\b', '/a"b', '/a<b>', '/{a}']
 );
 
 test.each(['/', '//a', '/a%2Fb', '/a;b=c', "/a'b", '/~a/%E2%82%AC', '/a:b@c'])(
-  'takes a path that Request leaves alone: %s',
+  'accepts a path that Request does not change: %s',
   async (path) => {
     const { guarded, request } = world();
     expect((await guarded(request({ path }))).status).toBe(200);
@@ -83,12 +83,12 @@ test('answers a body beyond the limit with 413', async () => {
   expect(await codeOf(response)).toBe('body_too_large');
 });
 
-test('takes an empty body', async () => {
+test('accepts an empty body', async () => {
   const { guarded, request } = world();
   expect((await guarded(request({ body: '' }))).status).toBe(200);
 });
 
-test('answers 500 to a request whose body was read already, and judges nothing', async () => {
+test('answers 500 to a request whose body was already read, without verifying it', async () => {
   const { guarded, request, handler } = world();
   const read = request();
   await read.text();
@@ -97,10 +97,10 @@ test('answers 500 to a request whose body was read already, and judges nothing',
 });
 
 test.each([
-  ['//a b:80/', 'a host that is none'],
+  ['//a b:80/', 'an invalid host'],
   ['/api/x/../invoke', 'a path that URL shortens'],
   ['/api/invoke?', 'an empty query'],
-])('refuses a server that hands over %s', async (tail) => {
+])('refuses a server that passes %s', async (tail) => {
   const { guarded, request, handler, codeOf } = world();
   const path = tail.startsWith('/api') ? tail.replace('?', '') : PATH;
   const given = request({ path });
@@ -110,7 +110,7 @@ test.each([
   expect(handler).not.toHaveBeenCalled();
 });
 
-test('passes on what else the server gives', async () => {
+test('passes on the server’s other arguments', async () => {
   const { verifier, request } = world();
   const guarded = requireProof(
     verifier,
@@ -122,7 +122,7 @@ test('passes on what else the server gives', async () => {
   expect(await response.json()).toEqual(['value', true]);
 });
 
-test("leaves the handler's own errors alone", async () => {
+test("does not catch the handler's own errors", async () => {
   const { guarded, request, handler } = world();
   handler.mockRejectedValueOnce(new Error('mine'));
   await expect(guarded(request())).rejects.toThrow('mine');

@@ -17,7 +17,7 @@ export interface RequireProofOptions {
   diagnose?: boolean | undefined;
 }
 
-/** What a handler gets besides the request, whose body has been read. */
+/** What a handler gets in addition to the request, whose body has been read. */
 export interface Proven<Body extends Uint8Array = Uint8Array> {
   readonly proof: VerifiedProof;
   /** The bytes that were signed. */
@@ -120,7 +120,7 @@ async function* readable(body: Arrival['body']): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
   } catch (cause) {
-    throw new BodyError('the body did not arrive whole', { cause });
+    throw new BodyError('the body is incomplete', { cause });
   }
 }
 

@@ -13,7 +13,7 @@ export interface NodeRequest extends IncomingMessage {
 
 export type NodeProven = Proven<Buffer>;
 
-/** `request.rawHeaders` and the target as they came. */
+/** `request.rawHeaders` and the target as received. */
 export function headOf({ method, originalUrl, url, rawHeaders }: NodeRequest): RequestHead {
   return { method, target: originalUrl ?? url, rawHeaders };
 }
@@ -28,10 +28,10 @@ export function arrivalOf(request: NodeRequest): Arrival {
 }
 
 function misuseOf(request: NodeRequest): string | undefined {
-  if (judged.has(request)) return 'it is mounted twice on this route: this request was verified already';
+  if (judged.has(request)) return 'it is mounted twice on this route: this request was already verified';
   judged.add(request);
   return request.readableDidRead || request.readableEnded || request.body !== undefined
-    ? 'the body was read already; mount it before any body parser'
+    ? 'the body was already read; mount it before any body parser'
     : undefined;
 }
 

@@ -58,7 +58,7 @@ test.each<[string, Handler]>([
     },
   ],
   ['rejects', async () => Promise.reject(new Error('mine'))],
-])('answers 500 when the handler %s, and tells its error', async (_how, handler) => {
+])('answers 500 when the handler %s, and reports its error', async (_how, handler) => {
   const { call, reports } = await world(handler);
   const response = await call();
   expect(response.status).toBe(500);
@@ -77,7 +77,7 @@ test('closes the connection when the handler fails in the middle of its answer',
   await expect(call().then((response) => response.text())).rejects.toThrow();
 });
 
-test('says that it is mounted twice, and does not call the inner handler', async () => {
+test('reports that it is mounted twice, and does not call the inner handler', async () => {
   const { guarded, call, reports, ran } = await world((request, response) => guarded(request, response));
   expect((await call()).status).toBe(500);
   expect(ran).toHaveBeenCalledTimes(1);

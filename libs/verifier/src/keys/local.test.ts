@@ -4,7 +4,7 @@ import { createLocalKeySet } from './local.ts';
 
 const { jwks } = createTestSigner({ internId: 'int_1' });
 
-test('holds the keys it was given', () => {
+test('contains the given keys', () => {
   expect(createLocalKeySet(jwks).current()).toHaveLength(1);
 });
 
@@ -14,7 +14,7 @@ test.each([
   ['an empty set', { keys: [] }],
   ['a set without an Ed25519 key', { keys: [{ kty: 'RSA', n: 'AQAB', e: 'AQAB' }] }],
   [
-    'a set with one key that is not admitted',
+    'a set with one key that cannot be admitted',
     { keys: [...jwks.keys, { ...jwks.keys[0], x: `${'A'.repeat(42)}E` }] },
   ],
 ])('refuses %s', (_name, set) => {

@@ -14,7 +14,7 @@ export interface KeySet {
  */
 export function createLocalKeySet(jwks: unknown): KeySet {
   const keys = readKeys(jwks);
-  if (keys.length === 0) throw new TypeError('jwks: holds no Ed25519 signature key');
+  if (keys.length === 0) throw new TypeError('jwks: no Ed25519 signature key');
   return { current: () => keys };
 }
 
@@ -24,13 +24,13 @@ function readKeys(jwks: unknown): readonly VerificationKey[] {
       throw error;
     });
   } catch (cause) {
-    throw new TypeError('jwks: not a set of admissible keys', { cause });
+    throw new TypeError('jwks: a key of the set cannot be admitted', { cause });
   }
 }
 
 const CANDIDATES_MAX = 3;
 
-/** The keys that may have signed a proof of this timestamp: at most three, in the order of the set. */
+/** The keys that are valid at this timestamp: at most three, in the order of the set. */
 export function candidatesAt(
   keys: readonly VerificationKey[],
   timestamp: number,

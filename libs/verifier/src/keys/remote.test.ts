@@ -22,13 +22,13 @@ function world(options: RemoteKeySetOptions = {}) {
   return { state, keys, verify, first };
 }
 
-test('fetches the keys once for all proofs that wait', async () => {
+test('fetches the keys once for all waiting proofs', async () => {
   const { state, verify } = world();
   await Promise.all(Array.from({ length: 50 }, () => verify()));
   expect(state.fetches).toBe(1);
 });
 
-test('finds a key published since', async () => {
+test('finds a newly published key', async () => {
   const { state, verify } = world();
   await verify();
   const second = createTestSigner({ internId: 'int_1' });
@@ -39,7 +39,7 @@ test('finds a key published since', async () => {
 });
 
 // SPEC.md K17.
-test('passes a flood of proofs under unknown keys on at most once per cool-down', async () => {
+test('fetches at most once per cool-down during a flood of proofs under unknown keys', async () => {
   const { state, verify } = world();
   await verify();
   const stranger = createTestSigner({ internId: 'int_1' });
@@ -56,7 +56,7 @@ test('passes a flood of proofs under unknown keys on at most once per cool-down'
   expect(state.fetches).toBe(2);
 });
 
-test('asks again, once per cool-down, for a time that no key covers', async () => {
+test('fetches again, once per cool-down, for a time that no key covers', async () => {
   const { state, verify, first } = world();
   state.jwks = { keys: first.jwks.keys.map((key) => ({ ...key, exp: 1 })) };
   await expect(verify()).rejects.toMatchObject({ code: 'key_unknown' });
@@ -68,7 +68,7 @@ test('asks again, once per cool-down, for a time that no key covers', async () =
 });
 
 // SPEC.md K16.
-test('goes on with known keys for a bounded time while the address fails', async () => {
+test('uses known keys for a bounded time while the URL fails', async () => {
   const { state, verify } = world();
   await verify();
   state.isDown = true;
@@ -82,13 +82,13 @@ test('goes on with known keys for a bounded time while the address fails', async
 });
 
 // SPEC.md K18.
-test('judges nothing without keys', async () => {
+test('refuses every proof without keys', async () => {
   const { state, verify } = world();
   state.isDown = true;
   await expect(verify()).rejects.toMatchObject({ code: 'keys_unavailable' });
 });
 
-test('tells which key was left out and why, once, and uses the rest', async () => {
+test('reports once which key was left out and why, and uses the rest', async () => {
   const refused = vi.fn();
   const { state, verify, first } = world({ onRefusedKey: refused });
   const [good] = first.jwks.keys;
@@ -100,7 +100,7 @@ test('tells which key was left out and why, once, and uses the rest', async () =
   expect(refused.mock.calls).toMatchObject([[{ index: 0, error: { code: 'key_id_mismatch' } }]]);
 });
 
-test('warns the operator of a key that was left out, unless told otherwise', async () => {
+test('warns the operator of a key that was left out, by default', async () => {
   const { state, verify, first } = world();
   const [good] = first.jwks.keys;
   state.jwks = { keys: [good, good] };
@@ -113,7 +113,7 @@ test('warns the operator of a key that was left out, unless told otherwise', asy
   expect(warning.message).toContain('https://ori.example');
 });
 
-test('asks again at once when told to, and says when that fails', async () => {
+test('reload fetches immediately, and rejects if that fails', async () => {
   const { state, keys, verify } = world();
   expect(keys.jwks()).toBeUndefined();
   await keys.reload();
@@ -128,11 +128,11 @@ test('asks again at once when told to, and says when that fails', async () => {
   await expect(verify(second)).resolves.toBeDefined();
 });
 
-test('refuses an option that it does not know', () => {
+test('refuses an unknown option', () => {
   expect(() => createRemoteKeySet('https://ori.example/jwks.json', { stale: 1 } as never)).toThrow(TypeError);
 });
 
-test('judges nothing once closed', async () => {
+test('refuses every proof once closed', async () => {
   const { keys, verify } = world();
   await verify();
   keys.close();
@@ -140,11 +140,11 @@ test('judges nothing once closed', async () => {
 });
 
 // SPEC.md K14.
-test('refuses an address that anybody on the way could answer for', () => {
+test('refuses an http URL, which anybody on the network could answer', () => {
   expect(() => createRemoteKeySet('http://ori.example/jwks.json')).toThrow(TypeError);
 });
 
-test('asks every second whether a key was revoked, and is answered without a body where nothing changed', async () => {
+test('checks every second whether a key was revoked, with an answer without a body if nothing changed', async () => {
   const asked: (string | null)[] = [];
   let etag = '"1"';
   let nowMs = 0;
@@ -173,7 +173,7 @@ test('asks every second whether a key was revoked, and is answered without a bod
   expect(asked[2]).toBe('"1"');
 });
 
-test('uses no key past a revocation check that fails, unless told so', async () => {
+test('uses no key after a failed revocation check, unless staleSeconds is set', async () => {
   for (const [options, verdict] of [
     [{ revocationCheckSeconds: 1 }, 'keys_unavailable'],
     [{ revocationCheckSeconds: 1, staleSeconds: 600 }, undefined],
@@ -187,6 +187,6 @@ test('uses no key past a revocation check that fails, unless told so', async () 
   }
 });
 
-test.each([0, -1, 61, Number.NaN])('takes no revocationCheckSeconds of %d', (revocationCheckSeconds) => {
+test.each([0, -1, 61, Number.NaN])('refuses revocationCheckSeconds of %d', (revocationCheckSeconds) => {
   expect(() => createRemoteKeySet('https://ori.example/', { revocationCheckSeconds })).toThrow(TypeError);
 });

@@ -28,7 +28,7 @@ export interface RemoteKeySetOptions {
   timeoutMs?: number;
   /** Maximum size of the document; 65536 by default. */
   bytesMax?: number;
-  /** Allows http to any host: anyone on that network can then decide whose proofs are accepted. */
+  /** Allows http to any host: anyone on the network path can then decide whose proofs are accepted. */
   allowPlainHttp?: boolean;
   /** Called with each key that is newly left out of the set; warns the operator by default. */
   onRefusedKey?: (refused: RefusedKey) => void;
@@ -40,8 +40,9 @@ export interface RemoteKeySetOptions {
 /** Keys that are fetched and renewed. */
 export interface RemoteKeySet extends KeySet {
   /**
-   * Fetches the keys now, cool-down or not: at start, so that a wrong address shows at once, or when a rotation is known.
-   * @throws {UnavailableError} `keys_unavailable`. Keys fetched before go on serving.
+   * Fetches the keys now, regardless of the cool-down: at start, to detect a wrong URL early, or after a known
+   * rotation.
+   * @throws {UnavailableError} `keys_unavailable`. Keys fetched before stay in use.
    */
   reload(): Promise<void>;
   /** The keys in use, to keep for `createLocalKeySet`; undefined when none were fetched or they are no longer fresh. */
@@ -64,9 +65,9 @@ const OPTION_NAMES: readonly (keyof RemoteKeySetOptions)[] = [
 ];
 
 /**
- * The keys at `{base}/interns/{internId}/daemon/jwks.json` (SPEC.md, section 4): fetched on first use, renewed before they
- * expire, one fetch at a time, without following redirects. A proof that no known key verifies triggers another fetch, at most once
- * per cool-down: new keys are found, and a flood of bad proofs is not passed on.
+ * The keys at `{base}/interns/{internId}/daemon/jwks.json` (SPEC.md, section 4): fetched on first use, renewed before
+ * they expire, one fetch at a time, without following redirects. A proof that no known key verifies triggers another
+ * fetch, at most once per cool-down: new keys are found, and a flood of bad proofs does not reach the URL.
  * @throws {TypeError} for an invalid URL or limit.
  */
 export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptions = {}): RemoteKeySet {

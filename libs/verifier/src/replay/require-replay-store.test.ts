@@ -18,7 +18,7 @@ const replayed = (): never => {
 };
 const idOf = ({ policy, nonce }: Spend): string => `${policy.internId} ${nonce}`;
 
-test('passes stores that this package has', async () => {
+test('passes the stores of this package', async () => {
   const memory = createTestReplayStore();
   await requireReplayStore({ open: () => memory });
   const redis = await connect(sharedRedisUrl());
@@ -32,7 +32,7 @@ test('passes stores that this package has', async () => {
 
 test.each<[string, () => ReplayStore]>([
   [
-    'looks and then writes',
+    'checks and then writes',
     mistaken(async (known, spend) => {
       const isKnown = known.has(idOf(spend));
       await new Promise(setImmediate);
@@ -41,16 +41,16 @@ test.each<[string, () => ReplayStore]>([
     }),
   ],
   [
-    'answers false to a replay',
+    'returns false for a replay',
     mistaken(async (known, spend) => (known.has(idOf(spend)) ? false : known.add(idOf(spend)) && 'spent')),
   ],
-  ['says nothing', mistaken(async () => undefined)],
+  ['returns undefined', mistaken(async () => undefined)],
   [
-    'forgets the intern',
+    'ignores the intern',
     mistaken(async (known, { nonce = '' }) => (known.has(nonce) ? replayed() : known.add(nonce) && 'spent')),
   ],
   [
-    'remembers for one process',
+    'remembers for one process only',
     () => {
       const known = new Set<string>();
       return {
@@ -63,7 +63,7 @@ test.each<[string, () => ReplayStore]>([
   await expect(requireReplayStore({ open, fenceSeconds: 0 })).rejects.toThrow(/^spend: /);
 });
 
-test('refuses a store that forgets without a fence', async () => {
+test('refuses a store that loses its data without a fence', async () => {
   const known = new Set<string>();
   const open = mistaken(async (_, spend) =>
     known.has(idOf(spend)) ? replayed() : known.add(idOf(spend)) && 'spent',

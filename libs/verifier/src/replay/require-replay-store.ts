@@ -5,9 +5,9 @@ import type { ReplayPolicy, ReplayStore, Spend } from './replay-store.ts';
 export interface ReplayStoreUnderTest {
   /** Opens the store. Called twice, over the same data, as two processes of a daemon would. */
   open(): ReplayStore | Promise<ReplayStore>;
-  /** Does what may lose spent nonces: a flush, a restart. That part is not tested without it. */
+  /** Causes a possible loss of spent nonces, such as a flush or a restart. Without it, that case is not tested. */
   restart?(): void | Promise<void>;
-  /** How many callers present the same proof at once; 100 by default. */
+  /** How many callers present the same proof concurrently; 100 by default. */
   callers?: number;
   /** How long a new store may refuse new proofs with `proof_before_fence`; 10 s by default. */
   fenceSeconds?: number;
@@ -64,7 +64,7 @@ export async function requireReplayStore(under: ReplayStoreUnderTest): Promise<v
     Array.from({ length: callers }, (_, index) => tryOn(stores[index % 2], contested)),
   );
   const winners = answers.filter((answer) => answer === 'spent').length;
-  if (winners !== 1) throw new Error(`spend: ${winners} of ${callers} callers at once spent one nonce`);
+  if (winners !== 1) throw new Error(`spend: ${winners} of ${callers} concurrent callers spent one nonce`);
   const losers = answers.filter((answer) => answer === 'nonce_replayed').length;
   if (losers !== callers - 1) throw new Error('spend: expected nonce_replayed for all but one caller');
   for (const store of stores) {
@@ -78,7 +78,7 @@ export async function requireReplayStore(under: ReplayStoreUnderTest): Promise<v
   for (const store of [...stores, await under.open()]) {
     store.attach?.(own);
     if ((await tryOn(store, contested)) === 'spent')
-      throw new Error('spend: accepted again what was spent before a loss');
+      throw new Error('spend: accepted a proof again that was spent before a loss');
   }
 }
 
@@ -90,7 +90,7 @@ function newNonce(): string {
     .slice(0, 22);
 }
 
-/** 64 hex digits that differ as the nonces do. */
+/** 64 hex digits, different for each nonce. */
 function nonceDigest(nonce: string): string {
   return [...nonce]
     .map((character) => character.charCodeAt(0).toString(16).padStart(2, '0'))

@@ -83,7 +83,7 @@ export async function waitUntilReady(look: () => Promise<void>, withinMs = READY
   }
 }
 
-/** Throws TypeError when no verifier uses the store. */
+/** Throws TypeError if no verifier uses the store. */
 export function requireAttached(verifiers: { readonly size: number }): void {
   if (verifiers.size === 0) throw new TypeError('no verifier uses this store yet: call createVerifier first');
 }

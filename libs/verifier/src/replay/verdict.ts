@@ -3,7 +3,7 @@ import { ProofError, UnavailableError } from '@ori/proof';
 /** A shared store's answer to a spend. */
 export interface Verdict {
   readonly verdict: string;
-  /** Why the server is unsafe. */
+  /** The reason why the server is unsafe. */
   readonly detail?: string;
   readonly retryAfterSeconds?: number;
 }
@@ -25,7 +25,7 @@ export function requireSpent(said: Verdict): 'spent' {
     case 'not_issued':
       throw new ProofError('nonce_not_issued', 'the signer did not reserve this nonce for this proof');
     case 'expired':
-      throw new ProofError('proof_expired', 'the proof is older than what is remembered');
+      throw new ProofError('proof_expired', 'the proof is older than the memory of the store');
     case 'not_yet_valid':
       throw new ProofError(
         'proof_not_yet_valid',
@@ -36,6 +36,6 @@ export function requireSpent(said: Verdict): 'spent' {
         retryAfterSeconds: said.retryAfterSeconds ?? 1,
       });
     default:
-      throw new UnavailableError('replay_store_unavailable', 'the store gave no verdict');
+      throw new UnavailableError('replay_store_unavailable', 'unexpected answer of the store');
   }
 }

@@ -3,7 +3,7 @@ import { memoryReplayStore } from './store.ts';
 
 const NOW = 1_789_000_000;
 
-/** A store made at NOW; `at` sets its clock, in seconds after that. */
+/** A store created at NOW; `at` sets its clock, in seconds after that. */
 function world(entriesMax = 1000) {
   let after = 0;
   const store = memoryReplayStore({ entriesMax, now: () => (NOW + after) * 1000 });
@@ -22,14 +22,14 @@ function world(entriesMax = 1000) {
   return { at, spend };
 }
 
-test('refuses what is older than it remembers, though it forgot nothing yet', () => {
+test('refuses a proof older than its memory even before it forgot anything', () => {
   const { at, spend } = world();
   at(200);
   expect(() => spend('a', 200 - 92)).toThrow(expect.objectContaining({ code: 'proof_expired' }));
   expect(() => spend('a', 200 - 91)).not.toThrow();
 });
 
-test('makes no room from what some verifier may still accept', () => {
+test('does not evict a proof that some verifier may still accept', () => {
   const { at, spend } = world(1);
   at(10);
   spend('a', 10);

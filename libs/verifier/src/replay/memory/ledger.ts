@@ -1,4 +1,4 @@
-/** The spent proofs of one intern: every id once, whatever its timestamp, and a list per second for forgetting them. */
+/** The spent proofs of one intern: every id once, whatever its timestamp, and a list per second for expiring them. */
 export interface Ledger {
   /** Unix seconds: the latest timestamp that was forgotten. Everything up to it is refused from then on. */
   readonly floor: number;

@@ -9,7 +9,7 @@ const DAEMON = fileURLToPath(import.meta.resolve('@ori/test-env/verifier/daemon'
 const PATH = '/api/invoke';
 const BODY = '{}';
 
-/** A daemon in a process of its own, until it is killed. */
+/** A daemon in its own process, until it is killed. */
 async function startDaemon(task: DaemonTask) {
   const child = fork(DAEMON, { stdio: 'inherit' });
   child.send(task);
@@ -32,7 +32,7 @@ async function startDaemon(task: DaemonTask) {
   };
 }
 
-test('a daemon that is killed and started again accepts no proof of its former life', async () => {
+test('a daemon that is killed and restarted accepts no proof from before the restart', async () => {
   const signer = createTestSigner({ internId: 'int_1' });
   const task = { internId: 'int_1', jwks: signer.jwks };
   const accepted: object[] = [];

@@ -13,7 +13,7 @@ const POLICY: ReplayPolicy = {
   acceptV1: false,
 };
 
-/** A store made at NOW, and proofs of it that differ in a number. */
+/** A store created at NOW, and distinct proofs for it. */
 function world(entriesMax = 1000, errorSeconds = 0) {
   const clock = { ms: NOW * 1000, errorMs: errorSeconds * 1000 };
   const store = memoryReplayStore({
@@ -38,7 +38,7 @@ function world(entriesMax = 1000, errorSeconds = 0) {
   const seconds = (after: number): void => {
     clock.ms = (NOW + after) * 1000;
   };
-  /** From now on the clock is wrong by this much. */
+  /** The error of the clock from now on. */
   const step = (seconds: number): void => {
     clock.errorMs = seconds * 1000;
   };
@@ -53,14 +53,14 @@ test('spends a nonce once', () => {
   expect(() => spend(2)).not.toThrow();
 });
 
-test('spends a nonce once whatever the timestamp it comes with', () => {
+test('spends a nonce once, whatever its timestamp', () => {
   const { spend, seconds } = world();
   seconds(10);
   spend(1, NOW + 10);
   expect(() => spend(1, NOW + 9)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
 });
 
-test('refuses what may have been accepted before it was made, a proof stamped ahead too, and names the pause', () => {
+test('refuses a proof that may have been accepted before its creation, even one stamped ahead, and says how long to wait', () => {
   const { spend, seconds } = world();
   for (const timestamp of [NOW - 10, NOW, NOW + 2]) {
     expect(() => spend(timestamp, timestamp)).toThrow(
@@ -71,7 +71,7 @@ test('refuses what may have been accepted before it was made, a proof stamped ah
   expect(() => spend(1)).not.toThrow();
 });
 
-test('rounds the time it was made up', () => {
+test('rounds the time of its creation up', () => {
   const clock = { ms: NOW * 1000 + 1 };
   const store = memoryReplayStore({ now: () => clock.ms });
   clock.ms += 5000;
@@ -88,7 +88,7 @@ test('rounds the time it was made up', () => {
   expect(() => spend(NOW + 4)).not.toThrow();
 });
 
-test('remembers as long as any verifier could accept: age, tolerance and 30 s of streaming', () => {
+test('remembers a proof as long as any verifier could accept it: age, tolerance and 30 s of streaming', () => {
   const { spend, seconds } = world();
   seconds(10);
   spend(1, NOW + 10);
@@ -98,7 +98,7 @@ test('remembers as long as any verifier could accept: age, tolerance and 30 s of
   expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_expired' }));
 });
 
-test('never takes a forgotten proof for a new one when the clock goes back', () => {
+test('never accepts a forgotten proof again when the clock goes back', () => {
   const { spend, seconds, step } = world();
   seconds(10);
   spend(1, NOW + 10);
@@ -111,7 +111,7 @@ test('never takes a forgotten proof for a new one when the clock goes back', () 
   expect(() => spend(3)).not.toThrow();
 });
 
-test('works at once when a clock that was ahead is right again, and takes nothing twice', () => {
+test('works immediately when a fast clock is corrected, and accepts nothing twice', () => {
   const { spend, seconds, step } = world();
   seconds(10);
   spend(1, NOW + 10);
@@ -124,7 +124,7 @@ test('works at once when a clock that was ahead is right again, and takes nothin
   expect(() => spend(3)).not.toThrow();
 });
 
-test('refuses what may have been accepted before it was made on a clock that was behind, and was set right since', () => {
+test('refuses a proof that may have been accepted before its creation on a slow clock that was corrected since', () => {
   const { spend, seconds, step } = world(1000, -300);
   seconds(1);
   step(0);
@@ -135,7 +135,7 @@ test('refuses what may have been accepted before it was made on a clock that was
   expect(() => spend(1)).not.toThrow();
 });
 
-test('refuses version 1 copies of what was spent before the clock went back', () => {
+test('refuses version 1 copies of proofs that were spent before the clock went back', () => {
   const { spend, spendV1, seconds, step } = world();
   seconds(10);
   spend('early', NOW + 10);
@@ -169,7 +169,7 @@ test('refuses when full rather than forget: ten times the cap, and the first is 
   expect(() => spend(1000)).not.toThrow();
 });
 
-test('makes room from an intern that is no longer called', () => {
+test('evicts expired proofs of an intern that is no longer called', () => {
   const { spend, seconds } = world(100);
   seconds(10);
   for (let id = 0; id < 100; id += 1) spend(id);
@@ -179,14 +179,14 @@ test('makes room from an intern that is no longer called', () => {
   expect(() => spend('x', undefined, other)).not.toThrow();
 });
 
-test('keeps the interns apart', () => {
+test('does not share nonces between interns', () => {
   const { spend, seconds } = world();
   seconds(10);
   spend(1);
   expect(() => spend(1, undefined, { policy: { ...POLICY, internId: 'int_2' } })).not.toThrow();
 });
 
-test('refuses version 1 proofs from before the first one: until then nobody recorded their ids', () => {
+test('refuses version 1 proofs from before the first one, because their ids were not recorded', () => {
   const { spend, spendV1, seconds } = world();
   seconds(10);
   spend('early');
@@ -207,7 +207,7 @@ test('records version 1 ids from the start for a verifier that accepts them', ()
   expect(() => spendV1(2)).not.toThrow();
 });
 
-test('does not compute version 1 ids where none is accepted', () => {
+test('does not compute version 1 ids if version 1 is not accepted', () => {
   const { spend, seconds } = world();
   seconds(10);
   const v1Id = (): string => {
@@ -227,7 +227,7 @@ test('refuses to work in a worker of node:cluster, where each would accept the s
   expect(said).toEqual({ name: 'TypeError' });
 });
 
-test('a store made where the clock still reads 0 begins with its first spend', () => {
+test('a store created while the clock still reads 0 starts with its first spend', () => {
   let ms = 0;
   const store = memoryReplayStore({ now: () => ms, uptime: () => ms });
   const spend = (nonce: string, timestamp: number) =>

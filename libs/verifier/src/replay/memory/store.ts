@@ -19,7 +19,7 @@ export interface MemoryReplayStoreOptions {
   uptime?: () => number;
 }
 
-/** A replay store that judges at once. */
+/** A synchronous replay store. */
 export interface MemoryReplayStore extends ReplayStore {
   attach(policy: ReplayPolicy): void;
   spend(spend: Spend): 'spent';
@@ -74,7 +74,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     const horizon = Math.floor(seconds - retentionSeconds(policy));
     entries -= ledger.forget(horizon);
     if (timestamp <= ledger.floor || timestamp <= horizon) {
-      throw new ProofError('proof_expired', 'the proof is older than what is remembered');
+      throw new ProofError('proof_expired', 'the proof is older than the memory of the store');
     }
     const bootSeconds = createdSeconds(created, wallMs, uptimeMs);
     requireAfter(bootSeconds + policy.clockToleranceSeconds, timestamp, seconds);
@@ -131,7 +131,7 @@ function isClusterWorker(): boolean {
 /** Two clocks of one machine can drift apart by this much within seconds. */
 const DRIFT_MS = 5;
 
-/** The ids that must be absent, and those that are then recorded. */
+/** The ids that must be absent, and those to record then. */
 interface Ids {
   readonly conflicting: readonly string[];
   readonly recorded: readonly string[];

@@ -3,8 +3,9 @@ import { within } from '../shared-store.ts';
 import type { Verdict } from '../verdict.ts';
 
 /**
- * What the store needs of a pool. A `Pool` of pg 8 satisfies it. Your own pool must lend a connection to one caller at a time and never
- * send a statement twice. Test the store over it with `requireReplayStore` of '@ori/verifier/testing'.
+ * The interface that the store needs from a pool. A `Pool` of pg 8 satisfies it. Your own pool must lend a connection
+ * to one caller at a time and never send a statement twice. Test the store over it with `requireReplayStore` of
+ * '@ori/verifier/testing'.
  */
 export interface PostgresPool {
   readonly options: { readonly connectionTimeoutMillis?: number | undefined };
@@ -148,7 +149,7 @@ function toAnswer(row: unknown): PostgresAnswer {
     unknown
   >;
   if (typeof verdict !== 'string')
-    throw new UnavailableError('replay_store_unavailable', 'the store gave no verdict');
+    throw new UnavailableError('replay_store_unavailable', 'unexpected answer of the store');
   if (verdict === 'unsafe') return { verdict, detail: String(detail) };
   return {
     verdict,

@@ -6,7 +6,7 @@ import { createVerifier } from '../../verifier.ts';
 import type { PostgresPool } from './client.ts';
 import { postgresReplayStore } from './store.ts';
 
-/** A pool whose looks at the server are answered by the server, but not before `release` is called. */
+/** A pool whose checks of the server are held back until `release` is called. */
 function holdTouches(pool: PostgresPool) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let answers = 0;
@@ -28,7 +28,7 @@ function holdTouches(pool: PostgresPool) {
   return { pool: { options: pool.options, connect, on }, release, answers: () => answers };
 }
 
-test('a look at the server that began before a doubt does not settle it', async () => {
+test('a check that began before a doubt arose does not settle it', async () => {
   const server = await startLedgerServer();
   onTestFinished(() => server[Symbol.asyncDispose]());
   const { internId, signer, request } = await daemonOn(server);
@@ -47,7 +47,7 @@ test('a look at the server that began before a doubt does not settle it', async 
   expect(held.answers()).toBe(2);
 });
 
-test('a connection that the server dismisses as it lets it in does not end the process', async () => {
+test('a connection that the server closes while accepting it does not end the process', async () => {
   await using server = await startDismissingPostgres();
   const replay = postgresReplayStore(openPool(server.url), {
     replicas: 0,

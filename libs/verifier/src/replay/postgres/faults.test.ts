@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** A server of the test's own, gone after it. */
+/** A server for one test. */
 async function own(options: OwnPostgresOptions = {}): Promise<OwnPostgresServer> {
   const server = await startLedgerServer(options);
   onTestFinished(() => server[Symbol.asyncDispose]());
@@ -28,7 +28,7 @@ const verdictOf = (verifier: Verifier, request: SignedRequest): Promise<string> 
     (error) => error.code,
   );
 
-test('accepts nothing twice through SIGKILL and restart under load, and fresh proofs again soon', async () => {
+test('accepts nothing twice across SIGKILL and restart under load, and soon accepts new proofs again', async () => {
   const { verifier, verifierOn, request } = await daemonOn(server, { timeoutMs: 1000 });
   const other = verifierOn(server.url).verifier;
   const accepted: SignedRequest[] = [];
@@ -59,7 +59,7 @@ test('accepts nothing twice through SIGKILL and restart under load, and fresh pr
   expect([...told.values()].filter((times) => times > 1)).toEqual([]);
 }, 60_000);
 
-test('refuses every older proof on a file copy put back under the same timeline, and on a promoted one', async () => {
+test('refuses every older proof on a restored file copy with the same timeline, and on a promoted one', async () => {
   const server = await own({ settings: ['hot_standby=on', 'wal_keep_size=64MB'] });
   const { verifier, verifierOn, request, replay } = await daemonOn(server);
   await verifier.verify(request());
@@ -106,7 +106,7 @@ test('does not wait for a frozen server; a spend without an answer counts as spe
   const signed = request();
   await server.freeze();
   expect(await verdictOf(impatient.verifier, signed)).toBe('replay_store_unavailable');
-  // Not sent: a frozen server is not given more to hold.
+  // Not sent, because a frozen server must not hold more connections.
   const before = impatient.pool.totalCount;
   expect(await verdictOf(impatient.verifier, request())).toBe('replay_store_unavailable');
   expect(impatient.pool.totalCount).toBeLessThanOrEqual(Math.max(before, 1));
@@ -116,7 +116,7 @@ test('does not wait for a frozen server; a spend without an answer counts as spe
   await expect.poll(() => verdictOf(impatient.verifier, request()), { timeout: 10_000 }).toBe('accepted');
 });
 
-test('refuses a spend that no standby acknowledged, also when somebody ends the wait; it stays spent, and no more are sent', async () => {
+test('refuses a spend that no standby acknowledged, even if the wait is cancelled; it stays spent, and no more are sent', async () => {
   const { verifierOn, request } = await daemonOn(server);
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();

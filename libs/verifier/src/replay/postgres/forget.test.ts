@@ -24,7 +24,7 @@ const sql = (text: string) => query(server.url, text);
 const rowsLeft = async (): Promise<number> =>
   Number((await sql('SELECT count(*) FROM ori_replay.spent'))[0]?.['count']);
 
-/** A store whose clock, and the server's, can be stepped; nonces are numbers. */
+/** A store with adjustable clocks of its own and of the server; nonces are numbers. */
 async function steppable() {
   let ahead = 0;
   const world = await daemonOn(server, { now: () => Date.now() + ahead * 1000, touchSeconds: 60 });
@@ -48,7 +48,7 @@ async function steppable() {
   return { ...world, spend, seconds, step };
 }
 
-test('forgets by whole partitions through ten turns of them, never what could be accepted, and keeps no more', async () => {
+test('empties whole partitions over ten rotations, never one with an acceptable proof, and keeps no others', async () => {
   const { spend, seconds, step, replay } = await steppable();
   const known: [id: number, timestamp: number][] = [];
   const perTurn = 5;
@@ -73,7 +73,7 @@ test('forgets by whole partitions through ten turns of them, never what could be
   expect(files).toEqual([{ count: String(SLOTS + 3) }]);
 }, 60_000);
 
-test('never takes a forgotten proof for a new one, though every clock goes back', async () => {
+test('never accepts a forgotten proof again, even if every clock goes back', async () => {
   const { spend, seconds, step, replay } = await steppable();
   const timestamp = seconds();
   expect(await spend(1, timestamp)).toBe('spent');
@@ -86,7 +86,7 @@ test('never takes a forgotten proof for a new one, though every clock goes back'
 });
 
 test.each([-300, 300])(
-  'forgets nothing, and accepts nothing, while the server alone is %i s off',
+  'neither forgets nor accepts anything while only the server’s clock is %i s off',
   async (by) => {
     const { spend, seconds, replay } = await steppable();
     const timestamp = seconds();
@@ -103,7 +103,7 @@ test.each([-300, 300])(
   },
 );
 
-test('does not empty a partition that holds a row from ahead of the clock', async () => {
+test('does not empty a partition with a row from the future', async () => {
   const { spend, seconds, step } = await steppable();
   await step(800);
   const timestamp = seconds();
@@ -114,7 +114,7 @@ test('does not empty a partition that holds a row from ahead of the clock', asyn
   expect(await spend(1, timestamp)).toBe('nonce_replayed');
 });
 
-test('a spend that was judged before its partition was emptied is refused after it', async () => {
+test('a spend that was checked before its partition was emptied is refused', async () => {
   const { spend, seconds } = await steppable();
   const timestamp = seconds();
   expect(await spend(1, timestamp)).toBe('spent');

@@ -1,10 +1,10 @@
 import type { PostgresConnection, PostgresPool } from './client.ts';
 
-/** What the store needs of the result of postgres.js 3's `postgres()`. */
+/** The interface that the store needs from the result of postgres.js 3's `postgres()`. */
 export interface PostgresJs {
   readonly options: { readonly connect_timeout: number };
   reserve(): Promise<{
-    // biome-ignore lint/suspicious/noExplicitAny: its own type of a parameter is none that this package can name.
+    // biome-ignore lint/suspicious/noExplicitAny: its own parameter type cannot be named by this package.
     unsafe(text: string, values: any[]): PromiseLike<readonly unknown[]>;
     release(): void;
   }>;
@@ -15,7 +15,8 @@ export function isPostgresJs(given: PostgresPool | PostgresJs): given is Postgre
 }
 
 /**
- * Gives it the interface of pg's pool. It cannot close a single connection: one without an answer is returned when the answer arrives.
+ * Adapts it to the interface of pg's pool. It cannot close a single connection: one without an answer is returned when
+ * the answer arrives.
  * @throws {TypeError} `replicas` is not 0: it does not report warnings, such as that a standby did not confirm.
  */
 export function adaptPostgresJs(sql: PostgresJs, replicas: number): PostgresPool {

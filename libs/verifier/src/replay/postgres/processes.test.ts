@@ -2,7 +2,7 @@ import { daemonOn, startLedgerServer } from '@ori/test-env/verifier/postgres-wor
 import { COPIES, PROCESSES, presentEverywhere } from '@ori/test-env/verifier/present-everywhere';
 import { expect, onTestFinished, test } from 'vitest';
 
-test('4 processes that present the same proof 1,000 times each against one PostgreSQL are told once that it is good', async () => {
+test('4 processes that present the same proof 1,000 times each to one PostgreSQL get it accepted once', async () => {
   const server = await startLedgerServer();
   onTestFinished(() => server[Symbol.asyncDispose]());
   const { internId, request, signer } = await daemonOn(server);

@@ -17,7 +17,7 @@ function addressOf(user: string, password: string): string {
   return url.href;
 }
 
-// As the README says: a plain role owns the schema, and the daemon's role gets the three lines.
+// As in the README: an ordinary role owns the schema, and the daemon's role gets the three grants.
 beforeAll(async () => {
   server = await startLedgerServer();
   await query(
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-test('the README gives a daemon what it needs, from an owner who is no superuser', async () => {
+test('the grants of the README, made by an owner without superuser rights, are enough for a daemon', async () => {
   const { verifierOn, request } = await daemonOn(server, { acceptV1: true });
   const { verifier, replay } = verifierOn(daemonUrl);
   await replay.touch();
@@ -54,11 +54,11 @@ test.each([
   'DROP TABLE ori_replay.spent_0',
   'CREATE TABLE ori_replay.more (id integer)',
   `CREATE OR REPLACE FUNCTION ori_replay.clock() RETURNS double precision LANGUAGE sql AS 'SELECT 0::float8'`,
-])('and the daemon can do nothing else: %s', async (text) => {
+])('and the daemon is refused: %s', async (text) => {
   await expect(query(daemonUrl, text)).rejects.toMatchObject({ code: expect.stringMatching(/^42501$/) });
 });
 
-test('another role can do nothing at all', async () => {
+test('another role has no access', async () => {
   await query(server.url, `CREATE ROLE stranger LOGIN PASSWORD 'secret'`);
   const { verifierOn, request } = await daemonOn(server);
   const { verifier, replay } = verifierOn(addressOf('stranger', 'secret'));
@@ -67,7 +67,7 @@ test('another role can do nothing at all', async () => {
   await expect(verifier.verify(request())).rejects.toMatchObject(refused);
 });
 
-test('what is looked up by a bare name is not the caller’s', async () => {
+test('unqualified names do not resolve to the caller’s objects', async () => {
   const { verifierOn, request } = await daemonOn(server);
   await query(
     server.url,
@@ -87,7 +87,7 @@ test('what is looked up by a bare name is not the caller’s', async () => {
   ).rejects.toMatchObject({ code: 'replay_store_unsafe' });
 });
 
-test('a database without the schema is refused with what to do, and one of an older package too', async () => {
+test('a database without the schema, or with that of an older version, is refused with advice', async () => {
   const { verifierOn, request } = await daemonOn(server);
   await query(server.url, 'CREATE DATABASE bare');
   const url = new URL('/bare', server.url).href;
@@ -107,7 +107,7 @@ test('a database without the schema is refused with what to do, and one of an ol
   await expect(bare.replay.touch()).resolves.toBeUndefined();
 });
 
-test('installing it again, four at once, loses nothing that is remembered', async () => {
+test('four concurrent reinstallations lose no spent proof', async () => {
   const { verifier, request } = await daemonOn(server);
   const signed = request();
   await verifier.verify(signed);

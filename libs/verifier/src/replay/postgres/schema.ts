@@ -4,7 +4,7 @@ import { TABLES } from './tables.ts';
 
 /**
  * The schema of the PostgreSQL store. Run it once as its future owner, and again after an update of this package. Sent as one query
- * without values it is one transaction. It keeps what is remembered.
+ * without values it is one transaction. It keeps the spent proofs.
  */
 export const POSTGRES_REPLAY_SQL: string = `
 SELECT pg_catalog.pg_advisory_xact_lock(7309426);

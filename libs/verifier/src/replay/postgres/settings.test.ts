@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Changes the server's configuration, and waits until a new session of it sees the change. */
+/** Changes the server's configuration, and waits until a new session sees the change. */
 async function configure(name: string, value: string | undefined): Promise<void> {
   const had = await query(server.url, `SHOW ${name}`);
   await query(server.url, `ALTER SYSTEM ${value === undefined ? `RESET ${name}` : `SET ${name} = ${value}`}`);
@@ -28,7 +28,7 @@ test.each([
   ['default_transaction_isolation', "'serializable'"],
   ['default_transaction_read_only', 'on'],
 ])(
-  'refuses to work under %s = %s, at start and when it is set later, until it is put right',
+  'refuses to work under %s = %s, at start and when it is set later, until it is corrected',
   async (name, value) => {
     const { verifier, request, replay, verifierOn } = await daemonOn(server);
     await verifier.verify(request());
@@ -40,7 +40,7 @@ test.each([
       await expect(late.replay.touch()).rejects.toMatchObject({ code: 'replay_store_unsafe' });
       await expect(late.verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
     } finally {
-      // A session that may write, whatever the default is now.
+      // A session that can write, whatever the current default is.
       const admin = new pg.Client({
         connectionString: server.url,
         options: '-c default_transaction_read_only=off',
@@ -59,7 +59,7 @@ test.each([
   },
 );
 
-test('commits to the disk whatever becomes of synchronous_commit between the judgement and the commit', async () => {
+test('commits to disk even if synchronous_commit changes between the check and the commit', async () => {
   const { internId } = await daemonOn(server);
   const client = await openPool(server.url).connect();
   onTestFinished(() => client.release(true));
@@ -76,7 +76,7 @@ test('commits to the disk whatever becomes of synchronous_commit between the jud
   expect(shown.rows).toEqual([{ synchronous_commit: 'on' }]);
 });
 
-test('refuses a table that a crash would empty', async () => {
+test('refuses an unlogged table, which a crash would empty', async () => {
   const { verifier, request, replay } = await daemonOn(server);
   await query(server.url, 'ALTER TABLE ori_replay.spent_0 SET UNLOGGED');
   await expect(replay.touch()).rejects.toMatchObject({
@@ -93,7 +93,7 @@ test.each([
   ['one', 3],
   ['FIRST 1 (one, two)', 4],
   ['ANY 1 (one, two, three)', 3],
-])('refuses synchronous_standby_names = %o where %i standbys could be promoted', async (names, replicas) => {
+])('refuses synchronous_standby_names = %o if %i standbys could be promoted', async (names, replicas) => {
   const { verifierOn, request } = await daemonOn(server);
   if (names !== '') await configure('synchronous_standby_names', `'${names}'`);
   const { verifier, replay } = verifierOn(server.url, { replicas });
@@ -103,7 +103,7 @@ test.each([
   });
   await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
   if (names !== '') {
-    // Waits for no standby, or it would wait for ever.
+    // Does not wait for a standby, because none would ever answer.
     const client = new pg.Client({ connectionString: server.url });
     await client.connect();
     await client.query('SET synchronous_commit = local');

@@ -40,9 +40,9 @@ END $$;
 `;
 
 /**
- * Detects what a spend cannot handle: another run of the server, another timeline, a log that went back, an emptied partition, or a
- * loss that this verifier knows of and the server does not. Before it writes, it waits for every spend in progress and blocks new
- * ones, so that the state a spend was judged by still holds when it commits.
+ * Detects what a spend cannot handle: another run of the server, another timeline, a log position that went back, an
+ * emptied partition, or a loss that this verifier knows of and the server does not. Before it writes, it waits for
+ * every spend in progress and blocks new ones, so that the state a spend was judged by still holds when it commits.
  */
 const TOUCH = `
 CREATE OR REPLACE FUNCTION ori_replay.touch(
@@ -91,8 +91,8 @@ END $$;
 `;
 
 /**
- * Whether commits of this role wait for a standby that does not answer. It runs as its caller, who sees only their own sessions. It
- * cancels no waiting spend: that would end as if the standby had answered.
+ * Whether commits of this role wait for a standby that does not answer. It runs as its caller, which sees only its own
+ * sessions. It does not cancel a waiting spend, because that would end as if the standby had answered.
  */
 const WAITING = `
 CREATE OR REPLACE FUNCTION ori_replay.waiting(OUT verdict text, OUT detail text)

@@ -51,14 +51,14 @@ describe('spend', () => {
     expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('keeps the interns apart', async () => {
+  test('does not share nonces between interns', async () => {
     const [one, other] = [await daemonOn(server), await daemonOn(server)];
     const nonce = randomBytes(16).toString('base64url');
     await one.verifier.verify(one.request({ nonce }));
     await expect(other.verifier.verify(other.request({ nonce }))).resolves.toBeDefined();
   });
 
-  test('accepts a nonce once whatever its timestamp, also where another partition holds it', async () => {
+  test('accepts a nonce once whatever its timestamp, even if another partition has it', async () => {
     const { replay, internId } = await daemonOn(server);
     const policy = { internId, maxAgeSeconds: 600, clockToleranceSeconds: 2, acceptV1: false };
     const nonce = randomBytes(16).toString('base64url');
@@ -80,7 +80,7 @@ describe('spend', () => {
     await expect(spend(seconds() - 401)).rejects.toMatchObject({ code: 'nonce_replayed' });
   });
 
-  test('refuses whatever is as old as something forgotten', async () => {
+  test('refuses a proof as old as a forgotten one', async () => {
     const { verifier, request, internId } = await daemonOn(server);
     await sql(`UPDATE ori_replay.ledger SET floor = ${seconds() + 1}`);
     const refused = expect(verifier.verify(request())).rejects;
@@ -89,7 +89,7 @@ describe('spend', () => {
     await sql('UPDATE ori_replay.ledger SET floor = -1');
   });
 
-  test('refuses what is too old for its policy by the clock of the server', async () => {
+  test('refuses a proof that is too old by the clock of the server', async () => {
     const { verifier, request, internId } = await daemonOn(server, { now: () => Date.now() - 1900 });
     const { replay } = await daemonOn(server);
     const policy = { internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false };
@@ -131,7 +131,7 @@ describe('spend', () => {
 });
 
 describe('the fence', () => {
-  test('is written at start, and refuses every proof issued up to then, with the pause', async () => {
+  test('is written at start, and refuses every proof issued up to then, with the time to wait', async () => {
     const { verifierOn, request } = await daemonOn(server);
     await sql(`UPDATE ori_replay.ledger SET identity = '', event = 0`);
     const { verifier, replay } = verifierOn(server.url);
@@ -146,7 +146,7 @@ describe('the fence', () => {
     ['another run of the server', `identity || '0'`],
     ['another timeline', `regexp_replace(identity, ':0000', ':0001')`],
     ['another server', `'1' || identity`],
-  ])('of %s is no fence', async (_name, identity) => {
+  ])('of %s is ignored', async (_name, identity) => {
     const { verifier, request, replay } = await daemonOn(server);
     const signed = request();
     await verifier.verify(signed);
@@ -157,7 +157,7 @@ describe('the fence', () => {
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
   });
 
-  test('is not good when it is older than one this verifier has seen', async () => {
+  test('is ignored if it is older than one this verifier has seen', async () => {
     const { verifier, request, replay } = await daemonOn(server);
     await sql(`UPDATE ori_replay.ledger SET identity = ''`);
     await replay.touch();
@@ -167,11 +167,11 @@ describe('the fence', () => {
     await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
   });
 
-  test('is set anew when the log of the same run has gone back', async () => {
+  test('is set again when the log position of the same run has gone back', async () => {
     const { verifier, request, replay, pool } = await daemonOn(server);
     const signed = request();
     await verifier.verify(signed);
-    // A pool that tells of a later position than the server has now: what a verifier knows when the server was put back.
+    // A pool that reports a later position than the server has now, like a verifier after the server was restored.
     const lend = pool.connect.bind(pool);
     pool.connect = (async () => {
       const client = await lend();
@@ -199,13 +199,13 @@ describe('the fence', () => {
       () => "DELETE FROM ori_replay.ledger; INSERT INTO ori_replay.ledger VALUES (true, '', 0, -1)",
     ],
     [
-      'a partition that lost its durability for a moment',
+      'a partition that was unlogged for a moment',
       () => {
         const name = `ori_replay.spent_${Math.floor(seconds() / 300) % 6}`;
         return `ALTER TABLE ${name} SET UNLOGGED; TRUNCATE ${name}; ALTER TABLE ${name} SET LOGGED`;
       },
     ],
-  ])('is set anew after %s', async (_name, loss) => {
+  ])('is set again after %s', async (_name, loss) => {
     const { verifier, request, replay } = await daemonOn(server);
     const signed = request();
     await verifier.verify(signed);
@@ -222,7 +222,7 @@ describe('version 1', () => {
   const recordSince = (internId: string) =>
     sql(`UPDATE ori_replay.v1 SET since = since - 100 WHERE intern_id = '${internId}'`);
 
-  test('is refused until its ids are recorded, which the verifier that accepts it sees to at start', async () => {
+  test('is refused until its ids are recorded, which starts with a verifier that accepts version 1', async () => {
     const { verifier, request, internId } = await daemonOn(server, { acceptV1: true });
     const signed = request({ version: 1 });
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
@@ -231,7 +231,7 @@ describe('version 1', () => {
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
   });
 
-  test('is refused when nobody records its ids any more, and they are recorded again', async () => {
+  test('is refused after its ids were no longer recorded, and recording starts again', async () => {
     const { verifier, request, internId, replay } = await daemonOn(server, { acceptV1: true });
     await sql(`DELETE FROM ori_replay.v1 WHERE intern_id = '${internId}'`);
     await expect(verifier.verify(request({ version: 1 }))).rejects.toMatchObject({
@@ -242,7 +242,7 @@ describe('version 1', () => {
   });
 
   test.each(['stripped after', 'stripped before', 'stripped meanwhile'])(
-    'and the version 2 proof it was %s share one use',
+    'and the version 2 proof it was %s are accepted once together',
     async (order) => {
       const { verifier, request, internId } = await daemonOn(server, { acceptV1: true });
       await recordSince(internId);
@@ -259,7 +259,7 @@ describe('version 1', () => {
     },
   );
 
-  test('does not stand between two version 2 proofs of the same user, body and second', async () => {
+  test('does not block a second version 2 proof of the same user, body and second', async () => {
     const { verifier, request, internId } = await daemonOn(server, { acceptV1: true });
     await recordSince(internId);
     const timestamp = seconds();
@@ -267,7 +267,7 @@ describe('version 1', () => {
     await expect(verifier.verify(request({ timestamp }))).resolves.toBeDefined();
   });
 
-  test('is recorded by the verifiers that do not accept it too', async () => {
+  test('is also recorded by verifiers that do not accept it', async () => {
     const accepting = await daemonOn(server, { acceptV1: true });
     await recordSince(accepting.internId);
     const keys = createLocalKeySet(accepting.signer.jwks);
@@ -280,10 +280,10 @@ describe('version 1', () => {
   });
 });
 
-describe('spends and what they are judged by', () => {
+describe('spends and the state that they depend on', () => {
   const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%ori_replay.%' AND pid <> pg_backend_pid()`;
 
-  test('nobody changes it before every spend under way has committed', async () => {
+  test('the state does not change before every spend in progress has committed', async () => {
     const { internId, pool } = await daemonOn(server);
     const accepting = daemonOn(server, { acceptV1: true });
     await accepting;
@@ -323,7 +323,7 @@ describe('spends and what they are judged by', () => {
   test.each([
     ['the same nonce in another partition', Buffer.alloc(16, 3), 400],
     ['a version 1 proof of the same request', null, 0],
-  ])('a spend waits for %s that is under way', async (_name, nonce, older) => {
+  ])('a spend waits for %s in progress', async (_name, nonce, older) => {
     const { internId, pool } = await daemonOn(server, { acceptV1: true });
     await sql('UPDATE ori_replay.v1 SET since = since - 1000');
     const [one, other] = [await pool.connect(), await pool.connect()];
@@ -342,7 +342,7 @@ describe('spends and what they are judged by', () => {
     for (const client of [one, other]) client.release();
   });
 
-  test('a spend that must wait is refused in time, here and in the server', async () => {
+  test('a spend that must wait is refused in time, by the client and the server', async () => {
     const { verifierOn, request, pool } = await daemonOn(server);
     const { verifier, replay } = verifierOn(server.url, { timeoutMs: 300 });
     await replay.touch();
@@ -360,7 +360,7 @@ describe('spends and what they are judged by', () => {
 
 describe('the caller', () => {
   test.each([undefined, {}, { options: { connectionTimeoutMillis: 1 } }, { connect: () => undefined }])(
-    'brings a pool with a limit for connecting, not %o',
+    'must pass a pool with a connection timeout, not %o',
     (pool) => {
       expect(() => postgresReplayStore(pool as never, { replicas: 0 })).toThrow(TypeError);
     },
@@ -374,21 +374,21 @@ describe('the caller', () => {
     { replicas: 0, touchSeconds: 61 },
     { replicas: 0, acquireMs: 0 },
     { replicas: 0, timeout: 100 },
-  ])('brings options that can work, not %o', async (options) => {
+  ])('must pass valid options, not %o', async (options) => {
     const { pool } = await daemonOn(server);
     expect(() => postgresReplayStore(pool, options as never)).toThrow(TypeError);
   });
 });
 
 describe('the pool', () => {
-  test('serves 500 spends at once with ten connections', async () => {
+  test('serves 500 concurrent spends with ten connections', async () => {
     const { verifier, request } = await daemonOn(server, { timeoutMs: 5000, acquireMs: 10_000 });
     const requests = Array.from({ length: 500 }, () => request());
     const verdicts = await Promise.allSettled(requests.map((signed) => verifier.verify(signed)));
     expect(verdicts.filter(({ status }) => status === 'rejected')).toEqual([]);
   });
 
-  test('without a free connection is no silence of the server: the next spend is sent', async () => {
+  test('without a free connection does not count as a silent server: the next spend is sent', async () => {
     const { verifierOn, request } = await daemonOn(server);
     const { pool, verifier, replay } = verifierOn(server.url, { acquireMs: 50 });
     await replay.ready();
@@ -401,7 +401,7 @@ describe('the pool', () => {
     await expect(verifier.verify(request())).resolves.toBeDefined();
   });
 
-  test('without a listener for errors does not end the process when the server dismisses it', async () => {
+  test('without an error listener does not end the process when the server closes a connection', async () => {
     const child = fork(
       fileURLToPath(new URL('../../../../../test/env/verifier/killed-pool.ts', import.meta.url)),
     );
@@ -424,7 +424,7 @@ describe('ready', () => {
     replay.close();
   });
 
-  test('rejects when the server is not there in time', async () => {
+  test('rejects if the server is not available in time', async () => {
     const { verifierOn } = await daemonOn(server);
     const { replay } = verifierOn('postgres://127.0.0.1:1/none');
     await expect(replay.ready(100)).rejects.toMatchObject({ code: 'replay_store_unavailable' });
@@ -449,7 +449,7 @@ describe('postgres.js', () => {
     await expect(verifier.verify(request({ version: 2 }))).resolves.toBeDefined();
   });
 
-  test('is refused where a standby must confirm', () => {
+  test('is refused if a standby must confirm', () => {
     const client = postgres(server.url);
     expect(() => postgresReplayStore(client, { replicas: 1 })).toThrow(TypeError);
   });

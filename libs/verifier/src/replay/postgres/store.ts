@@ -60,7 +60,7 @@ export function postgresReplayStore(
   let touching: Promise<void> | undefined;
   let touchedMs = Number.NEGATIVE_INFINITY;
 
-  /** Learns from good answers only: an unsafe server returns no state. */
+  /** Updated only by successful answers: an unsafe server returns no state. */
   function learn({ event = 0, identity = '', lsn = '0/0' }: PostgresAnswer): void {
     if (event < known.event || identity === '') return;
     const isAsBefore = event === known.event && toPosition(lsn) < toPosition(known.lsn);

@@ -8,7 +8,7 @@ import { issuedKey } from './keys.ts';
 
 const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
 
-/** The user that the README's line makes, for this intern, and a connection as that user. */
+/** A user created by the ACL line of the README for this intern, and a connection as that user. */
 async function userOf(
   line: 'ori-spending' | 'ori-redeeming',
   admin: Redis,
@@ -28,7 +28,7 @@ async function userOf(
 }
 
 test.each(['spend', 'redeem'] as const)(
-  'the README gives a daemon that may %s what it needs',
+  'the ACL of the README is enough for a daemon that may %s',
   async (mode) => {
     const admin = await connect(sharedRedisUrl());
     await loadRedisScripts(admin);
@@ -43,7 +43,7 @@ test.each(['spend', 'redeem'] as const)(
   },
 );
 
-test.each(['ori-spending', 'ori-redeeming'] as const)('the user %s can do nothing else', async (line) => {
+test.each(['ori-spending', 'ori-redeeming'] as const)('the user %s has no other access', async (line) => {
   const admin = await connect(sharedRedisUrl());
   await loadRedisScripts(admin);
   const { internId, verifierOn } = await daemonOn(admin);
@@ -66,13 +66,13 @@ test.each(['ori-spending', 'ori-redeeming'] as const)('the user %s can do nothin
   await expect(verifierOn(redis).replay.touch()).resolves.toBeUndefined();
 });
 
-test('a daemon that may spend needs nobody else on a Redis of its own', async () => {
+test('a daemon that may spend needs no signer on its own Redis', async () => {
   const own = await startRedis();
   onTestFinished(() => own[Symbol.asyncDispose]());
   const admin = await connect(own.url);
   const { internId, request, verifierOn, replay: administrators } = await daemonOn(admin);
   const redis = await userOf('ori-spending', admin, internId, own.url);
-  // It would load the scripts that the user must load.
+  // It would load the scripts instead of the user.
   administrators.close();
   await admin.script('FLUSH');
   const { verifier, replay } = verifierOn(redis);
@@ -80,7 +80,7 @@ test('a daemon that may spend needs nobody else on a Redis of its own', async ()
   await expect(verifier.verify(request())).resolves.toBeDefined();
 });
 
-test('a user that may not load scripts is refused while they are missing, and served once the signer loaded them', async () => {
+test('a user that cannot load scripts is refused while they are missing, and served once the signer loaded them', async () => {
   const own = await startRedis();
   onTestFinished(() => own[Symbol.asyncDispose]());
   const admin = await connect(own.url);

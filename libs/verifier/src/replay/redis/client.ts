@@ -13,9 +13,10 @@ export interface RedisClientOptions {
 }
 
 /**
- * What the store needs of a client. `Redis` and `Cluster` of ioredis 5 or 6 satisfy it. Your own client must send each command once, to
- * the server that has the keys; must fail while it is not connected; and must send the commands of a pipeline together on one
- * connection. Test the store over it with `requireReplayStore` of '@ori/verifier/testing'.
+ * The interface that the store needs from a client. `Redis` and `Cluster` of ioredis 5 or 6 satisfy it. Your own client
+ * must send each command once, to the server that has the keys; must fail while it is not connected; and must send the
+ * commands of a pipeline together on one connection. Test the store over it with `requireReplayStore` of
+ * '@ori/verifier/testing'.
  */
 export interface RedisClient {
   readonly options: RedisClientOptions;

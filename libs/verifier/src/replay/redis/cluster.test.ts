@@ -15,7 +15,7 @@ async function startCluster() {
     ['0', '8191'],
     ['8192', '16383'],
   ]) {
-    // By default the bus is 10,000 above the port, where another program may have its connections.
+    // By default the bus port is the port plus 10,000, which another program may use.
     const busPort = String(await freePort());
     const server = await startRedis({
       arguments: ['--cluster-enabled', 'yes', '--cluster-port', busPort, '--cluster-node-timeout', '2000'],
@@ -45,12 +45,12 @@ async function startCluster() {
 }
 
 test.each(['spend', 'redeem'] as const)(
-  'one proof is good once on a Redis Cluster, whichever node its intern is on: %s',
+  'a proof is accepted once on a Redis Cluster, whichever node its intern is on: %s',
   async (mode) => {
     const { servers, cluster } = await startCluster();
     const nodes = new Set<Redis>();
     for (let index = 0; index < 50 && nodes.size < 2; index += 1) {
-      // The intern is on one of the two nodes: the other one moves the request on.
+      // The intern is on one of the two nodes; the other one redirects the request.
       for (const { redis } of servers) {
         const world = await daemonOn(redis).catch(() => undefined);
         if (world === undefined) continue;

@@ -3,14 +3,14 @@ import { type RedisServer, startRedis } from '@ori/test-env/redis';
 import { connect, daemonOn } from '@ori/test-env/verifier/redis-world';
 import { expect, onTestFinished, test } from 'vitest';
 
-/** A server of the test's own, gone after it. */
+/** A server for one test. */
 async function server(...args: string[]): Promise<RedisServer> {
   const started = await startRedis({ arguments: args });
   onTestFinished(() => started[Symbol.asyncDispose]());
   return started;
 }
 
-/** Spends one proof, lets something happen to the server, and presents the proof again. */
+/** Spends a proof, disturbs the server, and presents the proof again. */
 async function replayAfter(
   happens: (redis: Awaited<ReturnType<typeof connect>>, own: RedisServer) => Promise<unknown>,
 ) {
@@ -54,7 +54,7 @@ test('refuses every older proof after SIGKILL and a start from a file older than
 });
 
 test.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])(
-  'refuses to work under maxmemory-policy %s, also when it is set later',
+  'refuses to work under maxmemory-policy %s, even if it is set later',
   async (policy) => {
     const redis = await connect((await server()).url);
     const { verifier, request, replay } = await daemonOn(redis);
@@ -68,7 +68,7 @@ test.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])(
   },
 );
 
-test('looks at the server by itself', async () => {
+test('checks the server by itself', async () => {
   const redis = await connect((await server()).url);
   const { verifier, request } = await daemonOn(redis, { touchSeconds: 0.02 });
   await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
@@ -84,7 +84,7 @@ test('looks at the server by itself', async () => {
     .toBe('replay_store_unsafe');
 });
 
-test('refuses when the server is out of memory, and forgets nothing', async () => {
+test('refuses when the server is out of memory, without forgetting anything', async () => {
   const redis = await connect((await server()).url);
   const { verifier, request } = await daemonOn(redis);
   const signed = request();
@@ -109,7 +109,7 @@ test('does not wait for a frozen server; a spend without an answer counts as spe
   await expect(verifier.verify(request())).resolves.toBeDefined();
 });
 
-test('refuses at once while the server is gone, and works again without a restart', async () => {
+test('refuses immediately while the server is down, and works again without a restart', async () => {
   const own = await server();
   const redis = await connect(own.url);
   const { verifier, request, replay } = await daemonOn(redis);
@@ -123,7 +123,7 @@ test('refuses at once while the server is gone, and works again without a restar
   await expect(other.verify(otherRequest())).resolves.toBeDefined();
 });
 
-test('loads its scripts behind a spend that met a server without them', async () => {
+test('loads its scripts after a spend on a server without them', async () => {
   const redis = await connect((await server()).url);
   const { verifier, request } = await daemonOn(redis);
   await redis.script('FLUSH');
@@ -138,7 +138,7 @@ test('loads its scripts behind a spend that met a server without them', async ()
     .toBe(true);
 });
 
-test('writes to a primary alone', async () => {
+test('writes only to a primary', async () => {
   const primary = await server();
   const replica = await server('--replicaof', '127.0.0.1', String(primary.port));
   const redis = await connect(replica.url);
@@ -165,7 +165,7 @@ async function pair() {
   return { primary, replica, redis };
 }
 
-test('demands as many fresh replicas as half of those configured', async () => {
+test('requires half of the configured replicas to be in sync', async () => {
   const { redis, replica } = await pair();
   const { verifierOn, request } = await daemonOn(redis, { replicas: 1 });
   const one = verifierOn(redis).verifier;

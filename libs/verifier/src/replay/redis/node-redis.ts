@@ -1,6 +1,8 @@
 import type { RedisClient } from './client.ts';
 
-/** What the store needs of a node-redis 5 client, from `createClient` of `redis` or `@redis/client`. */
+/**
+ * The interface that the store needs from a node-redis 5 client, made by `createClient` of `redis` or `@redis/client`.
+ */
 export interface NodeRedisClient {
   readonly isReady: boolean;
   readonly options?: { readonly disableOfflineQueue?: boolean | undefined } | undefined;
@@ -21,12 +23,12 @@ export function isNodeRedis(redis: RedisClient | NodeRedisClient): redis is Node
 }
 
 /**
- * Gives the client ioredis's interface.
+ * Adapts the client to the interface of ioredis.
  * @throws {TypeError} it queues commands while it is not connected, or is not a single connection.
  */
 export function adaptNodeRedis(redis: NodeRedisClient): RedisClient {
   if (typeof redis.isReady !== 'boolean' || 'acquire' in redis || 'masters' in redis) {
-    throw new TypeError('redisReplayStore: of node-redis, expected what createClient makes');
+    throw new TypeError('redisReplayStore: expected a node-redis client made by createClient');
   }
   if (redis.options?.disableOfflineQueue !== true) {
     throw new TypeError('redisReplayStore: the client must be made with disableOfflineQueue: true');
@@ -36,7 +38,7 @@ export function adaptNodeRedis(redis: NodeRedisClient): RedisClient {
   return {
     options: { enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 },
     call: (...command) => send(command),
-    // Commands sent in one turn of the event loop go out on one connection with nothing between them.
+    // Commands sent in one turn of the event loop are sent back to back on one connection.
     pipeline: (commands) => ({
       exec: async () =>
         (await Promise.allSettled(commands.map(send))).map((answer) =>

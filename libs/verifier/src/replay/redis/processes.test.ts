@@ -4,7 +4,7 @@ import { connect, daemonOn, reserve } from '@ori/test-env/verifier/redis-world';
 import { expect, test } from 'vitest';
 
 test.each(['spend', 'redeem'] as const)(
-  '4 processes that present the same proof 1,000 times each against one Redis are told once that it is good: %s',
+  '4 processes that present the same proof 1,000 times each to one Redis get it accepted once: %s',
   async (mode) => {
     const url = sharedRedisUrl();
     const redis = await connect(url);

@@ -85,7 +85,7 @@ export function createScriptRunner(
 
 function toAnswer(reply: unknown): Answer {
   if (!Array.isArray(reply))
-    throw new UnavailableError('replay_store_unavailable', 'the store gave no verdict');
+    throw new UnavailableError('replay_store_unavailable', 'unexpected answer of the store');
   const [first, second, pause]: unknown[] = reply;
   const verdict = String(first);
   if (verdict === 'unsafe') return { verdict, detail: String(second) };

@@ -31,7 +31,7 @@ describe('spend', () => {
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
   });
 
-  test('accepts a nonce once whatever the proof it comes with', async () => {
+  test('accepts a nonce once, whatever proof it is in', async () => {
     const { verifier, request } = await daemonOn(redis);
     const signed = request();
     await verifier.verify(signed);
@@ -53,7 +53,7 @@ describe('spend', () => {
     expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('remembers nothing but the raw id and its time', async () => {
+  test('stores only the raw id and its time', async () => {
     const { verifier, request, key } = await daemonOn(redis);
     const signed = request();
     await verifier.verify(signed);
@@ -65,7 +65,7 @@ describe('spend', () => {
     expect(await redis.zcount(key, 0, '+inf')).toBe(1);
   });
 
-  test('forgets a few ids past their time with every spend, and raises the floor', async () => {
+  test('removes a few expired ids with every spend, and raises the floor', async () => {
     const { verifier, request, key } = await daemonOn(redis);
     const old = Math.floor(Date.now() / 1000) - 200;
     await redis.zadd(key, ...Array.from({ length: 100 }, (_, index) => [old, `old-${index}`]).flat());
@@ -76,7 +76,7 @@ describe('spend', () => {
     expect(await redis.zcount(key, 0, '+inf')).toBe(2);
   });
 
-  test('refuses whatever is as old as something forgotten', async () => {
+  test('refuses a proof as old as a forgotten one', async () => {
     const { verifier, request, key } = await daemonOn(redis);
     const signed = request();
     await redis.zadd(key, -Number(headerOf(signed, 'x-ori-invoke-timestamp')), 'floor');
@@ -99,7 +99,7 @@ describe('spend', () => {
 });
 
 describe('the fence', () => {
-  test('is written at start, and refuses every proof issued up to then, with the pause', async () => {
+  test('is written at start, and refuses every proof issued up to then, with the time to wait', async () => {
     const { verifier, request, key, replay } = await daemonOn(redis);
     await redis.del(key);
     await replay.touch();
@@ -110,7 +110,7 @@ describe('the fence', () => {
     });
   });
 
-  test('is missed, and set anew, by the first spend after a loss', async () => {
+  test('is found missing, and set again, by the first spend after a loss', async () => {
     const { verifier, request, key } = await daemonOn(redis);
     const signed = request();
     await verifier.verify(signed);
@@ -118,7 +118,7 @@ describe('the fence', () => {
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
   });
 
-  test('is not good when it is older than one this verifier has seen', async () => {
+  test('is ignored if it is older than one this verifier has seen', async () => {
     const { verifier, request, key, internId } = await daemonOn(redis);
     await redis.del(key);
     await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
@@ -126,7 +126,7 @@ describe('the fence', () => {
     await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
   });
 
-  test('of another server is no fence, and is forgotten', async () => {
+  test('of another server is ignored and removed', async () => {
     const { verifier, request, key } = await daemonOn(redis);
     await redis.del(key);
     await redis.zadd(key, -(Date.now() / 1000 - 100), `fence:${'0'.repeat(40)}`);
@@ -136,7 +136,7 @@ describe('the fence', () => {
 });
 
 describe('version 1', () => {
-  test('is refused until its ids are recorded, which the verifier that accepts it sees to at start', async () => {
+  test('is refused until its ids are recorded, which starts with a verifier that accepts version 1', async () => {
     const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
     expect(await redis.zscore(key, 'v1')).not.toBeNull();
     const signed = request({ version: 1 });
@@ -156,7 +156,7 @@ describe('version 1', () => {
   });
 
   test.each(['stripped after', 'stripped before'])(
-    'and the version 2 proof it was %s share one use',
+    'and the version 2 proof it was %s are accepted once together',
     async (order) => {
       const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
       await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
@@ -169,7 +169,7 @@ describe('version 1', () => {
     },
   );
 
-  test('does not stand between two version 2 proofs of the same user, body and second', async () => {
+  test('does not block a second version 2 proof of the same user, body and second', async () => {
     const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
     await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
     const timestamp = Math.floor(Date.now() / 1000);
@@ -177,7 +177,7 @@ describe('version 1', () => {
     await expect(verifier.verify(request({ timestamp }))).resolves.toBeDefined();
   });
 
-  test('is recorded by the verifiers that do not accept it too', async () => {
+  test('is also recorded by verifiers that do not accept it', async () => {
     const accepting = await daemonOn(redis, { acceptV1: true });
     await redis.zadd(accepting.key, -(Date.now() / 1000 - 100), 'v1');
     const strict = createVerifier({
@@ -220,7 +220,7 @@ describe('redeem', () => {
     await expect(verifier.verify(second)).rejects.toMatchObject({ code: 'nonce_not_issued' });
   });
 
-  test('is fenced as a spend is', async () => {
+  test('is fenced like a spend', async () => {
     const { verifier, request, internId, key } = await daemonOn(redis, { mode: 'redeem' });
     const signed = request();
     await reserve(redis, internId, signed);
@@ -250,15 +250,21 @@ describe('the client', () => {
     [{ maxRetriesPerRequest: null }, /maxRetriesPerRequest: 0/],
     [{ maxRetriesPerRequest: 3 }, /maxRetriesPerRequest: 0/],
     [{ keyPrefix: 'x:' }, /no keyPrefix/],
-  ])('that queues, repeats or renames is refused, and the words say what to set: %o', (wrong, words) => {
-    const client = new Redis({ lazyConnect: true, ...STRICT, ...wrong });
-    expect(() => redisReplayStore(client, { mode: 'spend' })).toThrow(words);
-    expect(() => redisReplayStore(client, { mode: 'spend' })).toThrow(TypeError);
-  });
+  ])(
+    'that queues or repeats commands, or adds a prefix, is refused with the option to set: %o',
+    (wrong, words) => {
+      const client = new Redis({ lazyConnect: true, ...STRICT, ...wrong });
+      expect(() => redisReplayStore(client, { mode: 'spend' })).toThrow(words);
+      expect(() => redisReplayStore(client, { mode: 'spend' })).toThrow(TypeError);
+    },
+  );
 
-  test.each([undefined, {}, { call: () => undefined }])('that is none is refused: %o', (client) => {
-    expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
-  });
+  test.each([undefined, {}, { call: () => undefined }])(
+    'that is not a Redis client is refused: %o',
+    (client) => {
+      expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
+    },
+  );
 
   test.each([
     undefined,
@@ -268,11 +274,11 @@ describe('the client', () => {
     { mode: 'spend', timeoutMs: 0 },
     { mode: 'spend', touchSeconds: 61 },
     { mode: 'spend', replica: 2 },
-  ])('comes with options that can work, not %o', (options) => {
+  ])('must come with valid options, not %o', (options) => {
     expect(() => redisReplayStore(redis, options as never)).toThrow(TypeError);
   });
 
-  test('that is not connected refuses at once, and works as soon as it is', async () => {
+  test('that is not connected fails immediately, and works as soon as it is connected', async () => {
     const { verifierOn, request } = await daemonOn(redis);
     const client = new Redis(sharedRedisUrl(), { lazyConnect: true, ...STRICT });
     const { verifier } = verifierOn(client);
@@ -299,7 +305,7 @@ describe('ready', () => {
     client.disconnect();
   });
 
-  test('rejects when the server is not there in time', async () => {
+  test('rejects if the server is not available in time', async () => {
     const { verifierOn } = await daemonOn(redis);
     const client = new Redis({ ...STRICT, port: 1, retryStrategy: () => 10 }).on('error', () => undefined);
     const { replay } = verifierOn(client);
@@ -338,7 +344,7 @@ describe('node-redis', () => {
     await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
   });
 
-  test('loads the scripts that a server lacks', async () => {
+  test('loads missing scripts', async () => {
     const client = await open();
     const { verifierOn, request } = await daemonOn(redis);
     await redis.script('FLUSH');
@@ -347,7 +353,7 @@ describe('node-redis', () => {
     await expect(verifier.verify(request())).resolves.toBeDefined();
   });
 
-  test('is refused where it queues, and where it is no single connection', () => {
+  test('is refused if it queues commands or is not a single connection', () => {
     for (const client of [createClient(), createCluster({ rootNodes: [] }), createClientPool()]) {
       expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
     }

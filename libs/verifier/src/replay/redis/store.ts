@@ -58,7 +58,7 @@ export function redisReplayStore(
     checksPolicy ? '1' : '0',
   ];
 
-  /** Takes the newest fence from good answers only: an unsafe server returns none. */
+  /** Takes the newest fence only from successful answers: an unsafe server returns none. */
   function learn(internId: string, { fence }: Answer): void {
     const intern = interns.get(internId);
     if (intern !== undefined && fence !== undefined && Number(fence) > Number(intern.newestFence)) {
