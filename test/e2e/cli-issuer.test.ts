@@ -226,7 +226,7 @@ it('signs out at an issuer without revocation, and says so', async () => {
   issuer.metadata = { revocation_endpoint: undefined };
   const out = await home.ori(['logout']);
   expect(out).toMatchObject({ exit: 0, stdout: 'Signed out user_2abc.\n' });
-  expect(out.stderr).toContain('takes no tokens back');
+  expect(out.stderr).toContain('does not revoke tokens');
   await expectNothingStored();
 });
 

@@ -8,7 +8,7 @@ import { COMPLETION_HELP, LOGIN_HELP, MAIN_HELP } from './text/help.ts';
 import { createTerminal, takesColour } from './text/terminal.ts';
 import { wrapLines } from './text/wrap.ts';
 
-/** Every command of `ori` with its options. A command's module loads when it is the one that runs. */
+/** Every command of `ori` with its options. The module of a command is loaded when the command runs. */
 export function createProgram(surroundings: Surroundings): Command {
   const columns = surroundings.stdout.isTTY ? (surroundings.stdout.columns ?? 80) : 80;
   const wrapped = (text: string) => wrapLines(text, columns);
@@ -29,7 +29,7 @@ export function createProgram(surroundings: Surroundings): Command {
     })
     .exitOverride()
     .action(() => {
-      // Help for a person; a script gets the error alone.
+      // Help for people; a script gets only the error.
       if (!program.opts<GlobalOptions>().json) surroundings.stderr.write(program.helpInformation());
       throw new CliError('usage', { detail: 'Missing command.' });
     });
@@ -68,7 +68,7 @@ export function createProgram(surroundings: Surroundings): Command {
   return program;
 }
 
-/** Every command below `ori`, as a completion sees it. */
+/** Every command below `ori`, for shell completion. */
 function completables(command: Command, path: readonly string[] = []): Completable[] {
   const below = [
     ...command.commands.map((sub) => ({ name: sub.name(), description: sub.description() })),

@@ -9,13 +9,13 @@ module.enableCompileCache(join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache
 
 const STDOUT_CLOSED = 141;
 const interrupted = new AbortController();
-/** One Ctrl-C can arrive more than once: from the terminal, and passed on by npx or the launcher. */
+/** One Ctrl-C can arrive more than once: from the terminal, and forwarded by npx or the launcher. */
 const SAME_SIGNAL_MS = 500;
 let ending: number | undefined;
 let firstAt = 0;
 
 function stop(exit: number): void {
-  // The second time, whatever does not end is left where it is.
+  // A second signal ends the process immediately.
   if (ending !== undefined && performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(ending);
   if (ending !== undefined) return;
   ending = exit;
@@ -25,7 +25,7 @@ function stop(exit: number): void {
 
 process.on('SIGINT', () => stop(130));
 process.on('SIGTERM', () => stop(143));
-// `ori … | head`: the reader has what it wanted, and nobody is left to tell anything.
+// `ori … | head`: the reader has closed the pipe, so there is nobody to report to.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? STDOUT_CLOSED : 1),
 );
@@ -41,5 +41,5 @@ const exit = await run(process.argv.slice(2), {
   nowSeconds: () => Math.floor(Date.now() / 1000),
 });
 process.exitCode = ending ?? exit;
-// Nothing of an interrupted command is waited for.
+// Does not wait for anything after an interruption.
 if (ending !== undefined) process.exit();

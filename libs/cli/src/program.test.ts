@@ -42,7 +42,7 @@ it('documents every exit code in the help and in the README', async () => {
     expect(stdout).toMatch(new RegExp(`${code}  ${meaning.replace(/[().]/g, '.')}`));
 });
 
-it('has help with examples for every command that takes options', async () => {
+it('has help with examples for every command with options', async () => {
   for (const command of ['login', 'sign', 'call']) {
     const { exit, stdout } = await ori(command, '--help');
     expect(exit).toBe(EXIT.ok);
@@ -59,20 +59,20 @@ it('mentions every command and variable of the README in its help', async () => 
     expect(stdout, command).toContain(command);
 });
 
-it('takes the common options before and after the command', async () => {
+it('accepts the common options before and after the command', async () => {
   const before = await ori('--json', 'whoami');
   const after = await ori('whoami', '--json');
   expect(JSON.parse(before.stderr)).toMatchObject({ error: { code: 'not_signed_in', exit: 3 } });
   expect(after).toEqual(before);
 });
 
-it('suggests what was meant', async () => {
+it('suggests the intended command', async () => {
   const { exit, stderr } = await ori('sign', 'int_1', '--pth', '/');
   expect(exit).toBe(EXIT.usage);
   expect(stderr).toContain('--path');
 });
 
-it('gives a script that names no command one error, as JSON', async () => {
+it('reports a missing command to a script as one JSON error', async () => {
   const { exit, stdout, stderr } = await ori('--json');
   expect([exit, stdout]).toEqual([EXIT.usage, '']);
   expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'usage', exit: EXIT.usage } });

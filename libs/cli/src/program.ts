@@ -6,7 +6,7 @@ import { named, report, toFailure } from './report.ts';
 
 /**
  * Runs one command line and resolves to its exit code. Writes to the two streams of `surroundings`, never to
- * the console, and does not throw. Each command's module loads when it is the one that runs.
+ * the console, and does not throw. The module of a command is loaded when the command runs.
  */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const program = createProgram(surroundings);

@@ -6,7 +6,7 @@ import { EXIT } from './core/exit-codes.ts';
 import { tell } from './text/sentences.ts';
 import { red, takesColour } from './text/terminal.ts';
 
-/** The command that the arguments name, as far as they do, such as `ori doctor call`. */
+/** The command in the arguments, such as `ori doctor call`. */
 export function named(program: Command, args: readonly string[]): string {
   let command = program;
   let path = program.name();
@@ -19,12 +19,12 @@ export function named(program: Command, args: readonly string[]): string {
   return path;
 }
 
-/** Commander's errors as usage errors, which point to the help of the command. */
+/** Converts errors of commander to usage errors, which refer to the help of the command. */
 export function toFailure(error: unknown, command: string): unknown {
   const next = `See: ${command} --help`;
   if (isCliError(error, 'usage')) return new CliError('usage', { next, ...error.facts });
   if (!(error instanceof CommanderError)) return error;
-  // Help for lack of a command was printed already.
+  // The help for a missing command was already printed.
   if (error.code === 'commander.help') return new CliError('usage', { detail: 'Missing command.', next });
   const detail = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
   return new CliError('usage', {
@@ -33,7 +33,7 @@ export function toFailure(error: unknown, command: string): unknown {
   });
 }
 
-/** Writes a failure to stderr, as sentences or as JSON, and returns its exit code. */
+/** Writes a failure to stderr, as text or as JSON, and returns its exit code. */
 export function report(error: unknown, { stderr, environment }: Surroundings, json: boolean): number {
   const colour = takesColour(stderr, environment);
   const name = colour ? red('ori:') : 'ori:';
@@ -56,7 +56,7 @@ export function report(error: unknown, { stderr, environment }: Surroundings, js
   return exit;
 }
 
-/** What a script needs of a failure besides its code. */
+/** The JSON form of a failure besides its code. */
 function figuresOf({ facts }: CliError): Record<string, unknown> {
   const { status, retryAfterSeconds, requestId, traceId } = facts as Partial<Record<string, unknown>>;
   return {

@@ -24,7 +24,7 @@ function render(value: Value): string {
   return String(value).replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }
 
-/** A whole page: the document around a title and a body. `of` and `note` stand above it: whose page it is. */
+/** A whole page with a title and a body. `of` and `note` in its header say whose page it is. */
 export function renderPage(
   title: string,
   body: Html,
@@ -51,9 +51,8 @@ ${body}
 const STYLE_HASH = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
 /**
- * The headers of every page: no script, no frame, nothing from elsewhere, nothing kept. A browser applies
- * `form-action` to the redirects that follow a form too, so the page whose form ends at the client's loopback
- * redirect names that origin.
+ * The headers of every page: no scripts, frames, external resources or caching. Browsers also apply `form-action` to
+ * redirects after a form, so a page whose form leads to the client's loopback redirect lists that origin.
  */
 export function pageHeaders(formTarget?: string): Record<string, string> {
   const formAction = formTarget === undefined ? "'self'" : `'self' ${new URL(formTarget).origin}`;

@@ -1,10 +1,11 @@
-// Runs after an install of the workspace and says in one line which Node will run it. npm's own warnings, five lines
-// for each package, are off (.npmrc): they judge the Node that npm runs on. Too old a Node stops at `devEngines`.
+// Runs after an install of the workspace and prints in one line which Node will run it. npm's own warnings, five lines
+// for each package, are off (.npmrc), because they check the Node that npm runs on. `devEngines` refuses a Node that is
+// too old.
 import process from 'node:process';
 
 const NODE_MAJOR = 24;
 const majorOf = (/** @type {string} */ version) => Number(/^v?(\d+)/.exec(version)?.[1]);
-// biome-ignore lint/style/noProcessEnv: a program of its own, as main.ts is.
+// biome-ignore lint/style/noProcessEnv: its own program, like main.ts.
 const [installing = process.version] = /(?<=node\/)\S+/.exec(process.env.npm_config_user_agent ?? '') ?? [];
 
 if (majorOf(process.version) < NODE_MAJOR) {

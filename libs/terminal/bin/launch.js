@@ -1,5 +1,5 @@
-// Runs a command's main program, which is TypeScript. Plain JavaScript, because the Node that the user's PATH
-// names may be older: then it hands over to the Node 24 that this workspace pins.
+// Runs the main program of a command, which is TypeScript. Plain JavaScript, because the Node in the user's PATH may be
+// older: then it starts the Node 24 that this workspace pins.
 import process from 'node:process';
 
 const NODE_MAJOR_MIN = 24;
@@ -25,7 +25,7 @@ async function handOver(name) {
     process.exit(1);
   }
   const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
-  // A terminal sends Ctrl-C to both; only the child knows what to close, so this process waits for it.
+  // A terminal sends Ctrl-C to both processes; only the child knows what to close, so this one waits for it.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     process.stderr.write(`${name}: cannot run ${node}: ${error.message}\n`);

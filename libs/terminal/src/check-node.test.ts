@@ -10,14 +10,14 @@ function check(installing: string, running = process.version) {
   return { status, lines: String(stderr).split('\n').slice(0, -1) };
 }
 
-it('says in one line which Node will run what an older one installed', () => {
+it('prints in one line which Node will run what an older one installed', () => {
   const { status, lines } = check('v20.19.0', 'v24.1.0');
   expect([status, lines.length]).toEqual([0, 1]);
   expect(lines[0]).toMatch(/v20\.19\.0.*v24\.1\.0/);
   expect(check('v24.1.0', 'v24.1.0')).toEqual({ status: 0, lines: [] });
 });
 
-it('fails in one line where no Node 24 came with the packages', () => {
+it('fails in one line if the packages include no Node 24', () => {
   const { status, lines } = check('v20.19.0', 'v20.19.0');
   expect([status, lines.length]).toEqual([1, 1]);
   expect(lines[0]).toContain('https://nodejs.org');

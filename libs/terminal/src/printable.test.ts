@@ -11,7 +11,7 @@ const HOSTILE = [
   '\ud800', // half a character
 ];
 
-it('leaves no character that steers a terminal, hides or reorders', () => {
+it('escapes every character that controls a terminal, is invisible or reorders text', () => {
   for (const text of HOSTILE) {
     for (const shown of [printable(text), printableLines(text), printableJson(text)]) {
       expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
@@ -20,19 +20,19 @@ it('leaves no character that steers a terminal, hides or reorders', () => {
   expect(printable('a\u001b[31mb')).toBe('a\\u{1b}[31mb');
 });
 
-it('leaves readable text of any language alone', () => {
+it('keeps readable text of any language', () => {
   for (const text of ['Grüße, 世界', 'שלום', 'नमस्‍ते', '👩‍💻 done']) {
     expect(printable(text)).toBe(text);
     expect(printableJson(text)).toBe(JSON.stringify(text));
   }
 });
 
-it('keeps lines and tabs where there may be lines, and nowhere else', () => {
+it('keeps line feeds and tabs only in text of several lines', () => {
   expect(printableLines('a\r\n\tb\n')).toBe('a\n\tb\n');
   expect(printable('a\nb\tc')).toBe('a\\u{a}b\\u{9}c');
 });
 
-it('writes JSON that still means the same', () => {
+it('writes JSON with the same value', () => {
   const value = { text: HOSTILE.slice(0, -1).join(' ') };
   expect(JSON.parse(printableJson(value, 2))).toEqual(value);
 });

@@ -4,7 +4,7 @@ const WHY: Readonly<Record<string, string>> = {
   EPIPE: 'the connection was closed',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the host name could not be looked up',
-  EHOSTUNREACH: 'there is no way to that host',
+  EHOSTUNREACH: 'there is no route to that host',
   ENETUNREACH: 'there is no network',
   ETIMEDOUT: 'it did not answer',
   ENOENT: 'there is no such file',
@@ -19,14 +19,14 @@ const WHY: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };
 
-/** An operating system's error in words, looking into causes and into the attempts of a connection. */
+/** Describes a system error, including those in causes and in the attempts of a connection. */
 export function explainSystemError(error: unknown): string {
   const code = systemErrorCode(error);
   if (code !== undefined) return (Object.hasOwn(WHY, code) ? WHY[code] : undefined) ?? code;
   return error instanceof Error ? error.message : 'for a reason unknown';
 }
 
-/** The code of the error or of the first of its causes that has one. */
+/** The code of the error, or of the first of its causes with one. */
 export function systemErrorCode(error: unknown): string | undefined {
   for (
     let at = error;

@@ -6,7 +6,7 @@ const ROWS = [
   ['int_2', 'analytical', null],
 ];
 
-it('aligns columns, however wide, when it is not told how wide they may be', () => {
+it('aligns columns of any width without a limit', () => {
   expect(renderTable(['id', 'name', 'hostname'], ROWS)).toEqual([
     'ID     NAME        HOSTNAME',
     'int_1  difference  difference.interns.example',
@@ -20,6 +20,6 @@ it('cuts the widest cells to fit', () => {
   for (const line of lines) expect([...line].length).toBeLessThanOrEqual(36);
 });
 
-it('leaves something of every column where nothing fits', () => {
+it('keeps part of every column if the terminal is too narrow', () => {
   expect(renderTable(['id', 'name', 'hostname'], ROWS, { columns: 1 })[1]).toBe('int_1  differe…  differe…');
 });

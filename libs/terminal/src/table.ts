@@ -1,15 +1,15 @@
 import { printable } from './printable.ts';
 
-/** What a cell may hold; null and an empty text are shown as `-`. */
+/** The value of a cell; null and an empty text are shown as `-`. */
 export type Cell = string | number | boolean | Date | null | undefined;
 
-/** No column is cut to less. */
+/** The minimum width of a truncated column. */
 const COLUMN_MIN = 8;
 const GAP = '  ';
 
 /**
- * Rows of text under a head, columns aligned. Text is escaped before it is measured, so that none can draw
- * outside its cell. Where the lines are wider than `columns`, the widest cells are cut with an ellipsis.
+ * Rows of text under a heading, in aligned columns. Text is escaped before it is measured, so that it cannot draw
+ * outside its cell. If the lines are wider than `columns`, the widest cells are truncated with an ellipsis.
  */
 export function renderTable(
   head: readonly string[],

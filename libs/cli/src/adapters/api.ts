@@ -8,11 +8,11 @@ import type { ProofKey } from './proof-key.ts';
 import { USER_AGENT } from './user-agent.ts';
 
 const CONNECT_SECONDS = 10;
-/** From the first byte to the last. The signer's own deadline is 5 s; a gateway may add some. */
+/** For the whole exchange, in milliseconds. The signer's own deadline is 5 s; a gateway may add some. */
 const ANSWER_SECONDS = 20;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
-/** An access token, with the key that it is bound to. */
+/** An access token and the key that it is bound to. */
 export interface Credential {
   readonly accessToken: string;
   readonly key?: ProofKey;
@@ -27,9 +27,9 @@ export interface ApiRequest {
 }
 
 /**
- * One request to the API and its whole answer, whatever the status. No redirect is followed: the token goes
- * nowhere else. A server that asks for a nonce of its own in the proof (RFC 9449, section 9) gets it. Throws CliError `unreachable`, `timed_out`, `answer_not_understood` (an answer without end)
- * or `interrupted`.
+ * One request to the API and its whole answer, whatever the status. No redirect is followed: the token goes nowhere
+ * else. If the server demands its nonce in the DPoP proof (RFC 9449, section 9), the request is repeated with it.
+ * Throws CliError `unreachable`, `timed_out`, `answer_not_understood` (the answer is too long) or `interrupted`.
  */
 export async function requestApi(
   url: string,
@@ -47,7 +47,7 @@ export async function requestApi(
   return asked ? requestOnce(url, request, interrupted, peer) : answer;
 }
 
-/** The same, whatever nonce the server asks for. */
+/** The same, without the retry for a nonce. */
 export async function requestOnce(
   url: string,
   { method, credential, body, trace }: ApiRequest,

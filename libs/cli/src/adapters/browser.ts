@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Opens the address in the user's browser. Resolves to false when there is none to be started, which is no
- * failure: the address was printed. `BROWSER` names one; it is run without a shell.
+ * Opens the address in the user's browser. Resolves to false if none can be started, which is not a failure because the
+ * address is printed too. `BROWSER` selects one; it is run without a shell.
  */
 export function openBrowser(
   url: string,
@@ -21,7 +21,7 @@ export function openBrowser(
   });
 }
 
-/** What starts a browser here; undefined on a machine without a display. */
+/** The command that starts a browser; undefined on a machine without a display. */
 export function browserCommand(
   platform: NodeJS.Platform,
   environment: Readonly<Record<string, string | undefined>>,

@@ -4,7 +4,7 @@ import { startCallbackServer } from './callback-server.ts';
 
 const { signal } = new AbortController();
 
-it('waits for the visit that carries its state, and answers others without taking them for it', async () => {
+it('waits for the visit with its state, and answers others without accepting them', async () => {
   await using server = await startCallbackServer('our-state');
   const visited = server.visited(30, signal);
   const stray = [
@@ -22,7 +22,7 @@ it('waits for the visit that carries its state, and answers others without takin
   expect((await page).status).toBe(200);
 });
 
-it('answers to its own address only, whatever name resolves to it', async () => {
+it('answers only under its own address, whatever name resolves to it', async () => {
   await using server = await startCallbackServer('our-state');
   const url = new URL(`${server.redirectUri}?code=good&state=our-state`);
   const status = await new Promise((resolve, reject) => {
@@ -36,7 +36,7 @@ it('answers to its own address only, whatever name resolves to it', async () => 
   expect(status).toBe(404);
 });
 
-it('shows a page that runs nothing, asks nobody and repeats nothing', async () => {
+it('shows a page without scripts, requests to others, or parts of the request', async () => {
   await using server = await startCallbackServer('our-state');
   const visited = server.visited(30, signal);
   const fetched = fetch(`${server.redirectUri}?error=%3Cscript%3Ealert(1)%3C/script%3E&state=our-state`);
@@ -53,7 +53,7 @@ it('shows a page that runs nothing, asks nobody and repeats nothing', async () =
   expect(page.headers.get('referrer-policy')).toBe('no-referrer');
 });
 
-it('stops waiting when interrupted, and then nobody listens any more', async () => {
+it('stops waiting and listening when interrupted', async () => {
   const interrupt = new AbortController();
   const server = await startCallbackServer('our-state');
   const visited = server.visited(30, interrupt.signal);
@@ -63,7 +63,7 @@ it('stops waiting when interrupted, and then nobody listens any more', async () 
   await expect(fetch(server.redirectUri)).rejects.toThrow(TypeError);
 });
 
-it('does not wait for a browser that left', async () => {
+it('does not wait for a browser that disconnected', async () => {
   await using server = await startCallbackServer('our-state');
   const visited = server.visited(30, signal);
   const leave = new AbortController();

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { CliError } from '../core/errors.ts';
 import { CALLBACK_PAGES, type CallbackOutcome, PAGE_HEADERS } from '../text/callback-page.ts';
 
-/** The browser's visit that ends a sign-in: its address, and the page it still waits for. */
+/** The browser's visit that ends a sign-in: its URL, and a way to send the page that it waits for. */
 export interface CallbackVisit {
   readonly url: URL;
   answer(outcome: CallbackOutcome): Promise<void>;
@@ -12,8 +12,8 @@ export interface CallbackVisit {
 export interface CallbackServer extends AsyncDisposable {
   readonly redirectUri: string;
   /**
-   * The first visit that carries our state. Others are answered and ignored: any page the browser shows could
-   * send it here. Throws CliError `sign_in_timed_out` or `interrupted`.
+   * The first visit with our state. Others are answered and ignored, because any page could send the browser here.
+   * Throws CliError `sign_in_timed_out` or `interrupted`.
    */
   visited(waitSeconds: number, signal: AbortSignal): Promise<CallbackVisit>;
 }
@@ -62,7 +62,7 @@ export async function startCallbackServer(state: string): Promise<CallbackServer
   };
 }
 
-// The host is checked too: a name that resolves to 127.0.0.1 must not read what comes here.
+// The Host is checked too, so that a name that resolves to 127.0.0.1 (DNS rebinding) cannot read the answer.
 function isForUs(request: IncomingMessage, origin: string): boolean {
   const path = request.url?.split('?', 1)[0];
   return request.method === 'GET' && path === '/callback' && `http://${request.headers.host}` === origin;

@@ -7,47 +7,46 @@ import type { RequestBody } from './request-body.ts';
 import { USER_AGENT } from './user-agent.ts';
 
 const CONNECT_SECONDS = 10;
-/** A body larger than this waits for the daemon to want it, so that a refusal costs no upload. */
+/** A body larger than this waits for "100 Continue", so that a refused call does not upload it. */
 const ASK_FIRST_BYTES = 1024 * 1024;
 /** How long to wait for "100 Continue" from a daemon that does not know it (RFC 9110, section 10.1.1). */
 const CONTINUE_MS = 1000;
 
 export interface DaemonCall {
   readonly origin: URL;
-  /** Sent as it is, byte for byte. */
+  /** Sent unchanged, byte for byte. */
   readonly path: string;
   readonly contentType: string;
-  /** Others than those of the call itself, by name in lower case. */
+  /** Additional headers, by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
   readonly proof: ProofHeaderValues;
   readonly trace: Traceparent;
   /** Longest silence of the daemon. */
   readonly silenceSeconds: number;
-  /** Told how many bytes of the body went out so far. */
+  /** Called with the number of body bytes sent so far. */
   readonly onSent?: (bytes: number) => void;
 }
 
-/** The head of an answer, and its body to be read once. */
+/** The head of an answer, and its body, which can be read once. */
 export interface DaemonResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly traceId: string;
   /** Throws CliError `answer_broke_off`, `timed_out` or `interrupted` when the rest does not come. */
   readonly body: AsyncIterable<Buffer>;
-  /** Gives up whatever was not read. */
+  /** Discards the unread rest. */
   end(): void;
 }
 
-/** Whom the call goes to, for messages. */
+/** The target of the call, for messages. */
 export function daemonPeer(origin: URL): Peer {
   return { what: 'the daemon', address: origin.origin };
 }
 
 /**
- * Sends exactly the path and the bytes that were hashed, with their proof, and returns the answer's head; its
- * body is still to be read. Follows no redirect. Throws CliError `body_changed`, `unreachable`, `timed_out`
- * or `interrupted`.
+ * Sends exactly the path and the hashed bytes with their proof, and returns the head of the answer; its body is not
+ * read yet. Does not follow redirects. Throws CliError `body_changed`, `unreachable`, `timed_out` or `interrupted`.
  */
 export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise<DaemonResponse> {
   const peer = daemonPeer(call.origin);
@@ -75,7 +74,7 @@ export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise
     request.flushHeaders();
     if (!(await isWanted(request, answer))) return answered(opened, peer, call.trace);
   }
-  // Not awaited: the answer may come before the last byte went out, and is the answer then.
+  // Not awaited: the answer may arrive before the last byte is sent, and counts then.
   void sendBody(request, call);
   return answered(opened, peer, call.trace);
 }

@@ -2,35 +2,35 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { explainSystemError } from '@ori/terminal/system-error';
 import { CliError } from '../core/errors.ts';
 
-/** Whom a request goes to, in the words of a message. */
+/** The target of a request, as named in messages. */
 export interface Peer {
   readonly what: string;
   readonly address: string;
 }
 
 export interface RequestLimits {
-  /** Until the connection, TLS included, stands. */
+  /** Time limit for connecting, including TLS, in milliseconds. */
   readonly connectSeconds: number;
-  /** Silence in either direction. */
+  /** Time limit for silence in either direction, in milliseconds. */
   readonly silenceSeconds: number;
   readonly signal: AbortSignal;
 }
 
-/** A request under way. */
+/** A request in progress. */
 export interface OpenedRequest {
   readonly request: ClientRequest;
   /** The head of the answer. Rejects as CliError `unreachable`, `timed_out` or `interrupted`. */
   readonly answer: Promise<IncomingMessage>;
-  /** Why the request failed, whatever its streams say of it; undefined when nothing here ended it. */
+  /** Why the request failed, whatever error its streams report; undefined if it was not ended here. */
   cause(): CliError | undefined;
-  /** Ends the request for want of time. */
+  /** Ends the request with a timeout. */
   expire(seconds: number): void;
 }
 
 /**
- * Opens a request by node:http or node:https and hands back both of its ends: `fetch` would normalise the
- * path, and its start costs more than all else `ori` does. The path goes out byte for byte as given;
- * redirects come back as answers.
+ * Opens a request with node:http or node:https and returns both of its streams. Not `fetch`, which normalizes the path
+ * and takes longer to load than everything else in `ori`. The path is sent byte for byte as given; redirects are
+ * returned as answers.
  */
 export async function openRequest(
   origin: URL,
@@ -43,8 +43,8 @@ export async function openRequest(
   const request = open({
     hostname: origin.hostname.replace(/^\[|\]$/g, ''),
     port: origin.port,
-    // The default agent knows the proxies of the environment. What is plain goes past them: it must not leave
-    // this machine.
+    // The default agent uses the proxies of the environment. Plain http bypasses them, because it must not leave this
+    // machine.
     ...(isTls ? {} : { agent: false }),
     maxHeaderSize: 64 * 1024,
     signal: limits.signal,
@@ -58,7 +58,7 @@ export async function openRequest(
   const cause = () => (limits.signal.aborted ? new CliError('interrupted', {}) : expired);
   const connecting = setTimeout(() => expire(limits.connectSeconds), limits.connectSeconds * 1000);
   request.once('socket', (socket) => {
-    // Through a proxy it comes with its handshake done.
+    // Through a proxy, the socket arrives with its handshake done.
     if (isTls && !socket.connecting) clearTimeout(connecting);
     else socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
   });

@@ -6,11 +6,11 @@ import { type Credential, requestApi } from './api.ts';
 import { TokenRefused } from './token-refused.ts';
 
 const PAGE_SIZE = 500;
-/** A list that goes on for longer does not end. */
+/** A longer list is treated as endless. */
 const PAGES_MAX = 200;
 const LIST_BYTES_MAX = 32 * 1024 * 1024;
 
-// Loose: fields that a later server adds pass through to --json.
+// Loose, so that fields of later servers appear in --json.
 const InternShape = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -24,7 +24,7 @@ const PageShape = z.object({
   next_cursor: z.string().optional(),
 });
 
-/** An intern as the list has it; the fields that the CLI itself reads are named. */
+/** An intern as in the list; only the fields that the CLI reads are declared. */
 export type Intern = z.infer<typeof InternShape>;
 
 export interface InternFilter {
@@ -34,7 +34,7 @@ export interface InternFilter {
 
 /**
  * Every intern that the session may see, newest first, page after page. Throws TokenRefused on 401, CliError
- * `interns_not_listed` when the server does not have the route, else the CliError of the refusal.
+ * `interns_not_listed` if the server does not have the route, otherwise the CliError of the refusal.
  */
 export async function listInterns(
   baseUrl: string,
@@ -62,12 +62,12 @@ export async function listInterns(
     if (!page.data.has_more || page.data.next_cursor === undefined) return interns;
     query.set('starting_after', page.data.next_cursor);
   }
-  throw notUnderstood(baseUrl, 'its list of interns does not end');
+  throw notUnderstood(baseUrl, 'its list of interns is endless');
 }
 
 /**
- * Asks the API whether it takes an access token at all, by the smallest request that needs one. Throws
- * CliError `token_refused` when it does not.
+ * Checks that the API accepts an access token, with the smallest request that needs one. Throws CliError
+ * `token_refused` if it does not.
  */
 export async function requireTakenToken(
   baseUrl: string,
@@ -82,8 +82,8 @@ function notUnderstood(address: string, why: string): CliError {
   return new CliError('answer_not_understood', { what: 'the API', address, why });
 }
 
-// A server answers alike for a list that it hides and a list that it does not have; to another method, 405
-// and 404.
+// A server answers 404 both for a hidden list and for a missing route. To another method it answers 405 for the former
+// and 404 for the latter.
 async function hasList(baseUrl: string, credential: Credential, signal: AbortSignal): Promise<boolean> {
   const { status } = await requestApi(`${baseUrl}/interns`, { method: 'OPTIONS', credential }, signal);
   return status !== 404;

@@ -5,10 +5,9 @@ const REQUEST_SECONDS = 10;
 const REFUSALS = new Set(['access_denied', 'login_required', 'consent_required', 'interaction_required']);
 
 /**
- * A failure of openid-client as one of ours. An OAuth error becomes `sign_in_denied`, `session_ended`
- * (invalid_grant) or `sign_in_failed`; a connection that failed `unreachable` or `timed_out`; an answer that
- * did not pass its checks `sign_in_failed`. Looks at names and codes, so that openid-client need not be
- * loaded here.
+ * Converts a failure of openid-client to a CliError. An OAuth error becomes `sign_in_denied`, `session_ended`
+ * (invalid_grant) or `sign_in_failed`; a failed connection `unreachable` or `timed_out`; an answer that fails a check
+ * `sign_in_failed`. Recognizes errors by names and codes, so that openid-client need not be loaded.
  */
 export function toIssuerFailure(error: unknown, address: string, signal: AbortSignal): CliError {
   if (signal.aborted) return new CliError('interrupted', {});
@@ -34,7 +33,7 @@ export function toIssuerFailure(error: unknown, address: string, signal: AbortSi
   return new CliError('sign_in_failed', { why: error.message }, { cause: error });
 }
 
-/** True for a failure that may pass by itself: nobody answered, or not in time. */
+/** True for a failure that may be temporary: no answer, or not in time. */
 export function isPassing(error: unknown): boolean {
   return (
     error instanceof CliError && ['unreachable', 'timed_out', 'answer_not_understood'].includes(error.code)
@@ -53,7 +52,7 @@ interface OauthError {
   readonly description?: string;
 }
 
-// ResponseBodyError and AuthorizationResponseError carry the OAuth code as `error`.
+// ResponseBodyError and AuthorizationResponseError have the OAuth code in `error`.
 function oauthError(error: unknown): OauthError | undefined {
   if (!(error instanceof Error) || !('error' in error) || typeof error.error !== 'string') return undefined;
   const description = 'error_description' in error ? error.error_description : undefined;

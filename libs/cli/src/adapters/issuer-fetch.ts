@@ -3,21 +3,23 @@ import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { USER_AGENT } from './user-agent.ts';
 
-/** The largest document that an issuer may answer with. */
+/** The maximum size of an issuer's answer, in bytes. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-/** `fetch` towards one issuer, and what its answers told besides what they were asked for. */
+/** `fetch` for one issuer, with additional facts from its answers. */
 export interface IssuerFetch {
   readonly fetch: typeof fetch;
-  /** How far this computer's clock is ahead of the issuer's, by its last answer; undefined when not told. */
+  /**
+   * How far this computer's clock is ahead of the issuer's, in seconds, by its last answer; undefined without a Date.
+   */
   clockAheadSeconds(): number | undefined;
   /** The last refresh token in an answer, even if the rest of that answer is refused. */
   lastRefreshToken(): string | undefined;
 }
 
 /**
- * Reads each answer to its end, within a bound, before openid-client gets to judge it. Throws CliError
- * `answer_not_understood` for an answer that is too long.
+ * Reads each answer completely, up to a limit, before openid-client parses it. Throws CliError `answer_not_understood`
+ * if the answer is too long.
  */
 export function createIssuerFetch(address: string, signal: AbortSignal): IssuerFetch {
   let aheadSeconds: number | undefined;

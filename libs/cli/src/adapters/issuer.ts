@@ -15,10 +15,10 @@ import { toIssuerFailure } from './issuer-failure.ts';
 import { createIssuerFetch, type IssuerFetch } from './issuer-fetch.ts';
 import type { PrivateJwk } from './proof-key.ts';
 
-/** openid-client loads when an issuer is first spoken to: most commands never do. */
+/** openid-client is loaded on the first request to an issuer, because most commands make none. */
 export type OpenIdClient = typeof import('openid-client');
 
-/** An issuer whose metadata was fetched and whose endpoints may be used. */
+/** An issuer with fetched metadata and checked endpoints. */
 export interface Issuer {
   readonly client: OpenIdClient;
   readonly config: Configuration;
@@ -30,9 +30,10 @@ export interface Issuer {
 const REQUEST_SECONDS = 10;
 
 /**
- * Discovers the issuer (OpenID Connect Discovery 1.0; the issuer it names must be the one asked for). Follows
- * no redirect, reads no endless answer, and tells times by the issuer's clock where this computer's is wrong. Throws CliError `issuer_not_usable` when it, or an endpoint it names, is on plain http off
- * this machine; `unreachable`, `timed_out` or `answer_not_understood` when there is no answer or no issuer.
+ * Discovers the issuer (OpenID Connect Discovery 1.0; the metadata must name the requested issuer). Does not follow
+ * redirects, limits the size of answers, and uses the issuer's clock if this computer's is wrong. Throws CliError
+ * `issuer_not_usable` if the issuer or one of its endpoints uses plain http and is not on this machine; `unreachable`,
+ * `timed_out` or `answer_not_understood` if there is no usable answer.
  */
 export async function openIssuer(address: string, clientId: string, signal: AbortSignal): Promise<Issuer> {
   const url = requireSafeAddress(address, 'issuer');
@@ -49,7 +50,7 @@ export async function openIssuer(address: string, clientId: string, signal: Abor
     requireSafeEndpoints(found);
     const aheadSeconds = answers.clockAheadSeconds();
     if (!isClockWrong(aheadSeconds)) return { client, config: found, address, clientId, answers };
-    // The issuer's own time judges what it signs: it comes by the same connection as the tokens.
+    // Tokens are validated by the issuer's own time, which arrives over the same connection.
     const metadata = { [client.clockSkew]: -aheadSeconds };
     const config = new client.Configuration(found.serverMetadata(), clientId, metadata, client.None());
     for (const set of execute) set(config);
@@ -61,7 +62,7 @@ export async function openIssuer(address: string, clientId: string, signal: Abor
   }
 }
 
-/** True when the issuer's metadata names this endpoint. */
+/** True if the issuer's metadata contains this endpoint. */
 export function offers(
   issuer: Issuer,
   endpoint: 'device_authorization_endpoint' | 'revocation_endpoint',
@@ -70,8 +71,8 @@ export function offers(
 }
 
 /**
- * Trades the refresh token (RFC 6749, section 6). Throws CliError `session_ended` when the issuer refuses it,
- * and when the answer names another subject (OpenID Connect Core 1.0, section 12.2).
+ * Redeems the refresh token (RFC 6749, section 6). Throws CliError `session_ended` if the issuer refuses it, or if the
+ * answer names another subject (OpenID Connect Core 1.0, section 12.2).
  */
 export async function refreshGrant(
   issuer: Issuer,
@@ -85,7 +86,7 @@ export async function refreshGrant(
     const tokens = await client.refreshTokenGrant(config, session.refreshToken, parameters, proving);
     const subject = tokens.claims()?.sub;
     if (subject !== undefined && subject !== session.subject) {
-      throw new CliError('session_ended', { why: 'the issuer now names someone else' });
+      throw new CliError('session_ended', { why: 'the issuer now names another user' });
     }
     return toGrant(tokens, session.key !== undefined);
   } catch (error) {
@@ -100,7 +101,7 @@ export async function createProofKey({ client }: Issuer): Promise<PrivateJwk> {
   return { kty, crv, x, y, d } as PrivateJwk;
 }
 
-/** The options that have a grant's tokens bound to the key; openid-client answers nonce challenges by itself. */
+/** Options for a grant whose tokens are bound to the key; openid-client handles nonce challenges itself. */
 export async function provingWith(
   { client, config }: Issuer,
   key: PrivateJwk | undefined,
@@ -115,7 +116,7 @@ export async function provingWith(
   return { DPoP: client.getDPoPHandle(config, { privateKey, publicKey }) };
 }
 
-/** Has the issuer take a token back (RFC 7009). */
+/** Revokes a token at the issuer (RFC 7009). */
 export async function revokeToken(
   issuer: Issuer,
   token: string,
@@ -129,7 +130,7 @@ export async function revokeToken(
   }
 }
 
-/** A token response without what only this module may know of it. */
+/** A token response without its internal fields. */
 export function toGrant(
   tokens: TokenEndpointResponse & TokenEndpointResponseHelpers,
   proven: boolean,
@@ -150,7 +151,8 @@ export function toGrant(
   };
 }
 
-// allowInsecureRequests is all or nothing: a loopback issuer must not send tokens elsewhere in the clear.
+// allowInsecureRequests applies to all endpoints, so each is checked: a loopback issuer must not have tokens sent to
+// other hosts unencrypted.
 function requireSafeEndpoints(config: Configuration): void {
   const metadata = config.serverMetadata();
   for (const endpoint of [

@@ -1,23 +1,23 @@
 import { CliError } from '../core/errors.ts';
 
-/** Name under which the system's keychain lists what `ori` keeps there. */
+/** Service name of `ori` in the system keychain. */
 const SERVICE = 'ori';
 
 /**
- * The secret that the system's keychain holds for this account, or undefined when it has none: the Keychain of
- * macOS, the Credential Manager of Windows, the Secret Service of a Linux desktop. Throws CliError
- * `keychain_unusable` when there is no keychain or it stays locked, `interrupted`.
+ * The secret of this account in the system keychain (Keychain of macOS, Credential Manager of Windows, Secret Service
+ * of a Linux desktop), or undefined. Throws CliError `keychain_unusable` if there is no keychain or it stays locked,
+ * `interrupted`.
  */
 export async function readSecret(account: string, interrupted: AbortSignal): Promise<string | undefined> {
   return (await using(account, interrupted, (entry) => entry.getPassword())) ?? undefined;
 }
 
-/** Stores the secret, in place of an earlier one. Throws as `readSecret`. */
+/** Stores the secret, replacing an earlier one. Throws like `readSecret`. */
 export async function writeSecret(account: string, secret: string, interrupted: AbortSignal): Promise<void> {
   await using(account, interrupted, (entry) => entry.setPassword(secret));
 }
 
-/** Removes the secret. True when there was one. Throws as `readSecret`. */
+/** Removes the secret. Returns whether it existed. Throws like `readSecret`. */
 export async function removeSecret(account: string, interrupted: AbortSignal): Promise<boolean> {
   return using(account, interrupted, (entry) => entry.deletePassword());
 }
@@ -29,14 +29,14 @@ async function using<T>(
   interrupted: AbortSignal,
   work: (entry: Entry) => Promise<T>,
 ): Promise<T> {
-  // An unlock prompt waits for a person, who may press Ctrl-C instead.
+  // An unlock prompt waits for the user, who may press Ctrl-C instead.
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(new CliError('interrupted', {}));
   aborted.catch(() => {});
   interrupted.addEventListener('abort', abort, { once: true });
   try {
     const { AsyncEntry } = await import('@napi-rs/keyring');
-    // Not the kernel's keyring, which forgets at logout.
+    // Not the kernel keyring, which is cleared at logout.
     const entry = new AsyncEntry(SERVICE, account, { linux: { store: 'secret-service' } });
     return await Promise.race([work(entry), aborted]);
   } catch (error) {

@@ -8,9 +8,9 @@ const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 
 /**
- * The text of a file that only its owner can read, or undefined when there is none. Throws
- * `session_file_exposed` when another user could have read or replaced it, `session_file_damaged` when it is
- * not a file of our making. `trusting` skips the first check, for a session that is about to be ended.
+ * The text of a file that only its owner can read, or undefined if it does not exist. Throws `session_file_exposed` if
+ * another user could have read or replaced it, `session_file_damaged` if it is not a regular file of this user.
+ * `trusting` skips the first check, for a session that is about to be ended.
  */
 export async function readPrivateFile(file: string, trusting: boolean): Promise<string | undefined> {
   let handle: FileHandle | undefined;
@@ -33,8 +33,8 @@ export async function readPrivateFile(file: string, trusting: boolean): Promise<
 }
 
 /**
- * Replaces the file in one step: a reader finds the old text or the new one, whole, and no other user finds
- * either. One writer at a time: what a killed one left behind is cleared away.
+ * Replaces the file atomically: a reader sees the complete old or new text, and no other user can read either. Only one
+ * writer at a time; removes temporary files of a killed one.
  */
 export async function writePrivateFile(file: string, text: string): Promise<void> {
   const temporary = temporaryOf(file);
@@ -55,7 +55,7 @@ export async function writePrivateFile(file: string, text: string): Promise<void
   }
 }
 
-/** Removes the file, and what a killed writer left of it. True when there was one. */
+/** Removes the file, and temporary files of a killed writer. Returns whether it existed. */
 export async function removePrivateFile(file: string): Promise<boolean> {
   try {
     await rm(temporaryOf(file), { force: true });
@@ -67,7 +67,7 @@ export async function removePrivateFile(file: string): Promise<boolean> {
   }
 }
 
-/** Makes the folder 0700; one that exists and is ours is narrowed to that. */
+/** Creates the folder with mode 0700, or sets that mode if it exists and is ours. */
 export async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (hasModes() && ((await lstat(folder)).mode & OTHERS) !== 0) await chmod(folder, 0o700);

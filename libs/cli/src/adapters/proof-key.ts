@@ -14,15 +14,15 @@ export interface PrivateJwk {
   readonly d: string;
 }
 
-/** Signs the proofs of one session, and remembers the server's last nonce. */
+/** Signs the DPoP proofs of one session, and remembers the server's last nonce. */
 export interface ProofKey {
   readonly thumbprint: string;
   nonce: string | undefined;
-  /** A proof for one request: RFC 9449, section 4.2. It ends with its nonce. */
+  /** A proof for one request (RFC 9449, section 4.2). It expires with its nonce. */
   prove(method: string, url: URL, accessToken: string): string;
 }
 
-/** By node:crypto: a library for it takes longer to load than all else that most commands do. */
+/** Uses node:crypto, because a library would take longer to load than most commands take to run. */
 export function proofKeyOf(jwk: PrivateJwk): ProofKey {
   const { kty, crv, x, y } = jwk;
   const key: KeyObject = createPrivateKey({ key: { ...jwk }, format: 'jwk' });
@@ -50,10 +50,10 @@ export function proofKeyOf(jwk: PrivateJwk): ProofKey {
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 
-/** Where the keychain has the key of a profile: apart from its tokens. */
+/** The keychain account for the key of a profile, separate from its tokens. */
 const accountOf = ({ file }: SessionPlace) => `${file}#key`;
 
-/** The stored key of a profile's session; undefined when there is none. Throws as reading a session does. */
+/** The stored key of a profile's session; undefined if there is none. Throws like reading a session. */
 export async function readProofKey(place: SessionPlace): Promise<PrivateJwk | undefined> {
   const text = (await readPrivateFile(place.keyFile, false)) ?? (await readKeychain(place));
   return text === undefined ? undefined : requirePrivateJwk(text, place.keyFile);
@@ -63,13 +63,13 @@ async function readKeychain(place: SessionPlace): Promise<string | undefined> {
   try {
     return await readSecret(accountOf(place), place.interrupted);
   } catch (error) {
-    // The key of a session in a file is not expected in a keychain that this computer may not have.
+    // The key of a session that is stored in a file is not in a keychain, which this computer may not have.
     if (isCliError(error, 'keychain_unusable') && (await keeperOf(place)) === 'file') return undefined;
     throw error;
   }
 }
 
-/** A key that somebody handed over with a token. Throws `session_file_exposed`, `session_file_damaged`. */
+/** Reads the key that was given with a token. Throws `session_file_exposed`, `session_file_damaged`. */
 export async function readGivenKey(file: string): Promise<PrivateJwk> {
   const text = await readPrivateFile(file, false);
   if (text === undefined) throw new CliError('session_file_unusable', { file, why: 'there is no such file' });
@@ -77,8 +77,8 @@ export async function readGivenKey(file: string): Promise<PrivateJwk> {
 }
 
 /**
- * Stores the key in the keychain, else in a file of its own, 0600 and in another folder than the tokens. Throws
- * `session_file_unusable`, with `only` also `keychain_unusable`.
+ * Stores the key in the keychain, otherwise in its own file with mode 0600, in a folder separate from the tokens.
+ * Throws `session_file_unusable`, with `only` also `keychain_unusable`.
  */
 export async function writeProofKey(
   place: SessionPlace,
@@ -97,7 +97,7 @@ export async function writeProofKey(
   await writePrivateFile(place.keyFile, text);
 }
 
-/** Removes the key from wherever it is. */
+/** Removes the key from the keychain and from the file. */
 export async function removeProofKey(place: SessionPlace): Promise<void> {
   await removePrivateFile(place.keyFile);
   await removeSecret(accountOf(place), place.interrupted).catch(() => {});

@@ -13,7 +13,7 @@ const MetadataShape = z.object({
   dpop_bound_access_tokens_required: z.boolean().optional(),
 });
 
-/** What the API says of itself: who signs its users in, and which scopes it has. */
+/** The API's description of itself: its OpenID issuer and its scopes. */
 export interface ProtectedResource {
   /** Value of the `resource` parameter (RFC 8707). */
   readonly resource: string;
@@ -23,9 +23,9 @@ export interface ProtectedResource {
 }
 
 /**
- * Fetches the protected-resource metadata (RFC 9728) of a base address. Throws CliError `resource_mismatch`
- * when it is that of another address (section 3.3), `metadata_unusable` when it is none. The issuer it names
- * is judged when it is opened.
+ * Fetches the protected-resource metadata (RFC 9728) of a base address. Throws CliError `resource_mismatch` if it
+ * describes another address (section 3.3), `metadata_unusable` if it is not valid metadata. The issuer is checked when
+ * it is opened.
  */
 export async function fetchProtectedResource(
   baseUrl: string,

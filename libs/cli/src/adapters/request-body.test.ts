@@ -39,7 +39,7 @@ function sample(length: number): Buffer {
 }
 
 it.each([0, 1, 256 * 1024, 256 * 1024 + 1, 5 * MIB])(
-  'hashes and gives the same %i bytes, from every source',
+  'hashes and returns the same %i bytes, from every source',
   async (length) => {
     const bytes = sample(length);
     await writeFile(file, bytes);
@@ -52,14 +52,14 @@ it.each([0, 1, 256 * 1024, 256 * 1024 + 1, 5 * MIB])(
   },
 );
 
-it('reads a pipe with a name as it reads stdin', async () => {
+it('reads a named pipe like stdin', async () => {
   await promisify(execFile)('mkfifo', [file]);
   const writer = writeFile(file, sample(100_000));
   await expectBody(await bodyOfFile(file, signal), sample(100_000));
   await writer;
 });
 
-it('keeps what is too large for memory where no other process can open it', async () => {
+it('stores a large body where no other process can open it', async () => {
   vi.stubEnv('TMPDIR', folder);
   onTestFinished(() => void vi.unstubAllEnvs());
   const seen = new Set<string>();
@@ -76,7 +76,7 @@ it.each([
   ['its end, longer', (name: string) => appendFile(name, 'x')],
   ['its end, shorter', (name: string) => truncate(name, MIB)],
   ['all of it', (name: string) => truncate(name, 0)],
-])('never gives a whole body when %s changed since it was hashed', async (_what, change) => {
+])('never returns a complete body if %s changed since it was hashed', async (_what, change) => {
   await writeFile(file, sample(2 * MIB));
   await using body = await bodyOfFile(file, signal);
   await change(file);
@@ -88,7 +88,7 @@ it.each([
   expect(given).toBeLessThan(body.bytes);
 });
 
-it('says what cannot be read', async () => {
+it('names a file that cannot be read', async () => {
   await expect(bodyOfFile(join(folder, 'nowhere'), signal)).rejects.toMatchObject({
     code: 'body_unreadable',
   });
@@ -102,7 +102,7 @@ it('stops waiting for input when interrupted', async () => {
   await expect(reading).rejects.toMatchObject({ code: 'interrupted' });
 });
 
-/** Collects the names of what is made in a folder, and be it for a moment. */
+/** Collects the names of everything that is created in a folder, however briefly. */
 function watchFor(folder: string, seen: Set<string>): Disposable {
   const watcher = watch(folder, (_event, name) => void seen.add(String(name)));
   return { [Symbol.dispose]: () => watcher.close() };

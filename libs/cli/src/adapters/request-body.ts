@@ -9,7 +9,7 @@ import { explainSystemError } from '@ori/terminal/system-error';
 import { CliError } from '../core/errors.ts';
 
 const CHUNK_BYTES = 256 * 1024;
-/** Input that cannot be read twice is kept in memory up to here, beyond in a temporary file. */
+/** Input that cannot be read twice is kept in memory up to this many bytes, beyond that in a temporary file. */
 const MEMORY_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Bytes that were hashed once and can be sent several times. */
@@ -18,14 +18,13 @@ export interface RequestBody extends AsyncDisposable {
   /** 64 lower-case hex digits. */
   readonly sha256: string;
   /**
-   * The same bytes again, hashed again. The last piece is held back until the digest agrees, so that nobody
-   * gets a whole body other than the one that was hashed. Throws CliError `body_changed` instead of that
-   * piece.
+   * The same bytes, hashed again. The last chunk is withheld until the digest matches, so that nobody receives a
+   * complete body other than the hashed one. Otherwise throws CliError `body_changed` instead of that chunk.
    */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-/** A body that is in memory already. */
+/** A body in memory. */
 export function bodyOf(bytes: Uint8Array): RequestBody {
   const digest = createBodyDigest();
   digest.update(bytes);
@@ -40,7 +39,7 @@ export function bodyOf(bytes: Uint8Array): RequestBody {
 }
 
 /**
- * A file's bytes, hashed by one pass over it. A pipe or a device is spooled first. Throws CliError
+ * The bytes of a file, hashed in one pass. A pipe or a device is spooled first. Throws CliError
  * `body_unreadable`.
  */
 export async function bodyOfFile(file: string, signal: AbortSignal): Promise<RequestBody> {
@@ -56,8 +55,7 @@ export async function bodyOfFile(file: string, signal: AbortSignal): Promise<Req
 }
 
 /**
- * Everything that a stream holds, in memory or, when it is larger, in a temporary file that has no name any
- * more.
+ * The whole content of a stream, in memory or, if it is larger, in an unlinked temporary file.
  */
 export async function bodyOfStream(
   stream: Readable,
@@ -92,7 +90,7 @@ export async function bodyOfStream(
 async function hashedFile(handle: FileHandle, file: string, signal: AbortSignal): Promise<RequestBody> {
   const digest = createBodyDigest();
   let bytes = 0;
-  // Digested before the next piece is read, so one buffer does for all.
+  // Digested before the next chunk is read, so one buffer is enough.
   const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   for await (const chunk of readAll(handle, () => buffer)) {
     signal.throwIfAborted();
@@ -131,8 +129,8 @@ async function* readAll(handle: FileHandle, nextBuffer: () => Buffer): AsyncIter
   }
 }
 
-// Unlinked at once, so that nothing stays behind however this process ends. Windows cannot; there the folder
-// is the user's.
+// Unlinked immediately, so that nothing is left however this process ends. Windows cannot do that; there the folder
+// belongs to the user.
 async function openSpool(): Promise<FileHandle> {
   const file = join(tmpdir(), `ori-body-${randomBytes(16).toString('hex')}`);
   const handle = await open(file, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR, 0o600);

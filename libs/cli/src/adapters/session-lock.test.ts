@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-it('lets one at a time do its work, in one process', async () => {
+it('runs one work at a time, within a process', async () => {
   let inside = 0;
   let most = 0;
   const work = async () => {
@@ -29,14 +29,14 @@ it('lets one at a time do its work, in one process', async () => {
   expect(most).toBe(1);
 });
 
-it('is given back when the work fails', async () => {
+it('is released when the work fails', async () => {
   await expect(withSessionLock(file, signal, () => Promise.reject(new Error('failed')))).rejects.toThrow(
     'failed',
   );
   expect(await withSessionLock(file, signal, () => Promise.resolve('next'))).toBe('next');
 });
 
-it('is held against another process, and falls with it when it is killed', async () => {
+it('excludes another process, and is released when its holder is killed', async () => {
   const holder = spawn(
     process.execPath,
     [
@@ -60,7 +60,7 @@ it('is held against another process, and falls with it when it is killed', async
   expect(await next).toBe('taken');
 });
 
-it('leaves an empty file that is the owner’s alone', async () => {
+it('leaves an empty file that only its owner can access', async () => {
   await withSessionLock(file, signal, async () => {});
   const { mode, size } = await lstat(file);
   expect([mode & 0o777, size]).toEqual([0o600, 0]);

@@ -5,15 +5,14 @@ import { CliError } from '../core/errors.ts';
 import { makePrivateFolder } from './private-file.ts';
 
 const POLL_MS = 25;
-/** Longer than a refresh can take, so that the process in front finishes or fails first. */
+/** Longer than a refresh can take, so that the holder finishes or fails first. */
 const WAIT_SECONDS_MAX = 40;
 const SQLITE_BUSY = 5;
 
 /**
- * Runs `work` while no other `ori` of this user does. Two refreshes at once would burn a rotating refresh
- * token, at some issuers the whole session. The lock is SQLite's on an empty file: the kernel holds it, so
- * one that died holds nothing. Throws `session_busy` when the lock stays taken, `interrupted` while waiting
- * for it.
+ * Runs `work` while no other `ori` process of this user does. Two concurrent refreshes would invalidate a rotating
+ * refresh token, at some issuers the whole session. Uses SQLite's lock on an empty file, which the kernel releases when
+ * a process dies. Throws `session_busy` if the lock stays taken, `interrupted` while waiting for it.
  */
 export async function withSessionLock<T>(
   file: string,

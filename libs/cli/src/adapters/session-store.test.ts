@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
-it('reads back what it wrote, from a file and a folder that are the owner’s alone', async () => {
+it('reads what it wrote, from a file and a folder that only the owner can access', async () => {
   expect(await readSession(place)).toBeUndefined();
   await writeSession(place, SESSION);
   expect(await readSession(place)).toEqual(SESSION);
@@ -40,7 +40,7 @@ it('reads back what it wrote, from a file and a folder that are the owner’s al
   expect((await lstat(dirname(file))).mode & 0o777).toBe(0o700);
 });
 
-it('replaces the file in one step and leaves nothing beside it', async () => {
+it('replaces the file atomically and leaves no other files', async () => {
   await writeSession(place, SESSION);
   const before = (await lstat(file)).ino;
   await writeSession(place, { ...SESSION, access_token: 'next' });
@@ -48,7 +48,7 @@ it('replaces the file in one step and leaves nothing beside it', async () => {
   expect(await readdir(dirname(file))).toEqual(['session.json']);
 });
 
-it('narrows a folder that others could look into', async () => {
+it('restricts a folder that others could read', async () => {
   await mkdir(dirname(file), { recursive: true, mode: 0o755 });
   await writeSession(place, SESSION);
   expect((await lstat(dirname(file))).mode & 0o777).toBe(0o700);
@@ -67,7 +67,7 @@ it('refuses a session file in a folder that others can write to', async () => {
   await expect(readSession(place)).rejects.toMatchObject({ code: 'session_file_exposed' });
 });
 
-it('refuses a link in the place of the session file, and writes over the link, not through it', async () => {
+it('refuses a symbolic link instead of the session file, and replaces the link, not its target', async () => {
   const elsewhere = join(home, 'elsewhere.json');
   await writeSession({ ...place, file: elsewhere }, SESSION);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -93,7 +93,7 @@ it('says why a folder cannot be used', async () => {
   await expect(writeSession(place, SESSION)).rejects.toMatchObject({ code: 'session_file_unusable' });
 });
 
-it('removes the file, and says whether there was one', async () => {
+it('removes the file, and returns whether it existed', async () => {
   await writeSession(place, SESSION);
   expect(await removeSession(place)).toBe(true);
   expect(await removeSession(place)).toBe(false);

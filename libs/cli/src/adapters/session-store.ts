@@ -4,33 +4,37 @@ import { parseSession, type Session } from '../core/session.ts';
 import { readSecret, removeSecret, writeSecret } from './keychain.ts';
 import { readPrivateFile, removePrivateFile, writePrivateFile } from './private-file.ts';
 
-/** Where one profile's session is kept. */
+/** Where the session of a profile is stored. */
 export interface SessionPlace {
   readonly profile: string;
-  /** Holds the session, or says that the keychain holds it. Its path is the account in the keychain. */
+  /**
+   * The file with the session, or with a note that the keychain has it. Its path is the account name in the keychain.
+   */
   readonly file: string;
   readonly lock: string;
-  /** Holds the key that the session is bound to, where no keychain does: in another folder than the tokens. */
+  /**
+   * The file with the key that the session is bound to, if no keychain has it; in a folder separate from the tokens.
+   */
   readonly keyFile: string;
-  /** Gives up waiting for a keychain that asks a person to unlock it. */
+  /** Stops waiting for a keychain that asks the user to unlock it. */
   readonly interrupted: AbortSignal;
 }
 
 export type Keeper = 'keychain' | 'file';
 
-/** How a session was stored. `why` says what was wrong with the keychain when the file had to take its place. */
+/** How a session was stored. `why` says why the keychain could not be used, if a file was used instead. */
 export interface Stored {
   readonly keptIn: Keeper;
   readonly why?: string;
 }
 
-/** The file's text while the keychain holds the session: nothing secret. */
+/** The text of the file while the keychain has the session. It contains no secret. */
 const POINTER = `${JSON.stringify({ version: 1, kept_in: 'keychain' })}\n`;
 
 /**
- * The stored session, whole, or undefined when there is none. Throws `session_file_exposed`,
- * `session_file_damaged`, `keychain_unusable`. `trusting` reads a file that others could have read too: for a
- * session that is about to be ended.
+ * The stored session, or undefined if there is none. Throws `session_file_exposed`, `session_file_damaged`,
+ * `keychain_unusable`. `trusting` also reads a file that others could have read, for a session that is about to be
+ * ended.
  */
 export async function readSession(
   place: SessionPlace,
@@ -44,7 +48,9 @@ export async function readSession(
   return session;
 }
 
-/** What keeps the profile's session; undefined when there is none. Reads no secret and asks for no unlocking. */
+/**
+ * Where the profile's session is stored; undefined if there is none. Reads no secret and does not ask for unlocking.
+ */
 export async function keeperOf(place: SessionPlace): Promise<Keeper | undefined> {
   const text = await readPrivateFile(place.file, true);
   if (text === undefined) return undefined;
@@ -52,9 +58,9 @@ export async function keeperOf(place: SessionPlace): Promise<Keeper | undefined>
 }
 
 /**
- * Stores the session in one step: a reader finds the old one or the new one, whole. Without `keeper` it stays
- * where it is. When the keychain takes nothing, the file does, unless `only` forbids it: a rotated refresh
- * token is never thrown away. Throws `session_file_unusable`, with `only` also `keychain_unusable`.
+ * Stores the session atomically. Without `keeper` it stays where it is. If the keychain fails, the session goes into
+ * the file unless `only` forbids that, because a rotated refresh token must not be lost. Throws
+ * `session_file_unusable`, with `only` also `keychain_unusable`.
  */
 export async function writeSession(
   place: SessionPlace,
@@ -80,7 +86,7 @@ export async function writeSession(
   return { keptIn: 'file' };
 }
 
-/** Removes the session. True when there was one. */
+/** Removes the session. Returns whether there was one. */
 export async function removeSession(place: SessionPlace): Promise<boolean> {
   if ((await keeperOf(place).catch(() => undefined)) === 'keychain')
     await removeSecret(place.file, place.interrupted);

@@ -8,7 +8,7 @@ import { type Issuer, offers, provingWith, toGrant } from './issuer.ts';
 import { isPassing, toIssuerFailure } from './issuer-failure.ts';
 import type { PrivateJwk } from './proof-key.ts';
 
-/** Who signed in, by the validated ID token, and what was granted. */
+/** The user, from the validated ID token, and the granted tokens. */
 export interface SignIn {
   readonly subject: string;
   readonly name: string | null;
@@ -18,25 +18,25 @@ export interface SignIn {
 export interface SignInRequest {
   readonly scope: string;
   readonly resource: string;
-  /** What the tokens are to be bound to; absent for bearer tokens. */
+  /** The key to bind the tokens to; absent for bearer tokens. */
   readonly key?: PrivateJwk | undefined;
   readonly waitSeconds: number;
   readonly signal: AbortSignal;
 }
 
-/** What a person needs for the device flow. */
+/** The information that the user needs for the device flow. */
 export interface DevicePrompt {
   readonly userCode: string;
   readonly address: string;
-  /** The same address with the code in it, when the issuer has one. */
+  /** The same URL including the code, if the issuer offers one. */
   readonly completeAddress?: string;
 }
 
 /**
- * Authorization code with PKCE (S256), state, nonce and the issuer check of RFC 9207, on a loopback redirect
- * (RFC 8252, section 7.3). `show` gets the address to open. The ID token's claims and its signature are
- * checked. Throws CliError `sign_in_denied`, `sign_in_failed`, `sign_in_timed_out`, `interrupted`, or what
- * `toIssuerFailure` makes of the connection.
+ * Authorization code with PKCE (S256), state, nonce and the issuer check of RFC 9207, on a loopback redirect (RFC 8252,
+ * section 7.3). `show` gets the URL to open. The claims and the signature of the ID token are checked. Throws CliError
+ * `sign_in_denied`, `sign_in_failed`, `sign_in_timed_out`, `interrupted`, or the connection errors of
+ * `toIssuerFailure`.
  */
 export async function signInByCode(
   issuer: Issuer,
@@ -59,7 +59,7 @@ export async function signInByCode(
     code_challenge_method: 'S256',
     state,
     nonce,
-    // Without it an issuer may leave out the refresh token (OpenID Connect Core 1.0, section 11).
+    // Without it, an issuer may omit the refresh token (OpenID Connect Core 1.0, section 11).
     ...(holdsScope(asked.scope, 'offline_access') ? { prompt: 'consent' } : {}),
   });
   show(url.href);
@@ -80,8 +80,8 @@ export async function signInByCode(
 }
 
 /**
- * Device authorization (RFC 8628): `show` gets the code and where to type it; polls until someone did, slower
- * when told to, and through passing failures of the network. Throws as `signInByCode`, and
+ * Device authorization (RFC 8628): `show` gets the code and the URL where the user enters it. Polls until then, more
+ * slowly if the issuer asks for that, and ignores temporary network failures. Throws like `signInByCode`, and
  * `sign_in_method_missing`.
  */
 export async function signInByDevice(
@@ -132,7 +132,7 @@ async function pollDevice(
   signal: AbortSignal,
 ): Promise<Tokens> {
   const proving = await provingWith(issuer, key);
-  // openid-client looks at the signal every few seconds; nobody who pressed Ctrl-C should wait for that.
+  // openid-client checks the signal only every few seconds, which is too slow for Ctrl-C.
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
@@ -160,7 +160,7 @@ function toSignIn(tokens: Tokens, { key }: SignInRequest): SignIn {
   return { subject: claims.sub, name: name ?? null, grant: toGrant(tokens, key !== undefined) };
 }
 
-// A code that is refused is no session that ended: nobody had one yet.
+// A refused code is not an ended session, because there was none yet.
 function ofSignIn(failure: CliError): CliError {
   if (!isCliError(failure, 'session_ended')) return failure;
   return new CliError('sign_in_failed', { why: failure.facts.why ?? 'invalid_grant' }, { cause: failure });

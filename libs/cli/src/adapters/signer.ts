@@ -7,8 +7,8 @@ import { type Credential, requestApi } from './api.ts';
 import { TokenRefused } from './token-refused.ts';
 
 /**
- * Asks the signer for a proof over a digest; the body itself never goes there. Throws TokenRefused on 401,
- * else the CliError of the refusal, or `answer_not_understood` when the answer is no proof of what was asked.
+ * Requests a proof for a digest; the body is never sent to the signer. Throws TokenRefused on 401, otherwise the
+ * CliError of the refusal, or `answer_not_understood` if the answer is not a proof for the request.
  */
 export async function requestProof(
   baseUrl: string,
@@ -26,7 +26,7 @@ export async function requestProof(
   }
   const proof = readProof(parseJson(answer.body), request);
   if (proof === undefined) {
-    const why = 'it is not a proof of what was asked';
+    const why = 'it is not a proof for this request';
     throw new CliError('answer_not_understood', { what: 'the API', address: baseUrl, why });
   }
   return proof;

@@ -14,9 +14,9 @@ import { tellFallback } from '../text/session-sentences.ts';
 import { baseUrlToSignIn, type Context, chosenBaseUrl, sessionPlace, variable } from './context.ts';
 
 /**
- * The session in use: that of `ORI_TOKEN`, else the stored one, for the base address in use. Throws CliError
- * `not_signed_in`, `session_elsewhere` (a token for one address never goes to another), `session_ended`, and
- * what reading it throws.
+ * The current session: that of `ORI_TOKEN`, otherwise the stored one, for the current base address. Throws CliError
+ * `not_signed_in`, `session_elsewhere` (a token for one address is never sent to another), `session_ended`, and the
+ * errors of reading it.
  */
 export async function requireSession(context: Context): Promise<Session> {
   const token = variable(context, 'ORI_TOKEN');
@@ -34,9 +34,8 @@ export async function requireSession(context: Context): Promise<Session> {
 }
 
 /**
- * Does `work` with an access token that has not ended. When a server refuses the token all the same, it is
- * refreshed and `work` done once more. Throws CliError `session_ended` when there is no other token to be
- * had.
+ * Runs `work` with an access token that has not expired. If a server refuses the token anyway, refreshes it and runs
+ * `work` once more. Throws CliError `session_ended` if no other token is available.
  */
 export async function withAccessToken<T>(
   context: Context,
@@ -60,8 +59,8 @@ export async function withAccessToken<T>(
 }
 
 /**
- * What a session is used with: its token, and the key it is bound to, which is `ORI_DPOP_KEY` for a token that was
- * handed over. Throws CliError `session_key_missing`, and what reading the key throws.
+ * The token of a session and the key that it is bound to, which is `ORI_DPOP_KEY` for a given token. Throws CliError
+ * `session_key_missing`, and the errors of reading the key.
  */
 export async function credentialOf(context: Context, session: Session): Promise<Credential> {
   const jwk = await keyOf(context, session);
@@ -81,14 +80,14 @@ async function keyOf(context: Context, session: Session): Promise<PrivateJwk | u
 }
 
 /**
- * The session with an access token good for a while longer and other than `refused`, refreshed under the lock
- * when it must be: whoever waited for the lock finds the token that the one in front got.
+ * The session with an access token that is valid for a while and is not `refused`. Refreshes under the lock if
+ * necessary: a process that waited for the lock uses the token of the one before it.
  */
 export async function freshSession(context: Context, refused?: string): Promise<Session> {
   const good = (session: Session) =>
     isFresh(session, context.nowSeconds()) && session.access_token !== refused;
   const session = await requireSession(context);
-  // A token that was handed over cannot be renewed: the server says when it has ended.
+  // A given token cannot be renewed; the server reports its expiry.
   if (good(session) || session.client_id === null) return session;
   return withSessionLock(sessionPlace(context).lock, context.interrupted, async () => {
     const current = await requireSession(context);
@@ -100,10 +99,9 @@ async function refresh(context: Context, session: Session, refused: string | und
   const usable = isAlive(session, context.nowSeconds()) && session.access_token !== refused;
   if (session.refresh_token === null || session.client_id === null) {
     if (usable) return session;
-    throw new CliError('session_ended', { why: 'the issuer gave nothing to renew it with' });
+    throw new CliError('session_ended', { why: 'the issuer gave no refresh token' });
   }
-  // Ctrl-C does not reach in here: a rotated refresh token that was not stored would be lost. Time-outs bound
-  // it.
+  // Not interrupted by Ctrl-C, because a rotated refresh token that is not stored would be lost. Timeouts bound it.
   const { signal } = new AbortController();
   const store = (changed: Session) => storeRenewed(context, changed, signal);
   let issuer: Issuer | undefined;
@@ -118,7 +116,7 @@ async function refresh(context: Context, session: Session, refused: string | und
     await store(renewed);
     return renewed;
   } catch (error) {
-    // What was refused may hold the successor of a refresh token that is spent.
+    // A refused answer may contain the successor of the refresh token that was just spent.
     const kept = { ...session, refresh_token: issuer?.answers.lastRefreshToken() ?? session.refresh_token };
     if (isCliError(error, 'session_ended')) await store({ ...kept, ended: error.facts.why ?? 'refused' });
     else if (kept.refresh_token !== session.refresh_token) await store(kept);
@@ -132,7 +130,7 @@ async function storeRenewed(context: Context, session: Session, signal: AbortSig
   if (why !== undefined) context.terminal.note(tellFallback(why));
 }
 
-/** Says so when this computer's clock is wrong by the issuer's. */
+/** Notes if this computer's clock differs from the issuer's. */
 export function noteClock({ terminal }: Context, { address, answers }: Issuer): void {
   const aheadSeconds = answers.clockAheadSeconds();
   if (!isClockWrong(aheadSeconds)) return;

@@ -2,18 +2,18 @@ import { bodyOf, bodyOfFile, bodyOfStream, type RequestBody } from '../adapters/
 import { CliError } from '../core/errors.ts';
 import type { Context } from './context.ts';
 
-/** Where the request body comes from; without any, from stdin. */
+/** The source of the request body; stdin by default. */
 export interface BodyOptions {
-  /** The body itself, or `@FILE` as curl takes it, but byte for byte; `@-` is stdin. */
+  /** The body itself, or `@FILE` as in curl, but byte for byte; `@-` is stdin. */
   readonly data?: string;
-  /** The body itself, even when it begins with `@`. */
+  /** The body itself, even if it begins with `@`. */
   readonly dataRaw?: string;
   readonly file?: string;
 }
 
 /**
- * The body that the options name, hashed. stdin is read when it is not a terminal, to its end. Throws
- * CliError `body_missing`, `body_unreadable`, `interrupted`, and `usage` when two are named.
+ * The body that the options name, hashed. stdin is read to its end if it is not a terminal. Throws CliError
+ * `body_missing`, `body_unreadable`, `interrupted`, and `usage` if more than one source is given.
  */
 export async function takeBody(context: Context, options: BodyOptions): Promise<RequestBody> {
   const { data, dataRaw } = options;

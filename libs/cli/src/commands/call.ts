@@ -3,7 +3,7 @@ import type { Context } from './context.ts';
 import { type AnswerOptions, presentAnswer } from './daemon-answer.ts';
 import { type CallOptions, prepareCall } from './signed-call.ts';
 
-/** Hashes the body, has the digest signed, sends the same bytes to the daemon, and prints its answer. */
+/** Hashes the body, requests a proof for the digest, sends the same bytes to the daemon, and prints its answer. */
 export async function call(
   context: Context,
   intern: string,

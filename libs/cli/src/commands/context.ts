@@ -7,7 +7,7 @@ import { CliError } from '../core/errors.ts';
 import type { Session } from '../core/session.ts';
 import type { OutputStream, Terminal } from '../text/terminal.ts';
 
-/** The profile of who named none. */
+/** The default profile. */
 export const PROFILE_DEFAULT = 'default';
 
 /** The environment of a command. Only main.ts creates it from the real process. */
@@ -43,18 +43,18 @@ export function variable(context: Surroundings, name: string): string | undefine
   return value === '' ? undefined : value;
 }
 
-/** The base address that the user chose for this command; undefined leaves it to the session. */
+/** The base address that the user chose for this command; undefined means that of the session. */
 export function chosenBaseUrl(context: Context): string | undefined {
   const chosen = context.baseUrlOption ?? variable(context, 'ORI_BASE_URL');
   return chosen === undefined ? undefined : parseBaseAddress(chosen);
 }
 
-/** The base address to sign in to: chosen, else that of the last session, else the standalone's. */
+/** The base address to sign in to: the chosen one, otherwise that of the last session, otherwise the standalone's. */
 export function baseUrlToSignIn(context: Context, session: Session | undefined): string {
   return chosenBaseUrl(context) ?? session?.base_url ?? BASE_URL_DEFAULT;
 }
 
-/** The profile that the user chose; `default` when none was. Throws CliError `profile_malformed`. */
+/** The profile that the user chose; `default` without a choice. Throws CliError `profile_malformed`. */
 export function chosenProfile(context: Pick<Context, 'environment' | 'profileOption'>): string {
   const { environment, profileOption } = context;
   const profile = profileOption ?? (environment['ORI_PROFILE'] || PROFILE_DEFAULT);
@@ -62,12 +62,12 @@ export function chosenProfile(context: Pick<Context, 'environment' | 'profileOpt
   return profile;
 }
 
-/** Where the session of the profile in use is kept. */
+/** Where the session of the current profile is stored. */
 export function sessionPlace(context: Context): SessionPlace {
   return placeOf(context, chosenProfile(context));
 }
 
-/** Where a profile's session is kept. */
+/** Where the session of a profile is stored. */
 export function placeOf(context: Context, profile: string): SessionPlace {
   const folder = profile === PROFILE_DEFAULT ? configFolder(context) : join(profilesFolder(context), profile);
   return {
@@ -79,7 +79,7 @@ export function placeOf(context: Context, profile: string): SessionPlace {
   };
 }
 
-/** Has a folder for each profile but the default one. */
+/** Contains a folder for each profile except the default one. */
 export function profilesFolder(context: Surroundings): string {
   return join(configFolder(context), 'profiles');
 }
@@ -92,7 +92,7 @@ function dataFolder(context: Surroundings): string {
   return xdgFolder(context, 'XDG_DATA_HOME', '.local/share');
 }
 
-/** Where the last trusted checkpoint of each signing log is kept. */
+/** Where the last trusted checkpoint of each signing log is stored. */
 export function checkpointsFolder(context: Surroundings): string {
   return join(dataFolder(context), 'checkpoints');
 }

@@ -7,26 +7,26 @@ import { parseJson } from '../core/parse-json.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
 import type { Context } from './context.ts';
 
-/** How much of a refusal is read to find its code before it is printed. */
+/** How many bytes of a refusal are read to find its code before it is printed. */
 const REFUSAL_BYTES_MAX = 64 * 1024;
-/** The largest answer that `--json` wraps up. */
+/** The largest answer that `--json` accepts, in bytes. */
 const JSON_BYTES_MAX = 64 * 1024 * 1024;
 
 const RefusalShape = z.object({
   error: z.object({ code: z.string().regex(/^[a-z0-9_]{1,64}$/), diagnosis: z.unknown().optional() }),
 });
 
-/** An answer as far as judging it took. */
+/** An answer, read as far as necessary to classify it. */
 export interface DaemonAnswer extends DaemonResponse {
-  /** The refusal code that a daemon with @ori/verifier gives. */
+  /** The refusal code of a daemon with @ori/verifier. */
   readonly code?: string;
-  /** What such a daemon says of the call as it arrived, unread. */
+  /** The `diagnosis` of such a daemon, not parsed. */
   readonly diagnosis?: unknown;
 }
 
 /**
- * Reads as much of an answer as judging it takes: nothing of a good one, and of a refusal the beginning,
- * where its code is. `body` still has all of it.
+ * Reads an answer as far as necessary: nothing of a success, and the beginning of a refusal, which contains its code.
+ * `body` still yields the whole body.
  */
 export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer> {
   if (isGood(response)) return response;
@@ -53,15 +53,15 @@ export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer
 }
 
 export interface AnswerOptions {
-  /** File for the body, in the place of stdout. */
+  /** File for the body, instead of stdout. */
   readonly output?: string;
   /** Prints status and headers before the body. */
   readonly include?: boolean;
 }
 
 /**
- * Prints the answer's body on stdout, or writes it to a file. Throws CliError `output_unwritable`;
- * `daemon_refused` or `daemon_failed` for a status other than 2xx, and what `body` throws when the rest of it does not come.
+ * Prints the answer's body on stdout, or writes it to a file. Throws CliError `output_unwritable`; `daemon_refused` or
+ * `daemon_failed` for a status other than 2xx, and the errors of `body` if the rest does not arrive.
  */
 export async function presentAnswer(
   context: Context,
@@ -126,7 +126,7 @@ async function wrapUp(
 }
 
 /**
- * `body` is the value of a JSON body or the text of another; bytes that are no text come as `body_base64`.
+ * `body` is the value of a JSON body, or the text of any other; bytes that are not text become `body_base64`.
  */
 function asJson(body: Buffer): Record<string, unknown> {
   const text = body.toString('utf8');
@@ -134,13 +134,15 @@ function asJson(body: Buffer): Record<string, unknown> {
   return { body: parseJson(text) ?? text };
 }
 
-/** What is in `{"error":{"code":"…"}}`; a number, as in the API's envelope, says no more than the status. */
+/**
+ * The code in `{"error":{"code":"…"}}`; a number, as in the API's envelope, is ignored because it repeats the status.
+ */
 function readRefusal(body: Buffer): Pick<DaemonAnswer, 'code' | 'diagnosis'> {
   const value = RefusalShape.safeParse(parseJson(body.toString('utf8')));
   return value.success ? value.data.error : {};
 }
 
-/** Whether the daemon took the call. */
+/** Whether the daemon accepted the call. */
 export function isGood({ status }: DaemonResponse): boolean {
   return status >= 200 && status < 300;
 }

@@ -4,9 +4,8 @@ import type { Context } from './context.ts';
 import { internsOf } from './intern-id.ts';
 
 /**
- * Where the intern's daemon is when the user did not say: https at the hostname that the API lists for it.
- * Throws CliError `intern_not_found` when the list does not have it, `daemon_unknown` when there is no list or
- * no hostname in it.
+ * The default origin of the intern's daemon: https at the hostname that the API lists for it. Throws CliError
+ * `intern_not_found` if the intern is not in the list, `daemon_unknown` if there is no list or it has no hostname.
  */
 export async function findDaemon(context: Context, internId: string): Promise<URL> {
   const interns = await internsOf(context).catch((error) => {
@@ -18,7 +17,7 @@ export async function findDaemon(context: Context, internId: string): Promise<UR
   return parseDaemonAddress(`https://${requireHostname(intern.hostname)}`);
 }
 
-// Nothing but a name may stand there: it becomes an address that a proof is sent to.
+// Only a host name is accepted, because the proof is sent to it.
 function requireHostname(hostname: string): string {
   if (/^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(hostname))
     return hostname;

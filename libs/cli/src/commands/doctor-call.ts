@@ -10,13 +10,13 @@ import type { Context } from './context.ts';
 import { type DaemonAnswer, isGood } from './daemon-answer.ts';
 import { type CallOptions, prepareCall, type ReadyCall } from './signed-call.ts';
 
-/** Larger bodies are compared, but nothing is guessed about them. */
+/** Larger bodies are compared, but their change is not explained. */
 const GUESS_BYTES_MAX = 1024 * 1024;
 
 type Verdict = 'accepted' | 'changed' | 'unchanged' | 'undiagnosed' | 'refused' | 'not_judged';
 
 /**
- * Calls a daemon as `ori call` does, and reports whether the request arrived unchanged. Throws CliError `call_changed`,
+ * Calls a daemon like `ori call`, and reports whether the request arrived unchanged. Throws CliError `call_changed`,
  * `call_unchanged`, `call_undiagnosed` or `daemon_refused` for a refusal, `call_not_judged` for another answer, `daemon_failed`
  * for 5xx.
  */
@@ -37,7 +37,10 @@ export async function doctorCall(
   if (verdict !== 'accepted') throw failureOf(answer, verdict, changes);
 }
 
-/** How far the clock of whoever answered is ahead of the signer's, which dated the proof a moment before. */
+/**
+ * How far the clock of the answering server is ahead of the signer's, which dated the proof a moment before, in
+ * seconds.
+ */
 function daemonAheadSeconds({ headers }: DaemonAnswer, proof: ProofHeaderValues): number | undefined {
   const signedAt = Number(proof['x-ori-invoke-timestamp']);
   const behind = clockAheadSeconds({ date: headers.date, age: headers.age }, signedAt);

@@ -13,8 +13,8 @@ export interface DoctorGatewayOptions {
 }
 
 /**
- * Judges an nginx configuration: prints what changes, or can change, what was signed. Throws CliError
- * `gateway_faulty` when there is any, `gateway_without_route` when it passes nothing on, and what reading throws.
+ * Checks an nginx configuration: prints everything that changes, or can change, a signed request. Throws CliError
+ * `gateway_faulty` if there are findings, `gateway_without_route` if it forwards nothing, and the errors of reading it.
  */
 export async function doctorGateway(
   context: Context,
@@ -26,7 +26,7 @@ export async function doctorGateway(
   if (routes === 0) throw new CliError('gateway_without_route', { file });
   const errors = findings.filter(isError).length;
   const warnings = findings.length - errors;
-  for (const absent of missing) context.terminal.note(`Not judged, because it is not there: ${absent}`);
+  for (const absent of missing) context.terminal.note(`Not checked, because it does not exist: ${absent}`);
   if (context.json) {
     context.terminal.printJson({
       files,

@@ -4,8 +4,8 @@ import { credentialOf, freshSession } from './access.ts';
 import type { Context } from './context.ts';
 
 /**
- * Prints the DPoP proof for one request that something else will send, with the server's nonce in it. Throws CliError
- * `usage` where there is no key to prove, or the address is not that of the session's API.
+ * Prints the DPoP proof for one request that another program will send, including the server's nonce. Throws CliError
+ * `usage` if the session is not bound to a key, or if the URL does not belong to the session's API.
  */
 export async function dpopProof(context: Context, method: string, address: string): Promise<void> {
   const session = await freshSession(context);
@@ -16,7 +16,7 @@ export async function dpopProof(context: Context, method: string, address: strin
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.origin !== new URL(session.base_url).origin)
     throw usage(`The address is not on ${session.base_url}.`);
-  // No server accepts an empty nonce: it answers with its own, and does nothing else.
+  // No server accepts an empty nonce: it only answers with its own.
   key.nonce = '';
   const answer = await requestOnce(url.href, { method: method as 'GET', credential }, context.interrupted);
   const nonce = answer.headers['dpop-nonce'];

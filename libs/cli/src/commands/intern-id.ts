@@ -4,7 +4,7 @@ import { requireInternId } from '../core/proof-request.ts';
 import { withAccessToken } from './access.ts';
 import type { Context } from './context.ts';
 
-/** Every intern that the session may see. */
+/** Every intern that the session can see. */
 export async function internsOf(context: Context): Promise<Intern[]> {
   const { listInterns } = await import('../adapters/interns.ts');
   return withAccessToken(context, (session, credential) => {
@@ -14,8 +14,8 @@ export async function internsOf(context: Context): Promise<Intern[]> {
 }
 
 /**
- * The id of the intern that the user named, by id or by name: what begins with `int_` is taken for an id
- * without asking. Throws CliError `intern_id_malformed`, `intern_not_found`, and `usage` for a name of several.
+ * The id of the intern that the user named, by id or by name. A text that begins with `int_` is an id and is not looked
+ * up. Throws CliError `intern_id_malformed`, `intern_not_found`, and `usage` for an ambiguous name.
  */
 export async function takeInternId(context: Context, named: string): Promise<string> {
   requireInternId(named);
@@ -23,14 +23,14 @@ export async function takeInternId(context: Context, named: string): Promise<str
   try {
     return findIntern(await internsOf(context), named).id;
   } catch (error) {
-    // Without a list there are no names, and an id need not begin like ours.
+    // Without a list there are no names, and an id may begin differently.
     const isUnlisted = isCliError(error, 'interns_not_listed') || isCliError(error, 'scope_missing');
     if (isUnlisted) return named;
     throw error;
   }
 }
 
-/** The intern of this id or name. Throws CliError `intern_not_found`, and `usage` for a name of several. */
+/** The intern with this id or name. Throws CliError `intern_not_found`, and `usage` for an ambiguous name. */
 export function findIntern(interns: readonly Intern[], named: string): Intern {
   const found = interns.find(({ id }) => id === named);
   if (found !== undefined) return found;
@@ -46,8 +46,8 @@ export function findIntern(interns: readonly Intern[], named: string): Intern {
 }
 
 /**
- * Why the API does not sign for an intern: one that does not run yet, or any more, has no key. Throws CliError
- * `intern_not_running` where the list tells so, else the failure that it is given.
+ * Explains why the API does not sign for an intern: one that is not running has no key. Throws CliError
+ * `intern_not_running` if the list shows that, otherwise the given failure.
  */
 export async function explainUnsigned(context: Context, internId: string, failure: unknown): Promise<never> {
   if (!isCliError(failure, 'api_misconfigured')) throw failure;

@@ -2,7 +2,7 @@ import { type Intern, type InternFilter, listInterns } from '../adapters/interns
 import { withAccessToken } from './access.ts';
 import type { Context } from './context.ts';
 
-/** Lists the interns that the session may see. */
+/** Lists the interns that the session can see. */
 export async function internsList(context: Context, filter: InternFilter): Promise<void> {
   const interns = await withAccessToken(context, (session, credential) => {
     context.terminal.detail(`GET ${session.base_url}/interns`);

@@ -14,18 +14,18 @@ import { type BodyOptions, takeBody } from './body-options.ts';
 import { type Context, checkpointsFolder } from './context.ts';
 
 export interface LogVerifyOptions extends BodyOptions {
-  /** The headers that `ori sign` printed. */
+  /** A file with the headers that `ori sign` printed. */
   readonly headers: string;
   readonly path: string;
   readonly bodySha256?: string;
   readonly policy: string;
-  /** A `.tlog-proof` file: then the log is not asked. */
+  /** A `.tlog-proof` file to use instead of asking the log. */
   readonly proof?: string;
   /** Where to write the `.tlog-proof` file. */
   readonly out?: string;
 }
 
-/** Shows that the proof of a call is in the signing log: by asking the log, or offline by a `.tlog-proof` file. */
+/** Verifies that the proof of a call is in the signing log: by asking the log, or offline with a `.tlog-proof` file. */
 export async function logVerify(context: Context, intern: string, options: LogVerifyOptions): Promise<void> {
   const internId = requireInternId(intern);
   const path = requirePath(options.path);
@@ -55,7 +55,7 @@ export async function logVerify(context: Context, intern: string, options: LogVe
   }
 }
 
-/** Each checkpoint must extend the last one that `ori` trusted of this log, which is kept in a file. */
+/** Each checkpoint must extend the last trusted one of this log, which is stored in a file. */
 async function askLog(context: Context, policy: Policy, commitment: Uint8Array): Promise<TlogProof> {
   const client = createLogClient({ policy, remembered: await rememberedOf(context, policy) });
   const head = await client.latest();
@@ -69,7 +69,7 @@ async function askLog(context: Context, policy: Policy, commitment: Uint8Array):
 function verify(proof: TlogProof, commitment: Uint8Array, policy: Policy): TrustedCheckpoint {
   const { extra } = proof;
   if (extra === undefined || !hasCommitment(parseEntry(extra), commitment)) {
-    throw new TlogError('inclusion_invalid', 'the entry is that of another proof');
+    throw new TlogError('inclusion_invalid', 'the entry belongs to another proof');
   }
   return verifyTlogProof(proof, extra, policy);
 }
@@ -92,7 +92,7 @@ async function rememberedOf(context: Context, { logs }: Policy): Promise<Remembe
   };
 }
 
-/** `name: value` lines, as curl takes them. */
+/** `name: value` lines, as in curl. */
 function readHeaders(text: string): PresentedProof {
   const rawHeaders = text.split(/\r?\n/).flatMap((line) => {
     const colon = line.indexOf(':');
@@ -102,7 +102,9 @@ function readHeaders(text: string): PresentedProof {
     return parseProofHeaders(rawHeaders);
   } catch (error) {
     if (!(error instanceof ProofError)) throw error;
-    throw new CliError('usage', { detail: `The file of --headers holds no proof: ${error.message}.` });
+    throw new CliError('usage', {
+      detail: `The file of --headers does not contain a proof: ${error.message}.`,
+    });
   }
 }
 

@@ -28,17 +28,19 @@ export interface LoginOptions {
   readonly browser: boolean;
   readonly scope?: string;
   readonly timeout?: number;
-  /** Takes an access token from stdin instead. */
+  /** Read an access token from stdin instead. */
   readonly withToken?: boolean;
 }
 
-/** Signs in at the issuer that the API names, or takes a token that is handed over, and stores the session. */
+/** Signs in at the issuer that the API names, or reads a given token, and stores the session. */
 export async function login(context: Context, options: LoginOptions): Promise<void> {
   const keeper = requireKeeper(context);
   const place = sessionPlace(context);
   const baseUrl = baseUrlToSignIn(context, await lastSession(place));
   if (variable(context, 'ORI_TOKEN') !== undefined) {
-    context.terminal.note('ORI_TOKEN is set: other commands use it and not this session until it is unset.');
+    context.terminal.note(
+      'ORI_TOKEN is set: other commands use it instead of this session until it is unset.',
+    );
   }
   const { session, key } = options.withToken
     ? { session: await takeToken(context, baseUrl) }
@@ -53,7 +55,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   report(context, session);
 }
 
-/** What `ORI_SESSION_STORE` asks for; undefined leaves it to what this computer has. */
+/** The value of `ORI_SESSION_STORE`; undefined means the keychain if this computer has one. */
 function requireKeeper(context: Context): Keeper | undefined {
   const wanted = variable(context, 'ORI_SESSION_STORE');
   if (wanted === undefined || wanted === 'keychain' || wanted === 'file') return wanted;
@@ -95,7 +97,7 @@ async function signIn(
   return { session: { ...session, key_thumbprint: proofKeyOf(key).thumbprint }, key };
 }
 
-/** The key to bind the session to; undefined where that is not possible, which is said. */
+/** The key to bind the session to; undefined if that is not possible, which is noted on stderr. */
 async function chooseKey(
   { terminal }: Context,
   resource: ProtectedResource,
@@ -126,7 +128,7 @@ function showDevice({ terminal }: Context, { address, userCode, completeAddress 
   );
 }
 
-/** An access token from stdin, once the API has taken it. */
+/** An access token from stdin that the API accepts. */
 async function takeToken(context: Context, baseUrl: string): Promise<Session> {
   const { stdin, interrupted } = context;
   if (stdin.isTTY) throw new CliError('token_unusable', { why: 'stdin is a terminal' });
@@ -177,7 +179,7 @@ function report(context: Context, session: Session): void {
   }
 }
 
-// Only for its base address: whatever is wrong with the stored session, a new sign-in replaces it.
+// Read only for its base address. Errors are ignored, because the new session replaces it.
 async function lastSession(place: SessionPlace): Promise<Session | undefined> {
   try {
     return await readSession(place);

@@ -9,9 +9,8 @@ import { type Context, sessionPlace } from './context.ts';
 import { nameOf } from './whoami.ts';
 
 /**
- * Ends the session: the issuer takes back the refresh token and an opaque access token (RFC 7009), and the
- * file goes, whatever the issuer says. Throws CliError `revocation_failed` when the file is gone and the
- * session may not be.
+ * Ends the session: revokes the refresh token and an opaque access token at the issuer (RFC 7009), and removes the file
+ * in any case. Throws CliError `revocation_failed` if the file was removed but the session may still be valid.
  */
 export async function logout(context: Context): Promise<void> {
   const place = sessionPlace(context);
@@ -20,7 +19,7 @@ export async function logout(context: Context): Promise<void> {
     const existed = await removeSession(place);
     await removeProofKey(place);
     if (session === 'unreadable') {
-      const why = 'the session file was damaged, so there was nothing to name it by';
+      const why = 'the session file was damaged, so its tokens are unknown';
       throw new CliError('revocation_failed', { issuer: 'the issuer', why });
     }
     if (session !== undefined) await revoke(context, session);
@@ -39,12 +38,12 @@ async function sessionToEnd(place: SessionPlace): Promise<Session | undefined | 
 
 async function revoke(context: Context, session: Session): Promise<void> {
   const { interrupted } = context;
-  // Whoever handed a token over still has it.
+  // The owner of a given token still has it.
   if (session.client_id === null) return;
   try {
     const issuer = await openIssuer(session.issuer, session.client_id, interrupted);
     if (!offers(issuer, 'revocation_endpoint')) {
-      context.terminal.note(`${session.issuer} takes no tokens back: what it gave out ends by itself.`);
+      context.terminal.note(`${session.issuer} does not revoke tokens: they stay valid until they expire.`);
       return;
     }
     await revokeTokens(issuer, session, interrupted);

@@ -10,11 +10,11 @@ const HEAD = ['', 'name', 'who', 'api', 'kept in', 'state'];
 interface Profile {
   readonly name: string;
   readonly keptIn: Keeper;
-  /** Undefined where it cannot be read now. */
+  /** Undefined if it cannot be read now. */
   readonly session: Session | undefined;
 }
 
-/** Lists the profiles that have a session, the default one first. Asks no server. */
+/** Lists the profiles that have a session, the default one first, without contacting a server. */
 export async function profiles(context: Context): Promise<void> {
   const inUse = chosenProfile(context);
   const found: Profile[] = [];

@@ -13,7 +13,7 @@ export interface SignOptions extends BodyOptions {
   readonly v1Only?: boolean;
 }
 
-/** Prints a proof's headers, one `name: value` per line, as `curl -H @FILE` takes them. */
+/** Prints the headers of a proof, one `name: value` per line, for `curl -H @FILE`. */
 export async function sign(context: Context, intern: string, options: SignOptions): Promise<void> {
   const route = requireRoute(options);
   await requireSession(context);
@@ -31,13 +31,13 @@ export async function sign(context: Context, intern: string, options: SignOption
 function requireRoute({ path, v1Only }: SignOptions): { path?: string } {
   if (v1Only === true && path !== undefined) {
     throw new CliError('usage', {
-      detail: '--v1-only makes a proof that covers no path, so --path has no place in it.',
+      detail: '--v1-only requests a proof that covers no path, so it excludes --path.',
     });
   }
   if (v1Only === true) return {};
   if (path === undefined) {
     throw new CliError('usage', {
-      detail: 'Name the path that the proof is for.',
+      detail: 'Missing --path: a proof is for one path.',
       next: 'For example: --path /api/invoke (or --v1-only for a proof that covers none)',
     });
   }
@@ -50,7 +50,9 @@ async function takeDigest(context: Context, options: SignOptions): Promise<strin
     return body.sha256;
   }
   if ([options.data, options.dataRaw, options.file].some((given) => given !== undefined)) {
-    throw new CliError('usage', { detail: '--body-sha256 stands in for --data and --file.' });
+    throw new CliError('usage', {
+      detail: '--body-sha256 replaces the body, so it excludes --data and --file.',
+    });
   }
   return requireBodySha256(options.bodySha256);
 }

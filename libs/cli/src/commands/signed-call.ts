@@ -19,30 +19,30 @@ import { takeTrace } from './trace.ts';
 
 const SILENCE_SECONDS_DEFAULT = 300;
 const CONTENT_TYPE_DEFAULT = 'application/json';
-/** Of a smaller body nobody waits for the upload. */
+/** The progress of smaller uploads is not shown. */
 const PROGRESS_BYTES = 4 * 1024 * 1024;
-/** A longer pause than this is not waited for. */
+/** The maximum Retry-After that is waited for, in seconds. */
 const PAUSE_SECONDS_MAX = 30;
 
 export interface CallOptions extends BodyOptions {
   readonly daemon?: string;
   readonly contentType?: string;
   readonly timeout?: number;
-  /** Further headers, `Name: value`. */
+  /** Additional headers, `Name: value`. */
   readonly header?: readonly string[];
 }
 
-/** A call whose body is hashed and whose daemon is known. */
+/** A call with a hashed body and a known daemon. */
 export interface ReadyCall extends AsyncDisposable {
   readonly internId: string;
   readonly origin: URL;
   readonly contentType: string;
   readonly body: RequestBody;
-  /** Has the call signed and sends it; once more, newly signed, after the pause that a daemon names. */
+  /** Signs and sends the call. If the daemon asks for it, waits, then signs and sends it once more. */
   send(): Promise<{ answer: DaemonAnswer; proof: ProofHeaderValues }>;
 }
 
-/** Checks what the command line says, finds the daemon, hashes the body. Nothing is sent to the daemon yet. */
+/** Checks the command line, finds the daemon and hashes the body. Nothing is sent to the daemon yet. */
 export async function prepareCall(
   context: Context,
   intern: string,
@@ -130,7 +130,7 @@ function progressOf({ terminal }: Context, total: number): (bytes: number) => vo
   return (bytes) => terminal.progress(`Sent ${inMegabytes(bytes)} of ${inMegabytes(total)} MB`);
 }
 
-// The one refusal that a new proof cures: the daemon judged the old one before it spent anything.
+// The only refusal that a new proof can fix: the daemon refused the old one without spending it.
 function pauseNamed({ status, headers, code }: DaemonAnswer): number | undefined {
   if (status !== 401 || code !== 'proof_before_fence') return undefined;
   const seconds = retryAfterSeconds(headers);

@@ -5,7 +5,8 @@ import { freshSession } from './access.ts';
 import { type Context, chosenProfile, sessionPlace, variable } from './context.ts';
 
 /**
- * Says who is signed in, where and for what. A token that ended is renewed first, so that the answer is true.
+ * Prints who is signed in, where and with which scopes. An expired token is renewed first, so that the answer is
+ * current.
  */
 export async function whoami(context: Context): Promise<void> {
   const session = await freshSession(context);
@@ -34,20 +35,20 @@ export async function whoami(context: Context): Promise<void> {
   );
 }
 
-/** Whether the session is of use only with a key that is here. */
+/** Whether the session can only be used with a key on this computer. */
 function isBound(context: Context, session: Session): boolean {
   if (session.client_id === null) return variable(context, 'ORI_DPOP_KEY') !== undefined;
   return session.key_thumbprint !== undefined;
 }
 
-/** The subject, and the name that the ID token gave, when there is one. */
+/** The subject, and the name from the ID token if there is one. */
 export function nameOf(session: Session): string {
   return session.name === null || session.name === session.subject
     ? session.subject
     : `${session.subject} (${session.name})`;
 }
 
-/** What `--json` shows of a session: never a token. */
+/** The `--json` form of a session, which contains no token. */
 export function describeSession(session: Session): Record<string, unknown> {
   return {
     subject: session.subject,
@@ -63,7 +64,7 @@ export function describeSession(session: Session): Record<string, unknown> {
   };
 }
 
-/** True when the grant is known and lacks the scope that signing takes. */
+/** True if the grant is known and lacks the scope for signing. */
 export function mayNotSign(session: Session): boolean {
   return session.scope !== '' && !holdsScope(session.scope, SIGNING_SCOPE);
 }

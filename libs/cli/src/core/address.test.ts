@@ -11,7 +11,7 @@ function faultOf(work: () => unknown): unknown {
   return undefined;
 }
 
-it('passes https anywhere and plain http on loopback', () => {
+it('accepts https anywhere and plain http on loopback', () => {
   for (const address of [
     'https://api.example.com/v1',
     'http://127.0.0.1:8080/v1',
@@ -23,7 +23,7 @@ it('passes https anywhere and plain http on loopback', () => {
   }
 });
 
-it('refuses plain http anywhere else, however like loopback it looks', () => {
+it('refuses plain http anywhere else, even if the host looks like loopback', () => {
   for (const host of [
     'api.example.com',
     'localhost.example.com',
@@ -41,7 +41,7 @@ it('refuses plain http anywhere else, however like loopback it looks', () => {
   }
 });
 
-it('refuses what is no address of a server, and one that holds credentials without repeating them', () => {
+it('refuses an invalid URL, and one with credentials without repeating them', () => {
   expect(faultOf(() => parseBaseAddress('api.example.com/v1'))).toBe('not_a_url');
   expect(faultOf(() => parseBaseAddress('file:///etc/passwd'))).toBe('not_http');
   expect(faultOf(() => parseBaseAddress('javascript:alert(1)'))).toBe('not_http');
@@ -54,7 +54,7 @@ it('refuses what is no address of a server, and one that holds credentials witho
   );
 });
 
-it('takes a base address without its trailing slash, and none with a query or a fragment', () => {
+it('removes the trailing slash of a base address, and refuses a query or a fragment', () => {
   expect(parseBaseAddress('https://api.example.com/v1/')).toBe('https://api.example.com/v1');
   for (const rest of ['?', '?a=b', '#', '#top']) {
     expect(
@@ -73,7 +73,7 @@ it('puts the path of the base address behind the well-known name', () => {
   );
 });
 
-it('takes an origin for a daemon and nothing more', () => {
+it('accepts only an origin for a daemon', () => {
   expect(parseDaemonAddress('https://bot.example.com').origin).toBe('https://bot.example.com');
   for (const rest of ['/api', '/?', '/#', '/?a', '/api/']) {
     expect(

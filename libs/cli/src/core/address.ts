@@ -1,9 +1,9 @@
 import { type AddressFault, type AddressKind, CliError } from './errors.ts';
 
-/** The base address when neither the option, ORI_BASE_URL nor a session names one: the standalone's. */
+/** The default base address, which is the standalone's. */
 export const BASE_URL_DEFAULT = 'http://127.0.0.1:8080/v1';
 
-/** Loopback by its spelling: 127.0.0.0/8, [::1], localhost. No name is resolved to find out. */
+/** Whether the host is spelled as loopback: 127.0.0.0/8, [::1], localhost. Names are not resolved. */
 export function isLoopback(url: URL): boolean {
   return (
     url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(url.hostname)
@@ -11,14 +11,14 @@ export function isLoopback(url: URL): boolean {
 }
 
 /**
- * Passes https anywhere and plain http on loopback only, without credentials. Throws CliError
- * `address_not_usable`, for an issuer and its endpoints, which the user did not choose, `issuer_not_usable`.
+ * Accepts https anywhere and plain http only on loopback, without credentials. Throws CliError `address_not_usable`, or
+ * `issuer_not_usable` for an issuer and its endpoints, which the user did not choose.
  */
 export function requireSafeAddress(address: string, what: AddressKind): URL {
   if (!URL.canParse(address)) throw notUsable(what, address, 'not_a_url');
   const url = new URL(address);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw notUsable(what, address, 'not_http');
-  // The address is not repeated: it holds a password.
+  // The address is not repeated, because it contains a password.
   if (url.username !== '' || url.password !== '') throw notUsable(what, url.host, 'credentials');
   if (url.protocol === 'http:' && !isLoopback(url)) throw notUsable(what, address, 'plain_http');
   return url;
@@ -39,8 +39,7 @@ export function parseBaseAddress(address: string): string {
 }
 
 /**
- * Where the protected-resource metadata of a base address stands (RFC 9728, section 3.1: its path comes
- * last).
+ * The URL of the protected-resource metadata of a base address (RFC 9728, section 3.1: its path comes last).
  */
 export function metadataAddress(baseUrl: string): string {
   const url = new URL(baseUrl);
@@ -49,8 +48,7 @@ export function metadataAddress(baseUrl: string): string {
 }
 
 /**
- * A daemon's origin. A path is refused: the proof covers the path argument alone, and nothing may be joined
- * to it.
+ * A daemon's origin. A path is refused, because the proof covers exactly the path argument.
  */
 export function parseDaemonAddress(address: string): URL {
   const url = requireSafeAddress(address, 'daemon address');

@@ -39,40 +39,32 @@ const user = (...values: string[]) => ({ headers: { ...HEADERS, 'x-ori-invoke-us
 
 it.each<[string, Partial<Diagnosis>, Change[]]>([
   ['nothing', {}, []],
-  ['nothing of a body that was not read', { body: null, bodyBytes: null }, []],
+  ['nothing about a body that was not read', { body: null, bodyBytes: null }, []],
   [
     'the method',
     { method: sha256('GET') },
     [{ field: 'method', change: 'changed', sent: 'POST', arrived: 'GET' }],
   ],
-  [
-    'a method that nobody knows',
-    { method: sha256('FOO') },
-    [{ field: 'method', change: 'changed', sent: 'POST' }],
-  ],
+  ['an unknown method', { method: sha256('FOO') }, [{ field: 'method', change: 'changed', sent: 'POST' }]],
   [
     'the path',
     { path: sha256('/api/invoke') },
     [{ field: 'path', change: 'changed', sent: '/api//invoke', arrived: '/api/invoke' }],
   ],
   [
-    'a path that nobody guesses',
+    'an unexplained path',
     { path: sha256('/x/y') },
     [{ field: 'path', change: 'changed', sent: '/api//invoke' }],
   ],
   ['a query', { query: true }, [{ field: 'query', change: 'added' }]],
-  [
-    'a body that is gone',
-    { body: sha256(''), bodyBytes: 0 },
-    [{ field: 'body', change: 'lost', sent: '22 bytes' }],
-  ],
+  ['a lost body', { body: sha256(''), bodyBytes: 0 }, [{ field: 'body', change: 'lost', sent: '22 bytes' }]],
   [
     'another body',
     { body: sha256('abc'), bodyBytes: 3 },
     [{ field: 'body', change: 'changed', sent: '22 bytes', arrived: '3 bytes' }],
   ],
   [
-    'a body written anew',
+    'a reserialized body',
     { body: sha256('{"prompt":"hello"}'), bodyBytes: 18 },
     [{ field: 'body', change: 'changed', sent: '22 bytes', arrived: '18 bytes, written anew as JSON' }],
   ],
@@ -88,7 +80,7 @@ it.each<[string, Partial<Diagnosis>, Change[]]>([
       },
     ],
   ],
-  ['a header that is gone', { headers: WITHOUT_USER }, [{ field: 'x-ori-invoke-user', change: 'lost' }]],
+  ['a lost header', { headers: WITHOUT_USER }, [{ field: 'x-ori-invoke-user', change: 'lost' }]],
   [
     'a header that came twice',
     user('user_2abc', 'user_2abc'),
@@ -124,7 +116,7 @@ it.each<[string, Partial<Diagnosis>, Change[]]>([
   expect(changesOf(SENT, { ...AS_SENT, ...seen })).toEqual(changes);
 });
 
-it('guesses nothing of a body that is no JSON, or not at hand', () => {
+it('does not explain a body that is not JSON or not available', () => {
   const seen = { ...AS_SENT, body: sha256('x'), bodyBytes: 1 };
   const [change] = changesOf({ ...SENT, text: 'no JSON' }, seen);
   const { text: _text, ...unknown } = SENT;
@@ -132,7 +124,7 @@ it('guesses nothing of a body that is no JSON, or not at hand', () => {
   expect(change?.arrived).toBe('1 bytes');
 });
 
-it('never tells the value of a proof header', () => {
+it('never shows the value of a proof header', () => {
   const changes = changesOf(SENT, { ...AS_SENT, headers: {} });
   expect(changes.map(({ field }) => field)).toEqual(Object.keys(HEADERS));
   for (const value of Object.values(proof)) expect(JSON.stringify(changes)).not.toContain(value);
@@ -148,8 +140,8 @@ it.each([
   { ...AS_SENT, bodyBytes: -1 },
   { ...AS_SENT, headers: { 'x-ori-invoke-user': [] } },
   { ...AS_SENT, headers: { 'x-ori-invoke-user': Array(5).fill(sha256('')) } },
-])('takes %o for no diagnosis', (value) => expect(readDiagnosis(value)).toBeUndefined());
+])('does not accept %o as a diagnosis', (value) => expect(readDiagnosis(value)).toBeUndefined());
 
-it('reads a diagnosis, and passes over what a later one may hold', () => {
+it('reads a diagnosis, and ignores unknown members', () => {
   expect(readDiagnosis({ ...AS_SENT, later: 1 })).toEqual(AS_SENT);
 });

@@ -9,11 +9,11 @@ export interface SentCall {
   readonly contentType: string;
   readonly proof: ProofHeaderValues;
   readonly body: { readonly sha256: string; readonly bytes: number };
-  /** The bytes themselves, where they are few enough to guess with. */
+  /** The bytes themselves, if they are few enough to explain a change. */
   readonly text?: string;
 }
 
-/** What became of one part of a call on its way. `sent` and `arrived` are there when they are known. */
+/** A change of one part of a call in transit. `sent` and `arrived` are present if known. */
 export interface Change {
   readonly field: string;
   readonly change: 'changed' | 'added' | 'lost' | 'repeated' | 'emptied';
@@ -39,13 +39,13 @@ const METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'C
 const encoder = new TextEncoder();
 const digestOf = (text: string): string => sha256Hex(encoder.encode(text));
 
-/** The diagnosis that a daemon gave; undefined when it gave none, or something else. */
+/** The diagnosis of a daemon; undefined if there is none, or if it is malformed. */
 export function readDiagnosis(value: unknown): Diagnosis | undefined {
   const diagnosis = Diagnosis.safeParse(value);
   return diagnosis.success ? diagnosis.data : undefined;
 }
 
-/** Every part of a call that did not arrive as it was sent; empty when all did. */
+/** Every part of a call that did not arrive as sent; empty if all did. */
 export function changesOf(sent: SentCall, seen: Diagnosis): Change[] {
   return [...requestLine(sent, seen), ...body(sent, seen), ...headers(sent, seen)];
 }
@@ -75,11 +75,11 @@ function* body({ body: sent, text }: SentCall, seen: Diagnosis): Iterable<Change
   else yield changed('body', bytes, `${seen.bodyBytes} bytes${guessBody(text, seen.body)}`);
 }
 
-// The values are not told: who reads a refused proof could use it.
+// The values are not shown, because a refused proof could still be used.
 function* headers({ contentType, proof }: SentCall, seen: Diagnosis): Iterable<Change> {
   for (const [field, sent] of Object.entries({ ...proof, 'content-type': contentType })) {
     const [first, ...more] = seen.headers[field] ?? [];
-    // Proxies and some servers join what came twice.
+    // Proxies and some servers join repeated headers.
     const isJoined = [', ', ','].some((comma) => digestOf(sent + comma + sent) === first);
     if (first === undefined) yield { field, change: 'lost' };
     else if (more.length > 0 || isJoined) yield { field, change: 'repeated' };
@@ -93,7 +93,7 @@ function changed(field: string, sent: string, arrived: string | undefined): Chan
   return { field, change: 'changed', sent, ...(arrived === undefined ? {} : { arrived }) };
 }
 
-/** In what the bytes differ, when one of the usual changes explains it. */
+/** How the bytes differ, if one of the usual changes explains it. */
 function guessBody(text: string | undefined, digest: string): string {
   if (text === undefined) return '';
   const guesses: [string, () => string][] = [
@@ -105,7 +105,7 @@ function guessBody(text: string | undefined, digest: string): string {
     try {
       if (digestOf(guess()) === digest) return words;
     } catch {
-      // No JSON, so it was not written anew as such.
+      // Not JSON, so it cannot have been reserialized.
     }
   }
   return '';

@@ -1,12 +1,12 @@
 import { CliError } from './errors.ts';
 
-/** What the API says about sessions that are bound to a key (RFC 9728, section 2). */
+/** The API's support for sessions bound to a key (RFC 9728, section 2). */
 export interface BindingOffered {
   readonly algorithms?: readonly string[] | undefined;
   readonly required?: boolean | undefined;
 }
 
-/** The one algorithm that `ori` signs DPoP proofs with: every issuer that offers DPoP has it. */
+/** The algorithm of `ori`'s DPoP proofs, which every issuer with DPoP supports. */
 export const PROOF_ALGORITHM = 'ES256';
 
 /**

@@ -11,12 +11,12 @@ it('compares this clock with the date of an answer, however long a cache kept it
   expect(clockAheadSeconds({ date: DATE, age: '100' }, THEN + 100)).toBe(0);
 });
 
-it.each([undefined, null, '', 'yesterday'])('knows nothing by the date %j', (date) => {
+it.each([undefined, null, '', 'yesterday'])('is undefined for the date %j', (date) => {
   expect(clockAheadSeconds({ date }, THEN)).toBeUndefined();
   expect(isClockWrong(undefined)).toBe(false);
 });
 
-it('takes small differences for none', () => {
+it('ignores small differences', () => {
   expect([0, 30, -30].map(isClockWrong)).toEqual([false, false, false]);
   expect([31, -31].map(isClockWrong)).toEqual([true, true]);
 });
@@ -29,6 +29,6 @@ it.each([
   [-7200, '2 hours behind'],
   [60, '1 minute ahead'],
   [45, '45 seconds ahead'],
-])('tells a difference of %i s as %s', (seconds, words) => {
+])('describes a difference of %i s as %s', (seconds, words) => {
   expect(tellClock(seconds)).toBe(words);
 });

@@ -1,9 +1,9 @@
-/** Clocks that differ by less are taken for equal: a `Date` header has whole seconds, and travels. */
+/** Smaller differences, in seconds, are ignored: a `Date` header has whole seconds, and takes time to arrive. */
 export const CLOCK_TOLERANCE_SECONDS = 30;
 
 /**
  * How many seconds this computer's clock is ahead of the server that dated an answer (RFC 9110, section
- * 6.6.1; `Age` by RFC 9111, section 5.1); negative when behind, undefined when the answer has no date.
+ * 6.6.1; `Age` by RFC 9111, section 5.1); negative if behind, undefined if the answer has no date.
  */
 export function clockAheadSeconds(
   { date, age }: { date?: string | null | undefined; age?: string | null | undefined },
@@ -14,7 +14,7 @@ export function clockAheadSeconds(
   return nowSeconds - dated - (/^\d{1,9}$/.test(age ?? '') ? Number(age) : 0);
 }
 
-/** True for a difference that breaks what compares times. */
+/** True for a difference that breaks comparisons of times. */
 export function isClockWrong(aheadSeconds: number | undefined): aheadSeconds is number {
   return aheadSeconds !== undefined && Math.abs(aheadSeconds) > CLOCK_TOLERANCE_SECONDS;
 }

@@ -1,6 +1,6 @@
 import type { ConfigurationErrorFacts } from '@ori/gateway-lint/nginx/configuration-error';
 
-/** Every way `ori` can fail, with the facts its sentence needs (text/sentences.ts holds the sentences). */
+/** Every failure of `ori`, with the facts for its message (text/sentences.ts has the messages). */
 export interface CliErrorFacts extends ConfigurationErrorFacts {
   usage: { detail: string; next?: string };
   address_not_usable: { what: AddressKind; address: string; why: AddressFault };
@@ -91,8 +91,8 @@ export interface ServerSaid extends Told {
 export type CliErrorCode = keyof CliErrorFacts;
 
 /**
- * A failure with a sentence of its own. `facts` may hold text that a server chose: whoever prints it escapes
- * it. Never holds a token. Anything that is not a CliError is a defect of `ori` and exits with 1.
+ * A failure with its own message. `facts` may contain text from a server, which is escaped when printed, but never a
+ * token. Any error that is not a CliError is a defect of `ori`, with exit code 1.
  */
 export class CliError<Code extends CliErrorCode = CliErrorCode> extends Error {
   override readonly name = 'CliError';
@@ -106,7 +106,7 @@ export class CliError<Code extends CliErrorCode = CliErrorCode> extends Error {
   }
 }
 
-/** True for a failure with this code, whose facts are then known too. */
+/** True for a failure with this code; narrows the type of its facts. */
 export function isCliError<Code extends CliErrorCode>(error: unknown, code: Code): error is CliError<Code> {
   return error instanceof CliError && error.code === code;
 }

@@ -1,6 +1,6 @@
 /**
- * Exit codes. Scripts depend on them: add, never renumber. `unexpected` is also what `ori doctor gateway`
- * exits with when it found something, as linters do; its findings are on stdout then.
+ * Exit codes. Scripts depend on them: add, never renumber. `unexpected` is also the exit code of `ori doctor gateway`
+ * with findings, as in linters; the findings are on stdout.
  */
 export const EXIT = {
   ok: 0,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { CliError } from './errors.ts';
 import { parseHeaders } from './extra-headers.ts';
 
-it('takes headers as curl does', () => {
+it('accepts headers like curl', () => {
   expect(parseHeaders(['Accept: text/plain', 'x-empty:', 'X-A:b: c'])).toEqual({
     accept: 'text/plain',
     'x-empty': '',

@@ -5,7 +5,7 @@ import { sessionOfToken } from './given-token.ts';
 const BASE = 'https://api.example.com/v1';
 const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
 
-it('reads from a JWT whose it is, until when and for what, and renews nothing', () => {
+it('reads subject, expiry and scope from a JWT, and cannot be renewed', () => {
   const token = jwt({
     sub: 'sa-1',
     iss: 'https://issuer.example.com',
@@ -25,7 +25,7 @@ it('reads from a JWT whose it is, until when and for what, and renews nothing', 
 });
 
 it.each(['opaque', jwt({ sub: 7, exp: 'soon' }), 'a.b.c'])(
-  'takes %s without what it does not say',
+  'accepts %s without the missing facts',
   (token) => {
     expect(sessionOfToken(token, BASE, 0)).toMatchObject({ subject: 'unknown', expires_at: null, scope: '' });
   },

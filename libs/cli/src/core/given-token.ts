@@ -2,7 +2,7 @@ import { CliError } from './errors.ts';
 import { parseJson } from './parse-json.ts';
 import { isJwt, type Session } from './session.ts';
 
-/** b64token of RFC 6750, section 2.1: all that can stand in the header. */
+/** b64token of RFC 6750, section 2.1: the characters that the header allows. */
 const BEARER = /^[A-Za-z0-9._~+/-]+=*$/;
 
 /** True for text that can be sent as a bearer token. */
@@ -11,9 +11,9 @@ export function isBearer(token: string): boolean {
 }
 
 /**
- * The session of an access token that was handed over, in `ORI_TOKEN` or on stdin. Who it is for, until when
- * and from whom is read from a JWT and believed for show only: the API decides. Throws CliError
- * `token_unusable` for what is no bearer token; the text is not repeated.
+ * The session of a given access token, in `ORI_TOKEN` or on stdin. Subject, expiry and issuer are read from a JWT
+ * without verification, only for display: the API decides. Throws CliError `token_unusable` if the text is not a bearer
+ * token; the text is not repeated.
  */
 export function sessionOfToken(token: string, baseUrl: string, nowSeconds: number): Session {
   const trimmed = token.trim();

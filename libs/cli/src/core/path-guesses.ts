@@ -1,9 +1,9 @@
-/** Prefixes that are cut off: so many segments at most. */
+/** The maximum number of segments in a removed prefix. */
 const CUT_MAX = 8;
-/** What nginx percent-encodes when it writes a path anew: all but these. */
+/** The characters that nginx does not percent-encode when it rewrites a path. */
 const ESCAPED = /[^!$&'()*+,./0-9:;=@A-Z[\]_a-z~-]/g;
 
-/** What proxies are known to make of a path: guesses of how it arrived, the likeliest first. */
+/** Known rewrites of a path by proxies: candidates for the received path, the most likely first. */
 export function pathsLike(path: string, origin: string): string[] {
   const merged = path.replace(/\/{2,}/g, '/');
   const decoded = decode(path);
@@ -33,7 +33,7 @@ export function pathsLike(path: string, origin: string): string[] {
   return [...guesses];
 }
 
-/** The path without its first segments, with and without the slash between. */
+/** The path without its first segments, with and without the slash after them. */
 function withoutPrefix(path: string): string[] {
   const segments = path.split('/');
   return segments.slice(1, CUT_MAX + 1).flatMap((_, index) => {
@@ -42,7 +42,7 @@ function withoutPrefix(path: string): string[] {
   });
 }
 
-/** Bytes as characters, as a server that knows no encoding sees them. */
+/** Bytes as characters, as in a server that ignores encodings. */
 function decode(path: string): string {
   return path.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

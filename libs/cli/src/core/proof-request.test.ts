@@ -11,7 +11,7 @@ const signer = createTestSigner({ internId: 'int_7Qm2' });
 const proofV2 = { ...signer.sign({ path: '/api/invoke', body: BODY }) };
 const proofV1 = { ...signer.sign({ path: '/api/invoke', body: BODY, version: 1 }) };
 
-it('names the route only when there is one', () => {
+it('contains the route only if there is one', () => {
   expect(JSON.parse(signingBody(V2))).toEqual({
     bodySha256: DIGEST,
     route: { method: 'POST', path: '/api/invoke' },
@@ -19,7 +19,7 @@ it('names the route only when there is one', () => {
   expect(JSON.parse(signingBody(V1))).toEqual({ bodySha256: DIGEST });
 });
 
-it('takes a proof of the version that was asked for', () => {
+it('accepts a proof of the requested version', () => {
   expect(readProof(proofV2, V2)).toEqual(proofV2);
   expect(readProof(proofV1, V1)).toEqual(proofV1);
   expect(readProof(proofV1, V2)).toBeUndefined();
@@ -27,7 +27,7 @@ it('takes a proof of the version that was asked for', () => {
 });
 
 // SPEC.md C2.
-it('takes nothing that could become another header', () => {
+it('refuses a value that could become another header', () => {
   for (const change of [
     { 'x-ori-invoke-user': 'ada\r\nx-evil: 1' },
     { 'x-ori-invoke-user': 'a b' },
@@ -42,7 +42,7 @@ it('takes nothing that could become another header', () => {
   for (const value of [null, [], 'text', 1, {}]) expect(readProof(value, V2)).toBeUndefined();
 });
 
-it('refuses what no proof can cover, before anyone is asked', () => {
+it('refuses a request that no proof can cover before sending anything', () => {
   for (const path of ['', 'api', '/a b', '/a?b', '/a#b', '/ä', '/a\n', `/${'a'.repeat(2048)}`]) {
     expect(() => requirePath(path), path).toThrow(expect.objectContaining({ code: 'path_not_signable' }));
   }

@@ -8,22 +8,21 @@ import {
 } from '@ori/proof/wire';
 import { CliError } from './errors.ts';
 
-/** What a proof is asked for. Without `path` it is a version 1 proof, bound to no route. */
+/** The subject of a requested proof. Without `path` it is a version 1 proof, which covers no route. */
 export interface ProofRequest {
   readonly internId: string;
   readonly bodySha256: string;
   readonly path?: string;
 }
 
-/** Throws `intern_id_malformed` for an id that no intern can have: it would only be answered 404. */
+/** Throws `intern_id_malformed` for an id that no intern can have, which the API would answer with 404. */
 export function requireInternId(internId: string): string {
   if (!isInternId(internId)) throw new CliError('intern_id_malformed', { internId });
   return internId;
 }
 
 /**
- * Throws `path_not_signable` for a path that a proof cannot cover. Nothing is encoded or decoded to make it
- * fit.
+ * Throws `path_not_signable` for a path that a proof cannot cover. Does not encode or decode anything.
  */
 export function requirePath(path: string): string {
   if (!isPath(path)) throw new CliError('path_not_signable', { path });
@@ -34,7 +33,7 @@ export function requirePath(path: string): string {
 export function requireBodySha256(text: string): string {
   if (!isBodySha256(text)) {
     throw new CliError('usage', {
-      detail: '--body-sha256 takes the SHA-256 of the body in 64 lower-case hex digits.',
+      detail: '--body-sha256 requires the SHA-256 of the body in 64 lower-case hex digits.',
       next: 'Get it with: sha256sum FILE',
     });
   }
@@ -50,9 +49,8 @@ export function signingBody(request: ProofRequest): string {
 }
 
 /**
- * The proof headers from a signing response, name by name. Every value goes into a header of another request,
- * so each must be in its alphabet, and the version must be the one asked for. Undefined when the answer is
- * anything else.
+ * The proof headers from a signing response. Every value becomes a header of another request, so each must be in its
+ * alphabet, and the version must be the requested one. Undefined for any other answer.
  */
 export function readProof(answer: unknown, request: ProofRequest): ProofHeaderValues | undefined {
   if (typeof answer !== 'object' || answer === null) return undefined;

@@ -25,16 +25,16 @@ it.each([
   [answer(500, 'configuration_error'), 'api_misconfigured'],
   [answer(502), 'api_failed'],
   [answer(302), 'refused'],
-])('judges a signing refusal by status and reason: %j', (refused, code) => {
+])('classifies a signing refusal by status and reason: %j', (refused, code) => {
   expect(judgeSigning(refused, 'int_7Qm2').code).toBe(code);
 });
 
-it('takes a 404 of the list for one that does not let you see it', () => {
+it('treats a 404 of the list as missing access', () => {
   expect(judgeList(answer(404, 'not_found')).code).toBe('programme_not_found');
   expect(judgeList(answer(403)).code).toBe('refused');
 });
 
-it('knows a missing scope by the challenge where the body does not say', () => {
+it('recognizes a missing scope by the challenge if the body does not name it', () => {
   const challenge = { 'www-authenticate': 'Bearer error="insufficient_scope"' };
   expect(judgeList(answer(403, undefined, challenge))).toMatchObject({
     code: 'scope_missing',
@@ -56,14 +56,14 @@ it('passes on what the server said, and the request and the trace to name', () =
   });
 });
 
-it('names the scope that the refusal asks for', () => {
+it('includes the scope that the refusal requires', () => {
   const challenge = 'Bearer error="insufficient_scope", scope="vault:write"';
   const refused = answer(403, 'insufficient_scope', { 'www-authenticate': challenge });
   expect(judgeSigning(refused, 'i').facts).toMatchObject({ scope: 'vault:write', status: 403 });
   expect(judgeSigning(answer(403, 'insufficient_scope'), 'i').facts).toMatchObject({ scope: 'vault:read' });
 });
 
-it('reads whole seconds of Retry-After and nothing else', () => {
+it('reads only whole seconds of Retry-After', () => {
   expect(retryAfterSeconds({ 'retry-after': '17' })).toBe(17);
   for (const value of ['', '-1', '1.5', '0x10', 'Fri, 20 Nov 2026 12:00:00 GMT', '9'.repeat(12)]) {
     expect(retryAfterSeconds({ 'retry-after': value }), value).toBeUndefined();

@@ -4,7 +4,7 @@ import { CliError, type CliErrorCode, type ServerSaid, type Told } from './error
 import { parseJson } from './parse-json.ts';
 import { LISTING_SCOPE, SIGNING_SCOPE } from './scopes.ts';
 
-/** An answer of the API, with what a judgement of it needs. */
+/** The parts of an API answer that determine the failure. */
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -20,14 +20,14 @@ const ErrorEnvelope = z.object({
   }),
 });
 
-/** The failure that a signing answer other than 200 and 401 means. */
+/** The failure for a signing answer other than 200 and 401. */
 export function judgeSigning(answer: ApiAnswer, internId: string): CliError {
   const said = readSaid(answer);
   if (answer.status === 404) return new CliError('intern_not_found', { internId, ...toldIn(said) });
   return judge(answer, said, SIGNING_SCOPE);
 }
 
-/** The failure that a list answer other than 200 and 401 means. */
+/** The failure for a list answer other than 200 and 401. */
 export function judgeList(answer: ApiAnswer): CliError {
   const said = readSaid(answer);
   return answer.status === 404
@@ -51,7 +51,7 @@ function judge(answer: ApiAnswer, said: ServerSaid, scope: string): CliError {
   return new CliError('refused', said);
 }
 
-/** What `ori` says about each reason of a signing refusal; what carries facts of its own is judged before. */
+/** The failure for each reason of a signing refusal; reasons with facts of their own are handled before. */
 const BY_REASON = {
   regional_host_refused: 'regional_host',
   bearer_refused: 'refused',
@@ -78,21 +78,20 @@ function isKnown(reason: string | undefined): reason is SigningErrorCode {
 }
 
 /**
- * `Retry-After` in whole seconds (RFC 9110, section 10.2.3); undefined for the date form, which our servers
- * never send.
+ * `Retry-After` in whole seconds (RFC 9110, section 10.2.3); undefined for a date, which our servers never send.
  */
 export function retryAfterSeconds(headers: ApiAnswer['headers']): number | undefined {
   const value = headers['retry-after'];
   return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
 }
 
-// The list's own 403 carries no reason in its body.
+// The 403 of the list has no reason in its body.
 function challengesScope(headers: ApiAnswer['headers']): boolean {
   const challenge = headers['www-authenticate'];
   return typeof challenge === 'string' && challenge.includes('error="insufficient_scope"');
 }
 
-/** The scope that a refusal asks for (RFC 6750, section 3). */
+/** The scope that a refusal requires (RFC 6750, section 3). */
 function scopeNamed(headers: ApiAnswer['headers']): string | undefined {
   const challenge = headers['www-authenticate'];
   return typeof challenge === 'string' ? /[\s,]scope="([^"]{1,255})"/.exec(challenge)?.[1] : undefined;

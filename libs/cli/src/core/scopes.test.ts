@@ -4,29 +4,29 @@ import { chooseScope, holdsScope, requireGranted } from './scopes.ts';
 
 const UNKNOWN = { resource: undefined, issuer: undefined };
 
-it('asks for everything the CLI can use when nobody says what there is', () => {
+it('requests everything the CLI can use if neither API nor issuer lists scopes', () => {
   expect(chooseScope(UNKNOWN)).toBe('openid offline_access vault:read interns');
 });
 
-it('asks only for what the API and the issuer offer', () => {
+it('requests only scopes that the API and the issuer offer', () => {
   expect(chooseScope({ resource: ['interns', 'admin'], issuer: ['openid', 'email'] })).toBe('openid interns');
   expect(chooseScope({ resource: [], issuer: ['offline_access'] })).toBe('openid offline_access');
 });
 
-it('asks for what the user named, and still for a session', () => {
+it('requests the scopes that the user named, and those of a session', () => {
   expect(chooseScope(UNKNOWN, 'vault:read')).toBe('openid offline_access vault:read');
   expect(chooseScope({ resource: ['interns'], issuer: undefined }, ' custom,openid ')).toBe(
     'openid offline_access custom',
   );
 });
 
-it('refuses scopes that are none', () => {
+it('refuses malformed scopes', () => {
   for (const scope of ['', ' ', 'a"b', 'a\\b', 'ä']) {
     expect(() => chooseScope(UNKNOWN, scope), scope).toThrow(CliError);
   }
 });
 
-it('finds a scope whole, not as part of another', () => {
+it('matches whole scopes, not parts of others', () => {
   expect(holdsScope('openid vault:read', 'vault:read')).toBe(true);
   expect(holdsScope('openid vault:readwrite', 'vault:read')).toBe(false);
   expect(holdsScope('', 'vault:read')).toBe(false);
@@ -34,7 +34,7 @@ it('finds a scope whole, not as part of another', () => {
 
 const OFFERED = { resource: ['vault:read', 'interns'], issuer: ['openid', 'offline_access', 'email'] };
 
-it('refuses a scope that neither API nor issuer has, before anybody signs in', () => {
+it('refuses a scope that neither API nor issuer has, before the sign-in', () => {
   expect(() => chooseScope(OFFERED, 'bogus')).toThrow(CliError);
   expect(() => chooseScope(OFFERED, 'vault:read xvault:read')).toThrow(CliError);
   expect(chooseScope(OFFERED, 'interns email')).toBe('openid offline_access interns email');

@@ -1,25 +1,25 @@
 import { CliError } from './errors.ts';
 
-/** Scope of a grant that may sign. */
+/** The scope for signing. */
 export const SIGNING_SCOPE = 'vault:read';
-/** Scope of a grant that may list interns. */
+/** The scope for listing interns. */
 export const LISTING_SCOPE = 'interns';
-/** What the API can be asked for. */
+/** The scopes that the API and the issuer support. */
 const SESSION_SCOPES = ['openid', 'offline_access'];
 const API_SCOPES = [SIGNING_SCOPE, LISTING_SCOPE];
 
 export interface ScopesOffered {
-  /** `scopes_supported` of the protected resource, when it says. */
+  /** `scopes_supported` of the protected resource, if present. */
   readonly resource: readonly string[] | undefined;
-  /** `scopes_supported` of the issuer, when it says. */
+  /** `scopes_supported` of the issuer, if present. */
   readonly issuer: readonly string[] | undefined;
 }
 
 /**
- * The scope to ask for. `openid` always (who signed in), `offline_access` unless the issuer does not know it
- * (else every few minutes another sign-in), and of the API's scopes those it offers. `narrowed`, the user's
- * own choice, replaces the API's scopes; throws `usage` when it is not a list of scopes, or names one that
- * the API does not have. An issuer's prefix before a scope is taken as it is.
+ * The scope to request: `openid` always (to learn who signed in), `offline_access` unless the issuer does not support
+ * it (without it, the user would sign in every few minutes), and the API's scopes that it offers. `narrowed`, the
+ * user's choice, replaces the API's scopes; throws `usage` if it is not a list of scopes, or names one that the API
+ * does not have. A prefix of the issuer before a scope is kept.
  */
 export function chooseScope(offered: ScopesOffered, narrowed?: string): string {
   const wanted =
@@ -29,7 +29,7 @@ export function chooseScope(offered: ScopesOffered, narrowed?: string): string {
   return [...new Set([...session, ...wanted])].join(' ');
 }
 
-/** Throws CliError `scope_not_granted` when a scope that the user named is not in the grant. */
+/** Throws CliError `scope_not_granted` if the grant lacks a scope that the user named. */
 export function requireGranted(named: string | undefined, granted: string): void {
   const missing = parseScope(named ?? 'openid').filter((scope) => !holdsSuffix(granted.split(' '), scope));
   if (named !== undefined && missing.length > 0) {
@@ -38,7 +38,7 @@ export function requireGranted(named: string | undefined, granted: string): void
 }
 
 function requireKnown(wanted: readonly string[], { resource, issuer }: ScopesOffered): void {
-  // Whoever does not say what there is may have anything.
+  // Without a list, any scope may be supported.
   if (resource === undefined || issuer === undefined) return;
   const known = [...resource, ...issuer, ...SESSION_SCOPES];
   const unknown = wanted.find((scope) => !known.some((name) => isSuffixed(scope, name)));
@@ -53,12 +53,12 @@ function holdsSuffix(granted: readonly string[], named: string): boolean {
   return granted.some((scope) => isSuffixed(scope, named) || isSuffixed(named, scope));
 }
 
-/** True for the scope itself, and with a prefix of the issuer's, such as `api://ori/vault:read`. */
+/** True for the scope itself, and with a prefix of the issuer, such as `api://ori/vault:read`. */
 function isSuffixed(scope: string, name: string): boolean {
   return scope === name || (scope.endsWith(name) && /[/:.]$/.test(scope.slice(0, -name.length)));
 }
 
-/** True when the space-separated scope holds this one. */
+/** True if the space-separated list contains this scope. */
 export function holdsScope(scope: string, wanted: string): boolean {
   return scope.split(' ').includes(wanted);
 }
@@ -72,7 +72,7 @@ function parseScope(text: string): string[] {
   // RFC 6749, section 3.3: scope-token.
   if (scopes.length === 0 || !scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))) {
     throw new CliError('usage', {
-      detail: '--scope takes scope names separated by spaces.',
+      detail: '--scope requires scope names separated by spaces.',
       next: 'For example: ori login --scope "vault:read"',
     });
   }

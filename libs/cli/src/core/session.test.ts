@@ -25,7 +25,7 @@ const SESSION: Session = {
   signed_in_at: NOW,
 };
 
-it('takes a token that lives beyond the margin for fresh, and no other', () => {
+it('treats a token as fresh only if it is valid beyond the margin', () => {
   const end = NOW + 300;
   expect(isFresh(SESSION, end - REFRESH_AHEAD_SECONDS - 1)).toBe(true);
   expect(isFresh(SESSION, end - REFRESH_AHEAD_SECONDS)).toBe(false);
@@ -33,13 +33,13 @@ it('takes a token that lives beyond the margin for fresh, and no other', () => {
   expect(isAlive(SESSION, end)).toBe(false);
 });
 
-it('uses a token of unknown life until it is refused', () => {
+it('uses a token of unknown expiry until it is refused', () => {
   const endless = { ...SESSION, expires_at: null };
   expect(isFresh(endless, NOW * 2)).toBe(true);
   expect(isAlive(endless, NOW * 2)).toBe(true);
 });
 
-it('keeps a rotated refresh token, and the old one when none came', () => {
+it('keeps a rotated refresh token, or the old one if there is no new one', () => {
   const rotated = renewSession(
     SESSION,
     { bound: false, accessToken: 'a2', refreshToken: 'r2', expiresInSeconds: 60.9 },
@@ -50,7 +50,7 @@ it('keeps a rotated refresh token, and the old one when none came', () => {
   expect(kept).toMatchObject({ refresh_token: 'refresh-1', scope: 'openid', expires_at: null });
 });
 
-it('knows its own file and no other', () => {
+it('reads its own file format and no other', () => {
   expect(parseSession(JSON.stringify(SESSION))).toEqual(SESSION);
   expect(parseSession(JSON.stringify({ ...SESSION, name: 'Ada', expires_at: null }))).toBeDefined();
   expect(parseSession(JSON.stringify({ ...SESSION, client_id: null, ended: 'invalid_grant' }))).toBeDefined();
@@ -74,7 +74,7 @@ it('knows its own file and no other', () => {
   }
 });
 
-it('tells a JWT from an opaque token by its shape', () => {
+it('distinguishes a JWT from an opaque token by its form', () => {
   expect(isJwt('eyJh.eyJz.c2ln')).toBe(true);
   for (const opaque of ['xyz', 'a.b', 'a.b.c.d', 'a b.c.d', 'sk-ori-v1-00'])
     expect(isJwt(opaque), opaque).toBe(false);

@@ -1,12 +1,12 @@
 import { parseJson } from './parse-json.ts';
 
-/** What a sign-in left behind, as it is stored. Times are Unix seconds. */
+/** A session as it is stored. Times are Unix seconds. */
 export interface Session {
   readonly version: 1;
   readonly base_url: string;
   readonly resource: string;
   readonly issuer: string;
-  /** Null for a token that was handed over: no client of ours can renew or revoke it. */
+  /** Null for a given token, which `ori` can neither renew nor revoke. */
   readonly client_id: string | null;
   readonly subject: string;
   readonly name: string | null;
@@ -15,9 +15,9 @@ export interface Session {
   readonly expires_at: number | null;
   readonly refresh_token: string | null;
   readonly signed_in_at: number;
-  /** RFC 7638 thumbprint of the key that the tokens are bound to. Absent from a session that is bound to none. */
+  /** RFC 7638 thumbprint of the key that the tokens are bound to. Absent if the session is not bound to a key. */
   readonly key_thumbprint?: string;
-  /** Why the issuer ended the session. Absent while it lives. */
+  /** Why the issuer ended the session. Absent while it is valid. */
   readonly ended?: string;
 }
 
@@ -26,7 +26,7 @@ const isTextOrNull = (value: unknown) => value === null || isText(value);
 const isTextOrAbsent = (value: unknown) => value === undefined || isText(value);
 const isTimeOrNull = (value: unknown) => value === null || Number.isSafeInteger(value);
 
-/** What each field of the file must be. By hand: zod takes longer to load than all else that most commands do. */
+/** The type of each field of the file. Not zod, which takes longer to load than most commands take to run. */
 const FIELDS: Readonly<Record<keyof Session, (value: unknown) => boolean>> = {
   version: (value) => value === 1,
   base_url: isText,
@@ -44,7 +44,7 @@ const FIELDS: Readonly<Record<keyof Session, (value: unknown) => boolean>> = {
   key_thumbprint: isTextOrAbsent,
 };
 
-/** The session in a stored text; undefined for anything but the fields of one, each of its kind. */
+/** The session in a stored text; undefined if a field is missing or has the wrong type. */
 export function parseSession(text: string): Session | undefined {
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
@@ -55,35 +55,35 @@ export function parseSession(text: string): Session | undefined {
     : undefined;
 }
 
-/** What the issuer granted, from a sign-in or a refresh. */
+/** The result of a sign-in or a refresh. */
 export interface Grant {
   readonly accessToken: string;
-  /** Whether the token is bound to the key that was proven. */
+  /** Whether the token is bound to the proven key. */
   readonly bound: boolean;
-  /** Seconds the access token lives, when the issuer said so. */
+  /** The lifetime of the access token in seconds, if the issuer stated it. */
   readonly expiresInSeconds?: number;
   readonly refreshToken?: string;
-  /** Absent when the issuer granted what was asked (RFC 6749, section 5.1). */
+  /** Absent if the issuer granted the requested scope (RFC 6749, section 5.1). */
   readonly scope?: string;
 }
 
 /**
- * An access token this close to its end is replaced before it is used: it must live until the server judges
- * it.
+ * An access token this close to its expiry, in seconds, is replaced before use: it must still be valid when the server
+ * checks it.
  */
 export const REFRESH_AHEAD_SECONDS = 30;
 
-/** True while the access token may be sent. One whose end is unknown is used until a server refuses it. */
+/** True while the access token may be sent. A token of unknown expiry is used until a server refuses it. */
 export function isFresh(session: Session, nowSeconds: number): boolean {
   return session.expires_at === null || session.expires_at - REFRESH_AHEAD_SECONDS > nowSeconds;
 }
 
-/** True while the access token has not ended, even if it is about to. */
+/** True while the access token has not expired, even if it is about to. */
 export function isAlive(session: Session, nowSeconds: number): boolean {
   return session.expires_at === null || session.expires_at > nowSeconds;
 }
 
-/** The session after a refresh: a rotated refresh token replaces the old one, an absent one leaves it. */
+/** The session after a refresh: a rotated refresh token replaces the old one; without one, the old one is kept. */
 export function renewSession(session: Session, grant: Grant, nowSeconds: number): Session {
   const { key_thumbprint, ...others } = session;
   return {
@@ -97,8 +97,7 @@ export function renewSession(session: Session, grant: Grant, nowSeconds: number)
 }
 
 /**
- * True for three base64url parts, the shape of a JWT: no issuer can take one back, so logout does not ask for
- * it.
+ * True for three base64url parts, the form of a JWT. Logout does not try to revoke a JWT, because no issuer can.
  */
 export function isJwt(token: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token);

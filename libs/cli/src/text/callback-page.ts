@@ -1,12 +1,12 @@
 import { type Html, html, pageHeaders, renderPage } from '@ori/pages/html';
 
-/** How a visit to the loopback redirect ended. `unknown` is one that no sign-in of ours caused. */
+/** How a visit to the loopback redirect ended. `unknown` is a visit that does not belong to the sign-in. */
 export type CallbackOutcome = 'signed in' | 'denied' | 'failed' | 'unknown';
 
-/** No script, no request to anywhere, and the address with its code kept out of referrers and caches. */
+/** No scripts, no requests, and no leak of the URL with its code to referrers and caches. */
 export const PAGE_HEADERS = { ...pageHeaders(), connection: 'close' };
 
-/** The page that the browser shows, per outcome. Constant: nothing of the request is repeated in it. */
+/** The page for each outcome. Constant: it contains no part of the request. */
 export const CALLBACK_PAGES: Readonly<Record<CallbackOutcome, string>> = {
   'signed in': page('You are signed in', html`You can close this page and go back to the terminal.`),
   denied: page(

@@ -1,9 +1,9 @@
 import type { Change } from '../core/arrival.ts';
 
-/** Values longer than this are no help on a screen. */
+/** Longer values are truncated. */
 const SHOWN_MAX = 120;
 
-/** A change in words. It may hold text that the user gave: the caller escapes it. */
+/** Describes a change. May contain text of the user, which the caller escapes. */
 export function tellChange({ field, change, sent, arrived }: Change): string {
   switch (change) {
     case 'changed': {

@@ -5,7 +5,7 @@ const UNITS = [
   ['second', 1],
 ] as const;
 
-/** By how much a clock differs, such as `1 day ahead`. Units are rounded to what matters. */
+/** Describes the difference of a clock, such as `1 day ahead`, in one rounded unit. */
 export function tellClock(aheadSeconds: number): string {
   const seconds = Math.abs(aheadSeconds);
   const [unit, length] = UNITS.find(([, unitSeconds]) => seconds >= unitSeconds * 0.99) ?? ['second', 1];

@@ -1,6 +1,6 @@
-/** A command, or a group of them, as a completion needs to know it. */
+/** A command, or a group of commands, for the completion. */
 export interface Completable {
-  /** Below `ori`; empty for `ori` itself. */
+  /** The names below `ori`; empty for `ori` itself. */
   readonly path: readonly string[];
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   readonly options: readonly { readonly flags: readonly string[]; readonly description: string }[];

@@ -5,7 +5,7 @@ const EXIT_CODES = [
   ...EXIT_MEANINGS.map(([code, meaning]) => `  ${String(code).padStart(3)}  ${meaning}`),
 ];
 
-/** What `ori --help` says below the commands. */
+/** The text of `ori --help` below the commands. */
 export const MAIN_HELP = `
 Examples:
   ori login

@@ -1,6 +1,6 @@
 import type { ExitCode } from '../core/exit-codes.ts';
 
-/** How a failure is told, with the facts that it comes with. */
+/** The message of a failure, built from its facts. */
 export interface Sentence<Facts> {
   readonly exit: ExitCode;
   /** What happened. */

@@ -218,7 +218,7 @@ export interface Told {
   readonly next: string;
 }
 
-/** The sentence of a failure. It may hold text from a server: the caller escapes it. */
+/** The message of a failure. May contain text from a server, which the caller escapes. */
 export function tell<Code extends CliErrorCode>(error: CliError<Code>): Told {
   const sentence: Sentence<CliErrorFacts[Code]> = SENTENCES[error.code];
   return { exit: sentence.exit, what: sentence.what(error.facts), next: sentence.next(error.facts) };

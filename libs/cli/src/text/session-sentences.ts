@@ -119,7 +119,7 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
   },
 };
 
-/** For a session that the keychain did not take. */
+/** For a session that the keychain could not store. */
 export function tellFallback(why: string): string {
   return `The system keychain cannot store the session (${why}), so it is stored in a file that only you can read.`;
 }

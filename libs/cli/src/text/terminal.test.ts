@@ -19,14 +19,14 @@ async function* pieces(bytes: Uint8Array, size: number) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-it('gives a file or a pipe the daemon’s bytes unchanged', async () => {
+it('writes the daemon’s bytes unchanged to a file or a pipe', async () => {
   const body = Buffer.concat([Buffer.from(STEERING), Buffer.from([0, 0xff, 0xfe])]);
   const out = sink(false);
   await createTerminal(out.stream, out.stream, { verbose: false, json: false }).printBody(pieces(body, 3));
   expect(out.bytes()).toEqual(body);
 });
 
-it('shows a screen no byte that steers it, wherever the pieces are cut', async () => {
+it('writes no control character to a terminal, however the bytes are split', async () => {
   const body = Buffer.from(`é${STEERING}世界\u009b31m\u202e`);
   for (let size = 1; size <= body.length; size += 1) {
     const out = sink(true);
@@ -37,7 +37,7 @@ it('shows a screen no byte that steers it, wherever the pieces are cut', async (
   }
 });
 
-it('shows bytes that are no text as such, and always ends the line', async () => {
+it('shows bytes that are not text as such, and always ends the line', async () => {
   const out = sink(true);
   await createTerminal(out.stream, out.stream, { verbose: false, json: false }).printBody(
     pieces(Buffer.from([0xff, 0xe4]), 1),
@@ -45,7 +45,7 @@ it('shows bytes that are no text as such, and always ends the line', async () =>
   expect(out.bytes().toString()).toBe('\ufffd\ufffd\n');
 });
 
-it('escapes what it prints and notes, and details only when asked', () => {
+it('escapes results and notes, and prints details only with --verbose', () => {
   const out = sink(true);
   const err = sink(true);
   const terminal = createTerminal(out.stream, err.stream, { verbose: false, json: false });
@@ -69,7 +69,7 @@ it.each([
   expect(takesColour(sink(isTTY).stream, environment)).toBe(coloured);
 });
 
-it('shows progress on a screen only, and clears only what it has shown', () => {
+it('shows progress only on a terminal, and clears only what it has shown', () => {
   const shown = (isTTY: boolean, json: boolean, lines: readonly string[]) => {
     const err = sink(isTTY);
     const terminal = createTerminal(err.stream, err.stream, { verbose: false, json });

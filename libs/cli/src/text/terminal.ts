@@ -2,34 +2,34 @@ import type { Writable } from 'node:stream';
 import { printable, printableJson, printableLines } from '@ori/terminal/printable';
 import { type Cell, renderTable } from '@ori/terminal/table';
 
-/** Where output goes, and whether a person looks at it. */
+/** An output stream, and whether it is a terminal. */
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
 
 /**
- * The two streams of a command. All text is escaped here, once; only a daemon's body goes past it, and never
- * to a screen.
+ * The two streams of a command. All text is escaped here, once; only the body of a daemon's answer is not, and never on
+ * a terminal.
  */
 export interface Terminal {
   /** Results: stdout, one line each. */
   print(...lines: string[]): void;
-  /** Rows under a head: stdout, cut to the width of a screen. */
+  /** Rows under a heading: stdout, truncated to the width of the terminal. */
   printTable(head: readonly string[], rows: readonly (readonly Cell[])[]): void;
   /** A result for scripts: stdout, JSON. */
   printJson(value: unknown): void;
-  /** What a person should know meanwhile: stderr. With `--json` as `{"note"}`. */
+  /** Information for the user: stderr. With `--json` as `{"note"}`. */
   note(...lines: string[]): void;
-  /** What a person, or a script that acts for one, has to do meanwhile: stderr. With `--json` the record. */
+  /** A step that the user, or a script on their behalf, has to take: stderr. With `--json` the record. */
   event(record: Record<string, unknown>, ...lines: string[]): void;
-  /** One line that the next one replaces, on a screen only; an empty one clears it. */
+  /** A line that the next one replaces, only on a terminal; an empty one clears it. */
   progress(line: string): void;
   /** The same as `note`, with `--verbose` only. */
   detail(line: string): void;
   /**
-   * A daemon's answer: stdout. Byte for byte into a file or a pipe; on a screen as text, its control
-   * characters made visible.
+   * A daemon's answer: stdout. Byte for byte to a file or a pipe; on a terminal as text with visible control
+   * characters.
    */
   printBody(body: AsyncIterable<Uint8Array>): Promise<void>;
 }
@@ -71,7 +71,7 @@ export function createTerminal(
   };
 }
 
-/** Whether a stream takes colour: a screen, unless its user wants none (https://no-color.org). */
+/** Whether to colour a stream: a terminal, unless the user opted out (https://no-color.org). */
 export function takesColour(
   stream: OutputStream,
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** Breaks lines that are longer than a screen between words; what follows keeps the line's indentation. */
+/** Breaks long lines between words and keeps their indentation. */
 export function wrapLines(text: string, columns: number): string {
   return text
     .split('\n')
