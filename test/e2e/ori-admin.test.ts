@@ -195,7 +195,7 @@ describe('a provider key', () => {
   it.each([
     [['--provider', 'azure', '--declared-region', 'global'], 'declared_region'],
     [['--provider', 'openai', '--fallback', '--byok-only'], 'is_byok_only'],
-    [['--provider', 'nobody'], 'no provider'],
+    [['--provider', 'nobody'], 'Unknown provider'],
     [['--provider', 'openai', '--allowed-key', 'f'.repeat(64)], 'not a key of this account'],
   ])('is refused with the rules of the API: %j', async (args, why) => {
     const before = await world.admin.json('byok', 'list');

@@ -29,7 +29,7 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
       const load = await startSigning(world);
       await linesBeyond(sick, 20);
       setFileSizeMax(sick, '1');
-      await said(sick, 'not ready: connections are refused');
+      await said(sick, 'not ready, refusing connections');
       // What was under way is answered within a second.
       await pause(1000);
       const before = (await linesOf(sick)).length;
@@ -38,7 +38,7 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
       const lostWhileOut = load.refused.length - lostBefore;
       expect((await linesOf(sick)).length).toBe(before);
       setFileSizeMax(sick, 'unlimited');
-      await said(sick, 'ready: connections are accepted again');
+      await said(sick, 'ready again, accepting connections');
       await linesBeyond(sick, before + 20);
       const { answered, refused } = await load.end();
       console.log(

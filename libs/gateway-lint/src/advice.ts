@@ -1,14 +1,14 @@
 import type { RuleId } from './finding.ts';
 
 interface Telling {
-  /** What happens to a proof. */
+  /** The effect on a proof. */
   readonly what: string;
   readonly fix: string;
 }
 
 const KEEP_URI = 'Forward the raw target: proxy_pass http://NAME$request_uri;';
 
-/** What each rule says: one sentence on what happens to a proof, one on how to fix it. */
+/** The text of each rule: one sentence on the effect on a proof, one on how to fix it. */
 export const GATEWAY_RULES = {
   'path-replaced': {
     what: 'proxy_pass with a path replaces the location’s path and decodes the rest, so the daemon sees another path than was signed.',
@@ -55,7 +55,7 @@ export const GATEWAY_RULES = {
     fix: 'Remove proxy_pass_request_headers off.',
   },
   'proof-header-set': {
-    what: 'A proof header is set or removed: even setting it to its own value hides a duplicate, or a name with underscores.',
+    what: 'A proof header is set or removed. Even setting it to its own value hides a duplicate, or a name with underscores.',
     fix: 'Remove it: nginx forwards these headers unchanged, duplicates included.',
   },
   'content-type-set': {

@@ -31,11 +31,11 @@ export const RULES = {
 
 export type RuleId = keyof typeof RULES;
 
-/** A construct that changes, or can change, what was signed. */
+/** A construct that changes, or can change, a signed request. */
 export interface Finding {
   readonly rule: RuleId;
   readonly directive: Directive;
 }
 
-/** What one rule, or a few that look at the same directives, find in a server. Decides from the configuration alone. */
+/** Finds violations of one rule, or of related rules, in a server. Depends only on the configuration. */
 export type Rule = (server: Server) => Iterable<Finding>;

@@ -6,9 +6,9 @@ import { parseConfiguration } from './nginx/parser.ts';
 
 const rulesIn = (text: string) =>
   judgeGateway(parseConfiguration(text, 'a.conf')).findings.map(({ rule }) => rule);
-/** In an otherwise empty server. */
+/** The text in an otherwise empty server. */
 const server = (text: string) => rulesIn(`http { upstream up { server 127.0.0.1:1; } server { ${text} } }`);
-/** In a location that forwards requests unchanged. */
+/** The text in a location that forwards requests unchanged. */
 const route = (text: string) => server(`location / { proxy_pass http://up; ${text} }`);
 
 const UNTOUCHED = 'location / { proxy_pass http://up; }';
@@ -30,8 +30,8 @@ const CASES: Record<
         server('set $b $elsewhere; location / { proxy_pass $b/api/; }'),
       'a path behind a variable with a port': () => server('location / { proxy_pass $elsewhere:80/x; }'),
       'a path behind an unknown host': () => server('location / { proxy_pass http://$elsewhere/x; }'),
-      'a path that set gives': () => server('set $d http://up/x; location / { proxy_pass $d; }'),
-      'a path that a map gives in one case': () =>
+      'a path from set': () => server('set $d http://up/x; location / { proxy_pass $d; }'),
+      'a path from one entry of a map': () =>
         rulesIn(
           'http { map $host $d { default up; b up/x; } server { location / { proxy_pass http://$d; } } }',
         ),
@@ -62,7 +62,7 @@ const CASES: Record<
   'path-unknown': {
     found: {
       'a variable for all': () => server('location / { proxy_pass $elsewhere; }'),
-      'a variable that may hold a path': () => server('location / { proxy_pass http://$elsewhere; }'),
+      'a variable that may contain a path': () => server('location / { proxy_pass http://$elsewhere; }'),
       'a capture behind the host': () => server('location ~ ^/a(/.*)$ { proxy_pass http://up$1; }'),
     },
     clean: {
@@ -90,7 +90,7 @@ const CASES: Record<
     },
     clean: {
       'a redirect': () => server(`rewrite ^/old /new permanent; rewrite ^/x /y redirect; ${UNTOUCHED}`),
-      'a redirect by its address': () =>
+      'a redirect to a URL': () =>
         server(`rewrite ^ https://$host$request_uri; rewrite ^ $scheme://b$uri; ${UNTOUCHED}`),
       'before a route that sends the raw target': () => server(`rewrite ^/a /b last; ${RAW}`),
       'towards a page': () =>
@@ -138,9 +138,9 @@ const CASES: Record<
     },
     clean: {
       'the method itself': () => route('proxy_method $request_method;'),
-      'in an inner location, which passes nothing on by itself': () =>
+      'in an inner location that forwards nothing itself': () =>
         server('location /a { proxy_pass http://up; location /a/b { proxy_method GET; return 204; } }'),
-      'where nothing is passed on': () =>
+      'in a location that forwards nothing': () =>
         server(`${UNTOUCHED} location /x { proxy_method GET; return 204; }`),
     },
   },
@@ -204,7 +204,7 @@ const CASES: Record<
   },
   'content-encoding-set': {
     found: { 'to nothing': () => route('proxy_set_header Content-Encoding "";') },
-    clean: { 'what answers may have': () => route('proxy_set_header Accept-Encoding "";') },
+    clean: { 'the accepted codings of the answer': () => route('proxy_set_header Accept-Encoding "";') },
   },
   'header-aliases': {
     found: {
@@ -234,7 +234,7 @@ const CASES: Record<
         route(`mirror /m; } location = /m { ${STRIPPED} proxy_pass http://other;`),
       'without headers': () =>
         route('mirror /m; } location = /m { proxy_pass_request_headers off; proxy_pass http://other;'),
-      'to nobody': () => route('mirror /m; } location = /m { return 204;'),
+      'that is not forwarded': () => route('mirror /m; } location = /m { return 204;'),
     },
   },
   'copied-for-authorization': {
@@ -255,7 +255,9 @@ const CASES: Record<
       'in the location': () => route('proxy_next_upstream error timeout non_idempotent;'),
       'by gRPC': () => server('location / { grpc_pass up; grpc_next_upstream error non_idempotent; }'),
     },
-    clean: { 'what was not sent yet': () => route('proxy_next_upstream error timeout http_503;') },
+    clean: {
+      'only requests that were not sent yet': () => route('proxy_next_upstream error timeout http_503;'),
+    },
   },
   'error-page-passed-on': {
     found: {
@@ -298,13 +300,13 @@ const CASES: Record<
       'the path': () => route('rewrite_by_lua_block { ngx.req.set_uri("/x") }'),
       'the body': () => route('access_by_lua_block { ngx.req.read_body() ngx.req.set_body_data("}") }'),
       'a header': () => route(`access_by_lua 'ngx.req.clear_header("X-Ori-Invoke-Nonce")';`),
-      'a call of its own': () =>
+      'a subrequest': () =>
         server(`${UNTOUCHED} location /x { content_by_lua_block { return ngx.location.capture("/api") } }`),
       'for every server': () =>
         rulesIn(`http { access_by_lua_block { ngx.exec("/x") } server { ${UNTOUCHED} } }`),
     },
     clean: {
-      'what only reads': () => route('access_by_lua_block { local t = { ngx.req.get_headers() } }'),
+      'code that only reads': () => route('access_by_lua_block { local t = { ngx.req.get_headers() } }'),
       'in a comment': () => route('access_by_lua_block { -- ngx.req.set_uri("/x")\n }'),
       'of the answer': () => route('header_filter_by_lua_block { ngx.header["X-A"] = "b" }'),
     },

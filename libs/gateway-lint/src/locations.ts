@@ -8,8 +8,8 @@ interface Matcher {
 }
 
 /**
- * The location that nginx chooses for a normalised path, or for an `@name`: the exact one, else the longest prefix unless
- * a regular expression matches first, inner locations before outer ones. Undefined when none does.
+ * The location that nginx chooses for a normalized path, or for an `@name`: the exact one, otherwise the longest prefix
+ * unless a regular expression matches, inner locations before outer ones. Undefined if none matches.
  */
 export function findLocation(server: Scope, path: string): Scope | undefined {
   const matchers = matchersOf(server);
@@ -33,12 +33,12 @@ export function findLocation(server: Scope, path: string): Scope | undefined {
   return longest?.location;
 }
 
-/** Whether nginx reaches the location by a path of a request. */
+/** Whether the path of a request can lead to the location. */
 export function isNamed(location: Scope): boolean {
   return location.kind === 'location' && toMatcher(location).kind === 'named';
 }
 
-/** The path by which a prefix or exact location is reached; undefined for the others. */
+/** The path of a prefix or exact location; undefined for others. */
 export function prefixOf(location: Scope): string | undefined {
   const { kind, pattern } = toMatcher(location);
   return kind === 'regex' || kind === 'named' ? undefined : pattern;
@@ -57,7 +57,7 @@ const MODIFIERS = { '=': 'exact', '^~': 'final', '~*': 'regex', '~': 'regex' } a
 function toMatcher(location: Scope): Matcher {
   const [first = '', second] = location.directive?.args ?? [];
   for (const [modifier, kind] of Object.entries(MODIFIERS)) {
-    // nginx takes the modifier with and without a space behind it.
+    // nginx accepts the modifier with and without a space after it.
     if (second !== undefined ? first === modifier : first.startsWith(modifier)) {
       const pattern = second ?? first.slice(modifier.length);
       return { location, kind, pattern, ignoreCase: modifier === '~*' };
@@ -66,7 +66,7 @@ function toMatcher(location: Scope): Matcher {
   return { location, kind: first.startsWith('@') ? 'named' : 'prefix', pattern: first, ignoreCase: false };
 }
 
-// What JavaScript cannot read of PCRE counts as matching: then nothing is overlooked.
+// A PCRE pattern that JavaScript does not support counts as matching, so that nothing is overlooked.
 function isMatch({ pattern, ignoreCase }: Matcher, path: string): boolean {
   const plain = pattern.replace(/\(\?P</g, '(?<');
   const inline = /^\(\?i\)/.test(plain);

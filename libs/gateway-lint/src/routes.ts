@@ -4,23 +4,23 @@ import { around, effective, own, type Scope, toHttpScopes, within } from './scop
 import { type Target, targetOf } from './target.ts';
 import { hasVariable, variablesOf } from './variables.ts';
 
-/** A place where requests are passed on. */
+/** A place that forwards requests. */
 export interface Route {
   readonly scope: Scope;
   readonly pass: Directive;
-  /** `cgi` is any of the protocols that carry headers as variables. */
+  /** `cgi` is any protocol that passes headers as variables. */
   readonly protocol: 'http' | 'grpc' | 'cgi';
   readonly target: Target;
 }
 
-/** One server with what the rules ask about it. */
+/** A server with the facts that the rules need. */
 export interface Server {
   readonly scope: Scope;
-  /** Where a call with a proof can be passed on. */
+  /** Places that can forward a call with a proof. */
   readonly routes: readonly Route[];
-  /** Where copies of a request go beside it, with the directive that sends them. */
+  /** Places that receive a copy of a request, with the directive that sends it. */
   readonly copies: readonly Copy[];
-  /** The routes that a path or an `@name` inside nginx leads to; all of them when it holds a variable. */
+  /** The routes that an internal path or an `@name` leads to; all of them if it contains a variable. */
   leadsTo(uri: string): readonly Route[];
 }
 
@@ -36,10 +36,10 @@ const PASSES = {
   uwsgi_pass: 'cgi',
   scgi_pass: 'cgi',
 } as const satisfies Record<string, Route['protocol']>;
-/** Directives that send a copy of a request to a location, besides what happens to the request itself. */
+/** Directives that send a copy of a request to a location, in addition to forwarding it. */
 const COPIERS = ['mirror', 'auth_request', 'post_action'] as const;
 
-/** Every server of a configuration that passes anything on. */
+/** Every server of a configuration that forwards requests. */
 export function serversOf(directives: readonly Directive[]): Server[] {
   return toHttpScopes(directives)
     .flatMap((http) => http.children.filter(({ kind }) => kind === 'server'))
@@ -87,7 +87,7 @@ function routesOf(server: Scope): Route[] {
   });
 }
 
-// A location does not inherit where to pass things on; `if` and `limit_except` within it do.
+// A location does not inherit proxy_pass; `if` and `limit_except` in a location do.
 function passOf(scope: Scope): [Directive, Route['protocol']] | undefined {
   for (const [name, protocol] of Object.entries(PASSES)) {
     const pass = own(scope, name).at(-1);
@@ -97,7 +97,7 @@ function passOf(scope: Scope): [Directive, Route['protocol']] | undefined {
   return isPart && scope.parent !== undefined ? passOf(scope.parent) : undefined;
 }
 
-/** The location that a scope is, or is a part of. */
+/** The location that a scope is or belongs to. */
 export function locationOf(scope: Scope): Scope | undefined {
   for (const level of around(scope)) if (level.kind === 'location') return level;
   return undefined;

@@ -16,8 +16,8 @@ export interface Scope {
 const KINDS: ReadonlySet<string> = new Set<ScopeKind>(['server', 'location', 'if', 'limit_except']);
 
 /**
- * The http levels of a configuration. A file without an `http` block is taken for one that such a block includes: then
- * its servers count, or, without any, its locations. `stream`, `mail` and `upstream` hold no requests.
+ * The http levels of a configuration. A file without an `http` block is treated as included in one: then its servers
+ * count, or without any, its locations. `stream`, `mail` and `upstream` are ignored.
  */
 export function toHttpScopes(directives: readonly Directive[]): Scope[] {
   const blocks = directives.filter(({ name, block }) => name === 'http' && block !== undefined);
@@ -52,23 +52,26 @@ function blocksOf(scope: Scope, directives: readonly Directive[]): Scope[] {
   );
 }
 
-/** The scope and all within it. */
+/** The scope and all scopes within it. */
 export function* within(scope: Scope): Generator<Scope> {
   yield scope;
   for (const child of scope.children) yield* within(child);
 }
 
-/** The scope and all around it, inside first. */
+/** The scope and all enclosing scopes, innermost first. */
 export function* around(scope: Scope): Generator<Scope> {
   for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) yield at;
 }
 
-/** The directives of this name in the scope itself. */
+/** The directives with this name in the scope itself. */
 export function own(scope: Scope, name: string): readonly Directive[] {
   return scope.directives.get(name) ?? [];
 }
 
-/** The directives of this name that hold in the scope: those of the innermost level that has any, as nginx inherits. */
+/**
+ * The directives with this name that apply to the scope: those of the innermost level that has any, like the
+ * inheritance of nginx.
+ */
 export function effective(scope: Scope, name: string): readonly Directive[] {
   for (const level of around(scope)) {
     const found = own(level, name);
@@ -77,7 +80,7 @@ export function effective(scope: Scope, name: string): readonly Directive[] {
   return [];
 }
 
-/** Whether the last directive of this name that holds in the scope says `on`. */
+/** Whether the last directive with this name that applies to the scope is `on`. */
 export function isOn(scope: Scope, name: string): Directive | undefined {
   const directive = effective(scope, name).at(-1);
   return directive?.args[0]?.toLowerCase() === 'on' ? directive : undefined;

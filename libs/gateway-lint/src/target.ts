@@ -1,16 +1,16 @@
 import { expand, hasVariable, type Variables, withHosts } from './variables.ts';
 
 /**
- * Which request-target a `proxy_pass` sends on: `raw` is `$request_uri`, byte for byte as it came, whatever happened
- * to the path before; `inherited` is that too, until something rewrites it; `replaced` is another path;
- * `computed` holds variables other than `$request_uri`; `unknown` may hold a path that the configuration does not show.
+ * The request-target that a `proxy_pass` sends: `raw` is `$request_uri`, byte for byte as received, regardless of
+ * rewrites; `inherited` is the same unless something rewrites it; `replaced` is another path; `computed` contains
+ * variables other than `$request_uri`; `unknown` may contain a path that the configuration does not show.
  */
 export type Target = 'raw' | 'inherited' | 'replaced' | 'computed' | 'unknown';
 
-/** From good to bad. */
+/** From best to worst. */
 const ORDER: readonly Target[] = ['raw', 'inherited', 'unknown', 'computed', 'replaced'];
 
-/** The worst of the targets that the argument of a `proxy_pass` can mean. `inherited` when it can be either good one. */
+/** The worst target that the argument of a `proxy_pass` can have; `inherited` if it can be either good one. */
 export function targetOf(argument: string, variables: Variables): Target {
   const targets = expand(argument, variables).map((text) => judge(withHosts(text)));
   return targets.reduce<Target>(
@@ -30,12 +30,12 @@ function judge(url: string): Target {
   return path.startsWith('$') && !isUriVariable(path) ? 'unknown' : 'computed';
 }
 
-/** What follows a variable in the place of scheme and host. */
+/** The text after a variable that stands for scheme and host. */
 function behindUnknown(url: string): string | undefined {
   return /^\$(?:\{\w+\}|\w+)(?::\d+)?([/$].*)$/s.exec(url)?.[1];
 }
 
-/** What follows the host, from the first slash or the first variable that may contain one. */
+/** The text after the host, from the first slash or the first variable that may contain one. */
 function pathOf(rest: string): string | undefined {
   if (rest.startsWith('unix:')) {
     const colon = rest.indexOf(':', 'unix:'.length);
@@ -45,7 +45,7 @@ function pathOf(rest: string): string | undefined {
   return at === -1 ? undefined : rest.slice(at);
 }
 
-/** Variables that hold a path or a query as nginx understood it: decoded, merged, rewritten. */
+/** Variables with a path or a query as nginx interpreted it: decoded, merged, rewritten. */
 function isUriVariable(path: string): boolean {
   return /^\$\{?(?:uri|document_uri|request_uri|request_filename|fastcgi_script_name|args|query_string|is_args)\b/.test(
     path,

@@ -1,9 +1,9 @@
 import { around, own, type Scope, within } from './scopes.ts';
 
-/** What a variable may hold, as far as the configuration itself says it. */
+/** The possible values of a variable, as far as the configuration shows them. */
 export type Variables = ReadonlyMap<string, readonly string[]>;
 
-/** Texts that one value can become; of more the rest counts as unknown. */
+/** The maximum number of texts of one value; the rest counts as unknown. */
 const TEXTS_MAX = 4096;
 const DEPTH_MAX = 4;
 const VARIABLE = /\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z0-9_]+))/;
@@ -15,7 +15,7 @@ const HOSTLIKE = new Set(
   ),
 );
 
-/** What `set`, `map` and `split_clients` give their variables, and the captures of server names. */
+/** The values that `set`, `map` and `split_clients` assign to variables, and the captures of server names. */
 export function variablesOf(server: Scope): Variables {
   const values = new Map<string, string[]>();
   const add = (variable: string | undefined, value: string | undefined): void => {
@@ -61,12 +61,12 @@ function substitute(text: string, variables: Variables): string[] {
   return [text];
 }
 
-/** Whether the text holds a variable. */
+/** Whether the text contains a variable. */
 export function hasVariable(text: string): boolean {
   return VARIABLE.test(text);
 }
 
-/** The text with `host` for every variable that cannot hold a slash. */
+/** The text with `host` in place of every variable that cannot contain a slash. */
 export function withHosts(text: string): string {
   return text.replace(new RegExp(VARIABLE, 'g'), (variable, braced?: string, bare?: string) =>
     HOSTLIKE.has(braced ?? bare ?? '') ? 'host' : variable,

@@ -9,7 +9,7 @@ import { countFor, exchangeOf } from './exchange.ts';
 import { startApiServer } from './server.ts';
 import { type RawClient, rawClient } from './testing/raw-client.ts';
 
-/** A server whose requests end when the test says so. */
+/** A server whose requests end under the control of the test. */
 async function serve(limits: Partial<Limits>, app?: RequestListener) {
   await using stack = new AsyncDisposableStack();
   const metrics = createMetrics({ service: 'test' });
@@ -40,7 +40,7 @@ const get = (address = '192.0.2.1') => `GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded
 const post = (length: number) => `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
 const refusal = { status: 500, body: expect.stringContaining('"retryable":true') };
 
-test('refuses what is beyond the requests in flight, and takes on again what comes after them', async () => {
+test('refuses requests beyond the limit in flight, and accepts new ones after they end', async () => {
   await using server = await serve({ requestsInFlightMax: 1 });
   const [first, second] = [await server.connect(), await server.connect()];
   first.send(get('192.0.2.1'));
@@ -79,11 +79,11 @@ test.each([
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
   ['::ffff:192.0.2.1', '::ffff:192.0.2.1'],
   ['', ''],
-])('%s counts for %s', (address, network) => {
+])('%s counts as %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });
 
-test('a connection on which more is sent at once than it may is answered that far and closed', async () => {
+test('a connection with too many pipelined requests is answered up to the limit and closed', async () => {
   await using server = await serve({ requestsInFlightPerConnectionMax: 3 });
   const client = await server.connect();
   client.send(get().repeat(2000));
@@ -99,7 +99,7 @@ test('a connection on which more is sent at once than it may is answered that fa
   expect(await server.exhausted('connection')).toBe(1);
 });
 
-test('one account that has its share under way gets no more, another gets its own', async () => {
+test('an account at its limit is refused, another one is served', async () => {
   const answers: (() => void)[] = [];
   await using server = await serve({ requestsInFlightPerAccountMax: 1 }, (req, res) => {
     try {
@@ -135,13 +135,13 @@ const reading: RequestListener = (req, res) => {
   );
 };
 
-test('the slowest body makes room for one more, by number and by bytes', async () => {
+test('the slowest body is ended for a new one, by number and by bytes', async () => {
   await using server = await serve({ bodiesInFlightMax: 2, bodyBytesInFlightMax: 160_000 }, reading);
   const [slowest, slow, third] = [await server.connect(), await server.connect(), await server.connect()];
   for (const client of [slowest, slow, third]) {
     client.send(post(90_000));
     client.send('"');
-    // One after the other: the first that came has waited longest.
+    // One after the other, so that the first has waited longest.
     await new Promise((resolve) => setTimeout(resolve, 30));
   }
   expect(await slowest.answer()).toMatchObject({ status: 500 });
@@ -155,7 +155,7 @@ test('the slowest body makes room for one more, by number and by bytes', async (
 
 const LARGE = 'x'.repeat(20_000_000);
 
-test('a client that does not take its answer in time is cut', async () => {
+test('a client that does not read its answer in time is disconnected', async () => {
   await using server = await serve({ writeTimeoutMs: 300 }, (_req, res) => void res.end(LARGE));
   const client = await server.connect();
   client.socket.pause();
@@ -163,7 +163,7 @@ test('a client that does not take its answer in time is cut', async () => {
   await expect.poll(() => server.exhausted('write_time'), { timeout: 5000 }).toBe(1);
 });
 
-test('an idle connection makes room for a new one', async () => {
+test('an idle connection is closed for a new one', async () => {
   await using server = await serve({ connectionsMax: 2 });
   const [busy, idle] = [await server.connect(), await server.connect()];
   busy.send(get());

@@ -73,7 +73,7 @@ export class Admission {
   }
 }
 
-/** The network that an address counts for: itself for IPv4, its /64 for IPv6 (RFC 6177). */
+/** The network that an address counts as: itself for IPv4, its /64 for IPv6 (RFC 6177). */
 export function networkOf(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address;
   const [before = '', after] = address.split('::', 2);

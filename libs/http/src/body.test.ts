@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readBytes, readJsonBody } from './body.ts';
 import { createDeadline, DeadlineError } from './deadline.ts';
 
-/** A request whose body the test writes. */
+/** A request with a body that the test writes. */
 function request(headers: Record<string, string> = {}): IncomingMessage & PassThrough {
   return Object.assign(new PassThrough(), { headers, complete: false }) as unknown as IncomingMessage &
     PassThrough;
@@ -21,7 +21,7 @@ describe('readJsonBody', () => {
     expect([...(await body)]).toEqual([0, 255, 34, 10, 13, 92, 34, 32, 32, 34, 32, 239, 187]);
   });
 
-  it('gives a body that is not JSON byte for byte', async () => {
+  it('returns a body that is not JSON byte for byte', async () => {
     const req = request();
     const body = readBytes(req, { bytesMax: 20 });
     req.write('old 3\n\n');
@@ -33,7 +33,7 @@ describe('readJsonBody', () => {
     await expect(refused).rejects.toMatchObject({ code: 'body_too_large' });
   });
 
-  it('takes a body that is mostly white space, and keeps none of it', async () => {
+  it('accepts a body that is mostly white space, without storing it', async () => {
     const req = request();
     const body = readJsonBody(req, {
       bytesMax: 1_000_000,
@@ -48,8 +48,8 @@ describe('readJsonBody', () => {
   it.each([
     ['too long', '"123456789"'],
     ['too deep', '[[[]]]'],
-    ['of too many values', '[1,2,3,4]'],
-  ])('refuses JSON %s, in one piece and in many, when all of it was counted', async (_, json) => {
+    ['with too many values', '[1,2,3,4]'],
+  ])('refuses JSON %s after counting all of it, in one piece and in chunks', async (_, json) => {
     const budget = { bytesMax: 10, depthMax: 2, valuesMax: 3 };
     for (const pieces of [[json], json.split('')]) {
       const req = request();
@@ -70,13 +70,13 @@ describe('readJsonBody', () => {
     );
   });
 
-  it('gives an empty body', async () => {
+  it('returns an empty body', async () => {
     const req = request();
     req.end();
     expect(await readJsonBody(req, { bytesMax: 0 })).toHaveLength(0);
   });
 
-  it('takes a body of exactly the limit and not one byte more', async () => {
+  it('accepts a body of exactly the limit and not one byte more', async () => {
     const fits = request();
     fits.end('12345');
     expect((await readJsonBody(fits, { bytesMax: 5 })).toString()).toBe('12345');
@@ -108,7 +108,7 @@ describe('readJsonBody', () => {
     expect(req.readableFlowing).toBe(null);
   });
 
-  it('takes the content encoding identity', async () => {
+  it('accepts the content encoding identity', async () => {
     const req = request({ 'content-encoding': 'Identity' });
     req.end('a');
     expect((await readJsonBody(req, { bytesMax: 5 })).toString()).toBe('a');
@@ -124,7 +124,7 @@ describe('readJsonBody', () => {
     await expect(readJsonBody(request(), { bytesMax: 5, deadline })).rejects.toBeInstanceOf(DeadlineError);
   });
 
-  it('takes a body that is here already, to its limit and no further', async () => {
+  it('accepts a body that has already arrived, up to the limit', async () => {
     const whole = (text: string) => {
       const req = Object.assign(request(), { complete: true });
       req.write(text.slice(0, 2));
@@ -138,7 +138,7 @@ describe('readJsonBody', () => {
     });
   });
 
-  it('says when the client went away', async () => {
+  it('reports that the client disconnected', async () => {
     const req = request();
     const body = readJsonBody(req, { bytesMax: 5 });
     req.write('1');
@@ -147,7 +147,7 @@ describe('readJsonBody', () => {
     await expect(readJsonBody(req, { bytesMax: 5 })).rejects.toMatchObject({ code: 'body_aborted' });
   });
 
-  it('listens to nothing any more when it is done', async () => {
+  it('removes its listeners when it is done', async () => {
     const req = request();
     const before = req.eventNames().length;
     req.end('1');

@@ -10,7 +10,7 @@ export type BodyErrorCode =
   | 'content_encoding_unsupported'
   | 'body_aborted';
 
-/** The request's body cannot be taken; what is left of it is not read. */
+/** The body of the request is refused; the rest of it is not read. */
 export class BodyError extends Error {
   readonly code: BodyErrorCode;
 
@@ -23,25 +23,28 @@ export class BodyError extends Error {
 
 const awaitingContinue = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Remembers that the client waits for `100 Continue`, which is sent when the body is first asked for. */
+/** Remembers that the client waits for `100 Continue`, which is sent when the body is read. */
 export function holdContinue(req: IncomingMessage, res: ServerResponse): void {
   awaitingContinue.set(req, res);
 }
 
 export interface ReadBodyOptions {
   bytesMax: number;
-  /** Once it has passed, the reading stops. */
+  /** Reading stops when it has passed. */
   deadline?: Pick<Deadline, 'check' | 'signal'>;
 }
 
-/** For a body of some thousand names: far from what would hold up other requests while it is parsed and judged. */
+/**
+ * Enough for a body with some thousand names, and far below what would delay other requests while it is parsed and
+ * validated.
+ */
 const JSON_BUDGET: JsonBudget = { bytesMax: 512 * 1024, depthMax: 16, valuesMax: 5000 };
 
 /**
- * Reads a JSON body, judged against a budget while it comes: 512 KiB, 16 levels and 5000 values unless `json` says otherwise. What is
- * kept is what is significant of it: each run of white space between tokens becomes one space. What is beyond the budget is still counted, so that a body that is too long as well is refused
- * for that. Comes after the caller is known: only now is a waiting client told to continue. It judges neither media type
- * nor syntax.
+ * Reads a JSON body, checking it against a budget as it arrives: by default 512 KiB, 16 levels and 5000 values. Each
+ * run of white space between tokens is stored as one space. Data beyond the budget is still counted, so that a body
+ * that is also too long is refused for its length. Call it once the caller is known: only then is a waiting client told
+ * to continue. It checks neither media type nor syntax.
  *
  * @throws {BodyError} `content_encoding_unsupported` (anything but identity) and `body_too_large` (announced) before
  * a byte is read, `body_too_large` as soon as one byte too many came, `json_beyond_budget` at the end, `body_aborted` when the
@@ -67,13 +70,13 @@ export async function readJsonBody(
     });
   }
   if (!scanner.isBeyond) return scanner.text;
-  throw new BodyError('json_beyond_budget', 'the JSON is too large, too deep or holds too many values');
+  throw new BodyError('json_beyond_budget', 'the JSON is too large, too deep or has too many values');
 }
 
 /**
- * Reads a body byte for byte, for what is not JSON. Comes after the caller is known, as {@link readJsonBody} does.
+ * Reads a body byte for byte, for content other than JSON. Call it once the caller is known, like {@link readJsonBody}.
  *
- * @throws {BodyError} as {@link readJsonBody} does, but for `json_beyond_budget`
+ * @throws {BodyError} like {@link readJsonBody}, except `json_beyond_budget`
  * @throws {BusyError} `bodies`
  * @throws {DeadlineError}
  */
@@ -88,7 +91,7 @@ export async function readBytes(req: IncomingMessage, options: ReadBodyOptions):
   return Buffer.concat(chunks);
 }
 
-/** Judges the headers, tells a waiting client to continue, and gives a body that is here to its end already. */
+/** Checks the headers, tells a waiting client to continue, and returns a body that has already arrived completely. */
 function begin(req: IncomingMessage, { bytesMax, deadline }: ReadBodyOptions): Buffer | undefined {
   deadline?.check();
   const encoding = req.headers['content-encoding'];
@@ -107,7 +110,7 @@ function begin(req: IncomingMessage, { bytesMax, deadline }: ReadBodyOptions): B
   return body;
 }
 
-/** Hands on what comes of a body, until its end. @param take returns how much memory it took for a chunk */
+/** Passes on the chunks of a body until its end. @param take returns how much memory a chunk took */
 function drain(
   req: IncomingMessage,
   { bytesMax, deadline }: ReadBodyOptions,
@@ -136,7 +139,7 @@ function drain(
     };
     const onEnd = () => settle(resolve);
     const onGone = (cause?: Error) =>
-      stop(new BodyError('body_aborted', 'the client went away before the end of the body', { cause }));
+      stop(new BodyError('body_aborted', 'the client disconnected before the end of the body', { cause }));
     const onAbort = () => stop(signal?.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
     const share = findExchange(req)?.admission.holdBody(() => stop(new BusyError('bodies')));

@@ -1,19 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
-/** Who sent a request, and to which host. */
+/** The sender of a request, and the host it was sent to. */
 export interface Client {
-  /** An IP address; empty when the connection is gone already. */
+  /** An IP address; empty if the connection is already closed. */
   readonly address: string;
-  /** The host it was addressed to, with or without a port; undefined where none was sent. */
+  /** The host of the request, with or without a port; undefined if none was sent. */
   readonly authority: string | undefined;
 }
 
 const HOST = /^[A-Za-z0-9.:[\]-]{1,255}$/;
 
 /**
- * What the gateway says in `X-Forwarded-For` and `X-Forwarded-Host` where the gateway is trusted and said one usable thing; else
- * what the connection and `Host` say. A gateway sets both headers and never appends: several values were not its own.
+ * Takes `X-Forwarded-For` and `X-Forwarded-Host` if the gateway is trusted and the header has exactly one usable value;
+ * otherwise the address of the connection and `Host`. A gateway sets both headers and never appends, so several values
+ * are not its own.
  */
 export function clientOf(req: Pick<IncomingMessage, 'headers' | 'socket'>, trustGateway: boolean): Client {
   const address = (req.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '');

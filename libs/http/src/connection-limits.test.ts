@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Connection } from './connection.ts';
 import { cutUnread } from './connection-limits.ts';
 
-/** Which of these connections are left, each with what its client has not taken and since when. */
+/** The remaining ones of these connections, each given by its unread bytes and since when. */
 function left(unread: Record<string, [bytes: number, since: number]>, now: number): string[] {
   const sockets = new Map<string, Socket>();
   const connections = new Map<Socket, Connection>();
@@ -17,11 +17,11 @@ function left(unread: Record<string, [bytes: number, since: number]>, now: numbe
   return [...sockets].filter(([, socket]) => !socket.destroyed).map(([name]) => name);
 }
 
-test('responses that are not read are cut off after their time, whatever their size', () => {
+test('unread responses are cut off after their time, whatever their size', () => {
   expect(left({ late: [1, 0], fresh: [1, 500] }, 1001)).toEqual(['fresh']);
 });
 
-test('of answers that are too large together, those that waited longest are cut', () => {
+test('of answers that are too large together, those that waited longest are cut off', () => {
   expect(left({ newest: [60, 30], oldest: [60, 10], old: [30, 20] }, 100)).toEqual(['newest', 'old']);
   expect(left({ a: [50, 10], b: [50, 20] }, 100)).toEqual(['a', 'b']);
 });

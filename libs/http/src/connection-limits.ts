@@ -5,10 +5,10 @@ import type { Connection } from './connection.ts';
 
 type Connections = ReadonlyMap<Socket, Connection>;
 
-/** How many connections are looked at for one that is idle, oldest first. */
+/** How many connections are searched for an idle one, oldest first. */
 const LOOKED_AT_MAX = 64;
 
-/** Closes an idle connection for a new one; where the oldest are all busy, the new one goes. */
+/** Closes an idle connection for a new one; if the oldest are all busy, closes the new one. */
 export function makeRoom(connections: Connections, arriving: Socket, metrics: Metrics | undefined): void {
   metrics?.budgetExhausted('connections');
   let looked = 0;
@@ -20,7 +20,10 @@ export function makeRoom(connections: Connections, arriving: Socket, metrics: Me
   arriving.destroy();
 }
 
-/** Cuts connections whose client does not take its answers: those that had their time, then the slowest, as long as all hold too much. */
+/**
+ * Closes connections whose client does not read its answers: those over the time limit, then the slowest, while the
+ * total is too large.
+ */
 export function cutUnread(
   connections: Connections,
   { answerBytesInFlightMax, writeTimeoutMs }: Limits,

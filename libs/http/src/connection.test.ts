@@ -9,7 +9,7 @@ import { completeHead } from './connection.ts';
 const req = new IncomingMessage(new Socket());
 const response = () => Object.assign(new ServerResponse(req), { shouldKeepAlive: true });
 
-it.each([true, false])('an answer closes its connection if that is so when it begins: %s', (isLast) => {
+it.each([true, false])('an answer closes its connection if `last` is true when it begins: %s', (isLast) => {
   let answer = !isLast;
   const res = response();
   completeHead(res, 'id', () => answer);
@@ -18,7 +18,7 @@ it.each([true, false])('an answer closes its connection if that is so when it be
   expect(res.shouldKeepAlive).toBe(!isLast);
 });
 
-it('an answer that is over is not kept', async () => {
+it('a finished answer is not retained', async () => {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   const watched = () => {

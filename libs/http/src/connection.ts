@@ -2,47 +2,47 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { hasUnreadBody } from './envelope.ts';
 
-/** How much of a refused body is still taken in, and for how long the client may take to notice the answer. */
+/** How much of a refused body is still read, and how long the client may take to read the answer. */
 const LINGER_BYTES_MAX = 256 * 1024;
 const LINGER_MS = 1000;
 
 /** One client connection of the API server. */
 export interface Connection {
-  /** The answer that is under way, if one is. */
+  /** The answer in progress, if any. */
   current: ServerResponse | undefined;
-  /** When the first byte of a request came whose head is not complete yet; known once `look` has seen it. */
+  /** When the first byte of a request with an incomplete head arrived; known once `look` has detected it. */
   firstByteAt: number | undefined;
   readonly lingering: boolean;
-  /** Requests that were sent here and whose answer has not ended. */
+  /** The number of requests whose answer has not ended. */
   readonly openAnswers: number;
-  /** What its client has not taken yet of its answers, in bytes, and since about when. */
+  /** How many bytes of answers the client has not read yet, and since about when. */
   readonly unreadBytes: number;
   readonly unreadSince: number | undefined;
-  /** Whether more was sent at once than a connection may: what follows is not taken any more. */
+  /** Whether too many requests were pipelined; further ones are ignored. */
   isRefused: boolean;
-  /** A request is here. */
+  /** A request has arrived. */
   begin(res: ServerResponse): void;
-  /** Whether a request has begun to come, or is not answered yet. */
+  /** Whether a request is arriving or not answered yet. */
   readonly isBusy: boolean;
   /**
-   * Looks whether a request has begun whose head is not complete yet, and whether an answer waits to be taken: it began after
-   * `lookedAt`, the last look.
+   * Detects a request with an incomplete head, which began after `lookedAt`, the last check, and an answer that the
+   * client does not read.
    */
   look(lookedAt: number): void;
-  /** An answer has ended: after the last one, what comes is the next request. */
+  /** An answer has ended. After the last one, arriving bytes belong to the next request. */
   answered(res: ServerResponse): void;
-  /** Sends what was written, then closes; bytes still coming are not processed any more. */
+  /** Sends what was written, then closes; bytes that still arrive are not processed. */
   close(): void;
 }
 
 /**
- * Knows of a connection when each request began, and closes it without losing an answer: a socket that is
- * closed while bytes are unread resets the connection, and the reset can overtake the answer. So, when a body was not
- * read to its end, the writing side is closed first; the client then has a moment to read its answer, and only a
- * bounded part of what it still sends is taken in.
+ * Tracks when each request of a connection began, and closes the connection without losing an answer: closing a socket
+ * with unread bytes resets the connection, and the reset can overtake the answer. If a body was not read to its end,
+ * the writing side is therefore closed first; the client then has a moment to read its answer, and only a bounded part
+ * of what it still sends is read.
  *
- * It listens to no `data`: a socket that somebody listens to is read through JavaScript, which costs a request more than
- * its parsing. Most heads come whole; the others are found by looking.
+ * It does not listen to `data`: a socket with a listener is read through JavaScript, which costs more than parsing a
+ * request. Most heads arrive whole; the others are found by polling.
  */
 export function watchConnection(socket: Socket): Connection {
   let lingering = false;
@@ -94,7 +94,7 @@ export function watchConnection(socket: Socket): Connection {
       linger(socket);
     },
   };
-  // What node:http calls after the last answer of a connection.
+  // node:http calls this after the last answer of a connection.
   socket.destroySoon = () => {
     const req = connection.current?.req;
     if (connection.isRefused || (req !== undefined && hasUnreadBody(req))) connection.close();

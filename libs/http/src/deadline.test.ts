@@ -13,14 +13,14 @@ describe('a deadline', () => {
     expect(deadline.remainingMs()).toBeLessThan(1);
   });
 
-  it('aborts with a reason when the client is gone', async () => {
+  it('aborts with a reason when the client disconnects', async () => {
     const deadline = createDeadline(60_000);
     const race = deadline.race(new Promise(() => {}));
     deadline.abandon(new Error('gone'));
     await expect(race).rejects.toThrow('gone');
   });
 
-  it('counts the time before it was made', async () => {
+  it('counts the time before it was created', async () => {
     const deadline = createDeadline(60_000, performance.now() - 60_000);
     expect(() => deadline.check()).toThrow(DeadlineError);
     expect(await aborted(deadline.signal)).toBeInstanceOf(DeadlineError);
@@ -33,14 +33,14 @@ describe('a deadline', () => {
     expect(deadline.signal.aborted).toBe(false);
   });
 
-  it('rejects a race at the deadline, and at once afterwards', async () => {
+  it('rejects a race at the deadline, and immediately afterwards', async () => {
     const deadline = createDeadline(10);
     const never = new Promise<never>(() => {});
     await expect(deadline.race(never)).rejects.toBeInstanceOf(DeadlineError);
     await expect(deadline.race(never)).rejects.toBeInstanceOf(DeadlineError);
   });
 
-  it('gives a race the outcome of work that ends in time', async () => {
+  it('resolves a race to the result of work that ends in time', async () => {
     const deadline = createDeadline(60_000);
     await expect(deadline.race(Promise.resolve(1))).resolves.toBe(1);
     await expect(deadline.race(Promise.reject(new TypeError('x')))).rejects.toBeInstanceOf(TypeError);

@@ -13,25 +13,28 @@ export class DeadlineError extends Error {
   }
 }
 
-/** The time one request has, from its first byte to its answer. */
+/** The deadline of one request, from its first byte to its answer. */
 export interface Deadline {
   readonly ms: number;
-  /** Aborts at the deadline with a {@link DeadlineError}, or with what the work was given up for. Made when it is first asked for. */
+  /** Aborts at the deadline with a {@link DeadlineError}, or with the reason of `abandon`. Created on first use. */
   readonly signal: AbortSignal;
   remainingMs(): number;
   /** @throws {DeadlineError} once the deadline has passed. */
   check(): void;
-  /** The promise's outcome, or the reason of the signal when it aborts; the work itself is not stopped. */
+  /**
+   * The result of the promise, or a rejection with the reason of the signal when it aborts; the work itself is not
+   * stopped.
+   */
   race<T>(work: Promise<T>): Promise<T>;
-  /** Stops the clock: the request has been answered. The signal never aborts afterwards. */
+  /** Stops the clock, because the request has been answered. The signal never aborts afterwards. */
   clear(): void;
-  /** Stops the clock and aborts the signal: the client is gone. */
+  /** Stops the clock and aborts the signal, because the client disconnected. */
   abandon(reason: Error): void;
 }
 
 /**
- * Starts a deadline. `startedAt` (`performance.now()`) is the moment the request's first byte came; it defaults to
- * now. It does not interrupt synchronous work. `onExpire` is called before the signal aborts.
+ * Starts a deadline. `startedAt` (`performance.now()`) is the time of the request's first byte; it defaults to now. It
+ * does not interrupt synchronous work. `onExpire` is called before the signal aborts.
  */
 export function createDeadline(
   ms: number,

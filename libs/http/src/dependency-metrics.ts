@@ -28,7 +28,7 @@ export function timeDependencies(
         const answer = method.apply(part, values);
         if (answer instanceof Promise) {
           const observe = () => observer.observe((performance.now() - startedAt) / 1000);
-          // Beside the caller's own promise, which need not wait for it.
+          // Separate from the promise of the caller, which need not wait for it.
           answer.then(observe, observe);
         }
         return answer;
@@ -83,7 +83,7 @@ export function collectIssuerKeysAge(registry: Registry, ageSeconds: () => numbe
 /**
  * Checks every dependency at each scrape, so that a failure shows before a request meets it.
  *
- * @param verdicts `ok` or something else, by the name of the dependency; the names are always the same
+ * @param verdicts `ok` or a failure, by the name of the dependency; the names are always the same
  */
 export function collectDependencyMetrics(
   registry: Registry,

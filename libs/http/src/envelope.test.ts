@@ -16,13 +16,13 @@ async function serve(listener: RequestListener): Promise<string> {
 }
 
 describe('the envelope', () => {
-  it('has no metadata where there is no reason', () => {
+  it('has no metadata without a reason', () => {
     expect(renderEnvelope({ status: 401, message: 'Who?', retryable: true })).toBe(
       '{"error":{"code":401,"message":"Who?"}}',
     );
   });
 
-  it('has reason and retryable, and nothing else, where there is one', () => {
+  it('has only reason and retryable with a reason', () => {
     const presentation = {
       status: 429,
       message: 'Slow',
@@ -41,7 +41,7 @@ describe('the envelope', () => {
 });
 
 describe('sendEnvelope', () => {
-  it('is JSON, is not stored, and carries the headers of the presentation', async () => {
+  it('is JSON, forbids caching, and has the headers of the presentation', async () => {
     const url = await serve((_req, res) => {
       res.setHeader('ETag', '"a"').setHeader('Cache-Control', 'public, max-age=60');
       sendEnvelope(res, { status: 401, message: 'Wer?', headers: { 'WWW-Authenticate': 'Bearer' } });
@@ -60,7 +60,7 @@ describe('sendEnvelope', () => {
     expect(await (await fetch(url)).json()).toEqual({ error: { code: 400, message: '„ß“' } });
   });
 
-  it('does nothing once an answer has begun', async () => {
+  it('does nothing after an answer has begun', async () => {
     const url = await serve((_req, res) => {
       res.write('be');
       sendEnvelope(res, { status: 500, message: 'late' });
@@ -69,7 +69,7 @@ describe('sendEnvelope', () => {
     expect(await (await fetch(url)).text()).toBe('begun');
   });
 
-  it('closes the connection of a request whose body was not read, and only then', async () => {
+  it('closes the connection only if the body of the request was not read', async () => {
     const url = await serve((_req, res) => sendEnvelope(res, { status: 413, message: 'No' }));
     const connection = async (init: RequestInit) => (await fetch(url, init)).headers.get('connection');
     expect(await connection({ method: 'POST', body: 'x' })).toBe('close');

@@ -6,13 +6,13 @@ export interface Presentation {
   readonly message: string;
   /** Metadata is present if there is a reason. */
   readonly reason?: string;
-  /** `false` unless given; only sent together with a reason. */
+  /** `false` by default; only sent together with a reason. */
   readonly retryable?: boolean;
-  /** Further response headers, such as `WWW-Authenticate`, `Allow` or `Retry-After`. */
+  /** Additional response headers, such as `WWW-Authenticate`, `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The error envelope: `error.code` is the status; `metadata` is absent, never null, where there is no reason. */
+/** The error envelope: `error.code` is the status; without a reason, `metadata` is absent, never null. */
 export function renderEnvelope(presentation: Presentation): string {
   const { status, message, reason, retryable = false } = presentation;
   const metadata = reason === undefined ? {} : { metadata: { reason, retryable } };
@@ -20,8 +20,8 @@ export function renderEnvelope(presentation: Presentation): string {
 }
 
 /**
- * Answers with the error envelope, as `application/json`. Does nothing when an answer has already begun. When the
- * request's body was not read to its end, the answer closes the connection and the rest of the body is not read.
+ * Answers with the error envelope, as `application/json`. Does nothing if an answer has already begun. If the body of
+ * the request was not read to its end, the answer closes the connection and the rest of the body is not read.
  */
 export function sendEnvelope(res: ServerResponse, presentation: Presentation): void {
   if (res.headersSent || res.writableEnded) return;
@@ -36,7 +36,7 @@ export function sendEnvelope(res: ServerResponse, presentation: Presentation): v
   res.end(body);
 }
 
-/** Whether the request announced a body of which some has not been read yet. */
+/** Whether the request announced a body that was not read completely. */
 export function hasUnreadBody(req: IncomingMessage): boolean {
   const { 'transfer-encoding': coding, 'content-length': length } = req.headers;
   return !req.complete && (coding !== undefined || (length !== undefined && Number(length) > 0));

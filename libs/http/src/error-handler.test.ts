@@ -41,7 +41,7 @@ it.each([
     },
   ],
 ])(
-  'answers 500 internal_error to a failure that %s, and keeps its words for the log',
+  'answers 500 internal_error to a failure that %s, with its message only in the log',
   async (_name, present) => {
     const { url, lines } = await serveFailing(
       new Error('inside', { cause: new TypeError('deeper') }),

@@ -10,9 +10,9 @@ const INTERNAL_ERROR: Presentation = {
 };
 
 /**
- * The last Express handler: presents every failure as an error envelope and leaves the failure itself to the
- * request's log line. What `toPresentation` does not know, or fails on, is a 500 `internal_error`. An answer that
- * had already begun is cut off, so that the client cannot take it for a whole one.
+ * The last Express handler: answers every failure with an error envelope and leaves the failure itself to the request's
+ * log line. A failure that `toPresentation` does not know, or fails on, is a 500 `internal_error`. An answer that had
+ * already begun is cut off, so that the client cannot mistake it for a complete one.
  */
 export function errorHandler(
   toPresentation: (error: unknown) => Presentation | undefined,

@@ -5,7 +5,7 @@ import { Admission } from './admission.ts';
 import { createDeadline } from './deadline.ts';
 import { beginExchange, exchangeOf, findExchange } from './exchange.ts';
 
-it('belongs to one request, and a request without one is a mistake', () => {
+it('belongs to one request, and a request without one throws', () => {
   const req = new IncomingMessage(new Socket());
   expect(findExchange(req)).toBeUndefined();
   expect(() => exchangeOf(req)).toThrow(TypeError);

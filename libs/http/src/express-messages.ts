@@ -3,8 +3,9 @@ import { IncomingMessage, type RequestListener, type ServerOptions, ServerRespon
 type Messages = Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
 
 /**
- * Requests and responses that have an Express application's prototypes from the start. Express would give them to each as it comes,
- * which makes every later access to it slower: 1.7 µs a request. Other listeners get what `node:http` makes.
+ * Requests and responses that have an Express application's prototypes from the start. Express would set the prototype
+ * of each object when it arrives, which makes every later access slower: 1.7 µs per request. Other listeners get plain
+ * `node:http` objects.
  */
 export function messagesOf(app: RequestListener): Messages {
   const { request, response } = app as { request?: object; response?: object };
@@ -15,7 +16,7 @@ export function messagesOf(app: RequestListener): Messages {
   };
 }
 
-/** A subclass whose instances have a prototype that exists already, which `class … extends` cannot name. */
+/** A subclass whose instances have an existing prototype, which `class … extends` cannot express. */
 function withPrototype<Base>(base: Base, prototype: object): Base {
   function Message(...args: unknown[]): object {
     return Reflect.construct(base as () => void, args, Message);

@@ -3,20 +3,20 @@ import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Connection } from './connection.ts';
 
-/** Someone who connects without end shall not keep the listener open. */
+/** Limits how long a stream of new connections can keep the listener open. */
 const TURNS_MAX = 10_000;
 
 export interface GracefulStop {
-  /** After how long connections are cut that are still busy. */
+  /** After how long busy connections are cut, in milliseconds. */
   graceMs: number;
-  /** How long idle connections stay, for a request that is already on its way; none unless given. */
+  /** How long idle connections stay open for requests that are already on their way, in milliseconds; 0 by default. */
   idleGraceMs?: number;
 }
 
 /**
- * Stops accepting, closes idle connections, waits for busy ones and cuts them when the grace is over.
+ * Stops accepting, closes idle connections, waits for busy ones and cuts them when the grace period ends.
  *
- * @param onIdleOver called when the idle grace is over: from then on no connection may become idle again
+ * @param onIdleOver called when the idle grace period ends: from then on no connection may become idle again
  */
 export async function stopGracefully(
   server: Server,
@@ -34,7 +34,7 @@ export async function stopGracefully(
       if (!connection.isBusy) socket.destroy();
     }
   }, idleGraceMs);
-  // Not the HTTP server's own close: it would close idle connections at once.
+  // Not the HTTP server's own close, which would close idle connections immediately.
   await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
   clearTimeout(cut);
   clearTimeout(closeIdle);
@@ -42,8 +42,9 @@ export async function stopGracefully(
 }
 
 /**
- * Accepts what waits in the listener's queue, one connection a turn: closing the listener would reset it, and a request may
- * have been sent on it already. Returns right after a turn in which there was none, so that the queue is empty then.
+ * Accepts the connections in the listener's queue, one per turn of the event loop: closing the listener would reset
+ * them, and a request may already have been sent. Returns after a turn without a new connection, when the queue is
+ * empty.
  */
 export async function emptyQueue(server: Server): Promise<void> {
   let accepted = 0;

@@ -1,14 +1,14 @@
 /** The limits of a JSON text, checked as it arrives and before it is parsed. */
 export interface JsonBudget {
-  /** Bytes without insignificant white space, of which one byte a run is counted. */
+  /** Bytes, counting each run of insignificant white space as one byte. */
   readonly bytesMax: number;
-  /** Objects and arrays within each other. */
+  /** Nesting depth of objects and arrays. */
   readonly depthMax: number;
   /** Members and items of all objects and arrays. */
   readonly valuesMax: number;
 }
 
-/** Of a text that comes in pieces, room is made for this much more at a time. */
+/** The buffer of a text that arrives in chunks grows by this many bytes at a time. */
 const GROWTH = 65_536;
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -16,8 +16,8 @@ const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 
 /**
- * Reads a JSON text as it comes, keeps what is significant of it and counts its depth and values. It judges no syntax: a text
- * within its budget may be no JSON, and what it keeps of a text is JSON exactly if the text is.
+ * Scans a JSON text as it arrives, stores its significant bytes and counts its depth and values. It does not check the
+ * syntax: a text within its budget may not be JSON, and the stored text is JSON exactly if the original is.
  */
 export class JsonScanner {
   readonly #budget: JsonBudget;
@@ -37,12 +37,12 @@ export class JsonScanner {
     this.#onGrow = onGrow;
   }
 
-  /** Whether the text has outgrown its budget; nothing of it is kept then. */
+  /** Whether the text has exceeded its budget; then nothing of it is stored. */
   get isBeyond(): boolean {
     return this.#isBeyond;
   }
 
-  /** What was significant so far: each run of white space between the tokens is one space. */
+  /** The significant bytes so far: each run of white space between tokens is one space. */
   get text(): Buffer {
     return this.#kept.subarray(0, this.#length);
   }
@@ -98,7 +98,7 @@ export class JsonScanner {
     if (this.#depth > depthMax || this.#values > valuesMax) this.#isBeyond = true;
   }
 
-  /** Room for a chunk that has no white space, or for as much as is ever kept. */
+  /** Room for a chunk without white space, up to the maximum that is stored. */
   #reserve(more: number): void {
     const wanted = Math.min(this.#length + more, this.#budget.bytesMax) + 1;
     if (wanted <= this.#kept.length) return;

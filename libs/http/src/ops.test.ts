@@ -22,13 +22,13 @@ async function start(options: Partial<OpsServerOptions>): Promise<string> {
 const fine = async () => {};
 
 describe('/readyz', () => {
-  it('is 200 when every dependency works', async () => {
+  it('is 200 if every dependency works', async () => {
     const answer = await fetch(`${await start({ checks: { redis: fine, postgresql: fine } })}/readyz`);
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({ status: 'ready', checks: { redis: 'ok', postgresql: 'ok' } });
   });
 
-  it('is 503 and names what is missing by code, never by address', async () => {
+  it('is 503 and names a failing dependency by code, never by address', async () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:6379'), { code: 'ECONNREFUSED' });
     const checks = {
       redis: () => Promise.reject(refused),
@@ -70,12 +70,12 @@ describe('/readyz', () => {
 });
 
 describe('the operator’s port', () => {
-  it('says that the process lives although nothing else works', async () => {
+  it('/livez is 200 even if no dependency works', async () => {
     const answer = await fetch(`${await start({ checks: { redis: () => new Promise(() => {}) } })}/livez`);
     expect([answer.status, await answer.json()]).toEqual([200, { status: 'alive' }]);
   });
 
-  it('shows at each scrape whether each dependency works, by the judgement of /readyz', async () => {
+  it('shows at each scrape whether each dependency works, like /readyz', async () => {
     let redis: () => Promise<void> = fine;
     const checks = { redis: () => redis(), issuer: () => new Promise<void>(() => {}) };
     const url = await start({ checks });
@@ -96,7 +96,7 @@ describe('the operator’s port', () => {
   });
 
   it.each(['/', '/livez/', '/LIVEZ', '/v1/interns', '/toString', '/__proto__'])(
-    'knows no %s',
+    'answers 404 to %s',
     async (path) => {
       const answer = await fetch(`${await start({})}${path}`);
       expect([answer.status, await answer.json()]).toEqual([
@@ -106,7 +106,7 @@ describe('the operator’s port', () => {
     },
   );
 
-  it('is only read', async () => {
+  it('answers 405 to other methods than GET and HEAD', async () => {
     const answer = await fetch(`${await start({})}/metrics`, { method: 'POST' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });

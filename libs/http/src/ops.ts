@@ -11,7 +11,7 @@ export interface OpsServerOptions {
   host: string;
   port: number;
   registry: Registry;
-  /** One per dependency, under the name that `/readyz` and `/metrics` show; it resolves when the dependency works. */
+  /** One per dependency, under the name that `/readyz` and `/metrics` show; resolves if the dependency works. */
   checks: Readonly<Record<string, ReadinessCheck>>;
   checkTimeoutMs: number;
 }
@@ -27,8 +27,8 @@ export interface OpsServer {
 }
 
 /**
- * The operator's port: `/livez` (the process answers), `/readyz` (each dependency by name, never by address, 503
- * when one is missing) and `/metrics`. It knows no other path and is not meant for the public network.
+ * The operator's port: `/livez` (the process answers), `/readyz` (each dependency by name, never by address; 503 if one
+ * fails) and `/metrics`. It must not be reachable from the public network.
  */
 export async function startOpsServer(options: OpsServerOptions): Promise<OpsServer> {
   let draining = false;
@@ -98,14 +98,14 @@ async function judge(check: ReadinessCheck, timeoutMs: number): Promise<string> 
   return Promise.race([verdict(), timeout]).finally(() => clearTimeout(timer));
 }
 
-/** PostgreSQL's own names of what a service meets when its database was not migrated, or restored without its grants. */
+/** PostgreSQL's condition names for a database that was not migrated, or restored without its grants. */
 const SQLSTATES: Readonly<Record<string, string>> = {
   '42501': 'insufficient_privilege',
   '42703': 'undefined_column',
   '42P01': 'undefined_table',
 };
 
-/** The first code among the error and its causes, else the first name that says more than `Error`. */
+/** The first code among the error and its causes, otherwise the first name other than `Error`. */
 function nameFailure(error: unknown): string {
   const chain: Error[] = [];
   for (let at = error; at instanceof Error && chain.length < 4; at = at.cause) chain.push(at);

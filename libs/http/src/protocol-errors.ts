@@ -3,7 +3,7 @@ import { presentDeadline } from './deadline.ts';
 import { type Presentation, renderEnvelope } from './envelope.ts';
 import { parseTarget } from './target.ts';
 
-/** What a client is told whose bytes never became a request, or stopped being one, by the parser's error code. */
+/** The answer to bytes that are not a valid request, by the parser's error code. */
 export function presentProtocolError(
   code: string | undefined,
   deadlineMs: number,
@@ -31,15 +31,18 @@ const NOT_ORIGIN_FORM: Presentation = {
   message: 'The request target must be a path that begins with "/".',
 };
 
-const HOST_NOT_SINGLE: Presentation = { status: 400, message: 'The request must carry one Host header.' };
-
-/** Node decodes the chunks and leaves any other coding beneath them in place, so the body would be read undecoded. */
-const CODING_NOT_CHUNKED: Presentation = {
+const HOST_NOT_SINGLE: Presentation = {
   status: 400,
-  message: 'The only transfer coding is "chunked".',
+  message: 'The request must have exactly one Host header.',
 };
 
-/** What a request is refused for before any application sees it, or `undefined`. */
+/** Node decodes only the chunked coding, so a body with another coding would be read undecoded. */
+const CODING_NOT_CHUNKED: Presentation = {
+  status: 400,
+  message: 'The only supported transfer coding is "chunked".',
+};
+
+/** Why a request is refused before the application sees it; `undefined` if it is not. */
 export function judgeHead(req: IncomingMessage): Presentation | undefined {
   const names = req.rawHeaders.filter((_text, index) => index % 2 === 0);
   if (names.filter((name) => name.toLowerCase() === 'host').length !== 1) return HOST_NOT_SINGLE;
@@ -50,12 +53,12 @@ export function judgeHead(req: IncomingMessage): Presentation | undefined {
 
 export const EXPECTATION_UNKNOWN: Presentation = {
   status: 417,
-  message: 'Only "Expect: 100-continue" is known.',
+  message: 'The only supported expectation is "100-continue".',
 };
 
 export const CONNECT_REFUSED: Presentation = { status: 404, message: 'This server is not a proxy.' };
 
-/** An error envelope as the bytes of a whole answer, for a connection that has no request to answer. */
+/** An error envelope as the bytes of a whole answer, for a connection without a request to answer. */
 export function renderRawAnswer(presentation: Presentation, requestId: string): string {
   const body = renderEnvelope(presentation);
   return [

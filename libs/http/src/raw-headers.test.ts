@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { valuesOf } from './raw-headers.ts';
 
-it('gives every value of a header, whatever the case of its name, and no value of another', () => {
+it('returns every value of a header, whatever the case of its name, and no value of another', () => {
   const rawHeaders = [
     'Authorization',
     'one',

@@ -6,15 +6,15 @@ import type { Metrics } from '@ori/runtime/metrics';
 import type { Exchange } from './exchange.ts';
 import { parseTraceparent } from './traceparent.ts';
 
-/** What sees the requests of one service. */
+/** Where the requests of a service are recorded. */
 export interface Sinks {
   readonly log?: Logger;
   readonly metrics?: Metrics;
 }
 
 /**
- * Writes a finished request into the log, one line, and into the metrics. The line names the route's template, never
- * the path, and holds no header and no body, but for the trace id of `traceparent`; `client` is an IP address.
+ * Records a finished request as one log line and in the metrics. The line contains the template of the route, never the
+ * path, and no header or body except the trace id of `traceparent`; `client` is an IP address.
  */
 export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exchange, sinks: Sinks): void {
   const durationMs = performance.now() - exchange.receivedAt;

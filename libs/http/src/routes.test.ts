@@ -36,11 +36,11 @@ it.each([
   ['GET', '/v1/things?x=/y', { name: 'list' }],
   ['POST', '/v1/things', { name: 'create' }],
   ['DELETE', '/v1/things/a%2Fb/parts/1', { name: 'remove', id: 'a%2Fb', part: '1' }],
-])('leads %s %s to its handler, parameters undecoded', async (method, path, expected) => {
+])('routes %s %s to its handler, with raw parameters', async (method, path, expected) => {
   expect(await (await ask(method, path)).json()).toEqual(expected);
 });
 
-it('sends HEAD where GET goes', async () => {
+it('routes HEAD like GET', async () => {
   expect((await ask('HEAD', '/v1/things')).status).toBe(200);
 });
 
@@ -48,18 +48,18 @@ it.each([
   ['PUT', '/v1/things', 'GET, HEAD, POST'],
   ['GET', '/v1/things/1/parts/2', 'DELETE'],
   ['HEAD', '/v1/things/1/parts/2', 'DELETE'],
-])('answers %s %s with the methods that the path takes', async (method, path, allow) => {
+])('answers %s %s with the methods of the path', async (method, path, allow) => {
   const reply = await ask(method, path);
   expect([reply.status, reply.headers.get('allow')]).toEqual([405, allow]);
 });
 
 it.each(['/v1/thing', '/v1/Things', '/v1/things/', '//v1/things', '/v1/%74hings', '/v1/things//parts/1'])(
-  'knows no %s',
+  'answers 404 to %s',
   async (path) => {
     expect((await ask('GET', path)).status).toBe(404);
   },
 );
 
-it('hands on what a handler throws', async () => {
+it('passes on errors of a handler', async () => {
   expect((await ask('GET', '/v1/failing')).status).toBe(500);
 });

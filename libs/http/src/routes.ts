@@ -4,7 +4,7 @@ import { findExchange } from './exchange.ts';
 import { compilePath, type PathParameters, parseTarget } from './target.ts';
 
 export interface Route {
-  /** With `{name}` for a segment that varies; the only thing about the path that logs and metrics see. */
+  /** With `{name}` for a parameter; logs and metrics contain this template instead of the path. */
   readonly template: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly handler: (req: IncomingMessage, res: ServerResponse, parameters: PathParameters) => Promise<void>;
@@ -13,8 +13,8 @@ export interface Route {
 type Middleware = (req: IncomingMessage, res: ServerResponse, next: (error: unknown) => void) => void;
 
 /**
- * Strict, case-sensitive routing on the raw path. A path that no route has gets `notFound`, one that others have with
- * other methods 405 with `Allow`. `HEAD` goes where `GET` goes (RFC 9110, section 9.3.2).
+ * Strict, case-sensitive routing on the raw path. An unknown path gets `notFound`, a known path with another method 405
+ * with `Allow`. `HEAD` is routed like `GET` (RFC 9110, section 9.3.2).
  */
 export function routeStrictly(routes: readonly Route[], notFound: Presentation): Middleware {
   const places = Map.groupBy(routes, ({ template }) => template);
@@ -42,5 +42,5 @@ export function routeStrictly(routes: readonly Route[], notFound: Presentation):
 
 function otherMethod(routes: readonly Route[]): Presentation {
   const allow = routes.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ');
-  return { status: 405, message: `This route only takes ${allow}.`, headers: { Allow: allow } };
+  return { status: 405, message: `This route only allows ${allow}.`, headers: { Allow: allow } };
 }

@@ -36,7 +36,7 @@ async function world() {
   };
 }
 
-test('refuses connections while a check of its own fails, and accepts them again on the same port', async () => {
+test('refuses connections while a local check fails, and accepts them again on the same port', async () => {
   await using service = await world();
   const { api, verdicts, serving, isListening } = service;
   using idle = await rawClient(api.port);

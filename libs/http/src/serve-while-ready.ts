@@ -18,7 +18,7 @@ export interface ServingOptions {
 
 export interface Serving<Api> {
   readonly api: Api;
-  /** Looks now, because a request has just failed. */
+  /** Checks now, because a request has just failed. */
   look(): void;
   close(): void;
 }
@@ -67,10 +67,10 @@ export async function serveWhileReady<Api extends Pick<ApiServer, 'withdraw' | '
     if (isClosed || isFit === isListening) return;
     if (isFit) {
       await api.offer();
-      log.info('ready: connections are accepted again');
+      log.info('ready again, accepting connections');
     } else {
       await api.withdraw();
-      log.error({ failing }, 'not ready: connections are refused');
+      log.error({ failing }, 'not ready, refusing connections');
     }
     isListening = isFit;
   }

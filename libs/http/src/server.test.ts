@@ -55,7 +55,7 @@ describe('the deadline', () => {
     const server = await serve(hello, { deadlineMs: 300 });
     const begun = performance.now();
     const answer = await exchange(server, 'GET /a HTTP/1.1\r\nHost: x\r\nX-A: ');
-    // Not left to the parser's limit on whole requests, a second later.
+    // Not by the parser's limit on whole requests, which is a second later.
     expect(performance.now() - begun).toBeLessThan(1200);
     expect(envelope(answer)).toEqual(timeout);
     expect(answer.headers.get('connection')).toBe('close');
@@ -84,7 +84,7 @@ describe('the deadline', () => {
     expect(await aborted.promise).toMatchObject({ code: 'deadline_exceeded', deadlineMs: 300 });
   });
 
-  it('runs from the first byte of each request, on a kept connection too', async () => {
+  it('runs from the first byte of each request, also on a kept connection', async () => {
     const remaining: number[] = [];
     const app: RequestListener = (req, res) => {
       remaining.push(exchangeOf(req).deadline.remainingMs());
@@ -101,7 +101,7 @@ describe('the deadline', () => {
     for (const ms of remaining) expect(ms).toBeLessThan(9_850);
   });
 
-  it('does not count the time that a kept connection was idle', async () => {
+  it('does not count the idle time of a kept connection', async () => {
     const remaining: number[] = [];
     const app: RequestListener = (req, res) => {
       remaining.push(exchangeOf(req).deadline.remainingMs());
@@ -119,7 +119,7 @@ describe('the deadline', () => {
   });
 });
 
-it('takes an Upgrade header for nothing', async () => {
+it('ignores an Upgrade header', async () => {
   const request = GET.replace('Host: x', 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket');
   expect(await exchange(await serve(hello), request)).toMatchObject({ status: 200, body: 'hello' });
 });
@@ -164,7 +164,7 @@ describe('a body that is not read', () => {
     },
   );
 
-  it('does not reset a client that sends its body after the answer and reads only then', async () => {
+  it('does not reset a client that sends its body after the answer and only then reads', async () => {
     const client = await clientOf(await serve(refuse));
     client.socket.pause();
     client.send('POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n');
@@ -183,7 +183,7 @@ describe('a body that is not read', () => {
     expect((await exchange(await serve(hello), request)).headers.get('connection')).toBe('close');
   });
 
-  it('keeps the connection when the body was read', async () => {
+  it('keeps the connection if the body was read', async () => {
     const server = await serve(
       (req, res) => void readJsonBody(req, { bytesMax: 10 }).then((body) => res.end(body)),
     );
@@ -255,7 +255,7 @@ describe('what is not a request', () => {
     ['an absolute-form target', 'GET http://x/a HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['CONNECT', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n', 404],
-    ['HTTP/2 without being asked', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
+    ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
     ['headers over 16 KiB', `GET /a HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(17_000)}\r\n\r\n`, 431],
   ])('is answered with an envelope and never reaches the application: %s', async (_name, bytes, code) => {
     let reached = 0;
@@ -267,7 +267,7 @@ describe('what is not a request', () => {
     expect(reached).toBe(0);
   });
 
-  it('is 400 invalid_body when the chunks of a body are malformed', async () => {
+  it('is 400 invalid_body if the chunks of a body are malformed', async () => {
     const server = await serve((req) => void readJsonBody(req, { bytesMax: 100 }).catch(() => {}));
     const bytes = 'POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n';
     const metadata = { reason: 'invalid_body', retryable: false };
@@ -275,7 +275,7 @@ describe('what is not a request', () => {
   });
 });
 
-it('counts what never became a request', async () => {
+it('counts bytes that are not a valid request', async () => {
   const metrics = createMetrics({ service: 'test' });
   await exchange(await serve(hello, { metrics }), 'HELLO\r\n\r\n');
   expect(await metrics.registry.metrics()).toContain('http_server_connections_refused_total{status="400"} 1');
@@ -287,25 +287,25 @@ describe('the request id', () => {
   const idOf = async (bytes: string, trustGateway: boolean) =>
     (await exchange(await serve(hello, { trustGateway }), bytes)).headers.get('x-request-id');
 
-  it('is the gateway’s where the gateway is trusted', async () => {
+  it('is the gateway’s if the gateway is trusted', async () => {
     expect(await idOf(request('gw-1.2_3'), true)).toBe('gw-1.2_3');
   });
 
   it.each(['a b', 'a'.repeat(129), 'a\u00e9', ''])(
-    'is a new one when the gateway’s is unusable: %j',
+    'is a new one if the gateway’s is unusable: %j',
     async (id) => {
       expect(await idOf(request(id), true)).toMatch(/^[0-9a-f-]{36}$/);
     },
   );
 
-  it('is a new one when two were sent, or when no gateway is trusted', async () => {
+  it('is a new one if two were sent, or if no gateway is trusted', async () => {
     expect(await idOf(request('a\r\nX-Request-Id: b'), true)).toMatch(/^[0-9a-f-]{36}$/);
     expect(await idOf(request('gw-1'), false)).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
 
 describe('the request line', () => {
-  it('names the route and never the path, a header or a body', async () => {
+  it('contains the route and never the path, a header or a body', async () => {
     const { log, lines, text } = capturedLog();
     const app: RequestListener = (req, res) => {
       Object.assign(exchangeOf(req), { route: '/interns/{internId}' });
@@ -330,7 +330,7 @@ describe('the request line', () => {
     expect(text()).not.toContain('canary');
   });
 
-  it('says when the client went away', async () => {
+  it('records that the client disconnected', async () => {
     const { log, lines } = capturedLog();
     const reached = Promise.withResolvers<void>();
     const client = await clientOf(await serve(() => reached.resolve(), { log }));
@@ -343,7 +343,7 @@ describe('the request line', () => {
 });
 
 describe('stop', () => {
-  it('lets a request under way end, with Connection: close', async () => {
+  it('finishes a request in progress, with Connection: close', async () => {
     const reached = Promise.withResolvers<() => void>();
     const server = await serve((_req, res) => reached.resolve(() => res.end('done')));
     const client = await clientOf(server);
@@ -357,7 +357,7 @@ describe('stop', () => {
     await stopped;
   });
 
-  it('lets a request end of which a part of the head has come', async () => {
+  it('finishes a request with a partly received head', async () => {
     const server = await serve(hello);
     const accepted = once(server.server, 'connection') as Promise<[Socket]>;
     const client = await clientOf(server);
@@ -387,7 +387,7 @@ describe('stop', () => {
     await expect(rawClient(server.port)).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('closes a connection whose answer had begun before', async () => {
+  it('closes a connection with an answer that began before', async () => {
     const begun = Promise.withResolvers<() => void>();
     const server = await serve((_req, res) => {
       res.setHeader('content-length', 5).write('beg');
@@ -405,7 +405,7 @@ describe('stop', () => {
     await stopped;
   });
 
-  it('answers a request that comes on an idle connection within the idle grace', async () => {
+  it('answers a request on an idle connection within the idle grace period', async () => {
     const server = await serve(hello);
     const client = await clientOf(server);
     const unused = await clientOf(server);
@@ -420,7 +420,7 @@ describe('stop', () => {
     await stopped;
   });
 
-  it('answers what was waiting to be accepted when the stop began', async () => {
+  it('answers connections that were waiting to be accepted when the stop began', async () => {
     const server = await serve(hello);
     const clients = Array.from({ length: 50 }, () => connect(server.port, '127.0.0.1'));
     const answers = clients.map(async (socket) => {
@@ -433,7 +433,7 @@ describe('stop', () => {
     await stopped;
   });
 
-  it('keeps a connection whose answer had begun before, for the length of the idle grace', async () => {
+  it('keeps a connection with an answer that began before, for the idle grace period', async () => {
     const begun = Promise.withResolvers<() => void>();
     let requests = 0;
     const server = await serve((_req, res) => {
@@ -453,7 +453,7 @@ describe('stop', () => {
     await stopped;
   });
 
-  it('cuts what is left when the grace is over', async () => {
+  it('cuts the remaining connections when the grace period ends', async () => {
     const reached = Promise.withResolvers<void>();
     const server = await serve(() => reached.resolve());
     const client = await clientOf(server);

@@ -43,9 +43,9 @@ const BUSY: Presentation = {
 };
 
 const HEADER_BYTES_MAX = 16 * 1024;
-/** How often connections are looked at whose head is late or comes in pieces. */
+/** How often connections with a late or partial head are checked, in milliseconds. */
 const CHECK_INTERVAL_MS = 100;
-/** Longer than the idle time-out of common gateways, so that the gateway is the one that closes. */
+/** Longer than the idle timeout of common gateways, so that the gateway closes the connection. */
 const KEEP_ALIVE_MS = 75_000;
 /** The parser's own limit on a whole request only backs up the deadline, which answers first. */
 const BACKSTOP_MS = 1000;
@@ -62,9 +62,11 @@ export interface ApiServerOptions {
   tls?: ListenerFiles;
   /** Limits on concurrent work. Default: `LIMITS`. */
   limits?: Partial<Limits>;
-  /** The answer to a request beyond them. Default: 500, retryable. */
+  /** The answer to a request beyond these limits. Default: 500, retryable. */
   presentBusy?: (req: IncomingMessage, budget: Budget) => Presentation;
-  /** Whether `X-Request-Id`, `X-Forwarded-For` and `X-Forwarded-Host` are believed: only behind a gateway that sets them. */
+  /**
+   * Whether to trust `X-Request-Id`, `X-Forwarded-For` and `X-Forwarded-Host`: only behind a gateway that sets them.
+   */
   trustGateway?: boolean;
   log?: Logger;
   metrics?: Metrics;
@@ -82,19 +84,20 @@ export interface ApiServer {
   /** Accepts connections again, on the same port. */
   offer(): Promise<void>;
   /**
-   * Accepts nothing more, lets requests under way end (their answers say `Connection: close`), closes idle
-   * connections, and cuts what is left after `graceMs`. A gateway may have sent a request on an idle connection
-   * before it learns of its end: with `idleGraceMs` idle connections stay that long, and such a request is answered.
+   * Stops accepting, finishes requests in progress (their answers have `Connection: close`), closes idle connections,
+   * and cuts the remaining ones after `graceMs`. A gateway may send a request on an idle connection before it learns
+   * that the connection is closed: with `idleGraceMs`, idle connections stay open that long and such a request is
+   * answered.
    */
   stop(grace: GracefulStop): Promise<void>;
 }
 
 /**
- * A strict HTTP/1.1 server around an application. Each request has an {@link Exchange} with its id and a deadline
- * that runs from its first byte (which counts as up to 100 ms older than it is where the head came in pieces); at the
- * deadline the server itself answers 408. Only origin-form targets and exactly one `Host` pass; what the parser refuses
- * is answered with the error envelope too. `100 Continue` is left to `readJsonBody` and `readBytes`. An answer to a request whose body was
- * not read closes the connection.
+ * A strict HTTP/1.1 server around an application. Each request has an {@link Exchange} with its id and a deadline that
+ * runs from its first byte (if the head arrives in parts, the first byte counts as up to 100 ms older); at the deadline
+ * the server itself answers 408. Only origin-form targets and exactly one `Host` are accepted; requests that the parser
+ * refuses get an error envelope too. `100 Continue` is sent by `readJsonBody` and `readBytes`. An answer to a request
+ * with an unread body closes the connection.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { app, deadlineMs } = options;
@@ -116,7 +119,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     maxHeaderSize: HEADER_BYTES_MAX,
     insecureHTTPParser: false,
     joinDuplicateHeaders: false,
-    // Judged below, where the answer is an envelope.
+    // Checked below, where the answer is an envelope.
     requireHostHeader: false,
   };
   const secured =
@@ -166,7 +169,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     beginExchange(req, exchange);
     res.once('close', () => {
       if (res.writableFinished) deadline.clear();
-      else deadline.abandon(new BodyError('body_aborted', 'the client went away before the answer'));
+      else deadline.abandon(new BodyError('body_aborted', 'the client disconnected before the answer'));
       admission.leave(network, exchange.account);
       settle(req, res, connection);
       observe(req, res, exchange, sinks);
@@ -174,7 +177,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     return exchange;
   }
 
-  /** Answers without the application and without a log line, so that a flood costs little. */
+  /** Answers without the application or a log line, so that a flood costs little. */
   function refuse(
     req: IncomingMessage,
     res: ServerResponse,
@@ -199,7 +202,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   function settle(req: IncomingMessage, res: ServerResponse, connection: Connection | undefined): void {
     const wasLast = connection?.current === res && !connection.lingering;
     connection?.answered(res);
-    // Its head may have been sent before the stop began, and the client may use the connection again until told otherwise.
+    // The head of the answer may have been sent before the stop began, so the client may use the connection again until
+    // told otherwise.
     if (wasLast && idleOver) req.socket.destroySoon();
   }
 

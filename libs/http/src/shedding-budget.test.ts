@@ -6,7 +6,7 @@ function holders(budget: SheddingBudget) {
   return { ended, hold: (name: string) => budget.hold(() => ended.push(name)) };
 }
 
-test('ends the one that has held longest when one more comes', () => {
+test('ends the oldest holder for a new one', () => {
   const { ended, hold } = holders(new SheddingBudget(2, 100));
   hold('first');
   hold('second');
@@ -15,7 +15,7 @@ test('ends the one that has held longest when one more comes', () => {
   expect(ended).toEqual(['first']);
 });
 
-test('ends as many as it takes for an amount, and the one that asks where it is the oldest', () => {
+test('ends as many as an amount needs, including the requester if it is the oldest', () => {
   const { ended, hold } = holders(new SheddingBudget(10, 100));
   const first = hold('first');
   const second = hold('second');
@@ -28,7 +28,7 @@ test('ends as many as it takes for an amount, and the one that asks where it is 
   expect(ended).toEqual(['first', 'second']);
 });
 
-test('has room again for what was given back, once', () => {
+test('reuses what was released, once', () => {
   const { ended, hold } = holders(new SheddingBudget(1, 100));
   const first = hold('first');
   first.grow(100);

@@ -1,8 +1,8 @@
-/** What one holder has of a budget. */
+/** The share of one holder of a budget. */
 export interface Share {
-  /** Takes more; may end the holder itself, where it has waited longest. */
+  /** Takes more; may end the holder itself, if it is the oldest. */
   grow(amount: number): void;
-  /** Gives all of it back. */
+  /** Releases all of it. */
   release(): void;
 }
 

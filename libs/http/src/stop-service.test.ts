@@ -32,7 +32,7 @@ async function ask(client: Awaited<ReturnType<typeof rawClient>>) {
   return client.answer();
 }
 
-it('serves on as before while readiness is off, on new connections and on kept ones', async () => {
+it('still serves while readiness is off, on new and on kept connections', async () => {
   await using world = await service();
   using kept = await rawClient(world.api.port);
   await ask(kept);
@@ -57,7 +57,7 @@ it('serves on as before while readiness is off, on new connections and on kept o
   await stopped;
 });
 
-it('then accepts nothing, answers on kept connections, and leaves closing the idle ones to the gateway', async () => {
+it('then stops accepting, answers on kept connections, and leaves idle ones for the gateway to close', async () => {
   await using world = await service();
   using used = await rawClient(world.api.port);
   using idle = await rawClient(world.api.port);
@@ -76,7 +76,7 @@ it('then accepts nothing, answers on kept connections, and leaves closing the id
   await stopped;
 });
 
-it('waits no longer than it must: it is over when the last connection is', async () => {
+it('ends as soon as the last connection is closed', async () => {
   await using world = await service();
   const idle = await rawClient(world.api.port);
   const stopped = stopService(world, {

@@ -2,21 +2,21 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { OpsServer } from './ops.ts';
 import type { ApiServer } from './server.ts';
 
-/** Milliseconds, under the names of the configuration. */
+/** Times in milliseconds, named as in the configuration. */
 export interface StopTimes {
-  /** How long readiness is off before anything else changes: for gateways that ask for it. */
+  /** How long readiness is off before anything else changes, for gateways that check it. */
   readonly shutdownDrainMs: number;
-  /** How long idle connections stay after that. */
+  /** How long idle connections stay open after that. */
   readonly shutdownIdleMs: number;
-  /** After how long, counted from the end of the drain, what is left is cut. */
+  /** After how long, counted from the end of the drain, the remaining connections are cut. */
   readonly shutdownGraceMs: number;
 }
 
 /**
- * A stop that no caller behind a gateway notices. Readiness goes off while everything is served as before. Then the
- * listener closes, so that a gateway that knows of no readiness is refused before it has sent anything, and goes elsewhere.
- * What still comes on connections it kept is answered with `Connection: close`. Idle ones are the gateway's to close:
- * a request that it was about to send would meet our end of it.
+ * A stop that callers behind a gateway do not notice. First, readiness goes off while everything is still served. Then
+ * the listener closes: a gateway that does not check readiness is refused before it has sent anything, and tries
+ * another instance. Requests on connections that the gateway kept are answered with `Connection: close`. Idle
+ * connections are left for the gateway to close, because it may be about to send a request on one.
  */
 export async function stopService(
   { ops, api }: { readonly ops: Pick<OpsServer, 'drain'>; readonly api: Pick<ApiServer, 'stop'> },

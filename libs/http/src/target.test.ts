@@ -13,7 +13,7 @@ describe('parseTarget', () => {
     expect(parseTarget(target)).toEqual(expected);
   });
 
-  it.each([undefined, '', '*', 'http://x/a', 'x:443', 'a', '?a', '/a#b'])('does not take %j', (target) => {
+  it.each([undefined, '', '*', 'http://x/a', 'x:443', 'a', '?a', '/a#b'])('refuses %j', (target) => {
     expect(parseTarget(target)).toBeUndefined();
   });
 });
@@ -21,7 +21,7 @@ describe('parseTarget', () => {
 describe('compilePath', () => {
   const template = '/v1/interns/{internId}/icon';
 
-  it('gives the raw parameters of a path that matches', () => {
+  it('returns the raw parameters of a matching path', () => {
     expect(compilePath(template)('/v1/interns/int%5F1/icon')).toEqual({ internId: 'int%5F1' });
     expect(compilePath('/livez')('/livez')).toEqual({});
   });

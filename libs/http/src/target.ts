@@ -1,14 +1,14 @@
-/** The raw request-target, split but never decoded or normalised. */
+/** The raw request-target, split but never decoded or normalized. */
 export interface Target {
   /** From the first `/` up to the first `?`, byte for byte as sent. */
   readonly path: string;
-  /** After the first `?`; absent when there is no `?`. */
+  /** After the first `?`; absent if there is no `?`. */
   readonly query?: string;
 }
 
 /**
  * Splits an origin-form request-target (RFC 9112, section 3.2.1) for strict, case-sensitive routing.
- * Absolute-form, authority-form and asterisk-form targets give `undefined`: this service answers none of them.
+ * Returns `undefined` for absolute-form, authority-form and asterisk-form targets, which are not served.
  */
 export function parseTarget(rawTarget: string | undefined): Target | undefined {
   if (rawTarget === undefined || !rawTarget.startsWith('/') || rawTarget.includes('#')) return undefined;
@@ -21,8 +21,8 @@ export function parseTarget(rawTarget: string | undefined): Target | undefined {
 export type PathParameters = Readonly<Record<string, string>>;
 
 /**
- * Compiles a template such as `/v1/interns/{internId}/icon` into a matcher of raw paths: byte for byte and case by
- * case, nothing decoded, no slash merged or forgiven; a parameter is any non-empty segment.
+ * Compiles a template such as `/v1/interns/{internId}/icon` into a matcher of raw paths: byte for byte and
+ * case-sensitive, without decoding or merging slashes; a parameter is any non-empty segment.
  */
 export function compilePath(template: string): (path: string) => PathParameters | undefined {
   const names: string[] = [];

@@ -33,7 +33,7 @@ test('every new trace has ids of its own', () => {
   expect(other.parentId).not.toBe(one.parentId);
 });
 
-test('the log line of a request names its trace', async () => {
+test('the log line of a request has its trace id', async () => {
   const { log, lines } = capturedLog();
   const api = await startApiServer({
     app: (_req, res) => void res.end('ok'),

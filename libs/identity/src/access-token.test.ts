@@ -22,7 +22,7 @@ const claims = {
 };
 const introspected = { ...claims, active: true, token_type: 'Bearer' };
 
-test('reads what the signer needs of a good token', () => {
+test('reads the facts that the signer needs from a valid token', () => {
   const facts = {
     issuer: claims.iss,
     subject: 'ada',
@@ -39,7 +39,7 @@ test('reads what the signer needs of a good token', () => {
   expect(checkTokenClaims(least, expected, NOW)).toEqual({ ...facts, scopes: [] });
 });
 
-test.each(['at+jwt', 'AT+JWT', 'application/at+jwt'])('takes typ %s', (typ) => {
+test.each(['at+jwt', 'AT+JWT', 'application/at+jwt'])('accepts typ %s', (typ) => {
   for (const alg of TOKEN_ALGORITHMS) expect(() => checkTokenHeader({ alg, typ })).not.toThrow();
 });
 
@@ -47,7 +47,7 @@ test('allows no symmetric algorithm and not none', () => {
   expect(TOKEN_ALGORITHMS.filter((alg) => /^(HS|none)/i.test(alg))).toEqual([]);
 });
 
-test('takes an introspection that leaves out iss and token_type', () => {
+test('accepts an introspection without iss and token_type', () => {
   const { iss: _, token_type: __, ...rest } = introspected;
   expect(checkIntrospection(rest, expected, NOW).issuer).toBe(expected.issuer);
 });
@@ -104,7 +104,7 @@ test.each(cases.filter(([name, value]) => !(name === 'iss' && value === undefine
   },
 );
 
-test('takes a token whose client is named by azp alone', () => {
+test('accepts a token with its client only in azp', () => {
   const { client_id, ...rest } = claims;
   expect(checkTokenClaims({ ...rest, azp: client_id }, expected, NOW).subject).toBe('ada');
 });
@@ -117,7 +117,7 @@ test('refuses a token that is valid for longer than the longest lifetime', () =>
   expect(codeOf(() => checkTokenClaims({ ...undated, exp }, expected, NOW))).toBe('bearer_refused');
 });
 
-test('refuses a token without auth_time where one is demanded', () => {
+test('refuses a token without auth_time if it is required', () => {
   const strict = { ...expected, requiresAuthTime: true };
   expect(checkTokenClaims({ ...claims, auth_time: NOW }, strict, NOW).authenticatedAt).toBe(NOW);
   expect(codeOf(() => checkTokenClaims(claims, strict, NOW))).toBe('bearer_refused');
@@ -165,7 +165,7 @@ test('names the key that a token is bound to', () => {
 });
 
 test.each([{ 'x5t#S256': THUMBPRINT }, { 'x5t#S256': THUMBPRINT, jkt: THUMBPRINT }])(
-  'says that a token bound to a client certificate is one: %j',
+  'reports a token bound to a client certificate as such: %j',
   (cnf) => {
     expect(codeOf(() => checkTokenClaims({ ...claims, cnf }, expected, NOW))).toBe('certificate_bound');
     expect(codeOf(() => checkIntrospection({ ...introspected, cnf }, expected, NOW))).toBe(
@@ -174,7 +174,7 @@ test.each([{ 'x5t#S256': THUMBPRINT }, { 'x5t#S256': THUMBPRINT, jkt: THUMBPRINT
   },
 );
 
-test('forgives the issuer two seconds of its clock', () => {
+test('allows the clock of the issuer to differ by two seconds', () => {
   expect(checkTokenClaims({ ...claims, exp: NOW - 1 }, expected, NOW).expiresAt).toBe(NOW - 1);
   expect(checkTokenClaims({ ...claims, nbf: NOW + 2 }, expected, NOW).subject).toBe('ada');
 });

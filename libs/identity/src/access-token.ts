@@ -18,34 +18,34 @@ export const TOKEN_ALGORITHMS: readonly string[] = [
   'Ed25519',
 ];
 
-/** What an access token must be for us. */
+/** The requirements on an access token. */
 export interface TokenExpectation {
   readonly issuer: string;
   readonly audience: string;
-  /** The clients whose tokens are sessions of ours. */
+  /** The clients whose tokens are accepted. */
   readonly clients: readonly string[];
-  /** The longest a token may be valid in all, in seconds. */
+  /** The maximum lifetime of a token, in seconds. */
   readonly lifetimeMaxSeconds: number;
-  /** Whether a token that does not say when its person signed in is refused. */
+  /** Whether a token without `auth_time` is refused. */
   readonly requiresAuthTime: boolean;
 }
 
-/** What a valid access token says. Times in Unix seconds. */
+/** The facts of a valid access token. Times in Unix seconds. */
 export interface TokenFacts {
   readonly issuer: string;
   readonly subject: string;
   readonly scopes: readonly string[];
   readonly expiresAt: number;
   /**
-   * `auth_time`: when the person signed in, as far as the token says. Never `iat`, which a refresh renews: a session
-   * that was revoked would come back with it.
+   * `auth_time`: when the person signed in, if the token says so. Never `iat`, which a refresh renews, so that a
+   * revoked session would become valid again.
    */
   readonly authenticatedAt?: number;
   /** `cnf.jkt` (RFC 9449, 6): thumbprint of the key that the token is bound to; absent from a bearer token. */
   readonly keyThumbprint?: string;
 }
 
-/** The members that are looked at, of a token's claims or an introspection answer. */
+/** The evaluated members of a token's claims or an introspection answer. */
 interface Claims {
   readonly iss?: unknown;
   readonly aud?: unknown;
@@ -64,7 +64,7 @@ interface Claims {
 }
 
 /**
- * Judges the protected header of a JWT: RFC 9068, 2.1 and 4. `jwk`, `jku`, `x5u` and `x5c` are not looked at, here or later.
+ * Checks the protected header of a JWT: RFC 9068, 2.1 and 4. `jwk`, `jku`, `x5u` and `x5c` are ignored, here and later.
  *
  * @throws IdentityError `bearer_refused`
  */
@@ -76,7 +76,7 @@ export function checkTokenHeader(header: { alg?: unknown; typ?: unknown; crit?: 
 }
 
 /**
- * Judges the claims of a JWT access token: RFC 9068, 4. The signature is judged elsewhere, before or after.
+ * Checks the claims of a JWT access token: RFC 9068, 4. The signature is checked elsewhere.
  *
  * @param now Unix seconds
  * @throws IdentityError `bearer_refused`, `certificate_bound`
@@ -87,8 +87,8 @@ export function checkTokenClaims(claims: Claims, expected: TokenExpectation, now
 }
 
 /**
- * Judges the answer of an introspection endpoint: RFC 7662, 2.2. A refresh token is active at some issuers: it has no
- * audience and is refused for that.
+ * Checks the answer of an introspection endpoint: RFC 7662, 2.2. Some issuers report a refresh token as active; it is
+ * refused because it has no audience.
  *
  * @throws IdentityError `bearer_refused`, `certificate_bound`
  */
@@ -102,7 +102,7 @@ export function checkIntrospection(claims: Claims, expected: TokenExpectation, n
   return checkCommonClaims(claims, expected, now);
 }
 
-/** Some issuers call a bound token `Bearer`, too; what is called `DPoP` must be bound. */
+/** Some issuers call a bound token `Bearer`, too; one called `DPoP` must be bound. */
 function isTokenType(type: string, isBound: boolean): boolean {
   return type === 'bearer' || (type === 'dpop' && isBound);
 }
@@ -120,7 +120,7 @@ function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: numb
   if (auth_time === undefined && expected.requiresAuthTime) throw refused('auth_time');
   if (scope !== undefined && !isString(scope)) throw refused('scope');
   const keyThumbprint = cnf === undefined ? undefined : thumbprintOf(cnf);
-  // A delegated token (RFC 8693, 4.1): somebody else acts for the person.
+  // A delegated token (RFC 8693, 4.1), with which another party acts for the user.
   if (act !== undefined) throw refused('act');
   if (!isOfClient(claims, expected.clients)) throw refused('client');
   return {
@@ -133,13 +133,16 @@ function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: numb
   };
 }
 
-/** RFC 9068, 2.2 names the client in `client_id`; some issuers do it in `azp`. Each that is given counts, and one must be. */
+/**
+ * RFC 9068, 2.2 names the client in `client_id`, some issuers in `azp`. At least one is required, and each one present
+ * must be accepted.
+ */
 function isOfClient({ client_id, azp }: Claims, clients: readonly string[]): boolean {
   const given = [client_id, azp].filter((client) => client !== undefined);
   return given.length > 0 && given.every((client) => isString(client) && clients.includes(client));
 }
 
-/** Only a key's thumbprint is understood (RFC 7800, 3.1; RFC 9449, 6.1): what else a token is bound to cannot be proven here. */
+/** Only the thumbprint of a key is supported (RFC 7800, 3.1; RFC 9449, 6.1): other bindings cannot be proven here. */
 function thumbprintOf(cnf: unknown): string {
   if (typeof cnf !== 'object' || cnf === null) throw refused('cnf');
   if (Object.hasOwn(cnf, 'x5t#S256')) {

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-test('passes an answer of the greatest size', async () => {
+test('accepts an answer of the maximum size', async () => {
   expect(await (await get(`${url}/100`, {})).text()).toHaveLength(100);
 });
 
@@ -27,6 +27,6 @@ test('fails on one byte more', async () => {
   await expect((await get(`${url}/101`, {})).text()).rejects.toThrow();
 });
 
-test('follows no redirect', async () => {
+test('does not follow redirects', async () => {
   expect((await get(`${url}/moved`, {})).status).toBe(302);
 });

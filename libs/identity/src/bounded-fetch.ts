@@ -1,5 +1,5 @@
 /**
- * `fetch` for answers of a known size: no redirect is followed, and a body that grows beyond the limit ends in an error.
+ * `fetch` with a limit on the size of the answer: does not follow redirects, and fails on a body beyond the limit.
  */
 export function boundedFetch(
   bytesMax: number,

@@ -1,6 +1,6 @@
 import { type Config, choice, flag, integer, list, secret, text, url } from '@ori/runtime/config';
 
-/** The part of a service's environment that says whose tokens it accepts. */
+/** The settings for the access tokens that a service accepts. */
 export const IDENTITY_SPEC = {
   issuer: url({ doc: 'The OpenID issuer, exactly as in `iss` of its tokens' }),
   audience: text({
@@ -66,15 +66,15 @@ export const IDENTITY_SPEC = {
 
 type Loaded = Config<typeof IDENTITY_SPEC>;
 
-/** Whose tokens a service accepts, and the address it is known by. */
+/** The issuer whose tokens a service accepts, and its public address. */
 export type IdentityConfig = Omit<Loaded, 'baseUrl'> & { readonly baseUrl: string };
 
-/** The public base address: as given, else the audience. Judged by {@link complaintsOfIdentity}. */
+/** The public base address: as given, otherwise the audience. Checked by {@link complaintsOfIdentity}. */
 export function baseUrlOf({ baseUrl, audience }: Pick<Loaded, 'baseUrl' | 'audience'>): string {
   return baseUrl ?? audience;
 }
 
-/** What is wrong between the values, each of them right in itself, in the operator's words. */
+/** Conflicts between values that are valid on their own, as messages for the operator. */
 export function complaintsOfIdentity(prefix: string, config: Loaded): string[] {
   const complaints: string[] = [];
   if (!isBaseUrl(baseUrlOf(config))) {

@@ -42,7 +42,7 @@ function identitiesWith(
   return { identify, introspect, apiKey, lookups };
 }
 
-test('a token is asked about once for those who carry it at the same time, and remembered for the next', async () => {
+test('a token is introspected once for concurrent requests, and cached for later ones', async () => {
   const { identify, introspect, lookups } = identitiesWith(async () => factsFor());
   const together = await Promise.all([identify(opaque('a'), NETWORK), identify(opaque('a'), NETWORK)]);
   expect(together).toEqual([{ token: factsFor() }, { token: factsFor() }]);
@@ -53,7 +53,7 @@ test('a token is asked about once for those who carry it at the same time, and r
   expect(introspect).toHaveBeenCalledTimes(2);
 });
 
-test('a token is remembered by all of it: one that shares a beginning is another', async () => {
+test('the cache uses the whole token: one with the same prefix is a different one', async () => {
   const { identify, introspect } = identitiesWith(async (token) => ({
     ...factsFor(),
     subject: token.slice(-1),
@@ -67,7 +67,7 @@ test('a token is remembered by all of it: one that shares a beginning is another
   expect(introspect).toHaveBeenCalledTimes(2);
 });
 
-test('a refused token is not asked about again for a moment; a failure to ask is not kept', async () => {
+test('a refusal is cached briefly; a failure to ask is not', async () => {
   const answers = [
     new IdentityError('issuer_unavailable', 'down'),
     new IdentityError('bearer_refused', 'inactive'),
@@ -81,14 +81,14 @@ test('a refused token is not asked about again for a moment; a failure to ask is
   expect(introspect).toHaveBeenCalledTimes(2);
 });
 
-test('a token that ends now is not remembered', async () => {
+test('a token that expires now is not cached', async () => {
   const { identify, introspect } = identitiesWith(async () => factsFor(0));
   await identify(opaque('a'), NETWORK);
   await identify(opaque('a'), NETWORK);
   expect(introspect).toHaveBeenCalledTimes(2);
 });
 
-test('the issuer is asked about a token that was good before as a familiar one, until it is refused', async () => {
+test('a token that was valid before counts as familiar until it is refused', async () => {
   const brief = factsFor(0.02);
   let isActive = true;
   const { identify, introspect } = identitiesWith(async () => {

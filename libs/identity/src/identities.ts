@@ -6,18 +6,18 @@ import type { Issuer } from './issuer.ts';
 import type { Bearer } from './read-bearer.ts';
 import { verifyJwt } from './verify-jwt.ts';
 
-/** How long the facts of a token are remembered at most, whatever its own expiry. */
+/** The maximum time for which the facts of a token are cached, whatever its own expiry. */
 const REMEMBERED_MS = { jwt: 60_000, opaque: 5000 } as const;
 const TOKENS_MAX = 100_000;
 const REFUSED_TOKENS_MAX = 10_000;
 
-/** What was found out about a bearer: an access token's facts, what the service knows of an API key, or nothing. */
+/** The result for a bearer credential: the facts of an access token, the record of an API key, or nothing. */
 export type Identity<ApiKey> = { readonly token: TokenFacts } | { readonly apiKey: ApiKey } | undefined;
 
 export interface Identities<ApiKey> {
   /**
    * @param network where the request came from, as `networkOf` of its address
-   * @throws IdentityError, and whatever looking up an API key throws
+   * @throws IdentityError, and any error of looking up an API key
    */
   identify(bearer: Bearer, network: string): Promise<Identity<ApiKey>>;
 }
@@ -25,7 +25,7 @@ export interface Identities<ApiKey> {
 export interface IdentitiesOptions<ApiKey> {
   readonly expected: TokenExpectation;
   readonly issuer: Issuer;
-  /** Absent where no introspection client is configured: opaque tokens are then unknown. */
+  /** Absent without a configured introspection client: then opaque tokens are refused. */
   readonly introspect?: Introspect | undefined;
   readonly apiKey: (hash: string) => ApiKeyHolder<ApiKey> | Promise<ApiKeyHolder<ApiKey>>;
   /** Milliseconds since the epoch. */
@@ -33,14 +33,14 @@ export interface IdentitiesOptions<ApiKey> {
   readonly onLookup?: ((hit: boolean) => void) | undefined;
 }
 
-/** What is known of an API key's hash; empty when nothing is. */
+/** Looks up an API key by its hash; the result is empty if it is unknown. */
 export interface ApiKeyHolder<ApiKey> {
   readonly apiKey?: ApiKey;
 }
 
 /**
- * Finds out whom a bearer names. Tokens are remembered by the SHA-256 of the whole token; whether the scope suffices and
- * the gate opens is not remembered here, nor anywhere. One token is asked about once at a time.
+ * Identifies the caller of a bearer credential. Results are cached by the SHA-256 of the whole token; decisions on
+ * scope and gate are never cached. Concurrent requests with one token share one introspection.
  */
 export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Identities<ApiKey> {
   const { expected, issuer, introspect, apiKey, now, onLookup } = options;

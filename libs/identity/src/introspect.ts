@@ -18,7 +18,7 @@ export interface IntrospectionOptions {
   readonly clientSecret: Secret;
   readonly authMethod: 'client_secret_basic' | 'client_secret_post';
   readonly inFlightMax: number;
-  /** For one token: waiting for a place, and the call. */
+  /** Time limit for one token, in milliseconds: waiting for a slot, and the call. */
   readonly timeoutMs: number;
   /** The global one unless given. */
   readonly fetch?: typeof fetch | undefined;
@@ -27,11 +27,11 @@ export interface IntrospectionOptions {
 /** An introspection answer is a handful of claims. */
 const ANSWER_BYTES_MAX = 65_536;
 
-/** How an opaque token came: what decides about its place among others that the issuer is to be asked about. */
+/** The origin of an opaque token, which decides its place in the queue for introspection. */
 export interface Arrival {
-  /** Where from: networks take turns. */
+  /** The client's network: networks take turns. */
   readonly network: string;
-  /** Whether it was found good before. Random tokens never were, and take no place of these. */
+  /** Whether it was valid before. Random tokens never were, so they cannot use the slots reserved for these. */
   readonly isFamiliar: boolean;
 }
 
@@ -44,8 +44,9 @@ export type Introspect = (
 ) => Promise<TokenFacts>;
 
 /**
- * Introspection (RFC 7662) as the client `clientId`, with a limit on the calls under way and on each one's time. A quarter of
- * the places is for tokens that were found good before: a flood of random ones does not end sessions.
+ * Introspection (RFC 7662) as the client `clientId`, with limits on concurrent calls and on the time of each. A quarter
+ * of the slots is reserved for tokens that were valid before, so that a flood of random ones does not interrupt
+ * sessions.
  */
 export function createIntrospection(
   options: IntrospectionOptions,
@@ -93,7 +94,7 @@ function configure(options: IntrospectionOptions, metadata: IssuerMetadata): Con
   );
   configuration.timeout = timeoutMs / 1000;
   configuration[customFetch] = (url, init) => fetchBounded(url, init as RequestInit);
-  // Whether plain http is permitted was judged with the issuer's own address.
+  // Whether plain http is permitted was already checked for the issuer's own address.
   if (introspection_endpoint?.startsWith('http:')) allowInsecureRequests(configuration);
   return configuration;
 }

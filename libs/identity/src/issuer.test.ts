@@ -17,7 +17,7 @@ function connect(issuer: TestIssuer, options: { coolDownSeconds?: number } = {})
 const unavailable = { code: 'issuer_unavailable' };
 const header = (kid: string) => ({ alg: 'ES256', kid });
 
-test('nothing is fetched before it is needed, then discovery and keys once', async () => {
+test('nothing is fetched before the first use, then discovery and keys once', async () => {
   await using test = await startIssuer({ audience, algorithms: ['ES256'] });
   const issuer = connect(test);
   expect(test.counts).toMatchObject({ discovery: 0, jwks: 0 });
@@ -29,7 +29,7 @@ test('nothing is fetched before it is needed, then discovery and keys once', asy
 
 test.each([
   ['of another issuer', (url: string) => ({ issuer: `${url}/` })],
-  ['that names no issuer', () => ({ issuer: undefined })],
+  ['without issuer', () => ({ issuer: undefined })],
   ['with keys on another origin', () => ({ jwks_uri: 'http://127.0.0.1:1/jwks' })],
   [
     'with keys on another host',
@@ -70,7 +70,7 @@ test.each(['redirecting', 'error', 'huge', 'malformed'] as const)(
   },
 );
 
-test('an unknown key is asked for once per cool-down, and is unknown when the issuer does not have it', async () => {
+test('an unknown key triggers one fetch per cool-down, and stays unknown if the issuer does not have it', async () => {
   await using test = await startIssuer({ audience, algorithms: ['ES256'] });
   const issuer = connect(test, { coolDownSeconds: 60 });
   await issuer.check();

@@ -3,10 +3,10 @@ import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } f
 import { z } from 'zod';
 import { IdentityError } from './identity-error.ts';
 
-/** How old the issuer's keys may become in use, in seconds: fresh, then stale while it cannot be reached. */
+/** How long the issuer's keys are used, in seconds: while fresh, and while stale if the issuer cannot be reached. */
 const KEYS_FRESH_SECONDS = 300;
 const KEYS_STALE_SECONDS = 300;
-/** Where things are changes with a release of the issuer, and is worth nothing to an attacker who does not own it. */
+/** Endpoints change only with a release of the issuer, and a stale document does not help an attacker. */
 const METADATA_FRESH_SECONDS = 600;
 const METADATA_STALE_SECONDS = 86_400;
 const DOCUMENT_BYTES_MAX = 262_144;
@@ -16,7 +16,7 @@ export interface IssuerOptions {
   readonly issuer: string;
   readonly coolDownSeconds: number;
   readonly timeoutMs: number;
-  /** Permits `http:` to other hosts than loopback: for closed test networks. */
+  /** Permits `http:` to hosts other than loopback, for closed test networks. */
   readonly allowPlainHttp: boolean;
   /** The global one unless given. */
   readonly fetch?: typeof fetch | undefined;
@@ -28,18 +28,18 @@ export interface IssuerMetadata {
   readonly introspection_endpoint?: string | undefined;
 }
 
-/** The OpenID issuer, as far as its documents go. Nothing is fetched before it is first needed. */
+/** The documents of the OpenID issuer. Nothing is fetched before the first use. */
 export interface Issuer {
   /** @throws IdentityError `issuer_unavailable` */
   metadata(): Promise<IssuerMetadata>;
   /**
-   * The key that a JWT's header names. An unknown one makes us ask again, at most once per cool-down.
+   * The key that the header of a JWT names. An unknown one triggers another fetch, at most once per cool-down.
    *
-   * @returns undefined where the issuer has no such key
-   * @throws IdentityError `issuer_unavailable` where that cannot be found out now
+   * @returns undefined if the issuer has no such key
+   * @throws IdentityError `issuer_unavailable` if that cannot be determined now
    */
   keyFor(header: JWSHeaderParameters): Promise<CryptoKey | undefined>;
-  /** @throws IdentityError `issuer_unavailable` when tokens cannot be verified now */
+  /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
   check(): Promise<void>;
   /** Seconds since the issuer's keys were last fetched; NaN before the first time. */
   keysAgeSeconds(): number;
@@ -106,7 +106,10 @@ export function createIssuer(options: IssuerOptions): Issuer {
   };
 }
 
-/** Discovery (OpenID Connect Discovery 1.0, 4.3): the issuer exactly, and nothing of it on another origin. */
+/**
+ * Checks the discovery document (OpenID Connect Discovery 1.0, 4.3): it must name exactly the issuer, and no endpoint
+ * on another origin.
+ */
 function metadataOf(issuer: string) {
   const { origin } = new URL(issuer);
   const ownUrl = z.url().refine((url) => new URL(url).origin === origin, 'not on the origin of the issuer');
@@ -123,7 +126,7 @@ async function choose(keys: KeySet, header: JWSHeaderParameters): Promise<Crypto
   try {
     return await keys(header);
   } catch (error) {
-    // No key of that id and algorithm, more than one, or one that cannot be used: none for this token.
+    // No key with that id and algorithm, more than one, or an unusable one: there is no key for this token.
     if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException)
       return undefined;
     throw error;
@@ -132,9 +135,9 @@ async function choose(keys: KeySet, header: JWSHeaderParameters): Promise<Crypto
 
 interface Watched<T> {
   readonly json: RemoteJson<T>;
-  /** Whether the last fetch brought no document. */
+  /** Whether the last fetch failed. */
   isFailing(): boolean;
-  /** Seconds since the last fetch that brought one; NaN before the first. */
+  /** Seconds since the last successful fetch; NaN before the first. */
   ageSeconds(): number;
 }
 

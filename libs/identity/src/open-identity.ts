@@ -3,19 +3,22 @@ import { createIdentities, type Identities, type IdentitiesOptions } from './ide
 import { createIntrospection, type Introspect } from './introspect.ts';
 import { createIssuer, type Issuer } from './issuer.ts';
 
-/** For one document of the issuer, and for one introspection with its wait: together within the second of an answer. */
+/**
+ * Time limits for one document of the issuer and for one introspection with its wait, in milliseconds: together below
+ * one second.
+ */
 const DOCUMENT_TIMEOUT_MS = 400;
 const INTROSPECTION_TIMEOUT_MS = 700;
 
 export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
-  /** @throws IdentityError `issuer_unavailable` when tokens cannot be verified now */
+  /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
   check(): Promise<void>;
   /** Seconds since the issuer's keys were last fetched; NaN before the first time. */
   keysAgeSeconds(): number;
   close(): void;
 }
 
-/** The configured identification of callers. Contacts no issuer before the first request. */
+/** The configured identification of callers. Does not contact the issuer before the first request. */
 export function openIdentity<ApiKey>(
   config: IdentityConfig,
   options: Pick<IdentitiesOptions<ApiKey>, 'apiKey' | 'now' | 'onLookup'> & {

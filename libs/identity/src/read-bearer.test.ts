@@ -14,11 +14,11 @@ test.each([
   ['opaque', 'x'.repeat(BEARER_CHARACTERS_MAX)],
   ['opaque', `${'A0-._~+/'.repeat(3)}==`],
   ['opaque', 'ory_at_0123456789.0123456789'],
-])('recognizes by its shape a credential of kind %s', (kind, token) => {
+])('recognizes a credential of kind %s by its form', (kind, token) => {
   expect(readBearer([`Bearer ${token}`])).toMatchObject({ kind, token });
 });
 
-test.each(['Bearer', 'bearer', 'BEARER', 'Bearer  '])('knows the scheme as "%s"', (scheme) => {
+test.each(['Bearer', 'bearer', 'BEARER', 'Bearer  '])('accepts the scheme as "%s"', (scheme) => {
   expect(readBearer([`${scheme} ${opaque}`]).token).toBe(opaque);
 });
 
@@ -42,7 +42,7 @@ test.each([
   expect(codeOf(() => readBearer(authorizations))).toBe('bearer_refused');
 });
 
-test('names a credential by the SHA-256 of all of it', () => {
+test('identifies a credential by its whole SHA-256', () => {
   expect(readBearer([`Bearer ${key}`]).digestHex()).toBe(createHash('sha256').update(key).digest('hex'));
 });
 

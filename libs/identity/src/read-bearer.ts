@@ -1,17 +1,20 @@
 import { hash } from 'node:crypto';
 import { IdentityError } from './identity-error.ts';
 
-/** The longest credential that is looked at, in characters. */
+/** The longest accepted credential, in characters. */
 export const BEARER_CHARACTERS_MAX = 8192;
 
-/** RFC 6749, 10.10: guessing a token succeeds with at most 2^-128, which takes 22 characters of this alphabet. */
+/**
+ * RFC 6749, 10.10: the probability of guessing a token must be at most 2^-128, which takes 22 characters of this
+ * alphabet.
+ */
 export const OPAQUE_CHARACTERS_MIN = 22;
 
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const API_KEY = /^sk-ori-v1-[0-9a-f]{64}$/;
 const JWS_COMPACT = /^[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*$/;
 
-/** A well-formed credential whose kind is known. Says nothing yet about whom it names, nor who may use it. */
+/** A well-formed credential of a known kind. Its validity and owner are not known yet. */
 class Bearer {
   protected readonly stage = 'readBearer';
   readonly kind: 'api-key' | 'jwt' | 'opaque';
@@ -24,7 +27,7 @@ class Bearer {
     this.token = token;
   }
 
-  /** SHA-256 of the whole credential: the name under which it is remembered and looked up. */
+  /** SHA-256 of the whole credential: the key for caching and look-up. */
   digestHex(): string {
     return hash('sha256', this.token, 'hex');
   }
@@ -33,9 +36,8 @@ class Bearer {
 export type { Bearer };
 
 /**
- * First stage. Takes the bearer credential out of the request and tells by its shape alone which kind it is, so that
- * nobody is asked about a credential that cannot be one: RFC 6750, 2.1, and RFC 9449, 7.1; a query or
- * form parameter is never looked at.
+ * First stage. Reads the credential of the request and determines its kind by its form (RFC 6750, 2.1; RFC 9449, 7.1),
+ * so that no dependency is asked about an impossible one. Query and form parameters are ignored.
  *
  * @param authorizations every `Authorization` value of the raw header list
  * @throws IdentityError `bearer_refused`

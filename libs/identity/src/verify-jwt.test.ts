@@ -22,7 +22,7 @@ function issuerWith(jwk = key.publicJwk) {
   return { keyFor };
 }
 
-test('a good token gives its facts, and only alg and kid of its header choose the key', async () => {
+test('a valid token yields its facts, and only alg and kid of its header select the key', async () => {
   const issuer = issuerWith();
   const token = await mint({
     header: { jwk: other.publicJwk, jku: 'https://elsewhere.test', x5u: 'https://elsewhere.test' },
@@ -37,7 +37,7 @@ test.each<[string, TokenOptions]>([
   ['a past exp', { claims: { exp: now() - 100 } }],
   ['alg none', { forge: 'none' }],
   ['alg HS256', { forge: 'hmac' }],
-])('a token with %s is refused before a key is asked for', async (_, options) => {
+])('a token with %s is refused before a key is fetched', async (_, options) => {
   const issuer = issuerWith();
   await expect(verifyJwt(await mint(options), expected, issuer, now())).rejects.toMatchObject({
     code: 'bearer_refused',
@@ -69,14 +69,14 @@ test('a token under an unknown key is refused', async () => {
 });
 
 test.each(['..', 'a.b.c', 'e30.e30.', 'W10.e30.x', 'bnVsbA.e30.x', `${'é'}.e30.x`])(
-  '%s is no JWT',
+  '%s is not a JWT',
   async (token) => {
     const outcome = await verifyJwt(token, expected, issuerWith(), now()).catch((error: unknown) => error);
     expect(outcome).toBeInstanceOf(IdentityError);
   },
 );
 
-test('an issuer that cannot be asked is not the token’s fault', async () => {
+test('an unavailable issuer is not reported as a bad token', async () => {
   const down = {
     keyFor: async () => {
       throw new IdentityError('issuer_unavailable', 'down');

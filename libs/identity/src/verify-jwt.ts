@@ -10,8 +10,8 @@ import { IdentityError } from './identity-error.ts';
 import type { Issuer } from './issuer.ts';
 
 /**
- * Verifies a JWT access token (RFC 9068, 4). Header and claims are judged first, so that a token which is no good
- * anyway makes nobody fetch a key; the signature decides last.
+ * Verifies a JWT access token (RFC 9068, 4). Header and claims are checked first, so that an unacceptable token does
+ * not cause a fetch of keys; the signature is checked last.
  *
  * @throws IdentityError `bearer_refused`, `issuer_unavailable`
  */

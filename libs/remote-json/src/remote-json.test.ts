@@ -6,7 +6,7 @@ import { createRemoteJson, type RemoteJsonOptions } from './remote-json.ts';
 
 const URL_HTTPS = 'https://keys.example/jwks.json';
 
-/** An address under a test's control: what it answers, how often it was asked, what time it is. */
+/** A URL under the control of the test: its answers, its request count, and the time. */
 function world(options: Partial<RemoteJsonOptions<unknown>> = {}) {
   const state = {
     nowMs: 0,
@@ -44,14 +44,14 @@ async function serve(listener: RequestListener): Promise<string> {
 
 const failing = async (): Promise<Response> => new Response('down', { status: 500 });
 
-test('asks once for all who wait at the same time', async () => {
+test('fetches once for all concurrent callers', async () => {
   const { state, remote } = world();
   const documents = await Promise.all(Array.from({ length: 100 }, () => remote.get()));
   expect(state.asked).toBe(1);
   expect(new Set(documents).size).toBe(1);
 });
 
-test('does not ask again while the document is fresh', async () => {
+test('does not fetch again while the document is fresh', async () => {
   const { state, remote } = world();
   await remote.get();
   state.nowMs = 47_000;
@@ -59,7 +59,7 @@ test('does not ask again while the document is fresh', async () => {
   expect(state.asked).toBe(1);
 });
 
-test('renews behind the caller before the document expires', async () => {
+test('renews in the background before the document expires', async () => {
   const { state, remote } = world();
   await remote.get();
   state.nowMs = 50_000;
@@ -70,7 +70,7 @@ test('renews behind the caller before the document expires', async () => {
   expect(remote.peek()).toEqual({ version: 2 });
 });
 
-test('serves the last document for a bounded time while its address fails, and no longer', async () => {
+test('serves the last document for a bounded time while its URL fails', async () => {
   const { state, remote } = world();
   await remote.get();
   state.answer = failing;
@@ -80,7 +80,7 @@ test('serves the last document for a bounded time while its address fails, and n
   await expect(remote.get()).rejects.toMatchObject({ name: 'RemoteJsonError', code: 'bad_status' });
 });
 
-test('does not take a document as young again when its renewal failed', async () => {
+test('does not treat a document as fresh after a failed renewal', async () => {
   const { state, remote } = world({ staleSeconds: 0 });
   await remote.get();
   state.answer = failing;
@@ -90,7 +90,7 @@ test('does not take a document as young again when its renewal failed', async ()
   await expect(remote.get()).rejects.toMatchObject({ code: 'bad_status' });
 });
 
-test('asks at most once per cool-down after a failure', async () => {
+test('fetches at most once per cool-down after a failure', async () => {
   const { state, remote } = world();
   state.answer = failing;
   for (let i = 0; i < 1000; i += 1) await remote.get().catch(() => undefined);
@@ -100,7 +100,7 @@ test('asks at most once per cool-down after a failure', async () => {
   expect(state.asked).toBe(2);
 });
 
-test('asks at most once per cool-down after a success, however often a refresh is demanded', async () => {
+test('fetches at most once per cool-down after a success, however often a refresh is requested', async () => {
   const { state, remote } = world();
   const first = await remote.get();
   for (let i = 0; i < 1000; i += 1) expect(await remote.refresh()).toBe(first);
@@ -110,7 +110,7 @@ test('asks at most once per cool-down after a success, however often a refresh i
   expect(state.asked).toBe(2);
 });
 
-test('recovers by itself once the address answers again', async () => {
+test('recovers by itself once the URL answers again', async () => {
   const { state, remote } = world();
   state.answer = failing;
   await expect(remote.get()).rejects.toThrow();
@@ -126,8 +126,8 @@ test.each([
   ['Age already spent in caches', { 'cache-control': 'max-age=50', age: '25' }, 25],
   ['Age beyond max-age: the cool-down at least', { 'cache-control': 'max-age=50', age: '500' }, 10],
   ['no-store: the cool-down at least', { 'cache-control': 'no-store' }, 10],
-  ['a max-age that is no number', { 'cache-control': 'max-age=soon' }, 60],
-])('keeps the document as long as the answer allows: %s', async (_name, headers, freshSeconds) => {
+  ['a max-age that is not a number', { 'cache-control': 'max-age=soon' }, 60],
+])('uses the document as long as the answer allows: %s', async (_name, headers, freshSeconds) => {
   const { state, remote } = world();
   state.answer = async () => Response.json({}, { headers });
   await remote.get();
@@ -150,24 +150,24 @@ test.each([301, 302, 303, 307, 308])('never follows a redirect: %i', async (stat
   expect(elsewhere).toBe(0);
 });
 
-test('gives up on an address that does not answer in time', async () => {
+test('times out if the URL does not answer', async () => {
   const url = await serve(() => undefined);
   const { remote } = world({ url, fetch: globalThis.fetch, timeoutMs: 50 });
   await expect(remote.get()).rejects.toMatchObject({ code: 'timed_out' });
 });
 
-test('gives up on a body that does not end in time', async () => {
+test('times out if the body does not end', async () => {
   const url = await serve((_request, response) => response.write('{"keys":'));
   const { remote } = world({ url, fetch: globalThis.fetch, timeoutMs: 100 });
   await expect(remote.get()).rejects.toMatchObject({ code: 'timed_out' });
 });
 
-test('says when nobody listens', async () => {
+test('reports a refused connection', async () => {
   const { remote } = world({ url: 'http://127.0.0.1:1/', fetch: globalThis.fetch });
   await expect(remote.get()).rejects.toMatchObject({ code: 'unreachable' });
 });
 
-test('reads no more than the limit', async () => {
+test('reads at most up to the limit', async () => {
   const url = await serve((_request, response) => response.end(JSON.stringify('x'.repeat(1000))));
   const { remote } = world({ url, fetch: globalThis.fetch });
   await expect(remote.get()).rejects.toMatchObject({ code: 'too_large' });
@@ -175,14 +175,14 @@ test('reads no more than the limit', async () => {
 
 test.each([
   ['no JSON', 'keys'],
-  ['no UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
+  ['not UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
 ])('refuses an answer that is %s', async (_name, body) => {
   const { state, remote } = world();
   state.answer = async () => new Response(body);
   await expect(remote.get()).rejects.toMatchObject({ code: 'unreadable' });
 });
 
-test('refuses what its parser refuses, and keeps the document before it', async () => {
+test('refuses a document that its parser refuses, and keeps the previous one', async () => {
   const { state, remote } = world({
     parse: (value) => {
       if (value === 'bad') throw new Error('not a document');
@@ -195,7 +195,7 @@ test('refuses what its parser refuses, and keeps the document before it', async 
   expect(await remote.refresh()).toBe(first);
 });
 
-test('is of no use once closed', async () => {
+test('throws once closed', async () => {
   const { state, remote } = world();
   await remote.get();
   remote.close();
@@ -205,7 +205,7 @@ test('is of no use once closed', async () => {
   expect(state.asked).toBe(1);
 });
 
-test('abandons a fetch under way when closed', async () => {
+test('aborts a fetch in progress when closed', async () => {
   const url = await serve(() => undefined);
   const { remote } = world({ url, fetch: globalThis.fetch, timeoutMs: 60_000 });
   const waiting = remote.get();
@@ -220,18 +220,18 @@ test.each([
   'ftp://keys.example/',
   'file:///etc/passwd',
   'https://user:secret@keys.example/',
-])('refuses the address %s', (url) => {
+])('refuses the URL %s', (url) => {
   expect(() => world({ url })).toThrow(TypeError);
 });
 
 test.each(['http://localhost:8080/', 'http://127.0.0.1/', 'http://[::1]:1/', 'https://keys.example/'])(
-  'takes the address %s',
+  'accepts the URL %s',
   (url) => {
     expect(() => world({ url })).not.toThrow();
   },
 );
 
-test('takes plain http to another host only where that was asked for', () => {
+test('accepts plain http to another host only if allowed', () => {
   expect(() => world({ url: 'http://keys.internal/', allowPlainHttp: true })).not.toThrow();
 });
 
@@ -246,7 +246,7 @@ test.each([
 });
 
 describe('without shared fetches, as on workerd', () => {
-  test('no caller waits for the fetch of another', async () => {
+  test('no caller waits for the fetch of another one', async () => {
     const { state, remote } = world({ sharesFetches: false });
     const never = Promise.withResolvers<Response>();
     state.answer = () => (state.asked === 1 ? never.promise : Promise.resolve(Response.json({ version: 2 })));
@@ -257,7 +257,7 @@ describe('without shared fetches, as on workerd', () => {
     expect(await remote.get()).toEqual({ version: 2 });
   });
 
-  test('nothing is fetched behind an answer', async () => {
+  test('nothing is fetched in the background', async () => {
     const { state, remote } = world({ sharesFetches: false });
     await remote.get();
     state.nowMs = 59_000;

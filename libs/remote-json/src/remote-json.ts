@@ -258,7 +258,8 @@ function requireUrl({ url, allowPlainHttp }: RemoteJsonOptions<unknown>): URL {
   if (parsed.protocol !== 'https:' && !isPlain) {
     throw new TypeError(`url: expected https, or http to a loopback address, got ${parsed.origin}`);
   }
-  if (parsed.username !== '' || parsed.password !== '') throw new TypeError('url: must not hold credentials');
+  if (parsed.username !== '' || parsed.password !== '')
+    throw new TypeError('url: must not contain credentials');
   return parsed;
 }
 

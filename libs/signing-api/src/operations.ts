@@ -6,15 +6,15 @@ import { z } from 'zod';
 import { PRESENTATIONS, SIGNING_SCOPE } from './refusals.ts';
 import { signingRequest } from './request.ts';
 
-/** An answer that is no refusal. */
+/** A successful answer. */
 export interface DescribedAnswer {
   readonly description: string;
-  /** Absent: an answer without a body. */
+  /** Absent for an answer without a body. */
   readonly body?: z.ZodType;
   readonly headers?: z.ZodObject;
 }
 
-/** One operation of the signer, for those who describe the API; the routes themselves do not depend on it. */
+/** One operation of the signer, for the API description; the routes do not depend on it. */
 export interface DescribedOperation {
   readonly operationId: string;
   readonly method: 'GET' | 'POST';
@@ -22,12 +22,12 @@ export interface DescribedOperation {
   readonly path: `/${string}` | 'well-known';
   readonly summary: string;
   readonly description: string;
-  /** The scopes of the session that may call; undefined: anyone may. */
+  /** The scopes that a session needs; undefined: public. */
   readonly scopes?: readonly string[];
   readonly requestHeaders?: z.ZodObject;
   readonly requestBody?: z.ZodType;
   readonly answers: Readonly<Record<number, DescribedAnswer>>;
-  /** Every refusal, several of one status where the reasons differ. */
+  /** Every refusal; several have the same status but different reasons. */
   readonly refusals: readonly Presentation[];
 }
 
@@ -39,7 +39,7 @@ const Signature = z
     example: 'zMyIKlNJgAaBSg8nfMAE6m/6KpahQl/Vxr5un34nPzqZoo5O2fHUhGpO3tu+TVLk1hOThvkmbukkANvDcw8IBg==',
   });
 
-/** The signing response: header names and their values. The last two come together, when a route was given. */
+/** The signing response: header names and their values. The last two are present together if a route was given. */
 export const DaemonProof = z
   .strictObject({
     [PROOF_HEADERS.signature]: Signature.meta({
@@ -99,11 +99,11 @@ const VerificationKey = z
     nbf: z
       .int()
       .optional()
-      .meta({ description: 'The first proof timestamp for which the key is good.', example: 1_789_000_000 }),
+      .meta({ description: 'The first proof timestamp for which the key is valid.', example: 1_789_000_000 }),
     exp: z
       .int()
       .optional()
-      .meta({ description: 'The first proof timestamp for which the key no longer is good.' }),
+      .meta({ description: 'The first proof timestamp for which the key is no longer valid.' }),
   })
   .meta({ id: 'VerificationKey' });
 
@@ -121,20 +121,20 @@ export const ProtectedResource = z
     bearer_methods_supported: z.array(z.literal('header')),
     dpop_signing_alg_values_supported: z
       .array(z.string())
-      .meta({ description: 'How a DPoP proof may be signed.', example: DPOP_ALGORITHMS }),
+      .meta({ description: 'The accepted algorithms of a DPoP proof.', example: DPOP_ALGORITHMS }),
     dpop_bound_access_tokens_required: z
       .boolean()
-      .meta({ description: 'Whether sessions that are bound to no key are refused.', example: false }),
+      .meta({ description: 'Whether sessions without a bound key are refused.', example: false }),
   })
   .meta({ id: 'ProtectedResource', description: 'OAuth 2.0 Protected Resource Metadata (RFC 9728).' });
 
 const rateLimit = {
   RateLimit: z.string().meta({
-    description: 'What is left of the turns that run out first (IETF draft).',
+    description: 'The remaining turns of the limit that runs out first (IETF draft).',
     example: '"user";r=59;t=60',
   }),
   'RateLimit-Policy': z.string().meta({
-    description: 'How many turns there are, and for how many seconds (IETF draft).',
+    description: 'The number of turns and the window in seconds (IETF draft).',
     example: '"user";q=60;w=60, "organization";q=600;w=60',
   }),
 };
@@ -147,18 +147,18 @@ const always: readonly Presentation[] = [timeout, PRESENTATIONS.internal_error];
 
 const { rate_limited: tooMany, ...refusals } = PRESENTATIONS;
 
-/** The signer's operations as they are described to the API's users. */
+/** The signer's operations, as described to users of the API. */
 export const SIGNER_OPERATIONS: readonly DescribedOperation[] = [
   {
     operationId: 'signDaemonRequest',
     method: 'POST',
     path: '/interns/{internId}/daemon/sign',
     summary: 'Sign the digest of a daemon request',
-    description: `Gives the headers that prove to the intern's daemon who is calling. Only the SHA-256 of the daemon request's body is sent here, never the body itself.
+    description: `Returns the headers that prove to the intern's daemon who is calling. Only the SHA-256 of the daemon request's body is sent here, never the body itself.
 
-With \`route\` the answer holds a v2 proof too: bound to method, path and body, good once. Without it the answer holds the three v1 headers alone, which a daemon refuses unless it was told otherwise.
+With \`route\`, the answer also contains a v2 proof, which is bound to method, path and body and is valid once. Without it, the answer contains only the three v1 headers, which a daemon refuses by default.
 
-Takes a session of \`ori login --oidc\` whose grant carries \`${SIGNING_SCOPE}\`; an API key names no person and is refused. Each request costs one turn of the user and one of the organization.`,
+Requires a session of \`ori login --oidc\` whose grant has the scope \`${SIGNING_SCOPE}\`; an API key identifies no person and is refused. Each request costs one turn of the user and one of the organization.`,
     scopes: [SIGNING_SCOPE],
     requestBody: signingRequest,
     answers: {
@@ -187,17 +187,17 @@ Takes a session of \`ori login --oidc\` whose grant carries \`${SIGNING_SCOPE}\`
     path: '/interns/{internId}/daemon/jwks.json',
     summary: "Get the public keys that verify an intern's proofs",
     description:
-      'Public. A daemon fetches and keeps them. An id that no intern has is answered with the set of no keys, so that nobody learns which interns exist.',
+      'Public. A daemon fetches and caches them. For an unknown intern id the set is empty, so that the route does not reveal which interns exist.',
     requestHeaders: z.object({
-      'If-None-Match': z.string().optional().meta({ description: 'The `ETag` of the answer that was kept.' }),
+      'If-None-Match': z.string().optional().meta({ description: 'The `ETag` of the cached answer.' }),
     }),
     answers: {
       200: {
-        description: 'The keys that are published now; there may be none.',
+        description: 'The currently published keys, possibly none.',
         body: VerificationKeySet,
         headers: z.object({ ...etag, ...cacheControl('public, max-age=60') }),
       },
-      304: { description: 'What was kept is still right.', headers: z.object(etag) },
+      304: { description: 'The cached answer is still current.', headers: z.object(etag) },
     },
     refusals: [PRESENTATIONS.regional_host_refused, PRESENTATIONS.not_found, ...always],
   },
@@ -206,7 +206,7 @@ Takes a session of \`ori login --oidc\` whose grant carries \`${SIGNING_SCOPE}\`
     method: 'GET',
     path: 'well-known',
     summary: 'Find the issuer and the scopes',
-    description: 'Public. From it and the base address a client finds everything it needs to sign in.',
+    description: 'Public. A client needs only this document and the base address to sign in.',
     answers: {
       200: {
         description: 'The metadata of this API as an OAuth 2.0 protected resource.',

@@ -2,13 +2,13 @@ import type { DpopErrorCode } from '@ori/dpop';
 import { DPOP_CHALLENGE, DPOP_REFUSALS } from '@ori/dpop/refusals';
 import type { Presentation } from '@ori/http/envelope';
 
-/** The scope a grant must carry for its owner's proofs to be signed. */
+/** The scope that a grant must have for signing. */
 export const SIGNING_SCOPE = 'vault:read';
 
 const insufficient = `error="insufficient_scope", scope="${SIGNING_SCOPE}"`;
 const INSUFFICIENT = `Bearer ${insufficient}, DPoP ${insufficient}`;
 
-/** Why a signing request got no proof. One code per outcome that a caller, or we ourselves, must tell apart. */
+/** Why a signing request got no proof: one code per reason that callers or operators must distinguish. */
 export type SigningErrorCode =
   | 'regional_host_refused'
   | 'bearer_refused'

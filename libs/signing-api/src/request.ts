@@ -1,7 +1,7 @@
 import { isBodySha256, isPath, PROOF_METHOD } from '@ori/proof';
 import { z } from 'zod';
 
-/** The body of a signing request. The patterns are for its description: what judges is `refine`. */
+/** The body of a signing request. The patterns are for the API description; `refine` does the validation. */
 export const signingRequest = z
   .strictObject({
     bodySha256: z.string().refine(isBodySha256).meta({
@@ -19,7 +19,9 @@ export const signingRequest = z
         }),
       })
       .optional()
-      .meta({ description: 'The daemon request that the proof is for; with it comes a v2 proof.' }),
+      .meta({
+        description: 'The daemon request that the proof is for; if present, the answer contains a v2 proof.',
+      }),
   })
   .meta({ id: 'SigningRequest' });
 

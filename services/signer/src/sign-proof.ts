@@ -61,7 +61,7 @@ export interface SigningParts {
   readonly identities: { identify(bearer: Bearer, network: string): Promise<Identity> };
   /** Verifies that a caller has the key of its session, and that the proof of it is new. */
   readonly possession: Possession;
-  /** Whether sessions that are bound to no key are refused. */
+  /** Whether sessions without a bound key are refused. */
   readonly requireDpop: boolean;
   /** Facts that are cached come without a promise. */
   readonly gate: { facts(question: GateQuestion): GateFacts | Promise<GateFacts> | undefined };

@@ -1,4 +1,4 @@
-/** What can be wrong with a configuration, with the facts that its sentence needs. */
+/** The failures of reading a configuration, with the facts for their messages. */
 export interface ConfigurationErrorFacts {
   configuration_unreadable: { file: string; why: string; from?: { file: string; line: number } };
   configuration_malformed: { file: string; line: number; why: string };
@@ -6,7 +6,7 @@ export interface ConfigurationErrorFacts {
 
 type Code = keyof ConfigurationErrorFacts;
 
-/** A configuration that cannot be read. The facts may hold text of the file: escape it before printing. */
+/** A configuration that cannot be read. The facts may contain text of the file: escape it before printing. */
 export class ConfigurationError<C extends Code = Code> extends Error {
   override readonly name = 'ConfigurationError';
   readonly code: C;
@@ -19,7 +19,7 @@ export class ConfigurationError<C extends Code = Code> extends Error {
   }
 }
 
-/** True for an error with this code, whose facts are then known too. */
+/** True for an error with this code; narrows the type of its facts. */
 export function isConfigurationError<C extends Code>(
   error: unknown,
   code: C,

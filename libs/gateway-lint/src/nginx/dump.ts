@@ -2,7 +2,7 @@
 const HEAD = /^# configuration file (.+):$/gm;
 
 /**
- * The files in what `nginx -T` prints, by name, the main one first. A text without its heads is one file of
+ * The files in the output of `nginx -T`, by name, the main one first. A text without its header lines is one file with
  * the given name.
  */
 export function filesInDump(text: string, name: string): Map<string, string> {

@@ -30,7 +30,7 @@ const failure = (reading: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-it('puts what is included in its place, in the order of names', async () => {
+it('expands includes in place, in the order of names', async () => {
   const main = await write({
     'nginx.conf': 'http { a; include conf.d/*.conf; include end; }',
     'conf.d/20.conf': 'c;',
@@ -52,7 +52,7 @@ it('puts what is included in its place, in the order of names', async () => {
   expect(files).toHaveLength(5);
 });
 
-it('starts a relative name at the folder of the main file, wherever it is included from', async () => {
+it('resolves a relative name against the folder of the main file, wherever the include is', async () => {
   const main = await write({
     'nginx.conf': 'include sub/a;',
     'sub/a': 'include b;',
@@ -62,7 +62,7 @@ it('starts a relative name at the folder of the main file, wherever it is includ
   expect((await readConfiguration(main)).directives.map(({ name }) => name)).toEqual(['here']);
 });
 
-it('takes an absolute name, one file several times, and a pattern that matches nothing', async () => {
+it('accepts an absolute name, the same file several times, and a pattern without matches', async () => {
   const shared = await write({ shared: 'a;' });
   const main = await write({ 'nginx.conf': `include ${shared}; include ${shared}; include none/*.conf;` });
   expect((await readConfiguration(main)).directives.map(({ name }) => name)).toEqual(['a', 'a']);
@@ -84,7 +84,7 @@ it.each([
   expect(error.facts.why).toContain('includes itself');
 });
 
-it('refuses includes that multiply without end', async () => {
+it('refuses includes that multiply endlessly', async () => {
   const levels = Array.from({ length: 40 }, (_, i) => [`l${i}`, `include l${i + 1}; include l${i + 1}; a;`]);
   const main = await write({ 'nginx.conf': 'include l0;', ...Object.fromEntries(levels), l40: 'a;' });
   const error = await failure(readConfiguration(main));
@@ -92,21 +92,21 @@ it('refuses includes that multiply without end', async () => {
 });
 
 it.each([
-  ['is not there', 'include gone;'],
+  ['does not exist', 'include gone;'],
   ['is a folder', 'include sub;'],
-])('refuses a file that %s, with where it is included', async (_what, text) => {
+])('refuses a file that %s, with the place of the include', async (_what, text) => {
   const main = await write({ 'nginx.conf': `a;\n${text}`, 'sub/x': '' });
   const error = await failure(readConfiguration(main));
   if (!isConfigurationError(error, 'configuration_unreadable')) throw error;
   expect(error.facts.from).toEqual({ file: main, line: 2 });
 });
 
-it('refuses a main file that is not there', async () => {
+it('refuses a missing main file', async () => {
   const error = await failure(readConfiguration(join(folder, 'gone')));
   expect(isConfigurationError(error, 'configuration_unreadable')).toBe(true);
 });
 
-it('leaves out what is not there when asked to, and says what', async () => {
+it('skips missing files on request, and lists them', async () => {
   const main = await write({ 'nginx.conf': 'a; include gone; include sub; b;' });
   const options = { skipMissing: true };
   const { directives, missing } = await readConfiguration(main, options);
@@ -116,7 +116,7 @@ it('leaves out what is not there when asked to, and says what', async () => {
   expect(isConfigurationError(gone, 'configuration_unreadable')).toBe(true);
 });
 
-it('says the line of the included file that does not parse', async () => {
+it('reports the line in an included file that does not parse', async () => {
   const main = await write({ 'nginx.conf': 'include b;', b: '\n\n}' });
   const error = await failure(readConfiguration(main));
   if (!isConfigurationError(error, 'configuration_malformed')) throw error;
@@ -152,7 +152,7 @@ types {}
 server { listen 80; }
 `;
 
-it('reads what nginx -T printed, and nothing from this computer', async () => {
+it('reads the output of nginx -T, and no file of this computer', async () => {
   const { directives, files, missing } = await readConfiguration('stdin', { skipMissing: false, text: DUMP });
   expect(files).toEqual(['/etc/nginx/nginx.conf', '/etc/nginx/mime.types', '/etc/nginx/conf.d/a.conf']);
   expect(missing).toEqual([]);

@@ -6,30 +6,30 @@ import { filesInDump } from './dump.ts';
 import { filesMatching, isPattern, matcherOf } from './glob.ts';
 import { type Directive, parseConfiguration } from './parser.ts';
 
-/** More than any gateway has; includes of includes of includes end here. */
+/** More than any gateway has; stops includes that multiply. */
 const DIRECTIVES_MAX = 100_000;
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
 
-/** A configuration with everything that it includes in its place. */
+/** A configuration with its includes expanded. */
 export interface Configuration {
   readonly directives: readonly Directive[];
   /** Every file that was read, in the order of reading. */
   readonly files: readonly string[];
-  /** What is included and not there; only with `skipMissing`. */
+  /** Included files that do not exist; only with `skipMissing`. */
   readonly missing: readonly string[];
 }
 
 export interface ReadingOptions {
-  /** Leaves out what is included and not there, with which nginx itself would not start. */
+  /** Skips included files that do not exist, with which nginx would not start. */
   readonly skipMissing: boolean;
-  /** The main file's text, where it is not on disk, or all that `nginx -T` printed. */
+  /** The text of the main file, if it is not on disk, or the whole output of `nginx -T`. */
   readonly text?: string;
 }
 
 /**
- * Reads a configuration as nginx does: a relative `include` starts at the folder of the main file, wildcards may match
- * nothing. Throws ConfigurationError `configuration_unreadable`, and `configuration_malformed` for what does not parse, for a
- * file that includes itself and for more than 100,000 directives.
+ * Reads a configuration like nginx: a relative `include` is resolved against the folder of the main file, and wildcards
+ * may match nothing. Throws ConfigurationError `configuration_unreadable`, and `configuration_malformed` for a file
+ * that does not parse or includes itself, and for more than 100,000 directives.
  */
 export async function readConfiguration(
   file: string,
@@ -86,7 +86,7 @@ export async function readConfiguration(
   async function filesOf(directive: Directive, pattern: string): Promise<string[]> {
     const whole = isAbsolute(pattern) ? pattern : join(dirname(main), pattern);
     if (!isPattern(whole)) return [whole];
-    // A dump has every file that a pattern matched where nginx runs.
+    // A dump contains every file that a pattern matched on the machine of nginx.
     if (given.size > 1) return [...given.keys()].filter(matcherOf(whole));
     try {
       return await filesMatching(whole);

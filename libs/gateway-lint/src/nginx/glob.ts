@@ -4,14 +4,14 @@ import { systemErrorCode } from '@ori/terminal/system-error';
 
 const WILDCARD = /[*?[]/;
 
-/** Whether a path holds a wildcard of glob(3). */
+/** Whether a path contains a wildcard of glob(3). */
 export function isPattern(path: string): boolean {
   return WILDCARD.test(path);
 }
 
 /**
  * The files that a pattern of glob(3) matches, in order: `*`, `?` and `[…]` within one part of the path, a leading dot
- * only by a dot. No `**`, no braces, which nginx does not know either. Rejects when a folder cannot be listed.
+ * only by a dot. No `**` and no braces, which nginx does not support either. Rejects if a folder cannot be listed.
  */
 export async function filesMatching(pattern: string): Promise<string[]> {
   const segments = pattern.split('/').filter((part) => part !== '');
@@ -27,7 +27,7 @@ export async function filesMatching(pattern: string): Promise<string[]> {
   return found.toSorted();
 }
 
-/** Whether a path, with as many parts, matches the pattern, no folder being read. */
+/** Whether a path with the same number of parts matches the pattern, without reading folders. */
 export function matcherOf(pattern: string): (path: string) => boolean {
   const segments = pattern.split('/');
   return (path) => {

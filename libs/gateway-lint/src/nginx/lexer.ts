@@ -25,8 +25,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads nginx's own way (ngx_conf_read_token): `#` and quotes count at the start of a word only, `;` and `{` end one
- * anywhere but in `${`, a backslash takes the next character along. `lua()` and `next()` throw ConfigurationError
+ * Tokenizes like nginx (ngx_conf_read_token): `#` and quotes count only at the start of a word, `;` and `{` end a word
+ * anywhere except in `${`, and a backslash escapes the next character. `lua()` and `next()` throw ConfigurationError
  * `configuration_malformed`.
  */
 export function createLexer(text: string, file: string): Lexer {

@@ -1,5 +1,5 @@
-// What may contain a brace that does not end the block: comments, strings, and both in long brackets. Each alternative
-// consumes at least one character, and an unclosed one runs to the end of its line or of the text.
+// Text that may contain a brace that does not end the block: comments, strings, and both in long brackets. Each
+// alternative consumes at least one character, and an unclosed one runs to the end of its line or of the text.
 const PIECE =
   /--\[(=*)\[[\s\S]*?(?:\]\1\]|$)|--[^\n]*|\[(=*)\[[\s\S]*?(?:\]\2\]|$)|"(?:[^"\\\n]|\\[\s\S])*"?|'(?:[^'\\\n]|\\[\s\S])*'?|[{}]/g;
 

@@ -60,7 +60,7 @@ it.each<[string, string, Shape[]]>([
 
 it.each([
   ['braces', '{ local t = { 1, { 2 } } }'],
-  ['strings that hold braces', `{ a = "}" .. '{' .. "\\"}" }`],
+  ['strings that contain braces', `{ a = "}" .. '{' .. "\\"}" }`],
   ['long strings', '{ a = [[ } ]] .. [==[ ]] } ]==] }'],
   ['comments', '{ -- }\n --[[ }\n } ]] a() }'],
   ['quotes in comments', `{ -- don't\n a() }`],
@@ -72,7 +72,7 @@ it.each([
   ]);
 });
 
-it('says on which line a directive begins', () => {
+it('reports the line on which a directive begins', () => {
   const text = 'a {\n  b\n   c;\n\n  d "x\ny"; e;\n}\nf_by_lua_block {\n\n}\ng;';
   const [a, f, g] = parse(text);
   expect([a?.line, f?.line, g?.line]).toEqual([1, 8, 11]);
@@ -97,13 +97,13 @@ it.each([
   ['\ufeffa;', 1, 'byte order mark'],
   ['a\\', 1, '; is missing'],
   ['a {'.repeat(65), 1, 'more than 64 deep'],
-])('refuses %j with the line', (text, line, why) => {
+])('refuses %j with its line number', (text, line, why) => {
   const facts = complaint(text);
   expect(facts.line).toBe(line);
   expect(facts.why).toContain(why);
 });
 
-it('takes allowances from the line above and from the line itself, with a reason only', () => {
+it('reads allowances from the line above and from the line itself, only with a reason', () => {
   const [a, b, c, d, e] = parse(
     [
       '# ori-doctor: allow path-unknown, because the map is elsewhere',

@@ -12,7 +12,7 @@ export interface Directive {
   readonly block?: readonly Directive[];
   /** The code of a Lua block, instead of `block`. */
   readonly code?: string;
-  /** Rules that a comment at the directive takes back: `# ori-doctor: allow RULE, because …`. */
+  /** Rules that a comment at the directive allows: `# ori-doctor: allow RULE, because …`. */
   readonly allows: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export function parseConfiguration(text: string, file: string): Directive[] {
   const open: Open[] = [];
   let words: { text: string; line: number }[] = [];
   let allows: string[] = [];
-  /** The allowances of the directive that ended, or opened its block, last: a comment behind it is about it. */
+  /** The allowances of the directive that last ended or opened its block: a comment after it applies to it. */
   let last: { readonly line: number; readonly allows: string[] } | undefined;
 
   const malformed = (line: number, why: string): ConfigurationError =>

@@ -4,14 +4,14 @@ import type { Directive } from '../nginx/parser.ts';
 import type { Server } from '../routes.ts';
 import { effective, within } from '../scopes.ts';
 
-/** Phases of Lua that run before a request is passed on. */
+/** Phases of Lua that run before a request is forwarded. */
 const BEFORE = ['server_rewrite', 'rewrite', 'access'].map((phase) => `${phase}_by_lua`);
 /** Handlers that can reach a route only with a subrequest. */
 const HANDLERS = ['content_by_lua_file', 'js_content', 'perl'];
 const CHANGES =
   /\bngx\s*\.\s*(?:req\s*\.\s*(?:set_(?:method|uri|uri_args|body_data|body_file|header)|clear_header|init_body|append_body|finish_body)|exec|location\s*\.\s*capture)\b/;
 
-/** Code that changes a request, or that can and is not shown here. */
+/** Code that changes a request, or code outside the configuration that could. */
 export function* code({ scope: server, routes }: Server): Iterable<Finding> {
   for (const { scope } of routes) {
     for (const phase of BEFORE) {

@@ -3,7 +3,7 @@ import { prefixOf } from '../locations.ts';
 import { locationOf, type Route, type Server } from '../routes.ts';
 import { effective, own, type Scope, within } from '../scopes.ts';
 
-/** What `proxy_pass` itself makes of the path. */
+/** Changes of the path by `proxy_pass` itself. */
 export function* passedPath({ routes }: Server): Iterable<Finding> {
   for (const { target, pass: directive } of routes) {
     if (target === 'replaced') yield { rule: 'path-replaced', directive };
@@ -12,7 +12,7 @@ export function* passedPath({ routes }: Server): Iterable<Finding> {
   }
 }
 
-/** `rewrite` before a route that takes the path as it is then. */
+/** `rewrite` before a route that forwards the current path. */
 export function* rewrites({ scope: server, routes, leadsTo }: Server): Iterable<Finding> {
   for (const scope of within(server)) {
     for (const directive of own(scope, 'rewrite')) {
@@ -39,7 +39,7 @@ export function* setQuery({ scope: server, routes }: Server): Iterable<Finding> 
   }
 }
 
-/** `try_files` and `index` that end on a route by another path than the call's. A named location keeps the path. */
+/** `try_files` and `index` that lead to a route under another path. A named location keeps the path. */
 export function* innerRedirects({ scope: server, routes, leadsTo }: Server): Iterable<Finding> {
   const passing = new Set(routes.map(({ scope }) => scope));
   for (const scope of within(server)) {

@@ -11,7 +11,7 @@ export function* copies({ copies }: Server): Iterable<Finding> {
   }
 }
 
-/** The same proof to the next upstream server, after the first had it. */
+/** The same proof sent to the next upstream server after the first received it. */
 export function* retries({ routes }: Server): Iterable<Finding> {
   for (const { scope, protocol } of routes) {
     const directive = effective(scope, `${protocol === 'grpc' ? 'grpc' : 'proxy'}_next_upstream`).at(-1);
@@ -19,7 +19,7 @@ export function* retries({ routes }: Server): Iterable<Finding> {
   }
 }
 
-/** An error page that is a route: by path it is asked for as GET, by name it gets the call once more. */
+/** An error page that is a route: by path it gets a GET request, by name it gets the call again. */
 export function* errorPages({ scope: server, routes, leadsTo }: Server): Iterable<Finding> {
   const passing = new Set(routes.map(({ scope }) => scope));
   for (const scope of within(server)) {
@@ -32,7 +32,7 @@ export function* errorPages({ scope: server, routes, leadsTo }: Server): Iterabl
   }
 }
 
-/** Answers to POST that nginx gives again. */
+/** Cached answers to POST. */
 export function* cachedAnswers({ routes }: Server): Iterable<Finding> {
   for (const { scope } of routes) {
     const [methods] = effective(scope, 'proxy_cache_methods');

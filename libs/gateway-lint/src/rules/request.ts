@@ -5,7 +5,7 @@ import type { Route, Server } from '../routes.ts';
 import { effective, isOff, isOn } from '../scopes.ts';
 
 const PROOF_HEADER_NAMES: ReadonlySet<string> = new Set(Object.values(PROOF_HEADERS));
-/** What setting a header breaks, by its name in lower case. */
+/** The rule that setting a header violates, by its name in lower case. */
 const RULE_OF_HEADER = new Map<string, RuleId>([
   ...[...PROOF_HEADER_NAMES].map((name): [string, RuleId] => [name, 'proof-header-set']),
   ['content-type', 'content-type-set'],
@@ -14,7 +14,7 @@ const RULE_OF_HEADER = new Map<string, RuleId>([
   ['transfer-encoding', 'body-length-set'],
 ]);
 
-/** `proxy_method`, unless it says POST is POST. */
+/** `proxy_method`, unless it sets the original method. */
 export function* setMethod({ routes }: Server): Iterable<Finding> {
   for (const { scope } of routes) {
     const directive = effective(scope, 'proxy_method').at(-1);
@@ -23,7 +23,7 @@ export function* setMethod({ routes }: Server): Iterable<Finding> {
   }
 }
 
-/** The body put in another's place, or left out. */
+/** A replaced or omitted body. */
 export function* replacedBody({ routes }: Server): Iterable<Finding> {
   for (const { scope } of routes) {
     const set = effective(scope, 'proxy_set_body').at(-1);
@@ -33,7 +33,7 @@ export function* replacedBody({ routes }: Server): Iterable<Finding> {
   }
 }
 
-/** Headers of the call left out, set or cleared. */
+/** Omitted, set or cleared headers of the call. */
 export function* setHeaders({ routes }: Server): Iterable<Finding> {
   for (const { scope, protocol } of routes) {
     const off = isOff(scope, 'proxy_pass_request_headers');
@@ -50,7 +50,7 @@ export function* setHeaders({ routes }: Server): Iterable<Finding> {
   }
 }
 
-/** Headers that nginx would keep back on its own. */
+/** Headers that nginx drops by default. */
 export function* looseHeaders({ scope: server }: Server): Iterable<Finding> {
   const aliases = isOn(server, 'underscores_in_headers');
   if (aliases !== undefined) yield { rule: 'header-aliases', directive: aliases };
@@ -58,7 +58,7 @@ export function* looseHeaders({ scope: server }: Server): Iterable<Finding> {
   if (invalid !== undefined) yield { rule: 'invalid-headers-passed', directive: invalid };
 }
 
-/** True when the requests that a route sends carry no proof. */
+/** True if the requests that a route sends contain no proof. */
 export function isStripped({ scope }: Route): boolean {
   if (isOff(scope, 'proxy_pass_request_headers') !== undefined) return true;
   const emptied = new Set(
@@ -86,7 +86,7 @@ function* judged(directive: Directive, names: readonly string[]): Iterable<Findi
   }
 }
 
-/** The header names in the arguments of the headers-more module; its options and media types are none of ours. */
+/** The header names in the arguments of the headers-more module, without its options and media types. */
 function namesIn({ args }: Directive, end: ':' | ' '): string[] {
   return args.map((text) => text.split(end, 1).join().trim());
 }

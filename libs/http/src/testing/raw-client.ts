@@ -1,21 +1,21 @@
 import { connect, type Socket } from 'node:net';
 
-/** An HTTP/1.1 answer as a raw client read it. */
+/** An HTTP/1.1 answer as read by a raw client. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** A client that writes exactly the bytes it is given, for what no HTTP client would send. */
+/** A client that writes exactly the given bytes, for requests that no HTTP client would send. */
 export interface RawClient extends Disposable {
   readonly socket: Socket;
   send(bytes: string | Uint8Array): void;
-  /** The next complete answer; rejects when the connection ends before one came. */
+  /** The next complete answer; rejects if the connection ends before. */
   answer(): Promise<RawAnswer>;
   /** Resolves when the connection is closed; with the error that closed it, if one did. */
   closed(): Promise<Error | undefined>;
-  /** Everything received and not yet taken by `answer()`. */
+  /** Received bytes that `answer()` has not returned yet. */
   received(): string;
 }
 

@@ -123,7 +123,7 @@ describe('a KEK ring', () => {
       /^keys\[0\]\.alg: expected "A256GCMKW"/,
     ],
     ['a key to sign with', { keys: [{ ...key, use: 'sig' }] }, /^keys\[0\]\.use: expected "enc"/],
-    ['an unknown member', { keys: [{ ...key, [K]: K }] }, /^keys\[0\]: holds an unknown member$/],
+    ['an unknown member', { keys: [{ ...key, [K]: K }] }, /^keys\[0\]: has an unknown member$/],
     ['an array', [key], /^ring: /],
     [
       'too many keys',

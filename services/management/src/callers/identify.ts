@@ -26,7 +26,7 @@ export interface Callers {
 export interface CallersOptions {
   readonly identities: Identities<ApiKeyCaller>;
   readonly possession: Possession;
-  /** Whether sessions that are bound to no key are refused. */
+  /** Whether sessions without a bound key are refused. */
   readonly requireDpop: boolean;
   readonly store: ManagementQueries;
 }

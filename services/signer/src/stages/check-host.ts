@@ -4,7 +4,7 @@ import { SigningError } from './signing-error.ts';
 /**
  * Refuses a request that was addressed to a regional host name: intern operations live on the global one alone.
  *
- * @param authority the `Host` of the request, with or without a port; undefined where none was sent
+ * @param authority the `Host` of the request, with or without a port; undefined if none was sent
  * @throws SigningError `regional_host_refused`
  */
 export function checkHost(authority: string | undefined, regionalHosts: ReadonlySet<string>): void {

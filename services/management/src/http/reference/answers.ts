@@ -42,7 +42,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'WWW-Authenticate': 'The challenge of RFC 6750 and RFC 9449.',
   'Retry-After': 'Whole seconds after which to try again, at least 1.',
   RateLimit: 'What is left of the turns that ran out (IETF draft).',
-  'RateLimit-Policy': 'How many turns there are, and for how many seconds (IETF draft).',
+  'RateLimit-Policy': 'The number of turns and the window in seconds (IETF draft).',
 };
 
 const TITLES: Readonly<Record<number, string>> = {

@@ -59,7 +59,7 @@ export function describeManagement(operation: Operation): Described {
     headers: isFile ? IfNoneMatch : family === 'Guardrails' ? AppHeaders : undefined,
     answers: {
       [operation.status]: success,
-      ...(isFile && { 304: { description: 'What was kept is still right.', headers: FileHeaders } }),
+      ...(isFile && { 304: { description: 'The cached answer is still current.', headers: FileHeaders } }),
     },
     refusals: refusalsOf(operation),
   };

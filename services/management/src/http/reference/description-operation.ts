@@ -27,7 +27,7 @@ export const DESCRIPTION_OPERATION: Described = {
       body: z.looseObject({ openapi: z.string().meta({ example: '3.1.1' }) }),
       headers,
     },
-    304: { description: 'What was kept is still right.', headers },
+    304: { description: 'The cached answer is still current.', headers },
   },
   refusals: [],
 };

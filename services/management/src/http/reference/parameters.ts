@@ -45,5 +45,5 @@ export const IfNoneMatch = z.object({
   'If-None-Match': z
     .string()
     .optional()
-    .meta({ description: 'The `ETag` of the answer that was kept.', param: { id: 'If-None-Match' } }),
+    .meta({ description: 'The `ETag` of the cached answer.', param: { id: 'If-None-Match' } }),
 });
