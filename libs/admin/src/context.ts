@@ -38,7 +38,7 @@ export interface Context extends Surroundings {
   ringFile(owner: KekOwner): RingFile;
   /** The KMS that wraps its keys; without `kmsUrl` there is none. @throws ConfigError */
   kms(owner: KekOwner): Pick<RingFile, 'kmsUrl' | 'kmsTokenFile'>;
-  /** A result: with `--json` the value, else its lines, and a note beside it. */
+  /** Prints a result: with `--json` the value, otherwise its lines, and a note on stderr. */
   report(value: object, told: { readonly lines?: readonly string[]; readonly note?: string }): void;
   /** Prints a list: with `--json` as `{ data, has_more }`, otherwise as a table. */
   reportList<Row>(listed: Listed<Row>, head: readonly string[], cells: (row: Row) => readonly Cell[]): void;

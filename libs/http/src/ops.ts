@@ -21,7 +21,7 @@ export interface OpsServer {
   readonly port: number;
   /** Runs every check, or those named: `ok`, or why it fails. */
   verdicts(names?: readonly string[]): Promise<Readonly<Record<string, string>>>;
-  /** From now on `/readyz` is 503, so that no new traffic is sent here. */
+  /** Makes `/readyz` answer 503 from now on, so that no new traffic is sent here. */
   drain(): void;
   stop(): Promise<void>;
 }
@@ -81,7 +81,7 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
   };
 }
 
-/** Codes and class names only: a message may hold an address. */
+/** Only codes and class names, because a message may contain an address. */
 async function judge(check: ReadinessCheck, timeoutMs: number): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<string>((resolve) => {

@@ -71,7 +71,7 @@ export interface ApiServerOptions {
   log?: Logger;
   metrics?: Metrics;
   tracing?: Tracing | undefined;
-  /** Where a request is to be seen instead, for a server in front of several services. */
+  /** Where a request is recorded instead, for a server in front of several services. */
   sinksOf?: (req: IncomingMessage) => Sinks;
 }
 

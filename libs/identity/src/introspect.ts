@@ -24,7 +24,7 @@ export interface IntrospectionOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** An introspection answer is a handful of claims. */
+/** An introspection answer has only a few claims. */
 const ANSWER_BYTES_MAX = 65_536;
 
 /** The origin of an opaque token, which decides its place in the queue for introspection. */

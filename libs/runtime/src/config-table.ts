@@ -1,8 +1,7 @@
 import { isRequired, type Spec, variableName } from './config.ts';
 
 /**
- * The Markdown table of a service's environment, for its README; a check compares the two, so that neither can
- * drift from the code.
+ * The Markdown table of a service's environment for its README. A test compares the two.
  */
 export function renderConfigTable(prefix: string, spec: Spec): string {
   const rows = Object.entries(spec).map(([key, field]) => {

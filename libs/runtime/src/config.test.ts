@@ -82,13 +82,13 @@ describe('loadConfig', () => {
     expectTypeOf(config.redisUrl).toEqualTypeOf<Secret>();
   });
 
-  it('complains in the operator’s words', () => {
+  it('names the variable, the expected format and the value', () => {
     expect(complaints({ proofMaxAgeSeconds: age }, { SIGNER_PROOF_MAX_AGE_SECONDS: '10m' })).toEqual([
       'SIGNER_PROOF_MAX_AGE_SECONDS: expected an integer from 1 to 600, got "10m"',
     ]);
   });
 
-  it('reports everything that is wrong at once', () => {
+  it('reports all errors together', () => {
     const spec = {
       port: integer({ min: 0, max: 65535, doc: 'd' }),
       issuer: url({ doc: 'd' }),
@@ -104,17 +104,17 @@ describe('loadConfig', () => {
   });
 
   it.each(['0', '601', '-1', '1.0', '1e2', '0x10', ' 5', '5 ', '+5', '05', '9007199254740993', '١'])(
-    'does not take %j for an integer from 1 to 600',
+    'refuses %j as an integer from 1 to 600',
     (value) => {
       expect(complaints({ age }, { SIGNER_AGE: value })).toHaveLength(1);
     },
   );
 
-  it.each(['TRUE', '1', 'yes', 'true '])('does not take %j for true or false', (value) => {
+  it.each(['TRUE', '1', 'yes', 'true '])('refuses %j as a boolean', (value) => {
     expect(complaints({ on: flag({ doc: 'd' }) }, { SIGNER_ON: value })).toHaveLength(1);
   });
 
-  it('does not take a list with an empty or unsuitable item', () => {
+  it('refuses a list with an empty or invalid item', () => {
     const hosts = list({ default: [], doc: 'd', item: 'host name', pattern: /^[a-z.]+$/ });
     for (const value of ['a,,b', ' , ']) {
       expect(complaints({ any: list({ default: [], doc: 'd' }) }, { SIGNER_ANY: value })).toHaveLength(1);
@@ -123,19 +123,19 @@ describe('loadConfig', () => {
       expect(complaints({ hosts }, { SIGNER_HOSTS: value })).toHaveLength(1);
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as unset', () => {
     expect(loadConfig('SIGNER', { age }, { SIGNER_AGE: '' })).toEqual({ age: 60 });
     expect(complaints({ issuer: url({ doc: 'd' }) }, { SIGNER_ISSUER: '' })).toHaveLength(1);
   });
 
-  it('calls a name under its prefix unknown, and leaves other names alone', () => {
+  it('refuses an unknown name under its prefix, and ignores other names', () => {
     expect(
       complaints({ age }, { SIGNER_SOMETHING_ELSE: 'x', SIGNERS_AGE: 'x', MANAGEMENT_AGE: 'x' }),
     ).toEqual([`SIGNER_SOMETHING_ELSE: unknown name; version ${VERSION} has no such setting, remove it`]);
     expect(complaints({ age }, { SIGNER_AGE_FILE: '/x' })[0]).toMatch(/^SIGNER_AGE_FILE: unknown name/);
   });
 
-  it('does not print a credential that was put under a wrong name', () => {
+  it('does not print a credential under a wrong name', () => {
     const env = { SIGNER_AGE: 'redis://user:canary@host' };
     expect(complaints({ age }, env)).toEqual([
       'SIGNER_AGE: expected an integer from 1 to 600, got [redacted]',
@@ -160,13 +160,13 @@ describe('a secret', () => {
     }
   });
 
-  it('set twice is a complaint', () => {
+  it('set twice is refused', () => {
     expect(complaints(spec, { SIGNER_DSN: 'canary', SIGNER_DSN_FILE: file('canary') })).toEqual([
       'SIGNER_DSN and SIGNER_DSN_FILE: set one of them, not both',
     ]);
   });
 
-  it('in a file that is missing or empty is a complaint', () => {
+  it('in a missing or empty file is refused', () => {
     const missing = join(folder, 'missing');
     const empty = file('\n');
     expect(complaints(spec, { SIGNER_DSN_FILE: missing })).toEqual([
@@ -178,12 +178,12 @@ describe('a secret', () => {
     ]);
   });
 
-  it.each([0o600, 0o400, 0o440, 0o640])('is taken from a file of mode %o', (mode) => {
+  it.each([0o600, 0o400, 0o440, 0o640])('is read from a file of mode %o', (mode) => {
     expect(complaints(spec, { SIGNER_DSN_FILE: file('canary', mode) })).toEqual([]);
   });
 
   it.each([0o644, 0o604, 0o602, 0o444, 0o666, 0o601])(
-    'in a file that others may open (%o) is a complaint',
+    'in a file that others may open (%o) is refused',
     (mode) => {
       const open = file('canary', mode);
       expect(complaints(spec, { SIGNER_DSN_FILE: open })).toEqual([
@@ -193,18 +193,18 @@ describe('a secret', () => {
     },
   );
 
-  it('in a file that its group may write is a complaint', () => {
+  it('in a file that its group may write is refused', () => {
     const [complaint] = complaints(spec, { SIGNER_DSN_FILE: file('canary', 0o660) });
     expect(complaint).toContain('its group may write (mode 0660)');
   });
 
-  it('behind a link is checked at the target of the link', () => {
+  it('behind a symbolic link is checked at the target', () => {
     const link = join(folder, 'link');
     symlinkSync(file('canary', 0o644), link);
     expect(complaints(spec, { SIGNER_DSN_FILE: link })).toHaveLength(1);
   });
 
-  it('that is not acceptable is a complaint which does not print it', () => {
+  it('that is not acceptable is refused without being printed', () => {
     const picky = {
       dsn: secret({ doc: 'd', expected: 'a Redis URL', accepts: (value) => value.startsWith('redis:') }),
     };
@@ -214,7 +214,7 @@ describe('a secret', () => {
     expect(complaints(picky, { SIGNER_DSN: 'redis://h' })).toEqual([]);
   });
 
-  it('may be left out where it is optional', () => {
+  it('may be omitted if it is optional', () => {
     expect(loadConfig('SIGNER', { dsn: secret({ doc: 'd', optional: true }) }, {})).toEqual({
       dsn: undefined,
     });

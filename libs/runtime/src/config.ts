@@ -11,7 +11,7 @@ export type Spec = Readonly<Record<string, Field<unknown>>>;
 export type Config<S extends Spec> = { readonly [K in keyof S]: S[K] extends Field<infer T> ? T : never };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Everything that is wrong with the environment, each complaint one line in the operator's words. */
+/** The configuration is invalid. Each complaint is one line for the operator. */
 export class ConfigError extends Error {
   readonly complaints: readonly string[];
 
@@ -25,12 +25,12 @@ export class ConfigError extends Error {
 interface SecretOptions {
   doc: string;
   optional?: boolean;
-  /** What the value looks like, for the complaint about one that `accepts` does not accept. */
+  /** Describes the accepted values, for the complaint about another one. */
   expected?: string;
   accepts?: (value: string) => boolean;
 }
 
-/** A credential: its value in `<NAME>`, or the path of a file that holds it in `<NAME>_FILE`; never printed. */
+/** A credential: its value in `<NAME>`, or the path of a file that contains it in `<NAME>_FILE`; never printed. */
 export function secret(options: SecretOptions & { optional: true }): Field<Secret | undefined>;
 export function secret(options: SecretOptions): Field<Secret>;
 export function secret(options: SecretOptions): Field<Secret> | Field<Secret | undefined> {
@@ -49,11 +49,10 @@ export function variableName(prefix: string, key: string): string {
 }
 
 /**
- * Reads a service's whole configuration from the environment given. It reads nothing else except the files that
- * `<NAME>_FILE` variables name, and it changes nothing. An empty variable counts as not set.
+ * Reads a service's whole configuration from the given environment and the files that `<NAME>_FILE` variables name. It
+ * changes nothing. An empty variable counts as unset.
  *
- * @throws {ConfigError} with every complaint at once: missing, malformed, set twice, or a name under the prefix
- * that is not one of the spec's.
+ * @throws {ConfigError} with all complaints: missing, malformed, set twice, or an unknown name under the prefix.
  */
 export function loadConfig<S extends Spec>(prefix: string, spec: S, env: Environment): Config<S> {
   const complaints: string[] = [];
@@ -113,7 +112,7 @@ function quote(value: string, field: Field<unknown>): string {
   return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
 }
 
-/** Characters inserted, deleted or replaced, for a known name to be suggested. */
+/** The maximum edit distance for suggesting a known name. */
 const TYPING_ERRORS_MAX = 3;
 
 function unknownNames(prefix: string, known: ReadonlySet<string>, env: Environment): string[] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFairPlaces } from './fair-places.ts';
 
-/** Work that ends when the test says so, and notes when it began. */
+/** Work that ends under the control of the test, and records when it began. */
 function workbench(options: Partial<Parameters<typeof createFairPlaces>[0]> = {}) {
   const inPlace = createFairPlaces({
     ...{ budget: 'work', places: 1, waitingPerKeyMax: 10, waitingMax: 100 },
@@ -23,7 +23,7 @@ function workbench(options: Partial<Parameters<typeof createFairPlaces>[0]> = {}
   };
 }
 
-test('keys take turns, however much one of them has waiting', async () => {
+test('keys take turns, however much work one of them has queued', async () => {
   const { begun, endNext, start } = workbench();
   const all = [start('loud', 'loud 1'), start('loud', 'loud 2'), start('loud', 'loud 3')];
   all.push(start('quiet', 'quiet 1'));
@@ -32,7 +32,7 @@ test('keys take turns, however much one of them has waiting', async () => {
   expect(begun).toEqual(['loud 1', 'loud 2', 'quiet 1', 'loud 3']);
 });
 
-test('one key has no more than its own places, though others are free', async () => {
+test('one key gets at most its share, even if other slots are free', async () => {
   const { begun, endNext, start } = workbench({ places: 3, placesPerKey: 2 });
   const all = ['a', 'b', 'c'].map((name) => start('loud', name));
   expect(begun).toEqual(['a', 'b']);
@@ -44,7 +44,7 @@ test('one key has no more than its own places, though others are free', async ()
   await Promise.all(all);
 });
 
-test('refuses at once what would wait too long, of one key and of all', async () => {
+test('refuses work immediately if too much is queued, for one key or in total', async () => {
   const { endNext, start } = workbench({ waitingPerKeyMax: 1, waitingMax: 2 });
   const all = [start('a', '1'), start('a', '2')];
   await expect(start('a', '3')).rejects.toMatchObject({ code: 'busy', budget: 'work' });
@@ -54,7 +54,7 @@ test('refuses at once what would wait too long, of one key and of all', async ()
   await Promise.all(all);
 });
 
-test('what is given up while it waits is never begun, and makes room', async () => {
+test('abandoned work in the queue never begins, and frees its place', async () => {
   const { begun, endNext, start } = workbench({ waitingPerKeyMax: 1 });
   const first = start('a', '1');
   const gone = new AbortController();
@@ -68,7 +68,7 @@ test('what is given up while it waits is never begun, and makes room', async () 
   expect(begun).toEqual(['1', '3']);
 });
 
-test('a place is free again after work that failed', async () => {
+test('a slot is free again after its work failed', async () => {
   const inPlace = createFairPlaces({ budget: 'work', places: 1, waitingPerKeyMax: 1, waitingMax: 1 });
   await expect(inPlace('a', undefined, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
   expect(await inPlace('a', undefined, async () => 'done')).toBe('done');

@@ -2,31 +2,31 @@ import { BusyError } from './busy-error.ts';
 import type { Budget } from './metrics.ts';
 
 export interface FairPlacesOptions {
-  /** What the places are for, in the metrics. */
+  /** The name of the budget in the metrics. */
   readonly budget: Budget;
   readonly places: number;
-  /** Of these, for one key; all of them unless given. */
+  /** The maximum for one key; all of them by default. */
   readonly placesPerKey?: number;
-  /** How many may wait: of one key, and in all. */
+  /** How many may wait: for one key, and in total. */
   readonly waitingPerKeyMax: number;
   readonly waitingMax: number;
 }
 
-/** What ends a wait, such as a request's deadline. The signal is only asked for where there is a wait. */
+/** Ends a wait, such as a request's deadline. The signal is only read if there is a wait. */
 export interface Waiter {
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs work in one of the places, or queues it for one.
+ * Runs work in a free slot, or queues it.
  *
- * @param key whose work it is: keys take turns, so that a busy key delays itself and no other
+ * @param key the owner of the work: keys take turns, so that a busy key delays only itself
  * @param waiter ends the wait, with the reason of its signal; work that has begun is not stopped
- * @throws {BusyError} at once, where too much is queued already
+ * @throws {BusyError} immediately, if too much is already queued
  */
 export type FairPlaces = <T>(key: string, waiter: Waiter | undefined, work: () => Promise<T>) => Promise<T>;
 
-/** A limit on work under way, whose places are given in turn to those who have work waiting. */
+/** Limits concurrent work, and gives free slots in turn to the keys with queued work. */
 export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
   const { budget, places, placesPerKey = places, waitingPerKeyMax, waitingMax } = options;
   const taken = new Map<string, number>();
@@ -49,7 +49,7 @@ export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
 
   const hasRoom = (key: string) => free > 0 && (taken.get(key) ?? 0) < placesPerKey;
 
-  /** Lets in the first of the first line that may enter, and puts that line last. */
+  /** Starts the first work of the first queue that is below its limit, and moves that queue to the end. */
   function next(): void {
     for (const [key, line] of lines) {
       if (!hasRoom(key)) continue;

@@ -6,11 +6,11 @@ export interface Field<T> {
   /** What a value looks like, completing "expected …". */
   readonly expected: string;
   readonly unit?: string | undefined;
-  /** A secret may also come as `<NAME>_FILE`, and is never printed. */
+  /** A secret may also be given as `<NAME>_FILE`, and is never printed. */
   readonly secret: boolean;
   /** The default in the configuration table; absent if there is none. */
   readonly defaultText?: string | undefined;
-  /** Reads the text, or `undefined` for a variable that is not set: what refuses that is required. */
+  /** Parses the text, or `undefined` for an unset variable; refusing that makes the field required. */
   readonly schema: z.ZodType<T>;
 }
 
@@ -39,7 +39,7 @@ function field<V>(options: Options<V>, expected: string, schema: z.ZodType<V>): 
 }
 
 interface TextOptions {
-  /** What the value looks like, for the complaint; with `accepts`. */
+  /** Describes the accepted values, for the complaint; with `accepts`. */
   expected?: string;
   accepts?: (value: string) => boolean;
 }
@@ -88,7 +88,7 @@ export function choice<const V extends string>(
 }
 
 interface ListOptions {
-  /** What one item is, for the complaint; with `pattern`, which the whole item must match. */
+  /** Describes an item, for the complaint; with `pattern`, which the whole item must match. */
   item?: string;
   pattern?: RegExp;
 }
@@ -107,7 +107,7 @@ export function list(
 }
 
 interface UrlOptions {
-  /** Accepted schemes with their colon; `['https:', 'http:']` unless given. */
+  /** Accepted schemes with their colon; `['https:', 'http:']` by default. */
   protocols?: readonly string[];
 }
 

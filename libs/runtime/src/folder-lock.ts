@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** Locks that this process holds: in a container its id may be the one of the process that crashed before it. */
+/** Locks of this process. Needed because in a container its id may equal that of a crashed predecessor. */
 const held = new Set<string>();
 
 function isAlive(pid: number): boolean {
@@ -14,7 +14,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A file that is there at all holds its owner: `link` is atomic, where creating and then writing is not. */
+/** An existing lock file always contains its owner, because `link` is atomic, unlike creating and then writing. */
 async function tryCreate(path: string): Promise<boolean> {
   const draft = `${path}.${process.pid}.${randomUUID()}`;
   await writeFile(draft, String(process.pid), { mode: 0o600 });
@@ -33,7 +33,7 @@ async function tryCreate(path: string): Promise<boolean> {
  * Takes `<folder>.lock`, which holds this process's id; a lock whose process is gone is taken over.
  *
  * @returns the function that gives it back
- * @throws Error when a living process holds it
+ * @throws Error if a running process holds it
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const path = `${resolve(folder)}.lock`;

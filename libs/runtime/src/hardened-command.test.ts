@@ -31,7 +31,7 @@ const complaintOf = (env: Environment): string => {
   }
 };
 
-it('grants the code, what the process reads of itself, and the files of the environment', () => {
+it('grants the code, the process’s own /proc files, and the files of the environment', () => {
   const env = {
     THING_KEK_FILE: '/run/kek.json',
     THING_AUDIT_FILE: '/var/log/audit.jsonl',
@@ -64,7 +64,7 @@ it('in a checkout it runs the sources, and grants the workspace', () => {
   ]);
 });
 
-it('grants threads to a service that has them, and to no other', () => {
+it('grants threads only to a service that uses them', () => {
   expect(flagsOf({})).not.toContain('--allow-worker');
   expect(flagsOf({}, { workers: true })).toContain('--allow-worker');
 });
@@ -92,31 +92,31 @@ it.each([
     'NODE_OPTIONS: "--require"',
   ],
   [
-    'the code as a file that is written',
+    'its code as a file to write',
     { THING_AUDIT_FILE: join(built, 'main.js') },
     `THING_AUDIT_FILE: "${join(built, 'main.js')}" is read by the service`,
   ],
   [
-    'a key as a file that is written',
+    'a key as a file to write',
     { THING_KEK_FILE: '/run/kek.json', THING_AUDIT_FILE: '/run/./kek.json' },
     'THING_AUDIT_FILE: "/run/kek.json" is read by the service',
   ],
   [
-    'a link to a key as a file that is written',
+    'a link to a key as a file to write',
     { THING_KEK_FILE: kek, THING_AUDIT_FILE: linkToKek },
     'is read by the service',
   ],
   ['a path that leads nowhere', { THING_AUDIT_FILE: loop }, `"${loop}" (ELOOP)`],
-  ['a library of the loader', { LD_PRELOAD: '/x.so' }, 'LD_PRELOAD: would load native code'],
-  ['a folder of the loader', { LD_LIBRARY_PATH: '/x' }, 'LD_LIBRARY_PATH: would load native code'],
+  ['a preloaded library', { LD_PRELOAD: '/x.so' }, 'LD_PRELOAD: would load native code'],
+  ['a library folder', { LD_LIBRARY_PATH: '/x' }, 'LD_LIBRARY_PATH: would load native code'],
   ['a provider of OpenSSL', { OPENSSL_CONF: '/x.cnf' }, 'OPENSSL_CONF: would load native code'],
   ['a name of Node', { NODE_V8_COVERAGE: '/tmp' }, 'NODE_V8_COVERAGE'],
-])('%s that would widen the grants is refused', (_what, env, words) => {
+])('%s, which would widen the grants, is refused', (_what, env, words) => {
   expect(complaintOf(env)).toContain('the configuration is not usable');
   expect(complaintOf(env)).toContain(words);
 });
 
-it('the memory of the process, its authorities and how its stacks read stay the operator’s to choose', () => {
+it('lets the operator set heap size, CA certificates and source maps', () => {
   const env = {
     NODE_OPTIONS: '--max-old-space-size=512 --use-system-ca --enable-source-maps',
     NODE_EXTRA_CA_CERTS: '/etc/ca.pem',
@@ -126,7 +126,7 @@ it('the memory of the process, its authorities and how its stacks read stay the 
   expect(flagsOf({ NODE_OPTIONS: young }).join(' ')).not.toContain('semi-space');
 });
 
-it('grants folders that are kept with their content, and the folders of files that are followed to be read', () => {
+it('grants reading and writing below data folders, and reading the folders of followed files', () => {
   const extra = { keeps: ['THING_FOLDER'], follows: ['THING_AUDIT_FILES'] };
   const env = { THING_FOLDER: '/var/lib/thing', THING_AUDIT_FILES: '/var/log/a/1.jsonl, /var/log/b/2.jsonl' };
   const args = flagsOf(env, extra);
@@ -169,6 +169,6 @@ it.each([
 it.each([
   ['the key is in it', { THING_FOLDER: folder, THING_KEK_FILE: kek }],
   ['it is in the code', { THING_FOLDER: join(built, 'data') }],
-])('refuses to write a folder where %s', (_why, env) => {
+])('refuses a folder to write if %s', (_why, env) => {
   expect(() => flagsOf(env, { keeps: ['THING_FOLDER'] })).toThrow('THING_FOLDER');
 });

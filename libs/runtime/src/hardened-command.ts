@@ -4,54 +4,57 @@ import { ConfigError, type Environment } from './config.ts';
 import { placeOf } from './program-place.ts';
 import { systemErrorCode } from './system-error-code.ts';
 
-/** A service's program as it is started in production. */
+/** How to start a service in production. */
 export interface HardenedProgram {
-  /** Upper case, as its environment names begin. */
+  /** The prefix of its environment variables, in upper case. */
   readonly prefix: string;
-  /** Of the entry: the main program is found from there. */
+  /** The folder of the entry, from which the main program is located. */
   readonly folder: string;
   /** The main program in a checkout, relative to the service; `src/main.ts` unless given. */
   readonly source?: string;
-  /** Of `<PREFIX>_…_FILE` names, those whose files are written; all others are read. */
+  /** The `<PREFIX>_…_FILE` names whose files are written; all others are read. */
   readonly writes?: readonly string[];
   /** Names of folders that are read and written, with everything below them. */
   readonly keeps?: readonly string[];
-  /** Names of lists of files that are read, each with the files beside it. */
+  /** Names of lists of files that are read, each with the other files in its folder. */
   readonly follows?: readonly string[];
-  /** Whether it has threads of its own. */
+  /** Whether it uses worker threads. */
   readonly workers?: boolean;
 }
 
-/** What Node is started with. */
+/** The arguments for Node. */
 export interface HardenedCommand {
-  /** Node's flags, the main program, and the arguments given. */
+  /** Node's flags, the main program, and the given arguments. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Flags that need no fact of the machine. */
+/** Flags that do not depend on the machine. */
 export const FIXED_FLAGS = [
   '--permission',
   '--disable-proto=delete',
   '--disallow-code-generation-from-strings',
   '--disable-sigusr1',
-  // It opens files past the permission model.
+  // It opens files regardless of the permission model.
   '--no-experimental-sqlite',
 ] as const;
 
 /**
- * Room for young objects, in MiB of each half, unless `NODE_OPTIONS` says it. What a request makes is garbage within
- * milliseconds: V8's own choice, twice as much and more, makes no proof measurably faster and keeps some 60 MiB more resident.
+ * The size of each half of V8's young generation, in MiB, unless `NODE_OPTIONS` sets it. Objects of a request are
+ * garbage within milliseconds: V8's default, at least twice as much, makes no proof measurably faster and keeps some 60
+ * MiB more resident.
  */
 const YOUNG_SPACE = { option: '--max-semi-space-size', mib: 16 };
 
-/** A thread inherits the permissions, unless the code that starts it says otherwise: hence Node's warning at every start. */
+/**
+ * A thread inherits the permissions unless the code that starts it changes them, hence Node's warning at every start.
+ */
 const WORKER_FLAGS = ['--allow-worker', '--disable-warning=PERM0006'];
 
-/** What the process reads about itself: how many files it has open, and whether it may dump core. */
+/** The files that the process reads about itself: its open files, and its core dump limit. */
 const OWN_FACTS = ['/proc/self/fd', '/proc/self/limits'];
 
-/** Names under `NODE_` that change nothing of what the flags say. */
+/** Names under `NODE_` that do not weaken the flags. */
 const NODE_NAMES: ReadonlySet<string> = new Set([
   'NODE_ENV',
   'NODE_EXTRA_CA_CERTS',
@@ -64,11 +67,11 @@ const NODE_OPTION =
   /^--(max-(old|semi)-space-size=\d+|max-old-space-size-percentage=\d+|enable-source-maps|use-(bundled|openssl|system)-ca|dns-result-order=\w+)$/;
 
 /**
- * The command line of a service under Node's permission model: it reads its code and the files that its
- * environment names, writes the files in `writes`, and may start no process, thread (unless `workers`), addon, WASI
- * module, inspector or code from strings. Node has no flag for the network: that is the deployment's to hold.
+ * The command line of a service under Node's permission model: it can read its code and the files that its environment
+ * names, write the files in `writes`, and start no process, thread (unless `workers`), addon, WASI module, inspector or
+ * code from strings. Node has no flag for the network, which the deployment must restrict.
  *
- * @throws ConfigError for what would widen that: a folder or a pattern where a file is expected, a `NODE_…` name
+ * @throws ConfigError for a setting that would widen that: a folder or a pattern instead of a file, a `NODE_…` name
  */
 export function hardenedCommand(
   program: HardenedProgram,
@@ -150,7 +153,10 @@ function complaintsOfNode(env: Environment): string[] {
   ];
 }
 
-/** Of the loader and of OpenSSL: names that bring native code into the process, past the permission model. */
+/**
+ * Names of the dynamic loader and of OpenSSL that load native code into the process, regardless of the permission
+ * model.
+ */
 const NATIVE_CODE_NAMES = [
   'LD_AUDIT',
   'LD_LIBRARY_PATH',
@@ -166,7 +172,7 @@ function complaintsOfNativeCode(env: Environment): string[] {
   );
 }
 
-/** What is read decides what the service does, so it is not written: neither its code, nor its keys. */
+/** Files that the service reads determine what it does, so it must not write them: neither its code nor its keys. */
 function complaintsOfWritten(written: ReadonlyMap<string, string>, read: readonly string[]): string[] {
   return [...written].flatMap(([name, path]) => {
     const real = realPathOf(path);
@@ -176,7 +182,7 @@ function complaintsOfWritten(written: ReadonlyMap<string, string>, read: readonl
     });
     return kept === undefined
       ? []
-      : [`${name}: ${JSON.stringify(path)} is read by the service; name a file of its own`];
+      : [`${name}: ${JSON.stringify(path)} is read by the service; name a separate file`];
   });
 }
 
@@ -198,7 +204,7 @@ function complaintsOfBeginnings(
 
 const withContent = (folder: string): string[] => [folder, join(folder, '*')];
 
-/** A folder that is written must not hold what decides what the service does. */
+/** A folder to write must not contain files that determine what the service does. */
 function complaintOfFolder(name: string, path: string, read: readonly string[]): string | undefined {
   if (path.includes('*')) return `${name}: expected a path without a star, got ${JSON.stringify(path)}`;
   const real = realPathOf(path);
@@ -207,11 +213,11 @@ function complaintOfFolder(name: string, path: string, read: readonly string[]):
     return `${realOther}/`.startsWith(`${real}/`) || `${real}/`.startsWith(`${realOther}/`);
   });
   return inside
-    ? `${name}: ${JSON.stringify(path)} is read by the service; name a folder of its own`
+    ? `${name}: ${JSON.stringify(path)} is read by the service; name a separate folder`
     : undefined;
 }
 
-/** Where links lead, as far as it is there. */
+/** Resolves symbolic links, as far as the path exists. */
 function realPathOf(path: string): string {
   try {
     return realpathSync(path);
@@ -221,7 +227,7 @@ function realPathOf(path: string): string {
   }
 }
 
-/** Node takes a star for a pattern, and a folder for everything below it. */
+/** Node treats a star as a pattern, and a folder as everything below it. */
 function complaintOfFile(name: string, path: string): string | undefined {
   if (path.includes('*')) return `${name}: expected a path without a star, got ${JSON.stringify(path)}`;
   try {
@@ -232,7 +238,7 @@ function complaintOfFile(name: string, path: string): string | undefined {
   }
 }
 
-/** The certificate files that a PostgreSQL address names. An address that is none is complained of elsewhere. */
+/** The certificate files that a PostgreSQL address names. An invalid address is refused elsewhere. */
 function certificatesOf(prefix: string, env: Environment): [name: string, path: string][] {
   const name = `${prefix}_DATABASE_URL`;
   const given = env[name] || textOf(env[`${name}_FILE`]);

@@ -1,17 +1,17 @@
 import { isBuiltin } from 'node:module';
 
-/** The part of `process` that is looked at. */
+/** The part of `process` that is used. */
 export interface HardenedProcess {
-  /** Absent where there is no permission model. */
+  /** Absent without the permission model. */
   readonly permission?: { has(scope: string): boolean };
 }
 
 export interface HardeningOptions {
-  /** The service has threads of its own. */
+  /** Whether the service uses worker threads. */
   readonly workers?: boolean;
 }
 
-/** What Node grants as a whole; single files are granted beside it. */
+/** Permissions that Node can grant entirely; grants of single files are separate. */
 const GRANTS = {
   'fs.read': 'read every file',
   'fs.write': 'write every file',
@@ -22,7 +22,7 @@ const GRANTS = {
   inspector: 'open the inspector',
 } as const;
 
-/** What this process may do although a hardened service may not, in the operator's words; empty when it is hardened. */
+/** What this process may do that a hardened service may not, as text for the operator; empty if it is hardened. */
 export function weaknessesOf(
   { permission }: HardenedProcess,
   { workers = false }: HardeningOptions = {},
@@ -32,7 +32,7 @@ export function weaknessesOf(
   );
   return [
     ...granted.map(([, words]) => words),
-    ...(makesCodeOfStrings() ? ['make code of strings'] : []),
+    ...(makesCodeOfStrings() ? ['generate code from strings'] : []),
     ...(isBuiltin('node:sqlite') ? ['open SQLite databases'] : []),
     ...('__proto__' in Object.prototype ? ['use __proto__'] : []),
   ];

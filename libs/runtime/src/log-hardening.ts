@@ -1,7 +1,7 @@
 import { coreFileLimit } from './core-file-limit.ts';
 import type { Logger } from './log.ts';
 
-/** One line at the start: whether the process is hardened, and whether a crash would leave its memory on the disk. */
+/** Logs at the start whether the process is hardened, and whether a crash would write its memory to disk. */
 export function logHardening(log: Logger, weaknesses: readonly string[]): void {
   if (weaknesses.length === 0) log.info('hardened: the process runs under its permission flags');
   else log.warn({ may: weaknesses }, 'not hardened');

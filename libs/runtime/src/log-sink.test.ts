@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { createLogSink, type SinkSystem } from './log-sink.ts';
 
-/** Logs 8 MiB in many turns, says so on standard error, and ends. */
+/** Logs 8 MiB in many turns, reports that on standard error, and ends. */
 const TALKER = `
   const { createLogger } = await import('./log.ts');
   const log = createLogger({ service: 'test', level: 'info' });
@@ -18,7 +18,7 @@ const TALKER = `
 const talk = (end = '') =>
   spawn(process.execPath, ['--input-type=module', '-e', TALKER + end], { cwd: import.meta.dirname });
 
-test('a stuck reader of standard output blocks nothing', async () => {
+test('a stuck reader of standard output does not block the process', async () => {
   const child = talk();
   const ended = once(child, 'exit');
   let said = '';
@@ -41,7 +41,7 @@ test('a process without a reader of its standard output exits without hanging', 
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
 });
 
-test('a reader of standard output that leaves ends nothing', async () => {
+test('a reader of standard output that disconnects does not end the process', async () => {
   const child = talk();
   child.stdout.destroy();
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
@@ -49,7 +49,7 @@ test('a reader of standard output that leaves ends nothing', async () => {
   expect(code).toBe(0);
 });
 
-test('lines of turns that follow each other share a write', async () => {
+test('lines of consecutive turns share a write', async () => {
   const writes: string[] = [];
   const system = {
     write(_fd: number, bytes: Buffer, _offset: number, length: number, _at: null, done: Done) {
@@ -65,7 +65,7 @@ test('lines of turns that follow each other share a write', async () => {
   await expect.poll(() => writes).toEqual(['first\nsecond\n']);
 });
 
-test('lines that the system does not take now are tried again, and one that was cut short is not continued', async () => {
+test('lines that the system does not accept now are retried, and a truncated one is not continued', async () => {
   const output: string[] = [];
   const answers = ['EAGAIN', 3, 'EIO'];
   const system = {

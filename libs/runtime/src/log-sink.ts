@@ -1,11 +1,13 @@
 import { write, writeSync } from 'node:fs';
 
-/** How many characters of lines wait for a reader that is slow; what comes beyond is dropped and counted. */
+/** How many characters may wait for a slow reader; lines beyond that are dropped and counted. */
 const WAITING_MAX = 1024 * 1024;
 const AGAIN_MS = 50;
-/** For so long lines are gathered: a write of its own for each costs more than making the line. */
+/**
+ * How long lines are collected for one write, in milliseconds: a separate write costs more than formatting the line.
+ */
 const GATHER_MS = 10;
-/** If a write takes this long at exit, the reader is stuck. */
+/** If a write at exit takes this many milliseconds, the reader counts as stuck. */
 const STUCK_MS = 200;
 const NEWLINE = 0x0a;
 
@@ -14,7 +16,7 @@ export interface SinkSystem {
   write: typeof write;
   writeSync: typeof writeSync;
   on(event: 'exit', listener: () => void): unknown;
-  /** Ends the process at once. */
+  /** Ends the process immediately. */
   kill(): void;
 }
 
@@ -26,9 +28,8 @@ const SYSTEM: SinkSystem = {
 };
 
 /**
- * Lines to a file descriptor, written off the event loop and some milliseconds' worth together: whoever reads them, slowly,
- * not any more or never again, holds up no request. Lines that find no room are dropped, and a line says how many once there
- * is room.
+ * Writes lines to a file descriptor off the event loop, collected over some milliseconds, so that a slow, stuck or
+ * missing reader does not delay requests. Lines without room are dropped, and a later line reports how many.
  */
 export function createLogSink(
   fd: number,
@@ -38,7 +39,7 @@ export function createLogSink(
   let waiting = '';
   let dropped = 0;
   let underWay = false;
-  /** A failure cut the last line short: the next one does not continue it. */
+  /** A failure truncated the last line; the next one must not continue it. */
   let torn = false;
   let begun: number | undefined;
 
@@ -64,7 +65,8 @@ export function createLogSink(
       if (error?.code === 'EAGAIN') return void setTimeout(writeAll, AGAIN_MS, bytes).unref();
       if (written > 0) torn = bytes[written - 1] !== NEWLINE;
       if (error === null && written < bytes.length) return writeAll(bytes.subarray(written));
-      // After a failure these lines are lost: there is no reader, or the disk is full. The next ones are tried again.
+      // After a failure these lines are lost, because there is no reader or the disk is full. Later lines are tried
+      // again.
       begun = undefined;
       underWay = false;
       if (waiting !== '' || dropped > 0) gather();
@@ -72,13 +74,13 @@ export function createLogSink(
   }
 
   on('exit', () => {
-    // Node's exit waits for its threads, but not for one without a reader.
+    // Node's exit waits for its threads, but not for one that writes without a reader.
     if (begun !== undefined && performance.now() - begun > STUCK_MS) return kill();
     if (waiting === '') return;
     try {
       writeSync(fd, waiting);
     } catch {
-      // Nobody is left to be told.
+      // The failure cannot be reported anywhere.
     }
   });
 

@@ -19,7 +19,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('writes a plain line as it writes any other', () => {
+  it('writes a plain line like any other', () => {
     const { log, lines } = capturedLog();
     const fields = { route: '/v1/{a}', status: 200, bound: false, account: null, said: 'a "word"\n' };
     log.info(fields, 'request');
@@ -32,7 +32,7 @@ describe('the log', () => {
     expect(third).toEqual(fourth);
   });
 
-  it('leaves plain lines below its level out', () => {
+  it('omits plain lines below its level', () => {
     const { log, lines } = capturedLog();
     log.level = 'warn';
     log.plain('info', { status: 200 }, 'request');
@@ -104,7 +104,7 @@ describe('the log', () => {
     });
   });
 
-  it('survives a value that refers to itself', () => {
+  it('handles a circular value', () => {
     const { log, lines } = capturedLog();
     const loop: Record<string, unknown> = {};
     log.info(Object.assign(loop, { loop }), 'round');
@@ -112,13 +112,13 @@ describe('the log', () => {
   });
 });
 
-it('leaves ordinary text and JSON as they are', () => {
+it('does not change ordinary text and JSON', () => {
   for (const text of ['the intern int_7Qm2 of ws_1 at 10:00', '{"url":"http://h","mail":"a@b"}']) {
     expect(scrub(text)).toBe(text);
   }
 });
 
-it('cuts what is endless, and a token as a whole', () => {
+it('truncates long text, and redacts a token at the cut completely', () => {
   const { log, lines, text } = capturedLog();
   log.error({ note: 'a '.repeat(5000), err: new Error(`${'b '.repeat(495)}${jwt}`) }, 'long');
   expect(text().length).toBeLessThan(3000);
@@ -130,7 +130,7 @@ it.each([
   ['stops at once', 'process.exit(0)', 0],
   ['fails', 'throw new Error()', 1],
   ['goes on', '', 0],
-])('loses no line of a process that %s', async (_how, end, code) => {
+])('does not lose a line of a process that %s', async (_how, end, code) => {
   const script = `
     const { createLogger } = await import('./log.ts');
     const log = createLogger({ service: 'test', level: 'info' });

@@ -5,7 +5,7 @@ import { VERSION } from './version.ts';
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The limits on concurrent work, each counted by itself. */
+/** The budgets for concurrent work, each counted separately. */
 export const BUDGETS = [
   'process',
   'address',
@@ -22,10 +22,10 @@ export const BUDGETS = [
 export type Budget = (typeof BUDGETS)[number];
 
 export interface HttpObservation {
-  /** The route's template; anything but one of the routes given at the start counts as `other`. */
+  /** The template of the route; any route that was not registered at the start counts as `other`. */
   route: string | undefined;
   method: string;
-  /** The status sent; absent when the client went away before an answer. */
+  /** The status sent; absent if the client disconnected before the answer. */
   status: number | undefined;
   seconds: number;
 }
@@ -34,9 +34,9 @@ export interface Metrics {
   readonly registry: Registry;
   requestStarted(): void;
   requestEnded(observation: HttpObservation): void;
-  /** Bytes that never became a request were answered with one of the few statuses there are for that. */
+  /** Counts an answer to bytes that are not a valid request, by status. */
   connectionRefused(status: number): void;
-  /** A request, a connection or an answer was dropped because a limit was reached. */
+  /** Counts a request, connection or answer that was dropped because of a limit. */
   budgetExhausted(budget: Budget): void;
   /** Stops measuring; the registry keeps its last values. */
   close(): void;
@@ -44,13 +44,13 @@ export interface Metrics {
 
 export interface MetricsOptions {
   service: string;
-  /** Every route template there is: with the methods and status classes, the whole set of label values. */
+  /** All route templates: with the methods and status classes, they determine all label values. */
   routes?: readonly string[];
 }
 
 /**
- * A service's metrics: its requests, its process, and what the service registers itself. No label value comes from
- * a request, so the number of series is fixed when the service starts.
+ * The metrics of a service: its requests, its process, and those that the service registers itself. No label value
+ * comes from a request, so the number of series is fixed at the start.
  */
 export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics {
   const registry = new Registry();

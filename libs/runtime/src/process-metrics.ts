@@ -7,8 +7,8 @@ const RESOLUTION_MS = 10;
 const OPEN_FDS = '/proc/self/fd';
 
 /**
- * The process's own metrics, under the names Prometheus client libraries share where there is one. prom-client's
- * default set is not used: `promtool check metrics` rejects some of its names.
+ * The metrics of the process, under the standard names of Prometheus client libraries if there are any. Not
+ * prom-client's default set, because `promtool check metrics` rejects some of its names.
  */
 export function collectProcessMetrics(registry: Registry): { close(): void } {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
@@ -51,7 +51,7 @@ export function collectProcessMetrics(registry: Registry): { close(): void } {
   return { close: () => delay.disable() };
 }
 
-/** The histogram holds the whole time between two ticks of its timer, so the timer's own interval is taken off. */
+/** The histogram records the time between two ticks of its timer, so the timer's interval is subtracted. */
 function seconds(nanoseconds: number): number {
   return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1000) : 0;
 }

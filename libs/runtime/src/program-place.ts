@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A service's main program, and the folders that hold all of its code. */
+/** The main program of a service, and the folders with all of its code. */
 export interface ProgramPlace {
   readonly main: string;
   readonly code: readonly string[];
 }
 
 /**
- * Where the program of an entry is. Built, it is `main.js` beside its entry and needs nothing else; in a checkout it is
- * `src/main.ts` beside the entry's folder `bin`, and needs the workspace.
+ * Locates the program of an entry. In a build it is `main.js` next to the entry and needs nothing else; in a checkout
+ * it is `src/main.ts` next to the folder `bin` of the entry, and needs the workspace.
  *
  * @param folder of the entry
  * @param source of the main program in a checkout, relative to the service

@@ -11,7 +11,7 @@ class Exited extends Error {
   }
 }
 
-/** A program that fails with an error, so that nothing runs after it, as nothing would. */
+/** A process whose exit throws, so that nothing runs after it, as in reality. */
 function programOf(...words: string[]) {
   const signals = new EventEmitter();
   const said = { out: '', err: '' };
@@ -37,7 +37,7 @@ const service = (overrides: Partial<RunnableService<object>> = {}): RunnableServ
   ...overrides,
 });
 
-it('judges the configuration alone, and starts nothing', async () => {
+it('check-config only validates the configuration, and starts nothing', async () => {
   const { program, said } = programOf('check-config');
   const start = () => Promise.reject(new Error('started'));
   await runService(program, service({ start }));
@@ -84,14 +84,14 @@ it('stops gracefully at the first signal', async () => {
   expect(stopped).toBe(1);
 });
 
-it('ends at once at the second signal', async () => {
+it('exits immediately at the second signal', async () => {
   const { program, signals } = programOf();
   await runService(program, service({ start: async () => ({ stop: () => new Promise(() => {}) }) }));
   signals.emit('SIGTERM');
   expect(() => signals.emit('SIGINT')).toThrow('exit 1');
 });
 
-it('opens its files again at SIGHUP, and says what went wrong with that', async () => {
+it('reopens its files at SIGHUP, and logs a failure', async () => {
   const { program, signals, said } = programOf();
   const asked = Promise.withResolvers<void>();
   const reopen = async () => {
@@ -105,7 +105,7 @@ it('opens its files again at SIGHUP, and says what went wrong with that', async 
   expect(said.err).toContain('the file is gone');
 });
 
-it('exits at once on a signal while it still waits to start', async () => {
+it('exits immediately on a signal while it waits to start', async () => {
   const { program, signals, ended } = programOf();
   void runService(program, service({ start: () => new Promise(() => {}) }));
   signals.emit('SIGTERM');

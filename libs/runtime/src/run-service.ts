@@ -8,24 +8,24 @@ const EXIT = { failed: 1, configuration: 2, usage: 64 } as const;
 export interface RunnableService<Config extends Hardenable> {
   /** Prefix of its environment variables, in upper case. */
   readonly prefix: string;
-  /** Whether it has threads of its own, which the hardened start then grants. */
+  /** Whether it uses worker threads, which the hardened start then grants. */
   readonly workers?: boolean;
-  /** Reads and judges the whole configuration, files included. @throws ConfigError */
+  /** Reads and validates the whole configuration, including files. @throws ConfigError */
   load(env: Environment): Config;
-  /** @param weaknesses what the process may do although a hardened one may not */
+  /** @param weaknesses what the process may do that a hardened one may not */
   start(config: Config, weaknesses: readonly string[]): Promise<RunningService>;
-  /** What an operator runs once instead of the service, by name. @returns what to print */
+  /** Commands that run once instead of the service, by name. @returns the text to print */
   readonly commands?: Readonly<Record<string, (config: Config) => Promise<string>>>;
 }
 
-/** The part of a configuration that the main program itself obeys. */
+/** The part of a configuration that the main program itself uses. */
 export interface Hardenable {
   readonly requireHardened?: boolean;
 }
 
 export interface RunningService {
   stop(): Promise<void>;
-  /** Called on SIGHUP: files that are rotated away are opened again. */
+  /** Called on SIGHUP: reopens rotated files. */
   reopen?(): Promise<void>;
 }
 
@@ -37,8 +37,9 @@ export type Program = Pick<NodeJS.Process, 'argv' | 'env' | 'on' | 'exit'> &
   };
 
 /**
- * The main program of a service: `check-config` judges the configuration and exits, `--version` prints the version, a command of its own runs once;
- * otherwise the service runs until SIGTERM or SIGINT, stops gracefully, and at a second signal at once.
+ * The main program of a service: `check-config` validates the configuration and exits, `--version` prints the version,
+ * an additional command runs once; otherwise the service runs until SIGTERM or SIGINT and stops gracefully, or
+ * immediately at a second signal.
  */
 export async function runService<Config extends Hardenable>(
   program: Program,
@@ -82,7 +83,7 @@ export async function runService<Config extends Hardenable>(
 function notHardened(prefix: string, weaknesses: readonly string[]): ConfigError {
   const entry = `ori-${prefix.toLowerCase()}.js`;
   return new ConfigError([
-    `${prefix}_REQUIRE_HARDENED: this process may ${weaknesses.join(', ')}; start it by ${entry}`,
+    `${prefix}_REQUIRE_HARDENED: this process may ${weaknesses.join(', ')}; start it with ${entry}`,
   ]);
 }
 

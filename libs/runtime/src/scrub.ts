@@ -9,7 +9,10 @@ const PATTERNS: readonly [RegExp, string][] = [
 /** Every match contains one of these markers; most texts have none and need no further check. */
 const MARKS = /eyJ|sk-ori-|bearer|basic|:\/\/|==/i;
 
-/** A text without what looks like a token, an API key, a signature or a URL's user information. JSON stays JSON. */
+/**
+ * Redacts everything in a text that looks like a token, an API key, a signature or the user information of a URL. JSON
+ * stays JSON.
+ */
 export function scrub(text: string): string {
   if (!MARKS.test(text)) return text;
   let result = text;
@@ -23,7 +26,7 @@ const SECRET_KEY =
   /^(authorization|proxy-authorization|cookie|set-cookie|x-ori-.*|headers|rawheaders|body|args)$/i;
 const SECRET_WORD = /token|secret|password|passphrase|credential|private|seed|apikey|api_key|signature/i;
 
-/** A copy fit for a log line: secrets by name and by shape are gone, errors are described, bytes are never shown. */
+/** A copy for a log line: secrets are redacted by name and by shape, errors are described, bytes are never shown. */
 export function scrubDeep(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return cut(value);
   if (value instanceof Error) return describeError(value);
@@ -48,8 +51,8 @@ export interface ErrorDescription {
 }
 
 /**
- * An error as the log shows it: class, code, message and the messages of its causes; none of its other properties. A message
- * that quotes what was sent is left out: a parser's excerpt, a database's value, a sentence for the caller.
+ * Describes an error for the log: class, code, message and the messages of its causes, without other properties. A
+ * message that may quote input is omitted: a parser's excerpt, a database's value, a message for the caller.
  */
 export function describeError(error: unknown): ErrorDescription {
   if (!(error instanceof Error)) return { class: typeof error, message: 'not an Error' };
@@ -67,10 +70,10 @@ function messageOf(error: Error): string {
   const isOfDatabase = 'severity' in error && 'code' in error;
   const isForCaller = 'isForCaller' in error && error.isForCaller === true;
   const quotes = error instanceof SyntaxError || isOfDatabase || isForCaller;
-  return quotes ? '[not shown: it may quote what was sent]' : cut(error.message);
+  return quotes ? '[omitted: may quote input]' : cut(error.message);
 }
 
-/** Cut after scrubbing, so that half a token is not left over. */
+/** Truncated after scrubbing, so that no half token remains. */
 function cut(text: string): string {
   const clean = scrub(text.slice(0, 10 * TEXT_CHARACTERS_MAX));
   return clean.length > TEXT_CHARACTERS_MAX ? `${clean.slice(0, TEXT_CHARACTERS_MAX)}…` : clean;

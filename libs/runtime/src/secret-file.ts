@@ -1,15 +1,15 @@
 import { closeSync, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { systemErrorCode } from './system-error-code.ts';
 
-/** What must not be set: any right of others, and the group's right to write. */
+/** Mode bits that must not be set: all of others, and write of the group. */
 const TOO_OPEN = 0o027;
 
-/** Why a file of a secret is not taken, in the operator's words; nothing of its content is quoted. */
+/** A secret file was refused. The message is for the operator and quotes nothing of its content. */
 export class SecretFileError extends Error {}
 
 /**
- * The text of a file that holds a secret. A regular file must be closed to others: anyone who can read it has the secret,
- * anyone who can write it chooses it. The group may read, as mounted secrets need it.
+ * Reads a secret from a file. A regular file must not be accessible to others: anyone who can read it has the secret,
+ * anyone who can write it controls it. The group may read, which mounted secrets need.
  *
  * @throws SecretFileError
  */
@@ -31,7 +31,7 @@ export function readSecretFile(path: string): string {
 }
 
 function requireClosed(path: string, stats: Stats): void {
-  // A pipe or a device has no content that lies about, and Windows has no such mode.
+  // A pipe or a device stores no content, and Windows has no such mode.
   if (!stats.isFile() || process.platform === 'win32' || (stats.mode & TOO_OPEN) === 0) return;
   const mode = (stats.mode & 0o777).toString(8).padStart(4, '0');
   const who = (stats.mode & 0o007) === 0 ? 'its group may write' : 'everyone on this machine may open';

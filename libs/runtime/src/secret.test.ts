@@ -4,7 +4,7 @@ import { Secret } from './secret.ts';
 
 const secret = new Secret('canary');
 
-it('gives its value only when it is asked to', () => {
+it('returns its value only from reveal', () => {
   expect(secret.reveal()).toBe('canary');
 });
 

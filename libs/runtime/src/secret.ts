@@ -3,8 +3,8 @@ import { inspect } from 'node:util';
 const REDACTED = '[redacted]';
 
 /**
- * A value that must not reach a log, a message or a serialised object: every way of printing it gives
- * `[redacted]`, and only {@link Secret.reveal} gives the value itself. It does not protect the memory it lies in.
+ * A value that must not reach a log, a message or a serialized object: printed in any way, it is `[redacted]`; only
+ * {@link Secret.reveal} returns the value. It does not protect the memory of the process.
  */
 export class Secret {
   readonly #value: string;
@@ -13,7 +13,9 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value; call it where it is handed over, and keep the result in no variable that outlives the call. */
+  /**
+   * The value. Call it where the value is passed on, and do not store the result in a variable that outlives the call.
+   */
   reveal(): string {
     return this.#value;
   }

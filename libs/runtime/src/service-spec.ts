@@ -2,7 +2,7 @@ import { choice, flag, integer, list, path, url } from './config.ts';
 import { LIMITS_SPEC } from './limits.ts';
 import { LOG_LEVELS } from './log.ts';
 
-/** The part of its environment that every service of ours has. */
+/** The settings that all services share. */
 export const SERVICE_SPEC = {
   regionalHosts: list({
     default: [],
@@ -45,14 +45,14 @@ export const SERVICE_SPEC = {
     min: 0,
     max: 60_000,
     default: 2000,
-    doc: 'How long idle connections stay after that: longer than a gateway keeps them',
+    doc: 'How long idle connections stay open after that: longer than a gateway keeps them',
     unit: 'ms',
   }),
   shutdownGraceMs: integer({
     min: 0,
     max: 60_000,
     default: 10_000,
-    doc: 'How long requests under way may take to end after that',
+    doc: 'How long requests in progress may take after that',
     unit: 'ms',
   }),
   trustGateway: flag({
@@ -61,7 +61,7 @@ export const SERVICE_SPEC = {
   }),
   requireHardened: flag({
     default: false,
-    doc: 'Whether a start without the flags of the hardened start is refused',
+    doc: 'Refuses to start without the flags of the hardened start',
   }),
   otlpEndpoint: url({
     optional: true,
@@ -74,5 +74,5 @@ export const SERVICE_SPEC = {
     doc: 'Share of the traces that is exported, whatever the flags of `traceparent`',
     unit: '%',
   }),
-  logLevel: choice(LOG_LEVELS, { default: 'info', doc: 'Least severe level that is logged' }),
+  logLevel: choice(LOG_LEVELS, { default: 'info', doc: 'Lowest level to log' }),
 } as const;

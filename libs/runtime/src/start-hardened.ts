@@ -3,7 +3,7 @@ import { ConfigError } from './config.ts';
 import { coreFileLimit } from './core-file-limit.ts';
 import { type HardenedProgram, hardenedCommand } from './hardened-command.ts';
 
-/** As of a service whose configuration is not usable. */
+/** The exit code for an invalid configuration. */
 const EXIT_CONFIGURATION = 2;
 
 /** Permissions that no new file gets: to write for its group, and any for others. The signing log reads as the group. */

@@ -10,7 +10,7 @@ test('expires after its time', async () => {
   expect(performance.now() - begun).toBeGreaterThanOrEqual(38);
 });
 
-test('does not expire for what the process itself was too busy to notice', async () => {
+test('does not expire because the process itself was busy', async () => {
   const heard: string[] = [];
   const cancel = startUnhurriedTimer(40, () => heard.push('expired'));
   holdUp(100);
@@ -19,7 +19,7 @@ test('does not expire for what the process itself was too busy to notice', async
   cancel();
 });
 
-test('what came while the process was busy is read before it expires', async () => {
+test('input that arrived while the process was busy is read before it expires', async () => {
   const heard: string[] = [];
   await new Promise<void>((resolve) => {
     startUnhurriedTimer(4, () => {
@@ -27,7 +27,7 @@ test('what came while the process was busy is read before it expires', async () 
       resolve();
     });
     setTimeout(() => {
-      // The last part of the time and the answer are both due when the process is back.
+      // The last part of the time and the answer are both due when the process resumes.
       setImmediate(() => heard.push('answer'));
       holdUp(20);
     }, 2);
@@ -35,7 +35,7 @@ test('what came while the process was busy is read before it expires', async () 
   expect(heard).toEqual(['answer', 'expired']);
 });
 
-test('does not expire once it was cancelled', async () => {
+test('does not expire once cancelled', async () => {
   const heard: string[] = [];
   startUnhurriedTimer(5, () => heard.push('expired'))();
   await pause(20);

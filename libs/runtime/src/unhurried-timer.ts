@@ -1,9 +1,9 @@
-/** A time limit is counted in so many parts. */
+/** The number of parts in which a time limit is counted. */
 const PARTS = 4;
 
 /**
- * Calls `expire` after `ms`, not counting time in which this process was blocked or not scheduled: it reads no answers then. Each
- * stall uses up at most a quarter of the time, and pending input is read before the call.
+ * Calls `expire` after `ms`, not counting time in which this process was blocked or not scheduled and so could not read
+ * answers. Each stall uses at most a quarter of the time, and pending input is read before the call.
  *
  * @returns cancels it
  */

@@ -1,4 +1,4 @@
 import manifest from '../package.json' with { type: 'json' };
 
-/** The version of everything in this repository: it is released as one. */
+/** The version of everything in this repository, which is released together. */
 export const VERSION: string = manifest.version;

@@ -115,8 +115,9 @@ export function mayWrite(role: StoreRole, table: string): boolean {
 export const GRANTS_AS_OF = '0010-admin-audit';
 
 /**
- * Makes the privileges of each role exactly {@link GRANTS}, whatever they were: also after a restore that lost them.
- * A comment says since which migration, so that an older service does not refuse what its role was granted later.
+ * Makes the privileges of each role exactly {@link GRANTS}, whatever they were before, for example after a restore that
+ * lost them. A comment says since which migration, so that an older service does not refuse what its role was granted
+ * later.
  */
 export async function applyGrants(db: Kysely<Schema>): Promise<void> {
   await sql`comment on table ori_migrations is ${sql.lit(GRANTS_AS_OF)}`.execute(db);

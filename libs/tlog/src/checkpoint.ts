@@ -2,7 +2,7 @@ import { HASH_BYTES, type TreeHead } from './merkle.ts';
 import { decodeBase64 } from './note.ts';
 import { TlogError } from './tlog-error.ts';
 
-/** The text of a checkpoint (c2sp.org/tlog-checkpoint): a tree head, and whose. */
+/** The text of a checkpoint (c2sp.org/tlog-checkpoint): a tree head and its origin. */
 export interface Checkpoint extends TreeHead {
   readonly origin: string;
 }
@@ -12,7 +12,7 @@ export function renderCheckpoint({ origin, size, root }: Checkpoint): string {
 }
 
 /**
- * Reads a checkpoint's text; extension lines are allowed and mean nothing here.
+ * Parses a checkpoint's text; extension lines are allowed and ignored.
  *
  * @throws TlogError `malformed`
  */

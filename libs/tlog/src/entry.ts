@@ -60,7 +60,7 @@ export function commitmentOf(
 
 /** An audit line's entry, and whether the line is one that the signer writes for a proof. */
 export interface LineEntry extends Entry {
-  /** False for a line that a failed write left torn: it is committed to all the same, and no proof is. */
+  /** False for a line that a failed write left torn: the line is committed to, but no proof. */
   readonly isProof: boolean;
 }
 
@@ -97,7 +97,7 @@ interface AuditFacts {
   readonly nonce?: string;
 }
 
-/** The alphabets are judged by the signing input. */
+/** The signing input checks the alphabets. */
 function isAuditFacts(value: unknown): value is AuditFacts {
   return typeof value === 'object' && value !== null && 'event' in value && value.event === 'proof_issued';
 }

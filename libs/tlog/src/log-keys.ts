@@ -2,7 +2,7 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
 import { decodeBase64, NOTE_TYPES, type NoteKey, noteKey } from './note.ts';
 
-/** What the log signs with, and what it hides version 1 proofs with: all of it comes from one seed. */
+/** The keys that the log signs with, and those that hide version 1 proofs: all derived from one seed. */
 export interface LogKeys {
   /** Signs checkpoints. */
   readonly log: SigningKey;

@@ -23,7 +23,7 @@ export function decodeCommitments(json: string): string[] | undefined {
     : undefined;
 }
 
-/** @returns undefined for anything that is no answer */
+/** @returns undefined for a malformed answer */
 export function decodeAnswer(json: string): LookupAnswer | undefined {
   const value = parseJson(json);
   if (typeof value !== 'object' || value === null || !('found' in value)) return undefined;

@@ -39,7 +39,7 @@ const note = (...by: readonly number[]) =>
     ],
   });
 
-it('verifies the example of signed-note, and knows its key', () => {
+it('verifies the example of signed-note, and reads its key', () => {
   const key = parseVkey('example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k');
   const { text, signatures } = parseNote(
     'This is an example message.\n\n— example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=\n',
@@ -50,11 +50,11 @@ it('verifies the example of signed-note, and knows its key', () => {
 });
 
 describe('a policy', () => {
-  it('accepts a checkpoint with its quorum, and says when each witness cosigned', () => {
+  it('accepts a checkpoint with its quorum, and returns when each witness cosigned', () => {
     const { size, witnessed } = requireTrusted(note(1, 3), policy('two'));
     expect([size, ...witnessed]).toEqual([7, ['w1', 1_789_000_000], ['w3', 1_789_000_000]]);
   });
-  it('refuses one without its quorum, cosigned twice by the same witness included', () => {
+  it('refuses one without its quorum, even if one witness cosigned it twice', () => {
     for (const by of [[], [1], [1, 1]]) {
       expect(() => requireTrusted(note(...by), policy('two'))).toThrow(
         expect.objectContaining({ code: 'quorum_missing' }),
@@ -72,14 +72,14 @@ describe('a policy', () => {
     );
   });
   it.each(['quorum nobody', 'quorum none\nquorum none', 'log x\nquorum none', 'group g 2 w1\nquorum g', ''])(
-    'does not read %j',
+    'refuses %j',
     (lines) => {
       expect(() => parsePolicy(lines)).toThrow(expect.objectContaining({ code: 'malformed' }));
     },
   );
 });
 
-it('a cosignature is over its time', () => {
+it('a cosignature covers its time', () => {
   const key = noteKey('w1', NOTE_TYPES.cosignatureV1, keyOf(1).publicKey);
   const signature = cosign(text, 5, 'w1', keyOf(1));
   expect(verifyCosignature(text, signature, key)).toBe(5);

@@ -23,7 +23,7 @@ export interface NoteSignature {
   readonly bytes: Uint8Array;
 }
 
-/** A verifier key: who signs, and with what. */
+/** A verifier key: the name of the signer, and the key. */
 export interface NoteKey {
   readonly name: string;
   readonly id: string;
@@ -104,7 +104,8 @@ export function parseVkey(vkey: string): NoteKey {
     throw new TlogError('malformed', 'expected a verifier key with an Ed25519 key of type 1 or 4');
   }
   const key = noteKey(name, type, bytes.subarray(1));
-  if (key.id !== id) throw new TlogError('malformed', `the verifier key of ${name} has another key's id`);
+  if (key.id !== id)
+    throw new TlogError('malformed', `the id in the verifier key of ${name} belongs to another key`);
   return key;
 }
 

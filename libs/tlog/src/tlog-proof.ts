@@ -49,7 +49,7 @@ export function parseTlogProof(text: string): TlogProof {
 }
 
 /**
- * Verifies that `entry` is in a log that the policy trusts, with nothing but the file and the policy.
+ * Verifies that `entry` is in a log that the policy trusts, offline, with only the file and the policy.
  *
  * @throws TlogError `malformed`, `signature_invalid`, `quorum_missing`, `inclusion_invalid`
  */

@@ -15,7 +15,7 @@ export interface Edge {
   readonly levels: ReadonlyArray<readonly Hash[]>;
 }
 
-/** A tree that grows at its right edge. It keeps nothing else; full tiles are handed out as they fill. */
+/** A tree that grows at its right edge. It stores only that edge; full tiles are returned as they fill. */
 export interface Tree {
   readonly size: number;
   /** The root of all leaves. */
@@ -115,7 +115,7 @@ export function renderEdge({ size, entries, levels }: Edge): string {
   return JSON.stringify({ size, entries: entries.map((one) => join([one])), levels: levels.map(join) });
 }
 
-/** What `renderEdge` wrote. */
+/** Parses the output of `renderEdge`. */
 export function parseEdge(text: string): Edge {
   const { size, entries, levels } = JSON.parse(text) as { size: number; entries: string[]; levels: string[] };
   const bytes = (part: string) => Buffer.from(part, 'base64');

@@ -43,7 +43,7 @@ export const LOG_SPEC = {
     accepts: isSeed,
   }),
   auditFiles: list({
-    doc: 'The audit files of all signers, each the `SIGNER_AUDIT_FILE` of one; a rotated file is looked for beside it',
+    doc: 'The audit files of all signers, each the `SIGNER_AUDIT_FILE` of one; rotated files are searched next to it',
     item: 'path of a file',
     pattern: /^\//,
   }),
@@ -68,7 +68,7 @@ export const LOG_SPEC = {
 export type LogConfig = Config<typeof LOG_SPEC> & { readonly policy: Policy | undefined };
 
 /**
- * Reads and judges the whole configuration, the policy file included.
+ * Reads and validates the whole configuration, including the policy file.
  *
  * @throws ConfigError with every complaint
  */

@@ -54,7 +54,7 @@ export function createPublisher(
     return { text, signature: signNote(text, origin, keys.log) };
   }
 
-  /** Cosignatures of this very checkpoint, asked for where they are missing. */
+  /** Cosignatures of exactly this checkpoint; missing ones are requested. */
   async function witnessed(head: Omit<Checkpoint, 'origin'>): Promise<ReadonlyMap<string, NoteSignature>> {
     const { text, signature } = sign(head);
     const known = cosigned?.text === text ? cosigned.by : new Map<string, NoteSignature>();

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { clientOf, openLogWorld, untilSize } from './testing/log-world.ts';
 import { appendLines, auditLines } from './testing/signer-lines.ts';
 
-it('each line is one leaf, which its proof alone finds and the tiles prove', async () => {
+it('each line is one leaf, which can be found by its proof and is proven by the tiles', async () => {
   await using world = await openLogWorld();
   await writeFile(world.auditFile, '');
   const log = await world.start();

@@ -33,7 +33,7 @@ export interface LogParts {
 export interface RunningLog {
   readonly url: string;
   readonly opsUrl: string;
-  /** Verifier keys, as a policy names them. */
+  /** Verifier keys, as in a policy. */
   readonly vkeys: { readonly log: string; readonly complete: string };
   /** Rejects when the log must exit because only a restart can determine what is on disk. */
   readonly failed: Promise<never>;

@@ -12,13 +12,13 @@ export interface Submission {
   readonly text: string;
   /** The whole note, with the log's signature. */
   readonly note: string;
-  /** Of the tree, for consistency proofs. */
+  /** Computes consistency proofs of the tree. */
   subtrees(): Subtrees;
 }
 
 export interface Witnesses {
   /**
-   * Asks every witness, all at once. Those that fail or are late are missing from the result.
+   * Asks all witnesses concurrently. Those that fail or are late are missing from the result.
    *
    * @returns cosignatures by the witnesses' names
    * @throws LogError `witness_is_ahead`: this log is an older copy and must not sign
@@ -82,7 +82,7 @@ export function createWitnesses(
       sizes.set(name, head.size);
       return signature;
     }
-    throw new Error('the witness answered with no good cosignature of its own');
+    throw new Error('the answer contains no valid cosignature of the witness');
   }
 
   return {

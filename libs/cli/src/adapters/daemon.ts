@@ -22,7 +22,7 @@ export interface DaemonCall {
   readonly body: RequestBody;
   readonly proof: ProofHeaderValues;
   readonly trace: Traceparent;
-  /** Longest silence of the daemon. */
+  /** How long the daemon may be silent, in milliseconds. */
   readonly silenceSeconds: number;
   /** Called with the number of body bytes sent so far. */
   readonly onSent?: (bytes: number) => void;
@@ -33,7 +33,7 @@ export interface DaemonResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly traceId: string;
-  /** Throws CliError `answer_broke_off`, `timed_out` or `interrupted` when the rest does not come. */
+  /** Throws CliError `answer_broke_off`, `timed_out` or `interrupted` if the rest does not arrive. */
   readonly body: AsyncIterable<Buffer>;
   /** Discards the unread rest. */
   end(): void;

@@ -76,7 +76,7 @@ interface Traced {
   traceId?: string;
 }
 
-/** What an answer of the API told besides. */
+/** Additional facts from an answer of the API. */
 export interface Told extends Traced {
   status?: number;
   requestId?: string;

@@ -1,6 +1,6 @@
 import { createLogger, type Logger } from '../log.ts';
 
-/** A logger whose lines a test can look at. */
+/** A logger whose lines a test can inspect. */
 export function capturedLog(): { log: Logger; lines: Record<string, unknown>[]; text: () => string } {
   const texts: string[] = [];
   const lines: Record<string, unknown>[] = [];

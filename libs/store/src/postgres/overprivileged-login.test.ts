@@ -134,7 +134,7 @@ it('knows which grants are newer: every migration is counted', () => {
   expect(GRANTS_AS_OF).toBe(Object.keys(MIGRATIONS).at(-1));
 });
 
-it('what is too much is said with the name of the variable, then the SQL', async () => {
+it('the message names the variable, the excess privileges and the SQL that revokes them', async () => {
   const { login, url } = await createLogin((who) => `GRANT SELECT ON users TO ${who}`);
   const refusal = (await ask(url)) as OverprivilegedLogin;
   expect(refusal.complaints('SIGNER_DATABASE_URL')).toEqual([

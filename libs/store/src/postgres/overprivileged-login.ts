@@ -88,7 +88,7 @@ async function beyondNewerGrants(
   };
 }
 
-/** On every connection: the server behind an address may change at any time. */
+/** Checked on every connection, because the server behind an address can change at any time. */
 async function requirePrimary(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
   if (rows[0]?.standby !== false) {

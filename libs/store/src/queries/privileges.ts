@@ -53,7 +53,7 @@ export const GRANTED_QUESTION = `
       where has_table_privilege($1::name, r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
         or has_any_column_privilege($1::name, r.oid, 'INSERT, UPDATE, REFERENCES')) as writable`;
 
-/** The catalogs are public, so every role may ask this about itself. */
+/** The catalogs are public, so every role can run this query. */
 export const PRIVILEGES_QUESTION = `
   with relations as (
     select c.oid, c.relname, c.relowner from pg_class c join pg_namespace n on n.oid = c.relnamespace

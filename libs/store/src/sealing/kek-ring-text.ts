@@ -6,8 +6,7 @@ import { SealingError } from './sealing-error.ts';
 
 const KEKS_MAX = 16;
 const EXPECTED_K = 'expected 256 bits in base64url (43 characters)';
-const SHARED =
-  'names no service, so another service may hold the key too: give each service a ring of its own';
+const SHARED = 'names no service, so another service may have the key too: give each service its own ring';
 
 const kekJwk = z.strictObject({
   kty: z.literal('oct', 'expected "oct"'),
@@ -21,8 +20,8 @@ const kekJwk = z.strictObject({
     .string('expected a string')
     .regex(/^[\x21-\x7e]{1,4096}$/, 'expected 1 to 4096 printable characters')
     .optional(),
-  alg: z.literal('A256GCMKW', 'expected "A256GCMKW", or leave it out').optional(),
-  use: z.literal('enc', 'expected "enc", or leave it out').optional(),
+  alg: z.literal('A256GCMKW', 'expected "A256GCMKW" or nothing').optional(),
+  use: z.literal('enc', 'expected "enc" or nothing').optional(),
 });
 
 type KekJwk = z.infer<typeof kekJwk>;
@@ -37,8 +36,8 @@ const kekRing = z.strictObject({
 function complaintsOf(error: z.ZodError): string[] {
   return error.issues.map((issue) => {
     const place = z.core.toDotPath(issue.path) || 'ring';
-    // The names of unknown members are left out: a value pasted into the wrong place must not be printed.
-    return `${place}: ${issue.code === 'unrecognized_keys' ? 'holds a member that is not known' : issue.message}`;
+    // The names of unknown members are omitted, because a misplaced secret must not be printed.
+    return `${place}: ${issue.code === 'unrecognized_keys' ? 'has an unknown member' : issue.message}`;
   });
 }
 
@@ -47,9 +46,9 @@ function invalid(complaints: string[]): SealingError {
 }
 
 export interface RingRules {
-  /** The service that the ring is for. Undefined takes any. */
+  /** The service that the ring is for; undefined accepts any. */
   readonly owner?: KekOwner;
-  /** Takes keys whose `kid` names no service, which another service may hold too. */
+  /** Accept keys whose `kid` names no service, which another service may also have. */
   readonly allowShared?: boolean;
 }
 
@@ -57,10 +56,10 @@ export interface RingRules {
 type Form = 'plain' | 'wrapped' | 'either';
 
 /**
- * Reads a KEK ring: a JWK Set whose keys are `{"kty":"oct","kid":…,"k":<256 bits, base64url>}`. A `kid` made by
- * {@link kidOf} names the one service that the key is for; a key is refused under the name that another one has.
+ * Reads a KEK ring: a JWK Set whose keys are `{"kty":"oct","kid":…,"k":<256 bits, base64url>}`. A `kid` made by {@link
+ * kidOf} names the service that the key is for; a key under the `kid` of another key is refused.
  *
- * @throws SealingError `invalid_kek_ring` with every complaint at once, none of which quotes the text
+ * @throws SealingError `invalid_kek_ring` with all errors, none of which quotes the text
  */
 export function parseKekRing(text: string, rules: RingRules = {}): KekRing {
   const keys = readRing(text, rules, 'plain').map(({ kid, k = '' }): [string, KeyObject] => {
@@ -173,21 +172,21 @@ function complaintsOfOwner({ kid, k }: KekJwk, { owner, allowShared }: RingRules
   }
 }
 
-/** The text of a new ring with one random key, ready to be written to a file of mode 0600. */
+/** The text of a new ring with one random key, for a file of mode 0600. */
 export function generateKekRing(owner: KekOwner): string {
   return render([newKek(owner)]);
 }
 
 /**
- * The text of a ring with one random key more, at the end, where it only opens.
+ * The text of the ring with a random key added at the end, where it only opens.
  *
- * @throws SealingError `invalid_kek_ring`, also when the ring is full or is another service's
+ * @throws SealingError `invalid_kek_ring`, also if the ring is full or belongs to another service
  */
 export function extendKekRing(text: string, owner: KekOwner): string {
   return rewrite(text, owner, (keys) => [...keys, newKek(owner)]);
 }
 
-/** The text of a ring whose first key is the one named: it seals from then on. @throws as {@link extendKekRing} */
+/** The text of the ring with the named key first, so that it seals. @throws as {@link extendKekRing} */
 export function promoteKek(text: string, owner: KekOwner, kid: string): string {
   return rewrite(text, owner, (keys) => [
     ...keys.filter((key) => key.kid === kid),
@@ -195,7 +194,7 @@ export function promoteKek(text: string, owner: KekOwner, kid: string): string {
   ]);
 }
 
-/** The text of a ring without the key named. @throws as {@link extendKekRing} */
+/** The text of the ring without the named key. @throws as {@link extendKekRing} */
 export function removeKek(text: string, owner: KekOwner, kid: string): string {
   return rewrite(text, owner, (keys) => keys.filter((key) => key.kid !== kid));
 }

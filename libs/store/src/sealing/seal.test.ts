@@ -136,7 +136,7 @@ describe('a sealed text', () => {
     },
   );
 
-  it('is not resealed for another context', async () => {
+  it('is not re-sealed for another context', async () => {
     const sealed = await seal(ring, SEED, CONTEXT);
     const elsewhere = seedContext({ ...KEY, id: 'key_2' }, HOME);
     await expect(reseal(join(createRing(), ring), sealed, elsewhere)).rejects.toMatchObject(

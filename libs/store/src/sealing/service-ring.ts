@@ -62,9 +62,9 @@ export async function openServiceRing(
       const next = await untilKmsAnswers(file, log, signal);
       if (signal.aborted) return;
       ring.replaceBy(next);
-      log.info({ kids: ring.kids }, 'KEK ring read again');
+      log.info({ kids: ring.kids }, 'KEK ring reloaded');
     } catch (err) {
-      if (!signal.aborted) log.error({ err }, 'KEK ring unusable; the former one stays in use');
+      if (!signal.aborted) log.error({ err }, 'KEK ring unusable, keeping the former one');
     }
   };
   const listener = () => void look();

@@ -26,14 +26,14 @@ const TIMEOUT_MS = 5000;
 
 export interface LogClientOptions {
   readonly policy: Policy;
-  /** The log's prefix; unless given, the address of the policy's first log. */
+  /** The log's prefix; by default the address of the policy's first log. */
   readonly url?: string | undefined;
   readonly remembered?: Remembered | undefined;
   readonly timeoutMs?: number | undefined;
   readonly transport?: LogTransport | undefined;
 }
 
-/** A leaf that a log says it has. */
+/** A leaf that a log claims to have. */
 export interface ClaimedLeaf {
   readonly index: number;
   readonly entry: Uint8Array;
@@ -61,7 +61,7 @@ export function createLogClient(options: LogClientOptions): LogClient {
   const { policy, remembered = rememberInMemory(), timeoutMs = TIMEOUT_MS } = options;
   const url = options.url ?? policy.logs.find((log) => log.url !== undefined)?.url;
   if (url === undefined && options.transport === undefined) {
-    throw new TypeError('the policy names no address of the log, and none was given');
+    throw new TypeError('the policy has no address of the log, and none was given');
   }
   const transport = options.transport ?? fetchLog(url ?? '', timeoutMs);
   const tiles = createTileCache(transport);
@@ -78,7 +78,7 @@ export function createLogClient(options: LogClientOptions): LogClient {
         throw second === former && error instanceof TlogError ? rolledBack() : error;
       });
     if (!verifyConsistency(first, second, path)) {
-      throw new TlogError('inconsistent', `two trees that do not agree:\n${former.note}\n${latest.note}`);
+      throw new TlogError('inconsistent', `two contradictory trees:\n${former.note}\n${latest.note}`);
     }
     if (latest.size < former.size) throw rolledBack();
   }
@@ -87,7 +87,10 @@ export function createLogClient(options: LogClientOptions): LogClient {
     if (index >= head.size) throw new TlogError('inclusion_invalid', `leaf ${index} is beyond the tree`);
     const path = await tiles.compute(head.size, (subtrees) => inclusionProof(index, head.size, subtrees));
     if (!verifyInclusion({ index, ...head }, leafHash(entry), path)) {
-      throw new TlogError('inclusion_invalid', `the log's proof for leaf ${index} does not lead to its root`);
+      throw new TlogError(
+        'inclusion_invalid',
+        `the log's inclusion proof for leaf ${index} does not match its root`,
+      );
     }
     return path;
   }
@@ -113,7 +116,7 @@ export function createLogClient(options: LogClientOptions): LogClient {
         const batch = encodeCommitments(commitments.slice(at, at + LOOKUP_MAX));
         const bytes = await transport.post('lookup', batch, ANSWER_BYTES_MAX);
         const answer: LookupAnswer | undefined = decodeAnswer(Buffer.from(bytes).toString());
-        if (answer === undefined) throw new TlogError('malformed', 'the answer is none to a lookup');
+        if (answer === undefined) throw new TlogError('malformed', 'not an answer to a lookup');
         for (const [commitment, { index, entry }] of Object.entries(answer.found)) {
           leaves.set(commitment, { index, entry: Buffer.from(entry, 'hex') });
         }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { LogClient } from './log-client.ts';
 import { COMPLETE, createMonitor } from './monitor.ts';
 
-/** A monitor of a log that has no leaf and says that it is complete up to a given time. */
+/** A monitor of a log without leaves that claims to be complete up to a given time. */
 function openMonitor() {
   let completeAt = 0;
   const missing: string[] = [];

@@ -9,7 +9,7 @@ import type { Remembered } from './remembered.ts';
 /** The witness of a policy by this name is the log's own: its cosignature says up to when the tree is complete. */
 export const COMPLETE = 'complete';
 
-/** The part of a `VerifiedProof` that the monitor looks at. */
+/** The part of a `VerifiedProof` that the monitor uses. */
 export interface AcceptedProof {
   readonly version: 1 | 2;
 }

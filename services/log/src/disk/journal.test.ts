@@ -23,7 +23,7 @@ async function written() {
   return journal;
 }
 
-it('gives back what was appended, in order, each with its positions', async () => {
+it('returns the appended records in order, each with its positions', async () => {
   await (await written()).close();
   const { journal, records } = await openJournal(path);
   expect(records.map(({ entries }) => entries.map((one) => one[0]))).toEqual([[1, 2], [3]]);
@@ -32,7 +32,7 @@ it('gives back what was appended, in order, each with its positions', async () =
 });
 
 it.each([1, 40, 200])(
-  'takes off a last record that is torn %i bytes before its end, and appends after it',
+  'removes a last record that is torn %i bytes before its end, and appends after it',
   async (bytes) => {
     await (await written()).close();
     const content = await readFile(path);
@@ -47,7 +47,7 @@ it.each([1, 40, 200])(
   },
 );
 
-it('does not open where a record before the last one is damaged', async () => {
+it('does not open if a record before the last one is damaged', async () => {
   await (await written()).close();
   const content = await readFile(path);
   content[50] = (content[50] ?? 0) ^ 1;
@@ -55,7 +55,7 @@ it('does not open where a record before the last one is damaged', async () => {
   await expect(openJournal(path)).rejects.toMatchObject({ code: 'journal_damaged' });
 });
 
-it('begun anew it has the tree and what came since', async () => {
+it('after compaction it has the tree and the records since', async () => {
   const journal = await written();
   const tree = openTree();
   for (const fill of [1, 2]) tree.append(entry(fill));
@@ -71,7 +71,7 @@ it('begun anew it has the tree and what came since', async () => {
   await opened.journal.close();
 });
 
-it('appends nothing after a failed sync, because the disk may have lost what came before', async () => {
+it('appends nothing after a failed sync, because the disk may have lost earlier records', async () => {
   const journal = await written();
   const handle = await open('/dev/null');
   const datasync = vi.spyOn(Object.getPrototypeOf(handle), 'datasync');

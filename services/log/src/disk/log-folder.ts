@@ -83,7 +83,10 @@ export async function openLogFolder({ folder, guardFolder, adopt }: LogFolderPla
     requireSigned(claimed, tree.size, signed);
   }
   if (guard.head === undefined && tree.size > 0 && adopt === undefined) {
-    throw new LogError('guard_missing', `nothing says how far these ${tree.size} leaves were signed`);
+    throw new LogError(
+      'guard_missing',
+      `there is no record of how many of these ${tree.size} leaves were signed`,
+    );
   }
   await tiles.write(filled);
   if (guard.head === undefined) {
@@ -129,6 +132,6 @@ function requireSigned(head: TreeHead, size: number, root: Uint8Array | undefine
     );
   }
   if (root === undefined || !isSameHash(root, head.root)) {
-    throw new LogError('tree_rolled_back', `the first ${head.size} leaves are not those that were signed`);
+    throw new LogError('tree_rolled_back', `the first ${head.size} leaves differ from the signed ones`);
   }
 }

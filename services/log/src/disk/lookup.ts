@@ -124,7 +124,7 @@ export async function openLookup(
       continue;
     }
     const entry = await entryAt(at);
-    if (entry === undefined) throw new Error(`the bundle of leaf ${at} is not there`);
+    if (entry === undefined) throw new Error(`the bundle of leaf ${at} is missing`);
     add(entry);
     at += 1;
     await seal();

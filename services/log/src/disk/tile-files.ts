@@ -10,9 +10,9 @@ import { makeFolder, syncFolder } from './durable-file.ts';
 export interface TileFiles {
   /** Resolves once they are durable. A file with the same content is not written again. */
   write(tiles: readonly MadeTile[]): Promise<void>;
-  /** The bytes of a tile that is there. */
+  /** The bytes of an existing tile. */
   read(tile: TileId): Promise<Buffer | undefined>;
-  /** The subtrees of a tree whose tiles are there. */
+  /** The subtrees of a tree whose tiles exist. */
   subtrees(size: number): Subtrees;
 }
 

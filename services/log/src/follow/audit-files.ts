@@ -55,7 +55,7 @@ export async function followFile(path: string, start: Position | undefined): Pro
       if (found !== undefined && offset > 0 && !(await isUnchanged(found.handle, offset, last))) {
         throw new LogError(
           'audit_file_changed',
-          `the line before byte ${offset} is not the one that was read there`,
+          `the line before byte ${offset} is not the one that was read`,
         );
       }
       kept = found;
@@ -93,7 +93,7 @@ export async function followFile(path: string, start: Position | undefined): Pro
     return { lines, position: { file: known, ...after, done }, isAtEnd: bytesRead < chunk.length };
   }
 
-  /** After the reading: a file that changed has the line that was read last, where it was. */
+  /** Checks after the read that a changed file still has the last line read, in its place. */
   async function isStillTheSame({ handle }: OpenFile): Promise<boolean> {
     const { mtimeMs } = await handle.stat();
     if (mtimeMs === changedAt) return true;
@@ -111,7 +111,7 @@ export async function followFile(path: string, start: Position | undefined): Pro
         const next = await openNext(file);
         const peeked = await readOn(file);
         if (!(await isStillTheSame(file))) {
-          // Copied and truncated: the copy is found by the first line, or the next look says what is wrong.
+          // Copied and truncated: the copy is found by the first line, or the next read reports the error.
           await next?.handle.close();
           await file.handle.close();
           file = undefined;

@@ -1,6 +1,6 @@
 const NEWLINE = 0x0a;
 
-/** The whole lines of `bytes`, empty ones left out, and how many bytes they and their newlines are. */
+/** The complete lines of `bytes` without empty ones, and the number of bytes up to the last newline. */
 export function splitLines(bytes: Buffer): { lines: Buffer[]; bytes: number } {
   const lines: Buffer[] = [];
   let at = 0;

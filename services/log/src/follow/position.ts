@@ -3,11 +3,11 @@ export interface Position {
   /** SHA-256 of the file's first line, the first 16 bytes in hex: the same after the file is renamed or copied. */
   readonly file: string;
   readonly offset: number;
-  /** Of the last line read, likewise. */
+  /** The same of the last line read. */
   readonly last: string;
-  /** The files before this one, likewise; the latest ones. */
+  /** The same of the latest files before this one. */
   readonly done: readonly string[];
 }
 
-/** By source: the path that the signer was told. */
+/** By source: the configured path. */
 export type Positions = Readonly<Record<string, Position>>;

@@ -27,12 +27,12 @@ async function follow(position?: Position): Promise<Source> {
   return source;
 }
 
-/** A line as the signer begins it. */
+/** A line that begins like those of the signer. */
 const line = (second: number, name: string) =>
   `{"time":"2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z","name":"${name}"}`;
 const write = (...lines: string[]) => appendFile(path, lines.map((one) => `${one}\n`).join(''));
 
-/** Takes everything that is there. @returns the names, and the last position */
+/** Takes all lines. @returns their names, and the last position */
 async function takeAll(source: Source): Promise<{ names: string[]; position: Position | undefined }> {
   const names: string[] = [];
   let position: Position | undefined;
@@ -45,7 +45,7 @@ async function takeAll(source: Source): Promise<{ names: string[]; position: Pos
   }
 }
 
-it('gives the same lines again until they are taken, and a line only when it is whole', async () => {
+it('returns the same lines again until they are taken, and a line only when it is complete', async () => {
   const source = await follow();
   await write(line(1, 'a'));
   await appendFile(path, '{"time":"half');
@@ -56,7 +56,7 @@ it('gives the same lines again until they are taken, and a line only when it is 
   expect((await takeAll(source)).names).toEqual(['{"time":"half"}']);
 });
 
-it('reads on through rotations by name, lines that still came to the former file included', async () => {
+it('follows rotations by name, including lines that were still written to the former file', async () => {
   const source = await follow();
   await write(line(1, 'a'));
   await takeAll(source);
@@ -68,7 +68,7 @@ it('reads on through rotations by name, lines that still came to the former file
   expect((await takeAll(source)).names).toEqual(['b', 'c', 'd']);
 });
 
-it('goes on after a restart where it was, whatever the files are called by then', async () => {
+it('continues after a restart, whatever the files are called by then', async () => {
   const first = await follow();
   await write(line(1, 'a'), line(2, 'b'));
   const { position } = await takeAll(first);
@@ -80,7 +80,7 @@ it('goes on after a restart where it was, whatever the files are called by then'
   expect((await takeAll(await follow(position))).names).toEqual(['c', 'd']);
 });
 
-it('reads no file twice where the clock was set back between two of them', async () => {
+it('reads no file twice if the clock was set back between two of them', async () => {
   const source = await follow();
   await write(line(50, 'a'));
   await takeAll(source);
@@ -104,7 +104,7 @@ it('follows a file that was copied and truncated', async () => {
   expect((await takeAll(source)).names).toEqual(['b', 'c']);
 });
 
-it('does not go on where the line that was read last was rewritten, or its file is gone', async () => {
+it('does not continue if the last line read was rewritten, or if its file is gone', async () => {
   const source = await follow();
   await write(line(1, 'a'), line(2, 'b'));
   const { position } = await takeAll(source);
@@ -114,13 +114,13 @@ it('does not go on where the line that was read last was rewritten, or its file 
   await expect((await follow(position)).peek()).rejects.toMatchObject({ code: 'audit_file_missing' });
 });
 
-it('is not at its end while the file is missing that nothing was read of yet', async () => {
+it('is not at its end while a file is missing that was not read yet', async () => {
   await rm(path);
   const source = await follow();
   expect((await source.peek()).isAtEnd).toBe(false);
 });
 
-it('reads a FIFO, and gives a line again until it is taken', async () => {
+it('reads a FIFO, and returns a line again until it is taken', async () => {
   await rm(path);
   execFileSync('mkfifo', [path]);
   const source = await follow();

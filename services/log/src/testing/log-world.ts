@@ -9,7 +9,7 @@ import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/poli
 import { loadLogConfig } from '../config.ts';
 import { type LogParts, type RunningLog, startLog } from '../start-log.ts';
 
-/** A log in a folder of its own, with the audit file of one signer. */
+/** A log in its own folder, with the audit file of one signer. */
 export interface LogWorld extends AsyncDisposable {
   readonly folder: string;
   readonly auditFile: string;
@@ -54,12 +54,12 @@ export async function openLogWorld(): Promise<LogWorld> {
   };
 }
 
-/** A policy of one log, whose completeness counts and nobody else's. */
+/** A policy with one log and its completeness witness. */
 export function policyOf({ vkeys, url }: Pick<RunningLog, 'vkeys' | 'url'>): Policy {
   return parsePolicy(`log ${vkeys.log} ${url}\nwitness complete ${vkeys.complete}\nquorum none\n`);
 }
 
-/** The first checkpoint of `size` leaves or more. @throws Error after the deadline, with what was there instead */
+/** The first checkpoint of `size` leaves or more. @throws Error after the deadline, with the current state */
 export async function untilSize(
   client: LogClient,
   size: number,

@@ -11,11 +11,11 @@ import { type RunningWitness, startWitness } from '../witness/start-witness.ts';
 export interface TestWitness extends RunningWitness, AsyncDisposable {
   /** A policy of the log, this witness, and the log's own completeness. */
   policy(url?: string): string;
-  /** A file that holds it. */
+  /** The path of its file. */
   readonly policyFile: string;
 }
 
-/** A witness of the log with this seed, in a folder of its own. */
+/** A witness of the log with this seed, in its own folder. */
 export async function startTestWitness(origin: string, seed: string): Promise<TestWitness> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-witness-'));
   const { logKey, completeKey } = createLogKeys(origin, seed);

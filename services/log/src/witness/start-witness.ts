@@ -24,12 +24,12 @@ const ROUTES = { add: '/add-checkpoint', checkpoint: '/{origin}/checkpoint' } as
 
 export interface RunningWitness {
   readonly url: string;
-  /** As a policy names it. */
+  /** The verifier key, as in a policy. */
   readonly vkey: string;
   stop(): Promise<void>;
 }
 
-/** Starts a witness: one second pair of eyes on the logs of its policy. */
+/** Starts a witness, which checks the logs of its policy independently. */
 export async function startWitness(
   config: WitnessConfig,
   parts: { readonly log?: Logger; readonly now?: () => number } = {},
@@ -61,7 +61,7 @@ export async function startWitness(
     answers.inc({ status });
     if (misbehaviour === undefined) return;
     misbehaved.inc();
-    log.error({ misbehaviour }, 'a log has signed two trees that do not agree');
+    log.error({ misbehaviour }, 'a log has signed two contradictory trees');
   });
   const ops = await startOpsServer({
     host: config.opsHost,

@@ -11,7 +11,7 @@ export interface CheckpointSubmission {
 
 const PATH_MAX = 63;
 
-/** @returns undefined for a body that is none */
+/** @returns undefined for a malformed body */
 export function parseSubmission(body: string): CheckpointSubmission | undefined {
   const end = body.indexOf('\n\n');
   const [first = '', ...lines] = body.slice(0, Math.max(end, 0)).split('\n');

@@ -10,7 +10,7 @@ import type { Policy } from '@ori/tlog/policy';
 import { makeFolder, replaceFile } from '../disk/durable-file.ts';
 import { parseSubmission } from './submission.ts';
 
-/** What a witness answers: a status of tlog-witness, and a body. */
+/** The answer of a witness: a status of tlog-witness, and a body. */
 export interface WitnessAnswer {
   readonly status: 200 | 400 | 403 | 404 | 409 | 422;
   readonly body: string;
@@ -18,7 +18,7 @@ export interface WitnessAnswer {
   readonly misbehaviour?: { readonly cosigned: string; readonly submitted: string };
 }
 
-/** Cosigns checkpoints that extend what it cosigned before, and nothing else (c2sp.org/tlog-witness). */
+/** Cosigns only checkpoints that extend those it cosigned before (c2sp.org/tlog-witness). */
 export interface Witness {
   addCheckpoint(body: string): Promise<WitnessAnswer>;
   /** The last checkpoint cosigned, by the SHA-256 of its log's origin in hex. */
@@ -35,7 +35,7 @@ export async function openWitness(parts: {
 }): Promise<Witness> {
   const { name, key, policy, folder, now } = parts;
   await makeFolder(folder);
-  /** By file: judging and recording one checkpoint ends before the next one is looked at. */
+  /** By file: checking and recording one checkpoint ends before the next one is checked. */
   const turns = new Map<string, Promise<unknown>>();
 
   const pathOf = (originHash: string) => join(folder, originHash);

@@ -27,7 +27,7 @@ export async function countByKek(db: Database): Promise<Map<string, KekUsage>> {
   return usage;
 }
 
-/** The protected header of every sealed text, which names its KEK, page by page. */
+/** The protected header of every sealed text, which contains the kid of its KEK, page by page. */
 async function* headersOf(db: Database, { table, column, idType }: SealedTable): AsyncIterable<string> {
   let after: string | undefined;
   for (;;) {

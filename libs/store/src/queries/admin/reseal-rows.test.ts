@@ -27,7 +27,7 @@ async function createRows(count: number, ring: KekRing) {
   };
 }
 
-it.each([0, 1000, 1001, 2001])('looks at every one of %i rows once, batch by batch', async (count) => {
+it.each([0, 1000, 1001, 2001])('reads each of %i rows once, batch by batch', async (count) => {
   const [former, next] = [createRing(), createRing()];
   const rows = await createRows(count, former);
   const ring = new KekRing(new Map([next, former].map(({ primary }) => [primary.kid, primary.key])));

@@ -30,7 +30,7 @@ export interface ResealedRow {
 export interface SealedRows {
   /** All rows, and how many of them are certainly under the ring's first key; `next` may leave these out. */
   count(): Promise<{ readonly total: number; readonly fresh: number }>;
-  /** At most `RESEAL_BATCH` rows by id, after the one given. */
+  /** At most `RESEAL_BATCH` rows by id, after the given one. */
   next(after: string | undefined): Promise<SealedRow[]>;
   /** Replaces each text if it is unchanged, in one statement. */
   replace(rows: readonly ResealedRow[]): Promise<void>;

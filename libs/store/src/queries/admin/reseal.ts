@@ -21,7 +21,7 @@ export interface ResealOptions {
   readonly onProgress?: (progress: ResealProgress) => void;
 }
 
-/** Reseals every seed under the ring's first key, retired ones too; see {@link resealRows}. */
+/** Re-seals every seed under the first key of the ring, including retired ones; see {@link resealRows}. */
 export async function resealSigningKeys(
   db: Database,
   { home, ...options }: ResealOptions & { readonly home: SeedHome },
@@ -29,7 +29,7 @@ export async function resealSigningKeys(
   return await resealTable(db, SEEDS, contextOfSeed(home), options);
 }
 
-/** Reseals every provider key under the ring's first key; see {@link resealRows}. */
+/** Re-seals every provider key under the first key of the ring; see {@link resealRows}. */
 export async function resealCredentials(db: Database, options: ResealOptions): Promise<ResealReport> {
   return await resealTable(db, PROVIDER_KEYS, contextOfProviderKey, options);
 }
