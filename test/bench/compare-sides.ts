@@ -8,8 +8,8 @@ export interface Comparison {
   readonly throughput?: number;
   /** The maximum CPU time per proof, as a ratio to theirs; absent: reported without a target. */
   readonly cpu?: number;
-  /** The requests to both, made anew for each round. Default: requests of sessions seen before. */
-  wish?(): Promise<Partial<LoadWish>>;
+  /** The requests to a side, made anew for each round. Default: requests of sessions seen before. */
+  wish?(side: SigningSide): Promise<Partial<LoadWish>>;
 }
 
 /** Loads both sides in turn as fast as they answer, and compares throughput and CPU time. */
@@ -19,7 +19,7 @@ export async function compareSides(
   comparison: Comparison,
 ): Promise<readonly Finding[]> {
   const { wish = async () => ({}) } = comparison;
-  const load = async (side: SigningSide) => stage.load(side, { ...bench.load, ...(await wish()) });
+  const load = async (side: SigningSide) => stage.load(side, { ...bench.load, ...(await wish(side)) });
   const measured = await alternate(bench, {
     ours: () => load(comparison.ours),
     theirs: () => load(comparison.theirs),

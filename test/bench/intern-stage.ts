@@ -54,7 +54,7 @@ async function openTown(servers: Servers, interns: number, callable: number): Pr
   await using stack = new AsyncDisposableStack();
   const world = stack.use(await startWorld({ process: true, ...servers }));
   if (world.signer.pid !== undefined) pin(world.signer.pid, 'servers');
-  await fill(world, interns);
+  await fillWithInterns(world, interns);
   const left = await unlockSome(world, interns, callable);
   const { workspaceId } = world.demo;
   const { key: apiKey } = await createApiKey(world.store, { kind: 'api', name: 'bench', workspaceId });
@@ -92,7 +92,7 @@ async function openTown(servers: Servers, interns: number, callable: number): Pr
 }
 
 /** Interns of one workspace, created one second apart; their sealed seeds have the right size but cannot be opened. */
-async function fill({ databaseUrl, demo }: World, interns: number): Promise<void> {
+export async function fillWithInterns({ databaseUrl, demo }: World, interns: number): Promise<void> {
   const { organizationId, workspaceId, internId } = demo;
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

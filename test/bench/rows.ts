@@ -9,6 +9,7 @@ import { signConnectionsRow } from './rows/sign-connections.ts';
 import { signGatewayRow } from './rows/sign-gateway.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
 import { signPeerRow } from './rows/sign-peer.ts';
+import { signSpreadRow } from './rows/sign-spread.ts';
 import { signUnseenRow } from './rows/sign-unseen.ts';
 import { startRow } from './rows/start.ts';
 import { verifyRow } from './rows/verify.ts';
@@ -24,6 +25,7 @@ export const ROWS: readonly Row[] = [
   signGatewayRow,
   signConnectionsRow,
   signLatencyRow,
+  signSpreadRow,
   verifyRow,
   verifyStreamRow,
   verifyPortableRow,

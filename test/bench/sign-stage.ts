@@ -123,10 +123,19 @@ export async function warmStage(bench: Bench): Promise<SignStage> {
   return stage;
 }
 
-/** A signing request as bytes. @param dpopProof for a session bound to a key */
-export function requestBytes(world: World, token: string, dpopProof?: string): string {
+/**
+ * A signing request as bytes.
+ *
+ * @param internId Default: the world's
+ * @param dpopProof for a session bound to a key
+ */
+export function requestBytes(
+  world: World,
+  token: string,
+  { internId = world.demo.internId, dpopProof }: { internId?: string; dpopProof?: string } = {},
+): string {
   return [
-    `POST ${world.signPath} HTTP/1.1`,
+    `POST /v1/interns/${internId}/daemon/sign HTTP/1.1`,
     `Host: ${new URL(world.baseUrl).host}`,
     ...(dpopProof === undefined
       ? [`Authorization: Bearer ${token}`]

@@ -106,7 +106,9 @@ async function openBound(
     const proofs = Array.from({ length: Math.ceil(PROOFS_PER_SECOND * bench.load.seconds) }, () =>
       key.proof({ url, accessToken: token, nonce }),
     );
-    const requests = (await Promise.all(proofs)).map((proof) => requestBytes(world, token, proof));
+    const requests = (await Promise.all(proofs)).map((proof) =>
+      requestBytes(world, token, { dpopProof: proof }),
+    );
     return load(ours, { ...bench.load, requests, eachOnce: true });
   };
 }
