@@ -25,10 +25,11 @@ export async function hostInProcess(
 ): Promise<SignerHost> {
   const output: string[] = [];
   const destination = { write: (line: string) => void output.push(line) };
-  const log = createLogger({ service: 'signer', level: 'debug', destination });
+  const config = loadSignerConfig(environment);
+  const log = createLogger({ service: 'signer', level: config.logLevel, destination });
   let running: RunningSigner | undefined;
   const start = async () => {
-    running = await startSigner(loadSignerConfig(environment), { log, ...parts });
+    running = await startSigner(config, { log, ...parts });
   };
   const stop = async () => {
     await running?.stop();

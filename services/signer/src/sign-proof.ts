@@ -64,7 +64,9 @@ export interface SigningParts {
   /** Whether sessions without a bound key are refused. */
   readonly requireDpop: boolean;
   /** Facts that are cached come without a promise. */
-  readonly gate: { facts(question: GateQuestion): GateFacts | Promise<GateFacts> | undefined };
+  readonly gate: {
+    facts(question: GateQuestion): GateFacts | undefined | Promise<GateFacts | undefined>;
+  };
   readonly keys: { unlock(internId: string): Promise<UnlockableKey> };
   /** Runs what uses the dependencies: a limited number at a time, the rest queued, accounts in turn. */
   readonly atWork: FairPlaces;

@@ -21,8 +21,10 @@ import { createSignerMetrics } from './adapters/signer-metrics.ts';
 import { createSigningKeys } from './adapters/signing-keys.ts';
 import { createStoreCache } from './adapters/store-cache.ts';
 import type { SignerConfig } from './config.ts';
+import { logStages } from './http/log-stages.ts';
 import { REFUSAL_REASONS } from './http/presentations.ts';
 import { createSignerApp, presentBusy, signerRoutes } from './http/signer-app.ts';
+import { signProof } from './sign-proof.ts';
 
 export { type AuditLog, openAuditFile } from './adapters/audit-file.ts';
 export type { Dependencies } from './adapters/dependencies.ts';
@@ -155,6 +157,7 @@ export async function startSigner(
         serving?.look();
       },
     },
+    log.isLevelEnabled('debug') ? logStages(log, signProof) : signProof,
   );
 
   if (database?.connections) collectConnections(metrics.http.registry, database.connections);

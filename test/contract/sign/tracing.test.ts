@@ -2,13 +2,16 @@ import { afterAll, expect, test } from 'vitest';
 import { startOtlpReceiver } from '../../env/otlp-receiver.ts';
 import type { Answer } from '../request.ts';
 import { startSignerWorld } from '../signer-world.ts';
-import { createDpopWorld } from './dpop-world.ts';
+import { createDpopWorld, steadyClock } from './dpop-world.ts';
 
 const PARENT_ID = '00f067aa0ba902b7';
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const receiver = stack.use(await startOtlpReceiver());
-const world = stack.use(await startSignerWorld({ environment: { OTLP_ENDPOINT: receiver.url } }));
+const clock = steadyClock();
+const world = stack.use(
+  await startSignerWorld({ environment: { OTLP_ENDPOINT: receiver.url }, parts: { now: clock, clocks: {} } }),
+);
 
 /** The span of one request, and the names of those below it. */
 async function traceOf(digit: string, send: (traceparent: string) => Promise<Answer>) {
@@ -41,10 +44,7 @@ test('a signing request is a span below the caller’s, and above what is asked 
 });
 
 test('a used DPoP proof is a span of Redis', async () => {
-  const dpop = await createDpopWorld(
-    world,
-    Object.assign(() => Date.now(), { stop() {} }),
-  );
+  const dpop = await createDpopWorld(world, clock);
   const { below } = await traceOf('c', (traceparent) => dpop.send({ headers: ['traceparent', traceparent] }));
   expect(below).toEqual(expect.arrayContaining(['redis spend', 'redis take']));
 });

@@ -1,4 +1,5 @@
 import { DpopError } from '@ori/dpop';
+import { BodyError } from '@ori/http/body';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
 import { IdentityError } from '@ori/identity';
@@ -36,4 +37,15 @@ export function toPresentation(error: unknown): Presentation | undefined {
   const presentation: Presentation = PRESENTATIONS[error.code];
   if (error.turns === undefined) return presentation;
   return { ...presentation, headers: { ...presentation.headers, ...rateLimitHeaders(error.turns) } };
+}
+
+/** The reason that metrics and logs give for a failure. */
+export function reasonOf(error: unknown): RefusalReason {
+  if (error instanceof SigningError) return error.code;
+  if (error instanceof IdentityError && error.code !== 'issuer_unavailable') return error.code;
+  if (error instanceof DpopError) return error.code;
+  if (error instanceof DeadlineError) return 'timeout';
+  if (error instanceof BodyError) return 'client_gone';
+  if (error instanceof BusyError && error.budget === 'account') return 'rate_limited';
+  return 'internal_error';
 }

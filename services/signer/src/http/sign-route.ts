@@ -1,25 +1,23 @@
 import type { ServerResponse } from 'node:http';
-import { DpopError } from '@ori/dpop';
-import { BodyError } from '@ori/http/body';
-import { DeadlineError } from '@ori/http/deadline';
 import { countFor, exchangeOf } from '@ori/http/exchange';
 import { valuesOf } from '@ori/http/raw-headers';
 import type { Route } from '@ori/http/routes';
 import { parseTarget } from '@ori/http/target';
-import { IdentityError } from '@ori/identity';
 import { isInternId } from '@ori/proof';
-import { BusyError } from '@ori/runtime/busy-error';
 import { rateLimitHeaders } from '@ori/turns/rate-limit-headers';
 import { DependencyError } from '../adapters/dependency-error.ts';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
-import { type SigningAnswer, signProof } from '../sign-proof.ts';
-import { SigningError } from '../stages/signing-error.ts';
-import type { RefusalReason } from './presentations.ts';
+import type { SigningAnswer, signProof } from '../sign-proof.ts';
+import { reasonOf } from './presentations.ts';
 import { readSigningBody } from './read-signing-body.ts';
 import type { SignerAppParts } from './signer-app.ts';
 
 /** `POST {base}/interns/{internId}/daemon/sign`: HTTP around `signProof`. */
-export function signRoute(parts: SignerAppParts, metrics: SignerMetrics): Route['handler'] {
+export function signRoute(
+  parts: SignerAppParts,
+  metrics: SignerMetrics,
+  sign: typeof signProof,
+): Route['handler'] {
   const { origin } = new URL(parts.baseUrl);
   return async (req, res, { internId }) => {
     const exchange = exchangeOf(req);
@@ -28,7 +26,7 @@ export function signRoute(parts: SignerAppParts, metrics: SignerMetrics): Route[
     if (req.headers['dpop'] !== undefined) res.setHeader('DPoP-Nonce', parts.dpopNonces.current());
     let intern: string | undefined;
     try {
-      const answer = await signProof(
+      const answer = await sign(
         {
           requestId,
           authority: client.authority,
@@ -84,14 +82,4 @@ export function decodeInternId(segment: string | undefined): string | undefined 
 /** Whom the refusal concerns, as far as it was established, for support and incidents. */
 function idsOf(subject: string | undefined, internId: string | undefined): Record<string, string> {
   return { ...(subject !== undefined && { subject }), ...(internId !== undefined && { internId }) };
-}
-
-function reasonOf(error: unknown): RefusalReason {
-  if (error instanceof SigningError) return error.code;
-  if (error instanceof IdentityError && error.code !== 'issuer_unavailable') return error.code;
-  if (error instanceof DpopError) return error.code;
-  if (error instanceof DeadlineError) return 'timeout';
-  if (error instanceof BodyError) return 'client_gone';
-  if (error instanceof BusyError && error.budget === 'account') return 'rate_limited';
-  return 'internal_error';
 }

@@ -7,7 +7,7 @@ import type { Budget } from '@ori/runtime/metrics';
 import { PRESENTATIONS } from '@ori/signing-api/refusals';
 import express, { type Express } from 'express';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
-import type { SigningParts } from '../sign-proof.ts';
+import { type SigningParts, signProof } from '../sign-proof.ts';
 import { type JwksParts, jwksRoute } from './jwks-route.ts';
 import { NOT_FOUND, TOO_MANY_AT_ONCE, toPresentation } from './presentations.ts';
 import { protectedResourceRoute } from './protected-resource-route.ts';
@@ -39,7 +39,7 @@ export function signerRoutes(baseUrl: string): { sign: string; jwks: string; pro
 }
 
 /** The signer's three routes. It runs behind `startApiServer`, which gives each request its id and its deadline. */
-export function createSignerApp(parts: SignerAppParts, metrics: SignerMetrics): Express {
+export function createSignerApp(parts: SignerAppParts, metrics: SignerMetrics, sign = signProof): Express {
   const templates = signerRoutes(parts.baseUrl);
   const app = express();
   app.disable('x-powered-by');
@@ -47,7 +47,7 @@ export function createSignerApp(parts: SignerAppParts, metrics: SignerMetrics): 
   app.use(
     routeStrictly(
       [
-        { template: templates.sign, method: 'POST', handler: signRoute(parts, metrics) },
+        { template: templates.sign, method: 'POST', handler: signRoute(parts, metrics, sign) },
         { template: templates.jwks, method: 'GET', handler: jwksRoute(parts) },
         {
           template: templates.protectedResource,

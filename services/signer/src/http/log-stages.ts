@@ -1,0 +1,177 @@
+import { DpopError } from '@ori/dpop';
+import { IdentityError } from '@ori/identity';
+import type { Logger } from '@ori/runtime/log';
+import { DependencyError } from '../adapters/dependency-error.ts';
+import type { SigningCall, SigningParts, signProof } from '../sign-proof.ts';
+import { SigningError } from '../stages/signing-error.ts';
+import { type RefusalReason, reasonOf } from './presentations.ts';
+
+/** In the order of `signProof`. */
+const STAGES = [
+  'host',
+  'token',
+  'dpop',
+  'scope',
+  'body',
+  'queue',
+  'intern',
+  'gate',
+  'key',
+  'clock',
+  'turns',
+  'nonce',
+  'audit',
+  'sign',
+] as const;
+type Stage = (typeof STAGES)[number];
+
+/** These wait for nothing, so they have no duration. */
+const SYNCHRONOUS: ReadonlySet<Stage> = new Set(['host', 'scope', 'gate', 'clock', 'sign']);
+
+/** The stage that refuses with a reason; undefined where any that waits may. */
+const STAGE_OF = {
+  regional_host_refused: 'host',
+  bearer_refused: 'token',
+  certificate_bound: 'token',
+  dpop_nonce_required: 'dpop',
+  dpop_proof_refused: 'dpop',
+  dpop_proof_replayed: 'dpop',
+  dpop_binding_refused: 'dpop',
+  dpop_required: 'dpop',
+  personal_identity_required: 'scope',
+  insufficient_scope: 'scope',
+  unsupported_media_type: 'body',
+  payload_too_large: 'body',
+  invalid_body: 'body',
+  not_found: 'gate',
+  access_revoked: 'gate',
+  configuration_error: 'key',
+  rate_limited: 'turns',
+  internal_error: undefined,
+  timeout: undefined,
+  client_gone: undefined,
+} as const satisfies Record<RefusalReason, Stage | undefined>;
+
+/** What a stage waited for. */
+interface Step {
+  readonly stage: Stage;
+  readonly startedAt: number;
+  /** Undefined while it waits. */
+  endedAt?: number;
+  hasFailed: boolean;
+}
+
+/** One stage, as the log shows it. */
+interface StageLine {
+  readonly stage: Stage;
+  /** `passed`, or the reason of the refusal. */
+  readonly outcome: 'passed' | RefusalReason;
+  readonly ms?: number;
+  /** The refusal in the words of its error, which quote nothing of a request. */
+  readonly why?: string;
+}
+
+/**
+ * `signProof`, with a line at level `debug` for each request: what each stage decided, and how long it waited. Wraps the parts of
+ * each request, so that signing itself knows nothing of it; only for a log that takes this level.
+ */
+export function logStages(log: Logger, sign: typeof signProof): typeof signProof {
+  return async (call, parts) => {
+    const steps: Step[] = [];
+    let isInternKnown = false;
+    const watched = {
+      ...watchCall(call, steps),
+      nameIntern(id: string) {
+        isInternKnown = true;
+        call.nameIntern(id);
+      },
+    };
+    const tell = (stages: StageLine[]) => log.debug({ requestId: call.requestId, stages }, 'signing stages');
+    try {
+      const answer = await sign(watched, watchParts(parts, steps));
+      tell(linesOf(steps, undefined));
+      return answer;
+    } catch (error) {
+      tell(linesOf(steps, { error, isInternKnown }));
+      throw error;
+    }
+  };
+}
+
+function watchCall(call: SigningCall, steps: Step[]): SigningCall {
+  return { ...call, readBody: () => timed(steps, 'body', call.readBody()) };
+}
+
+function watchParts(parts: SigningParts, steps: Step[]): SigningParts {
+  const { identities, possession, gate, keys, turns, nonces, audit, atWork } = parts;
+  return {
+    ...parts,
+    identities: {
+      identify: (bearer, network) => timed(steps, 'token', identities.identify(bearer, network)),
+    },
+    possession: { prove: (key, request) => timed(steps, 'dpop', possession.prove(key, request)) },
+    gate: { facts: (question) => timed(steps, 'intern', gate.facts(question)) },
+    keys: { unlock: (internId) => timed(steps, 'key', keys.unlock(internId)) },
+    turns: { ...turns, take: (who, reservation) => timed(steps, 'turns', turns.take(who, reservation)) },
+    nonces: { ...nonces, reserve: (reservation) => timed(steps, 'nonce', nonces.reserve(reservation)) },
+    audit: { append: (line) => timed(steps, 'audit', audit.append(line)) },
+    atWork(key, waiter, work) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      void timed(steps, 'queue', promise);
+      return atWork(key, waiter, () => {
+        resolve();
+        return work();
+      });
+    },
+  };
+}
+
+async function timed<T>(steps: Step[], stage: Stage, answer: T | Promise<T>): Promise<T> {
+  const step: Step = { stage, startedAt: performance.now(), hasFailed: true };
+  steps.push(step);
+  try {
+    const value = await answer;
+    step.hasFailed = false;
+    return value;
+  } finally {
+    step.endedAt = performance.now();
+  }
+}
+
+interface Failure {
+  readonly error: unknown;
+  readonly isInternKnown: boolean;
+}
+
+/** The stages up to the one that refused; of those that wait, the ones that a request came to. */
+function linesOf(steps: readonly Step[], failure: Failure | undefined): StageLine[] {
+  const last = failure === undefined ? 'sign' : stageOf(steps, failure);
+  return STAGES.slice(0, STAGES.indexOf(last) + 1).flatMap((stage): StageLine[] => {
+    const own = steps.filter((step) => step.stage === stage);
+    if (own.length === 0 && stage !== last && !SYNCHRONOUS.has(stage)) return [];
+    const now = performance.now();
+    const ms = own.reduce((sum, { startedAt, endedAt = now }) => sum + endedAt - startedAt, 0);
+    return [
+      {
+        stage,
+        ...(failure !== undefined && stage === last ? refusalOf(failure.error) : { outcome: 'passed' }),
+        ...(own.length > 0 && { ms: Math.round(ms * 100) / 100 }),
+      },
+    ];
+  });
+}
+
+function stageOf(steps: readonly Step[], { error, isInternKnown }: Failure): Stage {
+  const reason = reasonOf(error);
+  if (error instanceof DependencyError && error.dependency === 'clock') return 'clock';
+  if (reason === 'not_found' && !isInternKnown) return 'intern';
+  if (reason === 'rate_limited' && !(error instanceof SigningError)) return 'queue';
+  const waiting = steps.find(({ hasFailed }) => hasFailed) ?? steps.at(-1);
+  return STAGE_OF[reason] ?? waiting?.stage ?? 'host';
+}
+
+function refusalOf(error: unknown): Pick<StageLine, 'outcome' | 'why'> {
+  const isOurs =
+    error instanceof SigningError || error instanceof IdentityError || error instanceof DpopError;
+  return { outcome: reasonOf(error), ...(isOurs && { why: error.message }) };
+}
