@@ -130,9 +130,12 @@ describe('the configuration', () => {
     });
   });
 
-  test('of both signers is the same, and of both uses of ori-admin', () => {
+  test('of both signers is the same, and of both uses of ori-admin but for the login', () => {
     expect(service('signer-2').environment).toEqual(service('signer-1').environment);
-    expect(service('admin').environment).toEqual(service('migrate').environment);
+    const { ORI_ADMIN_DATABASE_URL_FILE: operator, ...admin } = service('admin').environment ?? {};
+    const { ORI_ADMIN_DATABASE_URL_FILE: owner, ...migrate } = service('migrate').environment ?? {};
+    expect(admin).toEqual(migrate);
+    expect([operator, owner]).toEqual(['/run/secrets/operator-url', '/run/secrets/owner-url']);
   });
 
   test.each(['signer', 'management'])(

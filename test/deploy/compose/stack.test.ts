@@ -38,7 +38,13 @@ beforeAll(async () => {
   for (const statement of (await prepared.secret('roles.sql')).split(';\n')) await superuser.query(statement);
   await superuser.end();
   const { hostname, port } = new URL(postgres.url);
-  for (const name of ['owner-url', 'signer-database-url', 'management-database-url', 'signer-redis-url']) {
+  for (const name of [
+    'owner-url',
+    'operator-url',
+    'signer-database-url',
+    'management-database-url',
+    'signer-redis-url',
+  ]) {
     const text = await prepared.secret(name);
     const moved = text
       .replace('@postgres:5432', `@${hostname}:${port}`)
@@ -53,6 +59,14 @@ test('the database owner that is made may migrate, and is no superuser', async (
   const { code, output } = await runAdmin(['migrate'], environment('migrate'));
   expect(output).toContain('0001');
   expect(code).toBe(0);
+});
+
+test('an operator changes everything but the schema, under a login of their own and without breaking the glass', async () => {
+  const created = await runAdmin(['org', 'create', 'Analytical Engines'], environment('admin'));
+  expect(created.code, created.output).toBe(0);
+  const { output } = await runAdmin(['audit', 'list', '--json'], environment('admin'));
+  expect(JSON.parse(output).data).toMatchObject([{ actor: 'operator_1', break_glass: false }]);
+  expect((await runAdmin(['migrate'], environment('admin'))).code).not.toBe(0);
 });
 
 test.each(['signer-1', 'management'])(

@@ -54,7 +54,7 @@ describe.each(workloads.map((each) => [each.metadata.name as string, each] as co
     });
 
     test('runs an image of this release under its own entry point', () => {
-      const target = name.replace('migrate', 'admin');
+      const target = name.replace(/^(?:migrate|rotate-keys)$/, 'admin');
       expect(container.image).toBe(`ori/${target}:1.0.0`);
       expect(readStages().map((stage) => stage.name)).toContain(target);
       expect(container.command).toBeUndefined();
@@ -151,7 +151,7 @@ describe.each(scaled.map((each) => [each.metadata.name as string, each] as const
   },
 );
 
-test('every workload but the job is scaled and has a budget', () => {
-  const names = workloads.filter(({ kind }) => kind !== 'Job').map(({ metadata }) => metadata.name);
+test('every workload but the jobs is scaled and has a budget', () => {
+  const names = workloads.filter(({ kind }) => !kind.endsWith('Job')).map(({ metadata }) => metadata.name);
   expect(scaled.map(({ metadata }) => metadata.name).toSorted()).toEqual(names.toSorted());
 });

@@ -96,7 +96,7 @@ function rename(image: string, images: NonNullable<Kustomization['images']>): st
   return rule ? `${rule.newName ?? name}:${rule.newTag ?? tag}` : image;
 }
 
-/** The pod that a Deployment, StatefulSet or Job makes; undefined for everything else. */
+/** The pod that a Deployment, StatefulSet, Job or CronJob makes; undefined for everything else. */
 export function podOf(manifest: Manifest): Manifest | undefined {
-  return manifest.spec?.template?.spec;
+  return (manifest.spec?.jobTemplate?.spec ?? manifest.spec)?.template?.spec;
 }

@@ -7,6 +7,7 @@ export const UNITS = [
   'ori-log.service',
   'ori-witness.service',
   'ori-migrate.service',
+  'ori-rotate-keys.service',
 ] as const;
 export const FOLDER = `${ROOT}deploy/systemd`;
 

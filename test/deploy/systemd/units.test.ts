@@ -21,6 +21,11 @@ afterAll(() => rm(folder, { recursive: true }));
 
 /** 1.2 of 10; what is left is what a service on the network needs, and V8. */
 const EXPOSURE_MAX_TENTHS = '12';
+/** What units of ori-admin run. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  'ori-migrate.service': 'migrate',
+  'ori-rotate-keys.service': 'signing-key rotate --due',
+};
 const SERVICES = ['signer', 'management'] as const;
 
 describe.skipIf(!analyze).each(UNITS)('systemd-analyze on %s', (name) => {
@@ -50,12 +55,13 @@ describe.skipIf(!analyze).each(UNITS)('systemd-analyze on %s', (name) => {
 
 describe.each(UNITS)('%s', (name) => {
   test('starts the entry that the image starts, from /opt/ori', () => {
-    const target = name.replace(/^ori-|@?\.service$/g, '').replace('migrate', 'admin');
+    const command = COMMANDS[name];
+    const target = command === undefined ? name.replace(/^ori-|@?\.service$/g, '') : 'admin';
     const entry = readStages()
       .find((stage) => stage.name === target)
       ?.steps.find(({ keyword }) => keyword === 'ENTRYPOINT');
     const [node, program] = JSON.parse(entry?.text ?? '[]');
-    const words = name === 'ori-migrate.service' ? ' migrate' : '';
+    const words = command === undefined ? '' : ` ${command}`;
     expect(node).toBe('/usr/local/bin/node');
     expect(valuesOf(name, 'ExecStart')).toEqual([
       `/opt/ori/node/bin/node ${program.replace('/app/', '/opt/ori/')}${words}`,
@@ -69,7 +75,8 @@ describe.each(UNITS)('%s', (name) => {
     for (const [, file] of loaded) expect(file).toMatch(/^\/etc\/ori\/secrets\/[\w.-]+$/);
     const named = [...valuesOf(name, 'Environment'), ...valuesOf(name, 'EnvironmentFile').flatMap(lines)];
     for (const line of named) {
-      if (/(_URL|PASSWORD|SECRET|KEK|TOKEN)\w*=/.test(line)) expect(line).toMatch(/_FILE=%d\//);
+      if (/(DATABASE_URL|REDIS_URL|PASSWORD|SECRET|KEK|TOKEN)\w*=/.test(line))
+        expect(line).toMatch(/_FILE=%d\//);
     }
   });
 
