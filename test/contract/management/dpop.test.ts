@@ -37,3 +37,14 @@ test('refuses a bound session as Bearer, and an unbound one or an API key as DPo
     expect((await world.call({ path: '/interns', bearer: null, headers })).status).toBe(401);
   }
 });
+
+test('where bound sessions are required, refuses every unbound one, and takes API keys', async () => {
+  await using strict = await startManagementWorld({ environment: { REQUIRE_DPOP: 'true' } });
+  const bearer = await strict.issuer.token({ subject: strict.ours.subject });
+  const refused = await strict.call({ path: '/interns', bearer });
+  expect([refused.status, refused.headers['www-authenticate']]).toEqual([
+    403,
+    expect.stringContaining('DPoP error="invalid_token"'),
+  ]);
+  expect((await strict.call({ path: '/interns', bearer: strict.ours.apiKey })).status).toBe(200);
+});
