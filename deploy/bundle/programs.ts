@@ -51,6 +51,10 @@ export const SHIPPED: readonly ShippedFolder[] = [
     },
   },
   {
+    name: 'kms-agent',
+    programs: { 'ori-kms-agent': 'services/kms-agent/src/main.ts' },
+  },
+  {
     name: 'admin',
     programs: { 'ori-admin': 'libs/admin/src/main.ts' },
   },

@@ -5,6 +5,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { loadManagementConfig, startManagement } from '@ori/management';
 import { createLogger } from '@ori/runtime/log';
@@ -321,6 +322,46 @@ it.each([
     expect(await kidsOf(file('removed'))).toEqual([kid]);
   },
 );
+
+it('wraps the keys of a ring by the KMS that is configured, and unwraps them', LONG, async () => {
+  const { admin, room } = world;
+  // A KMS that gives back what it gets, as a transit engine does.
+  const server = createServer(async (request, response) => {
+    const { plaintext, ciphertext } = (await json(request)) as Record<string, string>;
+    response.end(JSON.stringify({ data: { plaintext: ciphertext, ciphertext: plaintext } }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const kmsUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/transit/keys/kek`;
+  const file = (step: string) => join(room.directory, `kms-${step}.json`);
+  const textOf = (step: string) => readFile(file(step), 'utf8');
+  const asked = (ring: string) => ({
+    environment: { ORI_ADMIN_SIGNER_KMS_URL: kmsUrl, ORI_ADMIN_SIGNER_KEK_FILE: ring },
+  });
+  try {
+    const wrap = ['kek', 'wrap', 'signer', world.kekFile, '--out', file('wrapped')];
+    expect(await admin.run(wrap)).toMatchObject({ exit: 2, stderr: expect.stringContaining('KMS_URL') });
+    expect(await admin.run(wrap, asked(world.kekFile))).toMatchObject({ exit: 0 });
+    expect(await textOf('wrapped')).not.toContain('"k"');
+    const list = await admin.run(['kek', 'list', 'signer', '--json'], asked(file('wrapped')));
+    expect(JSON.parse(list.stdout).data).toHaveLength(1);
+    const more = ['kek', 'generate', 'signer', '--add-to', file('wrapped'), '--out', file('more')];
+    expect(await admin.run(more, asked(file('wrapped')))).toMatchObject({ exit: 0 });
+    expect(JSON.parse(await textOf('more')).keys.map((key: object) => 'wrapped' in key)).toEqual([
+      true,
+      true,
+    ]);
+    const unwrap = ['kek', 'unwrap', 'signer', file('wrapped'), '--out', file('plain')];
+    expect(await admin.run(unwrap, asked(file('wrapped')))).toMatchObject({ exit: 0 });
+    expect(await textOf('plain')).toBe(await readFile(world.kekFile, 'utf8'));
+  } finally {
+    server.close();
+  }
+  expect(await admin.run(['kek', 'list', 'signer'], asked(file('wrapped')))).toMatchObject({
+    exit: 6,
+    stderr: expect.stringContaining('KMS'),
+  });
+});
 
 it('records the API key that created an intern, instead of a user', LONG, async () => {
   const { admin } = world;

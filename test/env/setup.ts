@@ -1,4 +1,5 @@
 import { dockerEngineInSight } from './containers.ts';
+import { findHsm } from './kms.ts';
 import { installPackages, mayInstall } from './packages.ts';
 import { findPostgres } from './postgres-binaries.ts';
 import { findProgram } from './room.ts';
@@ -12,7 +13,9 @@ function main(): number {
   const { failed, sentence } = setUpPrometheus();
   const prometheus = failed ? complain(sentence) : say(sentence);
   if (process.argv.includes('--deep') && !setUpPorts()) return 1;
-  return setUpRedis() && setUpPostgres() && setUpNginx() && setUpSystemd() && prometheus ? 0 : 1;
+  return setUpRedis() && setUpPostgres() && setUpNginx() && setUpSystemd() && setUpHsm() && prometheus
+    ? 0
+    : 1;
 }
 
 function setUpRedis(): boolean {
@@ -44,6 +47,15 @@ function setUpSystemd(): boolean {
   if (found) return say(`systemd: ${found} is there; nothing to do.`);
   if (mayInstall()) return install('systemd', 'systemd', 'systemd-analyze');
   return say('systemd: there is no systemd-analyze here, and its tests of the units will be skipped.');
+}
+
+/** Tests that need it are skipped without it. */
+function setUpHsm(): boolean {
+  if (findHsm() !== undefined) return say('SoftHSM: softhsm2 and pkcs11-tool are there; nothing to do.');
+  if (!mayInstall()) return say('SoftHSM: install softhsm2 and opensc to test KEKs in a PKCS#11 token.');
+  return installPackages(['softhsm2', 'opensc'])
+    ? say('SoftHSM: installed softhsm2 and opensc by apt-get.')
+    : complain('SoftHSM: apt-get could not install softhsm2 and opensc; its own words are above.');
 }
 
 /** Go, and Ed25519 for Python. The deep tests skip a port without its toolchain, with a message. */

@@ -22,6 +22,8 @@ export interface WorldOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** For a signer in this process. */
   readonly parts?: Partial<SignerParts>;
+  /** Changes the text of the signer's KEK file, as a KMS would wrap its keys. */
+  readonly wrapRing?: (ring: string) => Promise<string>;
   /** Servers to use, and to leave running. Default: the run's shared ones; in a script, new ones. */
   readonly redis?: Pick<RedisServer, 'url'>;
   readonly postgres?: Pick<PostgresServer, 'url'>;
@@ -51,7 +53,7 @@ export interface World extends AsyncDisposable {
   readonly signer: SignerHost;
   /** What a process of this signer is started with. */
   readonly environment: SignerEnvironment;
-  /** The text of the signer's KEK file. */
+  /** The signer's KEK ring, not wrapped. */
   readonly kekText: string;
   /** The file of management's ring. */
   readonly managementKekFile: string;
@@ -87,7 +89,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const kekText = generateKekRing('signer');
   const demo = await createDemo(store, { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) });
 
-  const files = await writeFiles(room, kekText);
+  const files = await writeFiles(room, (await options.wrapRing?.(kekText)) ?? kekText);
   const environment = {
     SIGNER_PORT: String(port),
     SIGNER_OPS_PORT: String(opsPort),

@@ -52,7 +52,7 @@ if (process.send !== undefined) process.once('message', (job: Job) => reseal(job
 else await main(...(process.argv.slice(2).map(Number) as [number?, number?]));
 
 async function reseal({ url, ring, home }: Job): Promise<void> {
-  const db = openPostgres({ url, poolMax: 3, statementTimeoutMs: 60_000 });
+  const db = openPostgres({ url, poolMax: 3, connectTimeoutMs: 30_000, statementTimeoutMs: 60_000 });
   const [start, cpu] = [performance.now(), process.cpuUsage()];
   const report = await resealSigningKeys(db, {
     ring: parseKekRing(ring),
@@ -81,10 +81,12 @@ async function main(rows = 100_000, kills = 20): Promise<void> {
 
   const load = startLoad(world, parseKekRing(promoted));
   const start = performance.now();
-  let killed = 0;
-  for (; killed < kills; killed++) {
-    const share = ((killed + Math.random()) / kills) * rows;
-    if (!(await killAfter(startChild({ url: world.databaseUrl, ring: promoted, home }), share))) break;
+  const count = { killed: 0, 'failed by itself': 0 };
+  while (count.killed < kills) {
+    const share = ((count.killed + Math.random()) / kills) * rows;
+    const end = await killAfter(startChild({ url: world.databaseUrl, ring: promoted, home }), share);
+    if (end === 'done') break;
+    count[end]++;
   }
   const last = await outcomeOf(startChild({ url: world.databaseUrl, ring: promoted, home }));
   const seconds = Math.round((performance.now() - start) / 1000);
@@ -98,7 +100,7 @@ async function main(rows = 100_000, kills = 20): Promise<void> {
     JSON.stringify({
       ...{
         rows,
-        killed,
+        ...count,
         seconds,
         left,
         resealedByTheLast: last.report.resealed,
@@ -160,8 +162,8 @@ function startChild(job: Job): ChildProcess {
   return child;
 }
 
-/** Kills the process at a random moment after so many rows are done; false when it was done with all before. */
-async function killAfter(child: ChildProcess, rows: number): Promise<boolean> {
+/** Kills the process at a random moment after so many rows are done. */
+async function killAfter(child: ChildProcess, rows: number): Promise<'killed' | 'failed by itself' | 'done'> {
   const reached = await new Promise<boolean>((resolve) => {
     child.on('message', (news: News) => {
       if ('report' in news) resolve(false);
@@ -174,7 +176,8 @@ async function killAfter(child: ChildProcess, rows: number): Promise<boolean> {
     child.kill('SIGKILL');
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  return child.signalCode === 'SIGKILL';
+  if (child.signalCode === 'SIGKILL') return 'killed';
+  return child.exitCode === 0 ? 'done' : 'failed by itself';
 }
 
 async function outcomeOf(child: ChildProcess): Promise<Outcome> {

@@ -1,9 +1,10 @@
 import { InvalidCredential } from '@ori/byok/invalid-credential';
 import { ConfigError } from '@ori/runtime/config';
+import { SecretFileError } from '@ori/runtime/secret-file';
 import { StoreUnavailable } from '@ori/store';
 import { AdminError } from '@ori/store/admin';
 import { MigrationError } from '@ori/store/migrate';
-import { SealingError } from '@ori/store/sealing';
+import { KmsError, SealingError } from '@ori/store/sealing';
 import type { CommanderError } from 'commander';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
@@ -62,6 +63,15 @@ export function tell(error: unknown): Told | undefined {
   if (error instanceof SealingError) {
     const next = 'Check that ORI_ADMIN_…_KEK_FILE is the ring that the service reads.';
     return { exit: EXIT.usage, code: error.code, message: error.message, next };
+  }
+  if (error instanceof KmsError) {
+    const next = 'Check ORI_ADMIN_…_KMS_URL, its token and its key. Nothing was written.';
+    const exit = error.code === 'unavailable' ? EXIT.unavailable : EXIT.conflict;
+    return { exit, code: `kms_${error.code}`, message: toSentence(error.message), next };
+  }
+  if (error instanceof SecretFileError) {
+    const next = 'Check the path and who may read it.';
+    return { exit: EXIT.usage, code: 'file_unreadable', message: toSentence(error.message), next };
   }
   if (error instanceof MigrationError) return tellMigrationError(error);
   if (error instanceof StoreUnavailable) {

@@ -40,7 +40,7 @@ const COMMANDS = {
   intern: ['create', 'list', 'update', 'icon', 'delete'],
   'signing-key': ['add', 'rotate', 'list', 'retire', 'revoke'],
   byok: ['create', 'list', 'rotate', 'disable', 'enable', 'delete'],
-  kek: ['generate', 'list', 'promote', 'reseal', 'remove'],
+  kek: ['generate', 'list', 'promote', 'reseal', 'remove', 'wrap', 'unwrap'],
   audit: ['list', 'export', 'compare', 'verify', 'keys'],
   lifecycle: ['on', 'off', 'show'],
 } as const;

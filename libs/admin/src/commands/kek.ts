@@ -1,3 +1,5 @@
+import { ConfigError } from '@ori/runtime/config';
+import { readSecretFile } from '@ori/runtime/secret-file';
 import { countByKek, type ResealProgress, resealCredentials, resealSigningKeys } from '@ori/store/admin';
 import {
   extendKekRing,
@@ -5,10 +7,14 @@ import {
   KEK_OWNERS,
   type KekOwner,
   ownerOf,
+  parseKekRing,
   promoteKek,
   removeKek,
+  unwrapKekRing,
+  wrapKekRing,
 } from '@ori/store/sealing';
 import { readRingFile } from '@ori/store/sealing/read-kek-ring';
+import { createTransit } from '@ori/store/sealing/transit';
 import { Argument, type Command } from 'commander';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -50,11 +56,12 @@ export function addKekCommands(program: Command, context: () => Context): void {
       ),
     )
     .action(async (owner: KekOwner, { addTo, ...where }: GenerateOptions) => {
-      await writeRing(context(), where, async () => {
-        if (addTo === undefined) return generateKekRing(owner);
+      const admin = context();
+      await writeRing(admin, where, async () => {
+        if (addTo === undefined) return await wrapped(admin, owner, generateKekRing(owner));
         const rules = { owner, allowShared: true };
-        const text = readRingFile({ path: addTo, variable: '--add-to', rules, ...context().kms(owner) });
-        return extendKekRing(text, owner);
+        const file = { path: addTo, variable: '--add-to', rules, ...admin.kms(owner) };
+        return await wrapped(admin, owner, extendKekRing(readRingFile(file), owner));
       });
     });
 
@@ -85,6 +92,26 @@ export function addKekCommands(program: Command, context: () => Context): void {
         throw new PartialFailure(EXIT.conflict, `${sealed} rows are sealed under ${kid}.`, next);
       }
       await writeRing(admin, where, async () => removeKek(ringText(admin, owner), owner, kid));
+    });
+
+  addRingOutput(kek.command('wrap'))
+    .description(
+      'a copy of a ring whose keys the KMS wraps: of a ring in plain text, or anew under the newest KMS key',
+    )
+    .addArgument(service())
+    .argument('<ring>', 'the file of the ring')
+    .action(async (owner: KekOwner, ring: string, where: SecretOptions) => {
+      const admin = context();
+      await writeRing(admin, where, async () => await rewrap(admin, owner, ring, wrapKekRing));
+    });
+
+  addRingOutput(kek.command('unwrap'))
+    .description('a copy of a ring with the keys in plain text: to leave the KMS')
+    .addArgument(service())
+    .argument('<ring>', 'the file of the ring')
+    .action(async (owner: KekOwner, ring: string, where: SecretOptions) => {
+      const admin = context();
+      await writeRing(admin, where, async () => await rewrap(admin, owner, ring));
     });
 
   kek
@@ -174,6 +201,27 @@ async function writeRing(admin: Context, where: SecretOptions, make: () => Promi
       );
     }
   });
+}
+
+/** The ring for the service's file: with its keys wrapped where a KMS is configured. */
+async function wrapped(admin: Context, owner: KekOwner, ring: string): Promise<string> {
+  const { kmsUrl, kmsTokenFile } = admin.kms(owner);
+  return kmsUrl === undefined ? ring : await wrapKekRing(ring, createTransit({ kmsUrl, kmsTokenFile }));
+}
+
+async function rewrap(
+  admin: Context,
+  owner: KekOwner,
+  file: string,
+  change: typeof wrapKekRing = async (text) => text,
+): Promise<string> {
+  const { kmsUrl, kmsTokenFile } = admin.kms(owner);
+  const name = `ORI_ADMIN_${owner.toUpperCase()}_KMS_URL`;
+  if (kmsUrl === undefined) throw new ConfigError([`${name}: is required but not set`]);
+  const kms = createTransit({ kmsUrl, kmsTokenFile });
+  const plain = await unwrapKekRing(readSecretFile(file), kms);
+  parseKekRing(plain, { owner, allowShared: true });
+  return await change(plain, kms);
 }
 
 const ringSetting = (owner: KekOwner) => (owner === 'signer' ? 'signerKekFile' : 'managementKekFile');

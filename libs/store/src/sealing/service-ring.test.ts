@@ -1,10 +1,15 @@
+import { once } from 'node:events';
 import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { Registry } from 'prom-client';
 import { afterAll, expect, it } from 'vitest';
-import { extendKekRing, generateKekRing, parseKekRing } from './kek-ring-text.ts';
-import { collectKeks, openServiceRing } from './service-ring.ts';
+import { extendKekRing, generateKekRing, parseKekRing, wrapKekRing } from './kek-ring-text.ts';
+import { checkServiceRing, collectKeks, openServiceRing } from './service-ring.ts';
+import { createTransit } from './transit.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-ring-'));
 afterAll(() => rm(folder, { recursive: true }));
@@ -58,3 +63,63 @@ it.each(['signer', 'management'] as const)(
     }
   },
 );
+
+it('keeps the former ring while the KMS does not unwrap a new one, and takes it as soon as it does', async () => {
+  const [kekFile, text] = [join(folder, 'wrapped'), generateKekRing('signer')];
+  let isSealed = false;
+  const server = createServer(async (request, response) => {
+    const { plaintext, ciphertext } = (await json(request)) as Record<string, string>;
+    response
+      .writeHead(isSealed ? 503 : 200)
+      .end(JSON.stringify({ data: { plaintext: ciphertext, ciphertext: plaintext } }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const kmsUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/transit/keys/kek`;
+  const wrap = (ring: string) => wrapKekRing(ring, createTransit({ kmsUrl }));
+  await writeFile(kekFile, await wrap(text), { mode: 0o600 });
+  const told = log();
+  const opened = await openServiceRing('signer', { kekFile, kekShared: false, kmsUrl }, told);
+  try {
+    const { kids } = parseKekRing(text);
+    expect(opened.ring.kids).toEqual(kids);
+    const extended = extendKekRing(text, 'signer');
+    const next = await wrap(extended);
+    isSealed = true;
+    await writeFile(kekFile, next);
+    await expect.poll(() => told.lines.at(-1), { timeout: 10_000 }).toMatch(/asked again/);
+    expect(opened.ring.kids).toEqual(kids);
+    isSealed = false;
+    await expect.poll(() => opened.ring.kids, { timeout: 10_000 }).toEqual(parseKekRing(extended).kids);
+  } finally {
+    opened.close();
+    server.close();
+  }
+});
+
+it.each([
+  [
+    'a key in plain text where a KMS is configured',
+    'unix:/nowhere',
+    generateKekRing('signer'),
+    'keys[0].k: ',
+  ],
+  [
+    'a wrapped key where none is',
+    undefined,
+    generateKekRing('signer').replace('"k":', '"wrapped":'),
+    'keys[0].wrapped: ',
+  ],
+  [
+    'a wrapped key whose name does not tell the key',
+    'unix:/nowhere',
+    '{"keys":[{"kty":"oct","kid":"signer","wrapped":"x"}]}',
+    'keys[0].kid: ',
+  ],
+])('refuses %s', async (_what, kmsUrl, text, complaint) => {
+  const kekFile = join(folder, 'refused');
+  await writeFile(kekFile, text, { mode: 0o600 });
+  const config = { kekFile, kekShared: true, kmsUrl };
+  expect(() => checkServiceRing('signer', config)).toThrow(`SIGNER_KEK_FILE: ${complaint}`);
+  await expect(openServiceRing('signer', config, log())).rejects.toThrow(complaint);
+});

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { type KeyWrapper, KmsError } from './key-wrapper.ts';
 
 const ANSWER_BYTES_MAX = 64 * 1024;
-export const KMS_TIMEOUT_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 /** The key that an agent on a Unix socket serves; it has one. */
 export const AGENT_PATH = '/v1/transit/keys/kek';
@@ -18,6 +18,8 @@ export interface TransitConfig {
   readonly kmsUrl: string;
   /** The file of the token, read for each call: whoever renews the token replaces the file. */
   readonly kmsTokenFile?: string | undefined;
+  /** For one call, from connecting to the last byte. */
+  readonly timeoutMs?: number | undefined;
 }
 
 interface Endpoint {
@@ -35,7 +37,7 @@ function endpointOf(text: string): Endpoint | undefined {
   if (!URL.canParse(text)) return undefined;
   const { protocol, hostname, port, pathname, search, hash, username, password } = new URL(text);
   if ([search, hash, username, password].some((part) => part !== '')) return undefined;
-  if (protocol === 'unix:' && hostname === '' && pathname.length > 1) {
+  if (protocol === 'unix:' && /^\/./.test(pathname)) {
     return { send: requestHttp, to: { socketPath: decodeURIComponent(pathname) }, path: AGENT_PATH };
   }
   if (!/^(?:\/[\w.-]+)+\/keys\/[\w.-]+$/.test(pathname)) return undefined;
@@ -56,12 +58,12 @@ const decrypted = z.object({ data: z.object({ plaintext: z.base64() }) });
  *
  * @throws TypeError for an address of another form
  */
-export function createTransit({ kmsUrl, kmsTokenFile }: TransitConfig): KeyWrapper {
+export function createTransit({ kmsUrl, kmsTokenFile, timeoutMs = TIMEOUT_MS }: TransitConfig): KeyWrapper {
   const endpoint = endpointOf(kmsUrl);
   if (endpoint === undefined) throw new TypeError(`expected ${KMS_URL_FORMS}`);
   const ask = async <T>(operation: string, body: object, shape: z.ZodType<T>): Promise<T> => {
     const token = kmsTokenFile === undefined ? undefined : readToken(kmsTokenFile);
-    const answer = await post(endpoint, operation, body, token);
+    const answer = await post(endpoint, operation, body, { token, timeoutMs });
     try {
       return shape.parse(JSON.parse(answer.toString()));
     } catch {
@@ -94,9 +96,9 @@ async function post(
   { send, to, path }: Endpoint,
   operation: string,
   body: object,
-  token: string | undefined,
+  { token, timeoutMs }: { readonly token: string | undefined; readonly timeoutMs: number },
 ): Promise<Buffer> {
-  const signal = AbortSignal.timeout(KMS_TIMEOUT_MS);
+  const signal = AbortSignal.timeout(timeoutMs);
   const headers = {
     'Content-Type': 'application/json',
     'X-Vault-Request': 'true',
@@ -129,7 +131,7 @@ async function post(
   } catch (error) {
     if (error instanceof KmsError) throw error;
     if (signal.aborted) {
-      throw new KmsError('unavailable', `the KMS gave no answer within ${KMS_TIMEOUT_MS / 1000} s`);
+      throw new KmsError('unavailable', `the KMS gave no answer within ${timeoutMs} ms`);
     }
     throw new KmsError('unavailable', `cannot reach the KMS (${systemErrorCode(error)})`);
   }

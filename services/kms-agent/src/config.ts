@@ -1,0 +1,74 @@
+import {
+  type Config,
+  ConfigError,
+  choice,
+  type Environment,
+  loadConfig,
+  path,
+  secret,
+  text,
+} from '@ori/runtime/config';
+import type { Hardenable } from '@ori/runtime/run-service';
+
+/** The environment of the agent: `KMS_AGENT_…`. */
+export const KMS_AGENT_SPEC = {
+  socket: path({ doc: 'The Unix socket it listens on; created with mode 0660 in a folder that exists' }),
+  backend: choice(['pkcs11', 'aws'], { doc: 'Where the key is: a PKCS#11 token or AWS KMS' }),
+  pkcs11Module: path({ optional: true, doc: 'The PKCS#11 library of the token' }),
+  pkcs11Token: text({ optional: true, doc: 'The label of the token' }),
+  pkcs11Pin: secret({ optional: true, doc: 'The PIN of the token’s user' }),
+  pkcs11KeyId: text({
+    optional: true,
+    doc: 'The id (CKA_ID) of an AES-256 key on it that may encrypt and decrypt',
+    expected: 'hexadecimal digits',
+    accepts: (value) => /^(?:[0-9a-fA-F]{2}){1,32}$/.test(value),
+  }),
+  pkcs11Tool: path({ default: 'pkcs11-tool', doc: 'OpenSC’s command, 0.22 or later' }),
+  awsKeyId: text({
+    optional: true,
+    doc: 'The id, ARN or alias of a symmetric key; region and credentials as the AWS SDK finds them (`AWS_…`)',
+  }),
+  logLevel: choice(['debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+    default: 'info',
+    doc: 'The least severe log lines that are written',
+  }),
+} as const;
+
+type Loaded = Config<typeof KMS_AGENT_SPEC>;
+
+export interface Pkcs11Config {
+  readonly module: string;
+  readonly token: string;
+  readonly pin: NonNullable<Loaded['pkcs11Pin']>;
+  readonly keyId: string;
+  readonly tool: string;
+  /** Of the command: its own settings, and those of the token's library. */
+  readonly environment: Environment;
+}
+
+export interface AgentConfig extends Hardenable, Pick<Loaded, 'socket' | 'logLevel'> {
+  readonly key: { readonly pkcs11: Pkcs11Config } | { readonly aws: { readonly keyId: string } };
+}
+
+/** @throws ConfigError with every complaint */
+export function loadAgentConfig(env: Environment): AgentConfig {
+  const { socket, logLevel, ...loaded } = loadConfig('KMS_AGENT', KMS_AGENT_SPEC, env);
+  if (loaded.backend === 'aws') {
+    const { awsKeyId: keyId } = loaded;
+    if (keyId === undefined) throw missing('AWS_KEY_ID');
+    return { socket, logLevel, key: { aws: { keyId } } };
+  }
+  const { pkcs11Module: module, pkcs11Token: token, pkcs11Pin: pin, pkcs11KeyId: keyId } = loaded;
+  if (module === undefined) throw missing('PKCS11_MODULE');
+  if (token === undefined) throw missing('PKCS11_TOKEN');
+  if (pin === undefined) throw missing('PKCS11_PIN');
+  if (keyId === undefined) throw missing('PKCS11_KEY_ID');
+  return {
+    socket,
+    logLevel,
+    key: { pkcs11: { module, token, pin, keyId, tool: loaded.pkcs11Tool, environment: env } },
+  };
+}
+
+const missing = (name: string) =>
+  new ConfigError([`KMS_AGENT_${name}: is required for this KMS_AGENT_BACKEND`]);

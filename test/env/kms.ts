@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from './programs.ts';
+import { findProgram, openRoom, type Room } from './room.ts';
+import { ServerProcess } from './server-process.ts';
+
+const MODULES = ['/usr/lib/softhsm/libsofthsm2.so', '/usr/lib64/softhsm/libsofthsm2.so'];
+const PIN = '31415926';
+const TOKEN = 'ori test';
+const KEY_ID = '0a';
+
+interface Hsm {
+  readonly module: string;
+  readonly tool: string;
+  readonly util: string;
+}
+
+/** SoftHSM2 and OpenSC's command, where they are installed. */
+export function findHsm(): Hsm | undefined {
+  const module = MODULES.find((path) => existsSync(path));
+  const tool = findProgram('pkcs11-tool');
+  const util = findProgram('softhsm2-util');
+  return module && tool && util ? { module, tool, util } : undefined;
+}
+
+/** What an agent is started with to use a new token of SoftHSM2, which holds one AES key. */
+export function createToken({ module, tool, util }: Hsm, room: Room): Record<string, string> {
+  const [conf, tokens] = [join(room.directory, 'softhsm2.conf'), join(room.directory, 'tokens')];
+  mkdirSync(tokens, { mode: 0o700 });
+  writeFileSync(conf, `directories.tokendir = ${tokens}\nobjectstore.backend = file\nlog.level = ERROR\n`);
+  const options = { env: { ...process.env, SOFTHSM2_CONF: conf, PIN }, stdio: 'ignore' as const };
+  execFileSync(util, ['--init-token', '--free', '--label', TOKEN, '--pin', PIN, '--so-pin', PIN], options);
+  const generate = ['--keygen', '--key-type', 'AES:32', '--id', KEY_ID, '--label', 'kek', '--sensitive'];
+  const login = ['--module', module, '--token-label', TOKEN, '--login', '--pin', 'env:PIN'];
+  execFileSync(tool, [...login, ...generate], options);
+  return {
+    SOFTHSM2_CONF: conf,
+    KMS_AGENT_BACKEND: 'pkcs11',
+    KMS_AGENT_PKCS11_MODULE: module,
+    KMS_AGENT_PKCS11_TOKEN: TOKEN,
+    KMS_AGENT_PKCS11_PIN: PIN,
+    KMS_AGENT_PKCS11_KEY_ID: KEY_ID,
+  };
+}
+
+/** `ori-kms-agent` as it ships, on a socket of its own. */
+export interface KmsAgent extends AsyncDisposable {
+  /** For `…_KMS_URL`. */
+  readonly url: string;
+  readonly output: readonly string[];
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+export async function startKmsAgent(environment: (room: Room) => Record<string, string>): Promise<KmsAgent> {
+  const room = await openRoom('ori-kms');
+  const socket = join(room.directory, 'kms.sock');
+  const output: string[] = [];
+  const server = new ServerProcess({
+    room,
+    program: process.execPath,
+    arguments: [await shipped('kms-agent/ori-kms-agent')],
+    ready: /"msg":"listening"/,
+    farewell: 'TERM',
+    environment: { KMS_AGENT_SOCKET: socket, ...environment(room) },
+    hear: (line) => void output.push(line),
+  });
+  try {
+    await server.start();
+  } catch (error) {
+    await room[Symbol.asyncDispose]();
+    throw error;
+  }
+  return {
+    url: `unix:${socket}`,
+    output,
+    stop: () => server.end('SIGTERM'),
+    start: () => server.start(),
+    [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
+  };
+}
