@@ -13,7 +13,7 @@ export interface ShippedFolder {
   readonly documents?: readonly string[];
 }
 
-/** Read only where traces are exported, so that a start without them costs nothing. */
+/** Loaded only if traces are exported. */
 const TRACING_SDK = 'libs/http/src/tracing-sdk.ts';
 
 export const SHIPPED: readonly ShippedFolder[] = [

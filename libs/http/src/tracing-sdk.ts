@@ -21,32 +21,32 @@ export interface SpanSourceOptions {
   readonly url: string;
   readonly sampledPercent: number;
   readonly resource: Attributes;
-  /** Called with the spans that did not reach the collector. */
+  /** Called with the number of spans that did not reach the collector. */
   onLost(spans: number, error: unknown): void;
 }
 
-/** Makes spans and exports them. Loaded only where an OTLP endpoint is configured. */
+/** Makes and exports spans. Loaded only if an OTLP endpoint is configured. */
 export interface SpanSource {
   startServer(parent: Traceparent | undefined): Span;
   startClient(name: string, parent: Span, attributes: Attributes): Span;
   end(span: Span, facts: { readonly attributes: Attributes; readonly isError: boolean }): void;
-  /** Exports what is left. Rejects if the collector does not take it. */
+  /** Exports the remaining spans. Rejects if the collector does not accept them. */
   close(): Promise<void>;
 }
 
-/** Spans that wait for the collector. More are dropped, so that a slow one costs memory up to this limit only. */
+/** Spans waiting for the collector; more are dropped, so that a slow collector does not cost more and more memory. */
 const QUEUED_MAX = 2048;
 const BATCH_MAX = 256;
 const BATCH_DELAY_MS = 1000;
 /** For one batch, retries included. */
 const EXPORT_TIMEOUT_MS = 5000;
 
-/** The official SDK, set up without its globals, so that nothing else in the process is traced. */
+/** Sets up the official SDK without its globals, so that nothing else in the process is traced. */
 export function createSpanSource(options: SpanSourceOptions): SpanSource {
   const exporter = new OTLPTraceExporter({ url: options.url, timeoutMillis: EXPORT_TIMEOUT_MS });
   const provider = new TracerProvider({
     resource: defaultResource().merge(resourceFromAttributes(options.resource)),
-    // Not ParentBased: callers do not decide how much is exported.
+    // Not ParentBased: callers must not decide how much is exported.
     sampler: new TraceIdRatioBasedSampler(options.sampledPercent / 100),
     spanProcessors: [
       new BatchSpanProcessor({
@@ -61,7 +61,7 @@ export function createSpanSource(options: SpanSourceOptions): SpanSource {
   const tracer = provider.getTracer('ori');
   return {
     startServer(parent) {
-      // Without `tracestate`: it is text that the caller chose.
+      // Not `tracestate`: it is text chosen by the caller.
       const context = parent && {
         traceId: parent.traceId,
         spanId: parent.parentId,

@@ -9,15 +9,15 @@ import { findExchange } from './exchange.ts';
 import { parseTraceparent } from './traceparent.ts';
 import type { SpanSource, SpanSourceOptions } from './tracing-sdk.ts';
 
-/** Spans for the requests of a service and for what they ask of its dependencies. */
+/** Spans for the requests of a service and for the calls that they make to its dependencies. */
 export interface Tracing {
-  /** Gives each request a span, whose parent is the one that `traceparent` names. */
+  /** Makes a span for each request, below the one that `traceparent` names. */
   serve(app: RequestListener): RequestListener;
-  /** Gives each call of an asynchronous method that is made for a request a span, below the request's. */
+  /** Makes a span, below the request's, for each call of an asynchronous method during a request. */
   part<Part extends object>(dependency: string, part: Part): Part;
-  /** `fetch`, with a span for each call that is made for a request. */
+  /** `fetch`, with a span for each call during a request. */
   readonly fetch: typeof fetch;
-  /** Exports the spans that are left, for up to two seconds. */
+  /** Exports the remaining spans, for up to two seconds. */
   close(): Promise<void>;
 }
 
@@ -32,8 +32,8 @@ const LOST_LOGGED_APART_MS = 60_000;
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS']);
 
 /**
- * Traces a service by OpenTelemetry, and exports to a collector (OTLP over HTTP, JSON). Returns undefined, and loads nothing, where no
- * endpoint is configured. A span has names, durations, statuses and codes from closed sets, and the request id; nothing else of a request.
+ * Traces a service with OpenTelemetry and exports to a collector (OTLP over HTTP, JSON). Without an endpoint it loads nothing and
+ * returns undefined. Spans contain names, statuses and codes from closed sets, and the request id; nothing else from a request.
  */
 export async function openTracing({ service, config, log }: TracingOptions): Promise<Tracing | undefined> {
   const { otlpEndpoint, otlpSampledPercent: sampledPercent } = config;
@@ -137,7 +137,7 @@ function lossLogger(log: Logger): SpanSourceOptions['onLost'] {
   return (spans, err) => {
     lost += spans;
     if (performance.now() - loggedAt < LOST_LOGGED_APART_MS) return;
-    log.warn({ spans: lost, err }, 'the OTLP collector did not take spans');
+    log.warn({ spans: lost, err }, 'spans did not reach the OTLP collector');
     lost = 0;
     loggedAt = performance.now();
   };

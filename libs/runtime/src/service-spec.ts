@@ -65,7 +65,7 @@ export const SERVICE_SPEC = {
   }),
   otlpEndpoint: url({
     optional: true,
-    doc: 'Base address of an OpenTelemetry collector that gets the traces (OTLP over HTTP; `/v1/traces` is appended); without it no tracing code is loaded',
+    doc: 'Base address of an OpenTelemetry collector that receives the traces (OTLP over HTTP; `/v1/traces` is appended); without it no tracing code is loaded',
   }),
   otlpSampledPercent: integer({
     min: 1,

@@ -26,6 +26,7 @@ Environment:
   ORI_CLIENT_ID    client at the OpenID issuer (default: ori-cli)
   BROWSER          program that opens the sign-in page
   XDG_CONFIG_HOME  folder of ori/session.json (default: ~/.config)
+  TRACEPARENT      trace to continue (W3C Trace Context; default: a new trace)
   NO_COLOR         turns colours off
   XDG_DATA_HOME    where ori/keys (what sessions are bound to) and ori/checkpoints (of signing logs) are kept
                    (default: ~/.local/share)

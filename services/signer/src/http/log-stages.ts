@@ -25,10 +25,10 @@ const STAGES = [
 ] as const;
 type Stage = (typeof STAGES)[number];
 
-/** These wait for nothing, so they have no duration. */
+/** They wait for nothing, so they have no duration. */
 const SYNCHRONOUS: ReadonlySet<Stage> = new Set(['host', 'scope', 'gate', 'clock', 'sign']);
 
-/** The stage that refuses with a reason; undefined where any that waits may. */
+/** The stage that refuses for a reason; undefined if any stage that waits can. */
 const STAGE_OF = {
   regional_host_refused: 'host',
   bearer_refused: 'token',
@@ -52,11 +52,11 @@ const STAGE_OF = {
   client_gone: undefined,
 } as const satisfies Record<RefusalReason, Stage | undefined>;
 
-/** What a stage waited for. */
+/** A wait of a stage. */
 interface Step {
   readonly stage: Stage;
   readonly startedAt: number;
-  /** Undefined while it waits. */
+  /** Undefined until the wait ends. */
   endedAt?: number;
   hasFailed: boolean;
 }
@@ -67,13 +67,13 @@ interface StageLine {
   /** `passed`, or the reason of the refusal. */
   readonly outcome: 'passed' | RefusalReason;
   readonly ms?: number;
-  /** The refusal in the words of its error, which quote nothing of a request. */
+  /** The message of the error, which quotes nothing from the request. */
   readonly why?: string;
 }
 
 /**
- * `signProof`, with a line at level `debug` for each request: what each stage decided, and how long it waited. Wraps the parts of
- * each request, so that signing itself knows nothing of it; only for a log that takes this level.
+ * Wraps `signProof` to log one line at level `debug` for each request: what each stage decided, and how long it waited. It wraps the
+ * parts for every request, so use it only if that level is logged; signing itself has no hooks.
  */
 export function logStages(log: Logger, sign: typeof signProof): typeof signProof {
   return async (call, parts) => {
@@ -143,7 +143,7 @@ interface Failure {
   readonly isInternKnown: boolean;
 }
 
-/** The stages up to the one that refused; of those that wait, the ones that a request came to. */
+/** The stages up to the one that refused; of those that wait, the ones that the request reached. */
 function linesOf(steps: readonly Step[], failure: Failure | undefined): StageLine[] {
   const last = failure === undefined ? 'sign' : stageOf(steps, failure);
   return STAGES.slice(0, STAGES.indexOf(last) + 1).flatMap((stage): StageLine[] => {
