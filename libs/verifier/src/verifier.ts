@@ -66,7 +66,16 @@ export interface Verifier {
   readonly report: Report;
 }
 
-/** A verifier for one intern's daemon. Throws TypeError for options that cannot work. */
+/**
+ * A verifier for one intern's daemon. The adapters (`@ori/verifier/express`, …) take it; `verify` and `begin` are for
+ * anything else.
+ *
+ * @throws TypeError for an unknown option, or a value out of range
+ * @example
+ * const keys = createRemoteKeySet('https://ori.example/v1/interns/int_7Qm2/daemon/jwks.json');
+ * const verifier = createVerifier({ internId: 'int_7Qm2', keys, replay: memoryReplayStore() });
+ * const proof = await verifier.verify({ method: req.method, target: req.url, rawHeaders: req.rawHeaders, body });
+ */
 export function createVerifier(options: VerifierOptions): Verifier {
   const policy = requirePolicy(options);
   const { internId, keys, replay, now } = policy;

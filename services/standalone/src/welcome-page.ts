@@ -15,16 +15,16 @@ export function renderWelcome(facts: WelcomeFacts): string {
     'ori daemon-proof',
     html`<h1>This is ori daemon-proof</h1>
 <p>A signer, an API, a sign-in and a sample daemon, all on this computer, with demo data. A person who signs in
-can call an intern’s daemon, and the daemon knows who calls, exactly what, and only once.</p>
+can call an intern’s daemon. The daemon then knows who is calling, and accepts exactly this call, once.</p>
 <h2>Try it</h2>
 <pre><code>${tryNext(facts).join('\n')}</code></pre>
 <h2>Where things are</h2>
 <ul class="scopes">
-<li><a href="${baseUrl}/docs">API reference</a> <span class="quiet"><code>${baseUrl}</code></span></li>
+<li><a href="${baseUrl}/docs">API reference</a> <span class="quiet"><code>${baseUrl}/docs</code></span></li>
 <li>Sign-in <span class="quiet"><code>${issuer}</code></span></li>
 <li>Sample daemon <span class="quiet"><code>${daemonUrl}/api/invoke</code></span></li>
 </ul>
-<h2>Who may sign in</h2>
+<h2>Demo members</h2>
 <ul class="scopes">
 ${users.map(({ name, note }) => html`<li>${name} <span class="quiet">${note}</span></li>\n`)}</ul>`,
     { note: 'demo, this computer only' },
