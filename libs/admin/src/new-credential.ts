@@ -26,7 +26,7 @@ export function newCredential(provider: Provider, key: string, fields: Omit<Byok
     is_required: false,
     key_region: null,
   } as const;
-  const { label, ...columns } = applyUpdate(empty, checked({ ...fields, key })).columns;
+  const { label, ...columns } = applyUpdate(empty, checked({ ...fields, key }));
   if (label === undefined) throw new TypeError('a key has a label');
   return { ...columns, label };
 }

@@ -38,12 +38,3 @@ export function addYes(command: Command): Command {
 export function requireYes({ yes }: { readonly yes?: true }, what: string): void {
   if (!yes) throw new UsageError(`${what} Nothing was done.`, 'To confirm, repeat with --yes.');
 }
-
-/** The members that are not undefined, so that omitted options are not passed on. */
-export function given<Options extends object>(
-  options: Options,
-): { [Key in keyof Options]?: Exclude<Options[Key], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
-    [Key in keyof Options]?: Exclude<Options[Key], undefined>;
-  };
-}

@@ -14,11 +14,11 @@ export interface CredentialFacts {
   readonly key_region: DeclaredRegion | null;
 }
 
-/** The columns that a change sets. A rotated key is separate, because it is sealed before it is stored. */
-export interface CredentialChange {
-  readonly columns: Omit<ByokUpdate, 'key'> & { label?: string; key_region?: DeclaredRegion | null };
-  readonly rotatedKey: string | undefined;
-}
+/** The columns that a change sets. A rotated key is none of them: it is sealed before it is stored. */
+export type CredentialChange = Omit<ByokUpdate, 'key'> & {
+  label?: string;
+  key_region?: DeclaredRegion | null;
+};
 
 /**
  * Validates a change of a credential against the resulting record, and returns the columns to set.
@@ -39,20 +39,15 @@ export function applyUpdate(stored: CredentialFacts, update: ByokUpdate): Creden
   if (columns.declared_region !== undefined) {
     requireDeclarable(stored.provider, columns.declared_region, keyRegion);
   }
-  if (rotated === undefined) return { columns, rotatedKey: undefined };
+  if (rotated === undefined) return columns;
 
-  const derived =
-    rotated.region !== undefined || stored.key_region !== null
-      ? { declared_region: rotated.region ?? null }
-      : {};
+  const region = rotated.region ?? null;
+  const followsKey = region !== null || stored.key_region !== null;
   return {
-    columns: {
-      ...derived,
-      ...columns,
-      label: maskSecret(rotated.apiKey),
-      key_region: rotated.region ?? null,
-    },
-    rotatedKey: key,
+    ...columns,
+    ...(columns.declared_region === undefined && followsKey && { declared_region: region }),
+    label: maskSecret(rotated.apiKey),
+    key_region: region,
   };
 }
 

@@ -16,8 +16,7 @@ export {
 } from './queries/admin/api-keys.ts';
 export { createCredential, deleteCredential, ownerOfCredential } from './queries/admin/byok.ts';
 export { ICON_BYTES_MAX, iconTypeOf, setIcon } from './queries/admin/icons.ts';
-export { deleteIntern, type InternChange, updateIntern } from './queries/admin/intern-changes.ts';
-export { createIntern, type NewIntern } from './queries/admin/interns.ts';
+export { createIntern, deleteIntern, updateIntern } from './queries/admin/interns.ts';
 export { countByKek, type KekUsage } from './queries/admin/kek-usage.ts';
 export { listAllInterns } from './queries/admin/list-interns.ts';
 export { listAllCredentials, listApiKeys, listSigningKeys } from './queries/admin/list-keys.ts';
@@ -47,7 +46,6 @@ export { revocationsOf } from './queries/admin/revocations.ts';
 export {
   type AddedSigningKey,
   addSigningKey,
-  type NewSigningKey,
   retireSigningKey,
   revokeSigningKey,
   rotateSigningKey,

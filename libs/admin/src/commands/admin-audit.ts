@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
-import { addList, given, type ListOptions, wholeNumber } from '../options.ts';
+import { addList, type ListOptions, wholeNumber } from '../options.ts';
 
 interface AuditListOptions extends ListOptions {
   actor?: string;
@@ -30,7 +30,7 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
     .action(
       async ({ limit, by, table, row, organization, breakGlass }: AuditListOptions & { by?: string }) => {
         const admin = context();
-        const filter = given({ actor: by, table, row, organizationId: organization, breakGlass });
+        const filter = { actor: by, table, row, organizationId: organization, breakGlass };
         const listed = await admin.withDatabase((db) => listAudit(db, { limit, ...filter }));
         admin.reportList(
           listed,

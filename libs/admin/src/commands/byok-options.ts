@@ -2,7 +2,7 @@ import type { ByokUpdate } from '@ori/byok/credential';
 import { DECLARED_REGIONS } from '@ori/store/vocabulary';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.ts';
-import { collected, given, wholeNumber } from '../options.ts';
+import { collected, wholeNumber } from '../options.ts';
 
 export interface KeySourceOptions {
   readonly keyFile?: string;
@@ -69,7 +69,7 @@ export function addPolicy(command: Command): Command {
 
 /** The same fields under their names in the API. */
 export function policyOf(options: PolicyOptions): Omit<ByokUpdate, 'key'> {
-  return given({
+  return {
     name: options.name,
     disabled: options.disabled,
     is_fallback: options.fallback,
@@ -80,5 +80,5 @@ export function policyOf(options: PolicyOptions): Omit<ByokUpdate, 'key'> {
     allowed_user_ids: options.allowedUser,
     declared_region: options.declaredRegion,
     declared_zdr: options.declaredZdr === undefined ? undefined : options.declaredZdr === 'true',
-  });
+  };
 }

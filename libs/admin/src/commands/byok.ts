@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
 import { newCredential, requireProvider } from '../new-credential.ts';
-import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
+import { addList, addYes, type ListOptions, requireYes } from '../options.ts';
 import { readSecret } from '../read-secret.ts';
 import {
   addKeySource,
@@ -55,20 +55,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
         await createCredential(db, {
           ...row,
           ...columns,
-          name: columns.name ?? null,
-          allowed_api_key_hashes: columns.allowed_api_key_hashes ?? null,
-          allowed_models: columns.allowed_models ?? null,
-          allowed_user_ids: columns.allowed_user_ids ?? null,
-          declared_region: columns.declared_region ?? null,
-          declared_zdr: columns.declared_zdr ?? null,
-          key_region: columns.key_region ?? null,
-          ...given({
-            disabled: columns.disabled,
-            is_fallback: columns.is_fallback,
-            is_required: columns.is_required,
-            is_byok_only: columns.is_byok_only,
-            sort_order: options.sortOrder,
-          }),
+          sort_order: options.sortOrder,
           provider,
           sealed_key,
         });
@@ -86,10 +73,10 @@ export function addByokCommands(program: Command, context: () => Context): void 
         organization,
         provider,
       }: ListOptions & { organization?: string; provider?: string }) => {
-        const filter = given({
+        const filter = {
           organizationId: organization,
           provider: provider === undefined ? undefined : requireProvider(provider),
-        });
+        };
         const admin = context();
         const listed = await admin.withDatabase((db) => listAllCredentials(db, { limit, ...filter }));
         admin.reportList(
@@ -180,7 +167,7 @@ async function change(
 ): Promise<{ label: string }> {
   const account = await credentialOwner(db, id);
   const outcome = await managementQueries(db).changeCredential(account, id, async (stored) => {
-    const { columns } = applyUpdate(stored, update);
+    const columns = applyUpdate(stored, update);
     return seal === undefined ? columns : { ...columns, sealed_key: await seal(stored) };
   });
   if (outcome === 'absent') throw new AdminError('not_found', `no BYOK credential ${id}`);

@@ -31,7 +31,7 @@ export function addIconCommand(intern: Command, context: () => Context): void {
 }
 
 /** @throws UsageError if the file cannot be read, is empty or is larger than `bytesMax` */
-async function readAtMost(file: string, bytesMax: number): Promise<Uint8Array> {
+async function readAtMost(file: string, bytesMax: number): Promise<Uint8Array<ArrayBuffer>> {
   const next = `Name an image of at most ${bytesMax} bytes.`;
   try {
     await using handle = await open(file, 'r');

@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
-import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
+import { addList, addYes, type ListOptions, requireYes } from '../options.ts';
 import { addIconCommand } from './intern-icon.ts';
 
 /** The options that create and update share. */
@@ -60,11 +60,9 @@ export function addInternCommands(program: Command, context: () => Context): voi
         const wanted = {
           name,
           workspaceId: options.workspace,
-          ...given({
-            id: options.id,
-            createdByUserId: options.createdBy,
-            createdByKeyHash: options.createdByKey,
-          }),
+          id: options.id,
+          createdByUserId: options.createdBy,
+          createdByKeyHash: options.createdByKey,
           ...fieldsOf(options),
         };
         const made = await admin.withDatabase((db) => createIntern(db, wanted));
@@ -79,7 +77,7 @@ export function addInternCommands(program: Command, context: () => Context): voi
       async ({ limit, workspace, status }: ListOptions & { workspace?: string; status?: InternStatus }) => {
         const admin = context();
         const listed = await admin.withDatabase((db) =>
-          listAllInterns(db, { limit, ...given({ workspaceId: workspace, status }) }),
+          listAllInterns(db, { limit, workspaceId: workspace, status }),
         );
         admin.reportList(
           listed,
@@ -119,13 +117,13 @@ export function addInternCommands(program: Command, context: () => Context): voi
     .action(async (internId: string, options: FieldOptions & { name?: string; clear?: Clearable[] }) => {
       const fields = fieldsOf(options);
       const cleared = (options.clear ?? []).map((name) => CLEARABLE[name]);
-      const both = cleared.find((field) => field in fields);
+      const both = cleared.find((field) => fields[field] !== undefined);
       if (both !== undefined) throw new UsageError('A field cannot be both set and cleared.');
       const admin = context();
       await admin.withDatabase((db) =>
         updateIntern(db, {
           internId,
-          ...given({ name: options.name }),
+          name: options.name,
           ...fields,
           ...Object.fromEntries(cleared.map((field) => [field, null])),
         }),
@@ -166,12 +164,12 @@ function addFields(command: Command): Command {
 
 function fieldsOf(options: FieldOptions) {
   const { description, hostname, model, status, instructions, progress } = options;
-  return given({
+  return {
     ...{ description, hostname, model, status, instructions, progress },
     vaultId: options.vault,
     attachedVaultId: options.attachedVault,
     lastFailureMessage: options.failure,
-  });
+  };
 }
 
 function parseProgress(text: string): InternProgress {

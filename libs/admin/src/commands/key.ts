@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
-import { addList, given, type ListOptions } from '../options.ts';
+import { addList, type ListOptions } from '../options.ts';
 import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
 
 interface CreateOptions extends SecretOptions {
@@ -62,7 +62,7 @@ export function addKeyCommands(program: Command, context: () => Context): void {
     .action(async ({ limit, organization }: ListOptions & { organization?: string }) => {
       const admin = context();
       const listed = await admin.withDatabase((db) =>
-        listApiKeys(db, { limit, ...given({ organizationId: organization }) }),
+        listApiKeys(db, { limit, organizationId: organization }),
       );
       admin.reportList(
         listed,
@@ -106,10 +106,10 @@ function toNewKey({ kind, name, workspace, organization, intern, createdBy }: Cr
         'A management key requires --organization, and takes neither --workspace nor --intern.',
       );
     }
-    return { kind, name, organizationId: organization, ...given({ createdBy }) };
+    return { kind, name, organizationId: organization, createdBy };
   }
   if (workspace === undefined || organization !== undefined) {
     throw new UsageError('An api key requires --workspace, and does not take --organization.');
   }
-  return { kind, name, workspaceId: workspace, ...given({ internId: intern, createdBy }) };
+  return { kind, name, workspaceId: workspace, internId: intern, createdBy };
 }

@@ -2,7 +2,7 @@ import { addMember, listMembers, removeMember, revokeSessions } from '@ori/store
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
-import { addList, given, type ListOptions, unixSeconds } from '../options.ts';
+import { addList, type ListOptions, unixSeconds } from '../options.ts';
 
 interface RevokeOptions {
   workspace?: string;
@@ -39,7 +39,7 @@ export function addMemberCommands(program: Command, context: () => Context): voi
     .action(async ({ limit, workspace, user }: ListOptions & { workspace?: string; user?: string }) => {
       const admin = context();
       const listed = await admin.withDatabase((db) =>
-        listMembers(db, { limit, ...given({ workspaceId: workspace, userId: user }) }),
+        listMembers(db, { limit, workspaceId: workspace, userId: user }),
       );
       admin.reportList(
         listed,
@@ -65,7 +65,7 @@ export function addMemberCommands(program: Command, context: () => Context): voi
     .action(async (userId: string, { workspace, before }: RevokeOptions) => {
       const admin = context();
       const { validFrom } = await admin.withDatabase((db) =>
-        revokeSessions(db, { userId, ...given({ workspaceId: workspace, validFrom: before }) }),
+        revokeSessions(db, { userId, workspaceId: workspace, validFrom: before }),
       );
       admin.report(
         { user_id: userId, sessions_valid_from: validFrom },

@@ -7,7 +7,7 @@ import {
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
-import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
+import { addList, addYes, type ListOptions, requireYes } from '../options.ts';
 
 export function addOrganizationCommands(program: Command, context: () => Context): void {
   const org = program.command('org').description('organizations');
@@ -20,7 +20,7 @@ export function addOrganizationCommands(program: Command, context: () => Context
     .addHelpText('after', examples('org=$(ori-admin org create "Analytical Engines")'))
     .action(async (name: string, options: { id?: string }) => {
       const admin = context();
-      const made = await admin.withDatabase((db) => createOrganization(db, { name, ...given(options) }));
+      const made = await admin.withDatabase((db) => createOrganization(db, { name, id: options.id }));
       admin.report(made, { lines: [made.id], note: `Created the organization ${name}.` });
     });
 

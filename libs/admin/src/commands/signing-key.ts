@@ -15,15 +15,7 @@ import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
-import {
-  addList,
-  addYes,
-  given,
-  type ListOptions,
-  requireYes,
-  unixSeconds,
-  wholeNumber,
-} from '../options.ts';
+import { addList, addYes, type ListOptions, requireYes, unixSeconds, wholeNumber } from '../options.ts';
 
 interface TimingOptions {
   notBefore?: number;
@@ -94,7 +86,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
           internId: id,
           ...home,
           ...timingOf(options),
-          ...given({ overlapSeconds: overlap }),
+          overlapSeconds: overlap,
         });
       if (internId !== undefined) {
         reportKey(admin, await admin.withDatabase((db) => rotate(db, internId)));
@@ -129,9 +121,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
         ]);
         return;
       }
-      const listed = await admin.withDatabase((db) =>
-        listSigningKeys(db, { limit, ...given({ internId: intern }) }),
-      );
+      const listed = await admin.withDatabase((db) => listSigningKeys(db, { limit, internId: intern }));
       admin.reportList(listed, ['id', 'intern', 'kid', 'not before', 'expires', 'withdrawn'], (row) => [
         row.id,
         row.intern_id,
@@ -229,7 +219,7 @@ function timed(command: Command): Command {
 /** A key expires after its lifetime unless `--expires-at` or `--no-expiry` is given. */
 function timingOf({ notBefore, expiresAt, lifetime, expiry }: TimingOptions) {
   const ends = expiresAt !== undefined || !expiry;
-  return given({ notBefore, expiresAt, lifetimeSeconds: ends ? undefined : lifetime * DAY_SECONDS });
+  return { notBefore, expiresAt, lifetimeSeconds: ends ? undefined : lifetime * DAY_SECONDS };
 }
 
 async function homeOf(admin: Context) {

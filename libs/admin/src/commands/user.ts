@@ -10,7 +10,7 @@ import {
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
-import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
+import { addList, addYes, type ListOptions, requireYes } from '../options.ts';
 
 export function addUserCommands(program: Command, context: () => Context): void {
   const user = program.command('user').description('users and their OpenID subjects');
@@ -28,7 +28,7 @@ export function addUserCommands(program: Command, context: () => Context): void 
       const { subject } = options;
       const issuer = subject === undefined ? undefined : issuerOf(admin, options);
       const made = await admin.withDatabase(async (db) => {
-        const { id } = await createUser(db, { name, ...given({ id: options.id }) });
+        const { id } = await createUser(db, { name, id: options.id });
         if (subject === undefined || issuer === undefined) return { id };
         // If adding the subject failed, the user would remain, and a second try would create another.
         await addSubject(db, { userId: id, issuer, subject }).catch(async (error: unknown) => {
@@ -44,7 +44,7 @@ export function addUserCommands(program: Command, context: () => Context): void 
     .option('--user <id>', 'only this one')
     .action(async ({ limit, user: userId }: ListOptions & { user?: string }) => {
       const admin = context();
-      const listed = await admin.withDatabase((db) => listUsers(db, { limit, ...given({ userId }) }));
+      const listed = await admin.withDatabase((db) => listUsers(db, { limit, userId }));
       admin.reportList(listed, ['id', 'name', 'created', 'disabled', 'subjects'], (row) => [
         row.id,
         row.name,

@@ -2,7 +2,7 @@ import { createWorkspace, deleteWorkspace, listWorkspaces, setDefaultWorkspace }
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
-import { addList, addYes, given, type ListOptions, requireYes } from '../options.ts';
+import { addList, addYes, type ListOptions, requireYes } from '../options.ts';
 
 interface CreateOptions {
   organization: string;
@@ -32,9 +32,9 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
         createWorkspace(db, {
           name,
           organizationId: options.organization,
-          isDefault: options.default ?? false,
-          inProgramme: options.programme ?? false,
-          ...given({ id: options.id }),
+          isDefault: options.default,
+          inProgramme: options.programme,
+          id: options.id,
         }),
       );
       admin.report(made, { lines: [made.id], note: `Created the workspace ${name}.` });
@@ -45,7 +45,7 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
     .action(async ({ limit, organization }: ListOptions & { organization?: string }) => {
       const admin = context();
       const listed = await admin.withDatabase((db) =>
-        listWorkspaces(db, { limit, ...given({ organizationId: organization }) }),
+        listWorkspaces(db, { limit, organizationId: organization }),
       );
       admin.reportList(
         listed,

@@ -3,13 +3,7 @@ import type pg from 'pg';
 import type { StoreRole } from '../database.ts';
 import { GRANTS_AS_OF } from '../grants.ts';
 import { excessPrivileges, fixPrivileges } from '../queries/excess-privileges.ts';
-import {
-  GRANTED_QUESTION,
-  PRIVILEGES_QUESTION,
-  type Privileges,
-  type PrivilegesRow,
-  privilegesOf,
-} from '../queries/privileges.ts';
+import { GRANTED_QUESTION, PRIVILEGES_QUESTION, type Privileges, privilegesOf } from '../queries/privileges.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 
 /**
@@ -53,8 +47,8 @@ export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Pr
   let judging: Promise<void> | undefined;
 
   async function judge(client: pg.ClientBase): Promise<void> {
-    const { rows } = await client.query<PrivilegesRow>(PRIVILEGES_QUESTION);
-    const privileges = await beyondNewerGrants(client, privilegesOf(rows[0]), role);
+    const { rows } = await client.query<Privileges>(PRIVILEGES_QUESTION);
+    const privileges = await beyondNewerGrants(client, privilegesOf(rows), role);
     const excess = excessPrivileges(privileges, role);
     if (excess.length > 0) throw new OverprivilegedLogin(excess, fixPrivileges(privileges, role));
     goodUntil = performance.now() + REMEMBERED_MS;
@@ -77,14 +71,13 @@ async function beyondNewerGrants(
   role: StoreRole,
 ): Promise<Privileges> {
   if (privileges.grantsAsOf <= GRANTS_AS_OF) return privileges;
-  type Granted = Pick<PrivilegesRow, 'readable' | 'writable'>;
+  type Granted = Pick<Privileges, 'readable' | 'writable'>;
   const { rows } = await client.query<Granted>(GRANTED_QUESTION, [role]);
-  const beyond = (held: readonly string[], granted: readonly string[] | null | undefined) =>
-    held.filter((name) => !granted?.includes(name));
+  const { readable = [], writable = [] } = rows[0] ?? {};
   return {
     ...privileges,
-    readable: beyond(privileges.readable, rows[0]?.readable),
-    writable: beyond(privileges.writable, rows[0]?.writable),
+    readable: privileges.readable.filter((column) => !readable.includes(column)),
+    writable: privileges.writable.filter((table) => !writable.includes(table)),
   };
 }
 

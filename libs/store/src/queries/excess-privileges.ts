@@ -7,10 +7,8 @@ import type { Privileges } from './privileges.ts';
  * none. Checked at start: a signer that runs as the owner works, but once compromised it exposes the whole database.
  */
 export function excessPrivileges(privileges: Privileges, role: StoreRole): string[] {
-  const { attributes, memberships, owned, readable, writable } = privileges;
-  const others = memberships.filter((name) => name !== role);
-  const reads = readable.filter((column) => !mayRead(role, column));
-  const writes = writable.filter((table) => !mayWrite(role, table));
+  const { attributes, owned } = privileges;
+  const { others, reads, writes } = beyond(privileges, role);
   const who = privileges.role;
   return [
     ...attributes.map((attribute) => `${who} has the attribute ${attribute}`),
@@ -40,9 +38,7 @@ export function fixPrivileges(privileges: Privileges, role: StoreRole): string[]
     ];
   }
   const who = quoted(login);
-  const others = privileges.memberships.filter((other) => other !== role);
-  const writes = privileges.writable.filter((table) => !mayWrite(role, table));
-  const reads = privileges.readable.filter((column) => !mayRead(role, column));
+  const { others, reads, writes } = beyond(privileges, role);
   const tables = new Set([...writes, ...reads.map((column) => column.split('.')[0] ?? column)]);
   return [
     ...others.map((other) => `REVOKE ${quoted(other)} FROM ${who};`),
@@ -55,6 +51,14 @@ export function fixPrivileges(privileges: Privileges, role: StoreRole): string[]
       : []),
     ...(privileges.mayCreateSchemas ? [`REVOKE CREATE ON DATABASE ${database} FROM ${who}, PUBLIC;`] : []),
   ];
+}
+
+function beyond({ memberships, readable, writable }: Privileges, role: StoreRole) {
+  return {
+    others: memberships.filter((name) => name !== role),
+    reads: readable.filter((column) => !mayRead(role, column)),
+    writes: writable.filter((table) => !mayWrite(role, table)),
+  };
 }
 
 const NAMED = 3;

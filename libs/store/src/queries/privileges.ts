@@ -25,31 +25,16 @@ export interface Privileges {
   readonly grantsAsOf: string;
 }
 
-export interface PrivilegesRow {
-  role: string;
-  login: string;
-  database: string;
-  attributes: string[] | null;
-  memberships: string[] | null;
-  readable: string[] | null;
-  writable: string[] | null;
-  owned: string[] | null;
-  may_create: boolean;
-  may_create_temporary: boolean;
-  may_create_schemas: boolean;
-  grants_as_of: string | null;
-}
-
 /** What a role was granted itself, as {@link PRIVILEGES_QUESTION} has it of a login: `$1` is the role. */
 export const GRANTED_QUESTION = `
   with relations as (
     select oid, relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
   )
   select
-    (select array_agg(r.relname || '.' || a.attname)
+    (select coalesce(array_agg(r.relname || '.' || a.attname), '{}')
       from relations r join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
       where has_column_privilege($1::name, r.oid, a.attnum, 'SELECT')) as readable,
-    (select array_agg(r.relname::text) from relations r
+    (select coalesce(array_agg(r.relname::text), '{}') from relations r
       where has_table_privilege($1::name, r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
         or has_any_column_privilege($1::name, r.oid, 'INSERT, UPDATE, REFERENCES')) as writable`;
 
@@ -64,42 +49,29 @@ export const PRIVILEGES_QUESTION = `
         case when rolsuper then 'SUPERUSER' end, case when rolbypassrls then 'BYPASSRLS' end,
         case when rolcreaterole then 'CREATEROLE' end, case when rolcreatedb then 'CREATEDB' end,
         case when rolreplication then 'REPLICATION' end], null) from me) as attributes,
-    (select array_agg(r.rolname::text order by r.rolname) from pg_roles r, me
+    (select coalesce(array_agg(r.rolname::text order by r.rolname), '{}') from pg_roles r, me
       where not me.rolsuper and r.oid <> me.oid and pg_has_role(me.oid, r.oid, 'MEMBER')) as memberships,
-    (select array_agg(r.relname || '.' || a.attname order by r.relname, a.attname)
+    (select coalesce(array_agg(r.relname || '.' || a.attname order by r.relname, a.attname), '{}')
       from relations r join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
       where has_column_privilege(r.oid, a.attnum, 'SELECT')) as readable,
-    (select array_agg(r.relname::text order by r.relname) from relations r
+    (select coalesce(array_agg(r.relname::text order by r.relname), '{}') from relations r
       where has_table_privilege(r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
         or has_any_column_privilege(r.oid, 'INSERT, UPDATE, REFERENCES')) as writable,
-    (select array_agg(r.relname::text order by r.relname) from relations r, me
+    (select coalesce(array_agg(r.relname::text order by r.relname), '{}') from relations r, me
       where pg_has_role(me.oid, r.relowner, 'USAGE')) as owned,
-    has_schema_privilege('public', 'CREATE') as may_create,
-    has_database_privilege(current_database(), 'TEMP') as may_create_temporary,
-    has_database_privilege(current_database(), 'CREATE') as may_create_schemas,
-    obj_description(to_regclass('public.ori_migrations'), 'pg_class') as grants_as_of`;
+    has_schema_privilege('public', 'CREATE') as "mayCreateTables",
+    has_database_privilege(current_database(), 'TEMP') as "mayCreateTemporaryTables",
+    has_database_privilege(current_database(), 'CREATE') as "mayCreateSchemas",
+    coalesce(obj_description(to_regclass('public.ori_migrations'), 'pg_class'), '') as "grantsAsOf"`;
 
 export async function readPrivileges(db: Database): Promise<Privileges> {
-  const question: RawBuilder<PrivilegesRow> = sql.raw(PRIVILEGES_QUESTION);
+  const question: RawBuilder<Privileges> = sql.raw(PRIVILEGES_QUESTION);
   const { rows } = await question.execute(db.kysely);
-  return privilegesOf(rows[0]);
+  return privilegesOf(rows);
 }
 
 /** Reads the result of {@link PRIVILEGES_QUESTION}, which is one row. */
-export function privilegesOf(row: PrivilegesRow | undefined): Privileges {
+export function privilegesOf([row]: readonly Privileges[]): Privileges {
   if (row === undefined) throw new Error('the privileges query returned no row');
-  return {
-    role: row.role,
-    login: row.login,
-    database: row.database,
-    attributes: row.attributes ?? [],
-    memberships: row.memberships ?? [],
-    readable: row.readable ?? [],
-    writable: row.writable ?? [],
-    owned: row.owned ?? [],
-    mayCreateTables: row.may_create,
-    mayCreateTemporaryTables: row.may_create_temporary,
-    mayCreateSchemas: row.may_create_schemas,
-    grantsAsOf: row.grants_as_of ?? '',
-  };
+  return row;
 }

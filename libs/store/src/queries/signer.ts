@@ -19,7 +19,7 @@ export interface ApiKeyFacts {
 /** All queries of the signer. Each call is one round trip and throws `StoreUnavailable` if there is no answer. */
 export interface SignerQueries {
   gateFacts(question: GateQuestion): Promise<GateFacts>;
-  signingKeys(internId: string, options?: { readonly at?: number }): Promise<SigningKeyRow[]>;
+  signingKeys(internId: string): Promise<SigningKeyRow[]>;
   publishedKeys(internId: string, options: { readonly at: number }): Promise<PublishedKeyRow[]>;
   keyOutlook(options: { readonly at: number }): Promise<KeyOutlook>;
   /** @param hash SHA-256 of the whole key, hex */
@@ -34,7 +34,7 @@ export interface SignerQueries {
 export function signerQueries(db: Database): SignerQueries {
   return {
     gateFacts: (question) => gateFacts(db, question),
-    signingKeys: (internId, options) => signingKeys(db, internId, options),
+    signingKeys: (internId) => signingKeys(db, internId),
     publishedKeys: (internId, options) => publishedKeys(db, internId, options),
     keyOutlook: (options) => keyOutlook(db, options),
     apiKey: (hash) => apiKey(db, hash),

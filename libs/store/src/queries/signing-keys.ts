@@ -1,4 +1,6 @@
+import type { ExpressionBuilder, Selectable } from 'kysely';
 import type { Database } from '../database.ts';
+import type { Schema, SigningKeysTable } from '../schema.ts';
 
 /**
  * A proof signed in the last second of a key may be accepted this long after, in seconds: the maximum age of a
@@ -23,36 +25,21 @@ export interface SigningKeyRow extends PublishedKeyRow {
   readonly sealedSeed: string;
 }
 
+/** Selects keys that do not expire by that second. */
+export const endsAfter = (at: number) => (eb: ExpressionBuilder<Schema, 'signing_keys'>) =>
+  eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]);
+
 /**
- * The intern's keys that are not retired, newest `notBefore` first. With `at`, only those valid at that second: sign
- * with the first. Without it, also those not yet valid and expired ones, so that the rows can be cached and chosen by
- * the clock.
+ * The intern's keys that are not retired, newest `notBefore` first. Also those not yet valid and expired ones, so that
+ * the rows can be cached and chosen by the clock.
  */
-export async function signingKeys(
-  db: Database,
-  internId: string,
-  options: { readonly at?: number } = {},
-): Promise<SigningKeyRow[]> {
-  let query = db.kysely
-    .selectFrom('signing_keys')
-    .select(['id', 'intern_id', 'kid', 'public_key', 'sealed_seed', 'not_before', 'expires_at'])
-    .where('intern_id', '=', internId)
-    .where('retired_at', 'is', null);
-  const { at } = options;
-  if (at !== undefined) {
-    query = query
-      .where('not_before', '<=', at)
-      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', at)]));
-  }
-  const rows = await query.orderBy('not_before', 'desc').orderBy('id').limit(KEYS_READ_MAX).execute();
+export async function signingKeys(db: Database, internId: string): Promise<SigningKeyRow[]> {
+  const rows = await keysOf(db, internId).select(['id', 'intern_id', 'sealed_seed']).orderBy('id').execute();
   return rows.map((row) => ({
+    ...toPublished(row),
     id: row.id,
     internId: row.intern_id,
-    kid: row.kid,
-    publicKey: new Uint8Array(row.public_key),
     sealedSeed: row.sealed_seed,
-    notBefore: row.not_before,
-    expiresAt: row.expires_at,
   }));
 }
 
@@ -66,25 +53,30 @@ export async function publishedKeys(
   internId: string,
   { at }: { at: number },
 ): Promise<PublishedKeyRow[]> {
-  const rows = await db.kysely
+  const rows = await keysOf(db, internId)
+    .where(endsAfter(at - PUBLISHED_AFTER_EXPIRY_SECONDS))
+    .orderBy('kid')
+    .execute();
+  return rows.map(toPublished);
+}
+
+function keysOf(db: Database, internId: string) {
+  return db.kysely
     .selectFrom('signing_keys')
     .select(['kid', 'public_key', 'not_before', 'expires_at'])
     .where('intern_id', '=', internId)
     .where('retired_at', 'is', null)
-    .where((where) =>
-      where.or([
-        where('expires_at', 'is', null),
-        where('expires_at', '>', at - PUBLISHED_AFTER_EXPIRY_SECONDS),
-      ]),
-    )
     .orderBy('not_before', 'desc')
-    .orderBy('kid')
-    .limit(KEYS_READ_MAX)
-    .execute();
-  return rows.map((row) => ({
+    .limit(KEYS_READ_MAX);
+}
+
+type KeyColumns = Pick<Selectable<SigningKeysTable>, 'kid' | 'public_key' | 'not_before' | 'expires_at'>;
+
+function toPublished(row: KeyColumns): PublishedKeyRow {
+  return {
     kid: row.kid,
     publicKey: new Uint8Array(row.public_key),
     notBefore: row.not_before,
     expiresAt: row.expires_at,
-  }));
+  };
 }

@@ -55,10 +55,10 @@ const update = jsonOperation({
     if (!id.success) throw notFound();
     await requireOwnKeys(body.allowed_api_key_hashes ?? []);
     const outcome = await store.changeCredential(principal, id.data, async (stored) => {
-      const { columns, rotatedKey } = applyUpdate(stored, body);
-      return rotatedKey === undefined
+      const columns = applyUpdate(stored, body);
+      return body.key === undefined
         ? columns
-        : { ...columns, sealed_key: await vault.seal(stored, rotatedKey) };
+        : { ...columns, sealed_key: await vault.seal(stored, body.key) };
     });
     if (outcome === 'absent') throw notFound();
     if (outcome === 'busy') throw new Refusal('conflict');

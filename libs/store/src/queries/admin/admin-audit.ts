@@ -25,11 +25,11 @@ export interface AuditEntry {
 
 export interface AuditFilter {
   readonly limit: number;
-  readonly actor?: string;
-  readonly table?: string;
-  readonly row?: string;
-  readonly organizationId?: string;
-  readonly breakGlass?: boolean;
+  readonly actor?: string | undefined;
+  readonly table?: string | undefined;
+  readonly row?: string | undefined;
+  readonly organizationId?: string | undefined;
+  readonly breakGlass?: boolean | undefined;
 }
 
 const COLUMNS = sql`seq::int8::text as seq, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at,

@@ -17,7 +17,7 @@ export class AdminError extends Error {
     message: string,
     options: { cause?: unknown; complaints?: readonly string[] } = {},
   ) {
-    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    super(message, options);
     this.name = 'AdminError';
     this.code = code;
     this.complaints = options.complaints ?? [];

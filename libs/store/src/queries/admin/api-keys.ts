@@ -13,24 +13,6 @@ export function hashApiKey(key: string): string {
   return createHash('sha256').update(key, 'utf8').digest('hex');
 }
 
-/**
- * An `api` key belongs to a workspace, or with `internId` only to that intern; a `management` key to an organization.
- */
-export type NewApiKey =
-  | {
-      readonly kind: 'api';
-      readonly name: string;
-      readonly workspaceId: string;
-      readonly internId?: string;
-      readonly createdBy?: string;
-    }
-  | {
-      readonly kind: 'management';
-      readonly name: string;
-      readonly organizationId: string;
-      readonly createdBy?: string;
-    };
-
 const newApiKey = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('api'),
@@ -46,6 +28,11 @@ const newApiKey = z.discriminatedUnion('kind', [
     createdBy: idSchema.optional(),
   }),
 ]);
+
+/**
+ * An `api` key belongs to a workspace, or with `internId` only to that intern; a `management` key to an organization.
+ */
+export type NewApiKey = z.input<typeof newApiKey>;
 
 export interface CreatedApiKey {
   /** The key itself, which cannot be retrieved again. */

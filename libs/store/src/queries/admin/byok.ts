@@ -1,6 +1,6 @@
-import type { Insertable } from 'kysely';
+import type { InsertObject } from 'kysely';
 import type { Database } from '../../database.ts';
-import type { ByokCredentialsTable } from '../../schema-management.ts';
+import type { Schema } from '../../schema.ts';
 import { AdminError, judged } from './admin-error.ts';
 
 /**
@@ -9,7 +9,7 @@ import { AdminError, judged } from './admin-error.ts';
  */
 export async function createCredential(
   db: Database,
-  credential: Insertable<ByokCredentialsTable>,
+  credential: InsertObject<Schema, 'byok_credentials'>,
 ): Promise<void> {
   await judged('BYOK credential', () =>
     db.kysely.insertInto('byok_credentials').values(credential).execute(),

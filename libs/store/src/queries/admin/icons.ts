@@ -42,10 +42,7 @@ const newIcon = z
   });
 
 /** Replaces the intern's icon; `sha256` is the hash that names it from then on. */
-export async function setIcon(
-  db: Database,
-  input: { readonly internId: string; readonly mediaType: IconMediaType; readonly bytes: Uint8Array },
-): Promise<{ sha256: string }> {
+export async function setIcon(db: Database, input: z.input<typeof newIcon>): Promise<{ sha256: string }> {
   const { internId, mediaType, bytes } = requireInput(newIcon, input);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const icon = { sha256, media_type: mediaType, bytes };

@@ -1,52 +1,33 @@
 import { z } from 'zod';
 import type { Database } from '../../database.ts';
-import type { InternProgress } from '../../schema.ts';
-import { INTERN_STATUSES, type InternStatus } from '../../vocabulary.ts';
+import { INTERN_STATUSES } from '../../vocabulary.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { organizationOf } from './api-keys.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
 
-/** The fields of an intern, named as in the API. Omitted ones are null; `status` defaults to `queued`. */
-export interface NewIntern {
-  readonly id?: string;
-  readonly workspaceId: string;
-  readonly name: string;
-  readonly description?: string;
-  readonly hostname?: string;
-  readonly model?: string;
-  readonly status?: InternStatus;
-  readonly vaultId?: string;
-  readonly attachedVaultId?: string;
-  readonly instructions?: string;
-  readonly lastFailureMessage?: string;
-  readonly progress?: InternProgress;
-  readonly createdByUserId?: string;
-  readonly createdByKeyHash?: string;
-  readonly createdAt?: Date;
-}
+const text = z.string().max(65_536, 'expected at most 65536 characters').nullish();
 
-const text = z.string().max(65_536, 'expected at most 65536 characters').optional();
-
-/** The fields of both a new intern and a change. */
-export const internFields = {
+/** The fields of both a new intern and a change; null is no value. */
+const internFields = {
   description: text,
   hostname: z
     .string()
     .regex(/^(?=.{1,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+$/, 'expected <intern_name>.<domain>')
-    .optional(),
+    .nullish(),
   model: z
     .string()
     .regex(/^[^/\s]+\/[^\s]+$/, 'expected <provider>/<model>')
-    .optional(),
-  vaultId: idSchema.optional(),
-  attachedVaultId: idSchema.optional(),
+    .nullish(),
+  vaultId: idSchema.nullish(),
+  attachedVaultId: idSchema.nullish(),
   instructions: text,
   lastFailureMessage: text,
   progress: z
     .strictObject({ step_label: z.string(), step_number: z.int().min(1), total_steps: z.int().min(1) })
-    .optional(),
+    .nullish(),
 } as const;
 
+/** The fields of an intern, named as in the API. Omitted ones are null. */
 const newIntern = z.strictObject({
   id: idSchema.optional(),
   workspaceId: idSchema,
@@ -61,7 +42,8 @@ const newIntern = z.strictObject({
   createdAt: z.date().optional(),
 });
 
-export async function createIntern(db: Database, input: NewIntern): Promise<{ id: string }> {
+/** @throws AdminError `invalid_input`, `not_found`, `conflict` */
+export async function createIntern(db: Database, input: z.input<typeof newIntern>): Promise<{ id: string }> {
   const intern = requireInput(newIntern, input);
   const id = intern.id ?? newId('int');
   const organizationId = await organizationOf(db, intern.workspaceId);
@@ -74,20 +56,12 @@ export async function createIntern(db: Database, input: NewIntern): Promise<{ id
         organization_id: organizationId,
         workspace_id: intern.workspaceId,
         name: intern.name,
-        description: intern.description ?? null,
-        hostname: intern.hostname ?? null,
-        model: intern.model ?? null,
         status: intern.status,
-        vault_id: intern.vaultId ?? null,
-        attached_vault_id: intern.attachedVaultId ?? null,
-        instructions: intern.instructions ?? null,
-        last_failure_message: intern.lastFailureMessage ?? null,
-        progress: intern.progress === undefined ? null : JSON.stringify(intern.progress),
-        created_by_user_id: intern.createdByUserId ?? null,
-        created_by_key_hash: intern.createdByKeyHash ?? null,
-        ...(intern.createdAt === undefined
-          ? {}
-          : { created_at: intern.createdAt, updated_at: intern.createdAt }),
+        created_by_user_id: intern.createdByUserId,
+        created_by_key_hash: intern.createdByKeyHash,
+        created_at: intern.createdAt,
+        updated_at: intern.createdAt,
+        ...columnsOf(intern),
       })
       .execute(),
   );
@@ -102,4 +76,50 @@ async function requireKeyOf(db: Database, organizationId: string, hash: string):
     .where('hash', '=', hash)
     .executeTakeFirst();
   if (row === undefined) throw new AdminError('not_found', `the organization has no API key ${hash}`);
+}
+
+/** Omitted fields keep their value; null clears one. */
+const internChange = z.strictObject({
+  internId: idSchema,
+  name: nameSchema.optional(),
+  status: z.enum(INTERN_STATUSES).optional(),
+  ...internFields,
+});
+
+/** @throws AdminError `invalid_input` (also without any change), `not_found` */
+export async function updateIntern(db: Database, input: z.input<typeof internChange>): Promise<void> {
+  const { internId, name, status, ...fields } = requireInput(internChange, input);
+  const columns = { name, status, ...columnsOf(fields) };
+  if (Object.values(columns).every((value) => value === undefined)) {
+    throw new AdminError('invalid_input', 'no change given');
+  }
+  const { numUpdatedRows } = await judged('intern', () =>
+    db.kysely
+      .updateTable('interns')
+      .set({ ...columns, updated_at: new Date() })
+      .where('id', '=', internId)
+      .executeTakeFirst(),
+  );
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no intern ${internId}`);
+}
+
+/** Deletes its icon, API keys and signing keys too: proofs that they signed can no longer be verified. */
+export async function deleteIntern(db: Database, { internId }: { readonly internId: string }): Promise<void> {
+  const { numDeletedRows } = await db.kysely
+    .deleteFrom('interns')
+    .where('id', '=', internId)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw new AdminError('not_found', `no intern ${internId}`);
+}
+
+/** The columns of the given fields. */
+function columnsOf(fields: Partial<z.output<typeof internChange>>) {
+  const { description, hostname, model, instructions, progress } = fields;
+  return {
+    ...{ description, hostname, model, instructions },
+    vault_id: fields.vaultId,
+    attached_vault_id: fields.attachedVaultId,
+    last_failure_message: fields.lastFailureMessage,
+    progress: progress && JSON.stringify(progress),
+  };
 }

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from '../../schema.ts';
-import { PUBLISHED_AFTER_EXPIRY_SECONDS } from '../signing-keys.ts';
+import { endsAfter, PUBLISHED_AFTER_EXPIRY_SECONDS } from '../signing-keys.ts';
 import { AdminError } from './admin-error.ts';
 
 /**
@@ -41,12 +41,7 @@ export async function requireRoomFor(
     .select(['not_before', 'expires_at'])
     .where('intern_id', '=', key.internId)
     .where('retired_at', 'is', null)
-    .where((where) =>
-      where.or([
-        where('expires_at', 'is', null),
-        where('expires_at', '>', key.now - PUBLISHED_AFTER_EXPIRY_SECONDS),
-      ]),
-    )
+    .where(endsAfter(key.now - PUBLISHED_AFTER_EXPIRY_SECONDS))
     .execute();
   const intervals = [key, ...rows.map((row) => ({ notBefore: row.not_before, expiresAt: row.expires_at }))];
   if (mostAtOnce(intervals) > KEYS_GOOD_AT_ONCE_MAX) {

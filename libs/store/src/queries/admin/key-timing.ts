@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from '../../schema.ts';
+import { endsAfter } from '../signing-keys.ts';
 import { AdminError } from './admin-error.ts';
 
 /** A key is published this long before it signs, in seconds, so that every verifier knows it by then. */
@@ -28,7 +29,7 @@ export async function defaultNotBefore(tx: Transaction<Schema>, internId: string
     .where('intern_id', '=', internId)
     .where('retired_at', 'is', null)
     .where('not_before', '<=', now)
-    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .where(endsAfter(now))
     .limit(1)
     .executeTakeFirst();
   return inUse === undefined ? now : now + PUBLISHED_BEFORE_USE_SECONDS;

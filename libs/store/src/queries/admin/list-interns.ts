@@ -9,7 +9,7 @@ export function listAllInterns(
     workspaceId,
     status,
     ...request
-  }: ListRequest & { readonly workspaceId?: string; readonly status?: InternStatus },
+  }: ListRequest & { readonly workspaceId?: string | undefined; readonly status?: InternStatus | undefined },
 ) {
   return firstOf(
     db.kysely

@@ -5,7 +5,7 @@ import { firstOf, type ListRequest } from './listed.ts';
 /** API keys by hash and label. */
 export function listApiKeys(
   db: Database,
-  { organizationId, ...request }: ListRequest & { readonly organizationId?: string },
+  { organizationId, ...request }: ListRequest & { readonly organizationId?: string | undefined },
 ) {
   return firstOf(
     db.kysely
@@ -33,7 +33,7 @@ export function listApiKeys(
 /** Signing keys without their seeds, including retired ones, the newest interval first. */
 export function listSigningKeys(
   db: Database,
-  { internId, ...request }: ListRequest & { readonly internId?: string },
+  { internId, ...request }: ListRequest & { readonly internId?: string | undefined },
 ) {
   return firstOf(
     db.kysely
@@ -54,7 +54,7 @@ export function listAllCredentials(
     organizationId,
     provider,
     ...request
-  }: ListRequest & { readonly organizationId?: string; readonly provider?: Provider },
+  }: ListRequest & { readonly organizationId?: string | undefined; readonly provider?: Provider | undefined },
 ) {
   return firstOf(
     db.kysely

@@ -26,7 +26,7 @@ export function listOrganizations(db: Database, request: ListRequest) {
 /** Includes deleted ones, whose rows stay because other rows refer to them. */
 export function listWorkspaces(
   db: Database,
-  { organizationId, ...request }: ListRequest & { readonly organizationId?: string },
+  { organizationId, ...request }: ListRequest & { readonly organizationId?: string | undefined },
 ) {
   return firstOf(
     db.kysely
@@ -41,7 +41,10 @@ export function listWorkspaces(
 }
 
 /** Users with their subjects, each with its issuer. */
-export function listUsers(db: Database, { userId, ...request }: ListRequest & { readonly userId?: string }) {
+export function listUsers(
+  db: Database,
+  { userId, ...request }: ListRequest & { readonly userId?: string | undefined },
+) {
   return firstOf(
     db.kysely
       .selectFrom('users')
@@ -73,7 +76,7 @@ export function listMembers(
     workspaceId,
     userId,
     ...request
-  }: ListRequest & { readonly workspaceId?: string; readonly userId?: string },
+  }: ListRequest & { readonly workspaceId?: string | undefined; readonly userId?: string | undefined },
 ) {
   return firstOf(
     db.kysely

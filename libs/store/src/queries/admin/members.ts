@@ -3,13 +3,11 @@ import { z } from 'zod';
 import type { Database } from '../../database.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { idSchema, secondsSchema } from './ids.ts';
-
-export interface Membership {
-  readonly workspaceId: string;
-  readonly userId: string;
-}
+import { nowSeconds } from './key-timing.ts';
 
 const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });
+
+type Membership = z.input<typeof membership>;
 
 /** Adds the user as a member, or restores a removed one. Revoked sessions stay revoked. */
 export async function addMember(db: Database, input: Membership): Promise<void> {
@@ -49,8 +47,6 @@ export async function removeMember(db: Database, { workspaceId, userId }: Member
 /** A time in the future would also refuse new sign-ins, and cannot be undone. */
 const AHEAD_SECONDS_MAX = 60;
 
-const nowSeconds = (): number => Math.floor(Date.now() / 1000);
-
 const revocation = z.strictObject({
   userId: idSchema,
   workspaceId: idSchema.optional(),
@@ -66,13 +62,9 @@ const revocation = z.strictObject({
  */
 export async function revokeSessions(
   db: Database,
-  input: { readonly userId: string; readonly workspaceId?: string; readonly validFrom?: number },
+  input: z.input<typeof revocation>,
 ): Promise<{ validFrom: number }> {
-  const {
-    userId,
-    workspaceId,
-    validFrom = Math.floor(Date.now() / 1000) + 1,
-  } = requireInput(revocation, input);
+  const { userId, workspaceId, validFrom = nowSeconds() + 1 } = requireInput(revocation, input);
   let update = db.kysely
     .updateTable('members')
     .set({ sessions_valid_from: sql<number>`greatest(sessions_valid_from, ${validFrom})` })

@@ -7,7 +7,7 @@ const newOrganization = z.strictObject({ id: idSchema.optional(), name: nameSche
 
 export async function createOrganization(
   db: Database,
-  input: { readonly id?: string; readonly name: string },
+  input: z.input<typeof newOrganization>,
 ): Promise<{ id: string }> {
   const { id = newId('org'), name } = requireInput(newOrganization, input);
   await judged('organization', () => db.kysely.insertInto('organizations').values({ id, name }).execute());
@@ -25,13 +25,7 @@ const newWorkspace = z.strictObject({
 /** An organization has at most one default workspace, and a deleted one counts. */
 export async function createWorkspace(
   db: Database,
-  input: {
-    readonly id?: string;
-    readonly organizationId: string;
-    readonly name: string;
-    readonly isDefault?: boolean;
-    readonly inProgramme?: boolean;
-  },
+  input: z.input<typeof newWorkspace>,
 ): Promise<{ id: string }> {
   const {
     id = newId('ws'),

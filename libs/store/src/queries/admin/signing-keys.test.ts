@@ -23,6 +23,11 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     return { internId, sealer, ...HOME };
   };
 
+  const keysInUse = async (internId: string) => {
+    const rows = await signingKeys(store.owner, internId);
+    return rows.filter(({ expiresAt }) => expiresAt === null || expiresAt > now());
+  };
+
   it('stores a given seed sealed to its row, beside its public key', async () => {
     const intern = await newIntern();
     const added = await addSigningKey(store.owner, { ...intern, seed: SEED });
@@ -80,7 +85,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
       (await publishedKeys(store.owner, intern.internId, { at })).map(({ kid }) => kid);
     expect(await kidsAt(now())).toEqual([retired.kid]);
     expect(await kidsAt(now() + 601)).toEqual([]);
-    expect(await signingKeys(store.owner, intern.internId, { at: now() })).toEqual([]);
+    expect(await keysInUse(intern.internId)).toEqual([]);
     await expect(retireSigningKey(store.owner, { keyId: retired.id })).rejects.toMatchObject({
       code: 'not_found',
     });
@@ -184,7 +189,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     for (let times = 0; times < 5; times++) {
       await rotateSigningKey(store.owner, { ...intern, notBefore: now(), overlapSeconds: 0 });
     }
-    expect(await signingKeys(store.owner, intern.internId, { at: now() })).toHaveLength(1);
+    expect(await keysInUse(intern.internId)).toHaveLength(1);
   });
 
   it.each([

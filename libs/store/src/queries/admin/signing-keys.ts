@@ -7,6 +7,7 @@ import type { Schema } from '../../schema.ts';
 import { KekRing } from '../../sealing/kek-ring.ts';
 import { seal } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
+import { endsAfter } from '../signing-keys.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { idSchema, newId, secondsSchema } from './ids.ts';
 import { requireRoomFor } from './key-intervals.ts';
@@ -14,23 +15,6 @@ import { defaultNotBefore, lockIntern, nowSeconds } from './key-timing.ts';
 
 /** How long the former key stays valid after a new one took over, in seconds. */
 export const ROTATION_OVERLAP_SECONDS = 60;
-
-export interface NewSigningKey {
-  readonly internId: string;
-  /** The ring whose first key seals the seed. */
-  readonly sealer: KekRing;
-  /** The OpenID issuer and the public base address, exactly as the signer is configured with them. */
-  readonly issuer: string;
-  readonly baseUrl: string;
-  /** 32 bytes; random by default. The caller wipes its own copy. */
-  readonly seed?: Uint8Array;
-  /** Unix seconds. Default: now if the intern has no key in use, otherwise 180 s from now. */
-  readonly notBefore?: number;
-  /** Unix seconds, exclusive; without it and `lifetimeSeconds`, the key does not expire. */
-  readonly expiresAt?: number;
-  /** The lifetime, if `expiresAt` is omitted. */
-  readonly lifetimeSeconds?: number;
-}
 
 export interface AddedSigningKey {
   readonly id: string;
@@ -45,15 +29,21 @@ const address = z.url({ protocol: /^https?$/, error: 'expected an http(s) addres
 const newSigningKey = z
   .strictObject({
     internId: idSchema,
+    /** The ring whose first key seals the seed. */
     sealer: z.instanceof(KekRing, { error: 'expected a KEK ring' }),
+    /** The OpenID issuer and the public base address, exactly as the signer is configured with them. */
     issuer: address,
     baseUrl: address,
+    /** Random by default. The caller wipes its own copy. */
     seed: z
       .instanceof(Uint8Array, { error: 'expected bytes' })
       .refine((seed) => seed.length === 32, 'expected 32 bytes')
       .optional(),
+    /** Default: now if the intern has no key in use, otherwise 180 s from now. */
     notBefore: secondsSchema.optional(),
+    /** Exclusive; without it and `lifetimeSeconds`, the key does not expire. */
     expiresAt: secondsSchema.optional(),
+    /** The lifetime, if `expiresAt` is omitted. */
     lifetimeSeconds: z.int().min(1).optional(),
   })
   .refine(
@@ -64,7 +54,7 @@ const newSigningKey = z
     },
   );
 
-type ValidKey = z.output<typeof newSigningKey>;
+type NewSigningKey = z.input<typeof newSigningKey>;
 
 /**
  * Adds a signing key to the intern: generates or takes the seed, seals it to issuer, base address, intern and row, and
@@ -96,7 +86,7 @@ export async function rotateSigningKey(
   {
     overlapSeconds = ROTATION_OVERLAP_SECONDS,
     ...input
-  }: NewSigningKey & { readonly overlapSeconds?: number },
+  }: NewSigningKey & { readonly overlapSeconds?: number | undefined },
 ): Promise<AddedSigningKey> {
   const key = requireInput(newSigningKey, input);
   const overlap = requireInput(z.int().min(0).max(86_400), overlapSeconds);
@@ -109,11 +99,7 @@ export async function rotateSigningKey(
       .where('intern_id', '=', key.internId)
       .where('retired_at', 'is', null);
     await former.set({ retired_at: new Date() }).where('not_before', '>=', end).execute();
-    await former
-      .set({ expires_at: end })
-      .where('not_before', '<', end)
-      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', end)]))
-      .execute();
+    await former.set({ expires_at: end }).where('not_before', '<', end).where(endsAfter(end)).execute();
     return await insertKey(tx, key, notBefore);
   });
 }
@@ -130,7 +116,7 @@ export async function retireSigningKey(db: Database, { keyId }: { readonly keyId
     .updateTable('signing_keys')
     .where('id', '=', keyId)
     .where('retired_at', 'is', null)
-    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]));
+    .where(endsAfter(now));
   // A key that is not yet valid has signed nothing, and an interval that ends before it starts is empty.
   const waiting = await key.set({ retired_at: new Date() }).where('not_before', '>=', now).executeTakeFirst();
   const begun = await key.set({ expires_at: now }).where('not_before', '<', now).executeTakeFirst();
@@ -157,7 +143,7 @@ export async function revokeSigningKey(db: Database, { keyId }: { readonly keyId
 
 async function insertKey(
   tx: Transaction<Schema>,
-  input: ValidKey,
+  input: NewSigningKey,
   notBefore: number,
 ): Promise<AddedSigningKey> {
   const { internId, sealer, issuer, baseUrl } = input;

@@ -9,7 +9,7 @@ import { createRing, createScenario, type Scenario } from '../../testing/scenari
 import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
 import { createCredential, ownerOfCredential } from './byok.ts';
 import { iconTypeOf } from './icons.ts';
-import { deleteIntern, updateIntern } from './intern-changes.ts';
+import { deleteIntern, updateIntern } from './interns.ts';
 import { countByKek } from './kek-usage.ts';
 import { listAllInterns } from './list-interns.ts';
 import { listApiKeys } from './list-keys.ts';

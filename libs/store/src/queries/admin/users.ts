@@ -6,10 +6,7 @@ import { idSchema, nameSchema, newId } from './ids.ts';
 
 const newUser = z.strictObject({ id: idSchema.optional(), name: nameSchema });
 
-export async function createUser(
-  db: Database,
-  input: { readonly id?: string; readonly name: string },
-): Promise<{ id: string }> {
+export async function createUser(db: Database, input: z.input<typeof newUser>): Promise<{ id: string }> {
   const { id = newId('user'), name } = requireInput(newUser, input);
   await judged('user', () => db.kysely.insertInto('users').values({ id, name }).execute());
   return { id };
@@ -23,10 +20,7 @@ const subjectInput = z.strictObject({
 });
 
 /** Accepts tokens of `issuer` (compared byte for byte) with this `sub` as those of the user. */
-export async function addSubject(
-  db: Database,
-  input: { readonly userId: string; readonly issuer: string; readonly subject: string },
-): Promise<void> {
+export async function addSubject(db: Database, input: z.input<typeof subjectInput>): Promise<void> {
   const { userId, issuer, subject } = requireInput(subjectInput, input);
   await judged('subject', () =>
     db.kysely.insertInto('user_subjects').values({ issuer, subject, user_id: userId }).execute(),
