@@ -96,7 +96,7 @@ function toContext(surroundings: Surroundings, options: GlobalOptions): Context 
     ...surroundings,
     terminal,
     json,
-    ...(baseUrl === undefined ? {} : { baseUrlOption: baseUrl }),
-    ...(profile === undefined ? {} : { profileOption: profile }),
+    baseUrlOption: baseUrl,
+    profileOption: profile,
   };
 }

@@ -49,20 +49,12 @@ export function report(error: unknown, { stderr, environment }: Surroundings, js
   }
   const { exit, what, next } = tell(error);
   if (json) {
-    const told = { code: error.code, exit, message: what, next, ...figuresOf(error) };
-    stderr.write(`${printableJson({ error: told })}\n`);
+    const { status, retryAfterSeconds, requestId, traceId } = error.facts as Partial<Record<string, unknown>>;
+    const figures = { status, retry_after: retryAfterSeconds, request_id: requestId, trace_id: traceId };
+    stderr.write(
+      `${printableJson({ error: { code: error.code, exit, message: what, next, ...figures } })}\n`,
+    );
   } else if (isCliError(error, 'interrupted')) stderr.write(`${name} Interrupted.\n`);
   else stderr.write(`${name} ${printable(what)}\n     ${printable(next)}\n`);
   return exit;
-}
-
-/** The JSON form of a failure besides its code. */
-function figuresOf({ facts }: CliError): Record<string, unknown> {
-  const { status, retryAfterSeconds, requestId, traceId } = facts as Partial<Record<string, unknown>>;
-  return {
-    ...(status === undefined ? {} : { status }),
-    ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
-    ...(requestId === undefined ? {} : { request_id: requestId }),
-    ...(traceId === undefined ? {} : { trace_id: traceId }),
-  };
 }

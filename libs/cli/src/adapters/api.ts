@@ -3,7 +3,7 @@ import { renderTraceparent, type Traceparent } from '@ori/http/traceparent';
 import { explainSystemError } from '@ori/terminal/system-error';
 import { CliError } from '../core/errors.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
-import { openRequest, type Peer } from './http-request.ts';
+import { openRequest } from './http-request.ts';
 import type { ProofKey } from './proof-key.ts';
 import { USER_AGENT } from './user-agent.ts';
 
@@ -16,6 +16,11 @@ const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 export interface Credential {
   readonly accessToken: string;
   readonly key?: ProofKey;
+}
+
+/** The API answered 401: the access token is invalid, whatever its stated expiry. A refresh may help, once. */
+export class TokenRefused extends Error {
+  override readonly name = 'TokenRefused';
 }
 
 export interface ApiRequest {
@@ -35,16 +40,15 @@ export async function requestApi(
   url: string,
   request: ApiRequest,
   interrupted: AbortSignal,
-  peer: Peer = { what: 'the API', address: new URL(url).origin },
 ): Promise<ApiAnswer> {
-  const answer = await requestOnce(url, request, interrupted, peer);
+  const answer = await requestOnce(url, request, interrupted);
   const key = request.credential?.key;
   const nonce = answer.headers['dpop-nonce'];
   if (key === undefined || typeof nonce !== 'string') return answer;
   key.nonce = nonce;
   const asked =
     answer.status === 401 && /error="use_dpop_nonce"/.test(String(answer.headers['www-authenticate']));
-  return asked ? requestOnce(url, request, interrupted, peer) : answer;
+  return asked ? requestOnce(url, request, interrupted) : answer;
 }
 
 /** The same, without the retry for a nonce. */
@@ -52,9 +56,9 @@ export async function requestOnce(
   url: string,
   { method, credential, body, trace }: ApiRequest,
   interrupted: AbortSignal,
-  peer: Peer = { what: 'the API', address: new URL(url).origin },
 ): Promise<ApiAnswer> {
   const target = new URL(url);
+  const peer = { what: 'the API', address: target.origin };
   const headers: OutgoingHttpHeaders = { accept: 'application/json', 'user-agent': USER_AGENT };
   if (credential !== undefined) {
     const { accessToken, key } = credential;
@@ -86,7 +90,7 @@ export async function requestOnce(
       status: response.statusCode ?? 0,
       headers: response.headers,
       body: Buffer.concat(chunks).toString('utf8'),
-      ...(trace === undefined ? {} : { traceId: trace.traceId }),
+      traceId: trace?.traceId,
     };
   } catch (error) {
     throw (

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { judgeList } from '../core/refusal.ts';
-import { type Credential, requestApi } from './api.ts';
-import { TokenRefused } from './token-refused.ts';
+import { type Credential, requestApi, TokenRefused } from './api.ts';
 
 const PAGE_SIZE = 500;
 /** A longer list is treated as endless. */
@@ -17,6 +16,7 @@ const InternShape = z.looseObject({
   status: z.string(),
   hostname: z.string().nullable(),
   model: z.string().nullable(),
+  last_failure_message: z.string().nullish(),
 });
 const PageShape = z.object({
   data: z.array(InternShape),
@@ -28,8 +28,8 @@ const PageShape = z.object({
 export type Intern = z.infer<typeof InternShape>;
 
 export interface InternFilter {
-  readonly status?: string;
-  readonly workspaceId?: string;
+  readonly status?: string | undefined;
+  readonly workspaceId?: string | undefined;
 }
 
 /**

@@ -141,13 +141,12 @@ export function toGrant(
       why: `its access token is no ${proven ? 'DPoP' : 'bearer'} token`,
     });
   }
-  const expiresInSeconds = tokens.expiresIn();
   return {
     accessToken: tokens.access_token,
     bound,
-    ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),
-    ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
-    ...(tokens.scope === undefined ? {} : { scope: tokens.scope }),
+    expiresInSeconds: tokens.expiresIn(),
+    refreshToken: tokens.refresh_token,
+    scope: tokens.scope,
   };
 }
 

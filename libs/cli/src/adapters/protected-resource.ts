@@ -18,7 +18,7 @@ export interface ProtectedResource {
   /** Value of the `resource` parameter (RFC 8707). */
   readonly resource: string;
   readonly issuer: string;
-  readonly scopes?: readonly string[];
+  readonly scopes: readonly string[] | undefined;
   readonly binding: BindingOffered;
 }
 
@@ -39,16 +39,14 @@ export async function fetchProtectedResource(
   if (!metadata.success) throw new CliError('metadata_unusable', { url, why: 'it is not RFC 9728 metadata' });
   const { resource, authorization_servers, scopes_supported } = metadata.data;
   if (!isSameAddress(resource, baseUrl)) throw new CliError('resource_mismatch', { baseUrl, resource });
-  const issuer = authorization_servers[0] ?? '';
-  const binding = {
-    algorithms: metadata.data.dpop_signing_alg_values_supported,
-    required: metadata.data.dpop_bound_access_tokens_required,
-  };
   return {
     resource,
-    issuer,
-    binding,
-    ...(scopes_supported === undefined ? {} : { scopes: scopes_supported }),
+    issuer: authorization_servers[0] ?? '',
+    scopes: scopes_supported,
+    binding: {
+      algorithms: metadata.data.dpop_signing_alg_values_supported,
+      required: metadata.data.dpop_bound_access_tokens_required,
+    },
   };
 }
 

@@ -29,7 +29,7 @@ export interface DevicePrompt {
   readonly userCode: string;
   readonly address: string;
   /** The same URL including the code, if the issuer offers one. */
-  readonly completeAddress?: string;
+  readonly completeAddress: string | undefined;
 }
 
 /**
@@ -107,7 +107,7 @@ export async function signInByDevice(
     show({
       userCode: started.user_code,
       address: started.verification_uri,
-      ...(complete === undefined ? {} : { completeAddress: complete }),
+      completeAddress: complete,
     });
     timeUp = AbortSignal.timeout(Math.min(started.expires_in, asked.waitSeconds) * 1000);
     const signal = AbortSignal.any([asked.signal, timeUp]);

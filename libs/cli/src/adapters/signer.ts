@@ -3,8 +3,7 @@ import type { ProofHeaderValues } from '@ori/proof/wire';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { type ProofRequest, readProof, signingBody } from '../core/proof-request.ts';
-import { type Credential, requestApi } from './api.ts';
-import { TokenRefused } from './token-refused.ts';
+import { type Credential, requestApi, TokenRefused } from './api.ts';
 
 /**
  * Requests a proof for a digest; the body is never sent to the signer. Throws TokenRefused on 401, otherwise the

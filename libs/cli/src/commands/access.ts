@@ -1,10 +1,9 @@
-import type { Credential } from '../adapters/api.ts';
+import { type Credential, TokenRefused } from '../adapters/api.ts';
 import { type Issuer, openIssuer, refreshGrant } from '../adapters/issuer.ts';
 import { isPassing } from '../adapters/issuer-failure.ts';
 import { type PrivateJwk, proofKeyOf, readGivenKey, readProofKey } from '../adapters/proof-key.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { readSession, writeSession } from '../adapters/session-store.ts';
-import { TokenRefused } from '../adapters/token-refused.ts';
 import { isClockWrong } from '../core/clock.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { sessionOfToken } from '../core/given-token.ts';

@@ -1,5 +1,6 @@
 import { bodyOf, bodyOfFile, bodyOfStream, type RequestBody } from '../adapters/request-body.ts';
 import { CliError } from '../core/errors.ts';
+import { requireBodySha256 } from '../core/proof-request.ts';
 import type { Context } from './context.ts';
 
 /** The source of the request body; stdin by default. */
@@ -9,6 +10,11 @@ export interface BodyOptions {
   /** The body itself, even if it begins with `@`. */
   readonly dataRaw?: string;
   readonly file?: string;
+}
+
+/** The same, or the digest alone. */
+export interface DigestOptions extends BodyOptions {
+  readonly bodySha256?: string;
 }
 
 /**
@@ -26,4 +32,16 @@ export async function takeBody(context: Context, options: BodyOptions): Promise<
   if (file !== undefined && file !== '-') return bodyOfFile(file, context.interrupted);
   if (file === undefined && context.stdin.isTTY) throw new CliError('body_missing', {});
   return bodyOfStream(context.stdin, 'stdin', context.interrupted);
+}
+
+/** The digest of the body that the options name. Throws as `takeBody` does. */
+export async function takeDigest(context: Context, options: DigestOptions): Promise<string> {
+  if (options.bodySha256 === undefined) {
+    await using body = await takeBody(context, options);
+    return body.sha256;
+  }
+  if ([options.data, options.dataRaw, options.file].some((given) => given !== undefined)) {
+    throw new CliError('usage', { detail: '--body-sha256 replaces the body, so it excludes --data and --file.' });
+  }
+  return requireBodySha256(options.bodySha256);
 }

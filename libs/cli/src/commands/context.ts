@@ -33,8 +33,8 @@ export interface GlobalOptions {
 export interface Context extends Surroundings {
   readonly terminal: Terminal;
   readonly json: boolean;
-  readonly baseUrlOption?: string;
-  readonly profileOption?: string;
+  readonly baseUrlOption: string | undefined;
+  readonly profileOption: string | undefined;
 }
 
 /** An environment variable; an empty one counts as unset. */

@@ -80,16 +80,10 @@ export async function presentAnswer(
     answer.end();
   }
   if (isGood(answer)) return;
-  const { status, headers, traceId } = answer;
-  const retryAfter = retryAfterSeconds(headers);
-  const told = {
-    traceId,
-    ...(answer.code === undefined ? {} : { code: answer.code }),
-    ...(retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter }),
-  };
-  if (status >= 500) throw new CliError('daemon_failed', { status, ...told });
-  const { location } = headers;
-  throw new CliError('daemon_refused', { status, ...told, ...(location === undefined ? {} : { location }) });
+  const { status, headers, code, traceId } = answer;
+  const facts = { status, code, traceId, retryAfterSeconds: retryAfterSeconds(headers) };
+  if (status >= 500) throw new CliError('daemon_failed', facts);
+  throw new CliError('daemon_refused', { ...facts, location: headers.location });
 }
 
 function headOf({ status, headers }: DaemonAnswer): string[] {

@@ -95,12 +95,8 @@ function failureOf(
   changes: readonly Change[],
 ): CliError {
   const { status, code, headers } = answer;
-  if (status >= 500)
-    return new CliError('daemon_failed', { status, ...(code === undefined ? {} : { code }) });
-  if (code === undefined) {
-    const { location } = headers;
-    return new CliError('call_not_judged', { status, ...(location === undefined ? {} : { location }) });
-  }
+  if (status >= 500) return new CliError('daemon_failed', { status, code });
+  if (code === undefined) return new CliError('call_not_judged', { status, location: headers.location });
   if (verdict === 'refused') return new CliError('daemon_refused', { status, code });
   if (verdict === 'changed') {
     return new CliError('call_changed', { status, code, fields: changes.map(({ field }) => field) });

@@ -1,15 +1,15 @@
-import type { Intern } from '../adapters/interns.ts';
+import type { Intern, InternFilter } from '../adapters/interns.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { requireInternId } from '../core/proof-request.ts';
 import { withAccessToken } from './access.ts';
 import type { Context } from './context.ts';
 
 /** Every intern that the session can see. */
-export async function internsOf(context: Context): Promise<Intern[]> {
+export async function internsOf(context: Context, filter: InternFilter = {}): Promise<Intern[]> {
   const { listInterns } = await import('../adapters/interns.ts');
   return withAccessToken(context, (session, credential) => {
     context.terminal.detail(`GET ${session.base_url}/interns`);
-    return listInterns(session.base_url, credential, {}, context.interrupted);
+    return listInterns(session.base_url, credential, filter, context.interrupted);
   });
 }
 
@@ -54,14 +54,8 @@ export async function explainUnsigned(context: Context, internId: string, failur
   const interns = await internsOf(context).catch(() => []);
   const intern = interns.find(({ id }) => id === internId);
   if (intern === undefined || intern.status === 'running') throw failure;
-  const why = intern['last_failure_message'];
+  const why = intern.last_failure_message || undefined;
   const { status, requestId, traceId } = failure.facts;
-  throw new CliError('intern_not_running', {
-    internId,
-    state: intern.status,
-    ...(typeof why === 'string' && why !== '' ? { why } : {}),
-    ...(status === undefined ? {} : { status }),
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(traceId === undefined ? {} : { traceId }),
-  });
+  const told = { status, requestId, traceId };
+  throw new CliError('intern_not_running', { internId, state: intern.status, why, ...told });
 }

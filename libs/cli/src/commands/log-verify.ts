@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type PresentedProof, ProofError, parseProofHeaders } from '@ori/proof';
+import { explainSystemError } from '@ori/terminal/system-error';
 import { createLogClient, type Remembered, rememberInFile } from '@ori/tlog/client';
 import { commitmentOf, hasCommitment, parseEntry } from '@ori/tlog/entry';
 import { TlogError } from '@ori/tlog/error';
@@ -9,15 +10,14 @@ import { renderVkey } from '@ori/tlog/note';
 import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/policy';
 import { parseTlogProof, renderTlogProof, type TlogProof, verifyTlogProof } from '@ori/tlog/proof';
 import { CliError } from '../core/errors.ts';
-import { requireBodySha256, requireInternId, requirePath } from '../core/proof-request.ts';
-import { type BodyOptions, takeBody } from './body-options.ts';
+import { requireInternId, requirePath } from '../core/proof-request.ts';
+import { type DigestOptions, takeDigest } from './body-options.ts';
 import { type Context, checkpointsFolder } from './context.ts';
 
-export interface LogVerifyOptions extends BodyOptions {
+export interface LogVerifyOptions extends DigestOptions {
   /** A file with the headers that `ori sign` printed. */
   readonly headers: string;
   readonly path: string;
-  readonly bodySha256?: string;
   readonly policy: string;
   /** A `.tlog-proof` file to use instead of asking the log. */
   readonly proof?: string;
@@ -86,7 +86,7 @@ async function rememberedOf(context: Context, { logs }: Policy): Promise<Remembe
         await mkdir(folder, { recursive: true, mode: 0o700 });
         await save(note);
       } catch (error) {
-        throw new CliError('output_unwritable', { file, why: codeOf(error) });
+        throw new CliError('output_unwritable', { file, why: explainSystemError(error) });
       }
     },
   };
@@ -108,12 +108,6 @@ function readHeaders(text: string): PresentedProof {
   }
 }
 
-async function takeDigest(context: Context, options: LogVerifyOptions): Promise<string> {
-  if (options.bodySha256 !== undefined) return requireBodySha256(options.bodySha256);
-  await using body = await takeBody(context, options);
-  return body.sha256;
-}
-
 async function told<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -127,7 +121,7 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new CliError('usage', { detail: `Cannot read ${file} (${codeOf(error)}).` });
+    throw new CliError('usage', { detail: `Cannot read ${file}: ${explainSystemError(error)}.` });
   }
 }
 
@@ -135,10 +129,6 @@ async function writeText(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text);
   } catch (error) {
-    throw new CliError('output_unwritable', { file, why: codeOf(error) });
+    throw new CliError('output_unwritable', { file, why: explainSystemError(error) });
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
 }

@@ -114,11 +114,7 @@ async function chooseKey(
 
 function showDevice({ terminal }: Context, { address, userCode, completeAddress }: DevicePrompt): void {
   terminal.event(
-    {
-      verification_uri: address,
-      user_code: userCode,
-      ...(completeAddress === undefined ? {} : { verification_uri_complete: completeAddress }),
-    },
+    { verification_uri: address, user_code: userCode, verification_uri_complete: completeAddress },
     'On any device, open',
     `  ${address}`,
     'and enter the code',

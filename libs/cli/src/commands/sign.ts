@@ -1,15 +1,14 @@
 import { requestProof } from '../adapters/signer.ts';
 import { CliError } from '../core/errors.ts';
-import { requireBodySha256, requirePath } from '../core/proof-request.ts';
+import { requirePath } from '../core/proof-request.ts';
 import { requireSession, withAccessToken } from './access.ts';
-import { type BodyOptions, takeBody } from './body-options.ts';
+import { type DigestOptions, takeDigest } from './body-options.ts';
 import type { Context } from './context.ts';
 import { explainUnsigned, takeInternId } from './intern-id.ts';
 import { takeTrace } from './trace.ts';
 
-export interface SignOptions extends BodyOptions {
+export interface SignOptions extends DigestOptions {
   readonly path?: string;
-  readonly bodySha256?: string;
   readonly v1Only?: boolean;
 }
 
@@ -42,17 +41,4 @@ function requireRoute({ path, v1Only }: SignOptions): { path?: string } {
     });
   }
   return { path: requirePath(path) };
-}
-
-async function takeDigest(context: Context, options: SignOptions): Promise<string> {
-  if (options.bodySha256 === undefined) {
-    await using body = await takeBody(context, options);
-    return body.sha256;
-  }
-  if ([options.data, options.dataRaw, options.file].some((given) => given !== undefined)) {
-    throw new CliError('usage', {
-      detail: '--body-sha256 replaces the body, so it excludes --data and --file.',
-    });
-  }
-  return requireBodySha256(options.bodySha256);
 }

@@ -34,7 +34,6 @@ export interface CallOptions extends BodyOptions {
 
 /** A call with a hashed body and a known daemon. */
 export interface ReadyCall extends AsyncDisposable {
-  readonly internId: string;
   readonly origin: URL;
   readonly contentType: string;
   readonly body: RequestBody;
@@ -73,7 +72,6 @@ export async function prepareCall(
     return { proof, answer: await readAnswer(response) };
   };
   return {
-    internId,
     origin,
     contentType,
     body,

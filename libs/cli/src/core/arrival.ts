@@ -18,7 +18,7 @@ export interface Change {
   readonly field: string;
   readonly change: 'changed' | 'added' | 'lost' | 'repeated' | 'emptied';
   readonly sent?: string;
-  readonly arrived?: string;
+  readonly arrived?: string | undefined;
 }
 
 const Digest = z.string().regex(/^[0-9a-f]{64}$/);
@@ -90,7 +90,7 @@ function* headers({ contentType, proof }: SentCall, seen: Diagnosis): Iterable<C
 }
 
 function changed(field: string, sent: string, arrived: string | undefined): Change {
-  return { field, change: 'changed', sent, ...(arrived === undefined ? {} : { arrived }) };
+  return { field, change: 'changed', sent, arrived };
 }
 
 /** How the bytes differ, if one of the usual changes explains it. */

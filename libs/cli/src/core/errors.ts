@@ -40,22 +40,22 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   bound_session_required: ServerSaid;
   regional_host: ServerSaid;
   intern_not_found: { internId: string } & Told;
-  intern_not_running: { internId: string; state: string; why?: string } & Told;
+  intern_not_running: { internId: string; state: string; why?: string | undefined } & Told;
   programme_not_found: ServerSaid;
   refused: ServerSaid;
-  rate_limited: { retryAfterSeconds?: number } & Told;
+  rate_limited: { retryAfterSeconds?: number | undefined } & Told;
   api_failed: ServerSaid;
   api_misconfigured: ServerSaid;
   interns_not_listed: { baseUrl: string };
-  daemon_refused: { status: number; code?: string; location?: string; retryAfterSeconds?: number } & Traced;
-  daemon_failed: { status: number; code?: string; retryAfterSeconds?: number } & Traced;
+  daemon_refused: DaemonSaid & { location?: string | undefined };
+  daemon_failed: DaemonSaid;
   answer_broke_off: { what: string; address: string };
   revocation_failed: { issuer: string; why: string };
   gateway_without_route: { file: string };
   call_changed: { status: number; code: string; fields: readonly string[] };
   call_unchanged: { status: number; code: string };
   call_undiagnosed: { status: number; code: string };
-  call_not_judged: { status: number; location?: string };
+  call_not_judged: { status: number; location?: string | undefined };
   gateway_faulty: { errors: number; warnings: number };
   proof_not_logged: { origin: string };
   log_not_trusted: { code: string; why: string };
@@ -73,19 +73,25 @@ export type AddressFault =
 
 /** The trace that the request belonged to. */
 interface Traced {
-  traceId?: string;
+  traceId?: string | undefined;
+}
+
+interface DaemonSaid extends Traced {
+  status: number;
+  code?: string | undefined;
+  retryAfterSeconds?: number | undefined;
 }
 
 /** Additional facts from an answer of the API. */
 export interface Told extends Traced {
-  status?: number;
-  requestId?: string;
+  status?: number | undefined;
+  requestId?: string | undefined;
 }
 
 export interface ServerSaid extends Told {
   status: number;
   message: string;
-  reason?: string;
+  reason?: string | undefined;
 }
 
 export type CliErrorCode = keyof CliErrorFacts;

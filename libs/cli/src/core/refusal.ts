@@ -10,7 +10,7 @@ export interface ApiAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
   /** The trace that the request belonged to. */
-  readonly traceId?: string;
+  readonly traceId?: string | undefined;
 }
 
 const ErrorEnvelope = z.object({
@@ -37,10 +37,9 @@ export function judgeList(answer: ApiAnswer): CliError {
 
 function judge(answer: ApiAnswer, said: ServerSaid, scope: string): CliError {
   if (answer.status === 429) {
-    const seconds = retryAfterSeconds(answer.headers);
     return new CliError('rate_limited', {
       ...toldIn(said),
-      ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
+      retryAfterSeconds: retryAfterSeconds(answer.headers),
     });
   }
   if (answer.status === 403 && (said.reason === 'insufficient_scope' || challengesScope(answer.headers))) {
@@ -98,21 +97,14 @@ function scopeNamed(headers: ApiAnswer['headers']): string | undefined {
 }
 
 function toldIn({ status, requestId, traceId }: ServerSaid): Told {
-  return {
-    status,
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(traceId === undefined ? {} : { traceId }),
-  };
+  return { status, requestId, traceId };
 }
 
 function readSaid({ status, headers, body, traceId }: ApiAnswer): ServerSaid {
   const requestId = headers['x-request-id'];
-  const told = {
-    ...(typeof requestId === 'string' ? { requestId } : {}),
-    ...(traceId === undefined ? {} : { traceId }),
-  };
+  const told = { status, requestId: typeof requestId === 'string' ? requestId : undefined, traceId };
   const envelope = ErrorEnvelope.safeParse(parseJson(body));
-  if (!envelope.success) return { status, message: 'no explanation that ori understands', ...told };
+  if (!envelope.success) return { ...told, message: 'no explanation that ori understands' };
   const { message, metadata } = envelope.data.error;
-  return { status, message, ...(metadata === undefined ? {} : { reason: metadata.reason }), ...told };
+  return { ...told, message, reason: metadata?.reason };
 }

@@ -61,10 +61,10 @@ export interface Grant {
   /** Whether the token is bound to the proven key. */
   readonly bound: boolean;
   /** The lifetime of the access token in seconds, if the issuer stated it. */
-  readonly expiresInSeconds?: number;
-  readonly refreshToken?: string;
+  readonly expiresInSeconds?: number | undefined;
+  readonly refreshToken?: string | undefined;
   /** Absent if the issuer granted the requested scope (RFC 6749, section 5.1). */
-  readonly scope?: string;
+  readonly scope?: string | undefined;
 }
 
 /**

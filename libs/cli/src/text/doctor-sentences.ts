@@ -1,20 +1,9 @@
-import type { CliErrorFacts } from '../core/errors.ts';
 import { EXIT } from '../core/exit-codes.ts';
 import { daemonAdvice } from './daemon-advice.ts';
-import type { Sentence } from './sentence.ts';
-
-type DoctorCode =
-  | 'configuration_unreadable'
-  | 'configuration_malformed'
-  | 'gateway_without_route'
-  | 'gateway_faulty'
-  | 'call_changed'
-  | 'call_unchanged'
-  | 'call_undiagnosed'
-  | 'call_not_judged';
+import type { Sentences } from './sentence.ts';
 
 /** The failures that only `ori doctor` has. */
-export const DOCTOR_SENTENCES: { readonly [Code in DoctorCode]: Sentence<CliErrorFacts[Code]> } = {
+export const DOCTOR_SENTENCES = {
   configuration_unreadable: {
     exit: EXIT.usage,
     what: ({ file, why }) => `Cannot read ${file}: ${why}.`,
@@ -65,7 +54,7 @@ export const DOCTOR_SENTENCES: { readonly [Code in DoctorCode]: Sentence<CliErro
     next: () =>
       'Either a gateway answered, or the daemon accepted the proof and answered this itself: check its address and the path. A gateway may also have cut or rewritten the path: ori doctor gateway /etc/nginx/nginx.conf',
   },
-};
+} satisfies Partial<Sentences>;
 
 /** Advice on codes that have other causes when the request arrived unchanged. */
 const UNCHANGED_ADVICE: Readonly<Record<string, string>> = {

@@ -1,3 +1,4 @@
+import type { CliErrorCode, CliErrorFacts } from '../core/errors.ts';
 import type { ExitCode } from '../core/exit-codes.ts';
 
 /** The message of a failure, built from its facts. */
@@ -8,3 +9,5 @@ export interface Sentence<Facts> {
   /** What to do next. */
   readonly next: (facts: Facts) => string;
 }
+
+export type Sentences = { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]> };

@@ -2,7 +2,7 @@ import type { AddressFault, CliError, CliErrorCode, CliErrorFacts, ServerSaid } 
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
 import { daemonAdvice } from './daemon-advice.ts';
 import { DOCTOR_SENTENCES } from './doctor-sentences.ts';
-import type { Sentence } from './sentence.ts';
+import type { Sentence, Sentences } from './sentence.ts';
 import { SESSION_SENTENCES } from './session-sentences.ts';
 
 const TRY_AGAIN = 'Try again in a moment.';
@@ -23,7 +23,7 @@ const ADDRESS_FAULTS = {
 } satisfies Record<AddressFault, readonly [string, string]>;
 
 /** The message of every failure of `ori`: what happened, and what to do next. */
-const SENTENCES: { readonly [Code in CliErrorCode]: Sentence<CliErrorFacts[Code]> } = {
+const SENTENCES: Sentences = {
   usage: {
     exit: EXIT.usage,
     what: ({ detail }) => detail,

@@ -1,31 +1,10 @@
-import type { CliErrorFacts } from '../core/errors.ts';
 import { EXIT } from '../core/exit-codes.ts';
-import type { Sentence } from './sentence.ts';
-
-type SessionCode =
-  | 'not_signed_in'
-  | 'session_elsewhere'
-  | 'session_file_exposed'
-  | 'session_file_damaged'
-  | 'session_file_unusable'
-  | 'session_busy'
-  | 'session_key_missing'
-  | 'binding_not_offered'
-  | 'keychain_unusable'
-  | 'token_refused'
-  | 'token_unusable'
-  | 'profile_malformed'
-  | 'session_ended'
-  | 'sign_in_denied'
-  | 'scope_not_granted'
-  | 'sign_in_failed'
-  | 'sign_in_timed_out'
-  | 'sign_in_method_missing';
+import type { Sentences } from './sentence.ts';
 
 const SIGN_IN = 'Sign in again: ori login';
 
 /** The messages of failures to sign in and to keep a session. */
-export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliErrorFacts[Code]> } = {
+export const SESSION_SENTENCES = {
   not_signed_in: {
     exit: EXIT.signInNeeded,
     what: () => 'You are not signed in.',
@@ -117,7 +96,7 @@ export const SESSION_SENTENCES: { readonly [Code in SessionCode]: Sentence<CliEr
     what: ({ issuer, method }) => `The issuer ${issuer} does not offer ${method}.`,
     next: ({ next }) => next,
   },
-};
+} satisfies Partial<Sentences>;
 
 /** For a session that the keychain could not store. */
 export function tellFallback(why: string): string {
