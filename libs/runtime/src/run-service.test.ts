@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
 import { ConfigError } from './config.ts';
-import { type Program, type RunnableService, runService } from './run-service.ts';
+import { type Program, type ProgramConfig, type RunnableService, runService } from './run-service.ts';
 
 class Exited extends Error {
   readonly code: number;
@@ -30,9 +30,11 @@ function programOf(...words: string[]) {
   return { program, signals, said, ended: ended.promise };
 }
 
-const service = (overrides: Partial<RunnableService<object>> = {}): RunnableService<object> => ({
+const service = (
+  overrides: Partial<RunnableService<ProgramConfig>> = {},
+): RunnableService<ProgramConfig> => ({
   prefix: 'THING',
-  load: (env) => ({ ...env }),
+  load: () => ({ logLevel: 'silent' }),
   start: async () => ({ stop: async () => {} }),
   ...overrides,
 });

@@ -1,26 +1,29 @@
 import { ConfigError, type Environment } from './config.ts';
+import { coreFileLimit } from './core-file-limit.ts';
 import { type HardenedProcess, weaknessesOf } from './hardening.ts';
+import { createLogger, type Logger, type LogLevel } from './log.ts';
 import { VERSION } from './version.ts';
 
 /** Exit codes of a service; 0 after a graceful stop. */
 const EXIT = { failed: 1, configuration: 2, usage: 64 } as const;
 
-export interface RunnableService<Config extends Hardenable> {
+export interface RunnableService<Config extends ProgramConfig> {
   /** Prefix of its environment variables, in upper case. */
   readonly prefix: string;
   /** Whether it uses worker threads, which the hardened start then grants. */
   readonly workers?: boolean;
   /** Reads and validates the whole configuration, including files. @throws ConfigError */
   load(env: Environment): Config;
-  /** @param weaknesses what the process may do that a hardened one may not */
-  start(config: Config, weaknesses: readonly string[]): Promise<RunningService>;
+  /** @param log on standard output; its first line says whether the process is hardened */
+  start(config: Config, log: Logger): Promise<RunningService>;
   /** Commands that run once instead of the service, by name. @returns the text to print */
   readonly commands?: Readonly<Record<string, (config: Config) => Promise<string>>>;
 }
 
 /** The part of a configuration that the main program itself uses. */
-export interface Hardenable {
+export interface ProgramConfig {
   readonly requireHardened?: boolean;
+  readonly logLevel: LogLevel;
 }
 
 export interface RunningService {
@@ -41,7 +44,7 @@ export type Program = Pick<NodeJS.Process, 'argv' | 'env' | 'on' | 'exit'> &
  * an additional command runs once; otherwise the service runs until SIGTERM or SIGINT and stops gracefully, or
  * immediately at a second signal.
  */
-export async function runService<Config extends Hardenable>(
+export async function runService<Config extends ProgramConfig>(
   program: Program,
   service: RunnableService<Config>,
 ): Promise<void> {
@@ -72,11 +75,23 @@ export async function runService<Config extends Hardenable>(
       program.stdout.write(`${await once(config)}\n`);
       return;
     }
-    const running = service.start(config, weaknesses);
+    const log = createLogger({ service: prefix.toLowerCase(), level: config.logLevel });
+    logHardening(log, weaknesses);
+    const running = service.start(config, log);
     attend(program, running, fail);
     await running;
   } catch (error) {
     fail(error instanceof ConfigError ? EXIT.configuration : EXIT.failed, error);
+  }
+}
+
+/** Logs at the start whether the process is hardened, and whether a crash would write its memory to disk. */
+function logHardening(log: Logger, weaknesses: readonly string[]): void {
+  if (weaknesses.length === 0) log.info('hardened: the process runs under its permission flags');
+  else log.warn({ may: weaknesses }, 'not hardened');
+  const limit = coreFileLimit();
+  if (limit !== undefined && limit !== '0') {
+    log.warn({ limit }, 'a crash may write the memory of this process, including keys, to a core dump');
   }
 }
 

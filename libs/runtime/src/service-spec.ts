@@ -1,6 +1,19 @@
-import { choice, flag, integer, list, path, url } from './config.ts';
+import { choice, flag, integer, list, path, text, url } from './config.ts';
 import { LIMITS_SPEC } from './limits.ts';
 import { LOG_LEVELS } from './log.ts';
+
+/** The addresses of a service; the ops port is a thousand above. @param what it serves */
+export const addressSpec = (port: number, what = 'API') => ({
+  host: text({ default: '127.0.0.1', doc: `Address the ${what} listens on` }),
+  port: integer({ min: 0, max: 65_535, default: port, doc: `Port of the ${what}; 0 lets the system choose` }),
+  opsHost: text({ default: '127.0.0.1', doc: 'Address of the ops port' }),
+  opsPort: integer({
+    min: 0,
+    max: 65_535,
+    default: port + 1000,
+    doc: 'Port of `/livez`, `/readyz` and `/metrics`',
+  }),
+});
 
 /** The settings that all services share. */
 export const SERVICE_SPEC = {

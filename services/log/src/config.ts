@@ -11,7 +11,7 @@ import {
   secret,
   text,
 } from '@ori/runtime/config';
-import { SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { TlogError } from '@ori/tlog/error';
 import { isSeed } from '@ori/tlog/log-keys';
@@ -22,21 +22,14 @@ const { regionalHosts, databasePoolMax, ...COMMON_SPEC } = SERVICE_SPEC;
 /** A name that may be a checkpoint's origin and the prefix of a URL. */
 const ORIGIN = /^[a-z0-9.-]+(:\d+)?(\/[A-Za-z0-9._-]+)+$/;
 
-const origin = {
-  ...text({
-    doc: 'The name of the log: its address without scheme, which has to have a path, such as `api.example/log`',
-  }),
-  expected: 'a host and a path, without scheme and without a slash at the end',
-  parse: (value: string) => (ORIGIN.test(value) ? value : undefined),
-};
-
 /** The environment of the log: `LOG_…`. */
 export const LOG_SPEC = {
-  host: text({ default: '127.0.0.1', doc: 'Address the log is served on' }),
-  port: integer({ min: 0, max: 65_535, default: 8084, doc: 'Port of the log; 0 lets the system choose' }),
-  opsHost: text({ default: '127.0.0.1', doc: 'Address of the ops port' }),
-  opsPort: integer({ min: 0, max: 65_535, default: 9084, doc: 'Port of `/livez`, `/readyz` and `/metrics`' }),
-  origin,
+  ...addressSpec(8084, 'log'),
+  origin: text({
+    doc: 'The name of the log: its address without scheme, which has to have a path, such as `api.example/log`',
+    expected: 'a host and a path, without scheme and without a slash at the end',
+    accepts: (value) => ORIGIN.test(value),
+  }),
   key: secret({
     doc: 'The seed of the keys that checkpoints are signed with: 32 bytes in base64',
     expected: '32 bytes in base64',

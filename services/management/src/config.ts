@@ -7,19 +7,15 @@ import {
   integer,
   loadConfig,
   secret,
-  text,
 } from '@ori/runtime/config';
-import { SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 
 export const GUARDRAIL_BYTES_PER_ACCOUNT_MAX = 4 * 1024 * 1024;
 
 /** The environment of the management service: `MANAGEMENT_…`. */
 export const MANAGEMENT_SPEC = {
-  host: text({ default: '127.0.0.1', doc: 'Address the API listens on' }),
-  port: integer({ min: 0, max: 65_535, default: 8082, doc: 'Port of the API; 0 lets the system choose' }),
-  opsHost: text({ default: '127.0.0.1', doc: 'Address of the ops port' }),
-  opsPort: integer({ min: 0, max: 65_535, default: 9082, doc: 'Port of `/livez`, `/readyz` and `/metrics`' }),
+  ...addressSpec(8082),
   databaseUrl: secret({
     doc: 'PostgreSQL address of a role that is a member of `ori_management` and nothing more',
   }),

@@ -1,5 +1,3 @@
-import { createLogger } from '@ori/runtime/log';
-import { logHardening } from '@ori/runtime/log-hardening';
 import { runService } from '@ori/runtime/run-service';
 import { checkServiceRing } from '@ori/store/sealing/service-ring';
 import { loadManagementConfig, startManagement } from './start-management.ts';
@@ -12,9 +10,5 @@ await runService(process, {
     checkServiceRing('management', config);
     return config;
   },
-  start(config, weaknesses) {
-    const log = createLogger({ service: 'management', level: config.logLevel });
-    logHardening(log, weaknesses);
-    return startManagement(config, { log });
-  },
+  start: (config, log) => startManagement(config, { log }),
 });

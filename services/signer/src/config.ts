@@ -10,18 +10,14 @@ import {
   loadConfig,
   path,
   secret,
-  text,
 } from '@ori/runtime/config';
-import { SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { complaintsOfTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 
 /** The environment of the signer: `SIGNER_…`. */
 export const SIGNER_SPEC = {
-  host: text({ default: '127.0.0.1', doc: 'Address the API listens on' }),
-  port: integer({ min: 0, max: 65_535, default: 8081, doc: 'Port of the API; 0 lets the system choose' }),
-  opsHost: text({ default: '127.0.0.1', doc: 'Address of the ops port' }),
-  opsPort: integer({ min: 0, max: 65_535, default: 9081, doc: 'Port of `/livez`, `/readyz` and `/metrics`' }),
+  ...addressSpec(8081),
   databaseUrl: secret({
     doc: 'PostgreSQL address of a role that is a member of `ori_signer` and nothing more',
   }),

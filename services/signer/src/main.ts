@@ -1,5 +1,3 @@
-import { createLogger } from '@ori/runtime/log';
-import { logHardening } from '@ori/runtime/log-hardening';
 import { runService } from '@ori/runtime/run-service';
 import { checkServiceRing } from '@ori/store/sealing/service-ring';
 import { loadSignerConfig } from './config.ts';
@@ -12,9 +10,7 @@ await runService(process, {
     checkServiceRing('signer', config);
     return config;
   },
-  async start(config, weaknesses) {
-    const log = createLogger({ service: 'signer', level: config.logLevel });
-    logHardening(log, weaknesses);
+  async start(config, log) {
     const signer = await startSigner(config, { log });
     return { stop: signer.stop, reopen: signer.reopenAudit };
   },
