@@ -1,6 +1,7 @@
 import { createPrivateKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { bodySha256, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
+import type { Contestant } from '../contest.ts';
 
 /** The verified request: user, path, and a JSON body of exactly 1 KiB. */
 export const INTERN_ID = 'int_7Qm2bench';
@@ -44,6 +45,42 @@ const ORDINARY_HEADERS = [
   ...['Host', 'intern.example', 'Accept', '*/*', 'User-Agent', 'ori/0.1.0'],
   ...['Content-Type', 'application/json', 'Content-Length', String(BODY.length)],
 ];
+
+/** Judges the signatures of proofs. */
+export function judging(isGood: (proof: Proof) => boolean): Contestant {
+  return {
+    async prepare(count) {
+      const proofs = createProofs(count, Date.now());
+      return async () => {
+        for (const proof of proofs) if (!isGood(proof)) throw new Error('a valid signature was refused');
+      };
+    },
+    async check() {
+      const [proof] = createProofs(1, Date.now()) as [Proof];
+      if (!isGood(proof)) throw new Error('a valid signature was refused');
+      if (isGood({ ...proof, input: Buffer.concat([proof.input, BODY]) }))
+        throw new Error('an invalid signature was accepted');
+    },
+  };
+}
+
+/** A request whose `Content-Digest` (RFC 9530) binds the body, for protocols that sign header fields. */
+export const REQUEST = {
+  method: 'POST',
+  url: 'https://intern.example/api/invoke',
+  headers: {
+    host: 'intern.example',
+    accept: '*/*',
+    'user-agent': 'ori/0.1.0',
+    'content-type': 'application/json',
+    'content-length': String(BODY.length),
+    'x-user': 'ada',
+    'content-digest': `sha-256=:${hash('sha256', BODY, 'base64')}:`,
+  },
+};
+
+/** The fields of it that are signed. */
+export const FIELDS = ['@authority', '@method', '@path', 'content-type', 'content-digest', 'x-user'];
 
 /** The body's digest for protocols that leave binding it to the user: SHA-256, base64. */
 export function digestOf(body: Uint8Array): string {

@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { engine } from '../../../libs/proof/src/engine-portable.ts';
 import { createVerificationKey } from '../../../libs/proof/src/verification-key.ts';
-import type { Contestant, Contestants } from '../contest.ts';
-import { BODY, createProofs, type Proof, PUBLIC_JWK } from './proofs.ts';
+import type { Contestants } from '../contest.ts';
+import { judging, PUBLIC_JWK } from './proofs.ts';
 
 /** Verifies a proof's signature with the portable engine, and with the library under it. */
 export const CONTESTANTS: Contestants = {
@@ -18,20 +18,3 @@ export const CONTESTANTS: Contestants = {
 };
 
 const publicKey = () => new Uint8Array(Buffer.from(PUBLIC_JWK.x, 'base64url'));
-
-function judging(isGood: (proof: Proof) => boolean): Contestant {
-  return {
-    async prepare(count) {
-      const proofs = createProofs(count, Date.now());
-      return async () => {
-        for (const proof of proofs) if (!isGood(proof)) throw new Error('a valid signature was refused');
-      };
-    },
-    async check() {
-      const [proof] = createProofs(1, Date.now()) as [Proof];
-      if (!isGood(proof)) throw new Error('a valid signature was refused');
-      if (isGood({ ...proof, input: Buffer.concat([proof.input, BODY]) }))
-        throw new Error('an invalid signature was accepted');
-    },
-  };
-}

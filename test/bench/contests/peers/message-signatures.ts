@@ -1,10 +1,8 @@
 import { createPublicKey } from 'node:crypto';
 import { createSigner, createVerifier, httpbis, type Request } from 'http-message-signatures';
 import type { Contestant } from '../../contest.ts';
-import { BODY, digestOf, PRIVATE_KEY, PUBLIC_JWK, requireRefusal } from '../proofs.ts';
+import { BODY, digestOf, FIELDS, PRIVATE_KEY, PUBLIC_JWK, REQUEST, requireRefusal } from '../proofs.ts';
 import { nonceOf, rememberUses } from './uses.ts';
-
-const FIELDS = ['@authority', '@method', '@path', 'content-type', 'content-digest', 'x-user'];
 
 /** RFC 9421 over the fields of a proof: intern, method, path, type, user, and a Content-Digest (RFC 9530) of the body. */
 export function openMessageSignatures(): Contestant {
@@ -24,19 +22,7 @@ export function openMessageSignatures(): Contestant {
         params: ['created', 'keyid', 'nonce'],
         paramValues: { nonce: crypto.randomUUID() },
       },
-      {
-        method: 'POST',
-        url: 'https://intern.example/api/invoke',
-        headers: {
-          host: 'intern.example',
-          accept: '*/*',
-          'user-agent': 'ori/0.1.0',
-          'content-type': 'application/json',
-          'content-length': String(BODY.length),
-          'x-user': 'ada',
-          'content-digest': `sha-256=:${digestOf(BODY)}:`,
-        },
-      },
+      REQUEST,
     );
   async function judge(request: Request, body: Uint8Array): Promise<void> {
     if (request.headers['content-digest'] !== `sha-256=:${digestOf(body)}:`) throw new Error('another body');

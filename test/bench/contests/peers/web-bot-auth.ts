@@ -2,7 +2,7 @@ import { sign } from 'node:crypto';
 import { generateNonce, signatureHeadersSync, verify } from 'web-bot-auth';
 import { verifierFromJWK } from 'web-bot-auth/crypto';
 import type { Contestant } from '../../contest.ts';
-import { BODY, digestOf, PRIVATE_KEY, PUBLIC_JWK, requireRefusal } from '../proofs.ts';
+import { BODY, digestOf, FIELDS, PRIVATE_KEY, PUBLIC_JWK, REQUEST, requireRefusal } from '../proofs.ts';
 import { nonceOf, rememberUses } from './uses.ts';
 
 interface Message {
@@ -21,27 +21,14 @@ export async function openWebBotAuth(): Promise<Contestant> {
   };
   const use = rememberUses(60);
   function create(): Message {
-    const message = {
-      method: 'POST',
-      url: 'https://intern.example/api/invoke',
-      headers: {
-        host: 'intern.example',
-        accept: '*/*',
-        'user-agent': 'ori/0.1.0',
-        'content-type': 'application/json',
-        'content-length': String(BODY.length),
-        'x-user': 'ada',
-        'content-digest': `sha-256=:${digestOf(BODY)}:`,
-      },
-    };
-    const signed = signatureHeadersSync(message, signer, {
+    const signed = signatureHeadersSync(REQUEST, signer, {
       created: new Date(Date.now() - 1000),
       expires: new Date(Date.now() + 60_000),
       nonce: generateNonce(),
-      components: ['@authority', '@method', '@path', 'content-type', 'content-digest', 'x-user'],
+      components: FIELDS,
     });
     const { Signature: signature, 'Signature-Input': input } = signed;
-    return { ...message, headers: { ...message.headers, signature, 'signature-input': input } };
+    return { ...REQUEST, headers: { ...REQUEST.headers, signature, 'signature-input': input } };
   }
   async function judge(message: Message, body: Uint8Array): Promise<void> {
     if (message.headers['content-digest'] !== `sha-256=:${digestOf(body)}:`) throw new Error('another body');
