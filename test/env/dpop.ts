@@ -68,6 +68,12 @@ export async function createDpopKey(algorithm: DpopTestAlgorithm = 'ES256'): Pro
   };
 }
 
+/** The raw headers of a request with such a token. */
+export const dpopHeaders = (accessToken: string, proof: string): string[] => [
+  ...['Authorization', `DPoP ${accessToken}`],
+  ...['DPoP', proof],
+];
+
 function present(members: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

@@ -1,10 +1,7 @@
 import { issuedKey, spentKey } from '@ori/verifier/redis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../env/redis-cluster.ts';
-import { openParties } from './redis-topologies.ts';
-
-const PATIENT = { timeout: 40_000, interval: 50 };
-const REFUSED_FOR_GOOD = /^(?:nonce_replayed|proof_before_fence)$/;
+import { openParties, PATIENT, REFUSED_FOR_GOOD } from './redis-topologies.ts';
 
 let cluster: RedisCluster;
 beforeAll(async () => {
@@ -33,7 +30,10 @@ test('on a Cluster of 3 with replicas a spend is on a replica before it counts',
 }, 90_000);
 
 test('when a node of the Cluster is lost no proof is good twice, and daemon and signer go on', async () => {
-  const { request, present, presentFresh, nonces, turns, internId } = openParties(cluster.url, 1);
+  const { request, present, presentFresh, nonces, internId, reserveFresh, takeTurn } = openParties(
+    cluster.url,
+    1,
+  );
   await expect.poll(presentFresh, PATIENT).toBe('accepted');
   const signed = request();
   expect(await present(signed)).toBe('accepted');
@@ -44,12 +44,8 @@ test('when a node of the Cluster is lost no proof is good twice, and daemon and 
   const lost = await cluster.ownerOf(key);
   expect(lost).toBe(await cluster.ownerOf(issuedKey(internId, reservation.nonce)));
   await lost.server.kill();
-  const reserveOne = () =>
-    nonces.reserve({ ...reservation, nonce: nonces.draw() }).catch(() => 'unavailable');
-  await expect.poll(reserveOne, PATIENT).toBe(true);
-  const takeOne = () =>
-    turns.take({ userId: 'u', organizationId: 'o' }).then(({ allowed }) => allowed, String);
-  await expect.poll(takeOne, PATIENT).toBe(true);
+  await expect.poll(reserveFresh, PATIENT).toBe(true);
+  await expect.poll(takeTurn, PATIENT).toBe(true);
   expect(await present(signed)).not.toBe('accepted');
 
   await lost.server.start();

@@ -1,9 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type SentinelPair, startSentinelPair } from '../env/redis-sentinel.ts';
-import { openParties } from './redis-topologies.ts';
-
-const PATIENT = { timeout: 40_000, interval: 50 };
-const REFUSED_FOR_GOOD = /^(?:nonce_replayed|proof_before_fence)$/;
+import { openParties, PATIENT, REFUSED_FOR_GOOD } from './redis-topologies.ts';
 
 async function startPair(): Promise<SentinelPair> {
   const pair = await startSentinelPair();
@@ -13,24 +10,23 @@ async function startPair(): Promise<SentinelPair> {
 
 test('through a Sentinel failover no proof is good twice, and daemon and signer go on at the new primary', async () => {
   const pair = await startPair();
-  const { request, present, presentFresh, nonces, turns, internId } = openParties(pair.url, 1);
+  const { request, present, presentFresh, nonces, internId, reserveFresh, takeTurn } = openParties(
+    pair.url,
+    1,
+  );
   await expect.poll(presentFresh, PATIENT).toBe('accepted');
   const signed = request();
   expect(await present(signed)).toBe('accepted');
   const reservation = { internId, nonce: nonces.draw(), signingInput: Buffer.from('input') };
   expect(await nonces.reserve(reservation)).toBe(true);
   expect(await nonces.reserve(reservation)).toBe(false);
-  expect(await turns.take({ userId: 'u', organizationId: 'o' })).toMatchObject({ allowed: true });
+  expect(await takeTurn()).toBe(true);
 
   const former = await pair.primary();
   await former.kill();
   await pair.failedOver(former);
-  const reserveOne = () =>
-    nonces.reserve({ ...reservation, nonce: nonces.draw() }).catch(() => 'unavailable');
-  await expect.poll(reserveOne, PATIENT).toBe(true);
-  const takeOne = () =>
-    turns.take({ userId: 'u', organizationId: 'o' }).then(({ allowed }) => allowed, String);
-  await expect.poll(takeOne, PATIENT).toBe(true);
+  await expect.poll(reserveFresh, PATIENT).toBe(true);
+  await expect.poll(takeTurn, PATIENT).toBe(true);
   // The new primary has no replica yet: nothing is accepted, old or new.
   expect(await presentFresh()).toMatch(/^replay_store_/);
 

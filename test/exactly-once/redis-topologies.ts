@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { connectRedis, type RedisClient } from '@ori/redis';
 import { Secret } from '@ori/runtime/secret';
-import { createTurnLimiter, type TurnLimiter } from '@ori/turns';
+import { createTurnLimiter } from '@ori/turns';
 import { onTestFinished } from 'vitest';
 import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
 import { redisReplayStore } from '../../libs/verifier/src/replay/redis/store.ts';
@@ -17,14 +17,21 @@ const PATIENT_MS = 2000;
 export interface Parties {
   readonly internId: string;
   readonly nonces: Nonces;
-  readonly turns: TurnLimiter;
-  readonly client: RedisClient;
   request(): SignedRequest;
   /** `accepted`, or the code of the refusal. */
   present(request: SignedRequest): Promise<string>;
   /** The verdict on a fresh proof. */
   presentFresh(): Promise<string>;
+  /** Whether the signer can reserve a fresh nonce. */
+  reserveFresh(): Promise<boolean | 'unavailable'>;
+  /** Whether a turn is left, or why that cannot be said. */
+  takeTurn(): Promise<boolean | string>;
 }
+
+/** How long a failover may take. */
+export const PATIENT = { timeout: 40_000, interval: 50 };
+/** Why a proof from before a failover is refused. */
+export const REFUSED_FOR_GOOD = /^(?:nonce_replayed|proof_before_fence)$/;
 
 /** A daemon whose store waits for half of `replicas`, and a signer's adapters, on the Redis at this address. */
 export function openParties(url: string, replicas: number): Parties {
@@ -58,11 +65,16 @@ export function openParties(url: string, replicas: number): Parties {
       (error: { code?: string }) => error.code ?? String(error),
     );
   const request = () => signer.request({ path: '/api/invoke', body: '{}' });
+  const nonces = redisNonces(client, 65);
+  const turns = createTurnLimiter({ redis: client, ...limits });
   return {
     internId,
-    nonces: redisNonces(client, 65),
-    turns: createTurnLimiter({ redis: client, ...limits }),
-    client,
+    nonces,
+    reserveFresh: () =>
+      nonces
+        .reserve({ internId, nonce: nonces.draw(), signingInput: Buffer.from('input') })
+        .catch(() => 'unavailable'),
+    takeTurn: () => turns.take({ userId: 'u', organizationId: 'o' }).then(({ allowed }) => allowed, String),
     request,
     present,
     presentFresh: () => present(request()),

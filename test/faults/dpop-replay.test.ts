@@ -1,4 +1,4 @@
-import { createDpopKey } from '@ori/test-env/dpop';
+import { createDpopKey, dpopHeaders } from '@ori/test-env/dpop';
 import { createHttpClient, type Reply } from '@ori/test-env/http-client';
 import { freePort } from '@ori/test-env/ports';
 import { openRoom } from '@ori/test-env/room';
@@ -24,14 +24,7 @@ test('of a thousand copies of one proof over four processes, one is taken', asyn
   const accessToken = await world.token({ claims: { cnf: { jkt: key.thumbprint } } });
   const url = new URL(world.signPath, world.baseUrl).href;
   const send = (client: (typeof clients)[number], proof: string): Promise<Reply> => {
-    const headers = [
-      'Authorization',
-      `DPoP ${accessToken}`,
-      'DPoP',
-      proof,
-      'Content-Type',
-      'application/json',
-    ];
+    const headers = [...dpopHeaders(accessToken, proof), 'Content-Type', 'application/json'];
     return client.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY });
   };
   const [first] = clients;

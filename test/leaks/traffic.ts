@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createDpopKey } from '../env/dpop.ts';
+import { createDpopKey, dpopHeaders } from '../env/dpop.ts';
 import type { Ask, Reply } from '../env/http-client.ts';
 import { SIGN_BODY, type World } from '../env/world.ts';
 
@@ -53,7 +53,7 @@ export function oddRequests(world: World, bearer: string, { canaries }: Evidence
   };
   const headers = ['Authorization', `Bearer ${bearer}`, 'Content-Type', 'application/json'];
   const good = { method: 'POST', path: world.signPath, headers, body: SIGN_BODY };
-  const dpop = (proof: string) => ['Authorization', `DPoP ${bearer}`, 'DPoP', proof];
+  const dpop = (proof: string) => dpopHeaders(bearer, proof);
   const more = (name: string, value: string) => ({ ...good, headers: [...headers, name, value] });
   return [
     { ...good, headers: dpop(plant('dpopProof')) },
@@ -91,14 +91,7 @@ export async function sendBound(world: World, evidence: Evidence): Promise<void>
     const round = Object.keys(evidence.canaries).length;
     for (const [index, part] of proof.split('.').entries())
       evidence.canaries[`DPoP proof ${round}.${index}`] = part;
-    const headers = [
-      'Authorization',
-      `DPoP ${accessToken}`,
-      'DPoP',
-      proof,
-      'Content-Type',
-      'application/json',
-    ];
+    const headers = [...dpopHeaders(accessToken, proof), 'Content-Type', 'application/json'];
     const reply = await world.http.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY });
     keep(reply, evidence);
     return reply;

@@ -1,4 +1,4 @@
-import { createDpopKey } from '@ori/test-env/dpop';
+import { createDpopKey, dpopHeaders } from '@ori/test-env/dpop';
 import { afterAll, expect, test } from 'vitest';
 import { startManagementWorld } from './world.ts';
 
@@ -13,7 +13,7 @@ const list = (proof: string) =>
   world.call({
     path: '/interns',
     bearer: null,
-    headers: ['Authorization', `DPoP ${accessToken}`, 'DPoP', proof],
+    headers: dpopHeaders(accessToken, proof),
   });
 
 test('lists interns for a bound session, once for each proof and with management’s own nonce', async () => {
