@@ -3,7 +3,12 @@ import type pg from 'pg';
 import type { StoreRole } from '../database.ts';
 import { GRANTS_AS_OF } from '../grants.ts';
 import { excessPrivileges, fixPrivileges } from '../queries/excess-privileges.ts';
-import { GRANTED_QUESTION, PRIVILEGES_QUESTION, type Privileges, privilegesOf } from '../queries/privileges.ts';
+import {
+  GRANTED_QUESTION,
+  PRIVILEGES_QUESTION,
+  type Privileges,
+  privilegesOf,
+} from '../queries/privileges.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 
 /**
