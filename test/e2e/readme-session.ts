@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 
 /** Commands that a document shows, and what it says that they print. */
 export interface Step {
@@ -46,7 +47,7 @@ function sectionOf(markdown: string, heading: string): string {
  * Runs the commands of each step, one after the other, in one bash on a terminal 120 columns wide without colours.
  * Resolves to what each printed, stdout and stderr as they came.
  */
-export async function runSteps(
+async function runSteps(
   steps: readonly Step[],
   place: { readonly folder: string; readonly env: Readonly<Record<string, string | undefined>> },
 ): Promise<string[]> {
@@ -74,6 +75,22 @@ export async function runSteps(
 }
 
 /**
+ * Runs the steps of a document's section against the standalone whose ports begin with `firstPort`, and demands that they
+ * print what it shows; or writes that into it, with `UPDATE_README=1`.
+ */
+export async function expectShown(
+  document: URL,
+  section: string,
+  { firstPort, ...place }: Parameters<typeof runSteps>[1] & { readonly firstPort: number },
+): Promise<void> {
+  const steps = stepsOf(await readFile(document, 'utf8'), section);
+  const ours = steps.map((step) => ({ ...step, commands: withPorts(step.commands, 8080, firstPort) }));
+  const printed = (await runSteps(ours, place)).map((text) => normalise(text, firstPort));
+  if (UPDATES) return update(document, section, printed);
+  expect(printed).toEqual(steps.map(({ shown }) => shown ?? ''));
+}
+
+/**
  * Writes what differs from run to run as the documents write it: the ports of the standalone as 8080, 8081 and 8082;
  * ids, digests, the values of proof headers and other long values as `…`, as is the query of an address; times as
  * 2026-01-01T00:00:00Z. The line that names another port than 8080 is left out.
@@ -96,7 +113,7 @@ export function normalise(text: string, firstPort: number): string {
 }
 
 /** Moves the three ports of a standalone that begin with `from` to those that begin with `to`. */
-export function withPorts(text: string, from: number, to: number): string {
+function withPorts(text: string, from: number, to: number): string {
   return text.replace(/\b127\.0\.0\.1:(\d+)/g, (whole, port) => {
     const distance = Number(port) - from;
     return distance >= 0 && distance <= 2 ? `127.0.0.1:${to + distance}` : whole;

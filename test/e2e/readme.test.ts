@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   canRunSteps,
+  expectShown,
   makeBrowser,
   normalise,
-  runSteps,
   stepsOf,
   UPDATES,
   update,
-  withPorts,
 } from './readme-session.ts';
 import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from './standalone-process.ts';
 import { freePortWithNeighbours } from './three-ports.ts';
@@ -45,7 +44,6 @@ it.runIf(canRunSteps)(
   'prints what the README shows for each command, word for word',
   { timeout: 120_000 },
   async () => {
-    const steps = stepsOf(await readFile(README, 'utf8'), 'Call the daemon');
     const env = {
       PATH: process.env['PATH'],
       HOME: home.folder,
@@ -53,14 +51,6 @@ it.runIf(canRunSteps)(
       ORI_BASE_URL: running.state.baseUrl,
       ORI_SESSION_STORE: 'file',
     };
-    const ours = steps.map((step) => ({
-      ...step,
-      commands: withPorts(step.commands, 8080, first),
-    }));
-    const printed = (await runSteps(ours, { folder: home.folder, env })).map((text) =>
-      normalise(text, first),
-    );
-    if (UPDATES) return update(README, 'Call the daemon', printed);
-    expect(printed).toEqual(steps.map(({ shown }) => shown ?? ''));
+    await expectShown(README, 'Call the daemon', { folder: home.folder, env, firstPort: first });
   },
 );

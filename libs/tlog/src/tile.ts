@@ -48,17 +48,6 @@ export function tileWidth(level: number | 'entries', index: number, size: number
   return Math.max(0, Math.min(TILE_WIDTH, hashes - index * TILE_WIDTH));
 }
 
-/** The partial tiles and the partial bundle of a tree: its right edge. */
-export function partialTiles(size: number): TileId[] {
-  const tiles: TileId[] = [];
-  for (let level = 0, hashes = size; hashes > 0; level++, hashes = Math.floor(hashes / TILE_WIDTH)) {
-    const width = hashes % TILE_WIDTH;
-    if (width > 0) tiles.push({ level, index: Math.floor(hashes / TILE_WIDTH), width });
-  }
-  const entries = tiles.find(({ level }) => level === 0);
-  return entries === undefined ? tiles : [{ ...entries, level: 'entries' }, ...tiles];
-}
-
 /** The hashes of one tile, and of the nodes above them as far as they are complete. */
 export interface Tile {
   /** @param height 0 to 8, counted from the tile's own hashes */
