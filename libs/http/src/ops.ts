@@ -13,7 +13,8 @@ export interface OpsServerOptions {
   registry: Registry;
   /** One per dependency, under the name that `/readyz` and `/metrics` show; resolves if the dependency works. */
   checks: Readonly<Record<string, ReadinessCheck>>;
-  checkTimeoutMs: number;
+  /** For one check; 1000 unless given. */
+  checkTimeoutMs?: number;
 }
 
 export interface OpsServer {
@@ -31,10 +32,11 @@ export interface OpsServer {
  * fails) and `/metrics`. It must not be reachable from the public network.
  */
 export async function startOpsServer(options: OpsServerOptions): Promise<OpsServer> {
+  const { checkTimeoutMs = 1000 } = options;
   let draining = false;
   const ask = async (names: readonly string[] = Object.keys(options.checks)) => {
     const checks = Object.entries(options.checks).filter(([name]) => names.includes(name));
-    const verdicts = checks.map(async ([name, check]) => [name, await judge(check, options.checkTimeoutMs)]);
+    const verdicts = checks.map(async ([name, check]) => [name, await judge(check, checkTimeoutMs)]);
     return Object.fromEntries(await Promise.all(verdicts)) as Record<string, string>;
   };
   collectDependencyMetrics(options.registry, () => ask());

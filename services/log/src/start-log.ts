@@ -18,7 +18,6 @@ import { createWitnesses } from './witnesses.ts';
 
 export { LOG_SPEC, type LogConfig, loadLogConfig } from './config.ts';
 
-const CHECK_TIMEOUT_MS = 1000;
 /** How long a witness may take for one answer. */
 const WITNESS_TIMEOUT_MS = 2000;
 /** How many intervals may pass without a checkpoint before the log reports that it is not ready. */
@@ -114,7 +113,6 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
     host: config.opsHost,
     port: config.opsPort,
     registry: metrics.http.registry,
-    checkTimeoutMs: CHECK_TIMEOUT_MS,
     checks: {
       async sources() {
         for (const error of failing.values()) throw error;

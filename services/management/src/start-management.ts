@@ -31,7 +31,6 @@ import { createReferenceFiles } from './http/reference/page.ts';
 
 export { loadManagementConfig, MANAGEMENT_SPEC, type ManagementConfig } from './config.ts';
 
-const CHECK_TIMEOUT_MS = 1000;
 /** How long the database may take, in milliseconds: to give a connection, and to answer. */
 const CONNECT_TIMEOUT_MS = 400;
 const STATEMENT_TIMEOUT_MS = 500;
@@ -125,7 +124,6 @@ export async function startManagement(
     host: config.opsHost,
     port: config.opsPort,
     registry: metrics.registry,
-    checkTimeoutMs: CHECK_TIMEOUT_MS,
     checks: { postgresql: store.ping, issuer: identity.check },
   });
   stack.defer(ops.stop);

@@ -31,7 +31,6 @@ export type { Dependencies } from './adapters/dependencies.ts';
 export { memoryNonces, type Nonces } from './adapters/nonces.ts';
 export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
 
-const CHECK_TIMEOUT_MS = 1000;
 
 /** Dependencies that can be injected instead of being created from the configuration. */
 export interface SignerParts extends Dependencies {
@@ -168,7 +167,6 @@ export async function startSigner(
     host: config.opsHost,
     port: config.opsPort,
     registry: metrics.http.registry,
-    checkTimeoutMs: CHECK_TIMEOUT_MS,
     checks: {
       ...(redis && {
         async redis() {

@@ -18,7 +18,6 @@ import { presentFailure } from '../http/failure.ts';
 import type { WitnessConfig } from './config.ts';
 import { openWitness, type Witness } from './witness.ts';
 
-const CHECK_TIMEOUT_MS = 1000;
 const BODY_BYTES_MAX = 64 * 1024;
 const ROUTES = { add: '/add-checkpoint', checkpoint: '/{origin}/checkpoint' } as const;
 
@@ -67,7 +66,6 @@ export async function startWitness(
     host: config.opsHost,
     port: config.opsPort,
     registry: metrics.registry,
-    checkTimeoutMs: CHECK_TIMEOUT_MS,
     checks: {},
   });
   stack.defer(ops.stop);

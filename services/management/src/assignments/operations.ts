@@ -5,7 +5,6 @@ import { jsonOperation, type Operation } from '../http/operation.ts';
 import type { Services } from '../http/services.ts';
 import { renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
-import { renderAssignment } from './render.ts';
 import {
   AssignedCount,
   AssignmentListQuery,
@@ -144,4 +143,9 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       },
     }),
   ];
+}
+
+/** As it is shown, to a key or to a member alike. */
+function renderAssignment(row: { readonly created_at: Date }) {
+  return { ...row, created_at: row.created_at.toISOString() };
 }

@@ -1,1 +1,0 @@
-export { MigrationError, type MigrationErrorCode, migrate } from './migrations/migrate.ts';
