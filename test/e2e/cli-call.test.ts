@@ -5,23 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { OriHome } from './cli-process.ts';
-import { type CliWorld, INTERN_ID, listen, send, startCliWorld } from './cli-world.ts';
+import { expect, it } from 'vitest';
+import { INTERN_ID, listen, send, openSignedInWorld } from './cli-world.ts';
 
 const MIB = 1024 * 1024;
-let world: CliWorld;
-let home: OriHome;
-
-beforeAll(async () => {
-  world = await startCliWorld();
-  home = await world.newHome();
-  await world.signIn(home);
-});
-afterAll(async () => {
-  await home[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const { world, home } = await openSignedInWorld();
 
 interface RawDaemon extends AsyncDisposable {
   readonly url: string;

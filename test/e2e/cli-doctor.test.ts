@@ -1,9 +1,9 @@
 import { request as openRequest } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { runOri } from './cli-in-process.ts';
-import { makeOriHome, type OriHome } from './cli-process.ts';
-import { type CliWorld, INTERN_ID, listen, type Scripted, send, startCliWorld } from './cli-world.ts';
+import { makeOriHome } from './cli-process.ts';
+import { INTERN_ID, listen, type Scripted, send, openSignedInWorld } from './cli-world.ts';
 
 const PATH = '/api//invoke/%41';
 const BODY = '{ "prompt": "hello" }';
@@ -15,18 +15,7 @@ interface Message {
   readonly body: Buffer;
 }
 
-let world: CliWorld;
-let home: OriHome;
-
-beforeAll(async () => {
-  world = await startCliWorld();
-  home = await world.newHome();
-  await world.signIn(home);
-});
-afterAll(async () => {
-  await home[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const { world, home } = await openSignedInWorld();
 
 /** Forwards a raw message to the daemon and returns the response. */
 async function passOn({ method, path, headers, body }: Message): Promise<Scripted> {

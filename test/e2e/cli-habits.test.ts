@@ -1,23 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { runOri } from './cli-in-process.ts';
-import type { OriHome, OriResult } from './cli-process.ts';
-import { type CliWorld, INTERN_ID, listen, type Scripted, send, startCliWorld } from './cli-world.ts';
+import type { OriResult } from './cli-process.ts';
+import { INTERN_ID, listen, type Scripted, send, openSignedInWorld } from './cli-world.ts';
 
 const CALL = ['call', INTERN_ID, '/api/invoke'];
-let world: CliWorld;
-let home: OriHome;
-
-beforeAll(async () => {
-  world = await startCliWorld();
-  home = await world.newHome();
-  await world.signIn(home);
-});
-afterAll(async () => {
-  await home[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const { world, home } = await openSignedInWorld();
 
 function ori(...args: string[]): Promise<OriResult> {
   return runOri(home, args, { ORI_BASE_URL: world.baseUrl, ORI_DAEMON_URL: world.daemonUrl });

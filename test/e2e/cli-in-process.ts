@@ -1,5 +1,6 @@
-import { Readable, Writable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { run } from '../../libs/cli/src/program.ts';
+import { Sink } from '../env/sink.ts';
 import type { OriHome, OriResult } from './cli-process.ts';
 
 /** Runs `ori` with a home folder inside this process, for the many tests that do not depend on a process. */
@@ -20,13 +21,4 @@ export async function runOri(
     nowSeconds: () => Math.floor(Date.now() / 1000),
   });
   return { exit, stdout: stdout.text, stderr: stderr.text };
-}
-
-class Sink extends Writable {
-  text = '';
-
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this.text += chunk;
-    done();
-  }
 }

@@ -1,23 +1,11 @@
 import { createServer } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
-import type { OriHome } from './cli-process.ts';
-import { type CliWorld, INTERN_ID, listen, type Scripted, send, startCliWorld } from './cli-world.ts';
+import { INTERN_ID, listen, type Scripted, send, openSignedInWorld } from './cli-world.ts';
 
 const SIGN = ['sign', INTERN_ID, '--path', '/api/invoke', '--data', '{}'];
 const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];
-let world: CliWorld;
-let home: OriHome;
-
-beforeAll(async () => {
-  world = await startCliWorld();
-  home = await world.newHome();
-  await world.signIn(home);
-});
-afterAll(async () => {
-  await home[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const { world, home } = await openSignedInWorld();
 beforeEach(() => {
   world.scripted.length = 0;
   world.requests.length = 0;

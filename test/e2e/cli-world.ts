@@ -17,6 +17,7 @@ import { requireProof } from '@ori/verifier/node';
 import { createTestReplayStore } from '@ori/verifier/testing';
 import { startOpenIdProvider } from '../../services/standalone/src/openid-provider.ts';
 import { walkThrough } from '../../services/standalone/src/person.ts';
+import { afterAll } from 'vitest';
 import type { Tls } from '../env/certificate.ts';
 import { makeOriHome, type OriHome, type OriResult, type OriRun } from './cli-process.ts';
 
@@ -165,6 +166,18 @@ export async function startCliWorld({ tls, ...options }: CliWorldOptions = {}): 
     },
   };
   return world;
+}
+
+/** A world with one home that is signed in, until the tests of the file have ended. */
+export async function openSignedInWorld(): Promise<{ world: CliWorld; home: OriHome }> {
+  const world = await startCliWorld();
+  const home = await world.newHome();
+  await world.signIn(home);
+  afterAll(async () => {
+    await home[Symbol.asyncDispose]();
+    await world[Symbol.asyncDispose]();
+  });
+  return { world, home };
 }
 
 /** Starts a server on a free loopback port: plain HTTP, or TLS as `localhost`. */

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { openLogWorld, policyOf, untilSize } from '@ori/log/testing/log-world';
 import { appendLines, auditLines } from '@ori/log/testing/signer-lines';
 import { renderProofHeaders } from '@ori/proof';
@@ -11,14 +11,14 @@ import { parsePolicy } from '@ori/tlog/policy';
 import { afterAll, expect, test } from 'vitest';
 import { run as admin } from '../../libs/admin/src/program.ts';
 import { run as ori } from '../../libs/cli/src/program.ts';
+import { Sink } from '../env/sink.ts';
 import { askGo, noGo } from './go-verifier.ts';
 
 const home = await mkdtemp(join(tmpdir(), 'ori-home-'));
 afterAll(() => rm(home, { recursive: true }));
 
 async function capture(program: typeof admin | typeof ori, args: readonly string[]) {
-  const stdout = new PassThrough();
-  const stderr = new PassThrough();
+  const [stdout, stderr] = [new Sink(), new Sink()];
   const exit = await program(args, {
     environment: { HOME: home },
     stdin: Readable.from([]),
@@ -27,10 +27,7 @@ async function capture(program: typeof admin | typeof ori, args: readonly string
     interrupted: new AbortController().signal,
     nowSeconds: () => Math.floor(Date.now() / 1000),
   });
-  stdout.end();
-  stderr.end();
-  const text = async (stream: PassThrough) => Buffer.concat(await stream.toArray()).toString();
-  return { exit, stdout: await text(stdout), stderr: await text(stderr) };
+  return { exit, stdout: stdout.text, stderr: stderr.text };
 }
 
 /** A log of ten calls, and the files a person has of one of them. */
@@ -67,40 +64,15 @@ test('ori log verify finds a call in the log, and its .tlog-proof file is good w
   const { world, log, request, bodySha256, lines } = await openLoggedCalls();
   await using _ = world;
   const file = join(world.folder, 'call.tlog-proof');
-  const online = await capture(ori, [
-    '--json',
-    'log',
-    'verify',
-    ...request,
-    '--body-sha256',
-    bodySha256,
-    '--out',
-    file,
-  ]);
+  const verify = (digest: string, ...more: string[]) =>
+    capture(ori, ['--json', 'log', 'verify', ...request, '--body-sha256', digest, ...more]);
+  const online = await verify(bodySha256, '--out', file);
   expect(online.stderr).toBe('');
   expect(JSON.parse(online.stdout)).toMatchObject({ logged: true, index: 3 });
   await log.stop();
-  const offline = await capture(ori, [
-    'log',
-    'verify',
-    ...request,
-    '--body-sha256',
-    bodySha256,
-    '--proof',
-    file,
-  ]);
-  expect(offline.exit).toBe(0);
+  expect((await verify(bodySha256, '--proof', file)).exit).toBe(0);
   const otherBody = createHash('sha256').update('another').digest('hex');
-  const other = await capture(ori, [
-    'log',
-    'verify',
-    ...request,
-    '--body-sha256',
-    otherBody,
-    '--proof',
-    file,
-  ]);
-  expect(other.exit).toBe(4);
+  expect((await verify(otherBody, '--proof', file)).exit).toBe(4);
   if (noGo !== undefined) return;
   const note = await readFile(file, 'utf8');
   const leaf = Buffer.from(/^extra (.*)$/m.exec(note)?.[1] ?? '', 'base64');

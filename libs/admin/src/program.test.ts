@@ -1,30 +1,19 @@
 import { readFileSync } from 'node:fs';
-import { Readable, Writable } from 'node:stream';
+import { Readable } from 'node:stream';
+import { Sink } from '@ori/test-env/sink';
 import { expect, it } from 'vitest';
-import type { OutputStream } from './context.ts';
 import { EXIT, EXIT_MEANINGS } from './exit-codes.ts';
 import { run } from './program.ts';
 
-function sink(): { stream: OutputStream; text: () => string } {
-  let text = '';
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      text += chunk;
-      done();
-    },
-  });
-  return { stream, text: () => text };
-}
-
 async function admin(...args: string[]) {
-  const [stdout, stderr] = [sink(), sink()];
+  const [stdout, stderr] = [new Sink(), new Sink()];
   const exit = await run(args, {
     environment: {},
     stdin: Readable.from([]),
-    stdout: stdout.stream,
-    stderr: stderr.stream,
+    stdout,
+    stderr,
   });
-  return { exit, stdout: stdout.text(), stderr: stderr.text() };
+  return { exit, stdout: stdout.text, stderr: stderr.text };
 }
 
 const readme = () => readFileSync(new URL('../README.md', import.meta.url), 'utf8');

@@ -1,32 +1,21 @@
 import { readFile } from 'node:fs/promises';
-import { Readable, Writable } from 'node:stream';
+import { Readable } from 'node:stream';
+import { Sink } from '@ori/test-env/sink';
 import { expect, it } from 'vitest';
 import { EXIT, EXIT_MEANINGS } from './core/exit-codes.ts';
 import { run } from './program.ts';
-import type { OutputStream } from './text/terminal.ts';
-
-function sink(): { stream: OutputStream; text: () => string } {
-  let text = '';
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      text += chunk;
-      done();
-    },
-  });
-  return { stream, text: () => text };
-}
 
 async function ori(...args: string[]) {
-  const [stdout, stderr] = [sink(), sink()];
+  const [stdout, stderr] = [new Sink(), new Sink()];
   const exit = await run(args, {
     environment: { HOME: '/nonexistent' },
     stdin: Readable.from([]),
-    stdout: stdout.stream,
-    stderr: stderr.stream,
+    stdout,
+    stderr,
     interrupted: new AbortController().signal,
     nowSeconds: () => 1_789_000_000,
   });
-  return { exit, stdout: stdout.text(), stderr: stderr.text() };
+  return { exit, stdout: stdout.text, stderr: stderr.text };
 }
 
 it('documents every exit code in the help and in the README', async () => {
