@@ -6,7 +6,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { INTERN_ID, listen, send, openSignedInWorld } from './cli-world.ts';
+import { INTERN_ID, listen, openSignedInWorld, send } from './cli-world.ts';
 
 const MIB = 1024 * 1024;
 const { world, home } = await openSignedInWorld();

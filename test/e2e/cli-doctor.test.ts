@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { runOri } from './cli-in-process.ts';
 import { makeOriHome } from './cli-process.ts';
-import { INTERN_ID, listen, type Scripted, send, openSignedInWorld } from './cli-world.ts';
+import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from './cli-world.ts';
 
 const PATH = '/api//invoke/%41';
 const BODY = '{ "prompt": "hello" }';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runOri } from './cli-in-process.ts';
 import type { OriResult } from './cli-process.ts';
-import { INTERN_ID, listen, type Scripted, send, openSignedInWorld } from './cli-world.ts';
+import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from './cli-world.ts';
 
 const CALL = ['call', INTERN_ID, '/api/invoke'];
 const { world, home } = await openSignedInWorld();

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { beforeEach, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
-import { INTERN_ID, listen, type Scripted, send, openSignedInWorld } from './cli-world.ts';
+import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from './cli-world.ts';
 
 const SIGN = ['sign', INTERN_ID, '--path', '/api/invoke', '--data', '{}'];
 const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];

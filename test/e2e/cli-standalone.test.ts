@@ -13,7 +13,11 @@ let standalone: Standalone;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ori-standalone-'));
-  const env = { ORI_PORT: String(await freePort()), SIGNER_TURNS_PER_USER: '4', SIGNER_TURN_WINDOW_SECONDS: '3600' };
+  const env = {
+    ORI_PORT: String(await freePort()),
+    SIGNER_TURNS_PER_USER: '4',
+    SIGNER_TURN_WINDOW_SECONDS: '3600',
+  };
   standalone = await startStandalone(loadStandaloneConfig(env), folder);
 });
 afterAll(async () => {

@@ -15,9 +15,9 @@ import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { requireProof } from '@ori/verifier/node';
 import { createTestReplayStore } from '@ori/verifier/testing';
+import { afterAll } from 'vitest';
 import { startOpenIdProvider } from '../../services/standalone/src/openid-provider.ts';
 import { walkThrough } from '../../services/standalone/src/person.ts';
-import { afterAll } from 'vitest';
 import type { Tls } from '../env/certificate.ts';
 import { makeOriHome, type OriHome, type OriResult, type OriRun } from './cli-process.ts';
 

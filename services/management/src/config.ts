@@ -1,13 +1,6 @@
 import { complaintsOfTls } from '@ori/http/tls';
 import { baseUrlOf, complaintsOfIdentity, IDENTITY_SPEC } from '@ori/identity';
-import {
-  type Config,
-  ConfigError,
-  type Environment,
-  integer,
-  loadConfig,
-  secret,
-} from '@ori/runtime/config';
+import { type Config, ConfigError, type Environment, integer, loadConfig, secret } from '@ori/runtime/config';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 

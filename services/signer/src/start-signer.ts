@@ -31,7 +31,6 @@ export type { Dependencies } from './adapters/dependencies.ts';
 export { memoryNonces, type Nonces } from './adapters/nonces.ts';
 export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
 
-
 /** Dependencies that can be injected instead of being created from the configuration. */
 export interface SignerParts extends Dependencies {
   readonly ring: KekRing;

@@ -41,7 +41,9 @@ export async function takeDigest(context: Context, options: DigestOptions): Prom
     return body.sha256;
   }
   if ([options.data, options.dataRaw, options.file].some((given) => given !== undefined)) {
-    throw new CliError('usage', { detail: '--body-sha256 replaces the body, so it excludes --data and --file.' });
+    throw new CliError('usage', {
+      detail: '--body-sha256 replaces the body, so it excludes --data and --file.',
+    });
   }
   return requireBodySha256(options.bodySha256);
 }
