@@ -49,7 +49,7 @@ it('limits the size of responses: of the signer, of a list, and of a daemon unde
   expect((await home.ori(SIGN)).stderr).toContain('too long');
   const page = { status: 200, body: { data: [], has_more: true, next_cursor: 'again' } };
   world.scripted.push(...Array(200).fill(page));
-  expect((await home.ori(['interns', 'list'])).stderr).toContain('does not end');
+  expect((await home.ori(['interns', 'list'])).stderr).toContain('endless');
   const daemon = await listen((_req, res) => res.end(Buffer.alloc(65 * 1024 * 1024)));
   const wrapped = await home.ori([...CALL, '--json', '--daemon', daemon.url]);
   await daemon.stop();
