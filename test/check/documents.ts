@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 import { judgeDocument } from './document-rules.ts';
 
-/** Judges every Markdown file of the checkout, and ends with status 1 if one breaks a rule. */
+/** Checks every Markdown file, and that each package has a README and is in the layout. Exits with 1 on a complaint. */
 const tracked = execFileSync(
   'git',
   ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '*.md'],
@@ -14,6 +15,14 @@ const complaints = tracked
   .split('\0')
   .filter((name) => name !== '' && existsSync(name))
   .flatMap((file) => judgeDocument(file, new Set(Object.keys(scripts))));
+
+const listed = readFileSync('README.md', 'utf8');
+for (const folder of ['libs', 'services']
+  .flatMap((parent) => globSync(`${parent}/*/package.json`))
+  .map(dirname)) {
+  if (!existsSync(join(folder, 'README.md'))) complaints.push(`${folder}: no README.md`);
+  if (!listed.includes(`\`${folder}\``)) complaints.push(`README.md: the repository layout omits ${folder}`);
+}
 
 if (complaints.length > 0) {
   console.error(complaints.join('\n'));
