@@ -22,6 +22,7 @@ export interface RunnableService<Config extends ProgramConfig> {
 
 /** The part of a configuration that the main program itself uses. */
 export interface ProgramConfig {
+  /** Absent of a program that has no hardened start. */
   readonly requireHardened?: boolean;
   readonly logLevel: LogLevel;
 }
@@ -75,8 +76,9 @@ export async function runService<Config extends ProgramConfig>(
       program.stdout.write(`${await once(config)}\n`);
       return;
     }
-    const log = createLogger({ service: prefix.toLowerCase(), level: config.logLevel });
-    logHardening(log, weaknesses);
+    const log = createLogger({ service: nameOf(prefix), level: config.logLevel });
+    if (config.requireHardened !== undefined) logHardening(log, weaknesses);
+    logCoreFileLimit(log);
     const running = service.start(config, log);
     attend(program, running, fail);
     await running;
@@ -85,10 +87,14 @@ export async function runService<Config extends ProgramConfig>(
   }
 }
 
-/** Logs at the start whether the process is hardened, and whether a crash would write its memory to disk. */
+const nameOf = (prefix: string) => prefix.toLowerCase().replaceAll('_', '-');
+
 function logHardening(log: Logger, weaknesses: readonly string[]): void {
   if (weaknesses.length === 0) log.info('hardened: the process runs under its permission flags');
   else log.warn({ may: weaknesses }, 'not hardened');
+}
+
+function logCoreFileLimit(log: Logger): void {
   const limit = coreFileLimit();
   if (limit !== undefined && limit !== '0') {
     log.warn({ limit }, 'a crash may write the memory of this process, including keys, to a core dump');
@@ -96,7 +102,7 @@ function logHardening(log: Logger, weaknesses: readonly string[]): void {
 }
 
 function notHardened(prefix: string, weaknesses: readonly string[]): ConfigError {
-  const entry = `ori-${prefix.toLowerCase()}.js`;
+  const entry = `ori-${nameOf(prefix)}.js`;
   return new ConfigError([
     `${prefix}_REQUIRE_HARDENED: this process may ${weaknesses.join(', ')}; start it with ${entry}`,
   ]);

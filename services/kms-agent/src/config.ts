@@ -8,7 +8,7 @@ import {
   secret,
   text,
 } from '@ori/runtime/config';
-import type { Hardenable } from '@ori/runtime/run-service';
+import { LOG_LEVELS } from '@ori/runtime/log';
 
 /** The environment of the agent: `KMS_AGENT_…`. */
 export const KMS_AGENT_SPEC = {
@@ -28,7 +28,7 @@ export const KMS_AGENT_SPEC = {
     optional: true,
     doc: 'The id, ARN or alias of a symmetric key; region and credentials as the AWS SDK finds them (`AWS_…`)',
   }),
-  logLevel: choice(['debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+  logLevel: choice(LOG_LEVELS, {
     default: 'info',
     doc: 'The least severe log lines that are written',
   }),
@@ -46,7 +46,7 @@ export interface Pkcs11Config {
   readonly environment: Environment;
 }
 
-export interface AgentConfig extends Hardenable, Pick<Loaded, 'socket' | 'logLevel'> {
+export interface AgentConfig extends Pick<Loaded, 'socket' | 'logLevel'> {
   readonly key: { readonly pkcs11: Pkcs11Config } | { readonly aws: { readonly keyId: string } };
 }
 

@@ -1,9 +1,4 @@
-import { createLogger } from '@ori/runtime/log';
 import { runService } from '@ori/runtime/run-service';
 import { loadAgentConfig, startAgent } from './start-agent.ts';
 
-await runService(process, {
-  prefix: 'KMS_AGENT',
-  load: loadAgentConfig,
-  start: (config) => startAgent(config, createLogger({ service: 'kms-agent', level: config.logLevel })),
-});
+await runService(process, { prefix: 'KMS_AGENT', load: loadAgentConfig, start: startAgent });
