@@ -8,7 +8,7 @@ import { publicationOf } from './publication.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Asked for by packages that do without, or by code that no service reaches: the embedded database. */
+/** Optional imports of packages, and those of code that no service uses: the embedded database. */
 const NOT_SHIPPED = [
   '@electric-sql/pglite',
   '@electric-sql/pglite-prepopulatedfs',
@@ -17,11 +17,12 @@ const NOT_SHIPPED = [
 ];
 
 /**
- * Builds what ships: of each program one file that needs nothing but Node, its source map, and the licences of what is in it.
- * The code is not minified, so that a stack names functions, and a reader finds each source below a line with its name.
+ * Builds the shipped programs: for each, one file that needs only Node, its source map, and the licences of its
+ * dependencies. The code is not minified, so that stack traces have function names and each source follows a line with
+ * its name.
  *
- * @param target a folder for them, made anew
- * @throws Error where a program would need a package, where the bundler warns, where a package says nothing of its licence
+ * @param target the output folder, which is recreated
+ * @throws Error if a program would need a package, if the bundler warns, or if a package states no licence
  */
 export async function bundle(target: string, shipped: readonly ShippedFolder[] = SHIPPED): Promise<void> {
   await rm(target, { recursive: true, force: true });
@@ -48,7 +49,7 @@ async function bundleFolder(shipped: ShippedFolder, folder: string): Promise<voi
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(await manifestOf(shipped), null, 2)}\n`);
 }
 
-/** Without a package.json Node would have to find out what kind of modules these are. */
+/** Without a package.json, Node would have to detect the module type. */
 async function manifestOf({ name, manifest, optionalDependencies }: ShippedFolder) {
   const { version, license } = await readJson(join(ROOT, 'libs/runtime/package.json'));
   const own = manifest
@@ -77,7 +78,7 @@ async function bundleProgram(
     cwd: ROOT,
     platform: 'node',
     external: [...NOT_SHIPPED, ...optionalDependencies],
-    // An older Node has to be able to read a program that tells it what is needed.
+    // An older Node must be able to parse a program that reports the required version.
     ...(manifest === undefined ? {} : { transform: { target: 'node20' } }),
     onLog(_level, { message }) {
       throw new Error(`${source}: ${message}`);
@@ -100,7 +101,7 @@ async function bundleProgram(
   return chunk;
 }
 
-/** Without arguments everything; else the folders of `dist` that are named. */
+/** Without arguments everything, otherwise the named folders of `dist`. */
 if (import.meta.main) {
   const names = process.argv.slice(2);
   const chosen = SHIPPED.filter(({ name }) => names.length === 0 || names.includes(name));

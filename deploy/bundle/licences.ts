@@ -13,10 +13,10 @@ export function packagesOf(modules: Iterable<string>): string[] {
 }
 
 /**
- * The text of `THIRD-PARTY-LICENSES`: what is built in was written by others, and their terms go where it goes.
+ * The text of `THIRD-PARTY-LICENSES`: the licences of the bundled packages, which must accompany them.
  *
- * @param folders of packages, in any order, each as often as it comes
- * @throws Error for a package that says nothing of its licence
+ * @param folders of packages, in any order, possibly repeated
+ * @throws Error for a package that states no licence
  */
 export function renderLicences(folders: readonly string[]): string {
   const notices = new Map(
@@ -43,7 +43,7 @@ function readManifest(folder: string): Manifest {
 }
 
 function noticeOf(folder: string, { name, license, author }: Manifest): string {
-  if (license === undefined) throw new Error(`${name} says nothing of its licence`);
+  if (license === undefined) throw new Error(`${name} states no licence`);
   const files = readdirSync(folder).filter((file) => LICENCE_FILE.test(file));
   if (files.length > 0) {
     return files.map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n');

@@ -1,15 +1,15 @@
-/** One folder of `dist`: what one image holds, and one service of a machine without images. */
+/** One folder of `dist`: the content of one image, or one service on a machine without images. */
 export interface ShippedFolder {
   readonly name: string;
   /** File name without ending, and the source that it is built from, relative to the checkout: programs, threads, and what programs load on demand. */
   readonly programs: Readonly<Record<string, string>>;
-  /** What is read as a file and not run: a path below `node_modules`. */
+  /** Files that are read instead of executed: paths below `node_modules`. */
   readonly assets?: readonly string[];
-  /** A package that others install by npm: what its package.json says besides version and licence. */
+  /** A package that others install with npm: the fields of its package.json besides version and licence. */
   readonly manifest?: { readonly name: string } & Readonly<Record<string, unknown>>;
-  /** Packages that npm installs beside it where it can; the programs do without. */
+  /** Optional packages, which the programs can do without. */
   readonly optionalDependencies?: readonly string[];
-  /** Documents for those who install it. */
+  /** Documents to include. */
   readonly documents?: readonly string[];
 }
 

@@ -9,8 +9,8 @@ interface Project {
 }
 
 /**
- * What the package.json of a published folder says about where it comes from. The addresses are written once, in the package.json of
- * the checkout; a registry refuses provenance where they are not those of the repository that was built from.
+ * The repository fields in the package.json of a published folder, copied from the package.json of the checkout; a
+ * registry refuses provenance if they do not match the repository of the build.
  */
 export async function publicationOf(folder: string) {
   const { repository, homepage }: Project = JSON.parse(await readFile(MANIFEST, 'utf8'));

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 
 /**
- * Collects into a folder all that programs need to run: themselves, the shared libraries that they name, and the three files
- * by which the C library knows the user and where to look for host names.
+ * Collects in a folder everything that programs need to run: themselves, their shared libraries, and the three files
+ * from which the C library reads users and name resolution.
  */
 function collectRuntime(folder: string, programs: readonly string[]): void {
   for (const program of programs) {

@@ -1,9 +1,9 @@
 import process from 'node:process';
 
 /**
- * `node health.mts NAME PORT`: exits with 0 if `/livez` answers 200 on this machine's ops port, which the environment has
- * under NAME or is PORT, else with 1. Liveness, not readiness: a service whose Redis is gone gains nothing by being
- * restarted.
+ * `node health.mts NAME PORT`: exits with 0 if `/livez` answers 200 on this machine's ops port, which is the value of
+ * the environment variable NAME or else PORT; otherwise exits with 1. Liveness, not readiness: restarting a service
+ * does not help if its Redis is down.
  */
 const [name = '', fallback] = process.argv.slice(2);
 const port = process.env[name] || fallback;

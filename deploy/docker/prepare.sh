@@ -1,17 +1,18 @@
 #!/bin/sh
-# Makes what compose.yaml reads, all of it for one person alone: secrets/, state/ and .env beside this file.
+# Creates the files that compose.yaml reads, accessible only to the current user: secrets/, state/ and .env next to this
+# file.
 #
 #   sh deploy/docker/prepare.sh ISSUER [BASE_URL]
 #
-# Everything will run as whoever calls this, or as uid 65532 where that is root. The certificate is for localhost and signed by
-# itself: put yours in its place. Nothing is overwritten. ORI_ADMIN is the command that stands for ori-admin.
+# Everything will run as the current user, or as uid 65532 if that is root. The certificate is for localhost and signed
+# by itself: replace it with yours. Nothing is overwritten. ORI_ADMIN is the command to run instead of ori-admin.
 set -eu
 umask 077
 issuer=${1:?usage: prepare.sh ISSUER [BASE_URL]}
 base_url=${2:-https://localhost:8443/v1}
 cd "$(dirname "$0")"
 for made in secrets state .env; do
-  [ ! -e "$made" ] || { echo "prepare.sh: $PWD/$made is there already; nothing was done" >&2; exit 1; }
+  [ ! -e "$made" ] || { echo "prepare.sh: $PWD/$made already exists; nothing was done" >&2; exit 1; }
 done
 kek() { ${ORI_ADMIN:-docker run --rm --network none ori/admin:1.0.0} kek generate "$1"; }
 signer_ring=$(kek signer)
@@ -32,7 +33,7 @@ write signer-database-url "postgres://signer_1:$signer@postgres:5432/ori"
 write management-database-url "postgres://management_1:$management@postgres:5432/ori"
 write signer-redis-url "redis://ori-signer:$redis@redis:6379/0"
 
-# The owner of the database is no superuser; the logins of the services are members of their group and nothing more.
+# The owner of the database is not a superuser; the logins of the services are only members of their group.
 write roles.sql "CREATE ROLE ori LOGIN PASSWORD '$owner';
 CREATE DATABASE ori OWNER ori;
 REVOKE CONNECT ON DATABASE ori FROM PUBLIC;

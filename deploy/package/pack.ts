@@ -11,7 +11,7 @@ import { publicationOf } from '../bundle/publication.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** What is packed, in the order of their dependencies, and what is copied into each because nobody else would install it. */
+/** The packages in the order of their dependencies, and the private libraries that are copied into each. */
 const LIBRARIES: readonly { readonly name: string; readonly inlined: readonly string[] }[] = [
   { name: 'proof', inlined: [] },
   { name: 'tlog', inlined: [] },
@@ -19,7 +19,7 @@ const LIBRARIES: readonly { readonly name: string; readonly inlined: readonly st
 ];
 const DOCUMENTS = ['README.md', 'SPEC.md'];
 
-/** The parts of a workspace's package.json that the shipped one is made of. */
+/** The fields of a workspace's package.json that the shipped one contains. */
 interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -34,9 +34,9 @@ interface Manifest {
 }
 
 /**
- * Compiles the libraries that others install and packs each from its `dist`, with a package.json of its own: in the workspace
- * the entry points are the sources, and the packages private, so that nobody publishes those. Returns the tarballs, in the order in which
- * they depend on one another.
+ * Compiles the published libraries and packs each from its `dist` with its own package.json: in the workspace, the
+ * entry points are the sources and the packages are private to prevent accidental publication. Returns the tarballs in
+ * the order of their dependencies.
  */
 export async function packLibraries(destination: string): Promise<string[]> {
   await mkdir(destination, { recursive: true });
@@ -89,7 +89,7 @@ async function pack(folder: string, destination: string): Promise<string> {
   return join(destination, filenameOf(JSON.parse(stdout)));
 }
 
-/** The modules that exist now: `dist` may still hold what a deleted source left behind. */
+/** The current modules: `dist` may still contain output of deleted sources. */
 async function sourcesOf(library: string): Promise<string[]> {
   const names = await readdir(join(library, 'src'), { recursive: true });
   return names.filter((name) => /^[\w/-]+\.ts$/.test(name)).map((name) => name.slice(0, -3));
@@ -117,7 +117,7 @@ async function stageCode(
   }
 }
 
-/** Imports of an inlined library become those of the copy; each has one module, of its own name. */
+/** Rewrites imports of an inlined library to the copy; each has one module with its own name. */
 function inline(code: string, from: string, inlined: readonly string[]): string {
   return inlined.reduce((text, name) => {
     const path = relative(from, join(name, `${name}.js`));
@@ -125,7 +125,7 @@ function inline(code: string, from: string, inlined: readonly string[]): string 
   }, code);
 }
 
-/** Declarations keep the `.ts` of their sources' imports, which older compilers do not take. */
+/** Declarations keep the `.ts` of their sources' imports, which older compilers do not accept. */
 async function readCode(file: string): Promise<string> {
   const text = await readFile(file, 'utf8');
   return file.endsWith('.d.ts') ? text.replace(/((?:from|import)\s*\(?'\.[\w./-]+)\.ts'/g, "$1.js'") : text;
@@ -166,10 +166,10 @@ function mapValues<T, U>(record: Record<string, T>, change: (value: T) => U): Re
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }
 
-/** npm answers with a list, newer ones with an object by name. */
+/** npm prints a list, newer versions an object by name. */
 function filenameOf(answer: object): string {
   const [packed] = Object.values(answer) as { filename: string }[];
-  if (packed === undefined) throw new Error('npm pack made nothing');
+  if (packed === undefined) throw new Error('npm pack created nothing');
   return packed.filename;
 }
 

@@ -44,7 +44,7 @@ function main(): void {
   console.log(JSON.stringify(bom, null, 2));
 }
 
-/** `name@version` of the checkout, its libraries and services, and of what they need at run time. */
+/** `name@version` of the checkout, its libraries and services, and their runtime dependencies. */
 function runtimePackages(lock: Lock): Set<string> {
   const visited = new Set<string>();
   const queue = ['', ...Object.keys(lock).filter((path) => /^(?:libs|services)\/[^/]+$/.test(path))];

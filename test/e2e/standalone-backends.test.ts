@@ -133,7 +133,7 @@ describe('with ORI_DATABASE_URL', () => {
     await query(database.url, "insert into organizations (id, name) values ('org_real', 'Real')");
     const { exit, stderr } = await home.startRefused({ ORI_DATABASE_URL: database.url });
     expect(exit).toBe(1);
-    expect(stderr).toMatch(/^the database holds organizations that no standalone wrote/);
+    expect(stderr).toMatch(/^the database contains organizations that no standalone wrote/);
     const [row] = await query(database.url, 'select count(*)::int as users from users');
     expect(row).toEqual({ users: 0 });
   });

@@ -26,12 +26,12 @@ export const MANAGEMENT_SPEC = {
 
 type Loaded = Config<typeof MANAGEMENT_SPEC>;
 
-/** What the service is started with. Without an address of a database, a store must stand in for it. */
+/** The configuration of the service. Without a database address, a store must be injected. */
 export type ManagementConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl'> &
   Partial<Pick<Loaded, 'databaseUrl'>> & { readonly baseUrl: string };
 
 /**
- * Reads and judges the whole configuration.
+ * Reads and validates the whole configuration.
  *
  * @throws ConfigError with every complaint
  */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What the examples of the document show: ids as this installation makes them, all of one account. */
+/** The values of the examples in the API description: ids of one account, in the format of this installation. */
 export const SAMPLE = {
   at: '2026-11-20T12:00:00.000Z',
   organizationId: 'org_2bXk9QmT4vRz7LdW1nPcYh',

@@ -21,19 +21,19 @@ export const integerParameter = (from: number, to: number, fallback: number, des
       },
     });
 
-/** How the offset lists are paged. */
+/** The paging parameters of offset lists. */
 export const offsetPage = {
   offset: integerParameter(0, Number.MAX_SAFE_INTEGER, 0, 'Records to skip.'),
-  limit: integerParameter(1, 100, 50, 'Records to return at the most.'),
+  limit: integerParameter(1, 100, 50, 'Maximum number of records to return.'),
 };
 
-/** An offset page: `total_count` counts all matches, whatever the page. */
+/** An offset page: `total_count` counts all matches, regardless of the page. */
 export const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.strictObject({ data: z.array(item), total_count: z.int().min(0).meta({ example: 1 }) });
 
 export const dataOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ data: item });
 
-/** One page of the rows of a query, each as it is shown. */
+/** One page of the rows of a query, rendered for the API. */
 export const renderPage = <Row, Item>(
   { rows, total }: { readonly rows: readonly NoInfer<Row>[]; readonly total: number },
   render: (row: Row) => Item,

@@ -1,4 +1,4 @@
-/** Why an operation was not carried out; http gives each its status and sentence. */
+/** Why an operation was not executed; presentation.ts maps each to a status and a message. */
 export type RefusalCode =
   | 'bearer_refused'
   | 'management_key_required'
@@ -9,13 +9,13 @@ export type RefusalCode =
   | 'invalid_parameters'
   | 'conflict';
 
-/** A request that is refused for what it is or for who sent it. */
+/** A request that is refused because of its content or its caller. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
-  /** Its message may quote what was sent: logs leave it out. */
+  /** Its message may quote input, so logs omit it. */
   readonly isForCaller = true;
 
-  /** @param message what is wrong, as a sentence for the caller; only `invalid_parameters` has one of its own */
+  /** @param message for the caller; only `invalid_parameters` has its own */
   constructor(code: 'invalid_parameters', message: string, options?: ErrorOptions);
   constructor(code: Exclude<RefusalCode, 'invalid_parameters'>);
   constructor(code: RefusalCode, message: string = code, options?: ErrorOptions) {

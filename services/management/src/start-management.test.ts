@@ -18,7 +18,7 @@ const environment = {
 const config = loadManagementConfig(environment);
 const ring = parseKekRing(generateKekRing('management'));
 
-test('a start that fails half way leaves nothing behind that listens', async () => {
+test('a failed start leaves nothing listening', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;
@@ -27,7 +27,7 @@ test('a start that fails half way leaves nothing behind that listens', async () 
   taken.close();
 });
 
-test('a start without its database and its issuer says what is missing', async () => {
+test('a start without its database and its issuer reports what is missing', async () => {
   const management = await startManagement(config, { ring });
   const ready = await fetch(`${management.opsUrl}/readyz`);
   expect(ready.status).toBe(503);
@@ -37,12 +37,12 @@ test('a start without its database and its issuer says what is missing', async (
   await management.stop();
 });
 
-test('a KEK ring that cannot be read is a complaint by its name', async () => {
+test('an unreadable KEK ring is refused with the name of its setting', async () => {
   await expect(startManagement(config)).rejects.toThrow(ConfigError);
   await expect(startManagement(config)).rejects.toThrow(/MANAGEMENT_KEK_FILE/);
 });
 
-test('everything wrong with the environment is said at once', () => {
+test('all errors in the environment are reported together', () => {
   const load = () =>
     loadManagementConfig({
       ...environment,

@@ -49,7 +49,7 @@ export interface RunningManagement {
   readonly url: string;
   readonly opsUrl: string;
   readonly app: RequestListener;
-  /** Where requests are seen that reach the application through another server. */
+  /** Where requests are recorded that reach the application through another server. */
   readonly sinks: Sinks;
   /** Stops accepting, completes requests in progress, and closes everything that was not injected. */
   stop(): Promise<void>;
@@ -74,7 +74,7 @@ export async function startManagement(
     routes: [...new Set([...OPERATIONS, ...files].map(({ path }) => basePath + path))],
   });
 
-  // Let go of in reverse order: at the stop, and when the start fails half way.
+  // Released in reverse order, at the stop or when the start fails.
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.close());
   const tracing = await openTracing({ service: 'management', config, log });
@@ -100,7 +100,7 @@ export async function startManagement(
     (open) => open.close(),
   );
   const dpopNonces = createDpopNonces(() => ring.derive(DPOP_NONCE_PURPOSE), now);
-  // Every operation open to a session only reads: once per process is enough, and needs no Redis.
+  // Every operation open to a session only reads, so single use per process is enough, without Redis.
   const possession = createPossession({
     nonces: dpopNonces,
     spent: memorySpentProofs(),
@@ -155,7 +155,7 @@ export async function startManagement(
 }
 
 function queriesOf(database: Database | undefined): ManagementQueries {
-  if (database === undefined) throw new TypeError('startManagement: databaseUrl, or a store');
+  if (database === undefined) throw new TypeError('startManagement: expected databaseUrl or a store');
   return managementQueries(database);
 }
 

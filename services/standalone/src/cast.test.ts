@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-it('is the same at each start on a port, another on another port, and the owner’s alone', () => {
+it('is the same at each start on a port, different on another port, and readable only by its owner', () => {
   const cast = keptCast(home, 8080);
   expect(keptCast(home, 8080)).toEqual(cast);
   expect(keptCast(home, 9090).internId).not.toBe(cast.internId);
@@ -26,7 +26,7 @@ it.each(['', '{', '{}', 'null', '{"internId":"int_x","users":[]}', '{"internId":
   },
 );
 
-it('knows the same members each time it is invented, by other subjects', () => {
+it('has the same members each time, with other subjects', () => {
   const [one, other] = [inventCast(), inventCast()];
   expect(one.users.map(({ name }) => name)).toEqual(['ada', 'grace', 'alan', 'mary']);
   expect(one.users[0]?.subject).not.toBe(other.users[0]?.subject);

@@ -16,25 +16,25 @@ export interface DemoUser {
   readonly name: string;
   /** The `sub` that the demo provider gives them. */
   readonly subject: string;
-  /** What they are there to show. */
+  /** The case that the member demonstrates. */
   readonly note: string;
 }
 
-/** What is known before there is a database. */
+/** The part that is known before there is a database. */
 export interface DemoCast {
   readonly internId: string;
   readonly users: readonly DemoUser[];
 }
 
-/** A cast that no database has met. */
+/** A new cast, unknown to any database. */
 export function inventCast(): DemoCast {
   const users = Object.entries(NOTES).map(([name, note]) => ({ name, subject: `${name}-${random()}`, note }));
   return { internId: `int_${random()}`, users };
 }
 
 /**
- * The cast of the standalone on this port: that of its last start from this folder, so that what was exported
- * or signed in stays good; a new one the first time, or when the file is not one of ours.
+ * The cast of the standalone on this port: that of its last start from this folder, so that exported values and
+ * sessions stay valid; a new one the first time, or if the file is malformed.
  */
 export function keptCast(home: string, port: number): DemoCast {
   const file = join(makeStateFolder(home), `demo-${port}.json`);

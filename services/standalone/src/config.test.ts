@@ -24,7 +24,7 @@ it('needs no environment at all', () => {
   });
 });
 
-it('takes the limits from the names of the signer', () => {
+it('reads the limits under the names of the signer', () => {
   const env = {
     SIGNER_TURNS_PER_USER: '3',
     SIGNER_TURN_WINDOW_SECONDS: '5',
@@ -51,7 +51,7 @@ it.each(['127.0.0.1', '::1', 'localhost'])('listens on %s', (host) => {
   expect(loadStandaloneConfig({ ORI_HOST: host }).host).toBe(host);
 });
 
-it('says everything that is wrong at once, also a name of the signer that it would not honour', () => {
+it('reports all errors together, including a setting of the signer that it does not support', () => {
   const complaints = complaintsOf({
     ORI_HOST: '0.0.0.0',
     ORI_PROT: '1',
@@ -66,7 +66,7 @@ it('says everything that is wrong at once, also a name of the signer that it wou
   ]);
 });
 
-it('leaves the names of the CLI alone', () => {
+it('ignores the names of the CLI', () => {
   const env = {
     ORI_BASE_URL: 'http://127.0.0.1:8080/v1',
     ORI_CLIENT_ID: 'ori-cli',
@@ -75,7 +75,7 @@ it('leaves the names of the CLI alone', () => {
   expect(complaintsOf(env)).toEqual([]);
 });
 
-it('prints no address that may hold a password', () => {
+it('prints no URL that may contain a password', () => {
   const config = loadStandaloneConfig({
     ORI_REDIS_URL: 'redis://:hunter2@h',
     ORI_DATABASE_URL: 'postgres://u:hunter2@h/d',
@@ -83,7 +83,7 @@ it('prints no address that may hold a password', () => {
   expect(JSON.stringify(config)).not.toContain('hunter2');
 });
 
-it('has the tables of its README as the code has them', () => {
+it('has the same tables in its README as in the code', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
   // The formatter aligns the columns.
   const unaligned = (text: string) => text.replace(/[ -]+/g, '');

@@ -37,7 +37,7 @@ export const STANDALONE_SPEC = {
 
 const { turnsPerUser, turnsPerOrganization, turnWindowSeconds, regionalHosts } = SIGNER_SPEC;
 
-/** What the standalone takes from the signer's environment, `SIGNER_…`. */
+/** The settings that the standalone reads from the signer's environment, `SIGNER_…`. */
 export const LIMITS_SPEC = { turnsPerUser, turnsPerOrganization, turnWindowSeconds, regionalHosts } as const;
 
 /** Names that belong to the CLI, which may be set in the same shell. */
@@ -49,7 +49,7 @@ export type StandaloneConfig = Config<typeof STANDALONE_SPEC> & {
   readonly limits: Config<typeof LIMITS_SPEC>;
 };
 
-/** @throws ConfigError with every complaint at once */
+/** @throws ConfigError with all complaints */
 export function loadStandaloneConfig(env: Environment): StandaloneConfig {
   const complaints: string[] = [];
   const gather = <T>(load: () => T): T | undefined => {

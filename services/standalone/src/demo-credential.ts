@@ -5,7 +5,7 @@ import { maskSecret } from '@ori/store/mask';
 import { credentialContext, seal } from '@ori/store/sealing';
 import type { SignerHome } from './demo-interns.ts';
 
-/** A provider credential whose key opens nothing anywhere. */
+/** A provider credential with a fake key. */
 export async function createDemoCredential(
   db: Database,
   { sealer }: SignerHome,

@@ -24,8 +24,8 @@ export interface DemoData {
 }
 
 /**
- * Writes two organizations with everything that the contract tells apart: ada's workspace with the demo intern, alan's
- * outside the programme, and grace's elsewhere, each with an intern that could sign.
+ * Writes two organizations with every case that the contract distinguishes: ada's workspace with the demo intern,
+ * alan's outside the programme, and grace's in another organization, each with an intern that could sign.
  */
 export async function createDemoData(db: Database, cast: DemoCast, home: SignerHome): Promise<DemoData> {
   const { internId } = cast;

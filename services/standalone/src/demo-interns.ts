@@ -2,14 +2,14 @@ import type { Database } from '@ori/store';
 import { addSigningKey, createIntern, setIcon } from '@ori/store/admin';
 import type { KekRing } from '@ori/store/sealing';
 
-/** Where the interns' seeds are at home: sealed to it, they open nowhere else. */
+/** The deployment that the interns' seeds are sealed to: they open only there. */
 export interface SignerHome {
   readonly issuer: string;
   readonly baseUrl: string;
   readonly sealer: KekRing;
 }
 
-/** A running intern with one signing key, good from now on. */
+/** A running intern with one signing key, valid from now on. */
 export async function createSigningIntern(
   db: Database,
   home: SignerHome,
@@ -29,7 +29,7 @@ export async function createSigningIntern(
   await addSigningKey(db, { internId, ...home });
 }
 
-/** Interns in other states, so that a list has something to show. Their daemons can be signed for like any other. */
+/** Interns in other states, for lists. The signer signs calls to them like any other. */
 export async function createOtherInterns(
   db: Database,
   home: SignerHome,

@@ -15,7 +15,7 @@ export interface FirstProof {
   readonly nonce: string;
 }
 
-/** For a computer that is busy while everything on it starts. */
+/** Generous, because the computer is busy while everything starts. */
 const RETRIES_MAX = 4;
 const RETRY_MS = 1000;
 
@@ -24,7 +24,7 @@ const BODY = '{"prompt":"hello"}';
 const BODY_SHA256 = createHash('sha256').update(BODY).digest('hex');
 
 /**
- * One proof from end to end, over HTTP, as a client would: hashes a request, has it signed, sends it to the daemon, and
+ * Tries one proof end to end over HTTP, like a client: hashes a request, gets it signed, sends it to the daemon, and
  * then sends exactly the same again.
  *
  * @throws Error unless the daemon answers the first with 200 and refuses the second as `nonce_replayed`

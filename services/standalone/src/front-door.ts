@@ -9,7 +9,9 @@ export interface Behind {
   readonly sinks: Sinks;
 }
 
-/** One address for both services, as a gateway gives it: signing, keys and metadata to the signer, the rest to management. */
+/**
+ * One address for both services, like a gateway: signing, keys and metadata go to the signer, the rest to management.
+ */
 export function openFrontDoor(
   place: { readonly host: string; readonly port: number; readonly deadlineMs: number },
   { signer, management }: { readonly signer: Behind; readonly management: Behind },
@@ -27,10 +29,10 @@ export function openFrontDoor(
   });
 }
 
-/** A person who opened the base address. For clients it stays what it is: not found, as JSON. */
+/** A browser that opened the base address. For other clients it stays 404, as JSON. */
 function isBrowserAtTheDoor({ method, url = '', headers }: IncomingMessage): boolean {
   return method === 'GET' && /^\/(?:v1\/?)?$/.test(url) && /\btext\/html\b/.test(headers.accept ?? '');
 }
 
-/** On the raw path, as everywhere. */
+/** By the raw path, like everywhere. */
 const SIGNERS = /^\/v1\/interns\/[^/]+\/daemon\/|^\/\.well-known\//;

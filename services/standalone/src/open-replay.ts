@@ -8,14 +8,14 @@ const CONNECT_MS = 3000;
 /** Where the sample daemon remembers spent proofs. */
 export interface Replay {
   readonly store: ReplayStore;
-  /** How far the clocks that this store compares may differ; it also lengthens the pause after its fence. */
+  /** How far the clocks that this store compares may differ, in seconds; it also lengthens the wait after its fence. */
   readonly clockToleranceSeconds: number;
-  /** Resolves when the daemon's fence stands: what is signed a moment later is accepted. */
+  /** Resolves when the daemon's fence is set: proofs signed a moment later are accepted. */
   fence(): Promise<void>;
   close(): void;
 }
 
-/** Thrown when nothing answers at `ORI_REDIS_URL`. */
+/** Nothing answers at `ORI_REDIS_URL`. */
 export class RedisUnreachable extends Error {
   constructor() {
     super(`ORI_REDIS_URL: no Redis answered there within ${CONNECT_MS} ms`);
@@ -24,8 +24,8 @@ export class RedisUnreachable extends Error {
 }
 
 /**
- * Opens the daemon's replay store: the signer's Redis when there is one, where the daemon redeems what the signer
- * reserved, else the memory of this process.
+ * Opens the daemon's replay store: the signer's Redis if there is one, where the daemon redeems nonces that the signer
+ * reserved, otherwise the memory of this process.
  *
  * @throws RedisUnreachable
  */
@@ -50,7 +50,7 @@ export async function openReplay(redisUrl: Secret | undefined): Promise<Replay> 
   };
 }
 
-/** Failed attempts on the way count for nothing: the client keeps trying. */
+/** Failed attempts are ignored, because the client keeps trying. */
 function isReady(redis: RedisClient): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), CONNECT_MS);

@@ -10,20 +10,22 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** A row of `switches` that says: what is in this database, a standalone wrote. */
+/** A row of `switches` that marks a database written by a standalone. */
 const MARK = 'standalone';
 
-/** Thrown for a database that holds somebody's organizations: demo data has no place among them. */
+/** The database contains other organizations, and demo data must not be added to them. */
 export class ForeignDatabaseError extends Error {
   constructor() {
-    super('the database holds organizations that no standalone wrote; give ORI_DATABASE_URL an empty one');
+    super(
+      'the database contains organizations that no standalone wrote; set ORI_DATABASE_URL to an empty one',
+    );
     this.name = 'ForeignDatabaseError';
   }
 }
 
 /**
- * Opens the database and brings it to this version: a PostgreSQL server's when a URL is given, else one embedded in
- * this process, which is gone at `close`.
+ * Opens the database and migrates it to this version: on a PostgreSQL server if a URL is given, otherwise embedded in
+ * this process and lost at `close`.
  *
  * @throws MigrationError for a database that is not empty and not made by ori
  * @throws ForeignDatabaseError, StoreUnavailable

@@ -79,7 +79,7 @@ function followedBy(response: Response): Promise<Response> {
   return fetch(url, { headers: { cookie: cookies.join('; ') } });
 }
 
-it('gives ori-cli an at+jwt access token for the resource, signed with a published key, that says when its person signed in', async () => {
+it('gives ori-cli an at+jwt access token for the resource, signed with a published key, with the time of the sign-in', async () => {
   const { accessToken } = await signInAs('ada');
   const [header, payload, signature] = accessToken.split('.');
   const { kid, ...rest } = decode(header);
@@ -134,13 +134,13 @@ it('gives ori-cli-opaque an opaque access token, and only the signer can introsp
   expect((await introspect('never-issued')).body).toEqual({ active: false });
 });
 
-it('gives exactly the scopes that were asked for, and no refresh token without offline_access', async () => {
+it('grants exactly the requested scopes, and no refresh token without offline_access', async () => {
   const { accessToken, refreshToken } = await signInAs('ada', provider.clientId, 'openid interns');
   expect(decode(accessToken.split('.')[1])).toMatchObject({ scope: 'interns' });
   expect(refreshToken).toBeUndefined();
 });
 
-it('rotates refresh tokens, keeps the time of the sign-in, and ends the grant when a spent one comes back', async () => {
+it('rotates refresh tokens, keeps the time of the sign-in, and ends the grant when a spent one is reused', async () => {
   const signedIn = await signInAs('ada', provider.opaqueClientId);
   const before = await introspect(signedIn.accessToken);
   const { body: refreshed } = await refresh(String(signedIn.refreshToken));
@@ -166,7 +166,7 @@ it('revokes an opaque access token, and with a refresh token everything of its g
   expect((await refresh(token)).status).toBe(400);
 });
 
-it('answers a loopback redirect on any port, with the issuer beside the code', async () => {
+it('answers a loopback redirect on any port, with issuer and code', async () => {
   const callback = await walkThrough(authorizationUrl({ state: 'as sent' }), { user: 'ada' });
   expect(callback?.origin).toBe('http://127.0.0.1:49152');
   expect(Object.fromEntries(callback?.searchParams ?? [])).toEqual({
@@ -201,7 +201,7 @@ it('refuses a redirect that is not on loopback', async () => {
   expect(await response.text()).toContain('invalid_redirect_uri');
 });
 
-it('asks who signs in at every authorization request, independent of the browser’s cookies', async () => {
+it('asks who signs in at every authorization request, whatever the browser’s cookies', async () => {
   const cookies = new Map<string, string>();
   await walkThrough(authorizationUrl(), { user: 'ada' }, cookies);
   expect([...cookies.keys()]).toContain('_session');
@@ -261,7 +261,7 @@ it('shows only pages without scripts, frames or outside parts, and escapes what 
   expect(await device.text()).toContain('value="&#34;&#62;&#60;b&#62;"');
 });
 
-it('answers a sign-in of another browser, or none, with a page that says so', async () => {
+it('answers a sign-in of another browser, or an unknown one, with an explanation', async () => {
   const { headers } = await fetch(authorizationUrl(), { redirect: 'manual' });
   const page = await fetch(new URL(String(headers.get('location')), provider.issuer));
   expect(page.status).toBe(400);
@@ -288,7 +288,7 @@ it('starts and works without a warning from oidc-provider', async () => {
   expect(warned).not.toHaveBeenCalled();
 });
 
-it('shows a person a page at an address that it does not have, and programs a bare 404', async () => {
+it('shows browsers a page at an unknown address, and answers programs with a bare 404', async () => {
   for (const [accept, type] of [
     ['text/html,*/*;q=0.8', 'text/html; charset=utf-8'],
     ['*/*', 'text/plain; charset=utf-8'],

@@ -108,7 +108,7 @@ function requireHost(authority: string): RequestHandler {
   };
 }
 
-/** A page for a person who opened an address that the provider does not have. Programs get its bare 404. */
+/** A page for a browser at an unknown address. Programs get a bare 404. */
 function showMissing(resource: string) {
   return async (ctx: KoaContextWithOIDC, next: () => Promise<void>) => {
     await next();
@@ -119,7 +119,7 @@ function showMissing(resource: string) {
   };
 }
 
-/** A sign-in begins without what the browser remembers of an earlier one. */
+/** A sign-in ignores the browser's session of an earlier one. */
 const startAnew: RequestHandler = (req, _res, next) => {
   if (req.method === 'GET' && (req.path === '/auth' || req.path === '/device')) delete req.headers.cookie;
   next();

@@ -1,4 +1,4 @@
-/** What a scripted person answers on the demo provider's pages. */
+/** The answers of a scripted user on the demo provider's pages. */
 export interface Answers {
   /** The demo member to be, by name. */
   readonly user: string;
@@ -9,9 +9,9 @@ export interface Answers {
 const STEPS_MAX = 12;
 
 /**
- * Walks through the demo provider's pages as a person with a browser would: follows redirects, keeps cookies, sends
- * each page's form with the answer it asks for. It works for an authorization request's URL and for the device
- * flow's `verification_uri_complete`.
+ * Walks through the demo provider's pages like a user with a browser: follows redirects, keeps cookies, and submits
+ * each page's form with the requested answer. It works for an authorization request's URL and for the device flow's
+ * `verification_uri_complete`.
  *
  * @param cookies what the browser remembers, by name; a later walk with the same ones is the same browser
  * @returns the client's redirect URL with its answer (not fetched: the caller is, or knows, the client), or

@@ -13,7 +13,7 @@ import { signIn } from './sign-in.ts';
 import { type Standalone, startStandalone } from './standalone.ts';
 import { tryNext } from './try-next.ts';
 
-/** Failures whose message says what to do. Anything else is a defect and is printed with its stack. */
+/** Failures whose message says what to do. Any other error is a defect and is printed with its stack. */
 const EXPECTED = [
   ConfigError,
   PortTaken,
@@ -25,7 +25,7 @@ const EXPECTED = [
 
 export interface Surroundings {
   readonly env: Environment;
-  /** The folder in which `.ori` is made. */
+  /** The folder in which `.ori` is created. */
   readonly home: string;
 }
 
@@ -77,7 +77,7 @@ async function proveFirst({ state, acceptsFromMs }: Standalone): Promise<void> {
   say('The same request again: 401 nonce_replayed.\n');
 }
 
-/** What to type next, in another terminal. */
+/** The next commands, for another terminal. */
 function invite({ state }: Standalone): void {
   say(`API reference: ${state.baseUrl}/docs
 

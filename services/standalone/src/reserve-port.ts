@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** Thrown when another program listens where the API is to listen. */
+/** Another program uses the port of the API. */
 export class PortTaken extends Error {
   constructor(host: string, port: number, options: ErrorOptions) {
     super(
-      `port ${port} on ${host} is taken by another program, perhaps another standalone: stop that one, or set ORI_PORT to another port (0: the system chooses)`,
+      `port ${port} on ${host} is used by another program, perhaps another standalone: stop that one, or set ORI_PORT to another port (0: the system chooses)`,
       options,
     );
     this.name = 'PortTaken';
@@ -13,8 +13,8 @@ export class PortTaken extends Error {
 }
 
 /**
- * Makes sure that the port is free before anything is started, and chooses one for 0: the base address is part of
- * tokens and sealed keys, so it must be known first. Nothing keeps the port until the signer listens on it.
+ * Checks that the port is free before anything starts, and chooses one for 0: the base address is part of tokens and
+ * sealed keys, so it must be known first. The port is not held until the signer listens on it.
  *
  * @throws PortTaken
  */

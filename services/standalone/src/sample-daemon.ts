@@ -10,7 +10,7 @@ const BODY_BYTES_MAX = 1_048_576;
 
 export interface SampleDaemonOptions {
   readonly internId: string;
-  /** Where the signer publishes the intern's keys. */
+  /** The URL of the intern's published keys. */
   readonly jwksUrl: string;
   readonly replay: Replay;
   /** 0: the system chooses. */
@@ -19,15 +19,15 @@ export interface SampleDaemonOptions {
 
 export interface SampleDaemon {
   readonly url: string;
-  /** Unix milliseconds: what is signed from then on lies behind the fence of the replay store. */
+  /** Unix milliseconds: proofs signed from then on are after the fence of the replay store. */
   readonly acceptsFromMs: number;
   stop(): Promise<void>;
 }
 
 /**
- * An intern's daemon as its author would write one: every request must bring a proof, and `POST /api/invoke` answers
- * who called. Refusals are the verifier's own. A proof for any other path is judged (and used up) all the same; then
- * the path is answered 404.
+ * An intern's daemon as its author would write it: every request needs a proof, and `POST /api/invoke` answers who
+ * called. Refusals are those of the verifier. A proof for any other path is verified and spent too, then the answer is
+ * 404.
  */
 export async function startSampleDaemon({
   internId,
@@ -44,7 +44,7 @@ export async function startSampleDaemon({
 
   const app = express();
   app.disable('x-powered-by');
-  // For a newcomer to see what `ori doctor call` says of a proxy in between.
+  // So that newcomers can try `ori doctor call` with a proxy.
   app.use(requireProof(verifier, { bodyBytesMax: BODY_BYTES_MAX, diagnose: true }));
   app.post('/api/invoke', (req, res) => {
     res.json({ user: provenOf(req).proof.user });

@@ -6,7 +6,7 @@ import type { SignerConfig } from '@ori/signer';
 import type { StandaloneConfig } from './config.ts';
 import { CLIENT_ID, OPAQUE_CLIENT_ID, SIGNER_CLIENT_ID } from './openid/configuration.ts';
 
-/** What of the services' configuration is found out while the standalone starts. */
+/** The parts of the services' configuration that are determined while the standalone starts. */
 export interface ServicePlace {
   readonly baseUrl: string;
   readonly issuer: string;
@@ -14,18 +14,18 @@ export interface ServicePlace {
   readonly folder: string;
 }
 
-/** What both services have in common: production's defaults, this computer's addresses. */
+/** The settings of both services: production defaults, and addresses of this computer. */
 function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
   return {
     host,
-    // Behind the front door, where nobody needs to find it.
+    // Behind the front door, so any port works.
     port: 0,
     opsHost: host,
     opsPort: 0,
     issuer: place.issuer,
     audience: place.baseUrl,
     baseUrl: place.baseUrl,
-    // The ring is in memory and handed over; this path is never read.
+    // The ring is injected from memory; this path is never read.
     kekFile: '/dev/null',
     kekShared: false,
     kmsUrl: undefined,
@@ -38,7 +38,7 @@ function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
     introspectionClientSecret: new Secret(place.signerClientSecret),
     introspectionAuthMethod: 'client_secret_basic',
     introspectionsInFlightMax: 64,
-    // A computer that is busy starting may miss the time limit for the provider once.
+    // A computer that is busy starting may exceed the time limit for the provider once.
     issuerCoolDownSeconds: 1,
     issuerAllowPlainHttp: false,
     requireDpop: false,

@@ -10,21 +10,21 @@ export interface SignInRequest {
   readonly user: string;
   /** Space-separated; `offline_access` also brings a refresh token. */
   readonly scope: string;
-  /** What the tokens are to be bound to (DPoP); absent for bearer tokens. */
+  /** The key to bind the tokens to (DPoP); absent for bearer tokens. */
   readonly key?: client.CryptoKeyPair;
 }
 
 export interface SignedIn {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
-  /** Sends a request to the API in the person's name, with a proof where the session is bound to a key. */
+  /** Sends a request to the API on behalf of the user, with a DPoP proof if the session is bound to a key. */
   send(url: string, body: string): Promise<Response>;
 }
 
-/** Nobody listens here: the scripted person hands the redirect over instead of following it. */
+/** Nothing listens here: the scripted user returns the redirect instead of following it. */
 const REDIRECT_URI = 'http://127.0.0.1/callback';
 
-/** Signs a demo member in by the real code + PKCE flow over HTTP, with a scripted person at the provider's pages. */
+/** Signs a demo member in with the real code + PKCE flow over HTTP, with a scripted user at the provider's pages. */
 export async function signIn(request: SignInRequest): Promise<SignedIn> {
   const { issuer, clientId, resource, user, scope, key } = request;
   const options = { execute: [client.allowInsecureRequests] };

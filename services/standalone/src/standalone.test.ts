@@ -35,14 +35,14 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-it('leaves nothing running and no state file when the database is not there', async () => {
+it('leaves nothing running and no state file if the database is unreachable', async () => {
   const databaseUrl = new Secret('postgres://127.0.0.1:1/nowhere');
   await expect(startStandalone({ ...CONFIG, databaseUrl }, home)).rejects.toThrow(StoreUnavailable);
   await expectListeners(0);
   expect(readState(home)).toBeUndefined();
 });
 
-it('gives up in time when Redis is silent, and stops connecting', async () => {
+it('times out if Redis is silent, and stops connecting', async () => {
   const silent = createServer((socket) => socket.resume());
   const port = await listen(silent);
   try {
@@ -56,7 +56,7 @@ it('gives up in time when Redis is silent, and stops connecting', async () => {
   }
 });
 
-it('finds out that the port is taken before anything is started', async () => {
+it('refuses a used port before anything is started', async () => {
   const other = createServer();
   const port = await listen(other);
   try {
@@ -67,7 +67,7 @@ it('finds out that the port is taken before anything is started', async () => {
   }
 });
 
-it('reserves the port that is asked for, and a free one for 0', async () => {
+it('reserves the requested port, and a free one for 0', async () => {
   const chosen = await reservePort('127.0.0.1', 0);
   expect(chosen).toBeGreaterThan(0);
   expect(await reservePort('127.0.0.1', chosen)).toBe(chosen);

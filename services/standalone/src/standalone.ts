@@ -23,9 +23,9 @@ import { renderWelcome } from './welcome-page.ts';
 
 export interface Standalone extends AsyncDisposable {
   readonly state: StandaloneState;
-  /** Unix milliseconds: the daemon accepts what is signed from then on. */
+  /** Unix milliseconds: the daemon accepts proofs signed from then on. */
   readonly acceptsFromMs: number;
-  /** Stops everything, in the order in which it depends on each other, and removes the state file. */
+  /** Stops everything in the order of dependencies, and removes the state file. */
   stop(): Promise<void>;
 }
 
@@ -54,13 +54,13 @@ async function start(
 ): Promise<Standalone> {
   const port = await reservePort(config.host, config.port);
   const baseUrl = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}/v1`;
-  // A database that is kept must not meet the same cast twice; a port that is not chosen has no next start.
+  // A persistent database must not get the same cast twice; a random port has no next start.
   const isLasting = config.port !== 0 && config.databaseUrl === undefined;
   const cast = isLasting ? keptCast(home, port) : inventCast();
   const { internId } = cast;
   const jwksUrl = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
 
-  // The daemon first: it refuses what was signed before it could remember, and that time passes meanwhile.
+  // The daemon first: it refuses proofs signed before its start, and that time passes meanwhile.
   const replay = stack.adopt(await openReplay(config.redisUrl), (opened) => opened.close());
   const daemon = stack.adopt(
     await startSampleDaemon({ internId, jwksUrl, replay, port: await neighbour(config, 2) }),
@@ -110,7 +110,7 @@ async function start(
   return { state, acceptsFromMs: daemon.acceptsFromMs, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** A port next to the API's, the same at each start, unless another program has it: then 0. */
+/** A port next to the API's, the same at each start; 0 if another program uses it. */
 async function neighbour({ host, port }: StandaloneConfig, distance: number): Promise<number> {
   const wanted = port + distance;
   if (port === 0 || wanted > 65_535) return 0;
@@ -133,12 +133,12 @@ function inMemory({
   return { turns, nonces: memoryNonces(NONCE_KEPT_SECONDS), spentProofs: memorySpentProofs() };
 }
 
-/** Longer than any daemon accepts a proof of the standalone's signer. */
+/** Longer than any daemon accepts a proof, in seconds. */
 const NONCE_KEPT_SECONDS = 65;
 
 const stopIt = (started: { stop(): Promise<void> }) => started.stop();
 
-/** The services' logs go to files: the terminal is for what the standalone says. */
+/** The services log to files, so that the terminal only shows messages of the standalone. */
 function openLog(service: 'signer' | 'management', folder: string, stack: AsyncDisposableStack) {
   const file = openSync(join(folder, `${service}.log`), 'a', 0o600);
   stack.defer(() => closeSync(file));

@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-it('is readable by its owner alone, also when an older file was not', async () => {
+it('is readable only by its owner, even if an older file was not', async () => {
   makeStateFolder(home);
   writeFileSync(path, 'old', { mode: 0o644 });
   await writeState(home, STATE);
@@ -39,7 +39,7 @@ it('is readable by its owner alone, also when an older file was not', async () =
   expect(readdirSync(home)).toEqual(['.ori']);
 });
 
-it('gives back what was written, and nothing once it is removed', async () => {
+it('returns what was written, and nothing once it is removed', async () => {
   const remove = await writeState(home, STATE);
   const { port } = new URL(STATE.baseUrl);
   expect(readState(home)).toEqual(STATE);
@@ -50,14 +50,14 @@ it('gives back what was written, and nothing once it is removed', async () => {
   expect(readState(home, port)).toBeUndefined();
 });
 
-it('leaves the state of a standalone that has started since', async () => {
+it('keeps the state of a standalone that has started since', async () => {
   const remove = await writeState(home, STATE);
   await writeState(home, { ...STATE, internId: 'int_y' });
   remove();
   expect(existsSync(path)).toBe(true);
 });
 
-it('leaves the state of one that runs to that one, and has its own beside it', async () => {
+it('keeps the state of a running one next to its own', async () => {
   const running = createServer().listen(0, '127.0.0.1');
   await once(running, 'listening');
   const { port } = running.address() as AddressInfo;

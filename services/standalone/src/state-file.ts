@@ -20,11 +20,11 @@ export interface StandaloneState {
   readonly byokId: string;
 }
 
-/** The folder, beside the program that starts it, where a standalone keeps what it writes. */
+/** The folder for the files of a standalone, in the working directory. */
 export const STATE_FOLDER = '.ori';
 const FILE = 'standalone.json';
 
-/** Makes the state folder, for its owner only. */
+/** Creates the state folder, accessible only to its owner. */
 export function makeStateFolder(home: string): string {
   const folder = join(home, STATE_FOLDER);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -32,8 +32,8 @@ export function makeStateFolder(home: string): string {
 }
 
 /**
- * Writes the state, for its owner only: it holds keys. Each standalone of a folder has a file named after its
- * port; `standalone.json` is that of the one that runs longest.
+ * Writes the state, readable only by its owner because it contains keys. Each standalone of a folder has a file named
+ * after its port; `standalone.json` is that of the one that runs longest.
  *
  * @returns the function that removes what was written
  */
@@ -52,7 +52,7 @@ export async function writeState(home: string, state: StandaloneState): Promise<
   };
 }
 
-/** The state of the standalone that runs from this folder, on `port` where one is given; undefined when there is none. */
+/** The state of the standalone that runs from this folder, on `port` if given; undefined if there is none. */
 export function readState(home: string, port?: string): StandaloneState | undefined {
   const text = readText(join(home, STATE_FOLDER, port === undefined ? FILE : fileOf(port)));
   try {
@@ -70,7 +70,7 @@ function fileOf(port: string): string {
   return `standalone-${port}.json`;
 }
 
-/** Whether something still listens where the state says; a killed standalone leaves its file behind. */
+/** Whether something still listens at the address in the state, because a killed standalone leaves its file behind. */
 function isRunning({ baseUrl }: StandaloneState): Promise<boolean> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve) => {

@@ -7,10 +7,10 @@ import { readState } from './state-file.ts';
 const USAGE =
   'npm run --silent token -- --user <name> [--scope "vault:read interns"] [--opaque] [--dpop <key file>] [--port 8080]';
 
-/** A failure that the one who typed the command can act on; printed without a stack. */
+/** A failure that the user can fix; printed without a stack. */
 class Unusable extends Error {}
 
-/** Signs a demo member in at the running standalone and prints the access token, and nothing else, on stdout. */
+/** Signs a demo member in at the running standalone and prints only the access token on stdout. */
 async function token(): Promise<string> {
   const { user, scope, opaque, dpop, port } = readArguments();
   const state = readState(process.cwd(), port);
@@ -31,7 +31,7 @@ async function token(): Promise<string> {
   return accessToken;
 }
 
-/** A new key for the token to be bound to, written for its owner only. */
+/** Creates a key to bind the token to, in a file that only its owner can read. */
 async function keyIn(file: string): Promise<CryptoKeyPair> {
   const key = await randomDPoPKeyPair('ES256', { extractable: true });
   const { kty, crv, x, y, d } = await crypto.subtle.exportKey('jwk', key.privateKey);

@@ -1,7 +1,7 @@
 /** The CLI's own default. */
 const DEFAULT_BASE_URL = 'http://127.0.0.1:8080/v1';
 
-/** The commands for someone who has just started a standalone, to be pasted in this order. */
+/** The next commands after starting a standalone, in this order. */
 export function tryNext({ baseUrl, daemonUrl }: { baseUrl: string; daemonUrl: string }): string[] {
   const call = `difference /api/invoke --daemon ${daemonUrl} --data '{"prompt":"hello"}'`;
   return [

@@ -8,7 +8,7 @@ export interface WelcomeFacts {
   readonly users: readonly { readonly name: string; readonly note: string }[];
 }
 
-/** What a browser shows at the base address: what runs here, and what to try. */
+/** The page at the base address: what runs here, and what to try. */
 export function renderWelcome(facts: WelcomeFacts): string {
   const { baseUrl, issuer, daemonUrl, users } = facts;
   return renderPage(

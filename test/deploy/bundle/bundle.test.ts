@@ -133,7 +133,7 @@ describe('the terms of a package', () => {
 
   test('must be known', async () => {
     const folder = await packaged('silent', { name: 'silent', version: '1.0.0' });
-    expect(() => renderLicences([folder])).toThrow('silent says nothing of its licence');
+    expect(() => renderLicences([folder])).toThrow('silent states no licence');
   });
 });
 

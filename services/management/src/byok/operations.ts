@@ -15,8 +15,8 @@ const list = jsonOperation({
   path: '/byok',
   summary: 'List provider credentials',
   description:
-    'The credentials of one workspace, and the global ones. Without `workspace_id`: of the default workspace; where that was deleted, 400. Ordered by `sort_order`.',
-  returns: 'A page of credentials. The raw keys are in none.',
+    'The credentials of one workspace, and the global ones. Without `workspace_id`: of the default workspace, or 400 if that was deleted. Ordered by `sort_order`.',
+  returns: 'A page of credentials, without the raw keys.',
   permit: requireManager,
   query: ByokListQuery,
   status: 200,
@@ -42,8 +42,8 @@ const update = jsonOperation({
   path: '/byok/{id}',
   summary: 'Change or rotate a provider credential',
   description:
-    'Every field is optional: what is omitted stays, `null` clears, a list replaces the whole list.\n\n- `key` rotates in place: the former key is overwritten and `label` made anew.\n- `is_byok_only` and `is_required` each exclude `is_fallback`, judged on the resulting record.\n- `declared_region`: for `openai` and `fireworks` it must be that of the key, which may be JSON `{"api_key","region"}`; `azure` takes `europe` and `us`, `anthropic` `us` alone, the others `global` alone. `null` always clears it.',
-  returns: 'The credential as it is now.',
+    'Every field is optional: omitted fields keep their value, `null` clears one, a list replaces the whole list.\n\n- `key` rotates in place: the former key is overwritten and `label` is derived again.\n- `is_byok_only` and `is_required` each exclude `is_fallback`, judged on the resulting record.\n- `declared_region`: for `openai` and `fireworks` it must match the key, which may be JSON `{"api_key","region"}`; `azure` allows `europe` and `us`, `anthropic` only `us`, all others only `global`. `null` always clears it.',
+  returns: 'The updated credential.',
   permit: requireManager,
   body: ByokUpdate,
   status: 200,
@@ -77,7 +77,7 @@ const update = jsonOperation({
 
 export const BYOK_OPERATIONS: readonly Operation[] = [list, update];
 
-/** The account has no such workspace, or none by default. */
+/** The account has no such workspace, or no default workspace. */
 export function noWorkspace(workspaceId: string | undefined): Refusal {
   return new Refusal(
     'invalid_parameters',

@@ -7,7 +7,7 @@ import { offsetPage, pageOf } from '../page.ts';
 
 const restriction = (item: z.ZodType<string>) => z.array(item).nullable();
 
-/** A stored provider credential as it is shown: everything but the key. */
+/** A stored provider credential, without its key. */
 export const ByokCredential = z
   .strictObject({
     id: z.uuid().meta({ example: SAMPLE.credentialId }),
@@ -23,7 +23,7 @@ export const ByokCredential = z
     is_required: z.boolean().meta(FIELDS.is_required),
     is_byok_only: z.boolean().meta(FIELDS.is_byok_only),
     sort_order: z.int().meta({
-      description: 'Place in the list and among the credentials of the provider.',
+      description: 'Position in the list and among the credentials of the provider.',
       example: 0,
     }),
     allowed_api_key_hashes: restriction(ApiKeyHash).meta(FIELDS.allowed_api_key_hashes),

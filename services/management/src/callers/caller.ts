@@ -3,17 +3,17 @@ import { Refusal } from '../refusal.ts';
 
 export interface SessionFacts {
   readonly scopes: readonly string[];
-  /** Unix seconds; undefined when the token does not say. */
+  /** Unix seconds; undefined if the token does not contain it. */
   readonly authenticatedAt: number | undefined;
   readonly person: Person | undefined;
 }
 
-/** The sender of a request, according to its credential; undefined if it names none. */
+/** The sender of a request, according to its credential; undefined if the credential is unknown. */
 export type Caller = { readonly key: ApiKeyCaller } | { readonly session: SessionFacts } | undefined;
 
 /** A caller who may use an operation. */
 export interface Principal {
-  /** Whose the request is, for what accounts share of this process. */
+  /** The account to which the request counts, for limits per account. */
   readonly account: string;
 }
 
@@ -21,9 +21,9 @@ export interface Principal {
 class Manager {
   protected readonly judgement = 'requireManager';
   readonly organizationId: string;
-  /** The user that what this caller does is attributed to. */
+  /** The user to whom the caller's changes are attributed. */
   readonly userId: string | null;
-  /** For the audit of what is changed. */
+  /** The actor in the audit of changes. */
   readonly actor: string;
 
   get account(): string {
@@ -55,11 +55,11 @@ export function requireManager(caller: Caller): Manager {
   return new Manager(key);
 }
 
-/** The interns that the caller may see. */
+/** The interns that are visible to the caller. */
 class InternReader {
   protected readonly judgement = 'requireInternReader';
   readonly workspaceIds: readonly string[];
-  /** Set for an intern's own key: this intern alone, and no collection. */
+  /** Set for an intern's own key: only this intern is visible, and no collection. */
   readonly internId: string | undefined;
   readonly keyHash: string | undefined;
   readonly userId: string | undefined;

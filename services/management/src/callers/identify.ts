@@ -4,20 +4,20 @@ import { type Bearer, readBearer } from '@ori/identity/bearer';
 import type { ApiKeyCaller, ManagementQueries } from '@ori/store';
 import type { Caller } from './caller.ts';
 
-/** A request, as far as it says who sent it. */
+/** The parts of a request that identify its sender. */
 export interface Credentials {
   /** Every `Authorization` value of the raw header list. */
   readonly authorizations: readonly string[];
-  /** Where it came from, as the exchange says. */
+  /** The client's network, as in the exchange. */
   readonly network: string;
-  /** Every `DPoP` value of it. */
+  /** Every `DPoP` value of the raw header list. */
   readonly proofs: readonly string[];
   readonly method: string;
-  /** The address as the client knows it. */
+  /** The URL as the client knows it. */
   readonly target: ProofTarget;
 }
 
-/** Finds out who sent a request. What an operator revokes is effective at the next one: nothing is remembered here. */
+/** Identifies the sender of a request. Nothing is cached here, so a revocation is effective at the next request. */
 export interface Callers {
   /** @throws IdentityError, DpopError, StoreUnavailable */
   identify(credentials: Credentials): Promise<Caller>;
@@ -32,7 +32,7 @@ export interface CallersOptions {
 }
 
 export function createCallers({ identities, possession, requireDpop, store }: CallersOptions): Callers {
-  /** An API key is bound to nothing and comes as Bearer. */
+  /** An API key is not bound to a key and is sent as Bearer. */
   async function requireHolder(bearer: Bearer, identity: Identity<ApiKeyCaller>, request: Credentials) {
     const isSession = identity !== undefined && 'token' in identity;
     const keyThumbprint = isSession ? identity.token.keyThumbprint : undefined;

@@ -54,7 +54,7 @@ const create = jsonOperation({
   path: '/guardrails',
   summary: 'Create a guardrail',
   description:
-    'Without `workspace_id` it belongs to the default workspace. Patterns of `content_filters` are RE2: what a linear-time engine does not compile is refused with 400.',
+    'Without `workspace_id` it belongs to the default workspace. Patterns of `content_filters` are RE2: a pattern that a linear-time engine does not compile is refused with 400.',
   returns: 'The guardrail.',
   body: GuardrailCreate,
   status: 201,
@@ -94,8 +94,8 @@ const update = jsonOperation({
   method: 'PATCH',
   summary: 'Change a guardrail',
   description:
-    'What is omitted stays, `null` clears, a list replaces the whole list. The workspace stays what it was.',
-  returns: 'The guardrail as it is now.',
+    'Omitted fields keep their value, `null` clears one, a list replaces the whole list. The workspace cannot be changed.',
+  returns: 'The updated guardrail.',
   body: GuardrailUpdate,
   result: dataOf(Guardrail),
   refusals: [404],
@@ -116,8 +116,8 @@ const remove = jsonOperation({
   operationId: 'deleteGuardrail',
   method: 'DELETE',
   summary: 'Delete a guardrail',
-  description: 'Its assignments go with it.',
-  returns: 'The guardrail is gone.',
+  description: 'Its assignments are deleted too.',
+  returns: 'The guardrail was deleted.',
   result: Deleted,
   refusals: [404],
   async run({ principal, path }, { store }) {
@@ -132,11 +132,11 @@ function asRefusal(error: unknown): never {
   if (!(error instanceof GuardrailsTooLarge)) throw error;
   throw new Refusal(
     'invalid_parameters',
-    'The guardrails of this account would take more space than it has. Delete some, or shorten their lists.',
+    'The guardrails of this account would exceed its space. Delete some, or shorten their lists.',
   );
 }
 
-/** The guardrail that a path names. What is not a UUID is no guardrail's id. */
+/** The guardrail that a path names. An id that is not a UUID does not exist. */
 export function requireId(path: Readonly<Record<string, string>>): string {
   const id = z.uuid().safeParse(path['id']);
   if (!id.success) throw notFound();

@@ -2,19 +2,19 @@ import { parentPort } from 'node:worker_threads';
 import { RE2JS } from 're2js';
 import { PATTERN_SIZE_MAX, PATTERNS_SIZE_MAX, patternSize } from './pattern-size.ts';
 
-/** What the compiling thread answers: the first pattern that is refused, and why. */
+/** The answer of the compiling thread: the first refused pattern, and the reason. */
 export interface CompilerAnswer {
   readonly refused?: { readonly index: number; readonly reason: string };
 }
 
-/** The sizes come first: they cost little, and bound what compiling costs. */
+/** The sizes are checked first, because that is cheap and bounds the cost of compiling. */
 function judge(patterns: readonly string[]): CompilerAnswer {
   let total = 0;
   for (const [index, pattern] of patterns.entries()) {
     const size = patternSize(pattern);
     total += size;
     if (size > PATTERN_SIZE_MAX) {
-      return { refused: { index, reason: 'too large with its repetitions written out' } };
+      return { refused: { index, reason: 'too large with its repetitions expanded' } };
     }
     if (total > PATTERNS_SIZE_MAX) {
       return { refused: { index, reason: 'too large together with those before it' } };

@@ -21,14 +21,14 @@ it('accepts patterns that a linear-time engine compiles', async () => {
 });
 
 it.each(['(a)\\1', '(?=a)b', '(?<!a)b', '(', 'a{1000}{1000}', '[z-a]', 'a**'])(
-  'refuses %s and names its place',
+  'refuses %s and names its position',
   async (pattern) => {
     await expect(patterns.requireLinear(filters('ok', pattern), 'org', signal)).rejects.toEqual(refusedAt(1));
   },
 );
 
 it.each([
-  ['whose repetitions written out are too large', ['a{1000}'.repeat(6)], 0],
+  ['whose expanded repetitions are too large', ['a{1000}'.repeat(6)], 0],
   ['of too many classes of Unicode', [`[${'\\pL'.repeat(30)}]`], 0],
   ['that is too large together with those before it', Array(13).fill('a{1000}'.repeat(5)), 12],
 ])('refuses a pattern %s', async (_, list, index) => {
@@ -40,7 +40,7 @@ it('accepts fifty patterns of a thousand characters', async () => {
   await expect(patterns.requireLinear(filters(...list), 'org', signal)).resolves.toBeUndefined();
 });
 
-it('one account that has patterns waiting does not make another wait for all of them', async () => {
+it('an account does not wait for all queued patterns of another', async () => {
   const ended: string[] = [];
   const compile = (account: string) =>
     patterns.requireLinear(filters('(a|b){100}'), account, signal).then(() => ended.push(account));
@@ -59,8 +59,8 @@ it('refuses an account with too many waiting patterns, and drops abandoned ones'
   expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(8);
 });
 
-it('compiles on another thread, while this one goes on', async () => {
-  // As large as they may be together.
+it('compiles on another thread while this one continues', async () => {
+  // The maximum total size.
   const large = filters(...Array.from({ length: 12 }, () => 'a{2,1000}'.repeat(5)));
   const patient = createPatternCompiler({ cpuMs: 60_000 });
   let isCompiled = false;
@@ -75,7 +75,7 @@ it('compiles on another thread, while this one goes on', async () => {
   expect(turns).toBeGreaterThan(10 * large.length);
 });
 
-it('gives up on patterns that take too long, and goes on to compile the next', async () => {
+it('gives up on patterns that take too long, and compiles the next ones', async () => {
   const hurried = createPatternCompiler({ cpuMs: 1 });
   const large = filters(...Array.from({ length: 50 }, () => 'a{2,1000}'.repeat(5)));
   await expect(hurried.requireLinear(large, 'org', signal)).rejects.toMatchObject({

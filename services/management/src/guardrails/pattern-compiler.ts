@@ -6,7 +6,7 @@ import { Refusal } from '../refusal.ts';
 import type { CompilerAnswer } from './pattern-compiler-worker.ts';
 import type { CustomFilter } from './shape.ts';
 
-/** Compiles patterns on a thread of its own, so that no pattern makes the service stand still. */
+/** Compiles patterns on a separate thread, so that no pattern blocks the service. */
 export interface PatternCompiler {
   /**
    * Requires every pattern to compile in a linear-time engine (RE2: no back-references, no look-around). Accounts take
@@ -26,10 +26,10 @@ export interface PatternCompiler {
 const WAITING_PER_ACCOUNT_MAX = 8;
 const WAITING_MAX = 256;
 
-/** How many times its processor time a compilation may take where the machine is busy with something else. */
+/** How many times its CPU time a compilation may take on a busy machine. */
 const SLOWEST = 10;
 
-/** @param cpuMs processor time for the patterns of one request, which a busy machine does not use up */
+/** @param cpuMs CPU time for the patterns of one request, regardless of other load */
 export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
   let worker: Worker | undefined;
   const inPlace = createFairPlaces({
@@ -47,7 +47,7 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
     const abandonIfCostly = ({ user, system }: NodeJS.CpuUsage) => {
       if (user + system > cpuMs * 1000) abandoned.abort();
     };
-    // A thread that has ended uses none.
+    // A thread that has ended uses no CPU time.
     const look = () => void thread.cpuUsage(before).then(abandonIfCostly, () => {});
     const watch = setInterval(look, cpuMs / 4);
     const slowest = setTimeout(() => abandoned.abort(), SLOWEST * cpuMs);
@@ -81,7 +81,7 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
 }
 
 async function startWorker(): Promise<Worker> {
-  // The thread's program is beside this one, as source or built.
+  // The program of the thread is next to this file, as source or built.
   const worker = new Worker(
     join(import.meta.dirname, `pattern-compiler-worker${extname(import.meta.filename)}`),
   );

@@ -20,6 +20,6 @@ it.each([
   ['a{2,1000}'.repeat(100), 100_000],
   ['(', 0],
   [')', 1],
-])('takes %s for %i', (pattern, size) => {
+])('computes the size of %s as %i', (pattern, size) => {
   expect(patternSize(pattern)).toBe(size);
 });

@@ -1,15 +1,15 @@
-/** How large a pattern, and all of one request together, may become when counted repetitions are written out. */
+/** The maximum size of one pattern, and of all patterns of one request, with counted repetitions expanded. */
 export const PATTERN_SIZE_MAX = 5000;
 export const PATTERNS_SIZE_MAX = 60_000;
-/** A class of Unicode (`\pL`) is some hundred ranges, which cost as much as so many characters. */
+/** A Unicode class (`\pL`) has some hundred ranges, each of which costs as much as a character. */
 const UNICODE_CLASS_SIZE = 200;
 
 const TOKEN =
   /\\Q[\s\S]*?(?:\\E|$)|\\[pP](?:\{[^}]*\}|[\s\S])|\\(?:x\{[^}]*\}|[\s\S])|\[\^?\]?(?:\\[\s\S]|\[:\w+:\]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/g;
 
 /**
- * The size of a regular expression with its counted repetitions written out: what compiling it in a linear-time
- * engine costs, near enough. It judges no syntax; what is no pattern at all has some size too.
+ * The size of a regular expression with its counted repetitions expanded, which approximates the cost of compiling it
+ * in a linear-time engine. Does not check the syntax; an invalid pattern has a size too.
  */
 export function patternSize(pattern: string): number {
   const groups = [{ before: 0, atom: 0 }];

@@ -2,7 +2,7 @@ import type { GuardrailRow } from '@ori/store';
 import type { BuiltinSlug } from '@ori/store/vocabulary';
 import type { Guardrail } from './shape.ts';
 
-/** What a redaction puts in the place of what it found. */
+/** The text that replaces a redacted match. */
 const LABELS: Readonly<Record<BuiltinSlug, string>> = {
   'regex-prompt-injection': '[PROMPT_INJECTION]',
   email: '[EMAIL]',
@@ -14,13 +14,16 @@ const LABELS: Readonly<Record<BuiltinSlug, string>> = {
   address: '[ADDRESS]',
 };
 
-/** The columns that are not shown. One that is neither here nor in the shape does not compile. */
+/** The columns that are not shown. A column that is neither here nor in the shape is a compile error. */
 const HIDDEN = { organization_id: undefined } satisfies Record<
   Exclude<keyof GuardrailRow, keyof Guardrail>,
   undefined
 >;
 
-/** A guardrail as it is shown: the deprecated flag null beside those that replace it, each builtin filter labelled. */
+/**
+ * A guardrail as in the API: the deprecated flag is null next to those that replace it, and each builtin filter has its
+ * label.
+ */
 export function renderGuardrail(row: GuardrailRow): Guardrail {
   const builtins = row.content_filter_builtins;
   return {

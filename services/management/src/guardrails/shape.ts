@@ -77,11 +77,11 @@ const enforced = (group: string) =>
     .boolean()
     .nullable()
     .meta({
-      description: `Enforce zero data retention for ${group}. Where it is not given: \`enforce_zdr\`.`,
+      description: `Enforce zero data retention for ${group}. Default: \`enforce_zdr\`.`,
       example: true,
     });
 
-/** What a guardrail says: the names accepted when one is made or changed. */
+/** The fields of a guardrail that can be set. */
 const policy = {
   description: z.string().max(1000).nullable(),
   allowed_models: allowed('Model slugs or canonical slugs', ['anthropic/claude-sonnet-4.5']),
@@ -90,7 +90,7 @@ const policy = {
   ignored_providers: ignored('Providers excluded from routing', ['deepseek']),
   enforce_zdr: z.boolean().nullable().meta({
     deprecated: true,
-    description: 'Copied into each per-provider flag that is not given. Use those.',
+    description: 'Copied to each per-provider flag that is not given. Use those instead.',
   }),
   enforce_zdr_anthropic: enforced('Anthropic models'),
   enforce_zdr_google: enforced('Google models'),

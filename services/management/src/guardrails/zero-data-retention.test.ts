@@ -19,6 +19,6 @@ it('clears each flag that is not given when the deprecated flag is null', () => 
   });
 });
 
-it('leaves every flag alone when the deprecated flag is not given', () => {
+it('does not change any flag if the deprecated flag is not given', () => {
   expect(spreadEnforceZdr({ enforce_zdr_openai: true })).toEqual({ enforce_zdr_openai: true });
 });

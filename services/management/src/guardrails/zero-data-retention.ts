@@ -8,8 +8,8 @@ const FLAGS = [
 type Flags = { [Flag in (typeof FLAGS)[number]]?: boolean | null | undefined };
 
 /**
- * Resolves the deprecated `enforce_zdr`: where it is given, its value stands for each per-provider flag that
- * is not. It is never stored itself, so a record shows it as null beside the flags it set.
+ * Resolves the deprecated `enforce_zdr`: if given, its value applies to each per-provider flag that is not. It is not
+ * stored itself, so a record shows it as null next to the flags that it set.
  */
 export function spreadEnforceZdr<Input extends Flags & { enforce_zdr?: boolean | null | undefined }>(
   input: Input,

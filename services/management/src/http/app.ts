@@ -24,20 +24,20 @@ export interface AppOptions {
   /** The public base address, without a trailing slash. */
   readonly baseUrl: string;
   readonly operations: readonly Operation[];
-  /** What is the same for everyone: the description of the API, and the page that shows it. */
+  /** Static files: the description of the API, and the page that shows it. */
   readonly files: readonly PublishedFile[];
   /** Host names, lower case, on which intern operations are refused. */
   readonly regionalHosts: ReadonlySet<string>;
   readonly callers: Callers;
   readonly dpopNonces: DpopNonces;
-  /** How many operations run at once; accounts take turns, and none has more than a third of them, rounded up. */
+  /** How many operations run concurrently; accounts take turns, and each gets at most a third of them, rounded up. */
   readonly operationsMax: number;
   readonly services: Services;
 }
 
 /**
- * The management API. Every request passes the same judgements in the same order: host, credential, permission,
- * path and query, body; then its operation runs.
+ * The management API. Every request is checked in the same order: host, credential, permission, path and query, body;
+ * then its operation runs.
  */
 export function createApp({
   baseUrl,
@@ -77,7 +77,7 @@ export function createApp({
   app.use(errorHandler(() => undefined));
   return app;
 
-  /** Each family of operations presents its failures its own way, the deadline's too. */
+  /** Each family of operations has its own error format, also at the deadline. */
   async function answer(
     operation: Operation,
     parameters: PathParameters,
@@ -85,7 +85,7 @@ export function createApp({
     res: ServerResponse,
   ): Promise<void> {
     const exchange = exchangeOf(req);
-    // Every answer to a proof brings the nonce for the next one: RFC 9449, section 8.2.
+    // Every answer to a proof contains the nonce for the next one: RFC 9449, section 8.2.
     if (req.headers['dpop'] !== undefined) res.setHeader('DPoP-Nonce', dpopNonces.current());
     exchange.deadlineAnswer = present(new DeadlineError(exchange.deadline.ms), operation);
     try {
@@ -151,13 +151,13 @@ export function createApp({
     res.end();
   }
 
-  /** The origin of a request to a regional host name: the public one's scheme, the region's name. */
+  /** The origin of a request to a regional host name, with the scheme of the public origin. */
   function regional(authority = ''): string {
     return new URL(`${new URL(origin).protocol}//${authority}`).origin;
   }
 }
 
-/** A parameter that does not decode names nothing. */
+/** A parameter that does not decode does not name anything. */
 function decode(parameters: PathParameters): Record<string, string> {
   return Object.fromEntries(
     Object.entries(parameters).map(([name, value]) => {
@@ -170,7 +170,7 @@ function decode(parameters: PathParameters): Record<string, string> {
   );
 }
 
-/** Intern operations live on the global host name alone. */
+/** Intern operations are only served on the global host name. */
 function requireHost(req: IncomingMessage, regionalHosts: ReadonlySet<string>): void {
   if (!isRegionalHost(exchangeOf(req).client.authority, regionalHosts)) return;
   throw new Refusal('regional_host_refused');

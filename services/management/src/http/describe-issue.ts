@@ -2,10 +2,10 @@ import type { z } from 'zod';
 
 type Issue = z.core.$ZodRawIssue;
 
-/** How many values a sentence still lists; of longer lists it names the field alone. */
+/** The maximum number of values that a message lists; for longer lists it only names the field. */
 const LISTED_MAX = 12;
 
-/** Names that may be repeated to the caller: spelled as the fields of this API are, so no key or token is one. */
+/** Names that may be repeated to the caller: spelled like fields of this API, which no key or token is. */
 const FIELD_NAME = /^[a-z][a-z0-9_]{0,39}$/;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -18,8 +18,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The predicate of the sentence that tells a caller what is wrong with a value, as zod's `error` option takes it:
- * "must be a string". What a schema says itself takes precedence.
+ * The predicate of the message about an invalid value, for zod's `error` option: "must be a string". The message of a
+ * schema itself takes precedence.
  */
 export function describeIssue(issue: Issue): string {
   switch (issue.code) {
@@ -40,7 +40,7 @@ export function describeIssue(issue: Issue): string {
   }
 }
 
-/** The field that an issue is about, such as `content_filters.0.pattern`; empty for the whole value. */
+/** The field of an issue, such as `content_filters.0.pattern`; empty for the whole value. */
 export function fieldOf({ path, ...issue }: z.core.$ZodIssue): string {
   const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
   return [...path.map(String), ...unknown.filter((name) => FIELD_NAME.test(name))].join('.');

@@ -13,7 +13,7 @@ test('the pieces together are the JSON text of the object', async () => {
   );
 });
 
-test('others have a turn while a large page is written', async () => {
+test('other requests run while a large page is serialized', async () => {
   const page = { data: Array.from({ length: 100 }, () => ({ text: 'x'.repeat(100_000) })), total_count: 100 };
   const ended: string[] = [];
   const writing = jsonPieces(page).then(() => ended.push('page'));

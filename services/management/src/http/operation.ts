@@ -3,13 +3,13 @@ import type { z } from 'zod';
 import type { Caller, Principal } from '../callers/caller.ts';
 import type { Services } from './services.ts';
 
-/** The families of the interface; their errors differ in what they carry. */
+/** The families of operations, which differ in their error format. */
 export type Family = 'Interns' | 'BYOK' | 'Guardrails';
 
-/** What an operation is given: everything that came from outside has passed its schema. */
+/** The input of an operation, validated by its schemas. */
 export interface Call<Who, Query, Body> {
   readonly principal: Who;
-  /** Parameters of the path, decoded; nothing else is known of them. */
+  /** Parameters of the path, decoded but not validated. */
   readonly path: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
@@ -30,18 +30,20 @@ interface Description<Who extends Principal, Query extends z.ZodType, Body exten
   /** Below the base address, with `{name}` for a parameter. */
   readonly path: string;
   readonly summary: string;
-  /** What a caller should know beyond the shapes, in Markdown. */
+  /** Documentation for callers beyond the schemas, in Markdown. */
   readonly description: string;
-  /** What the answer of a success is. */
+  /** Describes the answer of a success. */
   readonly returns: string;
-  /** Who may call; throws a Refusal for anybody else. Comes before anything is read. */
+  /** Checks the caller's permission before anything is read; throws a Refusal. */
   readonly permit: (caller: Caller) => Who;
   readonly query?: Query;
   readonly body?: Body;
   readonly status: 200 | 201;
-  /** The statuses that not every operation has: what is forbidden is a 401 where 403 is not listed. */
+  /** The statuses that only some operations have. Without 403, a forbidden request gets 401. */
   readonly refusals: readonly (403 | 404 | 409)[];
-  /** A query or a body that is refused with 400: the document shows the answer. Absent: a 404 is given instead. */
+  /**
+   * A query or a body that is refused with 400, for the example in the document. If absent, 404 is answered instead.
+   */
   readonly invalidExample?: { readonly query: string } | { readonly body: unknown };
 }
 
@@ -58,7 +60,7 @@ export interface FileOperation extends Description<Principal, z.ZodType, z.ZodTy
   ) => Promise<FileAnswer>;
 }
 
-/** One operation of the interface: the router, the validation and the OpenAPI document all come from it. */
+/** One operation of the API: the source of routing, validation and the OpenAPI document. */
 export type Operation = JsonOperation | FileOperation;
 
 /** Declares an operation that answers with JSON; the types of its call follow from its schemas. */

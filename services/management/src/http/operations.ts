@@ -4,7 +4,7 @@ import { GUARDRAIL_OPERATIONS } from '../guardrails/operations.ts';
 import { INTERN_OPERATIONS } from '../interns/operations.ts';
 import type { Operation } from './operation.ts';
 
-/** Every operation of the interface but signing. */
+/** Every operation of the API except signing. */
 export const OPERATIONS: readonly Operation[] = [
   ...INTERN_OPERATIONS,
   ...BYOK_OPERATIONS,

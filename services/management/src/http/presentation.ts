@@ -10,7 +10,7 @@ import { PRESENTATIONS as SIGNING } from '@ori/signing-api/refusals';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 import type { Operation } from './operation.ts';
 
-/** A request whose form HTTP itself settles. */
+/** A request that is refused at the HTTP level. */
 export class MalformedRequest extends Error {
   readonly presentation: Presentation;
 
@@ -23,9 +23,9 @@ export class MalformedRequest extends Error {
 
 interface Terms {
   readonly status: number;
-  /** Absent where each refusal has a sentence of its own. */
+  /** Absent if each refusal has its own message. */
   readonly message?: string;
-  /** What the metadata of an intern operation says; 401 and 403 carry none there. */
+  /** The reason in the metadata of an intern operation; 401 and 403 have none. */
   readonly reason?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -53,10 +53,10 @@ const TERMS = {
 } satisfies Record<RefusalCode, Terms>;
 
 const BODY_TERMS = {
-  json_beyond_budget: { status: 400, message: 'The body is too large, too deep or holds too many values.' },
+  json_beyond_budget: { status: 400, message: 'The body is too large, too deep or has too many values.' },
   body_too_large: { status: 413, message: 'The body is larger than 1048576 bytes.' },
   content_encoding_unsupported: { status: 415, message: 'The body must not have a content encoding.' },
-  body_aborted: { status: 400, message: 'The body ended before it was whole.' },
+  body_aborted: { status: 400, message: 'The body is incomplete.' },
 } satisfies Record<BodyError['code'], Presentation>;
 
 /** The response when the process is overloaded. */
@@ -65,9 +65,8 @@ export function presentBusy(isIntern: boolean): Presentation {
 }
 
 /**
- * What the caller of an operation is told about a failure. The interface lists 403 and 400 for some operations only:
- * where it does not, a credential of the wrong kind is a 401, and a parameter that is not acceptable names nothing.
- * Intern operations carry metadata, the others do not.
+ * The answer to a failure. The API has 403 and 400 only for some operations: otherwise a credential of the wrong kind
+ * gets 401, and an unacceptable parameter gets 404. Only intern operations have metadata.
  */
 export function present(error: unknown, operation: Operation): Presentation {
   const isIntern = operation.family === 'Interns';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isMatch } from '@ori/http/if-none-match';
 
-/** Bytes that are the same for everyone, public, and known when the service starts. */
+/** A public, static file that is known when the service starts. */
 export interface PublishedFile {
   /** Below the base address. */
   readonly path: string;
@@ -36,7 +36,7 @@ export function createPublishedFile(options: PublishedFileOptions): PublishedFil
   };
 }
 
-/** Answers a GET or HEAD: the file, or 304 to a client that has it. */
+/** Answers GET or HEAD with the file, or with 304 to a client that has it. */
 export function sendPublishedFile(req: IncomingMessage, res: ServerResponse, file: PublishedFile): void {
   for (const [name, value] of Object.entries(file.headers)) res.setHeader(name, value);
   if (isMatch(req.headers['if-none-match'], file.headers['ETag'] ?? '')) {

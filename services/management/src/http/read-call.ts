@@ -7,12 +7,12 @@ import { describeIssue, fieldOf } from './describe-issue.ts';
 import { MalformedRequest } from './presentation.ts';
 
 const BODY_BYTES_MAX = 1_048_576;
-/** A message may hold what was sent, such as the names of unknown members. */
+/** A message may contain input, such as the names of unknown members. */
 const TOLD_CHARACTERS_MAX = 300;
 const JSON_MEDIA_TYPE = /^application\/json *(;.*)?$/i;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads a query by its schema. A parameter given twice is refused; one that is not known changes nothing. */
+/** Reads a query by its schema. A repeated parameter is refused; an unknown one is ignored. */
 export function readQuery<Schema extends z.ZodType>(
   schema: Schema,
   query: string | undefined,
@@ -75,7 +75,7 @@ function requireShape<Schema extends z.ZodType>(
   throw new Refusal('invalid_parameters', `${told.slice(0, TOLD_CHARACTERS_MAX)}.`);
 }
 
-/** Whether every text in a JSON value is one that PostgreSQL can keep. */
+/** Whether PostgreSQL can store every text in a JSON value. */
 function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
   if (typeof value !== 'object' || value === null) return true;

@@ -7,6 +7,6 @@ export interface Services {
   readonly store: ManagementQueries;
   readonly vault: CredentialVault;
   readonly patterns: PatternCompiler;
-  /** What all guardrails of one account may take, as JSON. */
+  /** The maximum total size of an account's guardrails, as JSON. */
   readonly guardrailBytesMax: number;
 }

@@ -3,7 +3,7 @@ import { readCursor, renderCursor } from './cursor.ts';
 
 const position = { createdAt: '2026-11-20T12:00:00.123Z', id: 'int_7Qm2' };
 
-it('reads back the position it rendered', () => {
+it('parses the position that it rendered', () => {
   expect(readCursor(renderCursor(position))).toEqual(position);
 });
 
@@ -15,6 +15,6 @@ it.each([
   ` ${renderCursor(position)}`,
   renderCursor({ ...position, id: "' or 1=1" }),
   renderCursor({ ...position, createdAt: '2026-13-45T99:00:00.000Z' }),
-])('refuses the cursor %j, which it did not render', (cursor) => {
+])('refuses the foreign cursor %j', (cursor) => {
   expect(() => readCursor(cursor)).toThrow(expect.objectContaining({ code: 'invalid_parameters' }));
 });

@@ -1,8 +1,8 @@
 import { Refusal } from '../refusal.ts';
 
-/** Where a page ended: the keys of the order, both descending. */
+/** The position at the end of a page: the sort keys, both descending. */
 export interface InternPosition {
-  /** ISO 8601 UTC with milliseconds, as precise as the database keeps it. */
+  /** ISO 8601 UTC with milliseconds, the precision of the database. */
   readonly createdAt: string;
   readonly id: string;
 }

@@ -15,7 +15,7 @@ const list = jsonOperation({
   path: '/interns',
   summary: 'List interns',
   description:
-    "Those visible to the caller, newest first. `status` takes several lifecycle statuses, separated by commas. A `workspace_id` other than one the caller may see is answered 404. A session lists the interns of every workspace of which the person is a member; an intern's own key has no list and is answered 404.",
+    "The interns visible to the caller, newest first. `status` accepts several lifecycle statuses, separated by commas. A `workspace_id` that is not visible to the caller gets 404. A session lists the interns of every workspace of which the person is a member; an intern's own key has no list and gets 404.",
   returns: 'A page of interns.',
   permit: requireInternReader,
   query: InternListQuery,
@@ -49,14 +49,14 @@ const icon = fileOperation({
   path: '/interns/{internId}/icon',
   summary: "Fetch an intern's icon",
   description:
-    'With `v`, the `icon_sha256` that is expected, the answer may be kept for good; another `v` than the current hash is answered 404.',
-  returns: 'The icon, byte for byte as it was stored.',
+    'With `v`, the expected `icon_sha256`, the answer may be cached forever; a `v` other than the current hash gets 404.',
+  returns: 'The icon, byte for byte as stored.',
   permit: requireInternReader,
   query: z.object({
     v: z
       .string()
       .optional()
-      .meta({ description: 'The `icon_sha256` expected; the answer may then be kept for good.' }),
+      .meta({ description: 'The expected `icon_sha256`; the answer may then be cached forever.' }),
   }),
   status: 200,
   mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
@@ -80,7 +80,9 @@ const icon = fileOperation({
 
 export const INTERN_OPERATIONS: readonly Operation[] = [list, icon];
 
-/** The interns to list: an intern's own key has no collection, another workspace is as good as none. */
+/**
+ * The interns to list. An intern's own key has no collection, and a workspace that is not visible counts as missing.
+ */
 function collectionOf(
   reader: InternReader,
   workspaceId: string | undefined,

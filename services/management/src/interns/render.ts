@@ -2,14 +2,14 @@ import type { InternRow } from '@ori/store';
 import type { InternReader } from '../callers/caller.ts';
 import type { Intern } from './shape.ts';
 
-/** The columns that are not shown. One that is neither here nor in the shape does not compile. */
+/** The columns that are not shown. A column that is neither here nor in the shape is a compile error. */
 const HIDDEN = {
   organization_id: undefined,
   created_by_user_id: undefined,
   created_by_key_hash: undefined,
 } satisfies Record<Exclude<keyof InternRow, keyof Intern>, undefined>;
 
-/** An intern as this caller sees it. */
+/** An intern as shown to this caller. */
 export function renderIntern(row: InternRow, reader: InternReader): Intern {
   return {
     ...row,

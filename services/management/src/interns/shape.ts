@@ -4,7 +4,7 @@ import { SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
 import { integerParameter } from '../page.ts';
 import { renderCursor } from './cursor.ts';
 
-/** Where the page of the examples ends. */
+/** The end of the example page. */
 const CURSOR = renderCursor({ createdAt: SAMPLE.at, id: SAMPLE.internId });
 
 export const InternStatus = z.enum(INTERN_STATUSES).meta({ id: 'InternStatus', example: 'running' });
@@ -36,7 +36,7 @@ export const Intern = z
     progress: z
       .strictObject({ step_label: z.string(), step_number: z.int().min(1), total_steps: z.int() })
       .nullable()
-      .meta({ description: 'The step that is under way, of a lifecycle change.', example: null }),
+      .meta({ description: 'The current step of a lifecycle change.', example: null }),
     created_by_you: z.boolean().meta({
       description:
         'Whether the calling credential created the intern: this API key, or the person of this session.',
@@ -49,7 +49,7 @@ export const Intern = z
 export type Intern = z.infer<typeof Intern>;
 
 export const InternListQuery = z.object({
-  limit: integerParameter(1, 500, 50, 'Interns to return at the most.'),
+  limit: integerParameter(1, 500, 50, 'Maximum number of interns to return.'),
   status: z
     .string()
     .transform((text) => [...new Set(text.split(','))])
@@ -62,7 +62,7 @@ export const InternListQuery = z.object({
   starting_after: z
     .string()
     .optional()
-    .meta({ description: 'The `next_cursor` of the page before.', example: CURSOR }),
+    .meta({ description: 'The `next_cursor` of the previous page.', example: CURSOR }),
   workspace_id: WorkspaceId.optional().meta({ description: 'Only interns of this workspace.' }),
 });
 export type InternListQuery = z.infer<typeof InternListQuery>;

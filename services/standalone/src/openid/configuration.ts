@@ -13,7 +13,9 @@ export const RESOURCE_SCOPES = ['vault:read', 'interns'] as const;
 const SIGNING_ALGORITHM = 'ES256';
 const HOUR_SECONDS = 3600;
 
-/** What the demo provider is: its clients, its one resource, its members, and everything else switched off. */
+/**
+ * The configuration of the demo provider: its clients, its one resource, its members, and everything else switched off.
+ */
 export function providerConfiguration(options: {
   users: readonly ProviderUser[];
   resource: string;

@@ -5,8 +5,8 @@ import { renderDeviceCodePage, renderDeviceConfirmPage, renderDeviceDonePage } f
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
 
 /**
- * The pages of the device flow (RFC 8628). A link that carries the code (`verification_uri_complete`) only fills it
- * in: the person still compares it with the device, and no page needs a script to move on.
+ * The pages of the device flow (RFC 8628). A link with the code (`verification_uri_complete`) only fills it in: the
+ * user still compares it with the device, and no page needs a script.
  */
 export const deviceFlow = {
   enabled: true,
@@ -58,7 +58,7 @@ function problemOf(error: Error | undefined): string | undefined {
     case 'ExpiredError':
       return 'This code has expired. Start again on the device for a new one.';
     case 'AlreadyUsedError':
-      return 'This code was used already. Start again on the device for a new one.';
+      return 'This code was already used. Start again on the device for a new one.';
     case 'NoCodeError':
     case 'NotFoundError':
       return 'No device displays this code. Compare it and type it again.';

@@ -12,8 +12,8 @@ export interface InteractionOptions {
 }
 
 /**
- * The two questions a person answers between an authorization request and its code: who are you, and do you allow
- * it. The provider keeps the state and judges the answers' place in the flow; these routes only ask.
+ * The two questions between an authorization request and its code: who are you, and do you allow it. The provider keeps
+ * the state and checks the flow; these routes only ask.
  */
 export function interactionRoutes(options: InteractionOptions): Router {
   const { provider } = options;

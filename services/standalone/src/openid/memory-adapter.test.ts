@@ -16,7 +16,7 @@ it('finds an entry by its id, uid and user code until it expires', async () => {
   }
 });
 
-it('forgets everything of a grant that is revoked, and nothing else', async () => {
+it('removes everything of a revoked grant, and nothing else', async () => {
   const adapter = createMemoryAdapterFactory()('AccessToken');
   await adapter.upsert('a', { grantId: 'g' }, 60);
   await adapter.upsert('b', { grantId: 'g' }, 60);

@@ -8,9 +8,8 @@ interface Entry {
 const SWEEP_AT_LEAST = 1000;
 
 /**
- * Keeps what the OpenID provider remembers (sessions, grants, codes, opaque tokens) in this process, one map per
- * kind. Everything is forgotten when the process ends. An expired entry is never found, and is dropped whenever the
- * number of entries has doubled since the last sweep.
+ * Stores the state of the OpenID provider (sessions, grants, codes, opaque tokens) in this process, one map per kind.
+ * An expired entry is never found, and is removed when the number of entries has doubled since the last sweep.
  */
 export function createMemoryAdapterFactory(now: () => number = Date.now): AdapterFactory {
   return () => new MemoryAdapter(now);

@@ -1,6 +1,6 @@
 import { type Html, html, renderPage } from '@ori/pages/html';
 
-/** A demo member as the sign-in page shows one. `note` says what the member is there to show. */
+/** A demo member as the sign-in page shows one. `note` says which case the member demonstrates. */
 export interface ProviderUser {
   readonly name: string;
   readonly subject: string;

@@ -4,7 +4,7 @@ import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-op
 
 const error = {
   code: z.union([z.int(), z.string()]).meta({ description: 'The HTTP status, an integer.', example: 404 }),
-  message: z.string().meta({ description: 'A sentence for people.', example: 'Not found.' }),
+  message: z.string().meta({ description: 'A message for humans.', example: 'Not found.' }),
 };
 
 /** The error envelope of BYOK, guardrails, and of 401 and 403 where the interface has no metadata. */
@@ -18,7 +18,7 @@ const ReasonedError = z
     error: z.strictObject({
       ...error,
       metadata: z.strictObject({
-        reason: z.string().meta({ description: 'Why, for programs.', example: 'not_found' }),
+        reason: z.string().meta({ description: 'The reason, for programs.', example: 'not_found' }),
         retryable: z.boolean().meta({ description: 'Whether the same request may succeed later.' }),
       }),
     }),
@@ -28,7 +28,7 @@ const ReasonedError = z
 const AnyError = z.union([PlainError, ReasonedError]).meta({ id: 'AnyError' });
 
 const RequestId = z.string().meta({
-  description: 'Names this request in our logs.',
+  description: 'Identifies this request in our logs.',
   example: '0b9f6a3e-6f0e-4f0c-9d0b-1a51a1cbb1d5',
   header: { id: 'X-Request-Id' },
 });
@@ -37,19 +37,19 @@ const DpopNonce = z.string().optional().meta({
   description: 'The nonce for the next DPoP proof (RFC 9449, section 8); answers a request that carried one.',
 });
 
-/** What each refusal's header is for. */
+/** Descriptions of the headers of refusals. */
 const HEADERS: Readonly<Record<string, string>> = {
   'WWW-Authenticate': 'The challenge of RFC 6750 and RFC 9449.',
   'Retry-After': 'Whole seconds after which to try again, at least 1.',
-  RateLimit: 'What is left of the turns that ran out (IETF draft).',
+  RateLimit: 'The remaining turns of the exhausted limit (IETF draft).',
   'RateLimit-Policy': 'The number of turns and the window in seconds (IETF draft).',
 };
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'A parameter or the body is not acceptable; the message says which.',
   401: 'The credential is missing, unknown, disabled, or of a kind that is not accepted here.',
-  403: 'The credential is known and does not suffice.',
-  404: 'There is no such thing, or not for this caller.',
+  403: 'The credential is valid but does not permit this.',
+  404: 'It does not exist, or is not visible to this caller.',
   408: "The route's deadline was exceeded; the message quotes it.",
   409: 'Another request is changing the same record. Try again later.',
   413: 'The body is larger than 1048576 bytes.',
@@ -58,7 +58,7 @@ const TITLES: Readonly<Record<number, string>> = {
   500: 'The request could not be completed.',
 };
 
-/** An answer as it is described; every answer carries its request id. */
+/** The description of an answer; every answer contains its request id. */
 export function answer(
   description: string,
   content?: ZodOpenApiResponseObject['content'],
@@ -80,7 +80,7 @@ export function describeRefusals(refusals: readonly Presentation[]): ZodOpenApiR
   ]);
   return {
     ...Object.fromEntries(described),
-    default: answer("Any other failure, a gateway's too.", {
+    default: answer('Any other failure, including those of a gateway.', {
       'application/json': { schema: AnyError },
     }),
   };
@@ -104,7 +104,7 @@ function refusal(status: number, refusals: readonly Presentation[]): ZodOpenApiR
   );
 }
 
-/** The headers that some refusal of a status carries; those that all carry are required. */
+/** The headers of the refusals of a status; those that all of them have are required. */
 function headersOf(refusals: readonly Presentation[]): z.ZodRawShape {
   const names = new Set(refusals.flatMap(({ headers }) => Object.keys(headers ?? {})));
   return Object.fromEntries(

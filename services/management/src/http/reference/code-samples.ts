@@ -2,7 +2,7 @@ import type { Described } from './describe.ts';
 import { exampleOf } from './example-of.ts';
 import { pathParametersOf } from './parameters.ts';
 
-/** How an operation is called, as the reference shows it (`x-codeSamples`). */
+/** Example calls of an operation, for the reference (`x-codeSamples`). */
 export interface CodeSample {
   readonly lang: string;
   readonly label: string;
@@ -12,7 +12,7 @@ export interface CodeSample {
 interface SampleCall {
   readonly method: string;
   readonly url: string;
-  /** The environment variable that holds the credential; undefined where none is needed. */
+  /** The environment variable with the credential; undefined if none is needed. */
   readonly credential: string | undefined;
   readonly body: unknown;
   readonly isJson: boolean;
@@ -91,7 +91,7 @@ response.raise_for_status()
 print(response.${isJson ? 'json()' : 'content'})`;
 }
 
-/** A literal of JSON, where a string looks the same in both languages. */
+/** A JSON value as a Python literal; strings look the same in both languages. */
 function pythonLiteral(value: unknown): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

@@ -17,9 +17,9 @@ export interface Described {
   readonly path: string;
   readonly summary: string;
   readonly description: string;
-  /** The scopes that a session must carry; null where anyone may call. */
+  /** The scopes that a session needs; null for a public operation. */
   readonly scopes: readonly string[] | null;
-  /** Set where the path is not below the base address. */
+  /** Set if the path is not below the base address. */
   readonly origin?: string;
   readonly query?: z.ZodObject | undefined;
   readonly headers?: z.ZodObject | undefined;

@@ -11,14 +11,14 @@ const headers = z.object({
   'Cache-Control': z.literal(DOCUMENT_CACHE_CONTROL),
 });
 
-/** How the document describes itself. */
+/** The operation that returns the document. */
 export const DESCRIPTION_OPERATION: Described = {
   operationId: 'getApiDescription',
   tag: 'Discovery',
   method: 'GET',
   path: DOCUMENT_PATH,
   summary: 'Get this description',
-  description: 'Public. The OpenAPI 3.1 document from which the reference is made.',
+  description: 'Public. The OpenAPI 3.1 document behind the reference.',
   scopes: null,
   headers: IfNoneMatch,
   answers: {

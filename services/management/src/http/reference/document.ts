@@ -16,7 +16,7 @@ type Schema = ZodOpenApiOverrideContext['jsonSchema'];
 export type ApiDocument = ReturnType<typeof createDocument>;
 
 /**
- * The OpenAPI 3.1 document of the whole API, signer and management together, made from the tables that route and
+ * The OpenAPI 3.1 document of the whole API, signer and management together, generated from the tables that route and
  * validate.
  *
  * @param baseUrl the public base address, without a trailing slash
@@ -44,8 +44,7 @@ export function createApiDocument(baseUrl: string): ApiDocument {
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description:
-            'An API key, a management key, or the access token of a session that is bound to no key.',
+          description: 'An API key, a management key, or the access token of a session without a bound key.',
         },
         dpop: {
           type: 'http',
@@ -59,7 +58,7 @@ export function createApiDocument(baseUrl: string): ApiDocument {
   return createDocument(document, { override: ({ jsonSchema }) => simplify(jsonSchema) });
 }
 
-/** Says the same in fewer words: a type or null is one schema of both types, and a UUID needs no pattern. */
+/** Simplifies a schema: a type or null is one schema with both types, and a UUID needs no pattern. */
 function simplify(schema: Schema): void {
   if (schema.format === 'uuid') delete schema.pattern;
   const [plain, nothing, ...others] = schema.anyOf ?? [];

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
 /**
- * The example of a schema: what its metadata says, else what its parts' metadata says. A nullable field without one is
- * null, an optional one is left out, so that an example shows a plausible record and not every field there is.
+ * The example of a schema: that of its metadata, otherwise composed of those of its parts. A nullable field without an
+ * example is null, an optional one is omitted, so that the example is a plausible record instead of a list of all
+ * fields.
  *
  * @throws TypeError for a required field of an object that has no example
  */

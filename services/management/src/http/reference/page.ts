@@ -6,9 +6,9 @@ import { DOCUMENT_CACHE_CONTROL, DOCUMENT_PATH } from './description-operation.t
 import { createApiDocument } from './document.ts';
 
 /**
- * Redoc runs as it is published. It keeps its styles in `<style>` elements that are empty in the document and filled by
- * script, which the digest of nothing permits; no inline style or script with content runs, and nothing is loaded from
- * elsewhere: the logo of its makers, which it asks for, stays away.
+ * The published Redoc is used unchanged. It fills empty `<style>` elements by script, which the digest of the empty
+ * string permits; no other inline style or script runs, and nothing is loaded from other origins, not even the logo
+ * that Redoc requests.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -38,7 +38,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** What the reference is made of: the document, the page, and everything that the page loads. */
+/** The files of the reference: the document, the page, and everything that the page loads. */
 export function createReferenceFiles(baseUrl: string): PublishedFile[] {
   return [
     createPublishedFile({

@@ -3,7 +3,7 @@ import { SAMPLE } from '../../fields.ts';
 
 const recordId = (example: string) => z.uuid().meta({ description: 'Identifier of the record.', example });
 
-/** The parameters of paths, by the subject and the name. What does not match names nothing: 404. */
+/** The parameters of paths, by subject and name. A value that does not match gets 404. */
 const PATH_PARAMETERS: Readonly<Record<string, z.ZodType>> = {
   '/interns/{internId}': z.string().min(1).meta({
     description: 'Intern identifier: 1 to 128 of `A-Z a-z 0-9 _ -`, the first a letter or a digit.',
@@ -13,7 +13,7 @@ const PATH_PARAMETERS: Readonly<Record<string, z.ZodType>> = {
   '/guardrails/{id}': recordId(SAMPLE.guardrailId),
 };
 
-/** The parameters that a path template holds; undefined where there are none. */
+/** The parameters of a path template; undefined if there are none. */
 export function pathParametersOf(template: string): z.ZodObject | undefined {
   const [subject, name] = /^\/\w+\/\{(\w+)\}/.exec(template) ?? [];
   if (subject === undefined || name === undefined) return undefined;
@@ -22,7 +22,7 @@ export function pathParametersOf(template: string): z.ZodObject | undefined {
   return z.object({ [name]: parameter });
 }
 
-/** Accepted everywhere, and described where the interface names them; they change nothing. */
+/** Accepted everywhere without effect, and described for the operations that the interface lists. */
 export const AppHeaders = z.object({
   'HTTP-Referer': z
     .string()

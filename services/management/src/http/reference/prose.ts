@@ -1,9 +1,9 @@
-/** What the reference says before its operations, in Markdown. */
+/** The introduction of the reference, in Markdown. */
 export const INTRODUCTION = `Interns are named, model-backed agents that live in a workspace. This API lists them, signs the calls that people make to their daemons, keeps provider credentials (BYOK) and manages guardrails.
 
 ## Credentials
 
-Every operation takes \`Authorization: Bearer …\`, except those marked public.
+Every operation requires \`Authorization: Bearer …\`, except those marked public.
 
 | Credential | What it is for |
 |---|---|
@@ -45,7 +45,7 @@ export const TAGS = [
   {
     name: 'Interns',
     description:
-      'Interns as an API key or a session sees them, and the proofs that their daemons ask for. Requests on a regional host name are refused, and callers outside the interns programme are answered 404.',
+      'The interns that are visible to an API key or a session, and the proofs that their daemons require. Requests on a regional host name are refused, and callers outside the interns programme are answered 404.',
   },
   {
     name: 'BYOK',
@@ -57,5 +57,5 @@ export const TAGS = [
     description:
       'Named policies (allowed and ignored models and providers, zero data retention, content filters, a spending limit), and the API keys and members they are assigned to. A key or member has at most one guardrail. Takes a management key.',
   },
-  { name: 'Discovery', description: 'What programs need to find their way. Public.' },
+  { name: 'Discovery', description: 'Discovery for programs. Public.' },
 ];
