@@ -230,14 +230,14 @@ it('signs out at an issuer without revocation, and says so', async () => {
   await expectNothingStored();
 });
 
-it('ends a session whose refresh names someone else', async () => {
+it('ends a session whose refresh names another user', async () => {
   await signIn();
   const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
   await writeFile(home.sessionFile, JSON.stringify({ ...session, expires_at: 1 }), { mode: 0o600 });
   issuer.idToken = { claims: { sub: 'user_other' } };
   const who = await home.ori(['whoami']);
   expect(who).toMatchObject({ exit: 3, stdout: '' });
-  expect(who.stderr).toContain('someone else');
+  expect(who.stderr).toContain('another user');
 });
 
 /** Makes the next command renew the session. */
