@@ -103,7 +103,7 @@ it.each<[string, (message: Message) => Promise<Scripted>, object]>([
   [
     'the body, reserialized',
     (message) => passOn({ ...message, body: Buffer.from('{"prompt":"hello"}') }),
-    { field: 'body', change: 'changed', sent: '21 bytes', arrived: '18 bytes, written anew as JSON' },
+    { field: 'body', change: 'changed', sent: '21 bytes', arrived: '18 bytes, reserialized as JSON' },
   ],
   [
     'the body, dropped',

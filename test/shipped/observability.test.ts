@@ -72,7 +72,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
     const exported = new Set(
       pages.flatMap((text) => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)),
     );
-    const table = readme.slice(readme.indexOf('## Metrics'), readme.indexOf('Recorded besides'));
+    const table = readme.slice(readme.indexOf('## Metrics'), readme.indexOf('Also recorded'));
     const documented = [...table.matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(([, cell = '']) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
     );

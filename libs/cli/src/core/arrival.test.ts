@@ -66,7 +66,7 @@ it.each<[string, Partial<Diagnosis>, Change[]]>([
   [
     'a reserialized body',
     { body: sha256('{"prompt":"hello"}'), bodyBytes: 18 },
-    [{ field: 'body', change: 'changed', sent: '22 bytes', arrived: '18 bytes, written anew as JSON' }],
+    [{ field: 'body', change: 'changed', sent: '22 bytes', arrived: '18 bytes, reserialized as JSON' }],
   ],
   [
     'a body without its line feed',
@@ -76,7 +76,7 @@ it.each<[string, Partial<Diagnosis>, Change[]]>([
         field: 'body',
         change: 'changed',
         sent: '22 bytes',
-        arrived: '21 bytes, the white space around it gone',
+        arrived: '21 bytes, without the surrounding white space',
       },
     ],
   ],

@@ -97,9 +97,9 @@ function changed(field: string, sent: string, arrived: string | undefined): Chan
 function guessBody(text: string | undefined, digest: string): string {
   if (text === undefined) return '';
   const guesses: [string, () => string][] = [
-    [', a line feed more', () => `${text}\n`],
-    [', the white space around it gone', () => text.trim()],
-    [', written anew as JSON', () => JSON.stringify(JSON.parse(text))],
+    [', an additional line feed', () => `${text}\n`],
+    [', without the surrounding white space', () => text.trim()],
+    [', reserialized as JSON', () => JSON.stringify(JSON.parse(text))],
   ];
   for (const [words, guess] of guesses) {
     try {
