@@ -54,7 +54,7 @@ export interface GatewayOptions {
   /** Whether `X-Forwarded-For` from loopback is trusted, as from a load balancer. */
   readonly behindBalancer?: boolean;
   readonly regionalHosts?: readonly string[];
-  /** Further site files, by name. */
+  /** Further site files, by name; of `listen.conf`, further lines. */
   readonly site?: Readonly<Record<string, string>>;
 }
 
@@ -110,7 +110,12 @@ async function startNginx(configuration: string, site: Readonly<Record<string, s
     ssl_certificate site/cert.pem;
     ssl_certificate_key site/key.pem;
   `;
-  const files = { ...site, 'listen.conf': listen, 'cert.pem': cert, 'key.pem': key };
+  const files = {
+    ...site,
+    'listen.conf': listen + (site['listen.conf'] ?? ''),
+    'cert.pem': cert,
+    'key.pem': key,
+  };
   for (const [name, text] of Object.entries(files)) {
     writeFileSync(join(conf, 'site', name), text, { mode: 0o600 });
   }
