@@ -12,6 +12,15 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** The first of so many free ports in a row. */
+export async function freePorts(count: number): Promise<number> {
+  for (;;) {
+    const first = await freePort();
+    const free = await Promise.all(Array.from({ length: count }, (_, at) => isFree(first + at)));
+    if (free.every(Boolean)) return first;
+  }
+}
+
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   const judged = new Promise<boolean>((resolve) => {

@@ -1,0 +1,112 @@
+#!/bin/sh
+# A whole deployment on one Debian machine, without containers and systemd, to try it or to see how the parts fit:
+# PostgreSQL, Redis, two signers, management and the gateway, with one organization, one person and one intern.
+#
+#   npm ci && npm run build && sudo sh deploy/one-machine.sh FOLDER ISSUER SUBJECT
+#
+# SUBJECT is the `sub` of that person's access tokens. Everything is kept in FOLDER, which must not exist, and runs until
+# Ctrl-C. Ports are ORI_PORT (8443, the gateway) and the eight after it, of loopback.
+set -eu
+folder=${1:?usage: one-machine.sh FOLDER ISSUER SUBJECT} issuer=${2:?ISSUER} subject=${3:?SUBJECT}
+here=$(cd "$(dirname "$0")" && pwd)
+dist=${ORI_DIST:-$here/../dist} port=${ORI_PORT:-8443}
+[ "$(id -u)" -eq 0 ] || { echo 'one-machine.sh: must run as root, to run each part as a user of its own' >&2; exit 1; }
+node=$(PATH="$here/../node_modules/.bin:$PATH" command -v node)
+missing=''
+for pair in redis-server:redis-server nginx:nginx openssl:openssl psql:postgresql; do
+  PATH="$PATH:/usr/sbin" command -v "${pair%%:*}" > /dev/null || missing="$missing ${pair##*:}"
+done
+# shellcheck disable=SC2086
+[ -z "$missing" ] || apt-get install --yes --no-install-recommends $missing
+bin=$(dirname "$(command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb | tail -n 1)")
+
+mkdir -m 0755 "$folder"
+folder=$(cd "$folder" && pwd)
+started=''
+trap 'trap - EXIT; for pid in $started; do kill "$pid" 2> /dev/null || :; done; wait' EXIT
+trap 'exit 0' INT TERM
+as() { user=$1; shift; setpriv --reuid "$user" --regid "$(id -g "$user" 2> /dev/null || echo "$user")" --clear-groups "$@"; }
+log() { printf '%s: %s\n' "$(date +%T)" "$1" >&2; }
+until_answers() { tries=0; until "$@" > /dev/null 2>&1; do tries=$((tries + 1)); [ $tries -lt 300 ] || { echo "no answer: $*" >&2; exit 1; }; sleep 0.2; done; }
+
+log 'secrets'
+base=https://localhost:$port/v1
+cp "$here/docker/prepare.sh" "$folder/"
+ORI_ADMIN="$node $dist/admin/ori-admin.js" sh "$folder/prepare.sh" "$issuer" "$base"
+sed -i "s/@postgres:5432/@127.0.0.1:$((port + 7))/; s/@redis:6379/@127.0.0.1:$((port + 8))/" "$folder"/secrets/*-url
+services=65532 database=$(id -un postgres 2> /dev/null || echo nobody)
+
+log 'PostgreSQL'
+install -d -o "$database" -m 0700 "$folder/state/cluster"
+chmod 0711 "$folder/state"
+as "$database" "$bin/initdb" --pgdata="$folder/state/cluster" --username=superuser --auth=trust > "$folder/initdb.log"
+as "$database" "$bin/postgres" -D "$folder/state/cluster" -p $((port + 7)) -c listen_addresses=127.0.0.1 \
+  -c unix_socket_directories= > "$folder/postgres.log" 2>&1 &
+started="$started $!"
+ask() { psql --host=127.0.0.1 --port=$((port + 7)) --username=superuser --dbname=postgres --quiet "$@"; }
+until_answers ask --command='SELECT 1'
+ask --set=ON_ERROR_STOP=1 --file="$folder/secrets/roles.sql"
+
+log 'Redis'
+as "$services" redis-server --port $((port + 8)) --bind 127.0.0.1 --aclfile "$folder/secrets/redis.acl" \
+  --dir "$folder/state/redis" --maxmemory-policy noeviction > "$folder/redis.log" 2>&1 &
+started="$started $!"
+
+log 'organization, person, intern'
+export ORI_ADMIN_DATABASE_URL_FILE="$folder/secrets/owner-url" ORI_ADMIN_ISSUER="$issuer" ORI_ADMIN_BASE_URL="$base" \
+  ORI_ADMIN_SIGNER_KEK_FILE="$folder/secrets/signer-kek.json"
+admin() { "$node" "$dist/admin/ori-admin.js" "$@"; }
+admin migrate > "$folder/migrate.log" 2>&1
+export ORI_ADMIN_DATABASE_URL_FILE="$folder/secrets/operator-url"
+org=$(admin org create Example)
+workspace=$(admin workspace create Example --organization "$org" --default --programme)
+person=$(admin user create Example --subject "$subject")
+admin member add "$workspace" "$person" > /dev/null
+intern=$(admin intern create example --workspace "$workspace" --status running)
+admin signing-key add "$intern" > /dev/null
+
+log 'services'
+serve() { # NAME PREFIX INSTANCE PORT OPS_PORT SETTINGS…
+  name=$1 prefix=$2 instance=$3 api=$4 ops=$5
+  shift 5
+  as "$services" env -i PATH="$PATH" "${prefix}_PORT=$api" "${prefix}_OPS_PORT=$ops" "${prefix}_ISSUER=$issuer" \
+    "${prefix}_AUDIENCE=$base" "${prefix}_TRUST_GATEWAY=true" "${prefix}_REQUIRE_HARDENED=true" \
+    "${prefix}_DATABASE_URL_FILE=$folder/secrets/$name-database-url" \
+    "${prefix}_KEK_FILE=$folder/secrets/$name-kek.json" "$@" \
+    "$node" "$dist/$name/ori-$name.js" > "$folder/$name-$instance.log" 2>&1 &
+  started="$started $!"
+}
+for instance in 1 2; do
+  serve signer SIGNER $instance $((port + instance)) $((port + 3 + instance)) \
+    "SIGNER_REDIS_URL_FILE=$folder/secrets/signer-redis-url" \
+    "SIGNER_AUDIT_FILE=$folder/state/audit/signer-$instance/audit.jsonl"
+done
+serve management MANAGEMENT 1 $((port + 3)) $((port + 6))
+
+log 'gateway'
+mkdir -p "$folder/gateway/logs" "$folder/gateway/run" "$folder/gateway/conf/site"
+cp "$here"/gateway/*.conf "$folder/gateway/conf/"
+cp "$here"/gateway/site.example/limits.conf "$folder/gateway/conf/site/"
+: > "$folder/gateway/conf/site/regional-hosts.conf"
+cat > "$folder/gateway/conf/site/listen.conf" << CONF
+listen 127.0.0.1:$port ssl http2;
+server_name localhost;
+ssl_certificate $folder/secrets/gateway.crt;
+ssl_certificate_key $folder/secrets/gateway.key;
+CONF
+members() {
+  for member in "$@"; do echo "server 127.0.0.1:$member max_fails=1 fail_timeout=1s;"; done
+  for member in "$@"; do echo "server 127.0.0.1:$member backup max_fails=0;"; done
+}
+members $((port + 1)) $((port + 2)) > "$folder/gateway/conf/site/signers.conf"
+members $((port + 3)) > "$folder/gateway/conf/site/management.conf"
+PATH="$PATH:/usr/sbin" nginx -p "$folder/gateway/" -c "$folder/gateway/conf/nginx.conf" > "$folder/nginx.log" 2>&1 &
+started="$started $!"
+for ops in $((port + 4)) $((port + 5)) $((port + 6)); do
+  until_answers "$node" -e "fetch('http://127.0.0.1:$ops/readyz').then(({ ok }) => process.exit(ok ? 0 : 1))"
+done
+cp "$folder/secrets/gateway.crt" "$folder/gateway.crt"
+chmod 0644 "$folder/gateway.crt"
+log 'ready'
+printf 'ORI_BASE_URL=%s\nORI_INTERN=%s\nNODE_EXTRA_CA_CERTS=%s\n' "$base" "$intern" "$folder/gateway.crt"
+wait

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { chmod, cp, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createLocalKeySet, createVerifier } from '@ori/verifier';
+import { createTestReplayStore } from '@ori/verifier/testing';
+import { expect, test } from 'vitest';
+import { startIssuer } from '../env/issuer.ts';
+import { freePorts } from '../env/ports.ts';
+import { shippedFolder } from '../env/programs.ts';
+import { findProgram, openRoom } from '../env/room.ts';
+import { ServerProcess } from '../env/server-process.ts';
+import { createClient } from '../shipped/client.ts';
+import { ROOT } from './root.ts';
+
+const needed = ['redis-server', 'nginx', 'openssl', 'psql', 'setpriv'];
+const isPossible =
+  process.getuid?.() === 0 && needed.every((name) => findProgram(name, ['/usr/sbin']) !== undefined);
+
+test.skipIf(!isPossible)(
+  'one script takes a Debian machine to a proof through the gateway that a daemon accepts',
+  { timeout: 240_000 },
+  async () => {
+    await using room = await openRoom('ori-one-machine');
+    const port = await freePorts(9);
+    const base = `https://localhost:${port}/v1`;
+    await using issuer = await startIssuer({ audience: base });
+    const output: string[] = [];
+    const [folder, dist] = [join(room.directory, 'ori'), join(room.directory, 'dist')];
+    await cp(await shippedFolder(), dist, { recursive: true });
+    // Each part runs as a user of its own.
+    for (const path of [room.directory, dist]) await chmod(path, 0o755);
+    const begun = performance.now();
+    const script = new ServerProcess({
+      room,
+      program: '/bin/sh',
+      arguments: [join(ROOT, 'deploy/one-machine.sh'), folder, issuer.url, 'ada'],
+      environment: { ORI_PORT: String(port), ORI_DIST: dist },
+      ready: /^NODE_EXTRA_CA_CERTS=/,
+      farewell: 'TERM',
+      hear: (line) => void output.push(line),
+    });
+    try {
+      await script.start();
+      const internId = /^ORI_INTERN=(.*)$/m.exec(output.join('\n'))?.[1] ?? '';
+      using client = createClient(base, await readFile(join(folder, 'gateway.crt'), 'utf8'));
+      const body = Buffer.from('{"prompt":"hello"}');
+      const route = { method: 'POST', path: '/api/invoke' };
+      const signed = await client.ask({
+        ...{ method: 'POST', path: `/v1/interns/${internId}/daemon/sign`, bearer: await issuer.token() },
+        json: { bodySha256: createHash('sha256').update(body).digest('hex'), route },
+      });
+      console.log(`first proof after ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+      expect(signed.status).toBe(200);
+      const keys = await client.ask({ path: `/v1/interns/${internId}/daemon/jwks.json` });
+      const verifier = createVerifier({
+        ...{ internId, keys: createLocalKeySet(keys.json()), replay: createTestReplayStore() },
+      });
+      const headers = { 'Content-Type': 'application/json', ...signed.json() };
+      const proof = await verifier.verify({
+        ...{ method: route.method, target: route.path, body },
+        rawHeaders: Object.entries<string>(headers).flat(),
+      });
+      expect(proof.user).toBe('ada');
+    } finally {
+      await script.end('SIGTERM');
+    }
+  },
+);
