@@ -3,11 +3,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { openLogWorld, policyOf, untilSize } from '@ori/log/testing/log-world';
-import { appendLines, auditLines } from '@ori/log/testing/signer-lines';
+import { clientOf, openLogWorld, untilSize } from '@ori/log/testing/log-world';
+import { type AuditLine, appendLines, auditLines } from '@ori/log/testing/signer-lines';
 import { renderProofHeaders } from '@ori/proof';
-import { createLogClient } from '@ori/tlog/client';
-import { parsePolicy } from '@ori/tlog/policy';
 import { afterAll, expect, test } from 'vitest';
 import { run as admin } from '../../libs/admin/src/program.ts';
 import { run as ori } from '../../libs/cli/src/program.ts';
@@ -38,7 +36,7 @@ async function openLoggedCalls() {
   const lines = auditLines(10);
   await appendLines(world.auditFile, lines);
   const policyText = `log ${log.vkeys.log} ${log.url}\nquorum none\n`;
-  const head = await untilSize(createLogClient({ policy: parsePolicy(policyText) }), 10);
+  await untilSize(clientOf(log), 10);
   const policy = join(world.folder, 'log.policy');
   const headers = join(world.folder, 'proof.txt');
   await writeFile(policy, policyText);
@@ -57,7 +55,7 @@ async function openLoggedCalls() {
       .join(''),
   );
   const request = ['int_1', '--path', '/api/invoke', '--headers', headers, '--policy', policy];
-  return { world, log, lines, head, policy, request, bodySha256: bodySha256 as string };
+  return { world, log, lines, policy, request, bodySha256: bodySha256 as string };
 }
 
 test('ori log verify finds a call in the log, and its .tlog-proof file is good without the log, for Go too', async () => {
@@ -80,40 +78,30 @@ test('ori log verify finds a call in the log, and its .tlog-proof file is good w
   expect(await askGo(world.folder, [{ kind: 'proof', vkey: log.vkeys.log, note, leaf }])).toEqual(['ok']);
 });
 
-test('ori log verify remembers the checkpoint of a log, and refuses one that does not extend it', async () => {
-  const { world, log, request, lines, bodySha256 } = await openLoggedCalls();
-  await using _ = world;
-  const verify = ['--json', 'log', 'verify', ...request, '--body-sha256', bodySha256];
-  expect((await capture(ori, verify)).exit).toBe(0);
-  const port = new URL(log.url).port;
-  await log.stop();
-  await using fork = await openLogWorld();
-  await appendLines(fork.auditFile, [...lines.slice(2), ...auditLines(5)]);
-  // The same key under the same address shows another tree.
-  const forked = await fork.start({ LOG_KEY: world.env['LOG_KEY'] ?? '', LOG_PORT: port });
-  const policyText = `log ${forked.vkeys.log} ${forked.url}\nquorum none\n`;
-  await untilSize(createLogClient({ policy: parsePolicy(policyText) }), 13);
-  const { exit, stderr } = await capture(ori, verify);
-  expect(exit).toBe(4);
-  expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'log_not_trusted' } });
-  expect(stderr).toContain('inconsistent');
-});
-
-test('ori log verify refuses a log that was started over with fewer leaves', async () => {
-  const { world, log, request, lines, bodySha256 } = await openLoggedCalls();
-  await using _ = world;
-  const verify = ['--json', 'log', 'verify', ...request, '--body-sha256', bodySha256];
-  expect((await capture(ori, verify)).exit).toBe(0);
-  const port = new URL(log.url).port;
-  await log.stop();
-  await using again = await openLogWorld();
-  await appendLines(again.auditFile, lines.slice(0, 5));
-  const begun = await again.start({ LOG_KEY: world.env['LOG_KEY'] ?? '', LOG_PORT: port });
-  await untilSize(createLogClient({ policy: policyOf(begun) }), 5);
-  const { exit, stderr } = await capture(ori, verify);
-  expect(exit).toBe(4);
-  expect(stderr).toContain('rolled_back');
-});
+test.each([
+  ['does not extend it', (lines: AuditLine[]) => [...lines.slice(2), ...auditLines(5)], 'inconsistent'],
+  ['has fewer leaves', (lines: AuditLine[]) => lines.slice(0, 5), 'rolled_back'],
+])(
+  'ori log verify remembers the checkpoint of a log, and refuses one that %s',
+  async (_what, others, why) => {
+    const { world, log, request, lines, bodySha256 } = await openLoggedCalls();
+    await using _ = world;
+    const verify = ['--json', 'log', 'verify', ...request, '--body-sha256', bodySha256];
+    expect((await capture(ori, verify)).exit).toBe(0);
+    const port = new URL(log.url).port;
+    await log.stop();
+    // The same key under the same address shows another tree.
+    await using fork = await openLogWorld();
+    const shown = others(lines);
+    await appendLines(fork.auditFile, shown);
+    const forked = await fork.start({ LOG_KEY: world.env['LOG_KEY'] ?? '', LOG_PORT: port });
+    await untilSize(clientOf(forked), shown.length);
+    const { exit, stderr } = await capture(ori, verify);
+    expect(exit).toBe(4);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'log_not_trusted' } });
+    expect(stderr).toContain(why);
+  },
+);
 
 test('ori log verify reports that a call is not in the log', async () => {
   const { world, request } = await openLoggedCalls();
