@@ -23,7 +23,7 @@ function complaints(env: Record<string, string>): readonly string[] {
   return [];
 }
 
-test('needs six names and has a default for every other one', () => {
+test('requires six settings and has a default for every other one', () => {
   expect(loadSignerConfig(least)).toMatchObject({
     baseUrl: 'https://api.test/v1',
     turnsPerUser: 60,
@@ -46,11 +46,11 @@ test.each([
   ['SIGNER_PROOF_MAX_AGE_SECONDS', { SIGNER_PROOF_MAX_AGE_SECONDS: '601' }],
   ['SIGNER_TURNS_PER_USERS', { SIGNER_TURNS_PER_USERS: '60' }],
   ['SIGNER_REGIONAL_HOSTS', { SIGNER_REGIONAL_HOSTS: 'EU.api.test' }],
-])('complains about %s when given %j', (name, env) => {
+])('refuses %s with the value %j', (name, env) => {
   expect(complaints(env)).toEqual([expect.stringContaining(name)]);
 });
 
-test('complains about everything at once, and quotes no secret', () => {
+test('reports all errors together, and quotes no secret', () => {
   const all = complaints({
     SIGNER_PORT: 'x',
     SIGNER_TURNS_PER_USER: '0',
@@ -60,7 +60,7 @@ test('complains about everything at once, and quotes no secret', () => {
   expect(all.join()).not.toContain('hidden');
 });
 
-test('an http issuer beyond loopback takes a name that shows it', () => {
+test('an http issuer beyond loopback needs an explicit setting', () => {
   const env = { SIGNER_ISSUER: 'http://issuer.test', SIGNER_ISSUER_ALLOW_PLAIN_HTTP: 'true' };
   expect(complaints(env)).toEqual([]);
   expect(complaints({ SIGNER_ISSUER: 'http://127.0.0.1:9000' })).toEqual([]);

@@ -24,7 +24,7 @@ const config = loadSignerConfig({
 });
 const ring = parseKekRing(generateKekRing('signer'));
 
-test('a start that fails half way leaves nothing behind that listens', async () => {
+test('a failed start leaves nothing listening', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;
@@ -48,7 +48,7 @@ test('injected dependencies are not closed at the stop', async () => {
   await expect(fetch(`${signer.opsUrl}/livez`)).rejects.toThrow('fetch failed');
 });
 
-test('without the address of a dependency, and without a part for it, nothing starts', async () => {
+test('refuses to start without a dependency’s address or an injected one', async () => {
   const { redisUrl: _, ...withoutRedis } = config;
   await expect(startSigner(withoutRedis, { ring })).rejects.toThrow(TypeError);
 });

@@ -5,7 +5,10 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openAuditFile } from './audit-file.ts';
 
-/** What each coming write does: so many bytes at most, none and a failure, or nothing until told. Nothing planned: a whole write. */
+/**
+ * The behaviour of each next write: at most this many bytes, a failure, or blocked until released. Without a plan: a
+ * whole write.
+ */
 const plan: (number | 'fails' | Promise<void>)[] = [];
 let writes = 0;
 
@@ -31,7 +34,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('a line that the kernel takes in parts is written to its end before it is acknowledged', async () => {
+test('a line that the kernel accepts in parts is written completely before it is acknowledged', async () => {
   const log = await openAuditFile(path);
   plan.push(3, 1, 2);
   await log.append('0123456789');
@@ -39,7 +42,7 @@ test('a line that the kernel takes in parts is written to its end before it is a
   await log.close();
 });
 
-test('a line that was torn is not acknowledged, and the next one does not continue it', async () => {
+test('a torn line is not acknowledged, and the next one does not continue it', async () => {
   const log = await openAuditFile(path);
   plan.push(4, 'fails');
   await expect(log.append('0123456789')).rejects.toMatchObject({ dependency: 'audit' });
@@ -49,7 +52,7 @@ test('a line that was torn is not acknowledged, and the next one does not contin
   await log.close();
 });
 
-test('lines that come in one turn of the event loop, and while a write is under way, share a write', async () => {
+test('lines of one turn of the event loop, and those during a write, share a write', async () => {
   const log = await openAuditFile(path);
   writes = 0;
   const first = log.append('0');
@@ -75,7 +78,7 @@ test('a write that fails half way refuses all its lines, repeats none and leaves
   await log.close();
 });
 
-test('a write that does not end refuses its lines and those behind it, which are not written later', async () => {
+test('a write that does not end refuses its lines and the queued ones, which are not written later', async () => {
   const log = await openAuditFile(path);
   const { promise: thaw, resolve } = Promise.withResolvers<void>();
   plan.push(thaw);
@@ -92,7 +95,7 @@ test('a write that does not end refuses its lines and those behind it, which are
   await log.close();
 });
 
-test('after a write that failed only one that works makes the file ready again', async () => {
+test('after a failed write, only a successful one makes the file ready again', async () => {
   const log = await openAuditFile(path);
   plan.push('fails', 'fails');
   await expect(log.append('lost')).rejects.toMatchObject({ dependency: 'audit' });
@@ -103,7 +106,7 @@ test('after a write that failed only one that works makes the file ready again',
   await log.close();
 });
 
-test('a write that never ends does not hold up the stop', async () => {
+test('a write that never ends does not delay the stop', async () => {
   const log = await openAuditFile(path);
   plan.push(new Promise(() => {}));
   await expect(log.append('stuck')).rejects.toMatchObject({ dependency: 'audit' });

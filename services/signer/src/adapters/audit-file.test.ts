@@ -53,7 +53,7 @@ test('the file is created for its owner to write and its group to read, and keep
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test('after a rotation the lines go to the new file, and none is lost or torn between the two', async () => {
+test('after a rotation, lines go to the new file, and none is lost or torn', async () => {
   const log = await openAuditFile(path);
   const all = lines(2000, 200);
   const written = all.slice(0, 1000).map((line) => log.append(line));
@@ -80,7 +80,7 @@ test('a rotation that fails keeps the former file', async () => {
   await log.close();
 });
 
-test('a file that cannot be opened is no audit log', async () => {
+test('a file that cannot be opened is refused', async () => {
   const nowhere = join(folder, 'missing', 'audit.jsonl');
   await expect(openAuditFile(nowhere)).rejects.toMatchObject({
     dependency: 'audit',
@@ -88,7 +88,7 @@ test('a file that cannot be opened is no audit log', async () => {
   });
 });
 
-test('lines that cannot be written are not acknowledged, and readiness says so', async () => {
+test('lines that cannot be written are not acknowledged, and readiness fails', async () => {
   const log = await openAuditFile('/dev/full');
   const outcomes = await Promise.allSettled(lines(3).map((line) => log.append(line)));
   for (const outcome of outcomes)
@@ -97,7 +97,7 @@ test('lines that cannot be written are not acknowledged, and readiness says so',
   await log.close();
 });
 
-test('a file that was deleted is no audit log, until it is opened again', async () => {
+test('a deleted file refuses lines until it is reopened', async () => {
   const log = await openAuditFile(path);
   await log.check();
   await rm(path);
@@ -112,7 +112,7 @@ test('a FIFO without a reader is refused as an audit file, without delaying the 
   await expect(openAuditFile(path)).rejects.toMatchObject({ dependency: 'audit' });
 });
 
-test('a FIFO whose reader stops or leaves refuses lines, and accepts them when it is read again', async () => {
+test('a FIFO whose reader stops or disconnects refuses lines, and accepts them when it is read again', async () => {
   execFileSync('mkfifo', [path]);
   const reader = () => open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const still = await reader();

@@ -11,7 +11,7 @@ const statFile = promisify(fstat);
 const writeFile = promisify(write);
 const endOfTurn = promisify(setImmediate);
 
-/** Where the audit lines go. */
+/** The destination of audit lines. */
 export interface AuditLog {
   /** Resolves once the kernel (or, by configuration, the disk) has the line. @throws DependencyError `audit` */
   append(line: string): Promise<Written>;
@@ -32,7 +32,7 @@ interface Waiting {
   readonly reject: (error: DependencyError) => void;
 }
 
-/** How long a line waits for its write, and the close for the write under way, in milliseconds. */
+/** How long a line waits for its write, and close for the current write, in milliseconds. */
 const WRITE_TIMEOUT_MS = 400;
 const NEWLINE = 0x0a;
 
@@ -62,7 +62,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
       waiting = [];
       const lines = batch.map(({ line }) => `${line}\n`).join('');
       try {
-        // A write that failed half way left an unfinished line behind: the next one does not continue it.
+        // A partly failed write left an unfinished line, which the next one must not continue.
         await writeAll(Buffer.from(torn ? `\n${lines}` : lines));
         isFailing = false;
         for (const { line, stopTimer, resolve } of batch) {
@@ -83,7 +83,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
     reject(error);
   }
 
-  /** A line whose write has not begun is not written any more. */
+  /** A line whose write has not begun is dropped. */
   function giveUp(late: Waiting): void {
     waiting = waiting.filter((one) => one !== late);
     refuse(late, new DependencyError('audit', 'the audit file took too long'));
@@ -128,11 +128,11 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
       await inTime(startWork());
     },
     async check() {
-      // Only a write shows whether writing works again. Readers skip empty lines.
+      // Only a write shows whether writing works again, so an empty line is written, which readers skip.
       if (isFailing) await append('');
       const { nlink } = await statFile(fd);
       if (nlink === 0)
-        throw new DependencyError('audit', 'the audit file was deleted; SIGHUP makes a new one');
+        throw new DependencyError('audit', 'the audit file was deleted; send SIGHUP to create a new one');
     },
     async close() {
       if (work === undefined || (await inTime(work))) await closeFile(fd);
@@ -140,7 +140,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
   };
 }
 
-/** @returns false where a write takes so long that it may never end */
+/** @returns false if a write takes so long that it may never end */
 async function inTime(work: Promise<void>): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), WRITE_TIMEOUT_MS);

@@ -33,13 +33,13 @@ test.each([
   ['both are within a second', { redis: ahead(0.9), postgresql: ahead(-0.9) }],
   ['one alone disagrees', { redis: ahead(60), postgresql: ahead(0) }],
   ['none answers', { redis: silent, postgresql: silent }],
-])('does not refuse where %s', async (_name, clocks) => {
+])('does not refuse if %s', async (_name, clocks) => {
   const { watch, changes } = await compared(clocks);
   watch.check();
   expect(changes).toEqual([]);
 });
 
-test('takes no slow answer for a wrong clock', async () => {
+test('does not treat a slow answer as a wrong clock', async () => {
   const slow: RemoteClock = async () => {
     const read = Date.now();
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -49,14 +49,14 @@ test('takes no slow answer for a wrong clock', async () => {
   watch.check();
 });
 
-test('shows each offset that is known, and none that is not', async () => {
+test('shows only known offsets', async () => {
   const { page } = await compared({ redis: ahead(-5), postgresql: silent });
   const text = await page();
   expect(Number(/signer_clock_offset_seconds\{clock="redis"\} (\S+)/.exec(text)?.[1])).toBeCloseTo(5, 1);
   expect(text).not.toContain('postgresql');
 });
 
-test('is right again when the clocks agree again', async () => {
+test('recovers when the clocks agree again', async () => {
   let seconds = 5;
   const { watch, changes } = await compared({ redis: async () => Date.now() - seconds * 1000 });
   seconds = 0;

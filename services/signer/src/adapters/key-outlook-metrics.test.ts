@@ -27,12 +27,12 @@ test('shows how many interns have no key, and when the next one has none', async
   expect(asked).toEqual([T / 1000]);
 });
 
-test('says +Inf where no key ends', async () => {
+test('is +Inf if no key expires', async () => {
   const { scrape } = scraped(async () => ({ expired: 0, nextExpiry: undefined }));
   expect(await scrape()).toContain(`${NEXT} +Inf`);
 });
 
-test('asks the database once a minute, however often it is scraped', async () => {
+test('queries the database once a minute, however often it is scraped', async () => {
   const { scrape, asked, clock } = scraped(async () => ({ expired: 0, nextExpiry: undefined }));
   await Promise.all([scrape(), scrape()]);
   clock.now += 59_999;
@@ -43,7 +43,7 @@ test('asks the database once a minute, however often it is scraped', async () =>
   expect(asked).toHaveLength(2);
 });
 
-test('keeps no former answer where the database gives none, and asks again at the next scrape', async () => {
+test('is NaN if the database does not answer, and queries it again at the next scrape', async () => {
   let down = false;
   const { scrape, asked, clock } = scraped(async () => {
     if (down) throw new Error('no answer');

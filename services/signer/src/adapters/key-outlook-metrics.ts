@@ -5,7 +5,7 @@ import { Gauge, type Registry } from 'prom-client';
 const REMEMBERED_MS = 60_000;
 
 export interface KeyOutlookOptions {
-  /** @throws when the database gives no answer */
+  /** @throws if the database does not answer */
   readonly outlook: (options: { readonly at: number }) => Promise<KeyOutlook>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -41,7 +41,7 @@ export function collectKeyOutlook(registry: Registry, { outlook, now }: KeyOutlo
   });
   new Gauge({
     name: 'signer_interns_without_signing_key',
-    help: 'Interns whose last signing key ended within the last 30 days.',
+    help: 'Interns whose last signing key expired within the last 30 days.',
     registers,
     async collect() {
       this.set((await read())?.expired ?? Number.NaN);

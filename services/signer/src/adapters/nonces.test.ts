@@ -31,7 +31,7 @@ test.each(stores)('in %s, a nonce is reserved once, for each intern', async (_, 
   expect(await nonces.reserve({ internId: `${internId}x`, nonce, signingInput })).toBe(true);
 });
 
-test('of two at once, one has the nonce', async () => {
+test('of two concurrent reservations, one succeeds', async () => {
   for (const [, nonces] of stores) {
     const nonce = nonces.draw();
     const reserved = await Promise.all([1, 2].map(() => nonces.reserve({ internId, nonce, signingInput })));
@@ -39,7 +39,7 @@ test('of two at once, one has the nonce', async () => {
   }
 });
 
-test('Redis holds the digest of what is signed, as long as the proof may live', async () => {
+test('Redis keeps the digest of the signing input while the proof is valid', async () => {
   const nonces = redisNonces(redis, 65);
   const nonce = nonces.draw();
   await nonces.reserve({ internId, nonce, signingInput });
@@ -48,7 +48,7 @@ test('Redis holds the digest of what is signed, as long as the proof may live', 
   expect(await redis.pttl(key)).toBeGreaterThan(60_000);
 });
 
-test('memory forgets a nonce only when its time is over', async () => {
+test('memory forgets a nonce only when it has expired', async () => {
   let now = 0;
   const nonces = memoryNonces(65, () => now);
   const reservation = { internId, nonce: nonces.draw(), signingInput };
@@ -59,7 +59,7 @@ test('memory forgets a nonce only when its time is over', async () => {
   expect(await nonces.reserve(reservation)).toBe(true);
 });
 
-test('a Redis that is not there reserves nothing', async () => {
+test('an unreachable Redis reserves nothing', async () => {
   const nowhere = connectRedis(new Secret('redis://127.0.0.1:1'), { purpose: 'test' });
   const nonces = redisNonces(nowhere, 65);
   const reserving = nonces.reserve({ internId, nonce: nonces.draw(), signingInput });

@@ -5,10 +5,10 @@ import { issuedKey, issuedValue, loadRedisScripts } from '@ori/verifier/redis';
 import type { Reservation } from '../stages/draft-proof.ts';
 import { DependencyError } from './dependency-error.ts';
 
-/** Where nonces are reserved, so that none is issued twice, whatever the random source does. */
+/** Reserves nonces, so that none is issued twice, even by a broken random source. */
 export interface Nonces {
   draw(): string;
-  /** @returns false where the nonce was taken. @throws DependencyError `redis` */
+  /** @returns false if the nonce was taken. @throws DependencyError `redis` */
   reserve(reservation: Reservation): Promise<boolean>;
   /** A reservation as Redis sees it; not there where it is not Redis that nonces are reserved in. */
   claimOf?(reservation: Reservation): Claim;
@@ -41,10 +41,10 @@ export function redisNonces(redis: RedisClient, keptSeconds: number): Nonces {
   };
 }
 
-/** More nonces than this are not held; a standalone signer on one machine issues far fewer in a minute. */
+/** The maximum number of nonces; a standalone signer on one machine issues far fewer in a minute. */
 const MEMORY_NONCES_MAX = 1_000_000;
 
-/** Reserves in this process alone: for a signer that has no Redis and no sibling. */
+/** Reserves in this process only, for a single signer without Redis. */
 export function memoryNonces(
   keptSeconds: number,
   now: () => number = performance.now.bind(performance),

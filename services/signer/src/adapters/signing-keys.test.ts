@@ -48,7 +48,7 @@ test('opens the newest key that may sign now, chosen each time', async () => {
   expect(await unlock()).toBe(rows[0]?.kid);
 });
 
-test('passes over a key that does not open, and says so once', async () => {
+test('skips a key that does not open, and reports it once', async () => {
   const good = await rowOf('good', 1);
   const other = await rowOf('other', 2);
   const misplaced = { ...other, id: 'misplaced', notBefore: NOW };
@@ -77,7 +77,7 @@ test.each([
   expect(await keysOf([await row()]).unlock()).toBeUndefined();
 });
 
-test('looks at a row again when it has changed', async () => {
+test('checks a row again when it has changed', async () => {
   const row = await rowOf('a', 1);
   const rows = [{ ...row, sealedSeed: 'x' }];
   const { unlock } = keysOf(rows);

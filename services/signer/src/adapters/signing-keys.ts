@@ -14,13 +14,13 @@ export interface SigningKeysOptions {
   readonly home: SeedHome;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Told once per row that does not open or is not what it says, for the log. */
+  /** Called once per row that cannot be opened or does not match its public key, for the log. */
   readonly onUnusable?: (row: SigningKeyRow, error: unknown) => void;
 }
 
 interface Opened {
   readonly row: SigningKeyRow;
-  /** Of the ring: a later one may open a row that did not open. */
+  /** The generation of the ring: a later one may open more rows. */
   readonly revision: number;
   readonly key: UnlockableKey;
 }

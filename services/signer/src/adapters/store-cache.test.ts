@@ -9,11 +9,11 @@ function memoryOf(store: Partial<Record<keyof SignerQueries, (...args: never[]) 
   return createStoreCache({ store: store as unknown as SignerQueries, now: Date.now });
 }
 
-test('does not ask about an id that cannot be one', async () => {
+test('does not query an invalid id', async () => {
   expect(await memoryOf({}).gate.facts({ ...question, internId: undefined })).toBeUndefined();
 });
 
-test('keeps apart questions whose parts look alike when joined', async () => {
+test('distinguishes queries whose joined parts are equal', async () => {
   const memory = memoryOf({ gateFacts: async (asked) => asked });
   const asked = [
     question,
@@ -23,7 +23,7 @@ test('keeps apart questions whose parts look alike when joined', async () => {
   for (const one of asked) expect(await memory.gate.facts(one)).toEqual(one);
 });
 
-test('turns every failure into one of PostgreSQL', async () => {
+test('reports every failure as one of PostgreSQL', async () => {
   const fail = async () => {
     throw new Error('permission denied');
   };

@@ -11,7 +11,7 @@ const REMEMBERED_MS = 1000;
 const PUBLISHED_KEYS_MS = 250;
 const ENTRIES_MAX = 50_000;
 
-/** Everything the signer asks its database, each answer kept for at most a second. */
+/** All queries of the signer, with answers cached for at most a second. */
 export interface StoreCache {
   readonly gate: { facts(question: GateQuestion): GateFacts | Promise<GateFacts> | undefined };
   apiKey(hash: string): ApiKeyHolder<ApiKeyFacts> | Promise<ApiKeyHolder<ApiKeyFacts>>;

@@ -28,7 +28,7 @@ test('a loaded value expires after its time, counted from the call', async () =>
   expect(ask).toHaveBeenCalledTimes(2);
 });
 
-test('many who ask at once share one question and its failure, which is not kept', async () => {
+test('concurrent callers share one load and its failure, which is not cached', async () => {
   let down = true;
   const { ask, find } = asking(async () => {
     if (down) throw new Error('down');
@@ -41,7 +41,7 @@ test('many who ask at once share one question and its failure, which is not kept
   expect(await find('a')).toEqual({});
 });
 
-test('a question that throws before it waits is a failure like another', async () => {
+test('a load that throws synchronously is a failure like any other', async () => {
   let down = true;
   const { find } = asking(() => {
     if (down) throw new Error('down');

@@ -41,7 +41,7 @@ const limits = { turnsPerUser: 2, turnsPerOrganization: 10, windowSeconds: 60 };
 const limiterInRedis = createTurnLimiter({ redis, ...limits });
 const memoryLimiter = () => createTurnLimiter({ memory: true, ...limits });
 
-test('a turn is counted and its nonce reserved, where one Redis holds both', async () => {
+test('a turn is counted with its nonce reserved, if one Redis has both', async () => {
   const { who, reservation, turnsTaken, isIssued } = subject();
   const turns = limiterTurns(limiterInRedis, redisNonces(redis, 65));
   expect(await turns.take(who, reservation)).toMatchObject({ verdict: { allowed: true }, reserved: true });
@@ -73,7 +73,7 @@ test('a version 1 proof takes a turn and reserves nothing', async () => {
 });
 
 test.each([true, false])(
-  'a Redis that is not there is a dependency that failed (with a nonce: %s)',
+  'an unreachable Redis is a failed dependency (with a nonce: %s)',
   async (isWithNonce) => {
     const nowhere = connectRedis(new Secret('redis://127.0.0.1:1'), { purpose: 'test' });
     clients.push(nowhere);
@@ -85,7 +85,7 @@ test.each([true, false])(
 );
 
 test.each([true, false])(
-  'a Redis that may forget is given nothing (with a nonce: %s)',
+  'a Redis that may evict gets no commands (with a nonce: %s)',
   async (isWithNonce) => {
     await using server = await startRedis({ arguments: ['--maxmemory-policy', 'allkeys-lru'] });
     const client = await connected(server.url);

@@ -16,8 +16,8 @@ export interface JwksParts extends Pick<SigningParts, 'atWork'> {
 }
 
 /**
- * `GET {base}/interns/{internId}/daemon/jwks.json`: the intern's public keys, for everyone. An id that no intern has gets an empty
- * set, as an intern without a key does.
+ * `GET {base}/interns/{internId}/daemon/jwks.json`: the intern's public keys, public. An unknown id gets an empty set,
+ * like an intern without a key.
  */
 export function jwksRoute({ regionalHosts, publishedKeys, atWork }: JwksParts): Route['handler'] {
   return async (req, res, { internId }) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { authenticate } from './authenticate.ts';
 import { bearer, codeOf, NOW, TOKEN } from './stages.fixture.ts';
 
-test('recognizes a session by its token, and an API key as no session', () => {
+test('accepts a token as a session, and an API key without a session', () => {
   expect(authenticate(bearer, { token: TOKEN }, NOW).session).toBe(TOKEN);
   expect(authenticate(bearer, { apiKey: { kind: 'api', disabled: false } }, NOW).session).toBeUndefined();
 });
@@ -11,7 +11,7 @@ test.each([
   ['an unknown credential', undefined],
   ['a disabled key', { apiKey: { kind: 'api', disabled: true } }],
   ['a management key', { apiKey: { kind: 'management', disabled: false } }],
-  ['remembered facts of a token that expired since', { token: { ...TOKEN, expiresAt: NOW - 2 } }],
+  ['cached facts of a token that has expired since', { token: { ...TOKEN, expiresAt: NOW - 2 } }],
 ] as const)('refuses %s', (_, identity) => {
   expect(codeOf(() => authenticate(bearer, identity, NOW))).toBe('bearer_refused');
 });

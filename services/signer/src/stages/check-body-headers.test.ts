@@ -4,20 +4,20 @@ import { codeOf } from './stages.fixture.ts';
 
 const good = { contentType: 'application/json', contentEncoding: undefined, contentLength: 100 };
 
-test('allows JSON up to the limit, and calls more too large', () => {
+test('allows JSON up to the limit, and refuses more as too large', () => {
   const { bytesMax, excess } = checkBodyHeaders({ ...good, contentLength: BODY_BYTES_MAX });
   expect([bytesMax, excess]).toEqual([1_048_576, 'payload_too_large']);
 });
 
 test.each(['application/json; charset=utf-8', 'APPLICATION/JSON', ' application/json ;x=y'])(
-  'takes %s for JSON',
+  'accepts %s as JSON',
   (contentType) => {
     expect(checkBodyHeaders({ ...good, contentType }).bytesMax).toBe(BODY_BYTES_MAX);
   },
 );
 
 test.each([undefined, 'text/plain', 'application/jsonx', 'text/json', 'application/json, text/plain'])(
-  'allows not one byte of %s, and calls one unsupported',
+  'allows no byte of %s, and refuses one as unsupported',
   (contentType) => {
     const { bytesMax, excess } = checkBodyHeaders({ ...good, contentType, contentLength: undefined });
     expect([bytesMax, excess]).toEqual([0, 'unsupported_media_type']);
@@ -37,7 +37,7 @@ test.each(['gzip', 'identity, gzip', 'x-identity', ''])(
   },
 );
 
-test('judges the media type before the length', () => {
+test('checks the media type before the length', () => {
   const headers = { ...good, contentType: 'text/plain', contentLength: BODY_BYTES_MAX + 1 };
   expect(codeOf(() => checkBodyHeaders(headers))).toBe('unsupported_media_type');
   expect(codeOf(() => checkBodyHeaders({ ...headers, contentType: 'application/json' }))).toBe(

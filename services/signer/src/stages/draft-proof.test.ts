@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { reservationOf } from './draft-proof.ts';
 import { BODY_SHA256, draftOf, entryOf, keyOf, NONCE, NOW, orderOf, ROUTE } from './stages.fixture.ts';
 
-test('asks for the nonce with exactly the bytes that will be signed', () => {
+test('reserves the nonce for exactly the bytes that will be signed', () => {
   const signingInput = signingInputV2({
     internId: 'int_7Qm2',
     timestamp: NOW,
@@ -16,7 +16,7 @@ test('asks for the nonce with exactly the bytes that will be signed', () => {
   expect(reservationOf(draftOf())).toEqual({ internId: 'int_7Qm2', nonce: NONCE, signingInput });
 });
 
-test('asks for none where the proof is a v1 proof', () => {
+test('reserves none for a v1 proof', () => {
   const v1 = draftOf(keyOf(entryOf(orderOf({ bodySha256: BODY_SHA256 }))));
   expect(reservationOf(v1)).toBeUndefined();
 });

@@ -24,7 +24,7 @@ const revoked: [string, Partial<GateFacts>][] = [
   ['a session from before the revocation', { sessionsValidFrom: NOW }],
 ];
 
-test('lets a member in, with who and where', () => {
+test('admits a member, with user and workspace', () => {
   expect(passGate(order, GATE)).toMatchObject({
     userId: 'user_1',
     internId: 'int_7Qm2',
@@ -46,13 +46,13 @@ test.each(revoked)('tells %s so', (_, facts) => {
 });
 
 test.each(hidden.flatMap(([a, one]) => revoked.map(([b, other]) => [a, b, { ...other, ...one }] as const)))(
-  'shows nothing to %s, also to %s',
+  'reveals nothing to %s, also to %s',
   (_, __, facts) => {
     expect(gate(facts)).toBe('not_found');
   },
 );
 
-test('counts a session from when it began: at the revocation it is good, of unknown age it is not', () => {
+test('compares the start of a session: at the revocation it is valid, of unknown age it is not', () => {
   expect(passGate(order, { ...GATE, sessionsValidFrom: NOW - 10 }).userId).toBe('user_1');
   expect(gate({ sessionsValidFrom: NOW - 9 })).toBe('access_revoked');
   const { authenticatedAt: _, ...undated } = TOKEN;

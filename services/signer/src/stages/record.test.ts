@@ -13,7 +13,7 @@ test('a line is one line', () => {
   expect(renderAuditLine(reservedOf(), 'request-1', NOW * 1000)).not.toMatch(/[\r\n]/);
 });
 
-test('a proof is on record by its own line alone', () => {
+test('a proof is recorded only by its own line', () => {
   const reserved = reservedOf();
   const line = renderAuditLine(reserved, 'request-1', NOW * 1000);
   expect(record(reserved, line, { line }).proof).toBe(reserved);

@@ -4,7 +4,7 @@ import { requireHolder } from './require-holder.ts';
 import { requireScope } from './require-scope.ts';
 import { bearer, codeOf, grantOf, NOW } from './stages.fixture.ts';
 
-test('grants what carries vault:read, whatever else it carries', () => {
+test('accepts a grant with vault:read, whatever else it contains', () => {
   expect(grantOf({ scopes: ['interns', 'vault:read'] }).session.subject).toBe('user_2abc');
 });
 
@@ -15,7 +15,7 @@ test.each([[[]], [['interns']], [['vault:read:all']], [['VAULT:READ']], [['vault
   },
 );
 
-test('refuses an API key: it names no person', () => {
+test('refuses an API key, which identifies no person', () => {
   const caller = authenticate(bearer, { apiKey: { kind: 'api', disabled: false } }, NOW);
   expect(codeOf(() => requireScope(requireHolder(caller, undefined, true)))).toBe(
     'personal_identity_required',

@@ -3,7 +3,7 @@ import { SigningError } from './signing-error.ts';
 import { draftOf, VERDICT } from './stages.fixture.ts';
 import { throttle } from './throttle.ts';
 
-test('refuses a turn that the limiter refuses, and keeps its verdict for the answer', () => {
+test('refuses a turn that the limiter refuses, with its verdict for the answer', () => {
   const verdict = { ...VERDICT, allowed: false, remaining: 0, retryAfterSeconds: 7 };
   expect(() => throttle(draftOf(), verdict)).toThrow(SigningError);
   try {

@@ -7,7 +7,7 @@ test('refuses to sign without a usable key', () => {
 });
 
 test.each(['a b', 'a,b', '\u00e4', 'x'.repeat(256), 'a\n'])(
-  'refuses a subject that no header can carry: %j',
+  'refuses a subject that cannot be a header value: %j',
   (subject) => {
     const entry = entryOf(orderOf(undefined, grantOf({ subject })));
     expect(codeOf(() => unlockKey(entry, SIGNING_KEY))).toBe('configuration_error');
