@@ -54,7 +54,7 @@ export interface GatewayOptions {
   /** Whether `X-Forwarded-For` from loopback is trusted, as from a load balancer. */
   readonly behindBalancer?: boolean;
   readonly regionalHosts?: readonly string[];
-  /** Further site files, by name; of `listen.conf`, further lines. */
+  /** Further site files, by name. */
   readonly site?: Readonly<Record<string, string>>;
 }
 
@@ -112,7 +112,7 @@ async function startNginx(configuration: string, site: Readonly<Record<string, s
   `;
   const files = {
     ...site,
-    'listen.conf': listen + (site['listen.conf'] ?? ''),
+    'listen.conf': listen,
     'cert.pem': cert,
     'key.pem': key,
   };

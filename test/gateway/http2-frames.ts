@@ -7,7 +7,7 @@ export type Field = readonly [name: string, value: string];
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const TYPE = { data: 0, headers: 1, resetStream: 3, settings: 4, goAway: 7 } as const;
-export const END_STREAM = 1;
+const END_STREAM = 1;
 const END_HEADERS = 4;
 
 function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
@@ -31,29 +31,15 @@ function text(characters: string): Buffer {
   return Buffer.concat([Buffer.from(length), bytes]);
 }
 
-/** What begins a connection. */
-export const opening = (): Buffer =>
-  Buffer.concat([Buffer.from(PREFACE), frame(TYPE.settings, 0, 0, Buffer.alloc(0))]);
-
-export const headersFrame = (stream: number, fields: readonly Field[], flags = 0): Buffer =>
-  frame(TYPE.headers, END_HEADERS | flags, stream, Buffer.concat(fields.map(literal)));
-
-/** The last stream that the gateway says it processed, if it said so. */
-export function lastStreamOf(bytes: Buffer): number | undefined {
-  for (let at = 0; at + 13 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
-    if (bytes.readUInt8(at + 3) === TYPE.goAway) return bytes.readUInt32BE(at + 9);
-  }
-  return undefined;
-}
-
 /** Sends one request by frames made here, and waits until the gateway has answered it, reset it, or gone away. */
 export async function askByFrames(gateway: Gateway, fields: readonly Field[], body: string): Promise<void> {
   const { securePort: port, certificate: ca } = gateway;
   const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca, ALPNProtocols: ['h2'] });
   socket.on('error', () => {});
   await once(socket, 'secureConnect');
-  socket.write(opening());
-  socket.write(headersFrame(1, fields));
+  socket.write(PREFACE);
+  socket.write(frame(TYPE.settings, 0, 0, Buffer.alloc(0)));
+  socket.write(frame(TYPE.headers, END_HEADERS, 1, Buffer.concat(fields.map(literal))));
   socket.write(frame(TYPE.data, END_STREAM, 1, Buffer.from(body, 'latin1')));
   let received = Buffer.alloc(0);
   await new Promise<void>((resolve) => {
@@ -67,7 +53,7 @@ export async function askByFrames(gateway: Gateway, fields: readonly Field[], bo
 }
 
 /** Whether a frame came that ends the stream or the connection. */
-export function isOver(bytes: Buffer): boolean {
+function isOver(bytes: Buffer): boolean {
   for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
     const type = bytes.readUInt8(at + 3);
     const ends =

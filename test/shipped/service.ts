@@ -27,11 +27,11 @@ export interface ServiceOptions {
   readonly address: string;
   /** Names without the prefix; the value of a `_FILE` name is the contents of a file to create with mode 0600. */
   readonly environment: Readonly<Record<string, string>>;
-  /** A file such as `+5`, in seconds, that moves the clock of the process; the hardened start refuses that, so it has none. */
+  /** A file with the seconds by which to move the clock, such as `+5`. The process is then not hardened: that start refuses `LD_PRELOAD`. */
   readonly clockFile?: string | undefined;
 }
 
-/** Moves the clock of a process by what a file says; Debian's package `faketime`. */
+/** Moves the clock of a process; from Debian's package `faketime`. */
 const ARCHITECTURE = process.arch === 'x64' ? 'x86_64' : 'aarch64';
 const FAKETIME = `/usr/lib/${ARCHITECTURE}-linux-gnu/faketime/libfaketime.so.1`;
 export const movesClocks = existsSync(FAKETIME);

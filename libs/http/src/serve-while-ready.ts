@@ -37,8 +37,8 @@ async function untilReady({ ops, log }: ServingOptions): Promise<void> {
 /**
  * Starts the API once every check succeeds, and from then on refuses connections while a check of its `own` fails. A
  * gateway sends requests to whatever listens, and may always retry a refused connection elsewhere: no byte of a request
- * was sent. What all instances share counts at the start only: later no other instance could serve instead, and routes
- * that do not need it still work.
+ * was sent. What all instances share counts only at the start: no other instance could serve instead, and routes that do
+ * not need it still work.
  */
 export async function serveWhileReady<Api extends Pick<ApiServer, 'withdraw' | 'offer'>>(
   start: () => Promise<Api>,

@@ -61,7 +61,7 @@ test('the database owner that is made may migrate, and is no superuser', async (
   expect(code).toBe(0);
 });
 
-test('an operator changes everything but the schema, under a login of their own and without breaking the glass', async () => {
+test('an operator works under a login of their own, whose changes are not break-glass, and may not migrate', async () => {
   const created = await runAdmin(['org', 'create', 'Analytical Engines'], environment('admin'));
   expect(created.code, created.output).toBe(0);
   const { output } = await runAdmin(['audit', 'list', '--json'], environment('admin'));
