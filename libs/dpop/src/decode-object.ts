@@ -3,8 +3,8 @@ import { isUtf8 } from 'node:buffer';
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /**
- * The JSON object in one part of a JWS. jose's `decodeJwt` does the same, 1.1 µs slower: without `Uint8Array.fromBase64`,
- * which Node 24 lacks, it copies byte by byte.
+ * The JSON object in one part of a JWS. jose's `decodeJwt` takes 1.1 µs longer: Node 24 has no
+ * `Uint8Array.fromBase64`, so it copies byte by byte.
  *
  * @throws Error for anything else
  */

@@ -3,7 +3,7 @@ import type { ProofKey } from './proof-keys.ts';
 
 const SESSIONS_MAX = 10_000;
 
-/** The header of the last accepted proof of each session: the next one mostly has the same, so its key need not be read again. */
+/** The header and key of each session's last verified proof. The next proof usually has the same header, so it is not parsed again. */
 export interface FamiliarHeaders {
   /** @returns undefined for any other header than the last one */
   keyOf(thumbprint: string, header: string): ProofKey | undefined;

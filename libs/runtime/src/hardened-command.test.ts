@@ -157,7 +157,7 @@ it.each([
   ['a file', { THING_POLICY_FILE: '/var/lib/thing.policy' }],
   ['the folder of a file that is followed', { THING_AUDIT_FILES: '/var/lib/things/a.jsonl' }],
 ])(
-  'refuses a folder whose path is the beginning of that of %s, because Node would deny to list it',
+  'refuses a folder whose path is a prefix of that of %s, because Node would deny listing it',
   (_what, env) => {
     const extra = { keeps: ['THING_FOLDER', 'THING_GUARD_FOLDER'], follows: ['THING_AUDIT_FILES'] };
     expect(() => flagsOf({ THING_FOLDER: '/var/lib/thing', ...env }, extra)).toThrow(

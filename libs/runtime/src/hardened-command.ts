@@ -186,10 +186,10 @@ function complaintsOfWritten(written: ReadonlyMap<string, string>, read: readonl
   });
 }
 
-/** Node 24 denies to list a folder that is granted after something inside it. */
+/** Node 24 denies listing a folder that is granted after something inside it. */
 const foldersFirst = (paths: readonly string[]) => paths.toSorted((a, b) => a.length - b.length);
 
-/** Node 24 denies to list `/lib/log` if `/lib/log-guard` is granted, too. */
+/** Node 24 denies listing `/lib/log` if `/lib/log-guard` is granted as well. */
 function complaintsOfBeginnings(
   listed: readonly [name: string, path: string][],
   granted: readonly string[],
@@ -198,7 +198,9 @@ function complaintsOfBeginnings(
     const other = granted.find((one) => one.startsWith(path) && one !== path && one[path.length] !== '/');
     return other === undefined
       ? []
-      : [`${name}: ${JSON.stringify(path)} is the beginning of ${JSON.stringify(other)}; rename one of them`];
+      : [
+          `${name}: ${JSON.stringify(path)} is a prefix of ${JSON.stringify(other)}, so Node would deny listing it; rename one of them`,
+        ];
   });
 }
 

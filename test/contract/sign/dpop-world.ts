@@ -32,7 +32,7 @@ export interface Attempt extends Partial<Pick<Question, 'method' | 'path' | 'bod
 /** A clock that can be stopped. For a signer that compares it with no other: `clocks: {}`. */
 export interface SteadyClock {
   (): number;
-  /** It stands still from now on in a whole second, a moment ahead: no key is too young, and no nonce ends. */
+  /** Stops it at a whole second, a moment ahead: no key is too new, and no nonce expires. */
   stop(): void;
 }
 
