@@ -20,7 +20,7 @@ const readme = () => readFileSync(new URL('../README.md', import.meta.url), 'utf
 
 const COMMANDS = {
   migrate: [],
-  org: ['create', 'list', 'rename', 'delete'],
+  org: ['create', 'list', 'rename', 'limits', 'delete'],
   workspace: ['create', 'list', 'set-default', 'delete'],
   programme: ['add', 'remove'],
   user: ['create', 'list', 'disable', 'enable', 'add-subject', 'remove-subject', 'delete'],

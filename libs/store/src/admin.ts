@@ -28,6 +28,7 @@ export {
   readLifecycleWrites,
   renameOrganization,
   setDefaultWorkspace,
+  setTurnLimits,
 } from './queries/admin/organization-changes.ts';
 export {
   createOrganization,

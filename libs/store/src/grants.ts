@@ -26,6 +26,7 @@ export const GRANTS: Readonly<Record<StoreRole, Grants>> = {
     api_keys: { select: ['hash', 'kind', 'disabled_at'] },
     interns: { select: ['id', 'workspace_id'] },
     members: { select: ['workspace_id', 'user_id', 'removed_at', 'sessions_valid_from'] },
+    organizations: { select: ['id', 'turns_per_user', 'turns_per_organization'] },
     signing_keys: {
       select: [
         'id',
@@ -112,7 +113,7 @@ export function mayWrite(role: StoreRole, table: string): boolean {
 }
 
 /** The newest migration that {@link GRANTS} knows. */
-export const GRANTS_AS_OF = '0010-admin-audit';
+export const GRANTS_AS_OF = '0011-organization-limits';
 
 /**
  * Makes the privileges of each role exactly {@link GRANTS}, whatever they were before, for example after a restore that

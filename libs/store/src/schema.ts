@@ -13,9 +13,14 @@ type Instant = ColumnType<Date | null, Date | null | undefined, Date | null>;
 /** Unix seconds: compared with the timestamps of tokens and proofs, which are whole seconds. */
 type UnixSeconds = ColumnType<number | null, number | null | undefined, number | null>;
 
+/** Null for what the signer is configured with. */
+type TurnLimit = ColumnType<number | null, number | null | undefined, number | null>;
+
 export interface OrganizationsTable {
   id: string;
   name: string;
+  turns_per_user: TurnLimit;
+  turns_per_organization: TurnLimit;
   created_at: CreatedAt;
 }
 

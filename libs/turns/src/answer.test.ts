@@ -26,6 +26,8 @@ test.each(wrong.map((answer) => ({ answer })))(
       windowSeconds: limits.windowSeconds,
     });
     await expect(single.take(who)).rejects.toBeInstanceOf(TurnLimiterUnavailable);
-    await expect(createClusterTurns(redis, limits).take(keys)).rejects.toBeInstanceOf(TurnLimiterUnavailable);
+    await expect(createClusterTurns(redis, limits.windowSeconds).take(keys, limits)).rejects.toBeInstanceOf(
+      TurnLimiterUnavailable,
+    );
   },
 );

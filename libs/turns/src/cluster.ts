@@ -8,7 +8,6 @@ import {
   type TurnCharge,
   type TurnCount,
   TurnLimiterUnavailable,
-  type TurnLimits,
   type TurnScope,
   type TurnStore,
 } from './store.ts';
@@ -38,27 +37,18 @@ return {used, redis.call('pttl', KEYS[1])}
  * that somebody who goes on asking past a limit does not even for a moment take turns from others. There is no second
  * store to fall back to.
  */
-export function createClusterTurns(redis: RedisClient, limits: TurnLimits): TurnStore {
+export function createClusterTurns(redis: RedisClient, windowSeconds: number): TurnStore {
   const scripted = redis as RedisClient & TurnCommands;
   scripted.defineCommand('oriTurnCount', { numberOfKeys: 1, lua: CHARGE_SCRIPT });
   scripted.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
-  const limiters = { user: limiterOf(limits.user), organization: limiterOf(limits.organization) };
+  const limiter = new ScriptLimiter<RateLimiterRes, number>(redis, windowSeconds, {
+    charge: (key, windowMs, limit) => scripted.oriTurnCount(key, 1, windowMs, limit),
+    read: (answer) => stateOf(requireIntegers(answer, 2)),
+  });
   const exhausted = createExhaustedKeys();
 
-  function limiterOf(points: number): ScriptLimiter<RateLimiterRes, undefined> {
-    return new ScriptLimiter(
-      redis,
-      { points, windowSeconds: limits.windowSeconds },
-      {
-        charge: (key, windowMs) => scripted.oriTurnCount(key, 1, windowMs, points),
-        read: (answer) => stateOf(points, requireIntegers(answer, 2)),
-      },
-    );
-  }
-
-  async function charge(scope: TurnScope, key: string): Promise<TurnCount> {
-    const { consumedPoints, msBeforeNext } = await limiters[scope].take(key, undefined);
-    const limit = limits[scope];
+  async function charge(key: string, limit: number): Promise<TurnCount> {
+    const { consumedPoints, msBeforeNext } = await limiter.take(key, limit);
     return {
       allowed: consumedPoints <= limit,
       used: Math.min(consumedPoints, limit),
@@ -73,11 +63,11 @@ export function createClusterTurns(redis: RedisClient, limits: TurnLimits): Turn
   }
 
   return {
-    async take(keys) {
+    async take(keys, limits) {
       const charged = new Map<TurnScope, TurnCount>();
       let failure: unknown;
       for (const scopes of steps(keys)) {
-        const outcomes = await Promise.allSettled(scopes.map((scope) => charge(scope, keys[scope])));
+        const outcomes = await Promise.allSettled(scopes.map((scope) => charge(keys[scope], limits[scope])));
         for (const [index, scope] of scopes.entries()) {
           const outcome = outcomes[index];
           if (outcome?.status === 'fulfilled') charged.set(scope, outcome.value);
@@ -119,6 +109,6 @@ interface TurnCommands {
   oriTurnRefund(key: string, windowLeftMs: number): Promise<number>;
 }
 
-function stateOf(limit: number, [used = 0, ttlMs = 0]: number[]): RateLimiterRes {
-  return new RateLimiterRes(Math.max(0, limit - used), ttlMs, used, used === 1);
+function stateOf([used = 0, ttlMs = 0]: number[]): RateLimiterRes {
+  return new RateLimiterRes(0, ttlMs, used, used === 1);
 }

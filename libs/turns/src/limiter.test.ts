@@ -4,7 +4,13 @@ import { Secret } from '@ori/runtime/secret';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClusterTurns } from './cluster.ts';
-import { createTurnLimiter, type TurnLimiter, TurnLimiterUnavailable, turnKey } from './limiter.ts';
+import {
+  createTurnLimiter,
+  type TurnLimiter,
+  TurnLimiterUnavailable,
+  type TurnTaker,
+  turnKey,
+} from './limiter.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
 const limits = { turnsPerUser: 3, turnsPerOrganization: 5, windowSeconds: 60 };
@@ -25,11 +31,7 @@ const person = (userId: string = randomUUID(), organizationId: string = randomUU
   organizationId,
 });
 
-async function takeMany(
-  limiter: TurnLimiter,
-  who: ReturnType<typeof person>,
-  times: number,
-): Promise<number> {
+async function takeMany(limiter: TurnLimiter, who: TurnTaker, times: number): Promise<number> {
   const verdicts = await Promise.all(Array.from({ length: times }, () => limiter.take(who)));
   return verdicts.filter(({ allowed }) => allowed).length;
 }
@@ -89,6 +91,23 @@ describe.each([
       allowed.push((await turns.take(person(undefined, organizationId))).allowed);
     expect(allowed).toEqual([true, true, true, true, true, false, false]);
     expect((await turns.take(person(undefined, organizationId))).scope).toBe('organization');
+  });
+
+  it('are limited by what the organization has of its own, more or less than the others', async () => {
+    const turns = limiter();
+    const [more, less, other] = [person(), person(), person()];
+    const own = { ...more, limits: { user: 6, organization: 7 } };
+    expect(await takeMany(turns, own, 10)).toBe(6);
+    expect(await turns.take(own)).toMatchObject({
+      allowed: false,
+      limit: 6,
+      policies: [{ limit: 6 }, { scope: 'organization', limit: 7 }],
+    });
+    expect(await takeMany(turns, { ...person(undefined, more.organizationId), limits: own.limits }, 3)).toBe(
+      1,
+    );
+    expect(await takeMany(turns, { ...less, limits: { organization: 2 } }, 3)).toBe(2);
+    expect(await takeMany(turns, { ...other, limits: {} }, 5)).toBe(3);
   });
 
   it('refused for the user cost the organization nothing', async () => {
@@ -313,9 +332,7 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
 
   it('are not offered where keys live apart', () => {
     expect(createTurnLimiter({ ...limits, memory: true }).takeAndClaim).toBeUndefined();
-    expect(
-      createClusterTurns(redis, { user: 3, organization: 5, windowSeconds: 60 }).takeAndClaim,
-    ).toBeUndefined();
+    expect(createClusterTurns(redis, 60).takeAndClaim).toBeUndefined();
   });
 });
 
@@ -326,7 +343,8 @@ describe('turns in a Cluster, each counter charged by itself', () => {
   });
 
   it('are never refunded to a later window', async () => {
-    const limiter = createClusterTurns(redis, { user: 3, organization: 0, windowSeconds: 60 });
+    const limiter = createClusterTurns(redis, 60);
+    const limits = { user: 3, organization: 0 };
     const who = person();
     const key = turnKey('user', who.userId);
     // The refund finds a key whose window ended and restarted after the charge.
@@ -336,7 +354,7 @@ describe('turns in a Cluster, each counter charged by itself', () => {
       return refund(...args);
     });
     try {
-      expect((await limiter.take(keysOf(who))).organization?.allowed).toBe(false);
+      expect((await limiter.take(keysOf(who), limits)).organization?.allowed).toBe(false);
     } finally {
       Reflect.set(redis, 'oriTurnRefund', refund);
     }
@@ -344,7 +362,8 @@ describe('turns in a Cluster, each counter charged by itself', () => {
   });
 
   it('make no counter out of a refund whose window is over', async () => {
-    const limiter = createClusterTurns(redis, { user: 3, organization: 0, windowSeconds: 60 });
+    const limiter = createClusterTurns(redis, 60);
+    const limits = { user: 3, organization: 0 };
     const who = person();
     const key = turnKey('user', who.userId);
     const refund = Reflect.get(redis, 'oriTurnRefund').bind(redis);
@@ -353,26 +372,38 @@ describe('turns in a Cluster, each counter charged by itself', () => {
       return refund(...args);
     });
     try {
-      await limiter.take(keysOf(who));
+      await limiter.take(keysOf(who), limits);
     } finally {
       Reflect.set(redis, 'oriTurnRefund', refund);
     }
     expect(await redis.exists(key)).toBe(0);
   });
 
+  it('are judged by the limits of each charge', async () => {
+    const turns = createClusterTurns(redis, 60);
+    const who = person();
+    for (let turn = 1; turn <= 4; turn++) {
+      const counts = await turns.take(keysOf(who), { user: 4, organization: 9 });
+      expect(counts).toMatchObject({ user: { allowed: true, used: turn } });
+    }
+    expect((await turns.take(keysOf(who), { user: 4, organization: 9 })).user?.allowed).toBe(false);
+    expect((await turns.take(keysOf(who), { user: 9, organization: 9 })).user?.allowed).toBe(true);
+  });
+
   it('beyond one limit do not touch the other counter', async () => {
-    const turns = createClusterTurns(redis, { user: 3, organization: 5, windowSeconds: 60 });
+    const turns = createClusterTurns(redis, 60);
+    const limits = { user: 3, organization: 5 };
     const who = person();
     const key = turnKey('organization', who.organizationId);
-    for (let turn = 0; turn < 4; turn++) await turns.take(keysOf(who));
+    for (let turn = 0; turn < 4; turn++) await turns.take(keysOf(who), limits);
     // Touching it would fail from now on.
     await redis.del(key);
     await redis.lpush(key, 'not a counter');
-    expect(await turns.take(keysOf(who))).toMatchObject({ user: { allowed: false } });
+    expect(await turns.take(keysOf(who), limits)).toMatchObject({ user: { allowed: false } });
     await redis.del(key);
     // The hint is not a verdict: when there is room after all, the turn is charged to both.
     await redis.set(turnKey('user', who.userId), 2, 'PX', 30_000);
-    expect(await turns.take(keysOf(who))).toMatchObject({ user: { allowed: true, used: 3 } });
+    expect(await turns.take(keysOf(who), limits)).toMatchObject({ user: { allowed: true, used: 3 } });
     expect(await used('organization', who.organizationId)).toBe(1);
     await redis.del(key);
   });

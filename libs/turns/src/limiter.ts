@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { RedisClient } from '@ori/redis';
 import { createMemoryTurns } from './memory.ts';
 import { createRedisTurns } from './redis.ts';
-import type { Claim, TurnCharge, TurnCounts, TurnScope, WindowsLeft } from './store.ts';
+import type { Claim, TurnCharge, TurnCounts, TurnLimits, TurnScope, WindowsLeft } from './store.ts';
 
 export { type Claim, TurnLimiterUnavailable, type TurnScope } from './store.ts';
 
@@ -31,6 +31,8 @@ export interface TurnVerdict {
 export interface TurnTaker {
   readonly userId: string;
   readonly organizationId: string;
+  /** Of the organization, each instead of the limiter's own. */
+  readonly limits?: { readonly user?: number; readonly organization?: number } | undefined;
 }
 
 export interface TurnLimiter {
@@ -67,12 +69,14 @@ export type TurnLimiterOptions = {
  */
 export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
   const { turnsPerUser, turnsPerOrganization, windowSeconds } = options;
-  const policies: TurnPolicy[] = [
-    { scope: 'user', limit: turnsPerUser, windowSeconds },
-    { scope: 'organization', limit: turnsPerOrganization, windowSeconds },
-  ];
-  const limits = { user: turnsPerUser, organization: turnsPerOrganization, windowSeconds };
-  const store = 'redis' in options ? createRedisTurns(options.redis, limits) : createMemoryTurns(limits);
+  const store =
+    'redis' in options ? createRedisTurns(options.redis, windowSeconds) : createMemoryTurns(windowSeconds);
+  const limitsOf = ({ limits }: TurnTaker): TurnLimits => ({
+    user: limits?.user ?? turnsPerUser,
+    organization: limits?.organization ?? turnsPerOrganization,
+  });
+  const policiesOf = (limits: TurnLimits): TurnPolicy[] =>
+    (['user', 'organization'] as const).map((scope) => ({ scope, limit: limits[scope], windowSeconds }));
   const { takeAndClaim } = store;
   return {
     async refund(who, { windowEnds }) {
@@ -81,11 +85,15 @@ export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
       const left = { user: windowEnds.user - now, organization: windowEnds.organization - now };
       await store.refund(chargeOf(who), left);
     },
-    take: async (who) => verdict(await store.take(chargeOf(who)), policies),
+    async take(who) {
+      const limits = limitsOf(who);
+      return verdict(await store.take(chargeOf(who), limits), policiesOf(limits));
+    },
     ...(takeAndClaim && {
       async takeAndClaim(who, claim) {
-        const { counts, claimed } = await takeAndClaim(chargeOf(who), claim);
-        return { verdict: verdict(counts, policies), claimed };
+        const limits = limitsOf(who);
+        const { counts, claimed } = await takeAndClaim(chargeOf(who), limits, claim);
+        return { verdict: verdict(counts, policiesOf(limits)), claimed };
       },
     }),
   };

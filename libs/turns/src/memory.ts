@@ -2,17 +2,17 @@ import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { TurnCharge, TurnCount, TurnCounts, TurnLimits, TurnStore } from './store.ts';
 
 /** Turn counters in this process's memory: for the standalone and for tests. */
-export function createMemoryTurns(limits: TurnLimits): TurnStore {
-  const duration = limits.windowSeconds;
-  const user = new RateLimiterMemory({ keyPrefix: '', points: limits.user, duration });
-  const organization = new RateLimiterMemory({ keyPrefix: '', points: limits.organization, duration });
+export function createMemoryTurns(duration: number): TurnStore {
+  const options = { keyPrefix: '', points: Number.MAX_SAFE_INTEGER, duration };
+  const user = new RateLimiterMemory(options);
+  const organization = new RateLimiterMemory(options);
   // One take after the other: between looking and charging no other may come.
   let last: Promise<unknown> = Promise.resolve();
 
-  async function takeAlone(charge: TurnCharge): Promise<TurnCounts> {
+  async function takeAlone(charge: TurnCharge, limits: TurnLimits): Promise<TurnCounts> {
     const before = {
-      user: await look(user, charge.user, duration),
-      organization: await look(organization, charge.organization, duration),
+      user: await look(user, charge.user, limits.user),
+      organization: await look(organization, charge.organization, limits.organization),
     };
     if (!before.user.allowed || !before.organization.allowed) return before;
     return {
@@ -22,8 +22,8 @@ export function createMemoryTurns(limits: TurnLimits): TurnStore {
   }
 
   return {
-    take(charge) {
-      const turn = last.then(() => takeAlone(charge));
+    take(charge, limits) {
+      const turn = last.then(() => takeAlone(charge, limits));
       last = turn.catch(() => {});
       return turn;
     },
@@ -41,12 +41,12 @@ async function refund(limiter: RateLimiterMemory, key: string, leftMs: number): 
   if (isSameWindow && state.consumedPoints > 0) await limiter.reward(key);
 }
 
-async function look(limiter: RateLimiterMemory, key: string, windowSeconds: number): Promise<TurnCount> {
+async function look(limiter: RateLimiterMemory, key: string, limit: number): Promise<TurnCount> {
   const state = await limiter.get(key);
   const empty = state === null || state.msBeforeNext <= 0;
   const used = empty ? 0 : state.consumedPoints;
-  const msBeforeReset = empty ? windowSeconds * 1000 : state.msBeforeNext;
-  return { allowed: used < limiter.points, used, msBeforeReset };
+  const msBeforeReset = empty ? limiter.duration * 1000 : state.msBeforeNext;
+  return { allowed: used < limit, used, msBeforeReset };
 }
 
 function counted(state: RateLimiterRes): TurnCount {

@@ -43,28 +43,27 @@ return { free and 1 or 0, user.used, user.ttl, organization.used, organization.t
  * Turn counters in Redis. Where one server holds all keys, one script charges both counters or neither, so that a
  * refused turn changes nothing, not even for a moment. There is no second store to fall back to.
  */
-export function createRedisTurns(redis: RedisClient, limits: TurnLimits): TurnStore {
-  if (redis instanceof Cluster) return createClusterTurns(redis, limits);
+export function createRedisTurns(redis: RedisClient, windowSeconds: number): TurnStore {
+  if (redis instanceof Cluster) return createClusterTurns(redis, windowSeconds);
   const scripted = redis as typeof redis & GiveBackCommand;
   const chargeTurn = binaryScript(redis, CHARGE_SCRIPT);
   scripted.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
-  const { user: points, windowSeconds } = limits;
-  const limiter = new ScriptLimiter<PairState, OtherKeys>(
-    redis,
-    { points, windowSeconds },
-    {
-      charge(user, windowMs, { organization, claim }) {
-        const settings = [windowMs, limits.user, limits.organization];
-        return claim === undefined
-          ? chargeTurn(2, user, organization, ...settings)
-          : chargeTurn(3, user, organization, claim.key, ...settings, claim.value, claim.keptMs);
-      },
-      read: (answer) => new PairState(requireIntegers(answer, 6), limits),
+  const limiter = new ScriptLimiter<PairState, OtherKeys>(redis, windowSeconds, {
+    charge(user, windowMs, { organization, limits, claim }) {
+      const settings = [windowMs, limits.user, limits.organization];
+      return claim === undefined
+        ? chargeTurn(2, user, organization, ...settings)
+        : chargeTurn(3, user, organization, claim.key, ...settings, claim.value, claim.keptMs);
     },
-  );
+    read: (answer) => new PairState(requireIntegers(answer, 6)),
+  });
   return {
-    take: async ({ user, organization }) => (await limiter.take(user, { organization })).counts,
-    takeAndClaim: ({ user, organization }, claim) => limiter.take(user, { organization, claim }),
+    take: async ({ user, organization }, limits) =>
+      (await limiter.take(user, { organization, limits })).counts(limits, windowSeconds),
+    async takeAndClaim({ user, organization }, limits, claim) {
+      const state = await limiter.take(user, { organization, limits, claim });
+      return { counts: state.counts(limits, windowSeconds), claimed: state.claimed };
+    },
     async refund(keys, left) {
       await Promise.all(
         (['user', 'organization'] as const).map((scope) => scripted.oriTurnRefund(keys[scope], left[scope])),
@@ -79,29 +78,32 @@ interface GiveBackCommand {
 
 interface OtherKeys {
   readonly organization: string;
+  readonly limits: TurnLimits;
   readonly claim?: Claim;
 }
 
 class PairState extends RateLimiterRes {
-  readonly counts: TurnCounts;
-  readonly claimed: boolean;
+  readonly #answer: readonly number[];
 
-  constructor(
-    [free, userUsed = 0, userTtlMs = 0, used = 0, ttlMs = 0, claimed]: number[],
-    limits: TurnLimits,
-  ) {
-    // More than its points is what the base class takes for a refusal.
-    super(0, userTtlMs, free === 1 ? 0 : limits.user + 1, false);
-    const windowMs = limits.windowSeconds * 1000;
+  constructor(answer: number[]) {
+    super(0, answer[2] ?? 0);
+    this.#answer = answer;
+  }
+
+  get claimed(): boolean {
+    return this.#answer[5] === 1;
+  }
+
+  counts(limits: TurnLimits, windowSeconds: number): TurnCounts {
+    const [free, userUsed = 0, userTtlMs = 0, used = 0, ttlMs = 0] = this.#answer;
     const count = (usedTurns: number, limit: number, ttl: number) => ({
       allowed: free === 1 || usedTurns < limit,
       used: Math.min(usedTurns, limit),
-      msBeforeReset: ttl < 0 ? windowMs : ttl,
+      msBeforeReset: ttl < 0 ? windowSeconds * 1000 : ttl,
     });
-    this.counts = {
+    return {
       user: count(userUsed, limits.user, userTtlMs),
       organization: count(used, limits.organization, ttlMs),
     };
-    this.claimed = claimed === 1;
   }
 }

@@ -10,11 +10,6 @@ export interface Script<State extends RateLimiterRes, Arguments> {
   read(answer: unknown): State;
 }
 
-interface Limits {
-  readonly points: number;
-  readonly windowSeconds: number;
-}
-
 /**
  * A limiter whose counter is a script of ours. RateLimiterStoreAbstract is what the library documents for a store of one's own; its
  * entry point declares the class and does not export it. Only `consume` is used, so only what that calls is implemented.
@@ -22,8 +17,9 @@ interface Limits {
 export class ScriptLimiter<State extends RateLimiterRes, Arguments> extends RateLimiterStoreAbstract {
   readonly #script: Script<State, Arguments>;
 
-  constructor(storeClient: RedisClient, limits: Limits, script: Script<State, Arguments>) {
-    super({ storeClient, keyPrefix: '', points: limits.points, duration: limits.windowSeconds });
+  constructor(storeClient: RedisClient, windowSeconds: number, script: Script<State, Arguments>) {
+    // The limit is the script's to judge: each call has its own.
+    super({ storeClient, keyPrefix: '', points: Number.MAX_SAFE_INTEGER, duration: windowSeconds });
     this.#script = script;
   }
 

@@ -13,11 +13,8 @@ export interface TurnCount {
 /** A counter that need not be asked, because the other one already refused, is left out. */
 export type TurnCounts = Readonly<Partial<Record<TurnScope, TurnCount>>>;
 
-export interface TurnLimits {
-  readonly user: number;
-  readonly organization: number;
-  readonly windowSeconds: number;
-}
+/** Turns in a window. */
+export type TurnLimits = Readonly<Record<TurnScope, number>>;
 
 /** A key to set unless it exists: `SET key value PX keptMs NX`. */
 export interface Claim {
@@ -44,13 +41,17 @@ return 0
 
 export interface TurnStore {
   /** Charges both counters or neither. @throws {TurnLimiterUnavailable} */
-  take(charge: TurnCharge): Promise<TurnCounts>;
+  take(charge: TurnCharge, limits: TurnLimits): Promise<TurnCounts>;
   /**
    * Charges both counters and then claims the key, or does nothing. Only where one server holds all keys.
    *
    * @throws {TurnLimiterUnavailable}
    */
-  takeAndClaim?(charge: TurnCharge, claim: Claim): Promise<{ counts: TurnCounts; claimed: boolean }>;
+  takeAndClaim?(
+    charge: TurnCharge,
+    limits: TurnLimits,
+    claim: Claim,
+  ): Promise<{ counts: TurnCounts; claimed: boolean }>;
   /** Refunds a turn to both counters, each only if its window is still running. */
   refund(charge: TurnCharge, left: WindowsLeft): Promise<void>;
 }

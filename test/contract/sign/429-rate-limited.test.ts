@@ -1,3 +1,4 @@
+import { setTurnLimits } from '@ori/store/admin';
 import { turnKey } from '@ori/turns';
 import { expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
@@ -26,6 +27,15 @@ test('a turn refused for the organization does not charge the user', async () =>
   expectRefusal(answer, limited);
   expect(answer.headers['ratelimit']).toMatch(/^"organization";r=0;t=\d+$/);
   expect(await world.turnsUsed()).toEqual({ user: 1, organization: 1 });
+});
+
+test('the limits of an organization replace the configured ones', async () => {
+  await using world = await startSignerWorld({ environment: { TURNS_PER_USER: '5' } });
+  const { organizationId } = world.tenants;
+  await setTurnLimits(world.store, { organizationId, turnsPerUser: 1, turnsPerOrganization: 2 });
+  const { headers } = await world.sign();
+  expect(headers['ratelimit-policy']).toMatch(/^"user";q=1;w=\d+, "organization";q=2;w=/);
+  expectRefusal(await world.sign(), limited);
 });
 
 test('a refused turn leaves no nonce and no audit line behind', async () => {

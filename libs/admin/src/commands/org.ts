@@ -3,9 +3,11 @@ import {
   deleteOrganization,
   listOrganizations,
   renameOrganization,
+  setTurnLimits,
 } from '@ori/store/admin';
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
+import { UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
 import { addList, addYes, type ListOptions, requireYes } from '../options.ts';
 
@@ -27,10 +29,13 @@ export function addOrganizationCommands(program: Command, context: () => Context
   addList(org, 'list organizations').action(async (options: ListOptions) => {
     const admin = context();
     const listed = await admin.withDatabase((db) => listOrganizations(db, options));
-    admin.reportList(listed, ['id', 'name', 'workspaces', 'created'], (row) => [
+    const head = ['id', 'name', 'workspaces', 'turns per user', 'turns', 'created'];
+    admin.reportList(listed, head, (row) => [
       row.id,
       row.name,
       row.workspaces,
+      row.turns_per_user ?? 'default',
+      row.turns_per_organization ?? 'default',
       row.created_at,
     ]);
   });
@@ -46,6 +51,25 @@ export function addOrganizationCommands(program: Command, context: () => Context
       admin.report({ id: organizationId, name }, { note: `Renamed to ${name}.` });
     });
 
+  org
+    .command('limits')
+    .description('give an organization turn limits of its own; effective within two seconds')
+    .argument('<organization>', 'its id')
+    .option(
+      '--turns-per-user <n>',
+      'turns of one user in a window; "default" for what the signer is configured with',
+      readLimit,
+    )
+    .option('--turns-per-organization <n>', 'turns of the organization in a window, or "default"', readLimit)
+    .addHelpText('after', examples('ori-admin org limits org_7Qm2 --turns-per-organization 6000'))
+    .action(async (organizationId: string, options: LimitOptions) => {
+      const admin = context();
+      if (Object.keys(options).length === 0) throw new UsageError('Missing option: name a limit.');
+      const limits = await admin.withDatabase((db) => setTurnLimits(db, { organizationId, ...options }));
+      const told = ([name, value]: [string, number | null]) => `${name}: ${value ?? 'default'}`;
+      admin.report({ id: organizationId, ...limits }, { lines: Object.entries(limits).map(told) });
+    });
+
   addYes(
     org
       .command('delete')
@@ -57,4 +81,16 @@ export function addOrganizationCommands(program: Command, context: () => Context
     await admin.withDatabase((db) => deleteOrganization(db, { organizationId }));
     admin.report({ id: organizationId, deleted: true }, { note: 'Deleted.' });
   });
+}
+
+interface LimitOptions {
+  turnsPerUser?: number | null;
+  turnsPerOrganization?: number | null;
+}
+
+function readLimit(text: string): number | null {
+  if (text === 'default') return null;
+  if (!/^[1-9][0-9]{0,8}$/.test(text))
+    throw new UsageError('A limit is a whole number above 0, or "default".');
+  return Number(text);
 }

@@ -9,6 +9,7 @@ import * as internsByStatus from './0007-interns-by-status.ts';
 import * as signingKeysByExpiry from './0008-signing-keys-by-expiry.ts';
 import * as guardrailLimitOfNothing from './0009-guardrail-limit-of-nothing.ts';
 import * as adminAudit from './0010-admin-audit.ts';
+import * as organizationLimits from './0011-organization-limits.ts';
 
 /** In order. A released migration is never edited; every change of the database is a new file here. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -22,4 +23,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008-signing-keys-by-expiry': signingKeysByExpiry,
   '0009-guardrail-limit-of-nothing': guardrailLimitOfNothing,
   '0010-admin-audit': adminAudit,
+  '0011-organization-limits': organizationLimits,
 };

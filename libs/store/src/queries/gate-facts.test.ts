@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createScenario } from '../testing/scenario.ts';
 import { DIALECTS, openTestStore, type TestStore } from '../testing/stores.ts';
 import { addMember, removeMember, revokeSessions } from './admin/members.ts';
+import { setTurnLimits } from './admin/organization-changes.ts';
 import { createWorkspace, deleteWorkspace, setLifecycleWrites, setProgramme } from './admin/organizations.ts';
 import { createUser, disableUser, enableUser, removeSubject } from './admin/users.ts';
 import { type SignerQueries, signerQueries } from './signer.ts';
@@ -25,6 +26,24 @@ describe.each(DIALECTS)('gate facts on %s, queried as the signer', (dialect) => 
       sessionsValidFrom: null,
       lifecycleWritesEnabled: true,
     });
+  });
+
+  it('have the turn limits of an organization that has its own', async () => {
+    const { organizationId, question } = await createScenario(store.owner);
+    const limits = async () => (await signer.gateFacts(question)).intern?.turnLimits;
+    await setTurnLimits(store.owner, { organizationId, turnsPerUser: 7 });
+    expect(await limits()).toEqual({ user: 7 });
+    await setTurnLimits(store.owner, { organizationId, turnsPerOrganization: 70 });
+    expect(await limits()).toEqual({ user: 7, organization: 70 });
+    await setTurnLimits(store.owner, { organizationId, turnsPerUser: null, turnsPerOrganization: null });
+    expect(await limits()).toBeUndefined();
+    const refused = (limits: object) => setTurnLimits(store.owner, { organizationId, ...limits });
+    for (const turnsPerUser of [0, -1, 1.5, 1_000_001]) {
+      await expect(refused({ turnsPerUser })).rejects.toMatchObject({ code: 'invalid_input' });
+    }
+    await expect(
+      setTurnLimits(store.owner, { organizationId: 'org_absent', turnsPerUser: 1 }),
+    ).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('have no user for an unknown subject, but the intern', async () => {

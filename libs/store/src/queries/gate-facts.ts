@@ -12,6 +12,8 @@ export interface GateFacts {
     readonly id: string;
     readonly workspaceId: string;
     readonly organizationId: string;
+    /** Of the organization, where it has limits of its own. */
+    readonly turnLimits?: { readonly user?: number; readonly organization?: number };
   } | null;
   /** Of the intern's workspace. */
   readonly inProgramme: boolean;
@@ -34,6 +36,8 @@ interface Row {
   intern_id: string | null;
   workspace_id: string | null;
   organization_id: string | null;
+  turns_per_user: number | null;
+  turns_per_organization: number | null;
   in_programme: boolean | null;
   member_id: string | null;
   member_removed: boolean;
@@ -53,13 +57,14 @@ export async function gateFacts(
 ): Promise<GateFacts> {
   const { rows } = await sql<Row>`
     select u.id as user_id, u.disabled_at is not null as user_disabled,
-      w.intern_id, w.workspace_id, w.organization_id, w.in_programme,
+      w.intern_id, w.workspace_id, w.organization_id, w.in_programme, w.turns_per_user, w.turns_per_organization,
       m.user_id as member_id, m.removed_at is not null as member_removed, m.sessions_valid_from,
       (select enabled from switches where name = 'lifecycle_writes') as lifecycle_writes
     from (select 1) as one
     left join (
-      select i.id as intern_id, w.id as workspace_id, w.organization_id, w.in_programme
-      from interns i join workspaces w on w.id = i.workspace_id
+      select i.id as intern_id, w.id as workspace_id, w.organization_id, w.in_programme,
+        o.turns_per_user, o.turns_per_organization
+      from interns i join workspaces w on w.id = i.workspace_id join organizations o on o.id = w.organization_id
       where i.id = ${storable(internId)} and w.deleted_at is null
     ) w on true
     left join (
@@ -77,7 +82,7 @@ function toGateFacts(row: Row | undefined): GateFacts {
   const intern =
     intern_id === null || workspace_id === null || organization_id === null
       ? null
-      : { id: intern_id, workspaceId: workspace_id, organizationId: organization_id };
+      : { id: intern_id, workspaceId: workspace_id, organizationId: organization_id, ...turnLimitsOf(row) };
   return {
     user: row.user_id === null ? null : { id: row.user_id, disabled: row.user_disabled },
     intern,
@@ -86,4 +91,9 @@ function toGateFacts(row: Row | undefined): GateFacts {
     sessionsValidFrom: row.sessions_valid_from,
     lifecycleWritesEnabled: row.lifecycle_writes === true,
   };
+}
+
+function turnLimitsOf({ turns_per_user: user, turns_per_organization: organization }: Row) {
+  if (user === null && organization === null) return {};
+  return { turnLimits: { ...(user !== null && { user }), ...(organization !== null && { organization }) } };
 }

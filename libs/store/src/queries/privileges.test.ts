@@ -49,13 +49,12 @@ describe.each(DIALECTS)('the roles on %s', (dialect) => {
     expect(reads('api_keys')).toEqual(['api_keys.disabled_at', 'api_keys.hash', 'api_keys.kind']);
     expect(reads('interns')).toEqual(['interns.id', 'interns.workspace_id']);
     expect(reads('users')).toEqual(['users.disabled_at', 'users.id']);
-    for (const table of [
-      'organizations',
-      'intern_icons',
-      'ori_migrations',
-      'byok_credentials',
-      'guardrails',
-    ]) {
+    expect(reads('organizations')).toEqual([
+      'organizations.id',
+      'organizations.turns_per_organization',
+      'organizations.turns_per_user',
+    ]);
+    for (const table of ['intern_icons', 'ori_migrations', 'byok_credentials', 'guardrails']) {
       expect(reads(table)).toEqual([]);
     }
   });

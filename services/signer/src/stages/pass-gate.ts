@@ -10,6 +10,7 @@ class Entry {
   readonly internId: string;
   readonly workspaceId: string;
   readonly organizationId: string;
+  readonly limits: NonNullable<GateFacts['intern']>['turnLimits'];
 
   constructor(order: Order, userId: string, intern: NonNullable<GateFacts['intern']>) {
     this.order = order;
@@ -17,6 +18,7 @@ class Entry {
     this.internId = intern.id;
     this.workspaceId = intern.workspaceId;
     this.organizationId = intern.organizationId;
+    this.limits = intern.turnLimits;
   }
 }
 

@@ -9,6 +9,8 @@ export function listOrganizations(db: Database, request: ListRequest) {
       .select((eb) => [
         'id',
         'name',
+        'turns_per_user',
+        'turns_per_organization',
         'created_at',
         eb
           .selectFrom('workspaces')

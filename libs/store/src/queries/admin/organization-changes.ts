@@ -1,4 +1,5 @@
 import { type ExpressionBuilder, sql } from 'kysely';
+import { z } from 'zod';
 import type { Database } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
 import { AdminError, requireInput, unreferred } from './admin-error.ts';
@@ -14,6 +15,34 @@ export async function renameOrganization(
     .where('id', '=', organizationId)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw noOrganization(organizationId);
+}
+
+const limit = (max: number) =>
+  z.int(`expected an integer from 1 to ${max}`).min(1).max(max).nullable().optional();
+
+const turnLimits = z.strictObject({
+  turnsPerUser: limit(1_000_000),
+  turnsPerOrganization: limit(10_000_000),
+});
+
+/** Sets what is given; null for what the signer is configured with. @throws AdminError `invalid_input`, `not_found` */
+export async function setTurnLimits(
+  db: Database,
+  { organizationId, ...given }: { readonly organizationId: string } & z.input<typeof turnLimits>,
+): Promise<{ turnsPerUser: number | null; turnsPerOrganization: number | null }> {
+  const { turnsPerUser, turnsPerOrganization } = requireInput(turnLimits, given);
+  const row = await db.kysely
+    .updateTable('organizations')
+    .set((eb) => ({
+      turns_per_user: turnsPerUser === undefined ? eb.ref('turns_per_user') : turnsPerUser,
+      turns_per_organization:
+        turnsPerOrganization === undefined ? eb.ref('turns_per_organization') : turnsPerOrganization,
+    }))
+    .where('id', '=', organizationId)
+    .returning(['turns_per_user', 'turns_per_organization'])
+    .executeTakeFirst();
+  if (row === undefined) throw noOrganization(organizationId);
+  return { turnsPerUser: row.turns_per_user, turnsPerOrganization: row.turns_per_organization };
 }
 
 /** Deletes an organization without workspaces; a deleted workspace counts too. */
