@@ -4,16 +4,16 @@ import type { Redis } from 'ioredis';
 export interface CommandLimits {
   /** How long one command may take, in milliseconds. */
   readonly commandTimeoutMs: number;
-  /** After how long without a byte in answer a connection counts as dead and is closed, in milliseconds. */
+  /** The time without a byte of a reply after which a connection is closed, in milliseconds. */
   readonly socketTimeoutMs: number;
 }
 
-/** Nothing that a service asks is answered with nearly as much; the client keeps a reply in memory until its end. */
+/** Far above every reply that a service needs; the client buffers a reply until it is complete. */
 const REPLY_BYTES_MAX = 1024 * 1024;
 
 /**
- * Bounds what a node may cost: the time of a command, silence, and bytes that never become a reply. ioredis has time limits of
- * its own, which also pass while this process is too busy to read the answers that are there.
+ * Limits what a node can cost: the time of a command, silence, and the size of a reply. The time limits of
+ * ioredis also expire while this process is too busy to read replies that have arrived.
  */
 export function limitCommands(node: Redis, { commandTimeoutMs, socketTimeoutMs }: CommandLimits): void {
   let heard = 0;

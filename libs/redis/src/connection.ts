@@ -15,23 +15,23 @@ export interface RedisConnectionOptions {
   purpose: string;
   /** How long one command may take, in milliseconds. */
   commandTimeoutMs?: number;
-  /** The time without an answer after which a connection counts as dead and is reopened, in milliseconds. */
+  /** The time without a reply after which a connection is replaced, in milliseconds. */
   socketTimeoutMs?: number;
   log?: Logger;
   /** PEM, for a URL with TLS: our certificate and key, and the authorities to trust instead of the system's. */
   tls?: TlsMaterial;
 }
 
-/** Short and bounded, so that a Redis that comes back is used again within a second. */
+/** Short and bounded, so that Redis is used again within a second of its return. */
 const backoffMs = (attempt: number) => Math.min(attempt * 50, 250);
 const CONNECT_TIMEOUT_MS = 500;
 const SLOTS_REFRESH_MS = 500;
 const DISCONNECT_TIMEOUT_MS = 100;
 
 /**
- * Opens a connection that never hides trouble: no command waits for a connection, none is sent a second time, and
- * each is given up after its time. It returns at once and keeps connecting until `disconnect()` is called; while it
- * is not connected, every command fails at once. The URL appears in no message.
+ * Opens a connection that hides no failure: no command waits for a connection or is sent twice, and each has a
+ * time limit. It returns immediately and keeps connecting until `disconnect()`; while it is not connected,
+ * every command fails immediately. The URL appears in no message.
  *
  * @throws {TypeError} when the URL has none of {@link REDIS_URL_FORMS}.
  */
@@ -85,11 +85,11 @@ function openCluster(
     enableOfflineQueue: false,
     clusterRetryStrategy: backoffMs,
     clusterNodeRetryStrategy: backoffMs,
-    // Zero means: a command whose node went away or whose slot is down fails, instead of being sent again.
+    // Zero: a command whose node or slot is down fails instead of being sent again.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-    // A node that is gone tells nobody who serves its slots now, and a failed command does not make the client ask.
+    // A node that is down cannot say who serves its slots now, and a failed command does not trigger a refresh.
     slotsRefreshInterval: SLOTS_REFRESH_MS,
     // A name that a certificate was issued for must reach the TLS layer unresolved.
     ...(address.tls ? { dnsLookup: keepName } : {}),
@@ -111,7 +111,7 @@ const keepName: DNSLookupFunction = (host, done) => done(null, host, 0);
 function connectionOptions(address: RedisAddress, { purpose, tls = {} }: RedisConnectionOptions) {
   return {
     connectionName: `ori-${purpose}`,
-    // Would need another ACL right (CLIENT SETINFO) without helping the operator.
+    // Would need another ACL permission (CLIENT SETINFO) without helping the operator.
     disableClientInfo: true,
     db: address.db,
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -128,8 +128,9 @@ function connectionOptions(address: RedisAddress, { purpose, tls = {} }: RedisCo
 }
 
 /**
- * Calls `prepare` with every node each time a connection to it is ready: for what a server forgets when it restarts
- * (`SCRIPT LOAD`). In a Cluster that is each node, else the one Redis. Its failures are left to the next time.
+ * Calls `prepare` with a node each time a connection to it is ready, for what a server forgets when it
+ * restarts (`SCRIPT LOAD`). Nodes are those of a Cluster, or the single Redis. Failures are ignored until the
+ * next connection.
  */
 export function onNodeReady(client: RedisClient, prepare: (node: Redis) => Promise<unknown>): void {
   onNode(client, (node) => {
@@ -146,7 +147,7 @@ function onNode(client: RedisClient, watch: (node: Redis) => void): void {
   client.on('+node', watch);
 }
 
-/** The server's clock, in milliseconds since the epoch. */
+/** The server's time, in milliseconds since the epoch. */
 export async function redisTime(client: RedisClient): Promise<number> {
   const [seconds, microseconds] = await client.time();
   return Number(seconds) * 1000 + Number(microseconds) / 1000;

@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 import { onNodeReady, type RedisClient } from './connection.ts';
 
-/** A server that may drop keys before their time when its memory is full, or does not let us see whether it would. */
+/** A server that may evict keys when its memory is full, or does not say whether it may. */
 export class EvictingRedis extends Error {
   override readonly name = 'EvictingRedis';
   readonly code = 'redis_evicts';
-  /** `maxmemory-policy` as the server gives it; undefined where it does not say. */
+  /** The server's `maxmemory-policy`; undefined if it may not be read. */
   readonly policy: string | undefined;
 
   constructor(policy: string | undefined) {
@@ -19,29 +19,33 @@ export class EvictingRedis extends Error {
 }
 
 export interface EvictionWatch {
-  /** Every connected node is known to keep what it is given. */
+  /** Every connected node is known not to evict. */
   readonly isSafe: boolean;
-  /** A connected node is known not to. */
+  /** A connected node is known to evict. */
   readonly isUnsafe: boolean;
-  /** Returns once the connected nodes are known to keep what they are given. @throws EvictingRedis; Error while none is connected */
+  /**
+   * Returns once the connected nodes are known not to evict. @throws EvictingRedis; Error while none is
+   * connected
+   */
   require(): Promise<void>;
-  /** Resolves once a node was checked, or the connection failed. */
+  /** Resolves once a node was checked or the connection failed. */
   settled(): Promise<void>;
   close(): void;
 }
 
 export interface EvictionWatchOptions {
-  /** How often connected nodes are asked again, in milliseconds. */
+  /** How often connected nodes are checked again, in milliseconds. */
   readonly everyMs?: number;
-  /** Told when what is known changes for a node. */
+  /** Called when the verdict on a node changes. */
   readonly onChange?: (unsafe: EvictingRedis | undefined) => void;
 }
 
 type Verdict = 'unknown' | 'safe' | EvictingRedis;
 
 /**
- * Asks each node for its `maxmemory-policy` (`INFO memory`) whenever a connection to it is made, and again from time to
- * time. Anything but `noeviction` is unsafe: every key that a proof depends on expires, so `volatile-…` evicts it too.
+ * Reads the `maxmemory-policy` of each node (`INFO memory`) when it connects, and again from time to time.
+ * Anything but `noeviction` is unsafe: every key that a proof depends on has an expiry, so `volatile-…`
+ * policies evict it too.
  */
 export function watchEviction(client: RedisClient, options: EvictionWatchOptions = {}): EvictionWatch {
   const { everyMs = 5000, onChange } = options;
@@ -61,7 +65,7 @@ export function watchEviction(client: RedisClient, options: EvictionWatchOptions
   async function judge(node: Redis): Promise<void> {
     const verdict = await readVerdict(node);
     const former = verdicts.get(node);
-    // Gone meanwhile, or no answer: what was known of this connection stands.
+    // Disconnected meanwhile, or no reply: keep the former verdict.
     if (former === undefined || verdict === 'unknown') return;
     verdicts.set(node, verdict);
     settled.resolve();

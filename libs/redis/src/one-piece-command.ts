@@ -17,7 +17,10 @@ class OnePieceCommand extends Command {
   }
 }
 
-/** A Lua script, called by its digest and sent where the server does not know it. Its keys and arguments are mostly text. */
+/**
+ * A Lua script, called by its digest, and sent in full if the server does not have it. Most of its keys and
+ * arguments are text.
+ */
 export function binaryScript(redis: Redis, lua: string) {
   const digest = hash('sha1', lua);
   const send = (name: string, script: string, args: readonly (string | number | Buffer)[]) =>

@@ -1,11 +1,11 @@
-/** Where a Redis is, as its URL says. */
+/** The address in a Redis URL. */
 export type RedisAddress = Login & { readonly tls: boolean; readonly db: number } & (
     | { readonly kind: 'single'; readonly node: Node }
     | {
         readonly kind: 'sentinel';
         readonly sentinels: readonly Node[];
         readonly masterName: string;
-        /** What the Sentinels themselves ask for; Redis's own login is not shown to them. */
+        /** The Sentinels' own login; Redis's login is not sent to them. */
         readonly sentinelLogin: Login;
       }
     | { readonly kind: 'cluster'; readonly nodes: readonly Node[] }
@@ -21,7 +21,7 @@ interface Login {
   readonly password?: string;
 }
 
-/** The URL forms accepted, for the complaint about one that is not. */
+/** The accepted URL forms, for the error message. */
 export const REDIS_URL_FORMS =
   'redis[s]://user:password@host:port/db, redis[s]+sentinel://user:password@h1:p1,h2:p2/master-name/db[?sentinel=user:password]' +
   ' or redis[s]+cluster://user:password@h1:p1,h2:p2';
@@ -29,7 +29,10 @@ export const REDIS_URL_FORMS =
 const URL_PARTS =
   /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?sentinel=([^?#&]*))?$/;
 
-/** Parses a Redis URL; `undefined` when it has none of {@link REDIS_URL_FORMS}. User and password are percent-decoded. */
+/**
+ * Parses a Redis URL; `undefined` if it has none of {@link REDIS_URL_FORMS}. User and password are percent-
+ * decoded.
+ */
 export function parseRedisUrl(url: string): RedisAddress | undefined {
   const parts = URL_PARTS.exec(url);
   if (parts === null) return undefined;

@@ -1,11 +1,14 @@
 import type { Writable } from 'node:stream';
 
-/** So many go out at once, before the end of a turn: the server works on them while the rest of a long turn is done. */
+/**
+ * This many are sent before the end of a turn, so that the server works on them during the rest of a long
+ * turn.
+ */
 const TOGETHER_MAX = 8;
 
 /**
- * Lets what is written to a stream in one turn of the event loop go out in few system calls: of commands for as many
- * requests as came together, each alone would cost more than all that is in it.
+ * Sends what is written to a stream in one turn of the event loop in few system calls: a call for each command
+ * would cost more than the rest of the command.
  */
 export function writeTogether(stream: Pick<Writable, 'cork' | 'uncork' | 'write'>): void {
   const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;

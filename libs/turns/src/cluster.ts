@@ -32,10 +32,9 @@ return {used, redis.call('pttl', KEYS[1])}
 `;
 
 /**
- * Turn counters in a Redis Cluster, where the keys live apart: charged by two commands sent in the same tick. When one
- * of them refuses, the other is refunded. A counter that lately refused is asked alone first, so
- * that somebody who goes on asking past a limit does not even for a moment take turns from others. There is no second
- * store to fall back to.
+ * Turn counters in a Redis Cluster, where the two keys are on different nodes: charged by two commands sent
+ * together. If one refuses, the other is refunded. A counter that recently refused is asked first, alone, so
+ * that a caller above its limit never takes turns from others, not even briefly. There is no fallback store.
  */
 export function createClusterTurns(redis: RedisClient, windowSeconds: number): TurnStore {
   const scripted = redis as RedisClient & TurnCommands;

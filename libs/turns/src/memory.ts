@@ -6,7 +6,7 @@ export function createMemoryTurns(duration: number): TurnStore {
   const options = { keyPrefix: '', points: Number.MAX_SAFE_INTEGER, duration };
   const user = new RateLimiterMemory(options);
   const organization = new RateLimiterMemory(options);
-  // One take after the other: between looking and charging no other may come.
+  // One take at a time: nothing may change between the check and the charge.
   let last: Promise<unknown> = Promise.resolve();
 
   async function takeAlone(charge: TurnCharge, limits: TurnLimits): Promise<TurnCounts> {
@@ -34,7 +34,7 @@ export function createMemoryTurns(duration: number): TurnStore {
   };
 }
 
-/** To the window that the turn was taken from; two windows end at least a second apart. */
+/** Only to the window that the turn was charged to; two windows end at least a second apart. */
 async function refund(limiter: RateLimiterMemory, key: string, leftMs: number): Promise<void> {
   const state = await limiter.get(key);
   const isSameWindow = state !== null && Math.abs(state.msBeforeNext - leftMs) < 500;

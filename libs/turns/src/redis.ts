@@ -8,9 +8,9 @@ import { ScriptLimiter } from './script-limiter.ts';
 import { type Claim, REFUND_SCRIPT, type TurnCounts, type TurnLimits, type TurnStore } from './store.ts';
 
 /**
- * Charges one turn to both counters, or to neither. Keys: user's, organization's; arguments: the window in
- * milliseconds, the two limits. A window that has no end gets one. With a third key, its value and its milliseconds, an
- * allowed turn claims it.
+ * Charges one turn to both counters, or to neither. Keys: the user's, the organization's; arguments: the
+ * window in milliseconds and the two limits. A counter without an expiry gets one. An allowed turn also claims
+ * an optional third key, whose value and milliseconds are two more arguments.
  */
 const CHARGE_SCRIPT = `
 local window = tonumber(ARGV[1])
@@ -40,8 +40,8 @@ return { free and 1 or 0, user.used, user.ttl, organization.used, organization.t
 `;
 
 /**
- * Turn counters in Redis. Where one server holds all keys, one script charges both counters or neither, so that a
- * refused turn changes nothing, not even for a moment. There is no second store to fall back to.
+ * Turn counters in a single Redis. One script charges both counters or neither, so a refused turn changes
+ * nothing, not even briefly. There is no fallback store.
  */
 export function createRedisTurns(redis: RedisClient, windowSeconds: number): TurnStore {
   if (redis instanceof Cluster) return createClusterTurns(redis, windowSeconds);

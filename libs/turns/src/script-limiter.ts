@@ -4,15 +4,16 @@ import RateLimiterStoreAbstract from 'rate-limiter-flexible/lib/RateLimiterStore
 import { TurnLimiterUnavailable } from './store.ts';
 
 export interface Script<State extends RateLimiterRes, Arguments> {
-  /** Charges one turn to the key, and whatever else `others` says. */
+  /** Charges one turn to the key, and does what `others` says. */
   charge(key: string, windowMs: number, others: Arguments): Promise<unknown>;
-  /** The state that an answer describes. @throws {TypeError} for what the script does not answer */
+  /** The state in a reply. @throws {TypeError} for a reply that the script cannot give */
   read(answer: unknown): State;
 }
 
 /**
- * A limiter whose counter is a script of ours. RateLimiterStoreAbstract is what the library documents for a store of one's own; its
- * entry point declares the class and does not export it. Only `consume` is used, so only what that calls is implemented.
+ * A limiter whose counter is a script of ours. The library documents RateLimiterStoreAbstract for custom
+ * stores, and its entry point declares the class without exporting it. Only `consume` is used, so only what it
+ * calls is implemented.
  */
 export class ScriptLimiter<State extends RateLimiterRes, Arguments> extends RateLimiterStoreAbstract {
   readonly #script: Script<State, Arguments>;

@@ -1,6 +1,6 @@
 export type TurnScope = 'user' | 'organization';
 
-/** The keys of the counters one turn is charged to. */
+/** The keys of the counters that a turn is charged to. */
 export type TurnCharge = Readonly<Record<TurnScope, string>>;
 
 export interface TurnCount {
@@ -10,7 +10,7 @@ export interface TurnCount {
   readonly msBeforeReset: number;
 }
 
-/** A counter that need not be asked, because the other one already refused, is left out. */
+/** A counter is left out if the other one already refused. */
 export type TurnCounts = Readonly<Partial<Record<TurnScope, TurnCount>>>;
 
 /** Turns in a window. */
@@ -23,12 +23,12 @@ export interface Claim {
   readonly keptMs: number;
 }
 
-/** What is left of the windows that a turn was charged to, in milliseconds. */
+/** The rest of the windows that a turn was charged to, in milliseconds. */
 export type WindowsLeft = Readonly<Record<TurnScope, number>>;
 
 /**
- * Refunds a turn, but only to the window it was charged to: two windows of a counter end at least a second apart. Key: the
- * counter's; argument: what should be left of the window, in milliseconds.
+ * Refunds a turn, but only to the window that it was charged to: two windows of a counter end at least a
+ * second apart. Key: the counter's; argument: the expected rest of the window, in milliseconds.
  */
 export const REFUND_SCRIPT = `
 local ttl = redis.call('pttl', KEYS[1])
@@ -43,7 +43,7 @@ export interface TurnStore {
   /** Charges both counters or neither. @throws {TurnLimiterUnavailable} */
   take(charge: TurnCharge, limits: TurnLimits): Promise<TurnCounts>;
   /**
-   * Charges both counters and then claims the key, or does nothing. Only where one server holds all keys.
+   * Charges both counters and then claims the key, or does nothing. Only if one server has all keys.
    *
    * @throws {TurnLimiterUnavailable}
    */

@@ -17,78 +17,78 @@ import { SigningError } from './stages/signing-error.ts';
 import { redraft, type Turn, throttle } from './stages/throttle.ts';
 import { type UnlockableKey, unlockKey } from './stages/unlock-key.ts';
 
-/** One signing request, as far as HTTP has to do with it. */
+/** What a signing request brings from HTTP. */
 export interface SigningCall {
   readonly requestId: string;
   readonly authority: string | undefined;
-  /** Where it came from, as the exchange says. */
+  /** The client's network, see `Exchange`. */
   readonly network: string;
   /** Every `Authorization` value of the raw header list. */
   readonly authorizations: readonly string[];
   readonly method: string;
-  /** The address as the client knows it. */
+  /** The URL that the client called, for the `htu` claim. */
   readonly target: ProofTarget;
-  /** Every `DPoP` value of the raw header list; asked for only where there is something to prove. */
+  /** Every `DPoP` value of the raw header list; called only for a bound session. */
   dpopProofs(): readonly string[];
-  /** Undefined where the path holds none that could be an intern's. */
+  /** Undefined if the path contains no valid intern id. */
   readonly internId: string | undefined;
   /** Counts this call for an account until it ends; throws if the account has too many in flight. */
   countFor(account: string): void;
-  /** Called with the intern's id once the store is known to have it: only then may a log name it. */
+  /** Called with the intern's id once the store has confirmed it: only then may a log name it. */
   nameIntern(internId: string): void;
-  /** Reads the body; called once, and not before the caller is known. */
+  /** Reads the body; called once, after authentication. */
   readBody(): Promise<Uint8Array>;
-  /** The route's. `check` throws once it has passed. */
+  /** The deadline of the route. `check` throws after it. */
   readonly deadline: { check(): void; readonly signal: AbortSignal };
 }
 
-/** The caller and the intern, as the gate judges them. */
+/** The caller and the intern that the gate decides on. */
 export interface GateQuestion {
   readonly issuer: string;
   readonly subject: string;
   readonly internId: string | undefined;
 }
 
-/** The limiter's verdict, and whether a nonce was reserved with it: never for a turn that was refused. */
+/** The limiter's verdict, and whether a nonce was reserved with it; never true for a refused turn. */
 export interface TurnTaken {
   readonly verdict: TurnVerdict;
   readonly reserved: boolean;
 }
 
-/** What the signer asks its dependencies. Each rejects with DependencyError when it gets no answer. */
+/** The signer's dependencies. Each rejects with DependencyError if it gets no answer. */
 export interface SigningParts {
   readonly regionalHosts: ReadonlySet<string>;
   readonly identities: { identify(bearer: Bearer, network: string): Promise<Identity> };
-  /** Verifies that a caller has the key of its session, and that the proof of it is new. */
+  /** Verifies that the caller has the session's key, and that its DPoP proof is new. */
   readonly possession: Possession;
   /** Whether sessions without a bound key are refused. */
   readonly requireDpop: boolean;
-  /** Facts that are cached come without a promise. */
+  /** Cached facts are returned without a promise. */
   readonly gate: {
     facts(question: GateQuestion): GateFacts | undefined | Promise<GateFacts | undefined>;
   };
   readonly keys: { unlock(internId: string): Promise<UnlockableKey> };
-  /** Runs what uses the dependencies: a limited number at a time, the rest queued, accounts in turn. */
+  /** Limits how many requests use the dependencies concurrently; the others wait, and accounts take turns. */
   readonly atWork: FairPlaces;
   readonly turns: {
     take(who: TurnTaker, reservation: Reservation | undefined): Promise<TurnTaken>;
-    /** Returns an allowed turn, as far as that is possible now; its failures are nobody's. */
+    /** Refunds an allowed turn. Best effort: failures are ignored. */
     refund(who: TurnTaker, verdict: TurnVerdict): void;
   };
   readonly nonces: {
     draw(): string;
     reserve(reservation: Reservation): Promise<boolean>;
-    /** Told of each that was drawn although it was reserved already. */
+    /** Called for each drawn nonce that was already reserved. */
     onTaken(): void;
   };
   readonly audit: { append(line: string): Promise<Written> };
-  /** Throws while the time that a proof would carry is known to be wrong. */
+  /** Throws while the clock is known to be wrong. */
   readonly clock: { check(): void };
   /** Milliseconds since the epoch. */
   now(): number;
 }
 
-/** A proof, and the limiter's verdict about the turn it cost. */
+/** A proof, and the limiter's verdict on the turn that it cost. */
 export interface SigningAnswer {
   readonly proof: SignedProof;
   readonly turns: TurnVerdict;
@@ -97,8 +97,8 @@ export interface SigningAnswer {
 }
 
 /**
- * The protocol. Each stage takes what only the stage before it can make. A dependency is asked just before the stage that judges its
- * answer.
+ * The protocol. Each stage takes a value that only the previous stage can make. A dependency is called right
+ * before the stage that decides on its answer.
  *
  * @throws SigningError, IdentityError, DpopError, DependencyError, BusyError, and whatever `readBody` and `deadline` throw
  */
@@ -119,7 +119,7 @@ export async function signProof(call: SigningCall, parts: SigningParts): Promise
   return { proof, turns, bound: proven !== undefined };
 }
 
-/** From the order to the proof: all that asks the store, Redis and the audit log. */
+/** From the order to the proof: the part that uses the store, Redis and the audit log. */
 async function issue(
   order: Order,
   call: SigningCall,
@@ -139,7 +139,7 @@ async function issue(
     const proof = await recordAndSign(turn, taken.reserved, call, parts);
     return { proof, turns: turn.verdict };
   } catch (error) {
-    // No proof was handed out, and the caller is not to blame.
+    // No proof was issued, and the caller did not cause it.
     turns.refund(entry, turn.verdict);
     throw error;
   }
@@ -155,7 +155,7 @@ async function recordAndSign(
   deadline.check();
   const line = renderAuditLine(reserved, requestId, parts.now());
   const recorded = record(reserved, line, await parts.audit.append(line));
-  // The record may have taken what was left of the time: then the answer was or will be 408.
+  // The write may have used up the rest of the time; then the response is 408.
   deadline.check();
   return sign(recorded);
 }

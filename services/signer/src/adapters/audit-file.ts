@@ -37,9 +37,10 @@ const WRITE_TIMEOUT_MS = 400;
 const NEWLINE = 0x0a;
 
 /**
- * Opens an append-only file of JSON lines, created with mode 0640 less the umask. One write is under way at a time; the lines that come
- * meanwhile go together in the next, so that a slow disk costs time and not throughput. A line is acknowledged after its
- * own write alone, and refused with all others of a write that failed or takes too long: it may then be on record all the same.
+ * Opens an append-only file of JSON lines, created with mode 0640 less the umask. There is one write at a
+ * time, and lines that arrive during it share the next one, so a slow disk costs latency and not throughput. A
+ * line is acknowledged only after its own write. If that write fails or takes too long, all its lines are
+ * refused, although they may have been written.
  *
  * A FIFO is opened without waiting for a reader, and a full one refuses a line at once instead of holding up a thread.
  */
@@ -55,7 +56,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
 
   async function drain(): Promise<void> {
     while (waiting.length > 0 || successor !== undefined) {
-      // Whatever else this turn of the event loop brings goes with it.
+      // Includes the lines that arrive in this turn of the event loop.
       await endOfTurn();
       if (successor !== undefined) await succeed(successor);
       const batch = waiting;

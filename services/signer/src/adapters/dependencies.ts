@@ -13,7 +13,7 @@ import { type Nonces, redisNonces } from './nonces.ts';
 import { redisSpentProofs } from './spent-proofs.ts';
 import { limiterTurns } from './turns.ts';
 
-/** How long the database may take, in milliseconds: to give a connection, and to answer. */
+/** Time limits of the database in milliseconds: to provide a connection, and to answer. */
 const CONNECT_TIMEOUT_MS = 400;
 const STATEMENT_TIMEOUT_MS = 400;
 
@@ -29,17 +29,18 @@ export interface Dependencies {
   readonly audit: AuditLog;
 }
 
-/** The same, with how to ask after them and how to let go of them. */
+/** The same, with what is needed to check and close them. */
 export interface Connected extends Omit<Dependencies, 'turns'>, Pick<SigningParts, 'turns'> {
   readonly redis: RedisClient | undefined;
   readonly eviction: EvictionWatch | undefined;
-  /** Absent where the store was given. */
+  /** Absent if the store was injected. */
   readonly database: Database | undefined;
   close(): Promise<void>;
 }
 
 /**
- * Connects what was not injected. What is missing shows in `/readyz`; what is present is checked before it is used.
+ * Connects what was not injected. A missing dependency shows in `/readyz`; a present one is checked before it
+ * is used.
  *
  * @throws ConfigError for a Redis that evicts and for a database login that may do too much; DependencyError `audit`
  */
@@ -72,7 +73,7 @@ export async function connectDependencies(
   await judgeDependencies({
     eviction,
     store: given.store === undefined ? store : undefined,
-    // Not all: a server that many signers share may have no room for the most that each may use.
+    // Not all of them: a server shared by many signers may not have room for every pool at its maximum.
     connections: Math.ceil(config.databasePoolMax / 2),
   });
   const owned = stack.move();

@@ -8,13 +8,15 @@ export interface ApiKeyFacts {
   readonly disabled: boolean;
 }
 
-/** What was found out about a bearer: an access token's facts, an API key's, or nothing. */
+/** The facts about a credential: those of an access token, those of an API key, or none. */
 export type Identity = { readonly token: TokenFacts } | { readonly apiKey: ApiKeyFacts } | undefined;
 
-/** A caller whose credential is good. Says nothing yet about what it may do, nor whether it is the caller's own. */
+/**
+ * A caller with a valid credential. What it may do, and whether the credential is its own, is not known yet.
+ */
 class Caller {
   protected readonly stage = 'authenticate';
-  /** The person's session; undefined where the caller is an API key, which names no person. */
+  /** The person's session; undefined for an API key, which names no person. */
   readonly session: TokenFacts | undefined;
   readonly scheme: Bearer['scheme'];
 
@@ -27,8 +29,8 @@ class Caller {
 export type { Caller };
 
 /**
- * Second stage. Judges what was found out about the bearer: unknown, disabled, expired and management keys (the
- * interface's "provisioning" keys) are all the same 401. Facts may come from a cache, so the expiry is judged again.
+ * Second stage. Unknown, disabled and expired credentials and management keys (the interface's "provisioning"
+ * keys) all get the same 401. Facts may come from a cache, so the expiry is checked again.
  *
  * @param now Unix seconds
  * @throws SigningError `bearer_refused`

@@ -3,23 +3,23 @@ import { SigningError } from './signing-error.ts';
 /** The largest signing request, in bytes. */
 export const BODY_BYTES_MAX = 1_048_576;
 
-/** What the headers say about a body that was not read yet. */
+/** The headers of a body that was not read yet. */
 export interface BodyHeaders {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
-  /** Undefined for a chunked body, whose length shows only as it is read. */
+  /** Undefined for a chunked body. */
   readonly contentLength: number | undefined;
 }
 
-/** How much of a body may be read, and what a byte more is called. */
+/** How many bytes of a body may be read, and the refusal code for one more. */
 export interface BodyAllowance {
   readonly bytesMax: number;
   readonly excess: 'payload_too_large' | 'unsupported_media_type';
 }
 
 /**
- * Judges a body by its headers, so that nothing is read of one that is refused anyway. A body of another media type may
- * only be empty, which a chunked one shows as late as its first byte; so the answer is an allowance.
+ * Checks a body's headers, so that nothing is read of a body that is refused anyway. A body of another media
+ * type must be empty, which a chunked body shows only at its first byte; so the result is an allowance.
  *
  * @throws SigningError `unsupported_media_type` or `payload_too_large`, in this order
  */

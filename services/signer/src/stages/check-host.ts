@@ -2,7 +2,7 @@ import { isRegionalHost } from '@ori/http/regional-host';
 import { SigningError } from './signing-error.ts';
 
 /**
- * Refuses a request that was addressed to a regional host name: intern operations live on the global one alone.
+ * Refuses a request to a regional host name: intern operations exist on the global one only.
  *
  * @param authority the `Host` of the request, with or without a port; undefined if none was sent
  * @throws SigningError `regional_host_refused`

@@ -5,8 +5,8 @@ export interface KeyTimes {
 }
 
 /**
- * The keys that may sign now, in the order in which they are tried: the newest first. Intervals are half-open. That a
- * key is published before its interval begins is the matter of whoever adds it.
+ * The keys that may sign now, newest first. Intervals are half-open. Whoever adds a key must publish it before
+ * its interval begins.
  *
  * @param now Unix seconds
  */

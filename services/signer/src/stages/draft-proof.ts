@@ -1,13 +1,13 @@
 import { signingInputV1, signingInputV2 } from '@ori/proof';
 import type { UnlockedKey } from './unlock-key.ts';
 
-/** The bytes of a proof, its time and nonce fixed, neither paid for nor its nonce reserved. */
+/** The bytes of a proof with a fixed time and nonce; no turn is charged and no nonce reserved yet. */
 class Draft {
   protected readonly stage = 'draftProof';
   readonly key: UnlockedKey;
   readonly timestamp: number;
   readonly inputV1: Uint8Array;
-  /** Present where the request named its route: what is signed, and what must be reserved first. */
+  /** Present if the request named its route: the bytes to sign, and the nonce to reserve first. */
   readonly v2: { readonly nonce: string; readonly input: Uint8Array } | undefined;
 
   constructor(key: UnlockedKey, timestamp: number, nonce: string) {
@@ -23,7 +23,7 @@ class Draft {
 
 export type { Draft };
 
-/** What is written so that a nonce is never issued twice. */
+/** What is stored so that no nonce is issued twice. */
 export interface Reservation {
   readonly internId: string;
   readonly nonce: string;
@@ -32,8 +32,8 @@ export interface Reservation {
 }
 
 /**
- * Eighth stage. It refuses nothing: the draft is made before the turn is charged, so that one question to Redis does for
- * the turn and the nonce.
+ * Eighth stage. It refuses nothing. The draft comes before the charge, so that one command charges the turn
+ * and reserves the nonce.
  *
  * @param timestamp Unix seconds, of the signer's clock
  */
@@ -41,7 +41,7 @@ export function draftProof(key: UnlockedKey, timestamp: number, nonce: string): 
   return new Draft(key, timestamp, nonce);
 }
 
-/** What has to be reserved for a draft; undefined for a v1 proof, which has no nonce. */
+/** The reservation that a draft needs; undefined for a v1 proof, which has no nonce. */
 export function reservationOf(draft: Draft): Reservation | undefined {
   if (draft.v2 === undefined) return undefined;
   const { nonce, input } = draft.v2;

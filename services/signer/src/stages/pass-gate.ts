@@ -2,7 +2,7 @@ import type { GateFacts } from '@ori/store';
 import type { Order } from './read-request.ts';
 import { SigningError } from './signing-error.ts';
 
-/** A member, let in to this intern. */
+/** A member whom the gate admitted to this intern. */
 class Entry {
   protected readonly stage = 'passGate';
   readonly order: Order;
@@ -25,8 +25,9 @@ class Entry {
 export type { Entry };
 
 /**
- * Sixth stage, the same gate as chat's. Whatever must not be told apart (unknown subject, unknown or hidden intern, a
- * workspace outside the programme, lifecycle writes disabled) is one `not_found`; only who was a member learns more.
+ * Sixth stage, the same gate as chat's. Cases that must look alike (unknown subject, unknown or hidden intern,
+ * a workspace outside the programme, lifecycle writes disabled) are one `not_found`; only former members learn
+ * more.
  *
  * @param facts undefined where the id in the path cannot be an intern's
  * @throws SigningError `not_found` or `access_revoked`, in this order

@@ -2,7 +2,7 @@ import { type SigningRequestBody, signingRequest } from '@ori/signing-api/reques
 import type { Grant } from './require-scope.ts';
 import { SigningError } from './signing-error.ts';
 
-/** What a caller with a grant asks to have signed. */
+/** What a caller with a grant wants signed. */
 class Order {
   protected readonly stage = 'readRequest';
   readonly grant: Grant;
@@ -19,7 +19,7 @@ class Order {
 export type { Order };
 
 /**
- * Fifth stage. Reads the body as RFC 8259 JSON in UTF-8 without a BOM, of exactly the interface's shape.
+ * Fifth stage. Parses the body as RFC 8259 JSON in UTF-8 without a BOM, of exactly the interface's shape.
  *
  * @throws SigningError `invalid_body`
  */
@@ -51,8 +51,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * Counts the members of all objects in a text that is known to be JSON: one colon outside strings each. JSON.parse keeps
- * the last of two members with one name, so a text with more members than were read hides something.
+ * Counts the members of all objects in valid JSON, by the colons outside strings. JSON.parse keeps the last of
+ * two members with the same name, so a text with more members than were parsed contains a duplicate.
  */
 function countMembers(json: string): number {
   let members = 0;
@@ -66,5 +66,5 @@ function countMembers(json: string): number {
   return members;
 }
 
-/** Without the parser's own error as its cause: that one quotes the body, and causes are logged. */
+/** Without the parser's error as the cause: it quotes the body, and causes are logged. */
 const invalid = (message: string) => new SigningError('invalid_body', message);

@@ -1,6 +1,6 @@
 import type { ReservedProof } from './reserve-nonce.ts';
 
-/** A proof that the audit log knows of: it may be signed. */
+/** A proof with an audit line: it may be signed. */
 class RecordedProof {
   protected readonly stage = 'record';
   readonly proof: ReservedProof;
@@ -12,13 +12,13 @@ class RecordedProof {
 
 export type { RecordedProof };
 
-/** The adapter's word that the kernel has a line. */
+/** The adapter's confirmation that a line was written. */
 export interface Written {
   readonly line: string;
 }
 
 /**
- * The audit line of a proof: who, for which intern, over what. Never a token, never a signature.
+ * The audit line of a proof: the person, the intern and what was signed. Never a token or a signature.
  *
  * @param at when, in milliseconds since the epoch
  */
@@ -48,7 +48,7 @@ export function renderAuditLine(proof: ReservedProof, requestId: string, at: num
 }
 
 /**
- * Eleventh stage: no signature without its line.
+ * Eleventh stage: no signature without its audit line.
  *
  * @throws TypeError when the line written is not this proof's: a defect of ours
  */

@@ -20,7 +20,8 @@ export function keyOfCaller({ scheme, session }: Caller): string | undefined {
 }
 
 /**
- * Third stage: RFC 9449, sections 7.1 and 7.2. An API key is bound to nothing; whether it may sign is not judged here.
+ * Third stage: RFC 9449, sections 7.1 and 7.2. An API key is never bound; whether it may sign is decided
+ * later.
  *
  * @param proven the key that signed this request, where {@link keyOfCaller} named one
  * @param requireDpop whether sessions that are bound to no key are refused

@@ -3,7 +3,7 @@ import { SIGNING_SCOPE } from '@ori/signing-api/refusals';
 import type { Holder } from './require-holder.ts';
 import { SigningError } from './signing-error.ts';
 
-/** A person's session whose grant covers signing. */
+/** A person's session with the scope for signing. */
 class Grant {
   protected readonly stage = 'requireScope';
   readonly session: TokenFacts;
@@ -16,7 +16,7 @@ class Grant {
 export type { Grant };
 
 /**
- * Fourth stage. Judged on every request, whatever a cache remembers of the token.
+ * Fourth stage. Checked on every request, also for cached tokens.
  *
  * @throws SigningError `personal_identity_required` (an API key) or `insufficient_scope`
  */

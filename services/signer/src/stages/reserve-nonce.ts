@@ -1,10 +1,10 @@
 import type { Draft } from './draft-proof.ts';
 import type { Turn } from './throttle.ts';
 
-/** How many nonces are drawn before a random source that repeats itself is given up. */
+/** How many nonces are drawn before giving up on a random source that repeats itself. */
 export const NONCE_DRAWS_MAX = 3;
 
-/** The bytes of a proof whose turn was charged and whose nonce, if it has one, was unused. */
+/** The bytes of a proof whose turn was charged and whose nonce, if any, is reserved. */
 class ReservedProof {
   protected readonly stage = 'reserveNonce';
   readonly draft: Draft;

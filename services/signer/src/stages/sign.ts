@@ -4,7 +4,7 @@ import type { RecordedProof } from './record.ts';
 /** The interface's signing response: its keys are header names. */
 export type SignedProof = ProofHeaderValues;
 
-/** Last stage: nothing is decided here any more. */
+/** Last stage: signs, and decides nothing. */
 export function sign(recorded: RecordedProof): SignedProof {
   const { draft } = recorded.proof;
   const { entry, signingKey } = draft.key;

@@ -2,7 +2,7 @@ import type { SigningErrorCode } from '@ori/signing-api/refusals';
 import type { TurnVerdict } from '@ori/turns';
 
 export interface SigningErrorOptions extends ErrorOptions {
-  /** The limiter's verdict, with `rate_limited`. */
+  /** The limiter's verdict; present with `rate_limited`. */
   readonly turns?: TurnVerdict;
 }
 

@@ -17,8 +17,8 @@ class Turn {
 export type { Turn };
 
 /**
- * Ninth stage: the limiter that chat shares, whose verdict is all or nothing. Everything that can be refused without it
- * was refused before.
+ * Ninth stage: the limiter shared with chat, which charges both counters or neither. What can be refused
+ * without it was refused before.
  *
  * @throws SigningError `rate_limited`, with the verdict
  */
@@ -29,7 +29,7 @@ export function throttle(draft: Draft, verdict: TurnVerdict): Turn {
   return new Turn(draft, verdict);
 }
 
-/** The same turn for another draft of the same proof: its nonce was taken. */
+/** The same turn for another draft of the same proof, after its nonce was taken. */
 export function redraft({ draft, verdict }: Turn, timestamp: number, nonce: string): Turn {
   return new Turn(draftProof(draft.key, timestamp, nonce), verdict);
 }

@@ -6,7 +6,7 @@ import { SigningError } from './signing-error.ts';
 /** The newest usable key of an intern that may sign now; undefined if there is none. */
 export type UnlockableKey = SigningKey | undefined;
 
-/** A member let in, with the intern's opened signing key. */
+/** An admitted member, with the intern's opened signing key. */
 class UnlockedKey {
   protected readonly stage = 'unlockKey';
   readonly entry: Entry;
@@ -21,8 +21,8 @@ class UnlockedKey {
 export type { UnlockedKey };
 
 /**
- * Seventh stage. What cannot be signed is known before a turn is charged: a subject that no header can carry, an intern
- * without a key that opens, is admitted and may sign now.
+ * Seventh stage. Before a turn is charged, refuses a subject that does not fit into a header, and an intern
+ * without a usable key that may sign now.
  *
  * @throws SigningError `configuration_error`
  */
