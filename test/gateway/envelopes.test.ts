@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Gateway, NGINX, startGateway } from '../env/gateway.ts';
 import { askRaw, requestBytes } from './ask-raw.ts';
@@ -172,12 +172,22 @@ it.skipIf(NGINX === undefined)(
     });
     const line = 'POST /v1/guardrails HTTP/1.1';
     const unfinished = `${line}\r\nHost: localhost\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Length: 9\r\n\r\n1`;
-    const held = Array.from({ length: 200 }, () => connect(gateway.port, '127.0.0.1'));
-    for (const socket of held) socket.on('error', () => {}).write(unfinished);
+    const held: Socket[] = [];
+    const hold = () => {
+      const socket = connect(gateway.port, '127.0.0.1').on('error', () => {});
+      socket.write(unfinished);
+      held.push(socket);
+    };
+    for (let open = 0; open < 200; open += 1) hold();
+    // A request that is faster than the last of them takes its place, so one more is held each time.
+    const askAfterOneMore = () => {
+      hold();
+      return ask('192.0.2.1');
+    };
     const get = 'GET /v1/byok HTTP/1.1';
     const ask = (address: string) => askRaw(gateway.port, requestBytes(get, [['X-Forwarded-For', address]]));
     try {
-      await expect.poll(async () => (await ask('192.0.2.1')).status, LONG).toBe(429);
+      await expect.poll(async () => (await askAfterOneMore()).status, LONG).toBe(429);
       expect((await ask('192.0.2.2')).status).toBe(200);
     } finally {
       for (const socket of held) socket.destroy();
