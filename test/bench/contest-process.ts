@@ -1,6 +1,6 @@
 import type { Contestants } from './contest.ts';
 
-// The process of one contestant: receives a number of pieces of work, replies with the CPU seconds they took.
+// The process of one contestant: receives a number of operations and replies with the CPU seconds they took.
 
 const [name = '', title = ''] = process.argv.slice(2);
 const opened = import(`./contests/${name}.ts`).then(async ({ CONTESTANTS }: { CONTESTANTS: Contestants }) => {
@@ -18,7 +18,7 @@ process.on('message', (count: number) => {
 });
 process.on('disconnect', () => process.exit());
 
-/** CPU time of all threads, so that work beside the main thread counts. Garbage of the preparation is collected first. */
+/** CPU time of all threads, so that work outside the main thread counts. Garbage from the preparation is collected first. */
 async function time(count: number): Promise<number> {
   const run = await (await opened).prepare(count);
   globalThis.gc?.({ type: 'minor' });

@@ -21,7 +21,7 @@ export interface Town extends AsyncDisposable {
   readonly apiKey: string;
   /** `starting_after` of the last page. */
   readonly deepest: string;
-  /** An intern with a usable key that no request has named yet, from all parts of the table. */
+  /** The next intern with a usable key that no request has named yet, from anywhere in the table. */
   nextIntern(): CallableIntern;
 }
 

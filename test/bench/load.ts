@@ -12,7 +12,7 @@ export interface LoadOrder {
   readonly seconds: number;
   /** Arrivals per second, evenly spaced, independent of the responses. Absent: each connection sends when its response arrived. */
   readonly perSecond?: number;
-  /** Returns one in this many responses. */
+  /** Samples one in this many responses. */
   readonly sampleEvery: number;
 }
 
@@ -28,7 +28,7 @@ export interface LoadReport {
   readonly samples: readonly string[];
 }
 
-/** If the machine stalls for longer than a dependency's timeout, each connection loses a response or two. */
+/** If the machine stalls for longer than a dependency's timeout, each connection may get a retryable response or two. */
 const REPEATS_PER_CONNECTION = 5;
 
 /** The time that a pacer's thread has to start. */

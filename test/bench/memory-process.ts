@@ -11,7 +11,7 @@ export interface MemoryProcess extends AsyncDisposable {
   ask<Answer>(order: object): Promise<Answer>;
 }
 
-/** Starts `memory/<name>.ts`, which answers each message with what it measured, or with `failure`. */
+/** Starts `memory/<name>.ts`, which answers each message with its measurement or with `failure`. */
 export function openMemoryProcess(name: string): MemoryProcess {
   const child = fork(join(import.meta.dirname, `memory/${name}.ts`), { execArgv: ['--expose-gc'] });
   const { pid } = child;

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
-// Sleeps until the next beat and reports it. `Atomics.wait` can sleep for fractions of a millisecond; timers cannot.
+// Sleeps until the next beat and reports it. Unlike timers, `Atomics.wait` can sleep for fractions of a millisecond.
 
 const { firstAt, spacingMs } = workerData as { firstAt: number; spacingMs: number };
 const nobody = new Int32Array(new SharedArrayBuffer(4));

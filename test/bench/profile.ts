@@ -5,11 +5,11 @@ import { freePort } from '../env/ports.ts';
 import { shipped } from '../env/programs.ts';
 import { openSignStage } from './sign-stage.ts';
 
-// `npm run profile [-- SECONDS]`: where the signer's time goes, per proof, by cost centre and by function, beside the floor's.
+// `npm run profile [-- SECONDS]`: the signer's time per proof by cost centre and by function, next to that of the floor.
 
 const WARM_PROOFS = 20_000;
 
-/** Where in the source a cost belongs; the first that matches counts. */
+/** Cost centres by source path. The first match counts. */
 const COST_CENTRES: readonly (readonly [name: string, source: RegExp])[] = [
   ['garbage collection', /^\(garbage collector\)/],
   ['waiting', /^\((idle|program|root)\)/],
@@ -73,7 +73,7 @@ class Costs {
 }
 
 const seconds = Number(process.argv[2] ?? 10);
-/** In turns, because the machine is not equally fast all the time. */
+/** Alternating, because the speed of the machine varies. */
 const ROUNDS = 4;
 const ports = { ours: await freePort(), floor: await freePort() };
 process.env['BENCH_SIGNER_FLAGS'] = `--inspect=127.0.0.1:${ports.ours}`;
@@ -102,7 +102,7 @@ for (let round = 0; round < ROUNDS; round += 1) {
 }
 print(costs.ours, costs.floor);
 
-/** The Profiler domain of the Chrome DevTools Protocol, by the process's own inspector. */
+/** The Profiler domain of the Chrome DevTools Protocol, through the process's own inspector. */
 async function openProfiler(port: number) {
   const response = await fetch(`http://127.0.0.1:${port}/json/list`);
   const [target] = (await response.json()) as { webSocketDebuggerUrl: string }[];
@@ -120,7 +120,7 @@ async function openProfiler(port: number) {
   };
 }
 
-/** A function of the engine counts for the one that called it. */
+/** The time of an engine function is attributed to its caller. */
 function sourcesOf(nodes: readonly ProfileNode[], map: SourceMap | undefined) {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const sources = new Map<number, { source: string; name: string }>();

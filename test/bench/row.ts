@@ -22,14 +22,14 @@ export interface Finding {
   readonly plot?: 'throughput' | 'latency';
 }
 
-/** What a row runs with. */
+/** The context of a row. */
 export interface Bench {
-  /** Only checks that everything runs, with fewer and smaller inputs. */
+  /** Only check that everything runs, with fewer and smaller inputs. */
   readonly isQuick: boolean;
   readonly rounds: number;
   /** One measurement of one server: its duration, and the number of concurrent requests. */
   readonly load: { readonly seconds: number; readonly connections: number };
-  /** The number of proofs that a server makes before it is measured. */
+  /** The number of proofs that a server issues before it is measured. */
   readonly warmProofs: number;
   progress(what: string): void;
   /** Remarks on the figures, shown below the table. */

@@ -14,7 +14,7 @@ export async function checkProofs(samples: readonly string[], world: World): Pro
 }
 
 /**
- * @param signer of the response with a nonce
+ * @param signer the signer whose response contains a nonce
  * @returns the nonce
  * @throws Error unless the response has both signatures over exactly the request
  */

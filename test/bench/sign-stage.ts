@@ -27,7 +27,7 @@ export interface SigningSide {
 
 export interface Measured extends LoadReport {
   readonly cpuMicrosecondsEach: number;
-  /** Not a number where the Redis is not a process of the bench. */
+  /** NaN if Redis is not a process of the benchmark. */
   readonly redisCpuMicrosecondsEach: number;
 }
 
@@ -114,7 +114,7 @@ export async function warmStage(bench: Bench): Promise<SignStage> {
   const { load, ours, floor, peer } = stage;
   bench.progress('warming up');
   for (const side of [ours, floor, peer]) {
-    // Few connections first: cold code is slow, and a dependency must answer within 0.2 s.
+    // Starts with few connections: cold code is slow, and a dependency must answer within 0.2 s.
     await load(side, { seconds: bench.load.seconds / 2, connections: 2 });
     for (let proofs = 0; proofs < bench.warmProofs; ) {
       proofs += (await load(side, bench.load)).answers;

@@ -9,18 +9,18 @@ import { requestBytes, type SignStage } from './sign-stage.ts';
 
 /** Requests to many interns, in the order in which they are sent. */
 export interface Spread {
-  /** Each intern as often as any other. */
+  /** Every intern equally often. */
   readonly even: readonly string[];
-  /** The n-th intern 1/n times as often as the first (Zipf's law): 1 in 15 requests is for the first of a million. */
+  /** The n-th intern 1/n times as often as the first (Zipf's law): 1 in 15 requests is for the first of a million interns. */
   readonly powerLaw: readonly string[];
   /** @throws Error unless each response has both signatures of the intern that the audit log names for its nonce */
   check(samples: readonly string[]): Promise<void>;
 }
 
-/** More than the signer keeps opened keys of. */
+/** More than the number of opened keys that the signer caches. */
 const DRAWS = 24_000;
 
-/** Fills the stage's database with interns, of which those get a key that opens that a request is for. */
+/** Fills the stage's database with interns. Those that requests name get a usable key. */
 export async function spreadOver({ world }: SignStage, interns: number, token: string): Promise<Spread> {
   await fillWithInterns(world, interns);
   const draws = {

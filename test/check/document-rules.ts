@@ -8,7 +8,7 @@ const PARAGRAPH_LINES_MAX = 5;
 const LIFECYCLE = new Set(['ci', 'install', 'start', 'test']);
 
 /**
- * What is wrong with a Markdown file: a relative link or an anchor that leads nowhere, an npm script that does not exist,
+ * The faults of a Markdown file: a broken relative link or anchor, an npm script that does not exist,
  * prose beyond 120 columns, a paragraph or list item of more than five lines, and, above 150 lines, a section that no
  * link before the first section leads to.
  */
@@ -37,7 +37,7 @@ export function judgeDocument(file: string, scripts: ReadonlySet<string>): strin
   return complaints;
 }
 
-/** Number and length of each line of prose that could be wrapped and is not: code and tables cannot. */
+/** Number and length of each overlong line of prose. Code and tables cannot be wrapped. */
 function longLines(text: string): [number, number][] {
   return proseLines(text).flatMap(([number, line]) => {
     const { length } = line.replace(/`[^`]*`/g, '``');
@@ -45,7 +45,7 @@ function longLines(text: string): [number, number][] {
   });
 }
 
-/** First line and length of each paragraph, or item of a list, that is too long. A list of contents may be. */
+/** First line and length of each overlong paragraph or list item, except in a table of contents. */
 function longParagraphs(text: string): [number, number][] {
   const paragraphs: [number, string[]][] = [];
   let previous = 0;
@@ -75,7 +75,7 @@ function proseLines(text: string): [number, string][] {
   });
 }
 
-/** The second-level headings of a long document that its list of contents does not link to. A changelog needs none. */
+/** The second-level headings of a long document that its table of contents does not link to. A changelog needs none. */
 function unlistedSections(text: string): string[] {
   if (text.split('\n').length <= LINES_WITHOUT_CONTENTS || text.startsWith('# Changelog')) return [];
   const body = withoutCode(text);
@@ -89,7 +89,7 @@ function anchorsOf(text: string): Set<string> {
   return new Set([...withoutCode(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading)));
 }
 
-/** The anchor of a heading, as GitHub makes it. */
+/** The anchor that GitHub generates for a heading. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

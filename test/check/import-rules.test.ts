@@ -28,7 +28,7 @@ test.each([
   expect(judgeImports([file(path, specifier)])).toEqual([expect.stringContaining(path)]);
 });
 
-test('a circle of packages is reported', () => {
+test('a dependency cycle of packages is reported', () => {
   const files = [file('libs/http/src/a.ts', '@ori/redis'), file('libs/redis/src/b.ts', '@ori/http/server')];
   expect(judgeImports(files)).toEqual([expect.stringContaining('libs/http -> libs/redis -> libs/http')]);
 });

@@ -15,7 +15,7 @@ const COMMANDS = 'libs/(?:cli|admin)';
 const IO =
   'node:(?!crypto$|buffer$).*|express|ioredis|pg|kysely|pino|prom-client|openid-client|rate-limiter-flexible|.*/(?:adapters|http)/.*';
 
-/** Forbidden imports between packages. Circles of packages are forbidden too. */
+/** Forbidden imports between packages. Dependency cycles are forbidden too. */
 const BETWEEN_PACKAGES: readonly Rule[] = [
   { from: /^libs\//, to: /^services\//, why: 'a library or command imports no service' },
   {

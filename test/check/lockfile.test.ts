@@ -10,12 +10,12 @@ interface Locked {
 }
 
 /**
- * The linter's programs for systems that nobody has built this on: npm writes a digest only of what its registry has, and the one that
- * this lockfile was made with does not have these. Nothing that ships or runs on Linux with glibc is among them.
+ * The linter's binaries for unsupported systems. npm records digests only for packages that its registry has, and the registry
+ * of this lockfile does not have these. Nothing that ships, or runs on Linux with glibc, is among them.
  */
 const UNSEEN = /^node_modules\/@biomejs\/cli-(android|darwin|win32|linux-(x64|arm64)-musl)/;
 
-test('every package of the lockfile is held to its digest', () => {
+test('every package in the lockfile has a digest', () => {
   const text = readFileSync(join(import.meta.dirname, '../../package-lock.json'), 'utf8');
   const { packages } = JSON.parse(text) as { packages: Readonly<Record<string, Locked>> };
   const foreign = Object.entries(packages).filter(

@@ -10,7 +10,7 @@ async function redocly(): Promise<string[]> {
   const config = await createConfig({
     extends: ['recommended-strict'],
     rules: {
-      // Two operations are public and have no parameters, so they refuse nothing.
+      // Two operations are public and have no parameters, so they have no error responses.
       'operation-4xx-response': 'off',
       'no-invalid-media-type-examples': 'error',
       'no-invalid-parameter-examples': 'error',

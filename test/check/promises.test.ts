@@ -11,7 +11,7 @@ test('the README of the tests lists what one caller cannot do to others', () => 
   expect(rows.length).toBeGreaterThan(20);
 });
 
-test.each(rows)('a test holds the promise: $promise', ({ file, name }) => {
+test.each(rows)('a test backs the promise: $promise', ({ file, name }) => {
   const text = readFileSync(join(FOLDER, file), 'utf8');
   expect(text).toContain(name);
 });

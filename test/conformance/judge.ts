@@ -17,7 +17,7 @@ export interface Question {
   readonly section: string;
   readonly title: string;
   readonly exchanges: readonly Exchange[];
-  /** In a race: the refusal of all but the accepted one. */
+  /** In a race: the refusal code of all requests except the accepted one. */
   readonly others?: string | undefined;
 }
 

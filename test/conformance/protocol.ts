@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What the harness asks, one JSON object a line. The members are described in README.md. */
+/** A command of the harness, one JSON object per line. README.md describes the members. */
 export type Command =
   | { do: 'hello' }
   | { do: 'start'; verifier: Configuration; storeSince: number; jwks: unknown }
@@ -13,7 +13,7 @@ export type Command =
   | { do: 'body'; request: string; bodyBase64: string }
   | ({ do: 'finish'; request: string; bodyBase64: string } & At);
 
-/** What is absent has the default of SPEC.md. */
+/** Absent members have the defaults of SPEC.md. */
 export interface Configuration {
   internId: string;
   maxAgeSeconds?: number | undefined;
@@ -42,9 +42,9 @@ export interface Verdict {
   verdict: string;
   proof?: { user: string; internId: string; version: 1 | 2; issuedAt: number; nonce?: string };
   retryAfterSeconds?: number;
-  /** Of a race, in the order of its requests. */
+  /** For a race: the verdicts in the order of its requests. */
   verdicts?: Verdict[];
-  /** Of `hello`. */
+  /** Only in the answer to `hello`. */
   name?: string;
   features?: string[];
 }
@@ -64,13 +64,13 @@ export interface Scenario {
 
 export type Step = Command & { expect: string } & Omit<Expected, 'verdict'>;
 
-/** `retryAfterSeconds` and `proof` are compared only where they are expected. */
+/** `retryAfterSeconds` and `proof` are compared only if present here. */
 export interface Expected extends Verdict {
-  /** Another verdict that is as good. */
+  /** Another acceptable verdict. */
   or?: string;
 }
 
-/** A question and the answer that it must get. */
+/** A command and its required answer. */
 export interface Exchange {
   command: Command;
   expected: Expected;
@@ -99,7 +99,7 @@ export function exchangesOf({ verifier, storeSince, jwks, expect, steps }: Scena
   ];
 }
 
-/** The same request, its body in pieces of this many bytes. */
+/** The same request, with its body in pieces of this many bytes. */
 export function inPieces({ command, expected }: Exchange, bytes: number): Exchange[] {
   if (command.do !== 'present') return [{ command, expected }];
   const { do: _, bodyBase64, now, storeNow, method, target, rawHeaders } = command;
@@ -123,7 +123,7 @@ export function inPieces({ command, expected }: Exchange, bytes: number): Exchan
   ];
 }
 
-/** Why an answer is not the one that is expected; undefined where it is. */
+/** Describes how an answer differs from the expected one; undefined if it does not. */
 export function differenceOf(expected: Expected, answer: Verdict): string | undefined {
   if (answer.verdict === expected.or) return undefined;
   if (answer.verdict !== expected.verdict) return `expected ${expected.verdict}, got ${answer.verdict}`;

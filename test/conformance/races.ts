@@ -14,12 +14,12 @@ import {
 import { CONFIGURATION, STORE_SINCE } from '../vectors/generator/scenario.ts';
 import type { Command, Exchange, RequestCommand, Step } from './protocol.ts';
 
-/** What is asked of a program beside the vectors, as a scenario whose expectations are its own. */
+/** A check beyond the vectors, in the form of a scenario with its own expectations. */
 export interface Trial {
   title: string;
   section: string;
   exchanges: Exchange[];
-  /** Of a race: exactly one `ok`, and every other verdict this one. */
+  /** For a race: exactly one verdict is `ok` and all others are this one. */
   others?: string;
 }
 

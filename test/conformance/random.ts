@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 
-/** Numbers drawn from a seed, the same on every machine. */
+/** Pseudo-random numbers from a seed, the same on every machine. */
 export interface Random {
   /** From 0 to `below` - 1. */
   whole(below: number): number;
-  /** True once in `times`. */
+  /** True with a probability of 1 in `times`. */
   once(times: number): boolean;
   of<T>(list: readonly T[]): T;
 }
 
-/** Mulberry32: small, and good enough to draw test cases. */
+/** Mulberry32: small, and good enough to generate test cases. */
 export function createRandom(seed: string): Random {
   let state = createHash('sha256').update(seed).digest().readUInt32LE(0);
   const next = (): number => {

@@ -24,7 +24,7 @@ export function table(results: readonly Result[]): string {
   ].join('\n');
 }
 
-/** JUnit XML, one test case a scenario, one suite a section. */
+/** JUnit XML, with one test case per scenario and one suite per section. */
 export function junit(results: readonly Result[]): string {
   const suites = [...Map.groupBy(results, ({ section }) => section)].map(([section, own]) => {
     const cases = own.map(({ title, differences, skipped }) => {
@@ -42,7 +42,7 @@ export function junit(results: readonly Result[]): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Control characters cannot stand in XML 1.0 at all. */
+/** XML 1.0 does not allow control characters, even escaped. */
 function escapeXml(text: string): string {
   return text
     .replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '')

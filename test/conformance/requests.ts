@@ -72,7 +72,7 @@ const JSON_VALUES = [
 ];
 const MEMBERS = ['kty', 'crv', 'use', 'alg', 'key_ops', 'kid', 'x', 'nbf', 'exp', 'd', 'KTY'];
 
-/** One verifier, one store and `STEPS` commands, drawn from the seed. */
+/** One verifier, one store and `STEPS` commands, generated from the seed. */
 export function drawScenario(seed: string, features: readonly string[]): Command[] {
   const random = createRandom(seed);
   const verifier = drawConfiguration(random);
@@ -90,7 +90,7 @@ export function drawScenario(seed: string, features: readonly string[]): Command
   ];
   const open: { request: string; bodyBase64: string }[] = [];
   for (let index = 0; index < STEPS; index++) {
-    // Eighths of a second, which no arithmetic rounds.
+    // Eighths of a second, which floating-point arithmetic represents exactly.
     now += random.of([0, 0, 0, 0.125, 0.5, 1, 2, 29, 30, 31, 60]);
     const kind = random.whole(24);
     if (kind === 0) commands.push({ do: 'restart', ...at() });
@@ -106,7 +106,7 @@ export function drawScenario(seed: string, features: readonly string[]): Command
   return commands;
 }
 
-/** A new request, or one that was presented before, perhaps without its version 2 headers. */
+/** A new request, or an earlier one, possibly without its version 2 headers. */
 function drawOrRepeat(
   random: Random,
   verifier: Configuration,
@@ -233,7 +233,7 @@ function changeHeaders(random: Random, headers: readonly Header[]): Header[] {
   return changed;
 }
 
-/** A character more, or in the place of another; the ends most often. */
+/** Inserts or replaces a character, most often at the ends. */
 function insert(random: Random, text: string): string {
   const at = random.of([0, text.length, random.whole(text.length + 1)]);
   return text.slice(0, at) + random.of(PIECES) + text.slice(at + random.whole(2));

@@ -9,7 +9,7 @@ import type { SigningVector } from '../vectors/generator/signing.ts';
 const FILE = new URL('../vectors/signing.json', import.meta.url);
 const { cases } = JSON.parse(readFileSync(FILE, 'utf8')) as { cases: SigningVector[] };
 
-/** What the signer's own parts make of it; its HTTP face is tested in test/contract. */
+/** Runs a vector through the signer's own modules. Its HTTP interface is tested in test/contract. */
 function sign({ seed, internId, subject, now, nonce, requestBase64 }: SigningVector) {
   const order = (() => {
     try {

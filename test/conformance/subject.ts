@@ -11,7 +11,7 @@ import {
 } from '@ori/verifier';
 import type { Command, RequestCommand, Verdict } from './protocol.ts';
 
-/** `@ori/verifier` with the memory store, as a verifier under the conformance protocol: see README.md. */
+/** `@ori/verifier` with the memory store behind the conformance protocol; see README.md. */
 export function createSubject(): (command: Command) => Verdict | Promise<Verdict> {
   const clock = { verifierMs: 0, storeMs: 0 };
   const open = new Map<string, OpenProof>();

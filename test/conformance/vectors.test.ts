@@ -15,7 +15,7 @@ test.each(SCENARIOS)('$title', async (scenario) => {
   expect(await differencesOf(exchangesOf(scenario))).toEqual([]);
 });
 
-test('gives the same verdicts to bodies that come byte by byte', async () => {
+test('gives the same verdicts to bodies that arrive byte by byte', async () => {
   for (const scenario of SCENARIOS) {
     const exchanges = exchangesOf(scenario).flatMap((exchange) =>
       ['ok', 'signature_invalid'].includes(exchange.expected.verdict) ? inPieces(exchange, 1) : [exchange],

@@ -22,7 +22,7 @@ export async function checkConfig(
   return run([await shipped(ENTRIES[service]), 'check-config'], env);
 }
 
-/** Runs `ori-admin` with nothing but the environment given. */
+/** Runs `ori-admin` with only the given environment. */
 export async function runAdmin(
   words: readonly string[],
   env: Readonly<Record<string, string>>,

@@ -7,12 +7,12 @@ import { type Manifest, render } from './kubernetes/render.ts';
 import { ROOT } from './root.ts';
 import { environmentOf } from './systemd/unit.ts';
 
-/** `max_connections` less `superuser_reserved_connections`, as PostgreSQL and Debian ship them. */
+/** `max_connections` minus `superuser_reserved_connections`, with the defaults of PostgreSQL and Debian. */
 const POSTGRES_CONNECTIONS = 100 - 3;
 /** The migrations, a timer of ori-admin and an operator, at two connections each. */
 const OPERATORS = 6;
 
-/** The names of `.env`. */
+/** The variable names in `.env`. */
 const PREPARED = Object.fromEntries(
   ['UID', 'GID', 'ISSUER', 'BASE_URL', 'LOG_ORIGIN'].map((name) => [`ORI_${name}`, '-']),
 );
@@ -32,14 +32,14 @@ test('Compose stays within the connections of a PostgreSQL with its defaults', (
   expect(sum(needed) + OPERATORS).toBeLessThanOrEqual(POSTGRES_CONNECTIONS);
 });
 
-test('systemd stays within them, also while an instance is replaced', () => {
+test('systemd stays within them, even while an instance is replaced', () => {
   const places = { i: '1', d: '/d', L: '/l' };
   const signer = poolOf('SIGNER', environmentOf('ori-signer@.service', places));
   const management = poolOf('MANAGEMENT', environmentOf('ori-management@.service', places));
   expect(2 * signer + 2 * management + OPERATORS).toBeLessThanOrEqual(POSTGRES_CONNECTIONS);
 });
 
-test('Kubernetes stays within them at full scale and during a roll-out', () => {
+test('Kubernetes stays within them at full scale during a rollout', () => {
   const manifests = render(join(ROOT, 'deploy/kubernetes/overlays/example'));
   const of = (kind: string, name: string): Manifest =>
     manifests.find((each) => each.kind === kind && each.metadata.name === name);

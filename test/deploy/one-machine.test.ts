@@ -17,7 +17,7 @@ const isPossible =
   process.getuid?.() === 0 && needed.every((name) => findProgram(name, ['/usr/sbin']) !== undefined);
 
 test.skipIf(!isPossible)(
-  'one script takes a Debian machine to a proof through the gateway that a daemon accepts',
+  'one script sets up a Debian machine until a daemon accepts a proof from its gateway',
   { timeout: 240_000 },
   async () => {
     await using room = await openRoom('ori-one-machine');
@@ -27,7 +27,7 @@ test.skipIf(!isPossible)(
     const output: string[] = [];
     const [folder, dist] = [join(room.directory, 'ori'), join(room.directory, 'dist')];
     await cp(await shippedFolder(), dist, { recursive: true });
-    // Each part runs as a user of its own.
+    // Each part runs as a separate user.
     for (const path of [room.directory, dist]) await chmod(path, 0o755);
     const begun = performance.now();
     const script = new ServerProcess({

@@ -16,7 +16,7 @@ export interface Prepared extends AsyncDisposable {
   secret(name: string): Promise<string>;
 }
 
-/** Runs `prepare.sh` word for word; `ori-admin` is the one that ships. */
+/** Runs `prepare.sh` unchanged, with the shipped `ori-admin`. */
 export async function prepare(issuer: string): Promise<Prepared> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-compose-'));
   await copyFile(`${ROOT}deploy/docker/prepare.sh`, join(folder, 'prepare.sh'));

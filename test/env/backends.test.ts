@@ -10,7 +10,7 @@ test('the run shares one Redis', async () => {
   redis.disconnect();
 });
 
-test('a private Redis freezes, thaws, and comes back empty on its port after a kill', async () => {
+test('a private Redis freezes, thaws, and restarts empty on its port after a kill', async () => {
   await using server = await startRedis({ password: 'a b/c' });
   const redis = new Redis(server.url, { commandTimeout: 200, maxRetriesPerRequest: 0 });
   redis.on('error', () => {});
@@ -27,7 +27,7 @@ test('a private Redis freezes, thaws, and comes back empty on its port after a k
   again.disconnect();
 });
 
-test('a private PostgreSQL freezes, thaws, and keeps its rows over a restart', async () => {
+test('a private PostgreSQL freezes, thaws, and keeps its rows across a restart', async () => {
   await using server = await startPostgres();
   await using database = await createDatabase({ server, migrated: false });
   const client = await connected(database.url);

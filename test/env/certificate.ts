@@ -8,7 +8,7 @@ export interface Tls {
 
 const DAY_MS = 86_400_000;
 
-/** A self-signed certificate for `localhost`, generated here so that no program has to be installed. */
+/** A self-signed certificate for `localhost`, generated here to avoid depending on an installed program. */
 export function makeCertificate(): Tls {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = sequence(hex('06082a8648ce3d040302'));

@@ -78,7 +78,7 @@ function requirePodman(): void {
   if (missing().length > 0) throw new Error(`not installed here: ${missing().join(', ')}`);
 }
 
-/** Two engines on one machine share no storage, no bridge and, except with a chance of 1 in 12,800, no subnet. */
+/** Two engines on one machine share no storage, no bridge and, with a probability of 12,799 in 12,800, no subnet. */
 async function writeConfiguration(folder: string): Promise<Record<string, string>> {
   const name = `ori${randomBytes(4).toString('hex')}`;
   const subnet = `10.${randomInt(200, 250)}.${randomInt(256)}`;
@@ -112,7 +112,7 @@ async function writeConfiguration(folder: string): Promise<Record<string, string
   };
 }
 
-/** Only `redis-server` and the libraries that it is linked with, without a shell. */
+/** Only `redis-server` and its shared libraries, without a shell. */
 async function writeRedisImage(folder: string): Promise<void> {
   const program = findProgram('redis-server');
   if (program === undefined) throw new Error('no redis-server to build an image from');
@@ -129,7 +129,7 @@ async function writeRedisImage(folder: string): Promise<void> {
   await writeFile(join(folder, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/false\n');
 }
 
-/** Runs when its input closes, that is when this process exits: removes containers, the service, mounts and the folder. */
+/** Runs when its standard input closes, that is, when this process exits. Removes containers, service, mounts and folder. */
 const KEEPER = `
 read -r word address
 [ "$word" = serve ] && { podman system service --time=0 "$address" >"$1/service.log" 2>&1 </dev/null & service=$!; }

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { startRedisContainer } from './redis-server.ts';
 
-/** Exits with 0 if the Docker engine that the environment names starts a Redis that answers. */
+/** Exits with 0 if the Docker engine from the environment can start a Redis that answers. */
 await using server = await startRedisContainer({});
 const redis = new Redis(server.url);
 try {

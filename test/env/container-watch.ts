@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 
 /**
- * Waits until its standard input closes, that is until the process that started it exits, and then removes the
+ * Waits until its standard input closes, that is, until its parent exits, and then removes the
  * containers whose ids it has read. Containers that no longer exist are ignored.
  */
 const ids = (await text(process.stdin)).split('\n').filter(Boolean);

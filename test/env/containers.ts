@@ -43,7 +43,7 @@ export function dockerEngineInSight(): boolean {
   return sockets.some((path) => existsSync(path));
 }
 
-/** Starts a container with testcontainers. Rejects if there is no engine, or it cannot start this image. */
+/** Starts a container with testcontainers. Rejects if there is no engine or it cannot start this image. */
 export async function startContainer(options: ContainerOptions): Promise<ContainerServer> {
   const { GenericContainer, Wait, getContainerRuntimeClient } = await import('testcontainers');
   const client = await getContainerRuntimeClient();
@@ -86,7 +86,7 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
 
 let watcher: ChildProcess | undefined;
 
-/** From now on the container is removed when this process exits, however it does; Ryuk may be missing. */
+/** Ensures that the container is removed however this process exits, even without Ryuk. */
 function watchOver(id: string): void {
   if (!watcher) {
     watcher = spawn(process.execPath, [join(import.meta.dirname, 'container-watch.ts')], {

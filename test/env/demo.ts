@@ -12,7 +12,7 @@ import {
 } from '@ori/store/admin';
 import type { KekRing } from '@ori/store/sealing';
 
-/** The context that the signing seeds are sealed to. */
+/** The context to which the signing seeds are sealed. */
 export interface DemoHome {
   readonly issuer: string;
   readonly baseUrl: string;

@@ -10,7 +10,7 @@ import {
 
 export type DpopTestAlgorithm = 'ES256' | 'EdDSA' | 'Ed25519' | 'ES384' | 'PS256';
 
-/** The contents of a DPoP proof; what is omitted is as an honest client would set it. */
+/** The contents of a DPoP proof. Omitted members are as an honest client would set them. */
 export interface DpopProofOptions {
   readonly method?: string;
   readonly url: string;
@@ -20,7 +20,7 @@ export interface DpopProofOptions {
   readonly claims?: Readonly<Record<string, unknown>>;
   /** Merged over the honest header; `undefined` removes a member. */
   readonly header?: Readonly<Record<string, unknown>>;
-  /** The key that signs instead. */
+  /** Another signing key. */
   readonly signWith?: CryptoKey | Uint8Array;
 }
 

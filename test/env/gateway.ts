@@ -18,7 +18,7 @@ import { findProgram, openRoom } from './room.ts';
 
 const SHIPPED = join(import.meta.dirname, '../../deploy/gateway');
 
-/** Undefined if nginx is not installed; tests of the gateway are then skipped with a message. */
+/** Undefined if nginx is not installed. Gateway tests are then skipped with a message. */
 export const NGINX = findProgram('nginx', ['/usr/sbin', '/usr/local/sbin']);
 if (NGINX === undefined) {
   console.warn('No nginx on this machine: all gateway tests are skipped. `npm run setup` installs it.');
@@ -26,10 +26,10 @@ if (NGINX === undefined) {
 
 /** A real nginx in its own folder, on free loopback ports. */
 export interface Gateway extends AsyncDisposable {
-  /** Over plain HTTP. */
+  /** The plain HTTP address. */
   readonly url: string;
   readonly port: number;
-  /** Over TLS, HTTP/2 too, for the host name `localhost`. */
+  /** The TLS address for the host name `localhost`, with HTTP/1.1 and HTTP/2. */
   readonly secureUrl: string;
   readonly securePort: number;
   /** PEM: the certificate that a client must trust. */
@@ -81,7 +81,7 @@ export function startDaemonGateway(options: {
   return startNginx(configuration, { 'daemons.conf': members(daemons) });
 }
 
-/** Each address once with failure detection, and once more as a backup, as in the site example. */
+/** Lists each address once with failure detection and once as a backup, as in the site example. */
 function members(addresses: readonly string[]): string {
   return [
     ...addresses.map((address) => `server ${address} max_fails=1 fail_timeout=1s;\n`),

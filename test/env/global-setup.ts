@@ -63,7 +63,7 @@ async function choosePostgres(stack: AsyncDisposableStack, runId: string): Promi
   return { origin: server.origin, url: server.url };
 }
 
-/** Waits for all even if one fails, so that nothing starts after the cleanup. */
+/** Waits for all, even if one fails, so that nothing starts after the cleanup. */
 async function allOrNone<Parts extends unknown[]>(
   parts: [...{ [Part in keyof Parts]: Promise<Parts[Part]> }],
 ): Promise<Parts> {

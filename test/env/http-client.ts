@@ -24,7 +24,7 @@ export interface HttpClient extends Disposable {
   ask(ask: Ask): Promise<Reply>;
 }
 
-/** The timeout, far beyond every tested limit, so that only a missing response reaches it. */
+/** The timeout. It exceeds every tested limit, so only a missing response reaches it. */
 const PATIENCE_MS = 10_000;
 
 export function createHttpClient(url: string, connectionsMax = 32): HttpClient {

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { CompactSign } from 'jose';
 import type { IssuerAlgorithm, IssuerKey } from './issuer-keys.ts';
 
-/** The contents of a token; what is omitted is as an honest issuer would set it. */
+/** The contents of a token. Omitted members are as an honest issuer would set them. */
 export interface TokenOptions {
   readonly subject?: string;
   readonly scope?: string;
@@ -14,7 +14,7 @@ export interface TokenOptions {
   /** The issuer's key to sign with, published or not: by kid, or the first of an algorithm. Default: the first. */
   readonly signWith?: IssuerAlgorithm | { readonly kid: string };
   /**
-   * `none`: no signature at all; `hmac`: HS256 under the public key's own JSON; `garbage`: random bytes, under
+   * `none`: no signature; `hmac`: HS256 with the public key's JSON as secret; `garbage`: random bytes, under
    * the requested header.
    */
   readonly forge?: 'none' | 'hmac' | 'garbage';

@@ -28,7 +28,7 @@ test('replaces or omits claims and header members on demand', async () => {
   ).rejects.toMatchObject({ code: 'ERR_JWKS_NO_MATCHING_KEY' });
 });
 
-test('introspects opaque tokens for its client only, and forgets revoked ones', async () => {
+test('introspects opaque tokens for its client only, and rejects revoked ones', async () => {
   await using issuer = await startIssuer({ audience, algorithms: ['ES256'] });
   const { id, secret } = issuer.introspectionClient;
   const token = issuer.opaqueToken({ scope: 'interns' });

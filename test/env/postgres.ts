@@ -9,18 +9,18 @@ export type { PostgresServer } from './postgres-server.ts';
 export interface DatabaseOptions {
   /** False: an empty database, for the tests of the migrations themselves. */
   readonly migrated?: boolean;
-  /** Default: the PostgreSQL that the whole run shares. */
+  /** Default: the run's shared PostgreSQL. */
   readonly server?: { readonly url: string };
 }
 
 const SERVICES = ['signer', 'management'] as const;
 
-/** One database of one test's own, dropped when it is disposed of. */
+/** A database for one test, dropped on disposal. */
 export interface Database extends AsyncDisposable {
   readonly name: string;
-  /** The owner's address. */
+  /** The URL with the owner's login. */
   readonly url: string;
-  /** The addresses of logins that are nothing but members of `ori_signer` and of `ori_management`; no use in an empty database. */
+  /** URLs with logins that are only members of `ori_signer` and `ori_management`. They cannot be used in an empty database. */
   readonly signerUrl: string;
   readonly managementUrl: string;
 }
@@ -43,7 +43,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
     const template = migrated ? await requireTemplate(client, server.url) : 'template1';
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
     if (!migrated) return;
-    // A copy of a database does not carry rights on the database itself.
+    // Copying a database does not copy privileges on the database itself.
     await client.query(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`);
     for (const service of SERVICES) {
       await client.query(
@@ -67,7 +67,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   };
 }
 
-/** Removes what a run left on a server that is not its own. */
+/** Removes everything that a run created on an external server. */
 export async function dropDatabasesOfRun(serverUrl: string, runId: string): Promise<void> {
   const like = `ori\\_${runId}\\_%`;
   await administer(serverUrl, async (client) => {
@@ -84,7 +84,7 @@ export async function dropDatabasesOfRun(serverUrl: string, runId: string): Prom
   });
 }
 
-/** The lock under which one test file migrates the template while the others wait. */
+/** The lock that lets one test file migrate the template while the others wait. */
 const TEMPLATE_LOCK = 0x6f7269;
 
 async function requireTemplate(client: pg.Client, serverUrl: string): Promise<string> {

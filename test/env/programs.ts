@@ -3,7 +3,7 @@ import { bundle } from '../../deploy/bundle/bundle.ts';
 import { openRoom, type Room } from './room.ts';
 import { providedBackends } from './run.ts';
 
-/** What a deployment starts. */
+/** The programs that a deployment starts. */
 export type Program =
   | 'signer/main'
   | 'management/main'
@@ -14,7 +14,7 @@ export type Program =
   | 'kms-agent/ori-kms-agent'
   | 'admin/ori-admin';
 
-/** Builds everything that ships into its own folder. */
+/** Builds everything that ships into a new folder. */
 export async function buildPrograms(): Promise<Room> {
   const room = await openRoom('ori-programs');
   await bundle(room.directory);
@@ -23,7 +23,7 @@ export async function buildPrograms(): Promise<Room> {
 
 let own: Promise<Room> | undefined;
 
-/** The folder of what ships: built once for a test run, or once for a script that no test run has prepared. */
+/** The folder of what ships, built once per test run, or once per script outside of a test run. */
 export async function shippedFolder(): Promise<string> {
   const provided = providedBackends();
   if (provided !== undefined) return provided.programs;
@@ -31,7 +31,7 @@ export async function shippedFolder(): Promise<string> {
   return (await own).directory;
 }
 
-/** The file of a program as it ships. */
+/** The path of a program as it ships. */
 export async function shipped(program: Program): Promise<string> {
   return join(await shippedFolder(), `${program}.js`);
 }

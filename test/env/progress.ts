@@ -2,7 +2,7 @@ import type { Reporter, TestCase, TestModule, TestSpecification } from 'vitest/n
 
 const EVERY_MS = 20_000;
 
-/** Says every 20 s how far a run is and which tests are running: for a log, where nothing is drawn over. */
+/** Prints progress and the running tests every 20 s, for logs, which cannot redraw lines. */
 export class Progress implements Reporter {
   #files = 0;
   #ended = 0;
@@ -22,7 +22,7 @@ export class Progress implements Reporter {
   }
 
   onTestCaseReady(test: TestCase): void {
-    // Reports of a module that has ended may still come.
+    // Reports for a finished module may still arrive.
     if (this.#running.has(test.module)) this.#running.set(test.module, ` > ${test.name}`);
   }
 

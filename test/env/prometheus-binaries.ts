@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { findProgram } from './room.ts';
 
-/** The programs of Prometheus, from one and the same folder where they come from `npm run setup`. */
+/** The Prometheus programs; all from one folder if `npm run setup` installed them. */
 export interface PrometheusBinaries {
   readonly prometheus: string;
   readonly promtool: string;
@@ -12,7 +12,7 @@ export interface PrometheusBinaries {
 /** Where `npm run setup` unpacks Debian's package, to avoid installing its system service. */
 export const PROMETHEUS_FOLDER = join(import.meta.dirname, '../../node_modules/.cache/ori-prometheus');
 
-/** Why tests are skipped that need them. */
+/** The reason given for skipping tests that need them. */
 export const NO_PROMETHEUS =
   'Prometheus is not installed: `npm run setup` installs it on Debian, elsewhere install `prometheus`, `promtool` and `prometheus-blackbox-exporter`';
 

@@ -24,21 +24,21 @@ export interface Rule {
   readonly query: string;
 }
 
-/** A real Prometheus on loopback under the shipped configuration and rules, in a hurry. */
+/** A real Prometheus on loopback with the shipped configuration and rules, at shorter intervals. */
 export interface Prometheus extends AsyncDisposable {
   readonly url: string;
-  /** @throws with Prometheus's own words where the expression does not parse */
+  /** @throws with Prometheus's own message if the expression does not parse */
   query(expression: string): Promise<Sample[]>;
   firing(): Promise<FiringAlert[]>;
   rules(): Promise<Rule[]>;
 }
 
 /**
- * The differences from the shipped files: the scrape targets, Prometheus's port, intervals of two seconds, and an
- * alert waits a second where it waits minutes. Expressions, windows and thresholds are as they are shipped.
+ * Differs from the shipped files in the scrape targets, Prometheus's port, intervals of two seconds, and in that an
+ * alert waits a second instead of minutes. Expressions, windows and thresholds are those that ship.
  *
- * @param targets `host:port`, by job; of the job `gateway`, the addresses that a real blackbox exporter probes
- * @param certificate PEM: what that exporter trusts
+ * @param targets `host:port` by job; for the job `gateway`, the addresses that a real blackbox exporter probes
+ * @param certificate PEM that the exporter trusts
  */
 export async function startPrometheus(
   targets: Readonly<Record<string, readonly string[]>>,
@@ -108,7 +108,7 @@ export async function startPrometheus(
   };
 }
 
-/** The shipped modules, trusting one certificate more. @returns its `host:port` */
+/** Runs the exporter with the shipped modules and one more trusted certificate. @returns its `host:port` */
 async function startBlackbox(room: Room, folder: string, certificate: string): Promise<string> {
   const address = `127.0.0.1:${await freePort()}`;
   const [modules, ca] = [join(folder, 'blackbox.yml'), join(folder, 'ca.pem')];

@@ -8,7 +8,7 @@ const PATIENCE_MS = 30_000;
 
 export interface ClusterNode {
   readonly server: RedisServer;
-  /** Waits for its server without a limit. */
+  /** Waits for its server without a time limit. */
   readonly admin: Redis;
   readonly id: string;
 }
@@ -17,13 +17,13 @@ export interface RedisCluster extends AsyncDisposable {
   /** For the clients of the services, which understand Cluster addresses. */
   readonly url: string;
   readonly nodes: readonly ClusterNode[];
-  /** The node that serves the slot of a key, as the majority sees it. */
+  /** The node that serves a key's slot, according to the majority. */
   ownerOf(key: string): Promise<ClusterNode>;
-  /** Until every slot has a primary, every primary `replicas` fresh followers, and every node knows it. */
+  /** Waits until every slot has a primary, every primary has `replicas` fresh followers, and every node knows it. */
   whole(): Promise<void>;
 }
 
-/** Three primaries that share the slots, each with `replicas` followers; a node is taken for gone after `nodeTimeoutMs`. */
+/** Three primaries that share the slots, each with `replicas` followers; a node counts as failed after `nodeTimeoutMs`. */
 export async function startRedisCluster({ replicas = 0, nodeTimeoutMs = 1000 } = {}): Promise<RedisCluster> {
   const stack = new AsyncDisposableStack();
   try {

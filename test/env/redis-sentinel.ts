@@ -17,23 +17,23 @@ export interface SentinelProcess {
   start(): Promise<void>;
 }
 
-/** Two servers, one of which follows the other, watched by three sentinels that promote the follower when its primary is gone. */
+/** A primary and a follower, monitored by three sentinels that promote the follower if the primary fails. */
 export interface SentinelPair extends AsyncDisposable {
   /** For the clients of the services, which understand Sentinel addresses. */
   readonly url: string;
   readonly servers: readonly RedisServer[];
   readonly sentinels: readonly SentinelProcess[];
-  /** Asks a sentinel. */
+  /** Sends a command to a sentinel. */
   call(command: string, ...args: string[]): Promise<unknown>;
   /** The server that the sentinels report as primary. */
   primary(): Promise<RedisServer>;
-  /** Until a server other than `former` is the primary. */
+  /** Waits until a server other than `former` is the primary. */
   failedOver(former: RedisServer): Promise<void>;
   /** Promotes the other server. Retries if the leading sentinel abandons the failover. */
   failOver(former: RedisServer): Promise<void>;
-  /** Until one is a primary that the other follows, and no sentinel has doubts. */
+  /** Waits until one server follows the other and no sentinel considers either down. */
   whole(): Promise<void>;
-  /** Starts a server that was killed and has it follow the primary, without waiting for the sentinels to do so. */
+  /** Restarts a killed server and makes it follow the primary, without waiting for the sentinels. */
   rejoin(former: RedisServer): Promise<void>;
   /** FLUSHALL on the primary. */
   flush(): Promise<void>;
@@ -130,7 +130,7 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
   }
 }
 
-/** @param more lines of its configuration */
+/** @param additional configuration lines */
 export async function startSentinel(
   stack: AsyncDisposableStack,
   watched: number,
@@ -164,7 +164,7 @@ export async function startSentinel(
   return { port, kill: () => server.end('SIGKILL'), start: () => server.start() };
 }
 
-/** Waits for its server without a limit. */
+/** Waits for its server without a time limit. */
 function patientClient(url: string): Redis {
   const client = new Redis(url, {
     retryStrategy: () => 20,

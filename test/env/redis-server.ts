@@ -6,33 +6,33 @@ import { ServerProcess } from './server-process.ts';
 
 export const REDIS_IMAGE = 'redis:7-alpine';
 
-/** Where a Redis comes from. */
+/** The origin of a Redis. */
 export type RedisOrigin = 'url' | 'docker' | 'path';
 
 export interface RedisOptions {
-  /** Further arguments of `redis-server`, as `['--maxmemory-policy', 'allkeys-lru']`. */
+  /** Further arguments of `redis-server`, such as `['--maxmemory-policy', 'allkeys-lru']`. */
   readonly arguments?: readonly string[];
-  /** Demanded of every client, and part of `url`. */
+  /** The password required of every client; included in `url`. */
   readonly password?: string;
   readonly port?: number;
 }
 
-/** A Redis server of one test's own, on a port that it keeps when it is started again. */
+/** A Redis server for one test, on a port that it keeps across restarts. */
 export interface RedisServer extends AsyncDisposable {
   readonly origin: RedisOrigin;
   readonly url: string;
   readonly host: string;
   readonly port: number;
-  /** Undefined in a container, and while it is stopped. */
+  /** Undefined in a container and while stopped. */
   readonly pid: number | undefined;
-  /** An orderly end, as an operator would do it. */
+  /** An orderly shutdown, as by an operator. */
   stop(): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
   /** After `stop` or `kill`. Without `--save` or `--appendonly` among the arguments it starts empty. */
   start(): Promise<void>;
   restart(): Promise<void>;
-  /** SIGSTOP: connections stay, new ones are still accepted by the kernel, nothing answers. */
+  /** SIGSTOP: connections stay open and the kernel accepts new ones, but nothing answers. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
 }
@@ -100,7 +100,7 @@ export async function startRedisContainer(options: RedisOptions): Promise<RedisS
     containerPort: 6379,
     hostPort,
     ready: /Ready to accept connections/,
-    // The official image switches protected mode off itself; the one that container-engine.ts makes does not.
+    // The official image disables protected mode; the image built by container-engine.ts does not.
     command: ['redis-server', ...serverArguments(6379, options), '--protected-mode', 'no'],
   });
   const address = addressed('docker', container.host, hostPort, options.password);

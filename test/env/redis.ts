@@ -9,7 +9,7 @@ import { providedBackends } from './run.ts';
 
 export type { RedisOptions, RedisServer } from './redis-server.ts';
 
-/** The Redis that the whole run shares. Never flush it; keys carry a random intern id. Within vitest only. */
+/** The run's shared Redis. Never flush it: keys contain a random intern id. Only within vitest. */
 export function sharedRedisUrl(): string {
   const backends = providedBackends();
   if (!backends) throw new Error('the shared Redis exists within a test run only: use startRedis()');
@@ -17,8 +17,8 @@ export function sharedRedisUrl(): string {
 }
 
 /**
- * Starts a private Redis, never `TEST_REDIS_URL`'s: from the Docker engine of the run, else from the PATH. One with
- * arguments is always a process of the PATH: replicas, cluster nodes and files need servers that share a loopback and a disk.
+ * Starts a private Redis, never that of `TEST_REDIS_URL`, from the run's Docker engine, else from the PATH. One with
+ * arguments is always started from the PATH: replicas, cluster nodes and files need servers that share loopback and disk.
  */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const origin = options.arguments ? 'path' : providedBackends()?.redis.origin;

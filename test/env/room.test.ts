@@ -42,7 +42,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** There is no event for the exit of a foreign process, so this polls until the test's time limit. */
+/** There is no event for the exit of a process that is not our child, so this polls until the test's timeout. */
 async function vanished(isThere: () => boolean): Promise<void> {
   while (isThere()) await new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -16,13 +16,13 @@ export interface Account {
 export type Farewell = 'KILL' | 'QUIT' | 'TERM';
 
 /**
- * A temporary folder and the server processes that live in it. Both are gone once the room is disposed of, and
- * also when this process dies in any way whatever: a watching shell in a session of its own waits for the end
- * of its standard input, ends the processes, their children too, stopped or not, and removes the folder.
+ * A temporary folder and the server processes that use it. Both are removed on disposal, and
+ * also if this process dies in any way: a shell in a separate session waits for the end
+ * of its standard input, kills the processes and their children, stopped or not, and removes the folder.
  */
 export interface Room extends AsyncDisposable {
   readonly directory: string;
-  /** From now on the process is stopped with the room. Removed automatically once it has exited. */
+  /** Stops the process with the room. A process that has exited is removed automatically. */
   admit(child: ChildProcess, farewell: Farewell): void;
 }
 
@@ -49,7 +49,7 @@ done
 rm -rf -- "$1"
 `;
 
-/** Opens a room named `<prefix>-XXXXXX`; the folder belongs to `account` where one is given. */
+/** Opens a room named `<prefix>-XXXXXX`; the folder belongs to `account` if given. */
 export async function openRoom(prefix: string, account?: Account): Promise<Room> {
   const directory = await mkdtemp(join(account ? worldReadableFolder() : tmpdir(), `${prefix}-`));
   if (account) {
@@ -81,7 +81,7 @@ export async function openRoom(prefix: string, account?: Account): Promise<Room>
   };
 }
 
-/** Undefined when this process may start PostgreSQL itself; else an unprivileged user to start it as. */
+/** Undefined if this process can start PostgreSQL itself, else an unprivileged user to start it as. */
 export function unprivilegedAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const accounts = readFileSync('/etc/passwd', 'utf8')
@@ -93,14 +93,14 @@ export function unprivilegedAccount(): Account | undefined {
   return account ?? { name: 'uid 65534', uid: 65534, gid: 65534 };
 }
 
-/** The first folder for temporary files that every user may enter: TMPDIR may lie below a private home. */
+/** The first folder for temporary files that every user can enter: TMPDIR may be below a private home. */
 function worldReadableFolder(): string {
   const folder = [tmpdir(), '/tmp', '/var/tmp'].find((path) => everyoneMayEnter(path));
   if (folder === undefined) throw new Error('no folder for temporary files that every user may enter');
   return folder;
 }
 
-/** Whether any user may pass every folder on the way to `path`. */
+/** Whether every user can traverse the folders of `path`. */
 export function everyoneMayEnter(path: string): boolean {
   try {
     if ((statSync(path).mode & 0o001) === 0) return false;

@@ -1,9 +1,9 @@
 import type { PostgresOrigin } from './postgres-server.ts';
 import type { RedisOrigin } from './redis-server.ts';
 
-/** What global-setup.ts chose and started, as every test file sees it. */
+/** The servers that global-setup.ts chose and started, as provided to every test file. */
 export interface Backends {
-  /** Lower-case, unique per run: part of every name that outlives a test on a server that is not ours. */
+  /** Lower-case, unique per run. Part of every name that outlives a test on an external server. */
   readonly runId: string;
   readonly redis: { readonly origin: RedisOrigin; readonly url: string };
   readonly postgres: { readonly origin: PostgresOrigin; readonly url: string };
@@ -19,7 +19,7 @@ declare module 'vitest' {
 
 const inject = '__vitest_worker__' in globalThis ? (await import('vitest')).inject : undefined;
 
-/** Undefined in a script that no test run has prepared. */
+/** Undefined in a script outside of a test run. */
 export function providedBackends(): Backends | undefined {
   return inject?.('backends');
 }

@@ -4,21 +4,21 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Account, Farewell, Room } from './room.ts';
 
-/** What a server process is started with. */
+/** How to start a server process. */
 export interface ServerProcessOptions {
   readonly room: Room;
   readonly program: string;
   readonly arguments: readonly string[];
-  /** A line of this shape on either stream means: ready. */
+  /** Matches the line, on either stream, that means the server is ready. */
   readonly ready: RegExp;
   readonly farewell: Farewell;
   readonly account?: Account | undefined;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Told every line that the server writes to either stream. */
+  /** Called with every line that the server writes to either stream. */
   readonly hear?: (line: string) => void;
 }
 
-/** A server that is started, stopped, killed and frozen, again and again, with the same arguments. */
+/** A server that can be started, stopped, killed and frozen repeatedly, with the same arguments. */
 export class ServerProcess {
   readonly #options: ServerProcessOptions;
   #child: ChildProcess | undefined;
@@ -52,7 +52,7 @@ export class ServerProcess {
     unreferenced(child);
   }
 
-  /** Sends a signal and waits until the process is gone; a frozen one is thawed first. */
+  /** Sends a signal and waits until the process has exited. A frozen one is thawed first. */
   async end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     if (!child) return;
@@ -63,7 +63,7 @@ export class ServerProcess {
     await gone;
   }
 
-  /** SIGKILL to the process and all its children; resolves when all are gone. */
+  /** Sends SIGKILL to the process and all its children. Resolves when all have exited. */
   async killFamily(): Promise<void> {
     const pids = this.#family();
     this.freeze();
@@ -72,7 +72,7 @@ export class ServerProcess {
     while (pids.some(isThere)) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
-  /** Freezes the process and all its children; the kernel still accepts connections for them. */
+  /** Freezes the process and all its children. The kernel still accepts connections for them. */
   freeze(): void {
     for (const pid of this.#family()) signalTo(pid, 'SIGSTOP');
     for (const pid of this.#family()) signalTo(pid, 'SIGSTOP');
@@ -131,7 +131,7 @@ function readiness(child: ChildProcess, { program, ready, hear }: ServerProcessO
   });
 }
 
-/** The pipes of a server that runs shall not keep a script alive that has nothing else to do. */
+/** The pipes of a running server must not keep an otherwise finished script alive. */
 function unreferenced(child: ChildProcess): void {
   for (const stream of [child.stdout, child.stderr]) {
     if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref();

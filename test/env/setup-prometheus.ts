@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { APT_PATIENCE } from './packages.ts';
 import { findPrometheus, PROMETHEUS_FOLDER } from './prometheus-binaries.ts';
 
-/** What came of it, in a sentence; `failed` where it should have worked. */
+/** The result, in a sentence. `failed` if it should have worked. */
 export interface SetUp {
   readonly failed: boolean;
   readonly sentence: string;
@@ -13,7 +13,7 @@ export interface SetUp {
 
 /**
  * Unpacks Debian's packages of Prometheus and its blackbox exporter into the checkout instead of installing it: no system service, none of the
- * packages of its web page, and no need to be root where the package lists are there.
+ * packages for its web page, and no need for root if the package lists exist.
  */
 export function setUpPrometheus(): SetUp {
   const found = findPrometheus();

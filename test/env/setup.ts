@@ -31,7 +31,7 @@ function setUpRedis(): boolean {
   );
 }
 
-/** Tests that need nginx are skipped without it, so its absence is no failure. */
+/** Tests that need nginx are skipped without it, so its absence is not an error. */
 function setUpNginx(): boolean {
   const found = findProgram('nginx', ['/usr/sbin', '/usr/local/sbin']);
   if (found) return say(`nginx: ${found} is there; nothing to do.`);
@@ -41,7 +41,7 @@ function setUpNginx(): boolean {
   );
 }
 
-/** Tests of units that need it are skipped without it. Installed, it runs nothing: it is no init of this machine. */
+/** Tests of units that need it are skipped without it. Installing it starts nothing: it does not become this machine's init. */
 function setUpSystemd(): boolean {
   const found = findProgram('systemd-analyze');
   if (found) return say(`systemd: ${found} is there; nothing to do.`);
@@ -67,7 +67,7 @@ function setUpPorts(): boolean {
     : complain('Ports: apt-get could not install golang-go and python3-cryptography.');
 }
 
-/** Brings a Debian package for a program of it, and leaves no server of it running. */
+/** Installs a Debian package for one of its programs, without leaving any of its servers running. */
 function install(title: string, name: string, program = name): boolean {
   const installed = installPackages([name]);
   const found = findProgram(program, ['/usr/sbin']);

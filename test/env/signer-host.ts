@@ -4,15 +4,15 @@ import { shipped } from './programs.ts';
 import type { Room } from './room.ts';
 import { ServerProcess } from './server-process.ts';
 
-/** A signer, wherever it runs. */
+/** A signer in this process or a separate one. */
 export interface SignerHost extends AsyncDisposable {
-  /** Undefined when it runs in this process. */
+  /** Undefined if it runs in this process. */
   readonly pid: number | undefined;
-  /** Every log line; for a separate process, all of standard output and standard error. */
+  /** Every log line. For a separate process, all of standard output and standard error. */
   readonly output: readonly string[];
-  /** A graceful stop; of a separate process by SIGTERM. */
+  /** Stops gracefully; a separate process by SIGTERM. */
   stop(): Promise<void>;
-  /** After `stop`, on the same ports. */
+  /** Starts again on the same ports, after `stop`. */
   start(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export async function hostInProcess(
   return { pid: undefined, output, start, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** The signer as it ships and an operator starts it: hardened, a process with an environment and nothing else. */
+/** The signer as it ships and as an operator starts it: a hardened process, configured only by its environment. */
 export async function hostAsProcess(environment: SignerEnvironment, room: Room): Promise<SignerHost> {
   const output: string[] = [];
   const server = new ServerProcess({

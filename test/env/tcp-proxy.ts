@@ -4,8 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /**
  * What passes. `open`: both directions. `deaf`: nothing reaches the server. `mute`: nothing comes back from the server.
  * `silent`: both.
- * Bytes that did not pass are kept until it is opened again, or lost with their connection at `cut`. `shut`: connections end as
- * soon as they are made. `slowMs`: what the server says comes so much later. `lie`: is said instead of it to whatever the client says.
+ * Held bytes are kept until it is opened again, or lost with their connection on `cut`. `shut`: connections are closed as
+ * soon as they open. `slowMs`: delays the server's data. `lie`: is sent in reply to all client data, instead of the server's data.
  */
 export type Passage =
   | 'open'
@@ -19,7 +19,7 @@ export type Passage =
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
   set(passage: Passage): void;
-  /** Ends every connection without a word to the other side, as a router does that lost its tables. */
+  /** Drops every connection without notifying the other side, like a router that lost its state. */
   cut(): void;
 }
 
@@ -33,7 +33,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     if (passage === 'mute' || passage === 'silent') server.pause();
     else server.resume();
   };
-  /** When the last delayed bytes are due; later bytes keep the order. */
+  /** When the last delayed bytes are due. Later bytes follow them in order. */
   const due = new Map<Socket, number>();
   const toServer = (client: Socket, server: Socket, bytes: Buffer): void => {
     if (typeof passage === 'object' && 'lie' in passage) client.write(passage.lie);
@@ -75,7 +75,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   return {
     port: (listener.address() as AddressInfo).port,
     set(next) {
-      // Whoever was lied to would not believe the truth on the same connection.
+      // After a lie, the connection's protocol state is broken, so it cannot be used any more.
       if (next === 'shut' || (typeof passage === 'object' && 'lie' in passage)) cut();
       passage = next;
       for (const pair of pairs) apply(pair);

@@ -6,9 +6,9 @@ import { dockerEngineInSight } from './containers.ts';
 import { findPostgres } from './postgres-binaries.ts';
 
 /**
- * `node test/env/with-container-engine.ts COMMAND [ARGUMENT ...]`: runs the command where testcontainers finds an engine
- * that can start a Redis: the Docker engine of this machine, else one that container-engine.ts starts and ends.
- * Exits as the command does; or with 69 (EX_UNAVAILABLE of sysexits.h), saying why, where there is no such engine.
+ * `node test/env/with-container-engine.ts COMMAND [ARGUMENT ...]`: runs the command with an engine for testcontainers
+ * that can start a Redis: this machine's Docker engine, else one that container-engine.ts starts and stops.
+ * Exits with the command's status, or with 69 (EX_UNAVAILABLE of sysexits.h) and a reason if there is no such engine.
  */
 const EX_UNAVAILABLE = 69;
 const PROBE = join(import.meta.dirname, 'container-probe.ts');

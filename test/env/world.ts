@@ -16,21 +16,21 @@ import { providedBackends } from './run.ts';
 import { hostAsProcess, hostInProcess, type SignerEnvironment, type SignerHost } from './signer-host.ts';
 
 export interface WorldOptions {
-  /** The signer as a separate process, configured by its environment only. Default: in this process. */
+  /** Runs the signer as a separate process, configured by its environment only. Default: in this process. */
   readonly process?: boolean;
-  /** Names without `SIGNER_`; turns are unlimited in practice unless set. */
+  /** Names without `SIGNER_`. Turns are practically unlimited unless set. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** For a signer in this process. */
+  /** Only for a signer in this process. */
   readonly parts?: Partial<SignerParts>;
   /** Changes the text of the signer's KEK file, as a KMS would wrap its keys. */
   readonly wrapRing?: (ring: string) => Promise<string>;
-  /** Servers to use, and to leave running. Default: the run's shared ones; in a script, new ones. */
+  /** Servers to use and leave running. Default: the run's shared ones; in a script, new ones. */
   readonly redis?: Pick<RedisServer, 'url'>;
   readonly postgres?: Pick<PostgresServer, 'url'>;
   readonly introspectionClient?: { readonly id: string; readonly secret: string };
 }
 
-/** A signing request; what is omitted is valid. */
+/** A signing request. Omitted members are valid. */
 export interface SignOptions {
   /** Default: a new token of `ada`. Null: no Authorization header. */
   readonly bearer?: string | null;
@@ -38,20 +38,20 @@ export interface SignOptions {
   readonly body?: string | Uint8Array;
 }
 
-/** Redis, PostgreSQL, an issuer, a signer on free ports of loopback, and one of everything in the database. */
+/** Redis, PostgreSQL, an issuer and a signer on free loopback ports, and one of each record in the database. */
 export interface World extends AsyncDisposable {
-  /** Ends in `/v1`; the audience of the tokens too. */
+  /** Ends in `/v1`. Also the audience of the tokens. */
   readonly baseUrl: string;
   readonly opsUrl: string;
   readonly issuer: TestIssuer;
   readonly demo: Demo;
   readonly store: Store;
-  /** The database as its owner, and as a management service finds it. */
+  /** The database URL with the owner's login, and with a management service's login. */
   readonly databaseUrl: string;
   readonly managementDatabaseUrl: string;
   readonly http: HttpClient;
   readonly signer: SignerHost;
-  /** What a process of this signer is started with. */
+  /** The environment of a process of this signer. */
   readonly environment: SignerEnvironment;
   /** The signer's KEK ring, not wrapped. */
   readonly kekText: string;
@@ -61,7 +61,7 @@ export interface World extends AsyncDisposable {
   sign(options?: SignOptions): Promise<Reply>;
   token(options?: TokenOptions): Promise<string>;
   audit(): Promise<string>;
-  /** Of the ops port. */
+  /** Requests a page of the ops port. */
   page(path: '/livez' | '/readyz' | '/metrics'): Promise<Reply>;
   /** Resolves once `/readyz` is 200. */
   ready(): Promise<void>;

@@ -5,13 +5,13 @@ import { createRandom } from './random.ts';
 
 const proof = (id: string, timestamp = 1000): Proof => ({ id, timestamp, rawHeaders: [], body: '' });
 
-/** The ids of `count` presentations at a time. */
+/** The ids of the next `count` presentations. */
 function presented(adversary: ReturnType<typeof createAdversary>, count: number, nowSeconds: number) {
   const ids = Array.from({ length: count }, () => adversary.next(nowSeconds)?.proof.id);
   return new Set(ids);
 }
 
-test('presents what was accepted, and what had no answer, at the worst moment, however many were refused since', () => {
+test('at the worst moment, presents accepted and unanswered proofs, however many were refused since', () => {
   const adversary = createAdversary(createRandom('a'), 60);
   adversary.hear(proof('won'));
   adversary.accepted(proof('won'));
@@ -23,7 +23,7 @@ test('presents what was accepted, and what had no answer, at the worst moment, h
   expect(presented(adversary, 1, 1000)).toEqual(new Set(['refused 8999']));
 });
 
-test('keeps some proofs for minutes, and presents them to verifiers that still accept their age', () => {
+test('keeps some proofs for minutes and presents them to verifiers that still accept their age', () => {
   const adversary = createAdversary(createRandom('a'), 600);
   const perSecond = 200;
   for (let count = 0; count < 60 * perSecond; count += 1) {

@@ -2,7 +2,7 @@ import type { Presentation } from './history.ts';
 import { createPool, type Form, type Pool, type Proof } from './proofs.ts';
 import type { Random } from './random.ts';
 
-/** How version 1 copies are tried: after the whole proof, before it, or not at all. */
+/** When version 1 copies are presented: after the whole proof, before it, or never. */
 export type Stripping = 'off' | 'after' | 'before';
 
 export interface Presenting {
@@ -14,15 +14,15 @@ export interface Presenting {
 export interface Adversary {
   readonly pool: Pool;
   stripping: Stripping;
-  /** Records a proof of anybody's. */
+  /** Records a proof signed by any party. */
   hear(proof: Proof): void;
-  /** Remembers a proof that this party got accepted: the only ones that a copy of can be accepted twice. */
+  /** Remembers a proof that was accepted from this party. Only copies of such proofs can be accepted twice. */
   accepted(proof: Proof): void;
-  /** Remembers a proof whose answer was lost: it may have been spent, and may not be accepted twice. */
+  /** Remembers a proof whose answer was lost: it may have been spent and must not be accepted twice. */
   unanswered(proof: Proof): void;
-  /** What to present next: mostly copies that are likely to slip through just now. */
+  /** The next presentation: usually a copy that is likely to be accepted at this moment. */
   next(nowSeconds: number): Presenting | undefined;
-  /** A fault begins or ends: everything recent once more, what was accepted or lost first, then the newest. */
+  /** Called when a fault begins or ends. Queues recent proofs: accepted and unanswered ones first, then the newest. */
   worstMoment(): void;
 }
 
@@ -32,9 +32,9 @@ const AT_WORST = 400;
 const ELDER_EVERY = 16;
 
 /**
- * Has every proof of all parties on record and replays each many times: the newest against those who race for it, those that were
- * accepted or whose answers were lost, those of before a fault as soon as it is over, old ones that a wrong clock or a long age finds
- * timely, and copies without their version 2 headers.
+ * Records the proofs of all parties and replays each many times: the newest, to race its first presentation; those that were
+ * accepted or whose answers were lost; those from before a fault, as soon as it is over; old ones that a wrong clock or a long
+ * maximum age makes timely; and copies without their version 2 headers.
  */
 export function createAdversary(random: Random, maxAgeSeconds: number): Adversary {
   const pool = createPool(RECORDED_MAX);
@@ -73,7 +73,7 @@ export function createAdversary(random: Random, maxAgeSeconds: number): Adversar
         : { proof, form: 'whole', kind: 'replay' };
     },
     worstMoment() {
-      // In any order: a store that is not ready yet may use up what comes first, and what comes first must not be the same for all.
+      // Shuffled: a store that is not ready yet may waste the first ones, so each adversary must start with different ones.
       urgent = [...pool.last(AT_WORST).reverse(), ...random.shuffle([...won.last(200), ...lost.last(100)])];
     },
   };

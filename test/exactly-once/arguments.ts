@@ -3,14 +3,14 @@ import { parseArgs } from 'node:util';
 import { ROUNDS, SETTINGS, type StoreName } from './repertoire.ts';
 import { VARIANTS } from './variants.ts';
 
-/** A broken guard that is not caught by then is not caught. */
+/** A broken guard counts as missed if it is not detected within this many schedules. */
 export const VARIANT_SCHEDULES_MAX = 40;
 
 /** The options of a run. */
 export interface RunArguments {
   readonly seed: string;
   readonly stores: readonly StoreName[];
-  /** Per store; undefined: as many as each store needs. */
+  /** Per store. Undefined: as many as each store needs. */
   readonly schedules: number | undefined;
   /** Each fault once, within the time limit. */
   readonly quick: boolean;

@@ -50,7 +50,7 @@ test('finds an accepted forgery', () => {
   expect(judge([{ kind: 'forged' }]).what).toEqual(['accepted a forged proof']);
 });
 
-test('finds exactly what was accepted by a verifier whose store was unsafe throughout', () => {
+test('finds only what a verifier accepted although its store was unsafe throughout', () => {
   const unsafe = [{ verifier: 'a', fromMs: 1200, untilMs: 1800 }];
   const at = (sentMs: number, answeredMs: number, by = 'a') =>
     judge([{ by, sentMs, answeredMs }], { unsafe }).what;
@@ -78,19 +78,19 @@ test('does not blame a refusal during a fault, before the recovery, or of a repl
   expect(judge([{ verdict, kind: 'replay' }]).what).toEqual([]);
 });
 
-test('accepts the refusal of a proof whose copy was faster, or may have been', () => {
+test('accepts the refusal of a proof whose copy was spent first, or may have been', () => {
   const slower = { verdict: 'nonce_replayed' };
   expect(judge([slower, { by: 'b', kind: 'replay' }]).what).toEqual([]);
   expect(judge([slower, { by: 'b', kind: 'replay', verdict: 'replay_store_unavailable' }]).what).toEqual([]);
 });
 
-test('counts what had no answer in time apart from what was refused', () => {
+test('counts presentations without a timely answer separately from refusals', () => {
   const { what, totals } = judge([{ verdict: 'replay_store_unavailable' }]);
   expect(what).toEqual([]);
   expect(totals.unavailableWhileCalm).toEqual({ replay_store_unavailable: 1 });
 });
 
-test('counts the spends that were under way when the fault began', () => {
+test('counts the spends that were in flight when the fault began', () => {
   const spans = [
     [900, 1001],
     [1000, 1000],
@@ -101,7 +101,7 @@ test('counts the spends that were under way when the fault began', () => {
   expect(judge(presentations).totals).toMatchObject({ spends: 4, accepted: 4, inFlight: 2 });
 });
 
-test('a recovery is late by wall clock time, for any reason', () => {
+test('a recovery is late by wall-clock time, whatever the reason', () => {
   const judged = (recoveryMs: number, waitedMs: number) => judgeRecovery({ recoveryMs, waitedMs }, 5000);
   expect(judged(5000, 0)).toBeUndefined();
   expect(judged(5001, 0)).toBe('no recovery in time');

@@ -1,6 +1,6 @@
 import type { Presentation } from './history.ts';
 
-/** Something that must never be. */
+/** A failed guarantee, or a problem with the run itself. */
 export interface Violation {
   readonly what:
     | 'accepted twice'
@@ -15,17 +15,17 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** What is known of a schedule once it is over; times are Unix milliseconds. */
+/** The timeline of a finished schedule, in Unix milliseconds. */
 export interface Stages {
   readonly schedule: number;
-  /** From here nothing is wrong any more, or not yet: the schedule starts. */
+  /** The start of the schedule. The previous fault is over and the next has not begun. */
   readonly calmFromMs: number;
   readonly faultFromMs: number;
   readonly faultUntilMs: number;
-  /** When the last of the verifiers had accepted a fresh proof again. */
+  /** When the last verifier had accepted a fresh proof again. */
   readonly recoveredMs: number;
   readonly overMs: number;
-  /** While these last, nothing may be accepted by the verifiers named. */
+  /** Intervals in which these verifiers must not accept anything. */
   readonly unsafe: readonly {
     readonly verifier: string;
     readonly fromMs: number;
@@ -36,11 +36,11 @@ export interface Stages {
 export interface Totals {
   readonly spends: number;
   readonly accepted: number;
-  /** How many presentations were under way when a fault began. */
+  /** The number of presentations in flight when a fault began. */
   readonly inFlight: number;
-  /** Fresh proofs presented while nothing was wrong. */
+  /** Fresh proofs presented while no fault was active. */
   readonly calm: number;
-  /** Of those: refused, by code; and unanswered or unsure, by code. */
+  /** Of those: refused, by code; and without a definite answer, by code. */
   readonly refusedWhileCalm: Readonly<Record<string, number>>;
   readonly unavailableWhileCalm: Readonly<Record<string, number>>;
 }
@@ -52,12 +52,12 @@ interface Disputed {
   readonly verifier: string;
 }
 
-/** Codes for a store that could not be reached, which a busy machine alone can cause. */
+/** Codes for an unreachable store, which a busy machine can cause without any fault. */
 const UNAVAILABLE = /^(?:replay_store|keys)_/;
 
 /**
- * A recovery is in time by the clock on the wall. One that is late because a verifier had no processor for more than half of it has a
- * word of its own: it says more of the machine than of the store.
+ * Recovery is measured in wall-clock time. A late one in which a verifier waited for a processor for more than half of the time
+ * is reported separately, because it reflects the machine rather than the store.
  */
 export function judgeRecovery(
   { recoveryMs, waitedMs }: { recoveryMs: number; waitedMs: number },
@@ -67,12 +67,12 @@ export function judgeRecovery(
   return waitedMs > recoveryMs / 2 ? 'late on a busy machine' : 'no recovery in time';
 }
 
-/** Being late is no sign of a broken guard. */
+/** A late recovery does not indicate a broken guard. */
 export function isLateness({ what }: Pick<Violation, 'what'>): boolean {
   return what === 'no recovery in time' || what === 'late on a busy machine';
 }
 
-/** Judges the histories of all processes of one world. Give it every presentation, then the stages of the schedule they fell into. */
+/** Checks the histories of all processes of one world. Pass every presentation, then the stages of the schedule it fell into. */
 export function createChecker() {
   const accepted = new Map<string, string>();
   const violations: Violation[] = [];
@@ -82,7 +82,7 @@ export function createChecker() {
   let spends = 0;
   let inFlight = 0;
   let calm = 0;
-  /** Fresh proofs that were called replays while all was calm: right if a copy was accepted, or may have been. */
+  /** Fresh proofs refused as replays while no fault was active: correct if a copy was or may have been accepted. */
   let disputed: Disputed[] = [];
   const unsure = new Set<string>();
 
@@ -122,7 +122,7 @@ export function createChecker() {
   return {
     violations: violations as readonly Violation[],
 
-    /** `verifier` names the process; `schedule` is the one under way. */
+    /** `verifier` names the process; `schedule` is the current one. */
     see(verifier: string, presentation: Presentation, schedule: number): void {
       spends += 1;
       if (presentation.verdict === 'accepted') {
@@ -139,7 +139,7 @@ export function createChecker() {
       waiting.push({ verifier, presentation });
     },
 
-    /** Checks what needs the whole schedule. */
+    /** The checks that need the whole schedule. */
     conclude(stages: Stages): void {
       // A copy may have been accepted by a process whose history is read later.
       const before = disputed;
@@ -149,7 +149,7 @@ export function createChecker() {
       before.forEach(settle);
     },
 
-    /** Once no process writes any more. */
+    /** Call when no process writes any more. */
     close(): void {
       disputed.forEach(settle);
       disputed = [];

@@ -1,7 +1,7 @@
 import { type Passage, startTcpProxy } from '../env/tcp-proxy.ts';
 import type { Stage } from './stage.ts';
 
-/** All verifiers go through a proxy, which then swallows one direction: for a while, or until the connection is dead. */
+/** Routes all verifiers through a proxy that then drops one direction, for a while or until the connection dies. */
 export async function halfOpen(
   { pause, random, worst, goTo }: Stage,
   server: { readonly url: string; readonly port: number },

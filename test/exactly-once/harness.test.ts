@@ -4,7 +4,7 @@ import { type RunOptions, runSchedules } from './run.ts';
 import type { Fault } from './stage.ts';
 import { breakLibrary, LIBRARY } from './variants.ts';
 
-/** The machine may be busy: a late recovery is no failure here, one that does not come is. */
+/** The machine may be busy, so a late recovery does not fail this test. A missing one does. */
 const LIMITS = {
   seed: 'ci',
   callers: 2,
@@ -35,7 +35,7 @@ test('no proof is accepted twice under any fault, and fresh ones are accepted af
   for (const { spends, accepted } of totals) expect(spends).toBeGreaterThan(accepted);
 }, 120_000);
 
-test('a lane continues after a verifier exits unexpectedly, and after a fault that cannot be injected', async () => {
+test('a lane continues after a verifier exits unexpectedly and after a fault that cannot be injected', async () => {
   const memory = SETTINGS.memory[0];
   const crash: Fault = async ({ verifiers, pause }) => {
     const [first] = verifiers;

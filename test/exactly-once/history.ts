@@ -1,14 +1,14 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 
 /**
- * One presentation of a proof and what came of it. `fresh`: presented first by the one who signed it; `ahead`: the same,
+ * One presentation of a proof and its verdict. `fresh`: presented for the first time by its signer; `ahead`: the same,
  * stamped as far ahead as the tolerance allows; `replay`: a recorded copy; `stripped`: a copy as version 1; `forged`: another signature.
  */
 export interface Presentation {
   readonly kind: 'fresh' | 'ahead' | 'replay' | 'stripped' | 'forged';
-  /** Of the proof, not of the presentation. */
+  /** Identifies the proof, not the presentation. */
   readonly id: string;
-  /** `accepted`, or the code of the refusal. */
+  /** `accepted` or the refusal code. */
   readonly verdict: string;
   /** True time in Unix milliseconds, independent of the verifier's clock. */
   readonly sentMs: number;
@@ -16,14 +16,14 @@ export interface Presentation {
 }
 
 export interface History {
-  /** An acceptance has been written to the kernel when this returns, so it survives SIGKILL. */
+  /** When this returns, an acceptance has been passed to the kernel, so it survives SIGKILL. */
   record(presentation: Presentation): void;
   flush(): void;
 }
 
 const BUFFERED_MAX = 200;
 
-/** Writes one process's history to its own file. Refusals are buffered, because a lost one hides nothing. */
+/** Writes one process's history to its own file. Refusals are buffered, because losing one hides no violation. */
 export function openHistory(path: string): History {
   const file = openSync(path, 'a');
   let waiting: string[] = [];
@@ -41,7 +41,7 @@ export function openHistory(path: string): History {
   };
 }
 
-/** Reads what was added to a history since the last look; a line that is not whole yet is left for the next. */
+/** Reads what was appended to a history since the last call. An incomplete line is left for the next call. */
 export function followHistory(path: string) {
   const file = openSync(path, 'a+');
   const chunk = Buffer.alloc(1 << 18);

@@ -9,7 +9,7 @@ import { NO_ERROR, type Restart, type Stage, type World } from './stage.ts';
 import { startVerifier, type VerifierHandle } from './verifier-handle.ts';
 import type { VerifierTask } from './verifier-process.ts';
 
-/** What a lane is made of: a world with its verifier processes, in which one schedule runs after the other. */
+/** A lane is a world with its verifier processes, in which schedules run one after another. */
 export interface LaneOptions {
   readonly name: string;
   readonly internId: string;
@@ -29,11 +29,11 @@ export interface Outcome {
   readonly schedule: Schedule;
   /** From the fault's end until every verifier had accepted a fresh proof. */
   readonly recoveryMs: number;
-  /** The longest that one of the verifiers was ready to run in that time and had no processor. */
+  /** The longest time that a verifier was ready to run and had no processor during the recovery. */
   readonly waitedMs: number;
 }
 
-/** How long to wait for a recovery, to distinguish a late one from none. */
+/** How long to wait for a recovery: long enough to distinguish a late one from a missing one. */
 const PATIENCE_MS = 45_000;
 const LOOK_MS = 20;
 const RECORD_MAX = 1000;
@@ -44,7 +44,7 @@ export async function openLane(options: LaneOptions) {
   const { name, internId, world, checker, random, folder } = options;
   const keySeed = Buffer.from(Array.from({ length: 32 }, () => random.below(256))).toString('hex');
   const verifiers: VerifierHandle[] = [];
-  /** Ended ones, which may have written last words. */
+  /** Processes that have ended; part of their history may still be unread. */
   const past: VerifierHandle[] = [];
   /** The verdicts on fresh proofs from the end of the last fault until the recovery. */
   const refusals = new Map<string, number>();
@@ -68,13 +68,13 @@ export async function openLane(options: LaneOptions) {
       for (const proof of proofs) record.add(proof);
       for (const other of verifiers) if (other !== from) other.tell({ order: 'hear', proofs });
     });
-    // The adversary outlives every process.
+    // The adversary's record outlives every process.
     verifier.tell({ order: 'hear', proofs: record.last(RECORD_MAX).reverse() });
     verifier.tell({ order: 'worst moment' });
     return verifier;
   }
 
-  /** Reads every history; returns the verifiers that have accepted a fresh proof that was sent after `sinceMs`, and when. */
+  /** Reads every history. Returns the verifiers that have accepted a fresh proof sent after `sinceMs`, and when. */
   function look(schedule: number, sinceMs = Number.POSITIVE_INFINITY): Map<string, number> {
     const well = new Map<string, number>();
     for (const { tag, news } of [...past, ...verifiers]) {
@@ -91,7 +91,7 @@ export async function openLane(options: LaneOptions) {
     return well;
   }
 
-  /** No store takes its process along: one that ended by itself is told, and another takes its place. */
+  /** No fault may end a verifier process. One that exits by itself is reported and replaced. */
   async function replaceEnded(schedule: number): Promise<void> {
     for (const [index, verifier] of verifiers.entries()) {
       if (!verifier.hasEnded) continue;
@@ -104,7 +104,7 @@ export async function openLane(options: LaneOptions) {
   const waits = (): Map<string, number> =>
     new Map(verifiers.map(({ tag, pid }) => [tag, processorWaitMs(pid)]));
 
-  /** Until every verifier accepts again: when the last of them did, or undefined. */
+  /** Waits until every verifier accepts again. Resolves with the time at which the last one did, or undefined. */
   async function recovery(schedule: number, sinceMs: number): Promise<number | undefined> {
     const well = new Map<string, number>();
     refusals.clear();

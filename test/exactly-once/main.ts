@@ -7,7 +7,7 @@ import { renderReport, renderSummary, renderVerdict, SHOWN_MAX } from './report.
 import { type Result, type RunOptions, runSchedules } from './run.ts';
 import { breakLibrary, LIBRARY, VARIANTS } from './variants.ts';
 
-// `npm run faults`: the real stores under faults, with every proof replayed. The last line and the exit status give the verdict.
+// `npm run faults`: injects faults into the real stores and replays every proof. The last line and the exit status are the verdict.
 const PARTIES = { callers: 4, adversaries: 4 } as const;
 
 try {
@@ -23,7 +23,7 @@ try {
   process.exitCode = 2;
 }
 
-/** True when every store did its duty. */
+/** True if no store violated a guarantee. */
 async function judgeStores(asked: RunArguments): Promise<boolean> {
   const { stores, seed, schedules, quick, minutes, faults } = asked;
   const endsAtMs = Date.now() + minutes * 60_000;
@@ -52,7 +52,7 @@ async function judgeStores(asked: RunArguments): Promise<boolean> {
   );
 }
 
-/** True when every broken guard was caught. */
+/** True if every broken guard was detected. */
 async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments): Promise<boolean> {
   const names = variant === 'all' ? Object.keys(VARIANTS) : (variant ?? '').split(',');
   const rows: string[][] = [];
@@ -90,7 +90,7 @@ async function runVariant(
     library: broken.folder,
     faults,
     stopsAtFirst: true,
-    // A late recovery is no sign of a broken guard.
+    // A late recovery does not indicate a broken guard.
     recoveryMsMax: 40_000,
     progress: showProgress(name, limits.endsAtMs, 0),
     ...PARTIES,

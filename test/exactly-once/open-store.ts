@@ -13,7 +13,7 @@ import type { RedisReplayStoreOptions } from '../../libs/verifier/src/replay/red
 import type { ReplayStore } from '../../libs/verifier/src/replay/replay-store.ts';
 import type { Verifier } from '../../libs/verifier/src/verifier.ts';
 
-/** Where a verifier process keeps its spent proofs. */
+/** The store in which a verifier process keeps spent proofs. */
 export type StoreAddress =
   | { readonly kind: 'memory'; readonly entriesMax: number }
   | { readonly kind: 'redis'; readonly url: string; readonly replicas: number; readonly timeoutMs: number }
@@ -26,17 +26,17 @@ export type StoreAddress =
 
 export interface Clock {
   now(): number;
-  /** Of a clock that never steps. */
+  /** Reads a clock that never steps. */
   uptime(): number;
 }
 
 export interface OpenStore {
   readonly replay: ReplayStore;
-  /** Reaches the store elsewhere from now on; what is under way stays where it is. */
+  /** Uses another address from now on. Calls in flight stay on their connection. */
   goTo(url: string): void;
 }
 
-/** The library's sources: those of the checkout, or a copy in which a guard was broken. */
+/** Loads the library from its sources: those of the checkout, or a copy with a broken guard. */
 export function loadLibrary(folder: string) {
   const load = (file: string) => import(pathToFileURL(`${folder}/${file}`).href);
   return {
@@ -71,7 +71,7 @@ export function loadLibrary(folder: string) {
   };
 }
 
-/** A client that can be told to use another connection, as when a name is pointed elsewhere. The former one stays open. */
+/** A client that can switch to another connection, as after a DNS change. The former one stays open. */
 function movableClient(url: string): { client: RedisClient; goTo(url: string): void } {
   const events = new EventEmitter();
   const clients = new Map<string, RedisClient>();
@@ -105,7 +105,7 @@ function movableClient(url: string): { client: RedisClient; goTo(url: string): v
 
 const POOL = { max: 10, connectionTimeoutMillis: 500 };
 
-/** The same for a pool. */
+/** The same for a connection pool. */
 function movablePool(url: string): { pool: PostgresPool; goTo(url: string): void } {
   const pools = new Map<string, pg.Pool>();
   const listeners: Parameters<PostgresPool['on']>[] = [];

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * How long the threads of a process were ready to run and had no processor, in milliseconds since it began: the most that any one
- * of them waited. 0 if the system does not report it (Linux does).
+ * The longest time that any thread of a process was ready to run and had no processor, in milliseconds since the process
+ * started. 0 if the system does not report it (Linux does).
  */
 export function processorWaitMs(pid: number | undefined): number {
   try {

@@ -2,7 +2,7 @@ import type { Violation } from './checker.ts';
 import { renderViolation } from './report.ts';
 import type { Done } from './run.ts';
 
-/** A line per schedule, with what is left to do, and the first violations as soon as they are found. */
+/** Prints a line per schedule, with the remaining work, and the first violations as soon as they are found. */
 export function showProgress(store: string, endsAtMs: number, shownMax: number): (done: Done) => void {
   const startedMs = Date.now();
   const shown = new Set<Violation>();

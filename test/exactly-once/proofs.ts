@@ -2,7 +2,7 @@ import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
 import { createTestSigner } from '../../libs/verifier/src/testing.ts';
 import type { Random } from './random.ts';
 
-/** A signed request as the adversary records it, byte for byte. Its identity is one call: whatever form it comes in, it counts once. */
+/** A signed request as the adversary records it, byte for byte. It stands for one call: in any form, it may be accepted once. */
 export interface Proof {
   readonly id: string;
   /** Unix seconds, as signed. */
@@ -18,7 +18,7 @@ const TARGET = '/api/invoke';
 const SIGNATURE = 'x-ori-invoke-signature-v2';
 const VERSION_2 = new Set([SIGNATURE, 'x-ori-invoke-nonce']);
 
-/** Signs proofs with the key of the run, each over a different body, so that no two share a version 1 id. */
+/** Signs proofs with the run's key, each over a different body, so that no two share a version 1 id. */
 export function createProofs({ internId, seed, tag }: { internId: string; seed: Uint8Array; tag: string }) {
   const signer = createTestSigner({ internId, seed });
   let count = 0;
@@ -49,18 +49,18 @@ function headersIn(rawHeaders: readonly string[], form: Form): readonly string[]
   return rawHeaders.map((text, index) => (rawHeaders[index - 1] === SIGNATURE ? otherSignature(text) : text));
 }
 
-/** Well-formed, and not over these bytes. */
+/** A well-formed signature, but not over these bytes. */
 function otherSignature(signature: string): string {
   return `${signature[0] === 'A' ? 'B' : 'A'}${signature.slice(1)}`;
 }
 
-/** The newest proofs that a party has seen, for replaying. */
+/** The newest proofs that a party has seen, to be replayed. */
 export interface Pool {
   add(proof: Proof): void;
   newest(): Proof | undefined;
-  /** One of the last `among`. */
+  /** A random one of the last `among`. */
   recent(random: Random, among: number): Proof | undefined;
-  /** Any that a verifier would find timely at this clock, if one is found by a few looks. */
+  /** A proof that a verifier with this clock would consider timely, if a few random picks find one. */
   timely(random: Random, nowSeconds: number, maxAgeSeconds: number): Proof | undefined;
   last(count: number): Proof[];
 }

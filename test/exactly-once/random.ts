@@ -1,4 +1,4 @@
-/** A seeded source of choices: the same seed and the same labels give the same choices. */
+/** A seeded random source: the same seed and labels give the same choices. */
 export interface Random {
   /** From 0 up to, but not including, 1. */
   next(): number;
@@ -32,7 +32,7 @@ export function createRandom(seed: string): Random {
   };
 }
 
-/** Four 32-bit words from a text (cyrb128). */
+/** Hashes a string to four 32-bit words (cyrb128). */
 function hash(text: string): [number, number, number, number] {
   const words: [number, number, number, number] = [1779033703, 3144134277, 1013904242, 2773480762];
   for (const character of text) {
@@ -45,7 +45,7 @@ function hash(text: string): [number, number, number, number] {
   return words;
 }
 
-/** Chris Doty-Humphrey's small fast counter, after a few turns to mix the seed. */
+/** Chris Doty-Humphrey's small fast counter (sfc32), after a few rounds to mix the seed. */
 function sfc32([first, second, third, fourth]: [number, number, number, number]): () => number {
   let [a, b, c, counter] = [first, second, third, fourth];
   const turn = (): number => {

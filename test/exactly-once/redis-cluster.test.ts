@@ -16,7 +16,7 @@ async function replicaOf({ admin }: ClusterNode): Promise<ClusterNode> {
   return node;
 }
 
-test('on a Cluster of 3 with replicas a spend is on a replica before it counts', async () => {
+test('on a Cluster of 3 with replicas, a spend counts only once a replica has it', async () => {
   const { request, present, presentFresh, internId } = openParties(cluster.url, 1);
   await expect.poll(presentFresh, PATIENT).toBe('accepted');
   const owner = await cluster.ownerOf(spentKey(internId));
@@ -29,7 +29,7 @@ test('on a Cluster of 3 with replicas a spend is on a replica before it counts',
   expect(await present(signed)).toBe('nonce_replayed');
 }, 90_000);
 
-test('when a node of the Cluster is lost no proof is good twice, and daemon and signer go on', async () => {
+test('when a Cluster node is lost, no proof is accepted twice, and daemon and signer continue', async () => {
   const { request, present, presentFresh, nonces, internId, reserveFresh, takeTurn } = openParties(
     cluster.url,
     1,

@@ -8,7 +8,7 @@ async function startPair(): Promise<SentinelPair> {
   return pair;
 }
 
-test('through a Sentinel failover no proof is good twice, and daemon and signer go on at the new primary', async () => {
+test('across a Sentinel failover, no proof is accepted twice, and daemon and signer continue on the new primary', async () => {
   const pair = await startPair();
   const { request, present, presentFresh, nonces, internId, reserveFresh, takeTurn } = openParties(
     pair.url,
@@ -27,7 +27,7 @@ test('through a Sentinel failover no proof is good twice, and daemon and signer 
   await pair.failedOver(former);
   await expect.poll(reserveFresh, PATIENT).toBe(true);
   await expect.poll(takeTurn, PATIENT).toBe(true);
-  // The new primary has no replica yet: nothing is accepted, old or new.
+  // The new primary has no replica yet, so it accepts neither old nor new proofs.
   expect(await presentFresh()).toMatch(/^replay_store_/);
 
   await pair.rejoin(former);

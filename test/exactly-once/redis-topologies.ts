@@ -10,25 +10,25 @@ import { createTestSigner } from '../../libs/verifier/src/testing.ts';
 import { createVerifier } from '../../libs/verifier/src/verifier.ts';
 import { type Nonces, redisNonces } from '../../services/signer/src/adapters/nonces.ts';
 
-/** A busy machine is no fault of the store's. */
+/** Generous, so that a busy machine does not count as a fault of the store. */
 const PATIENT_MS = 2000;
 
-/** A daemon's and a signer's use of one Redis, each through its own client. */
+/** A daemon and a signer on one Redis, each with its own client. */
 export interface Parties {
   readonly internId: string;
   readonly nonces: Nonces;
   request(): SignedRequest;
-  /** `accepted`, or the code of the refusal. */
+  /** `accepted` or the refusal code. */
   present(request: SignedRequest): Promise<string>;
   /** The verdict on a fresh proof. */
   presentFresh(): Promise<string>;
   /** Whether the signer can reserve a fresh nonce. */
   reserveFresh(): Promise<boolean | 'unavailable'>;
-  /** Whether a turn is left, or why that cannot be said. */
+  /** Whether a turn is left, or why that is unknown. */
   takeTurn(): Promise<boolean | string>;
 }
 
-/** How long a failover may take. */
+/** The maximum duration of a failover. */
 export const PATIENT = { timeout: 40_000, interval: 50 };
 /** Why a proof from before a failover is refused. */
 export const REFUSED_FOR_GOOD = /^(?:nonce_replayed|proof_before_fence)$/;

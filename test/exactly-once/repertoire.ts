@@ -8,14 +8,14 @@ import { redisSingle } from './stores/redis-single.ts';
 import { redisTrio } from './stores/redis-trio.ts';
 import { sentinelWorld } from './stores/sentinel.ts';
 
-/** What a world may need to know of its verifiers. */
+/** What a world may need to know about its verifiers. */
 export interface Place {
   readonly internId: string;
   /** Folder of the verifier library's sources. */
   readonly library: string;
 }
 
-/** A kind of world for lanes, for one of the stores of a run. */
+/** A kind of world for the lanes of one store. */
 export interface Setting {
   readonly name: string;
   readonly verifiers: number;

@@ -8,7 +8,7 @@ const TOTALS = {
   ...{ refusedWhileCalm: {}, unavailableWhileCalm: {} },
 };
 
-/** What a run of one schedule came to, of `planned`. */
+/** The result of a run that finished one of `planned` schedules. */
 function result(violations: readonly Violation['what'][] = [], planned = 1): Result {
   const schedule = { number: 0, lane: 'memory-1', fault: 'FLUSHALL', calmMs: 1 };
   return {
@@ -44,7 +44,7 @@ test('the last line fails a run and names each kind of violation with its number
   expect(verdict({ ...result(), outcomes: [] })).toMatch(/^FAILED, nothing staged for memory:/);
 });
 
-test('the tables show each fault, what the processor cost, and what was accepted twice', () => {
+test('the tables show each fault, the time spent waiting for a processor, and what was accepted twice', () => {
   expect(renderReport('memory', result())).toMatch(/FLUSHALL +1 +2\.1 s +0\.0 s/);
   const rows = renderSummary(new Map([['memory', result(['accepted twice', 'no recovery in time'], 2)]]));
   expect(rows).toMatch(/memory +1 of 2 +1,234 +7 +500 +1 +1 +2\.1 s/);

@@ -2,10 +2,10 @@ import { renderTable } from '../env/text-table.ts';
 import type { Totals, Violation } from './checker.ts';
 import type { Result } from './run.ts';
 
-/** The number of violations that are listed one by one. */
+/** The number of violations listed individually. */
 export const SHOWN_MAX = 20;
 
-/** How often each fault was staged and how long the slowest recovery took, then the sums, then what must not be. */
+/** How often each fault was injected and how long its slowest recovery took, then the totals, then the violations. */
 export function renderReport(store: string, { outcomes, unstaged, totals, violations }: Result): string {
   const faults = [...new Set(outcomes.map(({ schedule }) => schedule.fault))].sort();
   const rows = faults.map((fault) => {

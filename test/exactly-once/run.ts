@@ -19,16 +19,16 @@ export interface RunOptions {
   readonly library: string;
   readonly callers: number;
   readonly adversaries: number;
-  /** Ends at the first violation that is no late recovery: that is also what a busy machine looks like. */
+  /** Ends at the first violation, except for late recoveries, which a busy machine causes too. */
   readonly stopsAtFirst?: boolean;
-  /** The maximum time of a recovery. */
+  /** The maximum duration of a recovery. */
   readonly recoveryMsMax?: number;
-  /** Stages no other faults. */
+  /** Injects only these faults. */
   readonly faults?: readonly string[] | undefined;
   readonly progress?: (done: Done) => void;
 }
 
-/** A schedule that is over, of how many, and what is known by then of all lanes. */
+/** A finished schedule, and the totals of all lanes so far. */
 export interface Done extends Outcome {
   readonly lane: string;
   readonly done: number;
@@ -38,7 +38,7 @@ export interface Done extends Outcome {
 }
 
 export interface Result {
-  /** More than there are outcomes when the time was up, or something was found that ends a run. */
+  /** Exceeds the number of outcomes if the time ran out or a violation ended the run. */
   readonly planned: number;
   readonly outcomes: readonly Outcome[];
   /** Faults that could not be injected; their lanes continued in new worlds. */
@@ -52,13 +52,13 @@ export interface Unstaged {
   readonly why: string;
 }
 
-/** A store that refuses for longer than that once all is well again has not passed. */
+/** A store that still refuses after this time without a fault has failed. */
 const RECOVERY_MS_MAX = 5000;
-/** What lanes draw from. */
+/** The values that lanes choose from. */
 const TOLERANCES = [1, 1, 2];
 
 /**
- * Opens a lane for every setting and lets each run its share of the schedules, all at the same time.
+ * Opens a lane for every setting and runs its share of the schedules in each, concurrently.
  * @throws TypeError for an unknown fault
  */
 export async function runSchedules(options: RunOptions): Promise<Result> {

@@ -11,7 +11,7 @@ test('the same seed gives the same schedules, another seed others', () => {
   expect(plan('a')).not.toEqual(plan('b'));
 });
 
-test('every fault is staged as often as every other, in a lane that can stage it', () => {
+test('every fault is injected equally often, in a lane that supports it', () => {
   const schedules = plan('a');
   const counts = new Map<string, number>();
   for (const { lane, fault } of schedules) {
@@ -21,7 +21,7 @@ test('every fault is staged as often as every other, in a lane that can stage it
   expect([...counts.values()]).toEqual([25, 25, 25, 25]);
 });
 
-test('each fault is injected the requested number of times, independent of other faults', () => {
+test('each fault is injected the requested number of times, independently of other faults', () => {
   const counts = (asked: { rounds: number; atLeast: number }) => {
     const faults = plan('a', asked).map(({ fault }) => fault);
     return ['kill', 'flush', 'freeze', 'promote'].map((name) => faults.filter((it) => it === name).length);
@@ -31,7 +31,7 @@ test('each fault is injected the requested number of times, independent of other
   expect(counts({ rounds: 20, atLeast: 100 })).toEqual([25, 25, 25, 25]);
 });
 
-test('draws of one part do not move those of another', () => {
+test('random choices of one part do not affect those of another', () => {
   const one = createRandom('a');
   const other = createRandom('a');
   for (let draws = 0; draws < 10; draws += 1) other.derive('x').next();

@@ -1,6 +1,6 @@
 import type { Random } from './random.ts';
 
-/** One fault in one lane, with the calm before it. */
+/** One fault in one lane, with the calm period before it. */
 export interface Schedule {
   readonly number: number;
   readonly lane: string;
@@ -8,12 +8,12 @@ export interface Schedule {
   readonly calmMs: number;
 }
 
-/** Which faults a lane can stage. */
+/** The faults that a lane supports. */
 export type Repertoire = Readonly<Record<string, readonly string[]>>;
 
 /**
- * As many schedules as asked for, every fault as often as every other, each in the lane that has the least to do among those that
- * can stage it. The order of every round is drawn.
+ * The requested number of schedules, with every fault equally often, each in the lane with the least work among those that
+ * support it. The order within a round is random.
  */
 export function planSchedules(
   random: Random,

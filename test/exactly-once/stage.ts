@@ -2,40 +2,40 @@ import type { Random } from './random.ts';
 import type { VerifierHandle } from './verifier-handle.ts';
 import type { ClockError, VerifierTask } from './verifier-process.ts';
 
-/** What another verifier process is started with than its predecessor. */
+/** What changes when a verifier process is replaced. */
 export interface Restart {
   readonly store?: VerifierTask['store'];
   readonly clockErrorMs?: number;
   readonly maxAgeSeconds?: number;
 }
 
-/** What a fault can do, and must report, while it runs. */
+/** What a fault can do while it runs, and what it must report. */
 export interface Stage {
-  /** The choices of this schedule. */
+  /** The random source of this schedule. */
   readonly random: Random;
   readonly verifiers: readonly VerifierHandle[];
-  /** The whole wait is in milliseconds. */
+  /** Waits for `ms` milliseconds. */
   pause(ms: number): Promise<void>;
-  /** Tells every adversary that now is a good moment. */
+  /** Tells every adversary to present its most promising proofs now. */
   worst(): void;
-  /** SIGKILLs a verifier process and starts another in its place. */
+  /** Kills a verifier process with SIGKILL and starts another in its place. */
   restart(index: number, change?: Restart): Promise<void>;
   clock(index: number, errorMs: number): void;
-  /** Lets more time pass in this world than really does. */
+  /** Advances the time of this world beyond real time. */
   sleep(ms: number): void;
-  /** From now until the function given back is called, these verifiers may accept nothing. */
+  /** From now until the returned function is called, these verifiers must not accept anything. */
   unsafe(indexes?: readonly number[]): () => void;
-  /** All the verifiers reach their store there from now on, or one of them. */
+  /** Points all verifiers, or one of them, to the store at this address. */
   goTo(url: string, index?: number): void;
   strip(stripping: 'off' | 'after' | 'before'): void;
 }
 
-/** Does harm, and ends when all is whole again. */
+/** Injects a fault and resolves once it has been repaired. */
 export type Fault = (stage: Stage) => Promise<void>;
 
-/** A store with everything that it consists of, and what can befall it. */
+/** A store, its servers, and the faults that can be injected. */
 export interface World extends AsyncDisposable {
-  /** Where a verifier that starts now finds its store. */
+  /** The store of a verifier that starts now. */
   readonly store: VerifierTask['store'];
   readonly faults: Readonly<Record<string, Fault>>;
 }

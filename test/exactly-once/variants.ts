@@ -7,16 +7,16 @@ import { MEMORY_VARIANTS } from './variants/memory.ts';
 import { POSTGRES_VARIANTS } from './variants/postgres.ts';
 import { REDIS_VARIANTS } from './variants/redis.ts';
 
-/** A guard, and the library without it. */
+/** A guard, and how to remove it from the library. */
 export interface Variant {
   readonly guard: string;
   readonly store: StoreName;
-  /** The faults to inject, if the others cannot detect this guard. */
+  /** The faults to inject, if no other fault detects the absence of this guard. */
   readonly faults?: readonly string[];
   readonly breaks: readonly { readonly file: string; readonly guard: string; readonly without: string }[];
 }
 
-/** The harness must find every one of them. */
+/** The harness must detect each of them. */
 export const VARIANTS: Readonly<Record<string, Variant>> = {
   ...REDIS_VARIANTS,
   ...MEMORY_VARIANTS,
@@ -28,12 +28,12 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The verifier library's sources as they are. */
 export const LIBRARY = join(ROOT, 'libs/verifier/src');
 
-/** A copy of the sources in which one guard is broken; gone when disposed of. */
+/** A copy of the sources with one broken guard, removed on disposal. */
 export interface BrokenLibrary extends AsyncDisposable {
   readonly folder: string;
 }
 
-/** Throws where the text of the guard is not found exactly once: the guard has moved, and its variant must follow. */
+/** Throws if the text of the guard is not found exactly once: the guard has changed, and its variant must be updated. */
 export async function breakLibrary(name: string): Promise<BrokenLibrary> {
   const variant = VARIANTS[name];
   if (!variant) throw new Error(`no variant ${name}: there are ${Object.keys(VARIANTS).join(', ')}`);

@@ -14,16 +14,16 @@ export interface VerifierHandle {
   /** Resolves when it exits or is killed. */
   readonly hasEnded: boolean;
   tell(order: Order): void;
-  /** SIGKILL at any point of its work. */
+  /** Sends SIGKILL, at whatever point of its work it is. */
   kill(): Promise<void>;
   freeze(): void;
   thaw(): void;
-  /** What it wrote since the last look. Readable after its end. */
+  /** What it wrote since the last call. Also works after it has exited. */
   news(): Presentation[];
   close(): void;
 }
 
-/** Starts a process and gives it its task; `heard` gets every proof that it signs. */
+/** Starts a process with its task. `heard` receives every proof that it signs. */
 export async function startVerifier(
   task: VerifierTask,
   heard: (proofs: readonly Proof[], from: VerifierHandle) => void,

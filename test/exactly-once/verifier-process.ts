@@ -7,19 +7,19 @@ import { type Clock, loadLibrary, type StoreAddress } from './open-store.ts';
 import { createProofs, type Proof, toRequest } from './proofs.ts';
 import { createRandom } from './random.ts';
 
-/** What a verifier process is started with. */
+/** The task of a verifier process. */
 export interface VerifierTask {
   /** Unique among the processes of a run. */
   readonly tag: string;
   /** Folder of the library's sources. */
   readonly library: string;
   readonly internId: string;
-  /** Of the signing key, hexadecimal. */
+  /** The seed of the signing key, in hexadecimal. */
   readonly keySeed: string;
   readonly maxAgeSeconds: number;
   readonly clockToleranceSeconds: number;
   readonly store: StoreAddress;
-  /** Of the choices of callers and adversary. */
+  /** The random seed for callers and adversary. */
   readonly seed: string;
   readonly history: string;
   readonly callers: number;
@@ -28,9 +28,9 @@ export interface VerifierTask {
 }
 
 export interface ClockError {
-  /** How far this process's wall clock is off, in milliseconds. */
+  /** The error of this process's wall clock, in milliseconds. */
   readonly errorMs: number;
-  /** How much this world's time is ahead of real time, for all its processes. */
+  /** How far the time of this world, in all its processes, is ahead of real time, in milliseconds. */
   readonly sleptMs: number;
 }
 
@@ -46,11 +46,11 @@ export type Word =
   | { readonly word: 'signed'; readonly proofs: readonly Proof[] };
 
 const SHARE_MS = 10;
-/** A pause after a refusal, so that an absent store is not polled in a tight loop and refusals do not fill the record. */
+/** A pause after a refusal, so that an unavailable store is not polled in a tight loop and refusals do not fill the history. */
 const REFUSED_PAUSE_MS = 8;
 
 process.once('message', (task: VerifierTask) => void run(task));
-// Goes with the one that started it.
+// Exits with its parent.
 process.once('disconnect', () => process.exit());
 
 async function run(task: VerifierTask): Promise<void> {
@@ -80,7 +80,7 @@ async function run(task: VerifierTask): Promise<void> {
       now: clock.now,
     });
   const verifier = await make(false);
-  /** Created when first needed: from then on this process also accepts version 1. */
+  /** Created on first use. From then on this process also accepts version 1. */
   let lenient: Verifier | undefined;
   let signed: Proof[] = [];
 
@@ -96,12 +96,12 @@ async function run(task: VerifierTask): Promise<void> {
     history.record({ kind, id: proof.id, verdict, sentMs, answeredMs: Date.now() });
     if (verdict === 'accepted') adversary.accepted(proof);
     if (verdict.startsWith('replay_store_')) adversary.unanswered(proof);
-    // Many answers come without any wait, and orders must be heard between them.
+    // Many answers arrive without waiting, and orders must be processed in between.
     if (verdict === 'accepted' || verdict === 'nonce_replayed') await breathe();
     else await pause(REFUSED_PAUSE_MS);
   }
 
-  /** Signs as the signer does: by the true time, some as far ahead as the tolerance allows. */
+  /** Signs like the signer, with the true time, and sometimes as far ahead as the tolerance allows. */
   async function call(): Promise<void> {
     const isAhead = random.chance(0.3);
     const signedMs = Date.now();

@@ -5,17 +5,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** A FIFO and its reader, like a log shipper. */
 export interface AuditSink extends AsyncDisposable {
-  /** Of the FIFO. */
+  /** The path of the FIFO. */
   readonly path: string;
   start(): Promise<void>;
-  /** Nobody has it open for reading any more. */
+  /** Closes the reader, so that no process has the FIFO open for reading. */
   stop(): Promise<void>;
-  /** It stays open for reading, and is not read. */
+  /** Keeps it open for reading without reading. */
   freeze(): Promise<void>;
   thaw(): void;
   /** Fills the FIFO. */
   fill(): Promise<void>;
-  /** What arrived so far. */
+  /** What has arrived so far. */
   lines(): Record<string, unknown>[];
 }
 
@@ -55,7 +55,7 @@ export async function startAuditSink(path: string): Promise<AuditSink> {
   }
 
   await start();
-  // While it is also open for writing, its contents outlive its readers.
+  // Keeping it open for writing too preserves its contents when readers close.
   const keeper = await open(path, constants.O_WRONLY | constants.O_NONBLOCK);
   return {
     path,

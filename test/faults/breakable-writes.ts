@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /**
- * What the disk does with a write. `full`: refuses it. `frozen`: blocks until thawed. `slowMs`: delays it, at most until repaired.
+ * What the disk does with a write. `full`: fails it. `frozen`: blocks it until thawed. `slowMs`: delays it, at most until repaired.
  * `short`: writes all but the last 100 bytes, then is full.
  */
 export type DiskState = 'good' | 'full' | 'frozen' | 'short' | { readonly slowMs: number };
@@ -12,7 +12,7 @@ let state: DiskState = 'good';
 let thawed = Promise.withResolvers<void>();
 const plain = promisify(write);
 
-/** Of everything that was loaded after this file and writes by `promisify(fs.write)`: the audit file does. */
+/** Affects modules loaded after this file that write through `promisify(fs.write)`, as the audit file does. */
 export function setDisk(next: DiskState): void {
   state = next;
   if (next !== 'frozen') {

@@ -6,7 +6,7 @@ import { createHttpClient } from '../env/http-client.ts';
 import { SIGN_BODY, startWorld } from '../env/world.ts';
 
 const AT_ONCE = 200;
-/** Of an account, as it ships. */
+/** The shipped default per account. */
 const AT_ONCE_PER_ACCOUNT = 64;
 
 /** On a shared machine a dependency may occasionally exceed its timeout. */

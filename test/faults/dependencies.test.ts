@@ -15,9 +15,9 @@ import {
   type TokenShape,
 } from './token-shapes.ts';
 
-/** The contract's bound on every answer while something is missing. */
+/** The contract's time limit for every answer while a dependency is missing. */
 const ANSWER_MS_MAX = 1000;
-/** How long facts of the database may be remembered, and those of an introspected token. */
+/** How long database facts, and those of an introspected token, may be cached. */
 const GATE_MEMORY_MS = 1000;
 const INTROSPECTION_MEMORY_MS = 5000;
 const COOL_DOWN_SECONDS = 1;
@@ -118,7 +118,7 @@ test.each(FAULTS)(
   60_000,
 );
 
-test('an opaque token is not good for longer than 5 s without its issuer', async () => {
+test('an opaque token is accepted for at most 5 s without its issuer', async () => {
   const seen = (await prepare(world))['opaque, seen'];
   await world.issuer.stop();
   try {
@@ -130,7 +130,7 @@ test('an opaque token is not good for longer than 5 s without its issuer', async
   }
 });
 
-test('a signer that starts without any dependency reports it, and works once they are up', async () => {
+test('a signer that starts without its dependencies reports it and works once they are up', async () => {
   await world.signer.stop();
   await Promise.all([redis.stop(), postgres.stop(), world.issuer.stop()]);
   try {
@@ -148,7 +148,7 @@ test('a signer that starts without any dependency reports it, and works once the
   await wellAgain(await prepare(world));
 });
 
-/** Until every shape gets what it gets when all is well; the test's own time limit bounds the asking. */
+/** Polls until every credential gets its normal answer. The test's timeout is the limit. */
 async function wellAgain(credentials: Credentials): Promise<number> {
   const start = performance.now();
   for (;;) {

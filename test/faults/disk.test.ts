@@ -5,7 +5,7 @@ import type { World } from '../env/world.ts';
 import { type DiskState, setDisk } from './breakable-writes.ts';
 import { type Answered, type Shape, startLoad } from './load.ts';
 
-// The disk under the audit file: the fifth dependency of the matrix. A real one cannot be frozen or slowed down without the kernel's
+// The disk of the audit file is the fifth dependency of the matrix. A real one cannot be frozen or slowed down without the kernel's
 // help, so the write of a signer in this process fails, blocks, is slow or partial, or alternates.
 // A disk has no connection that could be half open.
 
@@ -36,7 +36,7 @@ const FAULTS: readonly (readonly [string, readonly DiskState[], boolean])[] = [
 ];
 
 test.each(FAULTS)(
-  'a disk that is %s: 500 in time, no proof off the record, and well again',
+  'a disk that is %s: a timely 500, no proof without an audit line, and recovery',
   async (name, states, total) => {
     const { sign, shapes } = await prepare();
     const load = startLoad(shapes, EVERY_MS);

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 const COPIES = 1000;
 const SIGNERS = 4;
 
-test('of a thousand copies of one proof over four processes, one is taken', async () => {
+test('of a thousand copies of one proof across four processes, one is accepted', async () => {
   await using stack = new AsyncDisposableStack();
   const world = stack.use(await startWorld({ process: true }));
   const room = stack.use(await openRoom('ori-dpop-replay'));
@@ -37,7 +37,7 @@ test('of a thousand copies of one proof over four processes, one is taken', asyn
   );
   const taken = replies.filter(({ status }) => status === 200);
   expect(taken).toHaveLength(1);
-  // A busy machine may not be answered by Redis in time: then nothing was taken either.
+  // On a busy machine Redis may not answer in time. Then nothing was accepted either.
   expect(replies.filter(({ status }) => ![200, 401, 500].includes(status))).toEqual([]);
   expect((await world.audit()).trim().split('\n')).toHaveLength(1);
 });

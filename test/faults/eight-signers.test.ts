@@ -21,7 +21,7 @@ async function startSigners(environment: Readonly<Record<string, string>>, redis
     const [port, opsPort] = [await freePort(), await freePort()];
     const ports = { SIGNER_PORT: String(port), SIGNER_OPS_PORT: String(opsPort) };
     stack.use(await hostInProcess({ ...world.environment, ...ports }, {}));
-    // One that could not reach the issuer while eight start at once asks again after its cool-down.
+    // A signer that could not reach the issuer while eight start at once retries after its cool-down.
     while (!(await fetch(`http://127.0.0.1:${opsPort}/readyz`)).ok) await pause(50);
     clients.push(stack.use(createHttpClient(`http://127.0.0.1:${port}/v1`)));
   }
@@ -53,7 +53,7 @@ async function startSigners(environment: Readonly<Record<string, string>>, redis
   };
 }
 
-/** The nonces of all proofs that were given out. */
+/** The nonces of all issued proofs. */
 function noncesOf(replies: readonly Reply[]): Set<string> {
   return new Set(replies.map(({ text }) => JSON.parse(text)['x-ori-invoke-nonce'] as string));
 }
@@ -64,7 +64,7 @@ const LIMITS = [
 ] as const;
 
 test.each(LIMITS)(
-  '8 concurrent signers allow exactly the turns that %s has',
+  '8 concurrent signers allow exactly the configured turns of %s',
   async (_whose, environment, limit) => {
     const { askAll, turnsUsed, world } = await startSigners(environment);
     const replies = await askAll();
@@ -85,7 +85,7 @@ test.each(LIMITS)(
   60_000,
 );
 
-test('while Redis is frozen, a lost response costs at most one turn, and gives no proof', async () => {
+test('while Redis is frozen, a lost response costs at most one turn and yields no proof', async () => {
   await using redis = await startRedis();
   const { askAll, turnsUsed, world } = await startSigners({}, redis);
   const asked = askAll();

@@ -4,12 +4,12 @@ import { expect } from 'vitest';
 import type { Answered } from './load.ts';
 import type { MatrixWorld } from './matrix-world.ts';
 
-/** Turns that were charged so far. */
+/** The turns charged so far. */
 export async function turnsCharged({ redisDirectly, world }: MatrixWorld): Promise<number> {
   return Number((await redisDirectly.get(turnKey('user', world.demo.userId))) ?? 0);
 }
 
-/** What a proof must have left behind: a reserved nonce, a turn, and one line in the audit. */
+/** Checks the traces of every proof: a reserved nonce, a charged turn, and one audit line. */
 export async function expectEveryCheckBehind(
   on: MatrixWorld,
   answers: readonly Answered[],
@@ -21,7 +21,7 @@ export async function expectEveryCheckBehind(
 
   const nonces = proofs.map(({ reply }) => String(JSON.parse(reply.text)['x-ori-invoke-nonce']));
   expect(new Set(nonces).size).toBe(nonces.length);
-  // A Redis that started empty has forgotten them.
+  // A Redis that restarted empty has lost them.
   if (chargedBefore === undefined) return;
   const keys = nonces.map((nonce) => issuedKey(on.world.demo.internId, nonce));
   if (keys.length > 0) expect(await on.redisDirectly.exists(...keys)).toBe(keys.length);
@@ -32,7 +32,7 @@ export async function expectEveryCheckBehind(
   expect(charged).toBeLessThanOrEqual(attempts.length);
 }
 
-/** How many lines each of these requests has. */
+/** The number of audit lines of each request. */
 function linesOf({ sink }: MatrixWorld, ids: readonly string[]): [string, number][] {
   const counts = new Map<unknown, number>();
   for (const { requestId } of sink.lines()) counts.set(requestId, (counts.get(requestId) ?? 0) + 1);

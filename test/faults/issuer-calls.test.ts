@@ -49,7 +49,7 @@ test.each(STORMS)(
     world.issuer.behave(behaviour);
     const start = performance.now();
     const statuses = await inLanes(REQUESTS, LANES, async (index) => {
-      // A member's own requests go on in the middle of the storm.
+      // A member's requests continue during the flood.
       if (index % 100 === 0) {
         expect((await patience.ask(() => world.sign({ bearer: good }))).status).toBe(200);
       }
@@ -70,7 +70,7 @@ test.each(STORMS)(
   120_000,
 );
 
-/** Generators of credentials that can be refused by shape, header or claims, without the issuer. */
+/** Generators of credentials that can be refused by their form, header or claims, without asking the issuer. */
 async function junk({ issuer }: World): Promise<Record<string, () => string>> {
   const [signed, unsigned, hmac, idToken, stranger] = await Promise.all([
     issuer.token(),

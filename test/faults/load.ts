@@ -1,6 +1,6 @@
 import type { Reply } from '../env/http-client.ts';
 
-/** One kind of request, and what it gets while all is well. */
+/** One kind of request, and its answer while nothing is broken. */
 export interface Shape {
   readonly name: string;
   readonly well: number;

@@ -9,11 +9,11 @@ export type Dependency = 'Redis' | 'PostgreSQL' | 'issuer' | 'audit sink';
 export interface Cell {
   readonly dependency: Dependency;
   readonly fault: 'down' | 'frozen' | 'slow' | 'half-open' | 'wrong answer' | 'flapping';
-  /** False where the dependency works some of the time, so that either row is deserved. */
+  /** False if the dependency works some of the time, so that both outcomes are allowed. */
   readonly total: boolean;
   /** The process was restarted empty. */
   readonly forgets?: boolean;
-  /** Breaks it, keeps it broken for `forMs` and repairs it; reports when it is broken, and when it is about to be repaired. */
+  /** Breaks the dependency for `forMs` and repairs it. Reports when it is broken and when it is about to be repaired. */
   run(on: MatrixWorld, forMs: number, broken: () => void, mending: () => void): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const lasting = (cause: Deed, lift: Deed): Pick<Cell, 'run' | 'total'> => ({
   },
 });
 
-/** Each of them for an equal part of the time. */
+/** Applies each cause for an equal share of the time. */
 const oneAfterAnother = (causes: readonly Deed[], lift: Deed): Pick<Cell, 'run' | 'total'> => ({
   total: true,
   async run(on, forMs, broken, mending) {
@@ -46,7 +46,7 @@ const oneAfterAnother = (causes: readonly Deed[], lift: Deed): Pick<Cell, 'run' 
   },
 });
 
-/** Away and back again, between 100 and 300 ms each. */
+/** Alternates between broken and repaired, 100 to 300 ms each. */
 const flapping = (cause: Deed, lift: Deed): Pick<Cell, 'run' | 'total'> => ({
   total: false,
   async run(on, forMs, broken, mending) {
@@ -73,7 +73,7 @@ const proxied = (of: (on: MatrixWorld) => TcpProxy) => {
   };
   return {
     slow: lasting(set({ slowMs: SLOW_MS }), set('open')),
-    /** Connections are accepted, and everything sent on them is discarded. */
+    /** Accepts connections and discards everything sent on them. */
     halfOpen: lasting(set('deaf'), end),
     flapping: flapping(set('shut'), set('open')),
     lies: (lies: readonly Uint8Array[]) =>
@@ -88,7 +88,7 @@ const REDIS_LIES = ['\x00\x01garbage\r\n', '-ERR no such thing\r\n', '+OK\r\n', 
   (lie) => Buffer.from(lie),
 );
 
-/** A message of PostgreSQL: its type, its length, its body. */
+/** A PostgreSQL protocol message: type, length, body. */
 function message(type: string, body: string | Uint8Array): Buffer {
   const bytes = Buffer.from(body as string);
   const head = Buffer.alloc(5, type);

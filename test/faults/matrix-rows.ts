@@ -1,7 +1,7 @@
 import type { Answered, Shape } from './load.ts';
 import type { Cell } from './matrix-cells.ts';
 
-/** The answers of one cell, and when it was broken and mended, by `performance.now()`. */
+/** The answers of one cell, and when it was broken and repaired, by `performance.now()`. */
 export interface Observed {
   readonly answers: readonly Answered[];
   readonly brokenAt: number;
@@ -16,7 +16,7 @@ const NEEDS_ISSUER = new Set(['JWT, unknown key', 'opaque, unseen', 'interns, op
 /** The cool-down after a fetch from the issuer, and the maximum time of a fetch. */
 const COOL_DOWN_MS = 1000 + 800;
 
-/** What the contract gives a shape while a dependency is of no use at all. */
+/** The statuses that the contract allows for a kind of request while a dependency is unusable. */
 export function deserved({ dependency, fault }: Cell, { name, well }: Shape): readonly number[] {
   const needed = {
     Redis: well === 200,
@@ -25,11 +25,11 @@ export function deserved({ dependency, fault }: Cell, { name, well }: Shape): re
     issuer: NEEDS_ISSUER.has(name),
   }[dependency];
   if (!needed) return [well];
-  // Another issuer's response does not concern our token, and shows that it is not ours.
+  // A response from another issuer may be ignored, or may show that the token is not ours.
   return dependency === 'issuer' && fault === 'wrong answer' ? [500, 401] : [500];
 }
 
-/** Every answer that its shape does not deserve, in words. */
+/** A description of every answer that the contract does not allow. */
 export function undeserved(cell: Cell, shapes: readonly Shape[], observed: Observed): string[] {
   const { answers, brokenAt, mendingAt } = observed;
   const memoryMs = cell.dependency === 'PostgreSQL' ? GATE_MEMORY_MS : 0;
@@ -37,7 +37,7 @@ export function undeserved(cell: Cell, shapes: readonly Shape[], observed: Obser
     const isUnknown = shape.name === 'JWT, unknown key';
     const settledAt = brokenAt + Math.max(memoryMs, isUnknown ? COOL_DOWN_MS : 0);
     const always = deserved(cell, shape);
-    // In the cool-down after a good answer the issuer has no other key, as far as the signer knows.
+    // In the cool-down after a successful fetch, the signer assumes that the issuer has no other key.
     const either = [...always, shape.well, ...(isUnknown ? [401] : [])];
     return answers
       .filter((answered) => answered.shape === shape.name)
@@ -52,7 +52,7 @@ export function undeserved(cell: Cell, shapes: readonly Shape[], observed: Obser
   });
 }
 
-/** How often what was answered while the dependency was broken, as `200 x 12, 500 x 3`. */
+/** The answers while the dependency was broken, as `200 x 12, 500 x 3`. */
 export function summary({ answers, brokenAt, mendingAt }: Observed): string {
   const counts = new Map<number, number>();
   for (const { reply, startedAt, endedAt } of answers) {

@@ -17,7 +17,7 @@ export async function signerShapes({ world, signerHttp }: MatrixWorld): Promise<
     const headers = [...authorization, 'Content-Type', 'application/json'];
     return signerHttp.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY });
   };
-  // The issuer knows it now, and the signer remembers it.
+  // From now on the signer has the issuer's answers cached.
   await Promise.all([sign(known), sign(seen), sign(stranger)]);
   return [
     { name: 'JWT, known key', well: 200, ask: () => sign(known) },

@@ -13,10 +13,10 @@ import { startWorld, type World } from '../env/world.ts';
 import { createService, type Service } from '../shipped/service.ts';
 import { type AuditSink, startAuditSink } from './audit-sink.ts';
 
-/** The maximum of concurrent requests: enough that no request waits for another. */
+/** The maximum number of concurrent requests: enough that no request waits for another. */
 const CONNECTIONS_MAX = 512;
 
-/** Both services as processes; between them and Redis and PostgreSQL, what can be broken; behind the signer, an audit sink. */
+/** Both services as processes, with breakable proxies in front of Redis and PostgreSQL, and an audit sink behind the signer. */
 export interface MatrixWorld extends AsyncDisposable {
   readonly world: World;
   readonly redis: RedisServer;
@@ -24,7 +24,7 @@ export interface MatrixWorld extends AsyncDisposable {
   readonly toRedis: TcpProxy;
   readonly toPostgres: TcpProxy;
   readonly sink: AuditSink;
-  /** A connection of the test's own, past the proxy. */
+  /** The test's own connection, which bypasses the proxy. */
   readonly redisDirectly: Redis;
   readonly signerHttp: HttpClient;
   readonly management: Service;

@@ -8,12 +8,12 @@ import { type Observed, summary, undeserved } from './matrix-rows.ts';
 import { managementShapes, signerShapes } from './matrix-shapes.ts';
 import { type MatrixWorld, startMatrixWorld } from './matrix-world.ts';
 
-// Breaks each dependency of both services in each way, under load. `FAULT_MATRIX=full` breaks each for longer, sends more, and
-// also asserts the response times: for an otherwise idle machine.
+// Breaks each dependency of both services in each way, under load. `FAULT_MATRIX=full` breaks each for longer, sends more and
+// also asserts response times; use it on an otherwise idle machine.
 const FULL = process.env['FAULT_MATRIX'] === 'full';
-// Shorter than the memory of an opaque token that was seen.
+// Shorter than the time for which an opaque token is cached.
 const FAULT_MS = FULL ? 4000 : 700;
-/** The signer may use cached facts for a second. */
+/** The signer may use cached facts for one second. */
 const DATABASE_FAULT_MS = FULL ? 6000 : 1700;
 const EVERY_MS = FULL ? 30 : 60;
 const COOL_DOWN_SECONDS = 1;
@@ -92,7 +92,7 @@ async function underLoad(cell: Cell, shapes: readonly Shape[]) {
   const observed: Observed = { answers: [...(await load.end()), ...late], ...times };
   return {
     observed,
-    /** An unknown key has the cool-down to wait for as well. */
+    /** An unknown key also has to wait for the cool-down. */
     recoveredMs: (some: readonly Shape[]) =>
       Math.max(
         ...some.map(
@@ -118,7 +118,7 @@ function note({ dependency, fault }: Cell, service: string, observed: Observed, 
   table.push([dependency, fault, service, summary(observed), longest, `${recoveredMs.toFixed(0)} ms`]);
 }
 
-/** What is read with 200 while all is well. */
+/** The response texts of the requests that get a 200 while nothing is broken. */
 async function contentOf(shapes: readonly Shape[]): Promise<Map<string, string>> {
   const read = shapes.filter(({ well }) => well === 200);
   const texts = read.map(async ({ name, ask }) => [name, (await ask()).text] as const);

@@ -11,12 +11,12 @@ import { startScriptedIssuer } from '../e2e/cli-scripted-issuer.ts';
 import { listen, send } from '../e2e/cli-world.ts';
 import { clockOff } from '../e2e/wrong-clock.ts';
 
-/** TEST_KILLS=200 TEST_ROUNDS=60 for a long run. */
+/** Set TEST_KILLS=200 TEST_ROUNDS=60 for a long run. */
 const KILLS = Number(process.env['TEST_KILLS'] ?? 40);
 const ROUNDS = Number(process.env['TEST_ROUNDS'] ?? 20);
 const STORE = new URL('../../libs/cli/src/adapters/session-store.ts', import.meta.url).href;
 
-/** Stores one session after another, each with the next number as its token, and reports each. */
+/** Stores one session after another, with consecutive numbers as tokens, and reports each. */
 const WRITER = `
   const { writeSession } = await import(${JSON.stringify(STORE)});
   const [place, session, first] = JSON.parse(process.argv.at(-1));
@@ -27,7 +27,7 @@ const WRITER = `
     process.stdout.write(n + '\\n');
   }`;
 
-it('finds a session whole and never older than the last stored one, killed again and again while writing', {
+it('finds a complete session, never older than the last stored one, after repeated kills while writing', {
   timeout: 600_000,
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ori-kills-'));
@@ -60,7 +60,7 @@ it('finds a session whole and never older than the last stored one, killed again
     let said = '';
     writer.stdout.setEncoding('utf8').on('data', (text) => {
       said += text;
-      // After a few writes, at another moment of the next one each time.
+      // Kills after a few writes, each time at a different moment of the next write.
       if (said.split('\n').length > 2 + (kills % 5))
         setTimeout(() => writer.kill('SIGKILL'), (kills % 20) / 4);
     });
@@ -75,7 +75,7 @@ it('finds a session whole and never older than the last stored one, killed again
   await rm(folder, { recursive: true });
 });
 
-/** Has the next command renew the session. */
+/** Forces the next command to renew the session. */
 async function endToken(home: OriHome): Promise<void> {
   const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
   await writeFile(home.sessionFile, JSON.stringify({ ...session, expires_at: 1 }), { mode: 0o600 });

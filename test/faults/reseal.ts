@@ -25,9 +25,9 @@ import { startPostgres } from '../env/postgres.ts';
 import { startWorld, type World } from '../env/world.ts';
 
 /**
- * `node test/faults/reseal.ts [ROWS] [KILLS]`: replaces the KEK of a running, hardened signer. So many seeds are re-sealed
- * by a process that is killed so many times, spread over the whole run, while calls are signed and the key that signs them
- * is rotated. Prints the seeds that no longer open, the calls refused, and the rate of a second pass without kills.
+ * `node test/faults/reseal.ts [ROWS] [KILLS]`: replaces the KEK of a running, hardened signer. ROWS seeds are re-sealed
+ * by a process that is killed KILLS times, spread over the whole run, while calls are signed and the key that signs them
+ * is rotated. Prints the seeds that can no longer be opened, the refused calls, and the rate of a second pass without kills.
  */
 const CALLS_PER_SECOND = 10;
 const ROTATE_EVERY_MS = 60_000;
@@ -91,7 +91,7 @@ async function main(rows = 100_000, kills = 20): Promise<void> {
   const last = await outcomeOf(startChild({ url: world.databaseUrl, ring: promoted, home }));
   const seconds = Math.round((performance.now() - start) / 1000);
   const left = (await countByKek(db)).get(former.primary.kid)?.seeds ?? 0;
-  // Everything back under the former KEK, which the signer still holds, without a kill.
+  // Re-seals everything under the former KEK, which the signer still has, without kills.
   const again = promoteKek(promoted, 'signer', former.primary.kid);
   await deploy(world, again);
   const { report, ms, cpuMs } = await outcomeOf(startChild({ url: world.databaseUrl, ring: again, home }));
@@ -124,7 +124,7 @@ interface Seeds {
   readonly home: SeedHome;
 }
 
-/** Keys that were retired, so that no verifier and no signer asks for so many. */
+/** Inserts retired keys, so that no verifier or signer loads this many. */
 async function insertSeeds(
   { kysely }: Database,
   { rows, internId, ring, home }: Seeds & { readonly rows: number },
@@ -143,7 +143,7 @@ async function insertSeeds(
   await sql`analyze signing_keys`.execute(kysely);
 }
 
-/** Gives the signer another ring, and waits until it holds it. */
+/** Gives the signer another ring and waits until it is loaded. */
 async function deploy(world: World, ring: string): Promise<void> {
   const path = world.environment['SIGNER_KEK_FILE'] ?? '';
   if (readFileSync(path, 'utf8') !== ring) writeFileSync(path, ring);
@@ -162,7 +162,7 @@ function startChild(job: Job): ChildProcess {
   return child;
 }
 
-/** Kills the process at a random moment after so many rows are done. */
+/** Kills the process at a random moment after the given number of rows. */
 async function killAfter(child: ChildProcess, rows: number): Promise<'killed' | 'failed by itself' | 'done'> {
   const reached = await new Promise<boolean>((resolve) => {
     child.on('message', (news: News) => {
@@ -190,7 +190,7 @@ async function outcomeOf(child: ChildProcess): Promise<Outcome> {
   return outcome;
 }
 
-/** Signs, and rotates the key that signs. */
+/** Signs calls while rotating the signing key. */
 function startLoad(world: World, sealer: KekRing): { stop(): Promise<Record<string, unknown>> } {
   const counts = { signed: 0, refused: 0, rotated: 0 };
   const why = new Map<string, number>();

@@ -25,13 +25,13 @@ const VERIFIERS = 50;
 const PRESENT_EVERY_MS = 150;
 const LEARNT_WITHIN_MS = 2000;
 
-/** 50 verifiers of each kind of replay store, which ask every second whether a key was revoked. */
+/** 50 verifiers for each kind of replay store, which check every second whether a key was revoked. */
 async function startVerifiers(internId: string, jwksUrl: string, stack: AsyncDisposableStack) {
   const server = stack.use(await startRedis());
   const redis = new Redis(server.url, { ...STRICT, lazyConnect: true });
   await redis.connect();
   stack.defer(() => redis.disconnect());
-  // A replay store refuses a server that may lose what it acknowledged.
+  // The replay store refuses a server that may lose acknowledged writes.
   const durable = stack.use(await startLedger());
   const database = stack.use(await createDatabase({ migrated: false, server: durable }));
   const pool = new pg.Pool({ connectionString: database.url, max: 10, connectionTimeoutMillis: 5000 });
@@ -79,7 +79,7 @@ test.each(['answers', 'is cut off in the same moment'])(
         () => false,
       );
 
-    // A store accepts nothing that was signed before it was there.
+    // A store accepts nothing that was signed before it was created.
     await Promise.all(
       verifiers.map(({ verifier }) => expect.poll(() => accepts(verifier), { timeout: 60_000 }).toBe(true)),
     );
@@ -108,7 +108,7 @@ test.each(['answers', 'is cut off in the same moment'])(
       `revoked, address ${address}: ${verifiers.length} verifiers, last accepted p50 ${Math.round(learnt[learnt.length >> 1] ?? 0)} ms, p99 ${Math.round(p99)} ms`,
     );
     expect(p99).toBeLessThanOrEqual(LEARNT_WITHIN_MS);
-    // Every one of them, by the end.
+    // By now every verifier must refuse.
     for (const { verifier } of verifiers) expect(await accepts(verifier)).toBe(false);
   },
 );

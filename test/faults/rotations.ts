@@ -10,7 +10,7 @@ import { SIGN_BODY, startWorld } from '../env/world.ts';
 
 /**
  * `node test/faults/rotations.ts [ROTATIONS] [SECONDS]`: rotates the key of one intern every SECONDS while
- * calls are signed through the gateway and verified by five verifiers, and prints what failed. 60 and 60: an hour.
+ * calls are signed through the gateway and verified by five verifiers, and prints the failures. `60 60` takes an hour.
  */
 const [rotations = 60, everySeconds = 60] = process.argv.slice(2).map(Number);
 const VERIFIERS = 5;
@@ -18,7 +18,7 @@ const CALLS_PER_SECOND = 4;
 
 await using world = await startWorld({
   environment: { TRUST_GATEWAY: 'true' },
-  // Only failures, to standard error: the counts alone do not say why a signing was refused.
+  // Logs only failures, to standard error: the counts alone do not show why a signing was refused.
   parts: { log: createLogger({ service: 'signer', level: 'error', destination: process.stderr }) },
 });
 await using gateway = await startGateway({
@@ -43,7 +43,7 @@ const body = new TextEncoder().encode('{}');
 const bodySha256 = createHash('sha256').update(body).digest('hex');
 const signBody = JSON.stringify({ ...JSON.parse(SIGN_BODY), bodySha256 });
 
-// A memory replay store refuses what was signed before it was made.
+// A memory replay store refuses what was signed before it was created.
 await pause(8000);
 let running = true;
 async function call(): Promise<void> {

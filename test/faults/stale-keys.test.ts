@@ -1,13 +1,13 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { startWorld, type World } from '../env/world.ts';
 
-/** How stale an issuer's key may be in use, and how long the facts of one token are remembered at most. */
+/** The maximum staleness of an issuer's keys, and how long the facts of a token are cached. */
 const KEYS_STALE_SECONDS_MAX = 600;
 const TOKEN_MEMORY_SECONDS = 60;
 
 afterEach(() => void vi.restoreAllMocks());
 
-test('keys of an issuer that is gone serve for ten minutes, then nothing is signed until it is back', async () => {
+test('keys of an unreachable issuer are used for ten minutes, then nothing is signed until it is back', async () => {
   const clock = forwardClock();
   await using world = await startWorld();
   expect(await statusOf(world)).toBe(200);
@@ -34,7 +34,7 @@ async function statusOf(world: World, bearer?: string): Promise<number> {
   return (await world.sign({ ...(bearer && { bearer }) })).status;
 }
 
-/** The process's monotonic clock, by which all memory of the signer ages, put forward on demand. */
+/** Advances the process's monotonic clock, which all caches of the signer use, on demand. */
 function forwardClock(): { advance(seconds: number): void } {
   const real = performance.now.bind(performance);
   let aheadMs = 0;

@@ -1,7 +1,7 @@
 import type { Reply } from '../env/http-client.ts';
 import { reasonOf, type World } from '../env/world.ts';
 
-/** The kinds of credential that a fault treats differently. */
+/** The kinds of credentials that a fault affects differently. */
 export const TOKEN_SHAPES = [
   'JWT, known key',
   'JWT, unknown key',
@@ -12,13 +12,13 @@ export const TOKEN_SHAPES = [
 
 export type TokenShape = (typeof TOKEN_SHAPES)[number];
 
-/** One credential of each shape, prepared while all is well. */
+/** One credential of each shape, prepared while nothing is broken. */
 export type Credentials = Readonly<Record<TokenShape, string>>;
 
-/** What a credential got: a proof, or the reason of the refusal. */
+/** The answer to a credential: a proof, or the reason for the refusal. */
 export type Outcome = 'proof' | (string & {});
 
-/** What each shape gets while nothing is wrong. */
+/** The answer to each shape while nothing is broken. */
 export const ALL_WELL: Readonly<Record<TokenShape, Outcome>> = {
   'JWT, known key': 'proof',
   'JWT, unknown key': 'proof',
@@ -47,7 +47,7 @@ export interface Asked {
   readonly milliseconds: number;
 }
 
-/** Asks with every shape at once, each `times` times. */
+/** Sends requests with all shapes concurrently, `times` of each. */
 export async function askAll(
   world: World,
   credentials: Credentials,

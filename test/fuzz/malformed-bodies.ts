@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type ValidRequest, validRequest, validRequestWithRoute } from './valid-request.ts';
 
-/** A body that no reading of the contract accepts, and the good one that it was made from. */
+/** A body that the contract does not allow, and the valid one from which it was made. */
 export interface MalformedBody {
   readonly kind: string;
   readonly twin: ValidRequest;
@@ -15,7 +15,7 @@ const notString = fc.oneof(
 const anyValue = fc.jsonValue({ maxDepth: 2 });
 const blank = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 4 });
 
-/** Replaces members of the good request; the good value itself is filtered out by the caller. */
+/** Replaces members of the valid request. The caller filters out the valid value itself. */
 function replaced(
   kind: string,
   change: (twin: Required<ValidRequest>) => fc.Arbitrary<unknown>,
@@ -55,7 +55,7 @@ const wrongMethod = fc.oneof(
   fc.string({ maxLength: 8 }).filter((method) => method !== 'POST'),
 );
 
-/** One character of the text replaced by another one. */
+/** Replaces one character of the text. */
 function placed(text: string, character: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc
     .tuple(fc.nat({ max: Math.max(0, text.length - 1) }), character)
@@ -67,7 +67,7 @@ const strangeKey = fc.oneof(
   fc.string({ maxLength: 12 }),
 );
 
-/** Never an own key of the good request. */
+/** Never a member name of the valid request. */
 const foreignKey = strangeKey.filter((key) => !['bodySha256', 'route', 'method', 'path'].includes(key));
 
 function withMember(value: object, key: string, member: unknown): string {
@@ -197,7 +197,7 @@ function jsonText(one: unknown): string {
   return JSON.stringify(one);
 }
 
-/** Every kind of malformed body, all but the last with its good twin's content type. */
+/** Every kind of malformed body. All except the last have the content type of their valid twin. */
 export const malformedBody: fc.Arbitrary<MalformedBody> = fc.oneof(
   { weight: 3, arbitrary: types },
   { weight: 3, arbitrary: hex },

@@ -40,7 +40,7 @@ const MEMBERS = [
   'constructor',
 ];
 
-/** A JSON value of a wrong kind for nearly everything, under the names that the operations know. */
+/** A JSON value of a type that is wrong almost everywhere, under member names that operations use. */
 const anyJson = fc.jsonValue({ maxDepth: 3, depthSize: 'small' });
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -109,7 +109,7 @@ const request = fc.record({
 
 type Request = typeof request extends fc.Arbitrary<infer Value> ? Value : never;
 
-test(`${REQUESTS} malformed management requests get the envelope or a success, and break nothing`, async () => {
+test(`${REQUESTS} malformed management requests get the error envelope or a success, and break nothing`, async () => {
   const statuses: Record<number, number> = {};
   const check = fc.asyncProperty(fc.array(request, { minLength: AT_ONCE, maxLength: AT_ONCE }), (batch) =>
     Promise.all(batch.map(send)).then(() => undefined),
@@ -145,7 +145,7 @@ test(`${REQUESTS} malformed management requests get the envelope or a success, a
   }
 }, 300_000);
 
-/** Percent-encodes what a request-target cannot contain, and some of the rest. */
+/** Percent-encodes the characters that a request-target cannot contain, and some others. */
 function encodeURIComponentLoosely(text: string): string {
   return Buffer.from(text, 'utf8')
     .toString('latin1')

@@ -8,7 +8,7 @@ import { goodHeaders, type Malformed, malformedRequest } from './malformed-reque
 import type { ValidRequest } from './valid-request.ts';
 
 const REQUESTS = 20_000;
-/** Sent at once, each beside its twin; fast-check shrinks a failing one to its smallest failing members. */
+/** Sent concurrently, each beside its twin. fast-check shrinks a failing batch to its smallest failing members. */
 const AT_ONCE = 20;
 
 let world: World;
@@ -59,7 +59,7 @@ function signTwin(twin: ValidRequest, bearer: string): Promise<Reply> {
   return patience.ask(() => world.http.ask(good));
 }
 
-/** Errors in the log other than the time-outs of a busy machine. */
+/** Errors in the log other than timeouts on a busy machine. */
 function unexpectedErrors(output: readonly string[]): string[] {
   return output.filter((line) => line.includes('"level":"error"') && !line.includes('"DependencyError"'));
 }
@@ -72,7 +72,7 @@ const STAGES = {
   body: 'body',
 } as const;
 
-/** How far a request came, by its refusal alone. */
+/** How far a request got, judging by its refusal. */
 function stageOf({ status, text }: Reply): string {
   if (status === 404 || status === 405) return STAGES.route;
   if (status === 401) return STAGES.bearer;

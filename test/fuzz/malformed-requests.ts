@@ -3,11 +3,11 @@ import type { Ask } from '../env/http-client.ts';
 import { malformedBody } from './malformed-bodies.ts';
 import { type ValidRequest, validRequest } from './valid-request.ts';
 
-/** A request that must be refused, and the body of the good one that is sent beside it. */
+/** A request that must be refused, and the body of the valid one that is sent beside it. */
 export interface Malformed {
   readonly kind: string;
   readonly twin: ValidRequest;
-  /** Where it is sent and how: the good request is `POST` to the sign path with `goodHeaders`. */
+  /** Method, path and headers. The valid request is a `POST` to the sign path with `goodHeaders`. */
   readonly ask: (signPath: string, bearer: string) => Ask;
 }
 
@@ -22,7 +22,7 @@ const malformedBodies: fc.Arbitrary<Malformed> = malformedBody.map(({ kind, twin
   ask: (path, bearer) => ({ method: 'POST', path, headers: goodHeaders(bearer), body }),
 }));
 
-/** A good body, sent wrongly. */
+/** A valid body, sent incorrectly. */
 function sent(kind: string, change: fc.Arbitrary<(good: Ask) => Ask>): fc.Arbitrary<Malformed> {
   return fc.tuple(validRequest, change).map(([twin, how]) => ({
     kind,

@@ -72,13 +72,13 @@ async function attack(version: 1 | 2, mutations: fc.Arbitrary<Mutation>, runs: n
 test('none of 20,000 mutated proofs is accepted or counts as a replay, and each unchanged twin is accepted afterwards', async () => {
   const told = await attack(2, mutationsV2, RUNS);
   expect([...told.values()].reduce((sum, count) => sum + count, 0)).toBe(RUNS);
-  // A generator that only ever broke the form would show nothing.
+  // A generator that produced only malformed proofs would show nothing.
   for (const code of ['proof_malformed', 'proof_missing', 'request_not_coverable', 'signature_invalid']) {
     expect(told.get(code) ?? 0, code).toBeGreaterThan(RUNS / 100);
   }
 }, 300_000);
 
-test('the same is true of version 1 proofs if they are accepted', async () => {
+test('the same holds for version 1 proofs if they are accepted', async () => {
   const told = await attack(1, mutationsV1, V1_RUNS);
   expect(told.get('signature_invalid') ?? 0).toBeGreaterThan(V1_RUNS / 100);
 }, 300_000);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
 
-/** A way to change a request that leaves no proof of it: the name of what was changed, and the change. */
+/** A change after which the proof must be refused: the name of the changed part, and the change. */
 export interface Mutation {
   readonly target: string;
   readonly apply: (request: SignedRequest) => SignedRequest;
@@ -33,7 +33,7 @@ const edit = fc
 
 type Edit = (text: string) => string;
 
-/** The same bytes, or nearly, in a spelling that is not the one allowed. */
+/** The same bytes, or nearly, in an encoding that is not allowed. */
 const misspelling: fc.Arbitrary<Edit> = fc.oneof(
   fc.nat({ max: 15 }).map((step) => (text: string) => {
     const last = BASE64.indexOf(text[85] ?? 'A');

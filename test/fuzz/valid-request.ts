@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** A signing request that is right, as a value. */
+/** A valid signing request as a value. */
 export interface ValidRequest {
   readonly bodySha256: string;
   readonly route?: { readonly method: 'POST'; readonly path: string };
@@ -10,7 +10,7 @@ const hexDigit = fc.constantFrom(...'0123456789abcdef');
 
 export const sha256Hex = fc.string({ unit: hexDigit, minLength: 64, maxLength: 64 });
 
-/** Printable ASCII without space, `#`, `?`; quotes and backslashes are in. */
+/** Printable ASCII without space, `#` and `?`, but with quotes and backslashes. */
 const pathCharacter = fc
   .integer({ min: 0x21, max: 0x7e })
   .map((code) => String.fromCharCode(code))

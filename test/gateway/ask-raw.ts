@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** The response to bytes sent on their own connection. */
+/** The response to bytes sent on a new connection. */
 export interface RawReply {
   /** 0: the connection was closed without a response. */
   readonly status: number;
@@ -9,8 +9,8 @@ export interface RawReply {
 }
 
 /**
- * Writes the bytes (one character for one byte) and reads until the other side closes, or has sent a whole answer that says
- * it will.
+ * Writes the bytes (one character per byte) and reads until the other side closes the connection, or has sent a complete
+ * response that announces it.
  */
 export async function askRaw(port: number, bytes: string): Promise<RawReply> {
   const socket = connect({ port, host: '127.0.0.1' });

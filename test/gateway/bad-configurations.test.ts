@@ -12,10 +12,10 @@ const CONFIGURATIONS = readdirSync(FOLDER).filter((name) => name.endsWith('.conf
 const BODY = '{"prompt":"hello"}';
 const BODY_SHA256 = createHash('sha256').update(BODY).digest('hex');
 
-/** What these give away is not what a proof covers: they show elsewhere, below. */
+/** These do not change what a proof covers. Separate tests below cover them. */
 const KEEPING_SIGNED = new Set(['mirrored.conf', 'sent-again.conf', 'header-alias.conf']);
 
-/** Signed as any other, then sent on its way. */
+/** Signs a call like any other and sends it. */
 async function call(gateway: Gateway, daemon: JudgingDaemon, path: string, headers: [string, string][] = []) {
   const proof = Object.entries(daemon.signer.sign({ path, body: BODY }));
   const all = [...headers, ...proof, ['Content-Type', 'application/json'] as const];
@@ -35,7 +35,7 @@ describe.skipIf(NGINX === undefined)('a gateway that changes what was signed', (
   });
   afterAll(() => daemon?.[Symbol.asyncDispose]());
 
-  it('is there in more than 8 constructs', () => {
+  it('has more than 8 constructs', () => {
     expect(CONFIGURATIONS.length - KEEPING_SIGNED.size).toBeGreaterThanOrEqual(8);
   });
 
@@ -61,7 +61,7 @@ describe.skipIf(NGINX === undefined)('a gateway that changes what was signed', (
 });
 
 describe.skipIf(NGINX === undefined)('a gateway that presents a proof more than once', () => {
-  it('gets it accepted once, when it mirrors', async () => {
+  it('gets it accepted only once if it mirrors requests', async () => {
     await using daemon = await startJudgingDaemon();
     const configuration = join(FOLDER, 'mirrored.conf');
     await using gateway = await startDaemonGateway({ daemons: [daemon.address], configuration });
@@ -70,7 +70,7 @@ describe.skipIf(NGINX === undefined)('a gateway that presents a proof more than 
     expect(arrivals.map(({ verdict }) => verdict).sort()).toEqual(['401', 'accepted']);
   });
 
-  it('gets it accepted once, when it sends again what a daemon had begun', async () => {
+  it('gets it accepted only once if it resends what a daemon has begun', async () => {
     await using daemon = await startJudgingDaemon({ hangsUp: true });
     const configuration = join(FOLDER, 'sent-again.conf');
     await using gateway = await startDaemonGateway({ daemons: [daemon.address], configuration });
@@ -86,8 +86,8 @@ describe.skipIf(NGINX === undefined)('a gateway that presents a proof more than 
   });
 });
 
-describe.skipIf(NGINX === undefined)('a gateway that makes headers of the proof from others', () => {
-  it('gets nobody else accepted', async () => {
+describe.skipIf(NGINX === undefined)('a gateway that derives proof headers from others', () => {
+  it('does not get another caller accepted', async () => {
     await using daemon = await startJudgingDaemon();
     const configuration = join(FOLDER, 'header-alias.conf');
     await using gateway = await startDaemonGateway({ daemons: [daemon.address], configuration });
@@ -97,6 +97,6 @@ describe.skipIf(NGINX === undefined)('a gateway that makes headers of the proof 
   });
 });
 
-it.each(CONFIGURATIONS)('names its fault in the first line: %s', (name) => {
+it.each(CONFIGURATIONS)('states its fault in the first line: %s', (name) => {
   expect(readFileSync(join(FOLDER, name), 'utf8')).toMatch(/^# Construct: .+\n/);
 });

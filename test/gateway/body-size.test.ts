@@ -12,7 +12,7 @@ import { startJudgingDaemon } from './judging-daemon.ts';
 
 const MAX = 1_048_576;
 
-/** How a body is sent: its head lines and its bytes. */
+/** Ways to send a body: header lines and bytes. */
 const CODINGS = {
   announced: (body: string) => [`Content-Length: ${body.length}`, body],
   'in one chunk': (body: string) => [
@@ -25,7 +25,7 @@ const CODINGS = {
   ],
 } satisfies Record<string, (body: string) => string[]>;
 
-/** Sent on its own connection. */
+/** Sends a request on a new connection. */
 function send(port: number, line: string, headers: string[], sent: string[]): Promise<RawReply> {
   const [coding = '', bytes = ''] = sent;
   const head = [
@@ -43,7 +43,7 @@ describe.skipIf(NGINX === undefined)('a body at the gateway', () => {
   let world: World;
   let gateway: Gateway;
   let authorization: string;
-  /** Accepts any body, unlike our services, and reports its length. */
+  /** Unlike our services, accepts any body and reports its length. */
   const counting = createServer((req, res) => {
     void buffer(req).then(
       ({ length }) => res.end(String(length)),
@@ -79,7 +79,7 @@ describe.skipIf(NGINX === undefined)('a body at the gateway', () => {
     expect(counted).toMatchObject({ status: 200, body: expect.stringContaining(String(MAX)) });
   });
 
-  it.each(Object.entries(CODINGS))('is answered 413 with one byte more, %s', async (_, code) => {
+  it.each(Object.entries(CODINGS))('gets 413 with one byte more, %s', async (_, code) => {
     const line = `POST ${world.signPath} HTTP/1.1`;
     const body = code(SIGN_BODY.padEnd(MAX + 1));
     const signed = await send(gateway.port, line, [`Authorization: ${authorization}`], body);
@@ -111,7 +111,7 @@ describe.skipIf(NGINX === undefined)('a body at the gateway', () => {
   });
 
   it('is not read from an unknown caller, and not buffered by the gateway', async () => {
-    // The whole body never comes: a gateway that waited for it would answer nothing.
+    // The body is never completed: a gateway that waited for it would not answer.
     const line = `POST ${world.signPath} HTTP/1.1`;
     const reply = await send(gateway.port, line, [], [`Content-Length: ${MAX}`, 'the beginning']);
     requireEnvelope(reply, { status: 401 });
@@ -120,7 +120,7 @@ describe.skipIf(NGINX === undefined)('a body at the gateway', () => {
 
 describe.skipIf(NGINX === undefined)('a body at the gateway of a daemon', () => {
   it.each(Object.entries(CODINGS))(
-    'passes with 1,048,576 bytes and not with one more, %s',
+    'passes with 1,048,576 bytes but not with one more, %s',
     async (_, code) => {
       await using daemon = await startJudgingDaemon();
       await using gateway = await startDaemonGateway({ daemons: [daemon.address] });

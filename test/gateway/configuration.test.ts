@@ -19,7 +19,7 @@ describe.skipIf(NGINX === undefined)('nginx -t', () => {
     cpSync(SHIPPED, conf, { recursive: true });
     cpSync(join(SHIPPED, 'site.example'), join(conf, 'site'), { recursive: true });
     for (const folder of ['logs', 'run']) mkdirSync(join(room.directory, folder));
-    // The example's port and certificate are not to be had here.
+    // The example's port and certificate are not available here.
     const { cert, key } = makeCertificate();
     writeFileSync(join(conf, 'site/cert.pem'), cert + key, { mode: 0o600 });
     const listen = readFileSync(join(conf, 'site/listen.conf'), 'utf8')
@@ -67,7 +67,7 @@ describe.skipIf(NGINX === undefined)('TLS', () => {
   });
 });
 
-describe('the times of the gateway', () => {
+describe('the timeouts of the gateway', () => {
   const text = readFileSync(join(SHIPPED, 'nginx.conf'), 'utf8');
   const seconds = (directive: string) =>
     [...text.matchAll(new RegExp(`^\\s+${directive} (\\d+)s;`, 'gm'))].map(([, value]) => Number(value));

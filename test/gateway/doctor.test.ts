@@ -7,7 +7,7 @@ import { NGINX, startDaemonGateway } from '../env/gateway.ts';
 
 const PATH = '/api//invoke/%41';
 const INVOKE = 'x-ori-invoke-';
-/** What `ori doctor call` must name behind each bad configuration that changes a call. */
+/** What `ori doctor call` must report behind each bad configuration that changes a call. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   'body-dropped.conf': ['body lost'],
   'body-set.conf': ['body changed'],

@@ -8,7 +8,7 @@ export interface Expected {
   readonly retryable?: boolean;
 }
 
-/** Holds an answer to the error envelope: nothing else in it, its own media type, a request id. */
+/** Asserts that an answer is an error envelope: no other members, its media type, a request id. */
 export function requireEnvelope({ status, head, body }: RawReply, expected: Expected): void {
   const { reason, retryable = false } = expected;
   const metadata = reason === undefined ? {} : { metadata: { reason, retryable } };
@@ -25,7 +25,7 @@ export function requireEnvelope({ status, head, body }: RawReply, expected: Expe
   expect(headerOf(head, 'server').join()).not.toMatch(/\d/);
 }
 
-/** Every value of a header in the head of an answer. */
+/** All values of a header in the head of an answer. */
 export function headerOf(head: string, name: string): string[] {
   return head
     .split('\r\n')

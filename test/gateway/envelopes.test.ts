@@ -117,7 +117,7 @@ describe.skipIf(NGINX === undefined)('an answer of the gateway’s own', () => {
     });
   });
 
-  it.each(ROUTES)('is 403 on a regional host name for intern operations alone: $route', async (to) => {
+  it.each(ROUTES)('is 403 on a regional host name only for intern operations: $route', async (to) => {
     const { route, method, isIntern } = to;
     for (const host of ['eu.api.example', 'EU.api.example:8443', 'eu.api.example.']) {
       const bytes = `${method} ${route} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
@@ -156,7 +156,7 @@ describe.skipIf(NGINX === undefined)('an address that sends too much', () => {
   );
 });
 
-/** For machines that are busy with other tests. */
+/** Generous, for machines that are busy with other tests. */
 const LONG = { timeout: 10_000 };
 
 it.skipIf(NGINX === undefined)(

@@ -18,7 +18,7 @@ describe.skipIf(NGINX === undefined)('a service that fails', () => {
     expect(other.requests.length).toBe(20);
   });
 
-  it('is not given up while it is the only one, however often it was refused', async () => {
+  it('is still used while it is the only one, however often connections were refused', async () => {
     const stopped = await startScriptedService(() => {});
     const { address } = stopped;
     await stopped[Symbol.asyncDispose]();
@@ -59,7 +59,7 @@ describe.skipIf(NGINX === undefined)('a service that fails', () => {
     }
   });
 
-  it('is replaced for a GET when it hangs up', async () => {
+  it('is replaced for a GET if it closes the connection', async () => {
     await using first = await startScriptedService((req) => void req.socket.destroy());
     await using second = await startScriptedService((_req, res) => void res.end('{"keys":[]}'));
     await using gateway = await startGateway({

@@ -31,7 +31,7 @@ function text(characters: string): Buffer {
   return Buffer.concat([Buffer.from(length), bytes]);
 }
 
-/** Sends one request by frames made here, and waits until the gateway has answered it, reset it, or gone away. */
+/** Sends one request as hand-made frames and waits until the gateway answers, resets the stream, or closes the connection. */
 export async function askByFrames(gateway: Gateway, fields: readonly Field[], body: string): Promise<void> {
   const { securePort: port, certificate: ca } = gateway;
   const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca, ALPNProtocols: ['h2'] });
@@ -52,7 +52,7 @@ export async function askByFrames(gateway: Gateway, fields: readonly Field[], bo
   socket.destroy();
 }
 
-/** Whether a frame came that ends the stream or the connection. */
+/** Whether a received frame ends the stream or the connection. */
 function isOver(bytes: Buffer): boolean {
   for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
     const type = bytes.readUInt8(at + 3);

@@ -17,7 +17,7 @@ const GOOD: readonly Field[] = [
 const replaced = (name: string, value: string): readonly Field[] =>
   GOOD.map(([own, was]) => [own, own === name ? value : was]);
 
-/** Requests that HTTP/2 can express and HTTP/1.1, to which they are translated, cannot. */
+/** Requests that HTTP/2 can express but HTTP/1.1, to which they are translated, cannot. */
 const STRANGE: Record<string, readonly Field[]> = {
   'a line end in a value': [...GOOD, ['x-filler', `a\r\n\r\n${HIDDEN}\r\n\r\n`]],
   'a bare LF in a value': [...GOOD, ['x-filler', `a\nx-other: b\n\n${HIDDEN}\n\n`]],
@@ -65,7 +65,7 @@ describe.skipIf(NGINX === undefined)('a request over HTTP/2', () => {
         await askByFrames(gateway, [...fields, ...Object.entries(proof)], BODY);
       }
     }
-    // nginx has exited: everything that is still in transit is in the kernel.
+    // nginx has exited, so all remaining data is in the kernel.
     await relay.quiet();
     everything = relay.take();
     arrivals = daemon.takeArrivals();
@@ -77,12 +77,12 @@ describe.skipIf(NGINX === undefined)('a request over HTTP/2', () => {
     }
   });
 
-  it('is accepted when it is as it should be', () => {
+  it('is accepted if it is valid', () => {
     expect(sent.get('good')).toHaveLength(1);
     expect(arrivals.some(({ verdict }) => verdict === 'accepted')).toBe(true);
   });
 
-  it('never is another request for the daemon than it was for the gateway', () => {
+  it('is the same request for the daemon as for the gateway', () => {
     expect(arrivals.filter(({ target }) => target !== PATH)).toEqual([]);
     for (const bytes of everything) {
       for (const line of bytes.match(/^\S+ \S+ HTTP\/\d\.\d\r?$/gm) ?? [])

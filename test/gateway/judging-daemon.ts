@@ -9,9 +9,9 @@ import { createTestReplayStore, createTestSigner, type TestSigner } from '@ori/v
 /** What a daemon saw of one request, and its verdict. */
 export interface Arrival {
   readonly method: string;
-  /** As it came, one character for one byte. */
+  /** As received, one character per byte. */
   readonly target: string;
-  /** Absent where the proof was refused before or because of it. */
+  /** Absent if the proof was refused before or because of it. */
   readonly bodySha256?: string;
   readonly verdict: string;
 }
@@ -27,7 +27,7 @@ export interface JudgingDaemon extends AsyncDisposable {
 
 export const INTERN_ID = 'int_gateway';
 
-/** @param hangsUp whether it ends the connection instead of answering a call that it accepted */
+/** @param hangsUp close the connection instead of answering an accepted call */
 export async function startJudgingDaemon({ hangsUp = false } = {}): Promise<JudgingDaemon> {
   const signer = createTestSigner({ internId: INTERN_ID });
   const keys = createLocalKeySet(signer.jwks);

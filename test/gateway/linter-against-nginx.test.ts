@@ -60,7 +60,7 @@ describe.skipIf(NGINX === undefined)('the linter’s findings match nginx’s be
     await daemon?.[Symbol.asyncDispose]();
   });
 
-  /** Starts nginx with a server of these words. */
+  /** Starts nginx with this server configuration. */
   async function start(server: string) {
     await using room = await openRoom('ori-good-gateway');
     const configuration = join(room.directory, 'good.conf');
@@ -78,7 +78,7 @@ describe.skipIf(NGINX === undefined)('the linter’s findings match nginx’s be
     return askRaw(port, requestBytes(`POST ${path} HTTP/1.1`, proof as [string, string][], BODY));
   }
 
-  it.each(Object.entries(GOOD))('no fault, and proofs pass: %s', async (_what, server) => {
+  it.each(Object.entries(GOOD))('no finding, and proofs pass: %s', async (_what, server) => {
     const started = await start(server);
     await using gateway = started.gateway;
     expect(started.rules).toEqual([]);
@@ -89,7 +89,7 @@ describe.skipIf(NGINX === undefined)('the linter’s findings match nginx’s be
     }
   });
 
-  it('answer-cached, and a call is answered without a daemon', async () => {
+  it('answer-cached: a call is answered without a daemon', async () => {
     const { rules, gateway } = await start(
       'location / { proxy_cache answers; proxy_cache_methods POST; proxy_cache_valid 1h; proxy_pass http://daemons; }',
     );
@@ -103,7 +103,7 @@ describe.skipIf(NGINX === undefined)('the linter’s findings match nginx’s be
     expect(daemon.takeArrivals()).toEqual([]);
   });
 
-  it('error-page-passed-on, and a refused call goes out again as a GET', async () => {
+  it('error-page-passed-on: a refused call is sent again as a GET', async () => {
     const { rules, gateway } = await start(
       'location / { proxy_pass http://daemons; proxy_intercept_errors on; error_page 401 /sorry; }',
     );
@@ -116,7 +116,7 @@ describe.skipIf(NGINX === undefined)('the linter’s findings match nginx’s be
     ]);
   });
 
-  it('error-page-passed-on by name, and a used proof is presented again', async () => {
+  it('error-page-passed-on by name: a spent proof is presented again', async () => {
     const { rules, gateway } = await start(
       'location / { proxy_pass http://daemons/; proxy_intercept_errors on; error_page 401 @again; } location @again { proxy_pass http://daemons; }',
     );
@@ -129,7 +129,7 @@ describe.skipIf(NGINX === undefined)('the linter’s findings match nginx’s be
     ]);
   });
 
-  it('copied-for-authorization, and the proof is there before it is at the daemon', async () => {
+  it('copied-for-authorization: the proof reaches another service before the daemon', async () => {
     authorized = [];
     const { rules, gateway } = await start(
       'location / { auth_request /auth; proxy_pass http://daemons; } location = /auth { internal; proxy_pass_request_body off; proxy_pass http://authorizer; }',
@@ -141,7 +141,7 @@ describe.skipIf(NGINX === undefined)('the linter’s findings match nginx’s be
     daemon.takeArrivals();
   });
 
-  it('sent-twice by post_action, and the proof is presented twice', async () => {
+  it('sent-twice by post_action: the proof is presented twice', async () => {
     const { rules, gateway } = await start(
       'location / { post_action @copy; proxy_pass http://daemons; } location @copy { proxy_pass http://daemons; }',
     );
@@ -153,7 +153,7 @@ describe.skipIf(NGINX === undefined)('the linter’s findings match nginx’s be
     expect(arrivals.map(({ verdict }) => verdict)).toEqual(['accepted', '401']);
   });
 
-  it('path-unknown, and the path is the variable’s value', async () => {
+  it('path-unknown: the path is the variable’s value', async () => {
     const { rules, gateway } = await start('location / { proxy_pass http://daemons$http_x_path; }');
     await using _ = gateway;
     expect(rules).toEqual(['path-unknown']);

@@ -31,7 +31,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'sub-path-strip.conf': ['path-replaced'],
 };
 
-// The site's own files are in their installed places.
+// The site's files are at their installed paths.
 async function judge(file: string) {
   const { directives } = await readConfiguration(file, { skipMissing: true });
   const { findings, routes } = judgeGateway(directives);
@@ -50,7 +50,7 @@ it.each(['nginx.conf', 'daemon.conf'])('finds nothing in the shipped %s', async 
   expect(await judge(join(SHIPPED, name))).toEqual({ rules: [], passesOn: true });
 });
 
-it('reports a shipped configuration as clean and the faults of a bad one, and exits accordingly', async () => {
+it('reports the faults of a bad configuration and none in a shipped one, and exits accordingly', async () => {
   await using home = await makeOriHome();
   const clean = await home.ori(['doctor', 'gateway', join(SHIPPED, 'daemon.conf'), '--skip-missing']);
   expect(clean).toMatchObject({

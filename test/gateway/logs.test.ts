@@ -11,7 +11,7 @@ const NOBODY = '127.0.0.1:9';
 const CANARY = 'CANARY';
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
-/** In every place where a client can put a secret. */
+/** A request with secrets in every place where a client can put one. */
 const SECRETS = [
   ['Authorization', `Bearer ${CANARY}-token`],
   ['Cookie', `session=${CANARY}`],
@@ -23,7 +23,7 @@ const SECRETS = [
   ['traceparent', `00-${CANARY}`],
 ] as const;
 
-/** Everything below the folder but what a site writes into it. */
+/** Everything below the folder except the site's own files. */
 function everythingWritten(folder: string): string {
   return ['logs', 'run']
     .flatMap((name) => readdirSync(join(folder, name), { recursive: true, withFileTypes: true }))
@@ -32,7 +32,7 @@ function everythingWritten(folder: string): string {
     .join('\n');
 }
 
-/** Good requests, and one for each kind of failure. */
+/** Valid requests, and one for each kind of failure. */
 async function sendSecrets(gateway: Gateway): Promise<void> {
   const { port } = gateway;
   const path = `/v1/interns/${CANARY}/daemon/sign?access_token=${CANARY}`;
@@ -82,7 +82,7 @@ describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
     },
   );
 
-  it('is one JSON object for each request, under the request id that the answer has', async () => {
+  it('is one JSON object per request, with the request id of the answer', async () => {
     await using service = await startScriptedService((_req, res) => void res.end('{}'));
     await using gateway = await startGateway({ signers: [service.address], management: [NOBODY] });
     const path = '/v1/interns/int_x/daemon/sign';
@@ -91,7 +91,7 @@ describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
     await askRaw(gateway.port, 'HELLO\r\n\r\n');
     await askRaw(gateway.port, requestBytes('PATCH /v1/byok/x HTTP/1.1', [], '{}'));
     await using http = openHttp2(gateway);
-    // nginx ends the connection, and has no answer.
+    // nginx closes the connection without an answer.
     await expect(http.ask({ ':path': path, 'x-long': 'x'.repeat(40_000) })).rejects.toThrow(
       'without a response',
     );

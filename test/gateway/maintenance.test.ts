@@ -9,7 +9,7 @@ const SIGN = '/v1/interns/int_1/daemon/sign';
 const KEYS = '/v1/interns/int_1/daemon/jwks.json';
 
 test.skipIf(NGINX === undefined)(
-  'in maintenance all but key sets is 503 with Retry-After, until it ends',
+  'in maintenance mode everything except key sets is 503 with Retry-After, until it ends',
   async () => {
     await using service = await startScriptedService((_req, res) => void res.end('{}'));
     const members = [service.address];

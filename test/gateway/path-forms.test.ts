@@ -13,10 +13,10 @@ const shown = (target: string) =>
 
 const FORMS = PATH_FORMS.map((form) => ({ ...form, name: shown(form.target) }));
 
-/** The request lines that a relay passed on. */
+/** The request lines that a relay forwarded. */
 const linesOf = (relay: Relay) => relay.take().map((bytes) => bytes.split('\r\n')[0]);
 
-it('is about more than 60 forms of paths', () => {
+it('covers more than 60 forms of paths', () => {
   expect(new Set(PATH_FORMS.map(({ target }) => target)).size).toBeGreaterThanOrEqual(60);
 });
 
@@ -35,7 +35,7 @@ describe.skipIf(NGINX === undefined)('the gateway of a daemon', () => {
     await daemon?.[Symbol.asyncDispose]();
   });
 
-  /** With a proof over `path`, where one can be. */
+  /** With a proof over `path`, if a proof can cover it. */
   async function call(target: string, path = target) {
     const proof = daemon.signer.sign({ path: isSignable(path) ? path : '/', body: BODY });
     const headers = [...Object.entries(proof), ['Content-Type', 'application/json'] as const];
@@ -106,7 +106,7 @@ describe.skipIf(NGINX === undefined)('the gateway of the signer', () => {
       expect(lines).toEqual([`POST ${sent} HTTP/1.1`]);
       expect(status).toBeOneOf([400, 404]);
     } else {
-      // What does not begin with a slash makes a path here that belongs to management.
+      // Targets without a leading slash become a path that is routed to management here.
       expect(lines).toEqual([]);
       expect(status).toBe(target.startsWith('/') ? (target.length > 16_384 ? 414 : 400) : 502);
     }

@@ -1,14 +1,14 @@
-/** What becomes of a request-target at the gateway. */
+/** The outcome of a request-target at the gateway. */
 export type Fate =
   /** It arrives byte for byte. */
   | 'passes'
   /** nginx cannot decode it and answers 400. */
   | 'refused'
-  /** It leads above the root, which nginx refuses; under a prefix it does not. */
+  /** It leads above the root, which nginx refuses. Below a prefix it does not. */
   | 'above root';
 
 export interface PathForm {
-  /** One character for one byte. */
+  /** One character per byte. */
   readonly target: string;
   readonly fate: Fate;
 }
@@ -134,7 +134,7 @@ export const ABSOLUTE_FORMS: readonly (readonly [target: string, path: string])[
   ['http://localhost', '/'],
 ];
 
-/** Whether a proof can be over it: SPEC, section 1. */
+/** Whether a proof can cover it (SPEC.md, section 1). */
 export function isSignable(target: string): boolean {
   return /^\/[\x21-\x7e]{0,2047}$/.test(target) && !/[?#]/.test(target);
 }

@@ -1,17 +1,17 @@
-/** What a case is made of: a good request, and one to be hidden in it. */
+/** The parts of a case: a valid request, and one to be smuggled inside it. */
 export interface Parts {
   readonly path: string;
   /** Header lines of a valid request without Host, codings and Connection, each with its line end. */
   readonly head: string;
   readonly body: string;
-  /** A whole good request to elsewhere. */
+  /** A complete valid request for another path. */
   readonly hidden: string;
   /** Names and values of the headers that identify the caller. */
   readonly proof: readonly (readonly [name: string, value: string])[];
 }
 
 /**
- * `refused`: nothing is accepted. `harmless`: the good request may be accepted, as it is and once. The hidden one never is.
+ * `refused`: nothing is accepted. `harmless`: the valid request may be accepted, unchanged and once; the hidden one never is.
  * `refused by the gateway`: nothing is accepted there; a plain Node server accepts it harmlessly.
  */
 export type Fate = 'refused' | 'refused by the gateway' | 'harmless';
@@ -25,12 +25,12 @@ export interface RawCase {
 const HOST = 'Host: localhost\r\nConnection: close\r\n';
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-/** A good request with other header lines about its body, and other bytes for it. */
+/** A valid request with other header lines about its body, and other body bytes. */
 function framed(lines: string, bytes: (parts: Parts) => string): RawCase['bytes'] {
   return (parts) => `POST ${parts.path} HTTP/1.1\r\n${HOST}${parts.head}${lines}\r\n${bytes(parts)}`;
 }
 
-/** A good request with one more header line. */
+/** A valid request with one more header line. */
 function headed(line: string | ((parts: Parts) => string)): RawCase['bytes'] {
   return (parts) => {
     const { path, head, body } = parts;

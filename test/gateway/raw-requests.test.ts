@@ -9,14 +9,14 @@ import { type Parts, RAW_CASES, type RawCase } from './raw-cases.ts';
 const BODY = '{"prompt":"hello"}';
 const SHA256 = createHash('sha256').update(BODY).digest('hex');
 
-/** Each case by its place in the list, so that what arrives is known by its path. */
+/** The path of each case contains its index, so that arriving requests can be identified. */
 const CASES = RAW_CASES.map((raw, index) => {
   const number = String(index).padStart(3, '0');
   return { ...raw, path: `/api/case-${number}`, elsewhere: `/api/hidden-${number}` };
 });
 type Case = (typeof CASES)[number];
 
-/** Concurrently, because some are refused only after a timeout. */
+/** Sent concurrently, because some are refused only after a timeout. */
 async function sendAll(port: number, partsOf: (one: Case) => Parts): Promise<Map<string, RawReply>> {
   const replies = CASES.map(async (one) => [one.name, await askRaw(port, one.bytes(partsOf(one)))] as const);
   return new Map(await Promise.all(replies));
@@ -108,5 +108,5 @@ describe.skipIf(NGINX === undefined).each(['through the gateway', 'directly'])(
   },
 );
 
-/** What matters to a daemon alone: its path was signed, the signer's is a name. */
+/** Cases that matter only to a daemon: its path is signed, while the signer's is only routed. */
 const ONLY_OF_PROOFS = new Set<RawCase['name']>(['a path and a query']);

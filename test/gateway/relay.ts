@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Passes bytes to a service and back as they are, and remembers what the gateway sent. */
+/** Forwards bytes unchanged in both directions and records what the gateway sent. */
 export interface Relay extends AsyncDisposable {
   /** `127.0.0.1:<port>` */
   readonly address: string;

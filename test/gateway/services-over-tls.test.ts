@@ -17,7 +17,7 @@ function documented(name: string, folder: string): string {
 }
 
 test.skipIf(NGINX === undefined)(
-  'the gateway reaches services over TLS as the README says: with its certificate, and only those it trusts',
+  'the gateway reaches services over TLS as in the README: with its certificate, and only those that it trusts',
   async () => {
     await using room = await openRoom('ori-services-tls');
     const file = (name: string) => join(room.directory, name);

@@ -9,7 +9,7 @@ import { PROBE, probedFlags, start } from './signer-process.ts';
 
 const DENIED = 'ERR_ACCESS_DENIED';
 
-/** What the probe tries, and how it is denied. */
+/** The probe's attempts, and the error of each. */
 const ATTEMPTS = {
   'read a file': DENIED,
   'read a file by a detour': DENIED,
@@ -44,7 +44,7 @@ const ATTEMPTS = {
   'reach a prototype by __proto__': 'TypeError',
 } as const;
 
-/** As if nothing was denied: an addon that is not there is looked for. */
+/** The results without any denial. The addon does not exist, so loading it still fails. */
 const ALLOWED = Object.fromEntries(
   Object.keys(ATTEMPTS).map((name) => [name, name === 'load an addon' ? 'ERR_DLOPEN_FAILED' : 'allowed']),
 );
@@ -91,7 +91,7 @@ async function probeUnder(flags: readonly string[], env: Record<string, string>)
   return outcomesIn(stdout.split('\n'));
 }
 
-test('code inside the signer is denied what the signer does not do, and the signer signs', async () => {
+test('code inside the signer is denied everything that the signer does not need, and the signer signs', async () => {
   const env = await place();
   await using signer = await start(room, { ...env, SIGNER_REQUIRE_HARDENED: 'true' }, await probedFlags(env));
   expect(outcomesIn(signer.output)).toEqual(ATTEMPTS);
@@ -115,7 +115,7 @@ test('code inside the signer is denied what the signer does not do, and the sign
   expect([await linesOf(`${audit}.1`), await linesOf(audit)]).toEqual([1, 1]);
 });
 
-test('without the flags all of it is allowed', async () => {
+test('without the flags everything is allowed', async () => {
   expect(await probeUnder(['--import', PROBE], await place())).toEqual(ALLOWED);
 });
 
@@ -144,7 +144,7 @@ test.each([
   });
 });
 
-test('the signer’s group can read its audit file, as the signing log does, and nobody else', async () => {
+test('only the signer’s group can read its audit file, as the signing log does', async () => {
   const env = await place();
   await using _signer = await start(room, env);
   expect((await stat(env['SIGNER_AUDIT_FILE'] ?? '')).mode & 0o777).toBe(0o640 & ~process.umask());

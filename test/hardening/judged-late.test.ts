@@ -13,7 +13,7 @@ import { SIGN_BODY, startWorld } from '../env/world.ts';
 /** A generous timeout for busy machines. */
 const PATIENT = { timeout: 20_000 };
 
-/** A dependency that is absent when the signer starts: nothing listens at the address until `appear` is called. */
+/** A dependency that is down when the signer starts: nothing listens at the address until `appear` is called. */
 async function absent(url: string) {
   const port = await freePort();
   const { hostname, port: targetPort } = new URL(url);
@@ -66,7 +66,7 @@ async function startBeside(world: Awaited<ReturnType<typeof startWorld>>, differ
   return { readyz, sign, [Symbol.asyncDispose]: () => signer.stop() };
 }
 
-test('an overprivileged login on a database that appears after the start signs nothing', {
+test('with an overprivileged login on a database that comes up after the start, nothing is signed', {
   timeout: 60_000,
 }, async () => {
   await using world = await startWorld();
@@ -85,7 +85,7 @@ test('an overprivileged login on a database that appears after the start signs n
   await expect.poll(() => world.sign(), PATIENT).toMatchObject({ status: 200 });
 });
 
-test('a Redis that appears after the start is used only once it does not evict', {
+test('a Redis that comes up after the start is used only once it does not evict', {
   timeout: 60_000,
 }, async () => {
   await using redis = await startRedis();

@@ -5,9 +5,9 @@ import process from 'node:process';
 import v8 from 'node:v8';
 
 /**
- * Loaded into the signer's own process before its main program: tries everything that the signer never does, and prints
+ * Loaded into the signer's process before its main program: tries everything that the signer never does, and prints
  * one line `{"probe":{"<attempt>":"allowed" | "<code or class of the error>"}}`. `PROBE_OUTSIDE` names a folder with a
- * file `secret` that the signer has no business in.
+ * file `secret` that the signer must not access.
  */
 const outside = process.env['PROBE_OUTSIDE'] ?? '';
 const audit = process.env['SIGNER_AUDIT_FILE'] ?? '';

@@ -29,7 +29,7 @@ export async function run(
   return { code: 'code' in outcome ? outcome.code : 0, stdout: outcome.stdout, stderr: outcome.stderr };
 }
 
-/** The flags that the environment makes, and one more file to read: the probe. */
+/** The flags derived from the environment, plus read access to the probe. */
 export async function probedFlags(env: Environment): Promise<string[]> {
   const folder = dirname(await shipped('signer/ori-signer'));
   const program = { prefix: 'SIGNER', folder, writes: ['SIGNER_AUDIT_FILE'] };
@@ -46,7 +46,7 @@ export interface StartedSigner extends AsyncDisposable {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Starts the signer on ports of the system's choice. @param flags default: those of the hardened entry */
+/** Starts the signer on ports chosen by the system. @param flags default: those of the hardened entry */
 export async function start(room: Room, env: Environment, flags?: readonly string[]): Promise<StartedSigner> {
   const output: string[] = [];
   const program = await shipped(flags ? 'signer/main' : 'signer/ori-signer');

@@ -96,7 +96,7 @@ test('the signer does not start on a Redis that evicts', async () => {
   expect(outcome.stderr).toContain('CONFIG SET maxmemory-policy noeviction');
 });
 
-test('where the flags are demanded, nothing starts without them', async () => {
+test('if the flags are required, nothing starts without them', async () => {
   const outcome = await run('main', { ...signer, SIGNER_REQUIRE_HARDENED: 'true' });
   expect(outcome.code).toBe(2);
   expect(outcome.stderr).toMatch(/SIGNER_REQUIRE_HARDENED: .*start processes.*ori-signer\.js/);
@@ -113,7 +113,7 @@ test.each([
   expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(words) });
 });
 
-test('a Redis that begins to evict while the signer runs ends the signing until it stops', async () => {
+test('while a Redis of a running signer evicts, nothing is signed', async () => {
   const admin = new Redis(redis.url);
   const gauge = async () =>
     /^signer_nonce_store_unsafe(?:\{.*\})? (\d)$/m.exec((await world.page('/metrics')).text)?.[1];

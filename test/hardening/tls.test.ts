@@ -15,8 +15,8 @@ import { start } from './signer-process.ts';
 const certificate = makeCertificate();
 
 /**
- * TLS in front of a server of loopback, under the name `localhost`. @param prelude plain-text exchange before TLS:
- * PostgreSQL's client asks for it
+ * Terminates TLS in front of a loopback server, as `localhost`. @param prelude plain-text exchange before TLS:
+ * PostgreSQL clients start with one
  */
 async function behindTls(address: string, prelude?: string) {
   const { hostname, port } = new URL(address);
@@ -46,7 +46,7 @@ async function behindTls(address: string, prelude?: string) {
   };
 }
 
-test('the hardened signer signs over TLS to Redis and PostgreSQL, with authorities from files', async () => {
+test('the hardened signer signs with TLS to Redis and PostgreSQL, with CA certificates from files', async () => {
   await using room = await openRoom('ori-hardened-tls');
   await using world = await startWorld();
   const authority = join(room.directory, 'authority.pem');
@@ -82,7 +82,7 @@ test('the hardened signer signs over TLS to Redis and PostgreSQL, with authoriti
   expect(answer.status).toBe(200);
 });
 
-test('the hardened signer serves over TLS, and shows a certificate to a Redis that demands one', async () => {
+test('the hardened signer serves TLS and presents a certificate to a Redis that requires one', async () => {
   await using room = await openRoom('ori-hardened-mtls');
   const file = (name: string) => join(room.directory, name);
   await writeFile(file('tls.crt'), certificate.cert);

@@ -19,7 +19,7 @@ import {
   sendBound,
 } from './traffic.ts';
 
-/** The cache time of database facts: a fault takes effect after it. */
+/** How long database facts are cached. A fault takes effect only afterwards. */
 const GATE_MEMORY_MS = 1000;
 
 const stack = new AsyncDisposableStack();
@@ -53,7 +53,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => stack.disposeAsync());
 
-test('good and bad traffic is answered as it should be', async () => {
+test('valid and invalid requests get the expected answers', async () => {
   const bearers = await plantCredentials(world, evidence);
   await sendAll(world, credentialRequests(world, bearers), evidence);
   await sendAll(world, oddRequests(world, await world.token(), evidence), evidence);
@@ -106,7 +106,7 @@ test('a failing start names the variable, not its value', async () => {
   }
 }, 60_000);
 
-test('no canary is in a log, a metric, a trace, an error, an audit line, a page, a key of Redis or the process list', async () => {
+test('no canary appears in a log, metric, trace, error, audit line, page, Redis key or the process list', async () => {
   const client = new Redis(redis.url);
   Object.assign(places, {
     log: world.signer.output.join('\n'),

@@ -6,7 +6,7 @@ import { runOri } from '../e2e/cli-in-process.ts';
 import type { OriHome } from '../e2e/cli-process.ts';
 import { type CliWorld, INTERN_ID, type Scripted, startCliWorld } from '../e2e/cli-world.ts';
 
-/** What must not be shown: a token, a signature or a body. No two runs share one. */
+/** A secret that must not be shown: a token, a signature or a body. Unique per run. */
 const canary = () => `AIzaCANARY${randomBytes(12).toString('hex')}`;
 
 let world: CliWorld;
@@ -53,7 +53,7 @@ const proof = (members: object) => ({
   ...members,
 });
 
-/** The places of a secret, in each form that makes the input malformed or refused. */
+/** The places for a secret, in each form that makes the input malformed or refused. */
 const RUNS: Readonly<Record<string, readonly ((it: string) => Run)[]>> = {
   ORI_TOKEN: [
     (it) => ({ token: it }),
@@ -109,7 +109,7 @@ const RUNS: Readonly<Record<string, readonly ((it: string) => Run)[]>> = {
 };
 
 test.each(Object.entries(RUNS))(
-  'ori shows nothing of a secret that is malformed, or in what is: %s',
+  'ori shows no part of a malformed secret, or of a secret in malformed input: %s',
   { timeout: 120_000 },
   async (_, forms) => {
     for (const [index, form] of forms.entries()) {

@@ -5,10 +5,10 @@ import { OPERATIONS } from '../../services/management/src/http/operations.ts';
 import { startManagementWorld } from '../contract/management/world.ts';
 import { startSignerWorld } from '../contract/signer-world.ts';
 
-/** What an attacker, or a person by mistake, puts where something else belongs. No two requests share one. */
+/** A secret in a wrong place, put there by an attacker or by mistake. Unique per request. */
 const canary = () => `AIzaCANARY${randomBytes(12).toString('hex')}`;
 
-/** Bodies with the canary where it makes them malformed, or inside a well-formed one. */
+/** Bodies that the canary makes malformed, or well-formed bodies that contain it. */
 const bodies: readonly ((it: string) => string)[] = [
   (it) => it,
   (it) => `{"key": ${it}}`,
@@ -64,7 +64,7 @@ const withHeader = (right: Ask, name: string, value: string): Ask => ({
   headers: { ...right.headers, [name]: value },
 });
 
-/** The places for a canary, and its forms there; the rest of the request is valid. */
+/** The places for a canary and its forms there. The rest of the request is valid. */
 const places: Readonly<Record<string, readonly ((it: string, right: Ask) => Ask)[]>> = {
   body: bodies.map((form) => (it, right) => ({ ...right, body: form(it) })),
   id: ids.map((form) => (it, right) => ({ ...right, path: right.path.replace(ID, form(it)) })),
@@ -76,7 +76,7 @@ const places: Readonly<Record<string, readonly ((it: string, right: Ask) => Ask)
 
 const ID = randomUUID();
 
-/** Sends every form in every place of every route, and looks for ten characters of it in what was logged meanwhile. */
+/** Sends every form in every place of every route, and searches the log for any ten characters of it. */
 async function requireSilence(
   baseUrl: string,
   routes: readonly (readonly [method: string, path: string])[],
@@ -109,7 +109,7 @@ async function requireSilence(
   }
 }
 
-test('management logs nothing of malformed input, in any place', { timeout: 120_000 }, async () => {
+test('management logs no part of malformed input', { timeout: 120_000 }, async () => {
   const log = capturedLog();
   await using world = await startManagementWorld({ parts: { log: log.log } });
   const routes = OPERATIONS.map(({ method, path }) => [method, path.replace(/\{\w+\}/, '*')] as const);
@@ -117,7 +117,7 @@ test('management logs nothing of malformed input, in any place', { timeout: 120_
   await requireSilence(world.baseUrl, [...routes, ['GET', '/*']], world.ours.managementKey, log.text);
 });
 
-test('the signer logs nothing of malformed input, in any place', { timeout: 120_000 }, async () => {
+test('the signer logs no part of malformed input', { timeout: 120_000 }, async () => {
   const log = capturedLog();
   await using world = await startSignerWorld({ parts: { log: log.log } });
   const routes = [

@@ -1,13 +1,13 @@
-/** A secret that was planted, and where it was found. */
+/** A planted secret and the place where it was found. */
 export interface Leak {
   readonly canary: string;
   readonly form: string;
   readonly place: string;
-  /** The line, cut around the finding. */
+  /** An excerpt of the line around the finding. */
   readonly line: string;
 }
 
-/** The length of the pieces of a secret to search for: long enough to be unique, short enough to find half a secret. */
+/** The length of the searched pieces of a secret: long enough to be unique, short enough to find half a secret. */
 const PIECE_BYTES = 12;
 
 interface Needle {
@@ -17,8 +17,8 @@ interface Needle {
 }
 
 /**
- * Looks for secrets in text: as they are, and in every form that a careless program writes them in, at any offset
- * within something longer. A third of a secret is a finding too: its first, middle and last bytes are looked for.
+ * Searches text for secrets: unchanged, and in every form in which a careless program may write them, at any offset
+ * within longer text. It searches for the first, middle and last bytes, so a third of a secret is also found.
  */
 export function createScanner(canaries: Readonly<Record<string, string | Uint8Array>>) {
   const needles = Object.entries(canaries).flatMap(([canary, secret]) => {
@@ -50,7 +50,7 @@ function piecesOf(bytes: Buffer): Buffer[] {
   return starts.map((start) => bytes.subarray(start, start + PIECE_BYTES));
 }
 
-/** The forms of a piece, each by name. */
+/** The forms of a piece, by name. */
 export function formsOf(piece: Buffer): [string, string][] {
   const hex = piece.toString('hex');
   const alignments = [0, 1, 2].flatMap((offset): [string, string][] => [

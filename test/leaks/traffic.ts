@@ -3,7 +3,7 @@ import { createDpopKey, dpopHeaders } from '../env/dpop.ts';
 import type { Ask, Reply } from '../env/http-client.ts';
 import { SIGN_BODY, type World } from '../env/world.ts';
 
-/** Secrets that were sent or received, by name, and every word of the server that no client may learn them from. */
+/** The secrets that were sent or received, by name, and the server's words, which must not reveal them to any client. */
 export interface Evidence {
   readonly canaries: Record<string, string | Uint8Array>;
   /** Bodies and headers of all refusals. */
@@ -13,7 +13,7 @@ export interface Evidence {
 
 const canary = (name: string) => `${name}-${randomBytes(18).toString('base64url')}`;
 
-/** Credentials of every kind, good and bad, each a canary. */
+/** Credentials of every kind, valid and invalid, each a canary. */
 export async function plantCredentials({ issuer, demo }: World, { canaries }: Evidence): Promise<string[]> {
   const planted = {
     jwt: await issuer.token(),
@@ -35,7 +35,7 @@ export async function plantCredentials({ issuer, demo }: World, { canaries }: Ev
     long: randomBytes(6500).toString('base64url'),
   };
   for (const [name, token] of Object.entries(planted)) {
-    // A JWT's header is no secret; its claims and its signature are.
+    // A JWT's header is not secret; its claims and signature are.
     const [whole = '', claims, signature] = token.split('.');
     const round = Object.keys(canaries).length;
     if (claims === undefined) canaries[`${name} ${round}`] = whole;
@@ -45,7 +45,7 @@ export async function plantCredentials({ issuer, demo }: World, { canaries }: Ev
   return Object.values(planted);
 }
 
-/** Requests with a canary wherever a client can put one. */
+/** Requests with a canary everywhere a client can put one. */
 export function oddRequests(world: World, bearer: string, { canaries }: Evidence): Ask[] {
   const plant = (name: string) => {
     canaries[name] = canary(name);
@@ -82,7 +82,7 @@ export function oddRequests(world: World, bearer: string, { canaries }: Evidence
   ].map((ask) => ({ ...ask, headers: [...ask.headers, 'Connection', 'close'] }));
 }
 
-/** Requests of a session bound to a key: a good DPoP proof, the same one again, and proofs that do not fit; all of them canaries. */
+/** Requests of a session bound to a key: a valid DPoP proof, its replay, and mismatched proofs. All are canaries. */
 export async function sendBound(world: World, evidence: Evidence): Promise<void> {
   const key = await createDpopKey();
   const accessToken = await world.issuer.token({ claims: { cnf: { jkt: key.thumbprint } } });
@@ -117,7 +117,7 @@ function tokenParts(token: string): { claims: string; signature: string } {
   return { claims, signature };
 }
 
-/** Sends, and records the response: of a proof its signatures as canaries, of a refusal its text. */
+/** Sends a request and records the response: the signatures of a proof as canaries, or the text of a refusal. */
 export async function sendAll(world: World, asks: readonly Ask[], evidence: Evidence): Promise<void> {
   for (const ask of asks) keep(await world.http.ask(ask), evidence);
 }

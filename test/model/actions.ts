@@ -1,7 +1,7 @@
 import type { Change, Configuration, Delivery, Fault, Form, Issue } from './configuration.ts';
 import { entry, type State } from './state.ts';
 
-/** Something that happens. What chance or the adversary decides is in it. */
+/** One transition, including every choice of chance and of the adversary. */
 export type Action =
   | { readonly do: 'issue'; readonly issue: Issue }
   | Presentation
@@ -20,7 +20,7 @@ export interface Presentation {
   readonly delivery: Delivery;
 }
 
-/** `who` is a verifier or a server; `value` a clock, or the server that is followed or reached. */
+/** `who` is a verifier or a server; `value` is a clock, or the server to follow or reach. */
 export interface Break {
   readonly do: 'break';
   readonly fault: Fault;
@@ -58,7 +58,7 @@ export function actionsOf(configuration: Configuration, state: State): Action[] 
   return actions;
 }
 
-/** A machine that starts with its clock behind corrects it before it continues. */
+/** A machine that starts with a slow clock corrects it before it continues. */
 function isBehindSinceBirth({ memory, verifiers }: State): boolean {
   return memory !== undefined && memory.born.wall < memory.born.time && entry(verifiers, 0).clock < 0;
 }
@@ -68,7 +68,7 @@ function breaksOf({ faults, clocks }: Configuration, state: State): Break[] {
   const of = (fault: Fault, rest: Partial<Break> = {}): Break => ({ do: 'break', fault, ...rest });
   const primaries = [...servers.keys()].filter((index) => entry(servers, index).follows === undefined);
   const replicas = [...servers.keys()].filter((index) => !primaries.includes(index));
-  /** Nothing goes back to a replaced primary until it has followed the new one. */
+  /** Neither verifiers nor servers return to a replaced primary until it has followed the new one. */
   const newest = newestPrimaryOf(state);
   return faults.flatMap((fault): Break[] => {
     switch (fault) {
@@ -110,7 +110,7 @@ function breaksOf({ faults, clocks }: Configuration, state: State): Break[] {
   });
 }
 
-/** The primary that was promoted last. */
+/** The most recently promoted primary. */
 export function newestPrimaryOf({ servers }: State): number | undefined {
   const idOf = (index: number): number => entry(servers, index).replicationId;
   return [...servers.keys()]

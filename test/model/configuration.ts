@@ -1,6 +1,6 @@
 import type { Guard } from './guards.ts';
 
-/** The bounds of one exploration: the parties, their settings, and the adversary's abilities. */
+/** The bounds of an exploration: the parties, their settings, and the adversary's abilities. */
 export interface Configuration {
   readonly store: 'memory' | 'redis';
   readonly mode: 'spend' | 'redeem';
@@ -9,7 +9,7 @@ export interface Configuration {
   /** One key signs for all interns, so that only the signing input distinguishes them. */
   readonly sharedKey: boolean;
   readonly servers: number;
-  /** The replicas that every verifier is configured with. */
+  /** The number of replicas that every verifier is configured with. */
   readonly replicas: number;
   readonly entriesMax: number;
   /** The last unit of time. */
@@ -21,34 +21,34 @@ export interface Configuration {
   readonly changes: readonly Change[];
   readonly answers: readonly Delivery[];
   readonly faults: readonly Fault[];
-  /** Units that a verifier's clock can be moved to, and where all clocks can be moved to together. */
+  /** Offsets, in units, to which one verifier's clock, or all clocks together, can be set. */
   readonly clocks: readonly number[];
   readonly streams: boolean;
   /** When the first keys end and others begin. */
   readonly rotatesAt: number | undefined;
   /** Units after the last fault until a fresh proof must be accepted. */
   readonly recoversWithin: number;
-  /** Guards that are left out. */
+  /** Guards that are removed. */
   readonly broken: ReadonlySet<Guard>;
 }
 
-/** A proof that a member can request from the signer, or a thief can make. */
+/** A proof that a member can request from the signer, or that a thief can forge with a stolen key. */
 export interface Issue {
   readonly intern: number;
   readonly user: number;
   readonly body: number;
   readonly path: number;
-  /** `again`: the random source repeats itself. */
+  /** `again`: the random source repeats a value. */
   readonly draw: 'fresh' | 'again';
-  /** By the signer, or by a thief with its key, who reserves nothing. */
+  /** By the signer, or by a thief with its key, without a reservation. */
   readonly by: 'signer' | 'thief' | 'thief-of-old-key' | 'thief-of-next-key';
 }
 
-/** What travels: both signatures, or version 1 alone. */
+/** What is sent: both signatures, or only version 1. */
 export type Form = 'pair' | 'stripped';
 /** How the network changes it. `forged` keeps the nonce and has an invalid signature. */
 export type Change = 'none' | 'user' | 'body' | 'path' | 'method' | 'nonce' | 'at' | 'forged';
-/** What becomes of the question to the store and its answer. */
+/** What happens to the request to the store and its answer. */
 export type Delivery = 'arrives' | 'question-lost' | 'answer-lost' | 'cut-short';
 export type Fault =
   | 'flush'
@@ -69,5 +69,5 @@ export const MAX_AGE = 2;
 export const TOLERANCE = 1;
 export const STREAM = 1;
 export const RETENTION = MAX_AGE + TOLERANCE + STREAM;
-/** How long the signer keeps a reservation: the greatest age, and clocks apart both ways. */
+/** How long the signer keeps a reservation: the maximum age, plus the clock tolerance in both directions. */
 export const KEPT = MAX_AGE + 2 * TOLERANCE;

@@ -29,9 +29,9 @@ const NOTHING: Configuration = {
   broken: new Set(),
 };
 
-/** What is explored: each a world small enough to be walked through to the end. */
+/** The explored configurations, each small enough to be explored completely. */
 export const CONFIGURATIONS = {
-  /** Two interns with one key, a key that ends and one that begins, a thief of either, every field altered on the way. */
+  /** Two interns with one key, an ending key and a beginning one, a thief of either, and every field altered in transit. */
   wire: {
     ...NOTHING,
     store: 'memory',
@@ -66,7 +66,7 @@ export const CONFIGURATIONS = {
     streams: true,
     recoversWithin: 8,
   },
-  /** Room for two of three proofs. */
+  /** A store with room for two of three proofs. */
   'memory-full': {
     ...NOTHING,
     store: 'memory',
@@ -79,7 +79,7 @@ export const CONFIGURATIONS = {
     clocks: [0, 1, 5],
     recoversWithin: 12,
   },
-  /** Two verifiers of one process, one of which accepts version 1; two proofs that may share a version 1 id. */
+  /** Two verifiers in one process, one of which accepts version 1; two proofs that may share a version 1 id. */
   'memory-v1': {
     ...NOTHING,
     store: 'memory',
@@ -93,27 +93,27 @@ export const CONFIGURATIONS = {
     forms: ['pair', 'stripped'],
     faults: ['restart'],
   },
-  /** One server that loses what it knew, or that may at any time. */
+  /** One server that loses its data, or may evict it at any time. */
   redis: {
     ...NOTHING,
     faultsMax: 2,
     faults: ['flush', 'crash', 'policy'],
   },
-  /** An old state comes back under the same replication id, and looks find the server unsafe. */
+  /** An old state returns under the same replication id, and checks find the server unsafe. */
   'redis-swapped': {
     ...NOTHING,
     proofsMax: 1,
     faultsMax: 4,
     faults: ['swap', 'policy'],
   },
-  /** Questions and answers that are lost, and a server that is emptied. */
+  /** Lost requests and answers, and a server that is emptied. */
   'redis-answers': {
     ...NOTHING,
     answers: ['question-lost', 'answer-lost'],
     faultsMax: 1,
     faults: ['flush'],
   },
-  /** One server, and clocks of verifiers and signer inside and outside of what is tolerated. */
+  /** One server, with clocks of verifiers and signer inside and outside the tolerance. */
   'redis-clocks': {
     ...NOTHING,
     proofsMax: 1,
@@ -164,7 +164,7 @@ export const CONFIGURATIONS = {
     changes: ['none', 'forged'],
     faults: ['flush'],
   },
-  /** A primary and two replicas: cut off, promoted, followed, and the old primary still reached by some. */
+  /** A primary and two replicas: cut off, promoted and followed, while some verifiers still reach the old primary. */
   'redis-replicas': {
     ...NOTHING,
     servers: 3,

@@ -19,7 +19,7 @@ test('reaches every state once', () => {
   expect(explore(counter())).toEqual({ states: 9, transitions: 15, depth: 4 });
 });
 
-test('finds a shortest way to what must not be', () => {
+test('finds a shortest path to a violation', () => {
   const below = { 'below six': ({ state }: { state: number }) => (state < 6 ? undefined : `${state}`) };
   const { violation } = explore(counter(below));
   expect(violation).toEqual({ invariant: 'below six', why: '6', trace: ['two', 'two', 'two'] });

@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto';
 
-/** Something with states: where it starts, what can happen in each, and what that leads to. */
+/** A state machine: its initial state, the actions in each state, and their results. */
 export interface Model<State, Action, Event> {
   readonly initial: State;
-  /** Everything that can happen next. What chance or an adversary decides is part of the action. */
+  /** Every possible next action, including the choices of chance and of the adversary. */
   actions(state: State): readonly Action[];
-  /** What an action leads to: always the same. */
+  /** The result of an action. Deterministic. */
   apply(state: State, action: Action): Step<State, Event>;
-  /** Two states with the same text behave alike. */
+  /** States with the same encoding behave alike. */
   encode(state: State): string;
-  /** Checked on every transition. Each returns why it is violated, or nothing. */
+  /** Checked on every transition. Each returns the reason for a violation, or undefined. */
   readonly invariants: Readonly<Record<string, Invariant<State, Action, Event>>>;
-  /** Judged once in every state. */
+  /** Checked once in every state. */
   readonly always: Readonly<Record<string, (state: State) => string | undefined>>;
 }
 
@@ -35,19 +35,19 @@ export interface Violation<Action> {
 }
 
 export interface Exploration<Action> {
-  /** Distinct states that were reached. */
+  /** The number of distinct states reached. */
   readonly states: number;
-  /** Actions taken from them: each once. */
+  /** The number of actions taken from them. */
   readonly transitions: number;
-  /** Actions of the longest of all shortest ways. */
+  /** The maximum, over all states, of the length of the shortest path. */
   readonly depth: number;
   readonly violation?: Violation<Action>;
 }
 
 /**
- * Breadth first through every state that can be reached, judging every invariant on every transition; stops at the first that does
- * not hold, so its trace is a shortest one.
- * Throws RangeError beyond `statesMax`: a bound that is too wide is no proof, and must not look like one.
+ * Explores every reachable state breadth first and checks every invariant on every transition. Stops at the first violation,
+ * so its trace is a shortest one.
+ * Throws RangeError beyond `statesMax`: an incomplete exploration must not look like a complete one.
  */
 export function explore<State, Action, Event>(
   model: Model<State, Action, Event>,
@@ -57,7 +57,7 @@ export function explore<State, Action, Event>(
   const always = Object.entries(model.always);
   const digestOf = (state: State): string => hash('sha1', model.encode(state), 'base64');
   const seen = new Set([digestOf(model.initial)]);
-  /** How each state was first reached: the number of the state before it, and the action. */
+  /** How each state was first reached: the index of the previous state, and the action. */
   const origins: ({ from: number; action: Action } | undefined)[] = [undefined];
   const traceTo = (index: number): Action[] => {
     const origin = origins[index];

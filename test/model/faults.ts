@@ -4,7 +4,7 @@ import { createMemory } from './memory-store.ts';
 import { touchRedis } from './redis-client.ts';
 import { EMPTY_SET, entry, replaced, type Server, type State, type Verifier } from './state.ts';
 
-/** Nothing is known of any fence. */
+/** No fence is known. */
 export const NO_FENCE = -99;
 
 /** Faults and their immediate effects. The protocol is not informed. */
@@ -28,7 +28,7 @@ function cause(configuration: Configuration, state: State, { fault, who = 0, val
         who,
       );
     case 'swap': {
-      // It lasts: every verifier looks before the next one.
+      // The swap lasts: every verifier checks the server before the next fault.
       const { sets, aside } = entry(state.servers, who);
       const swapped = changed(state, who, { sets: aside, aside: sets });
       return [...state.verifiers.keys()].reduce((sofar, by) => touchRedis(configuration, sofar, by), swapped);
@@ -90,7 +90,7 @@ function emptied({ servers }: State, who: number): Server['sets'] {
   return entry(servers, who).sets.map(() => EMPTY_SET);
 }
 
-/** Replicas copy a loss too, and reservations live where it happened. */
+/** Replicas copy the loss too, and reservations are lost with the server. */
 function lose(state: State, who: number): State {
   const { sets } = entry(state.servers, who);
   return {

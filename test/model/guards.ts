@@ -1,4 +1,4 @@
-/** What a mutant leaves out or does wrong. */
+/** The guard that a mutant removes or breaks. */
 export type Guard =
   | 'intern-not-signed'
   | 'user-not-signed'

@@ -51,7 +51,7 @@ function nowOf({ time, verifiers }: State, action: Action): number {
   return time + entry(verifiers, toOf(action)).clock;
 }
 
-/** No proof twice; and where a version 1 id was accepted as such, nothing else that has it. */
+/** No proof is accepted twice. Once a version 1 id was accepted, no other proof with this id is. */
 function acceptedTwice({ proofs, seen }: State): string | undefined {
   for (const [index, proof] of proofs.entries()) {
     const { v1, v2 } = entry(seen.accepted, index);

@@ -21,7 +21,7 @@ export interface Claim {
   readonly input: string;
 }
 
-/** Version, request and time, in this order: why it is refused, or nothing. */
+/** Checks version, request and time, in this order. Returns the refusal code, or undefined. */
 export function refuseHead({ configuration, acceptV1, now }: Judge, message: Message): string | undefined {
   const { broken } = configuration;
   if (message.v2 === undefined && !acceptV1 && !broken.has('v1-by-default'))
@@ -43,7 +43,7 @@ export function claimOf({ configuration, intern }: Judge, { at, user, body, path
   return { version: 2, intern, at, nonce: v2.nonce, v1Id, input };
 }
 
-/** Why the signature of this claim is refused, or nothing. */
+/** Returns the refusal code for the signature of this claim, or undefined. */
 export function refuseSignature(judge: Judge, claim: Claim, signature: string): string | undefined {
   const { broken } = judge.configuration;
   const good = judge.keys.filter(

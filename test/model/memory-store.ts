@@ -12,7 +12,7 @@ export interface MemorySpend {
   readonly time: number;
 }
 
-/** A store of a new process, and of the verifiers in it. */
+/** The store of a new process, shared by its verifiers. */
 export function createMemory(
   { interns, verifiers }: Configuration,
   born: { wall: number; time: number },
@@ -24,7 +24,7 @@ export function createMemory(
   return { born, ledgers };
 }
 
-/** Spends at once: nothing comes between question and answer. */
+/** Spends atomically: nothing happens between request and answer. */
 export function spendInMemory(
   configuration: Configuration,
   memory: Memory,

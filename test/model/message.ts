@@ -15,7 +15,7 @@ export interface Message {
 
 const FORGED = 'by nobody';
 
-/** What a client sends for a proof, and what the network makes of it. */
+/** The message that a client sends for a proof, as altered by the network. */
 export function messageOf(configuration: Configuration, proof: Proof, form: Form, change: Change): Message {
   const { at, user, body, path, nonce, key } = proof;
   const isForged = change === 'forged';

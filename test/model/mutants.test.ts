@@ -17,7 +17,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const names = Object.keys(MUTANTS) as Guard[];
 
-test.each(names)('without its guard, %s is caught, and its attack fails in reality', async (name) => {
+test.each(names)('the model detects mutant %s, and its attack fails on the real code', async (name) => {
   const mutant = MUTANTS[name];
   const configuration: Configuration = CONFIGURATIONS[mutant.in];
   const model = createProtocol({ ...configuration, broken: new Set([name]) });

@@ -1,7 +1,7 @@
 import type { CONFIGURATIONS } from './configurations.ts';
 import type { Guard } from './guards.ts';
 
-/** A guard, where it is missing, and which invariant must notice. */
+/** A removed guard, the configuration, and the invariant that must be violated. */
 export interface MutantCase {
   readonly guard: string;
   readonly in: keyof typeof CONFIGURATIONS;

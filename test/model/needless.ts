@@ -12,12 +12,12 @@ export interface Transition {
   readonly state: State;
 }
 
-/** A loss is noticed at the next look, maybe by a clock that is ahead; its fence has the tolerance in it. */
+/** A loss is noticed at the next check, possibly by a clock that is ahead, and its fence includes the tolerance. */
 const SETTLED = 1 + 2 * TOLERANCE;
 
 /**
- * A proof as it was issued, presented in time and for the first time, while nothing is broken and nothing broke since it could be
- * issued again: refused all the same.
+ * Detects the refusal of a proof that is unchanged, timely and presented for the first time, although nothing is broken and
+ * nothing has broken since it could have been issued again.
  */
 export function refusedNeedlessly(
   configuration: Configuration,
@@ -41,7 +41,7 @@ export function refusedNeedlessly(
   return isUsed ? undefined : `a fresh proof was refused: ${event.verdict}`;
 }
 
-/** Whether clocks, server, replicas and room are fine now, and the clock was not ahead when the store began. */
+/** Whether clocks, server, replicas and capacity are fine now, and the clock was not ahead when the store began. */
 function isWell(configuration: Configuration, state: State, to: number): boolean {
   const { clock, refuses, server: index } = entry(state.verifiers, to);
   if (clock !== 0 || state.signerClock !== 0 || refuses) return false;

@@ -10,7 +10,7 @@ import { spendInRedis, touchRedis } from './redis-client.ts';
 import { issue } from './signer.ts';
 import { EMPTY_SET, entry, LONG_AGO, replaced, type Server, type State } from './state.ts';
 
-/** The result of an action: the verdict, if there is one, and what was verified. */
+/** The result of an action: the verdict, if any, and what was verified. */
 export interface Event {
   readonly verdict?: string;
   readonly message?: Message;
@@ -139,7 +139,7 @@ function judgeOf(configuration: Configuration, { verifiers, time, keys }: State,
   return { configuration, intern, acceptV1, keys: entry(keys, intern), now };
 }
 
-/** Signature, then the store: what an answer says is the verdict. */
+/** Verifies the signature, then asks the store, whose answer is the verdict. */
 function settle(
   configuration: Configuration,
   state: State,
@@ -184,7 +184,7 @@ function spendAt(
   return { state: memory === state.memory ? state : { ...state, memory }, verdict };
 }
 
-/** What the invariants must know of this afterwards. */
+/** Records what the invariants need to know. */
 function noted(state: State, proof: number, { version }: Claim, verdict: string, delivery: Delivery): State {
   if (verdict !== 'accepted' && delivery === 'arrives') return state;
   let { accepted, touched } = state.seen;
@@ -200,7 +200,7 @@ function told({ state, verdict }: { state: State; verdict: string }): Step<State
   return { state, event: { verdict } };
 }
 
-/** Verifiers with the same settings are interchangeable, so permuted states are equal. */
+/** Verifiers with the same settings are interchangeable, so permuted states are equivalent. */
 function encode({ verifiers, store }: Configuration, state: State): string {
   const isSymmetric =
     store === 'redis' && verifiers.every((told) => JSON.stringify(told) === JSON.stringify(verifiers[0]));

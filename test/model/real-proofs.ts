@@ -13,12 +13,12 @@ import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
 import type { Change, Form } from './configuration.ts';
 import type { Key, Proof } from './state.ts';
 
-/** A unit of the model: with it, its ages are 60, 30 and 30 s. */
+/** The seconds of a model unit: the model's periods are then 60, 30 and 30 s. */
 export const UNIT_SECONDS = 30;
 export const MAX_AGE_SECONDS = 60;
 export const TOLERANCE_SECONDS = 30;
 
-/** Unix seconds of a unit of the model. */
+/** The Unix time, in seconds, of a model unit. */
 export function secondsOf(unit: number): number {
   return 1_800_000_000 + unit * UNIT_SECONDS;
 }
@@ -55,7 +55,7 @@ export interface Names {
   internId(intern: number): string;
 }
 
-/** What the signer reserves and signs as version 2. */
+/** The input that the signer reserves and signs as version 2. */
 export function realInputV2(names: Names, proof: Proof): Uint8Array {
   const path = `/path/${proof.path}`;
   return signingInputV2({
@@ -66,7 +66,7 @@ export function realInputV2(names: Names, proof: Proof): Uint8Array {
   });
 }
 
-/** The request of a proof, signed by the real code, and what the network makes of it. */
+/** The request of a proof, signed by the real code and altered by the network. */
 export function requestOf(names: Names, proof: Proof, form: Form, change: Change): SignedRequest {
   const key = keyOf(change === 'forged' ? 999 : proof.key);
   const another = (value: number, name: Change): number => (change === name ? value + 7 : value);

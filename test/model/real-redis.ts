@@ -5,10 +5,10 @@ import { startRedis } from '../env/redis.ts';
 import { STRICT } from '../env/verifier/strict-client.ts';
 import type { Delivery } from './configuration.ts';
 
-/** A real server, and what the model's adversary does to it. */
+/** A real server, with the actions of the model's adversary. */
 export interface RealRedis extends AsyncDisposable {
   readonly redis: Redis;
-  /** SIGKILL and a start without files: empty, with another replication id. */
+  /** SIGKILL and a restart without files: empty, with another replication id. */
   crash(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export async function startRealRedis(): Promise<RealRedis> {
   };
 }
 
-/** As it was at the start. */
+/** Restores the initial state. */
 export async function clear({ redis }: RealRedis): Promise<void> {
   await redis.config('SET', 'maxmemory-policy', 'noeviction');
   await redis.flushall();
@@ -41,14 +41,14 @@ export async function clear({ redis }: RealRedis): Promise<void> {
 
 /** The network between a store and its server. */
 export interface Wire {
-  /** Unix seconds of the server's clock. */
+  /** The server's clock, in Unix seconds. */
   seconds(): number;
   delivery: Delivery | 'nothing-passes';
 }
 
 const TIME = "redis.call('TIME')";
 
-/** A client of a store. Its scripts run unchanged, except for the server's clock, which is the model's. */
+/** A store's client. Scripts run unchanged, except that the server's clock is the model's. */
 export function clientOn(redis: Redis, wire: Wire): RedisClient {
   const sourceOf = new Map(
     Object.keys(REDIS_SCRIPTS).map((name) => [

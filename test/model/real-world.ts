@@ -25,7 +25,7 @@ import { entry, LONG_AGO, type State } from './state.ts';
 
 /** The real signer's nonces, verifiers and store, driven by actions of the model. */
 export interface RealWorld {
-  /** Performs the action, with the clocks of `state`, the model's result of it. Returns the verdict. */
+  /** Performs the action with the clocks of `state`, the model's resulting state. Returns the verdict. */
   perform(action: Action, state: State): Promise<string | undefined>;
   close(): void;
 }
@@ -36,7 +36,7 @@ interface Daemon {
   open: { proof: OpenProof; body: Uint8Array } | undefined;
 }
 
-/** As the model's initial state is: a store that began long ago. */
+/** Like the model's initial state: a store that began long ago. */
 export async function startRealWorld(
   configuration: Configuration,
   initial: State,
@@ -130,7 +130,7 @@ export async function startRealWorld(
     }
   }
 
-  /** What the signer does before it signs; `drawn` nonces came before. */
+  /** Reserves a nonce as the signer does before it signs. `drawn` nonces came before. */
   async function issue({ by, draw, ...named }: Issue, drawn: number): Promise<string> {
     if (by !== 'signer') return current.proofs.length > drawn ? 'made' : 'no key';
     const at = current.time + current.signerClock;
@@ -191,7 +191,7 @@ export async function startRealWorld(
     },
   };
 
-  /** The server's own clock does not pass with the model's, so what would have expired by now is taken away. */
+  /** The server's own clock does not advance with the model's, so expired reservations are deleted here. */
   async function expireReservations(): Promise<void> {
     if (isMemory) return;
     for (const { intern, nonce, until } of current.reservations) {

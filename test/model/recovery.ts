@@ -5,14 +5,14 @@ import type { Event } from './protocol.ts';
 import { entry, type State } from './state.ts';
 
 /**
- * Puts everything right, lets the time pass that a recovery may take, and has a proof signed and presented to each verifier: a store
- * that refuses everything would be safe, and of no use.
+ * Repairs everything, waits for the maximum recovery time, and has a proof signed and presented to each verifier: a store
+ * that refuses everything would be safe but useless.
  */
 export function createRecovery(
   configuration: Configuration,
   apply: (state: State, action: Action) => Step<State, Event>,
 ): (state: State) => string | undefined {
-  /** Many states are the same once all is put right. */
+  /** Many states are equal after the repair. */
   const known = new Set<string>();
   return (state) => {
     const well = repaired(state);
@@ -56,7 +56,7 @@ function refusesStill(
   return undefined;
 }
 
-/** Clocks right, the newest primary with all others behind it, everyone reaching it. */
+/** Corrects the clocks and lets all servers follow, and all verifiers reach, the newest primary. */
 function repaired(state: State): State {
   const newest = newestPrimaryOf(state) ?? 0;
   const servers = state.servers.map((server, index) => ({

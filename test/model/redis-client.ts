@@ -8,7 +8,7 @@ export function replicasMinOf({ replicas }: Configuration): number {
   return Math.ceil(replicas / 2);
 }
 
-/** Replicas that a server counts as fresh: cut ones too, until it notices. */
+/** Replicas that a server counts as fresh. These include disconnected ones that it has not noticed. */
 export function freshReplicasOf(state: State, index: number): number {
   return (
     state.servers.filter(({ follows }) => follows === index).length + entry(state.servers, index).phantoms
@@ -20,7 +20,7 @@ export function acknowledgementsOf(state: State, index: number): number {
   return state.servers.filter(({ follows, cut }) => follows === index && !cut).length;
 }
 
-/** Looks at the server, and remembers whether it was safe. */
+/** Checks the server and records whether it was safe. */
 export function touchRedis(configuration: Configuration, state: State, by: number): State {
   const { broken } = configuration;
   const verifier = entry(state.verifiers, by);
@@ -36,7 +36,7 @@ export function touchRedis(configuration: Configuration, state: State, by: numbe
   return { ...learned, verifiers, seen: { ...state.seen, warned } };
 }
 
-/** One script, never sent again. Without an answer it counts as spent. */
+/** Runs one script, without retries. Without an answer the proof counts as spent. */
 export function spendInRedis(
   configuration: Configuration,
   state: State,
@@ -86,7 +86,7 @@ function askedBy({ time }: State, { clock, newest }: Verifier, checksPolicy: boo
   return { verifierNow: time + clock, newest, checksPolicy };
 }
 
-/** Runs a script on the server that this verifier reaches; what it wrote goes to the replicas that are not cut. */
+/** Runs a script on the server that this verifier reaches. Its writes are copied to connected replicas. */
 function ask(
   configuration: Configuration,
   state: State,
@@ -114,7 +114,7 @@ function ask(
   return { ...answer, state: { ...state, servers } };
 }
 
-/** Takes the newest fence from a good answer only. */
+/** Takes the newest fence only from a valid answer. */
 function learn({ broken }: Configuration, state: State, by: number, { fence }: Answer): State {
   const verifier = entry(state.verifiers, by);
   const heard = fence ?? (broken.has('fence-from-unsafe-answers') ? -99 : undefined);

@@ -1,7 +1,7 @@
 import { type Configuration, RETENTION, TOLERANCE } from './configuration.ts';
 import { type SpentSet, withIds } from './state.ts';
 
-/** What the scripts see of the server they run in. */
+/** What scripts see of the server on which they run. */
 export interface Inside {
   readonly now: number;
   readonly replicationId: number;
@@ -34,7 +34,7 @@ export interface Answer {
   readonly fence?: number;
 }
 
-/** A fence that is newer than another by the least there is. */
+/** The smallest difference between two fences. */
 const LATER = 0.001;
 
 /** The beginning of every script: checks the server, updates the fence. */
@@ -74,7 +74,7 @@ export function touch(
   return { ...opened, set: marking(configuration, opened.set, Math.max(inside.now, asked.verifierNow)) };
 }
 
-/** Version 1 ids are recorded from now on. */
+/** Starts to record version 1 ids. */
 function marking({ broken }: Configuration, set: SpentSet, latest: number): SpentSet {
   if (set.v1From !== undefined) return set;
   return { ...set, v1From: broken.has('v1-mark-without-fence') ? -99 : latest + TOLERANCE };

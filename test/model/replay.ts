@@ -5,7 +5,7 @@ import { createProtocol } from './protocol.ts';
 import type { RealRedis } from './real-redis.ts';
 import { startRealWorld } from './real-world.ts';
 
-/** What cannot be done to a real server here: replicas and promotions, and a script that ends half-way. */
+/** What is not reproduced on the real server: replicas, promotions, and scripts that end half-way. */
 export function isReal(action: Action): boolean {
   if (action.do === 'present') return action.delivery !== 'cut-short';
   return action.do !== 'break' || !['cut', 'promote', 'follow', 'reroute'].includes(action.fault);
@@ -19,8 +19,8 @@ export interface Replayed {
 }
 
 /**
- * Performs the same actions on the model and on the implementation. `next` chooses from the possible ones; undefined stops. What a trace says of a
- * proof that was not issued is passed over.
+ * Performs the same actions on the model and on the implementation. `next` chooses from the possible ones; undefined stops. Actions on a
+ * proof that was not issued are skipped.
  */
 export async function replay(
   configuration: Configuration,
@@ -46,7 +46,7 @@ export async function replay(
   }
 }
 
-/** A walk of so many steps: what happens is drawn first, then how, so that there is something of everything. */
+/** A random walk. Each step draws the kind of action first, then the action, so that every kind occurs. */
 export function wander(random: Random, steps: number): Parameters<typeof replay>[2] {
   const kindOf = (action: Action): string => action.do + ('fault' in action ? action.fault : '');
   return (actions, done) => {

@@ -2,7 +2,7 @@ import { type Configuration, type Issue, KEPT } from './configuration.ts';
 import { inputV2 } from './signing-input.ts';
 import { entry, type Key, type Proof, type State } from './state.ts';
 
-/** Signs both versions with the key of that time, once the nonce is reserved. A thief reserves nothing. */
+/** Reserves the nonce, then signs both versions with the current key. A thief makes no reservation. */
 export function issue(
   configuration: Configuration,
   state: State,

@@ -1,6 +1,6 @@
 import type { Configuration } from './configuration.ts';
 
-/** What every signature names. */
+/** The fields that every signature covers. */
 export interface Named {
   readonly intern: number;
   readonly at: number;
@@ -38,7 +38,7 @@ export function v1IdOf({ intern, at, user, body }: Named): string {
   return `${intern}.${at}.${user}.${body}`;
 }
 
-/** A signature, which only a holder of the key can make. */
+/** A signature, which requires the key. */
 export function signed(key: number, input: string): string {
   return `${key}:${input}`;
 }

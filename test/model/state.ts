@@ -1,7 +1,7 @@
-/** Everything there is at one moment. Time is counted in units of half a minute; nobody in the model knows `time` but the adversary. */
+/** The state of the whole system. Time is in units of 30 s. Only the adversary knows `time`. */
 export interface State {
   readonly time: number;
-  /** How far the signer's clock is from `time`. */
+  /** The offset of the signer's clock from `time`. */
   readonly signerClock: number;
   readonly keys: readonly (readonly Key[])[];
   readonly reservations: readonly Reservation[];
@@ -10,12 +10,12 @@ export interface State {
   /** Redis servers; empty if the store is in memory. */
   readonly servers: readonly Server[];
   readonly memory: Memory | undefined;
-  /** What the adversary may still do. */
+  /** The number of faults that the adversary may still cause. */
   readonly faultsLeft: number;
   readonly seen: Seen;
 }
 
-/** What is true of the past and nobody in the model knows: it is what the invariants are about. */
+/** The history, which no party of the model knows. The invariants are stated over it. */
 export interface Seen {
   /** How often each proof was accepted. */
   readonly accepted: readonly { readonly v1: number; readonly v2: number }[];
@@ -28,7 +28,7 @@ export interface Seen {
   readonly warned: readonly boolean[];
 }
 
-/** Good for timestamps from `nbf` up to, but not including, `exp`. */
+/** Valid for timestamps from `nbf` up to, but not including, `exp`. */
 export interface Key {
   readonly id: number;
   readonly nbf: number;
@@ -55,11 +55,11 @@ export interface Proof {
 }
 
 export interface Verifier {
-  /** How far its clock is from `time`. */
+  /** The offset of its clock from `time`. */
   readonly clock: number;
   /** The newest fence in a valid reply. */
   readonly newest: number;
-  /** The last look at the store found it unsafe. */
+  /** Whether the last check of the store found it unsafe. */
   readonly refuses: boolean;
   /** The server it reaches. */
   readonly server: number;
@@ -69,11 +69,11 @@ export interface Verifier {
 
 export interface Server {
   readonly replicationId: number;
-  /** The server it copies from; undefined for a primary. */
+  /** The server that it replicates. Undefined for a primary. */
   readonly follows: number | undefined;
-  /** Cut: what it should copy does not arrive, and its primary has not noticed. */
+  /** Disconnected: it receives no updates, and its primary has not noticed. */
   readonly cut: boolean;
-  /** Replicas that are gone and still counted as fresh. */
+  /** Former replicas that still count as fresh. */
   readonly phantoms: number;
   readonly evicts: boolean;
   readonly clock: number;
@@ -90,7 +90,7 @@ export interface SpentSet {
   readonly ids: Ids;
 }
 
-/** Spent ids and marks, each with its timestamp. */
+/** Spent ids and markers, each with its timestamp. */
 export type Ids = Readonly<Record<string, number>>;
 
 export interface Memory {
@@ -105,24 +105,24 @@ export interface Ledger {
   readonly ids: Ids;
 }
 
-/** Long before everything. */
+/** Long before any other time. */
 export const LONG_AGO = -9;
 
 export const EMPTY_SET: SpentSet = { fence: undefined, floor: -99, v1From: undefined, ids: {} };
 
-/** The entry at `index`, which must be there. */
+/** The entry at `index`, which must exist. */
 export function entry<T>(list: readonly T[], index: number): T {
   const found = list[index];
   if (found === undefined) throw new RangeError(`no entry ${index} of ${list.length}`);
   return found;
 }
 
-/** The list with another entry at `index`. */
+/** A copy of the list with the entry at `index` replaced. */
 export function replaced<T>(list: readonly T[], index: number, value: T): T[] {
   return list.map((old, position) => (position === index ? value : old));
 }
 
-/** With further ids, those that are there already left as they are; in one order, so that equal sets have equal texts. */
+/** Adds ids without changing existing ones. Sorted, so that equal sets have equal encodings. */
 export function withIds(ids: Ids, added: readonly string[], at: number): Ids {
   const all = { ...Object.fromEntries(added.map((id) => [id, at])), ...ids };
   return Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -8,17 +8,17 @@ import { packLibraries } from '../../deploy/package/pack.ts';
 
 const run = promisify(execFile);
 export const MODULES: string = fileURLToPath(new URL('../../node_modules/', import.meta.url));
-/** A Node besides the pinned one: CONSUMER_NODE, or that of this machine. */
+/** A Node other than the pinned one: CONSUMER_NODE, or this machine's. */
 const CONSUMER_NODE = process.env['CONSUMER_NODE'] ?? '/usr/bin/node';
 
 export interface Project {
   readonly folder: string;
   readonly tarballs: readonly string[];
-  /** Links a package of the workspace, which the project did not install. */
+  /** Links a workspace package that the project did not install. */
   link(...names: readonly string[]): Promise<void>;
 }
 
-/** An empty project that installs the verifier from tarballs, and nothing but what it depends on. The caller removes its folder. */
+/** An empty project that installs only the verifier, from tarballs, and its dependencies. The caller removes the folder. */
 export async function createProject(): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-package-'));
   const tarballs = await packLibraries(join(folder, 'tarballs'));
@@ -35,7 +35,7 @@ export async function createProject(): Promise<Project> {
   };
 }
 
-/** The programs to run a daemon with, by their major version: the pinned Node, and the other one where there is one. */
+/** The Node programs to run a daemon with, by major version: the pinned one, and the other one if there is one. */
 export async function findNodes(): Promise<Map<string, string>> {
   const nodes = new Map([[`${process.versions.node.split('.')[0]}`, process.execPath]]);
   const { stdout } = await run(CONSUMER_NODE, ['--version']).catch(() => ({ stdout: '' }));

@@ -36,7 +36,7 @@ test('the installed packages contain code, declarations and documents, and nothi
   }
 });
 
-test('the verifier depends on @ori/proof alone, and works without any framework', async () => {
+test('the verifier depends only on @ori/proof and works without any framework', async () => {
   const manifest = JSON.parse(
     await readFile(join(project, 'node_modules/@ori/verifier/package.json'), 'utf8'),
   );
@@ -75,7 +75,7 @@ test('the manifests are what a registry and every resolver understand', async ()
   }
 });
 
-test('no declaration contains code, so editors load only types', async () => {
+test('declarations contain no code, so editors load only types', async () => {
   const root = join(project, 'node_modules/@ori/verifier');
   const files = (await readdir(root, { recursive: true })).filter((file) => file.endsWith('.d.ts'));
   for (const file of files) {
@@ -84,7 +84,7 @@ test('no declaration contains code, so editors load only types', async () => {
   }
 });
 
-test('every documented entry point resolves, and nothing behind them does', async () => {
+test('every documented entry point resolves, and internal modules do not', async () => {
   const entries = [
     '',
     '/express',
@@ -113,7 +113,7 @@ test('were tested on another Node', ({ skip }) => {
 });
 
 test('compile in a strict project, with Express, ioredis and pg', async () => {
-  // Their declarations come from the workspace: the project itself installed neither.
+  // Their declarations come from the workspace: the project did not install them.
   await mkdir(join(project, 'node_modules/@types'), { recursive: true });
   const types = ['node', 'express', 'express-serve-static-core', 'serve-static', 'body-parser', 'connect'];
   types.push('send', 'qs', 'range-parser', 'http-errors', 'pg');
@@ -124,7 +124,7 @@ test('compile in a strict project, with Express, ioredis and pg', async () => {
   expect(stdout).toBe('');
 });
 
-test('compile without any other package but the types of Node', async () => {
+test('compile with no package other than the Node types', async () => {
   const alone = `import { createVerifier } from '@ori/verifier'; import { requireProof } from '@ori/verifier/node';
     import { requireProof as forFetch } from '@ori/verifier/fetch'; import { redisReplayStore } from '@ori/verifier/redis';
     import { postgresReplayStore } from '@ori/verifier/postgres';

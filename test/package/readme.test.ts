@@ -55,7 +55,7 @@ async function expectOnce(url: string): Promise<void> {
   const type = { 'content-type': 'application/json' };
   const send = (headers: Record<string, string>) =>
     fetch(url, { method: 'POST', body: BODY, headers: { ...type, ...headers } });
-  // The store was just made, and refuses what was signed up to then.
+  // A new store refuses everything signed before its creation.
   const [headers, accepted] = await vi.waitFor(
     async () => {
       const signed = { ...signer.sign({ path: PATH, body: BODY, user: 'ada' }) };

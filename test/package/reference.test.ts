@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { buildReference } from '../../deploy/reference/build.ts';
 
-test('the reference has a page for each public function, and building it warns of nothing', async () => {
+test('the reference has a page for each public function, and builds without warnings', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ori-reference-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await buildReference(folder);

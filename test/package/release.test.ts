@@ -29,7 +29,7 @@ async function copyManifests(): Promise<string> {
   return copy;
 }
 
-test('a release raises every version alike and writes the changelog from the notes', async () => {
+test('a release raises all versions equally and writes the changelog from the notes', async () => {
   const copy = await copyManifests();
   const note = 'Refuses what nobody should accept.';
   await writeFile(join(copy, '.changeset/note.md'), `---\n"@ori/verifier": minor\n---\n\n${note}\n`);

@@ -8,7 +8,7 @@ const GRAFANA = join(import.meta.dirname, '../../deploy/grafana');
 const shown = dashboard.panels.filter(({ type }) => type !== 'row');
 
 describe('the dashboard', () => {
-  it('has panels of different ids, in a grid in which none covers another', () => {
+  it('has panels with distinct ids that do not overlap', () => {
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
     for (const [index, panel] of dashboard.panels.entries()) {
       const { x, w, h } = panel.gridPos;
@@ -38,7 +38,7 @@ describe('the dashboard', () => {
     },
   );
 
-  it('lies where its provisioning looks', () => {
+  it('is in the folder that its provisioning names', () => {
     const provider = readFileSync(join(GRAFANA, 'provisioning/dashboards/ori.yml'), 'utf8');
     const readme = readFileSync(join(GRAFANA, 'README.md'), 'utf8');
     const path = /path: (\S+)/.exec(provider)?.[1];
@@ -53,7 +53,7 @@ describe('the dashboard', () => {
   });
 });
 
-test('the metrics of an expression are all its names but labels, functions and keywords', () => {
+test('the metrics of an expression are all names except labels, functions and keywords', () => {
   const expression =
     'sum by (job, le) (rate(a_total{reason=~"x|y"}[5m])) / ignoring (b) group_left job:c:rate10m > 0.01 or vector(1e3) - time()';
   expect(metricsIn(expression)).toEqual(['a_total', 'job:c:rate10m']);

@@ -22,8 +22,8 @@ function promtool(...words: string[]) {
   return { status, said: stdout + stderr };
 }
 
-describe.skipIf(!binaries)('promtool finds no fault with', () => {
-  it('the configuration, and the rules that it loads', () => {
+describe.skipIf(!binaries)('promtool accepts', () => {
+  it('the configuration and the rules that it loads', () => {
     const { status, said } = promtool('check', 'config', '--lint=all', '--lint-fatal', 'prometheus.yml');
     expect(status, said).toBe(0);
     expect(said).toContain('2 rule files found');
@@ -51,7 +51,7 @@ describe('every alert', () => {
     expect(own.some(({ fires }) => !fires)).toBe(alert !== 'OriWatchdog');
   });
 
-  it('links to its section of the README, and there is no other section', () => {
+  it('links to its section of the README, which has no other sections', () => {
     const sections = [...readme.matchAll(/^### (\w+)\n\*(\w+)\.\*/gm)].map(([, name, severity]) => [
       name,
       severity,

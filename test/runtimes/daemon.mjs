@@ -1,4 +1,4 @@
-// A daemon over one adapter, started by the test on every runtime: plain JavaScript, so that nothing but the package is tested.
+// A daemon with one adapter, started by the test on every runtime. Plain JavaScript, so that only the package is tested.
 import { createServer } from 'node:http';
 import { createRemoteKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
 
@@ -8,7 +8,7 @@ const options = { bodyBytesMax: 1000 };
 const PATH = '/api/invoke';
 const ran = { total: 0, withoutProof: 0 };
 
-/** What each handler answers, and what is counted. */
+/** The response of each handler, and the counters. */
 function answer(given) {
   ran.total += 1;
   if (given?.proof?.user !== 'user_test') ran.withoutProof += 1;

@@ -10,15 +10,15 @@ import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
 import { expect, test } from 'vitest';
 
-/** For each of the ten daemons; TEST_GENERATED_REQUESTS=100000 takes two to six minutes for each. */
+/** Per daemon, of which there are ten. TEST_GENERATED_REQUESTS=100000 takes two to six minutes each. */
 const REQUESTS = Number(process.env['TEST_GENERATED_REQUESTS'] ?? 1000);
 const AT_ONCE = 32;
-/** The replayed proof is replaced after so many requests: one that has expired would no longer test the replay store. */
+/** The replayed proof is replaced after this many requests: an expired one would no longer test the replay store. */
 const REPLAYS_OF_ONE = 5000;
 const signer = createTestSigner({ internId: 'int_1' });
 const stranger = createTestSigner({ internId: 'int_1' });
 
-/** A small generator with a seed, so that a failure can be had again (mulberry32). */
+/** A small seeded generator (mulberry32), so that failures can be reproduced. */
 function createRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -75,7 +75,7 @@ function generate(random: (below: number) => number, replayed: Sent): Sent {
   }
 }
 
-/** Sends them all, with a good request now and then, and counts the answers. */
+/** Sends them all, with an occasional valid request, and counts the answers. */
 async function sendAll(daemon: GuardedDaemon, name: string): Promise<Map<string, number>> {
   const random = createRandom([...name].reduce((sum, character) => sum + character.charCodeAt(0), 0));
   const answers = new Map<string, number>();

@@ -46,7 +46,7 @@ beforeAll(async () => {
   await buildNext(settings());
 }, 600_000);
 
-/** What the route of Next reads. */
+/** The environment that the Next route reads. */
 const settings = () => ({ INTERN_ID: signer.internId, JWKS_URL: jwksUrl, NEXT_TELEMETRY_DISABLED: '1' });
 
 interface Ran {
@@ -78,7 +78,7 @@ const REQUESTS: Readonly<Record<string, { make(): Partial<Sent>; expected: strin
 async function startProcess(runtime: string, adapter: string) {
   const [program = '', ...args] = PROGRAMS[runtime] ?? [];
   const daemon = fileURLToPath(new URL('./daemon.mjs', import.meta.url));
-  // Where the runtimes are installed, and so the packages that it imports.
+  // The folder with the runtimes, and therefore the packages that it imports.
   const copy = join(RUNTIMES, 'daemon.mjs');
   await copyFile(daemon, copy);
   const command =
@@ -167,12 +167,12 @@ test.each(CELLS)(
     const show = ({ status, code }: { status: number | undefined; code: string | undefined }) =>
       `${status}${code === undefined ? '' : ` ${code}`}`;
     try {
-      // All at once, before the keys were ever fetched: on workerd no request may wait for what another one fetches.
+      // Concurrently, before the keys have been fetched: on workerd, no request may wait for another request's fetch.
       const first = Array.from({ length: 5 }, () => daemon.send({ headers: signed(), body: BODY }));
       for (const { status, code } of await Promise.all(first)) {
         expect(code ?? status).toBeOneOf([200, 'proof_before_fence']);
       }
-      // A store that was just made refuses what was signed before, and right after.
+      // A new store refuses what was signed before, or right after, it was created.
       await vi.waitFor(
         async () =>
           expect(await daemon.send({ headers: signed(), body: BODY })).toMatchObject({ status: 200 }),
@@ -206,7 +206,7 @@ test.each(CELLS)(
   },
 );
 
-test('the Durable Object of the README is a replay store, and remembers when workerd starts again', async () => {
+test('the Durable Object of the README is a replay store that survives a restart of workerd', async () => {
   const readme = await readFile(new URL('../../libs/verifier/README.md', import.meta.url), 'utf8');
   const block = /### Durable Objects\n.*?```js\n(.*?)```/s.exec(readme)?.[1] ?? '';
   const daemon = block.replaceAll('int_7Qm2', signer.internId).replace(/'https:[^']*'/, `'${jwksUrl}'`);
@@ -217,7 +217,7 @@ test('the Durable Object of the README is a replay store, and remembers when wor
   const options = {
     durableObjects: { SPENT_PROOFS: { className: 'SpentProofs', useSQLite: true } },
     durableObjectsPersist: persisted,
-    // For the conformance test, which signs nothing but imports what does.
+    // For the conformance test, which signs nothing but imports modules that do.
     compatibilityFlags: ['nodejs_compat'],
   };
   const headers = signed();
@@ -248,7 +248,7 @@ test('every resolver finds the types that belong to the code', async () => {
   for (const name of ['proof', 'tlog', 'verifier']) {
     const tarball = await readFile(join(RUNTIMES, 'tarballs', `ori-${name}-1.0.0.tgz`));
     const { problems } = await checkPackage(createPackageFromTarballData(tarball));
-    // ESM alone, by choice: `require` of it works from Node 20.19 on, and resolution by folder names (node10) is not offered.
+    // ESM only, by design: `require` works from Node 20.19 on, and resolution by folder names (node10) is not supported.
     const real = problems.filter(
       ({ kind, resolutionKind }: { kind: string; resolutionKind?: string }) =>
         !(resolutionKind === 'node10' || kind === 'CJSResolvesToESM'),

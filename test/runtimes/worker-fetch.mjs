@@ -1,4 +1,4 @@
-// What a Worker needs at least: measured, not run.
+// The minimum that a Worker needs. Measured, not run.
 import { createRemoteKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
 import { requireProof } from '@ori/verifier/fetch';
 

@@ -15,11 +15,11 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
-  // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
+  // biome-ignore lint/suspicious/noExplicitAny: tests read only members that they expect
   json(): any;
 }
 
-/** Asks over TLS, as any client of a gateway: on kept connections, never twice, trusting one certificate alone. */
+/** Sends requests over TLS with keep-alive and without retries, trusting only one certificate. */
 export interface Client extends Disposable {
   ask(question: Question): Promise<Answer>;
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What came of every request, in the order in which they were sent. */
+/** The outcome of every request, in the order in which they were sent. */
 export interface Load<T> {
-  /** Stops sending, and resolves with the outcomes once each request has one. */
+  /** Stops sending and resolves with the outcomes once every request has finished. */
   end(): Promise<PromiseSettledResult<T>[]>;
 }
 
@@ -13,7 +13,7 @@ export function startLoad<T>(perSecond: number, ask: () => Promise<T>): Load<T> 
   let begun = performance.now();
   const send = async () => {
     while (!ended) {
-      // Sends everything that is due, so that a late timer loses no request; but no burst after a longer stall.
+      // Sends all requests that are due, so that a late timer skips none, but sends no burst after a longer stall.
       const now = performance.now();
       const behindMs = now - begun - (outcomes.length / perSecond) * 1000;
       if (behindMs > 1000) begun += behindMs - 1000;

@@ -8,13 +8,13 @@ import { addShippedUser } from './redis-users.ts';
 import type { ShippedWorld } from './world.ts';
 
 export interface Daemon extends AsyncDisposable {
-  /** Through the daemon's own gateway, over TLS. */
+  /** The TLS address of the daemon's own gateway. */
   readonly client: Client;
   /** `127.0.0.1:<port>` of its metrics. */
   readonly opsAddress: string;
 }
 
-/** A daemon behind the shipped gateway for daemons; its keys come over TLS through the gateway of the services. */
+/** A daemon behind the shipped daemon gateway. It fetches keys over TLS through the gateway of the services. */
 export async function startDaemon(world: ShippedWorld): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const room = stack.use(await openRoom('ori-shipped-daemon'));

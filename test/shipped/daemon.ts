@@ -6,7 +6,7 @@ import express from 'express';
 import { Redis } from 'ioredis';
 import { Counter, Registry } from 'prom-client';
 
-/** An intern's daemon as its author would write it: a process with a replay store in Redis and metrics. */
+/** A daemon as its author would write it: a process with metrics and a replay store in Redis. */
 const { DAEMON_PORT, DAEMON_OPS_PORT, DAEMON_INTERN, DAEMON_JWKS_URL, DAEMON_REDIS_URL } =
   process.env as Record<string, string>;
 

@@ -9,7 +9,7 @@ import { PNG, type ShippedWorld, startShippedWorld } from './world.ts';
 const BODY = '{"prompt":"hello"}';
 const CANARY_TOKEN_PART = /eyJ[\w-]{20,}/;
 
-describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over TLS', () => {
+describe.skipIf(NGINX === undefined)('what ships, through its gateway over TLS', () => {
   const stack = new AsyncDisposableStack();
   let world: ShippedWorld;
   let daemon: Daemon;
@@ -33,7 +33,7 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
       body: BODY,
     });
 
-  test('a client finds the issuer, signs in there, has a call signed, and the daemon accepts it once', async () => {
+  test('a client discovers the issuer, signs in, has a call signed, and the daemon accepts it once', async () => {
     const found = await world.client.ask({ path: '/.well-known/oauth-protected-resource/v1' });
     expect(found.json()).toMatchObject({
       resource: world.baseUrl,
@@ -49,7 +49,7 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
       proof = signed.json();
       first = await call(proof);
       if (first.status !== 401 || first.json().error.code !== 'proof_before_fence') break;
-      // Like `ori call`: a daemon that has just started says when it will accept new proofs.
+      // Like `ori call`: a newly started daemon reports when it will accept new proofs.
       await pause(Number(first.headers['retry-after']) * 1000);
     }
     expect([first.status, first.json()]).toEqual([200, { user: 'ada', body: BODY }]);
@@ -61,7 +61,7 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
     expect((await sign(world.issuer.opaqueToken())).status).toBe(200);
   });
 
-  test('refusals are the signer’s own, with the id that the gateway gave the request', async () => {
+  test('refusals come from the signer, with the request id from the gateway', async () => {
     const refused = await sign('no-token-at-all');
     expect(refused.status).toBe(401);
     expect(refused.headers['x-request-id']).toMatch(/^[0-9a-f]{32}$/);
@@ -78,7 +78,7 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
     expect((await world.client.ask({ path, headers: { 'if-none-match': etag } })).status).toBe(304);
   });
 
-  test('interns are listed, and their icons are served', async () => {
+  test('interns can be listed, and their icons are served', async () => {
     const bearer = world.demo.apiKey;
     const list = await world.client.ask({ path: '/v1/interns', bearer });
     expect(list.json().data.map(({ id }: { id: string }) => id)).toEqual([world.demo.internId]);
@@ -86,7 +86,7 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
     expect([icon.headers['content-type'], icon.bytes]).toEqual(['image/png', PNG]);
   });
 
-  test('provider credentials are listed and changed', async () => {
+  test('provider credentials can be listed and changed', async () => {
     const bearer = world.managementKey;
     const path = `/v1/byok/${world.byokId}`;
     const change = await world.client.ask({ method: 'PATCH', path, bearer, json: { name: 'production' } });
@@ -95,7 +95,7 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
     expect(list.json()).toMatchObject({ total_count: 1, data: [{ id: world.byokId, name: 'production' }] });
   });
 
-  test('guardrails are made, assigned and deleted', async () => {
+  test('guardrails can be created, assigned and deleted', async () => {
     const bearer = world.managementKey;
     const made = await world.client.ask({
       ...{ method: 'POST', path: '/v1/guardrails', bearer },
@@ -140,7 +140,7 @@ describe.skipIf(NGINX === undefined)('what is shipped, through its gateway over 
     }
   });
 
-  test('no credential is in what gateway and services wrote', async () => {
+  test('the output of gateway and services contains no credentials', async () => {
     const written = [
       await world.gateway.accessLog(),
       ...world.signers.flatMap(({ output }) => output),

@@ -15,8 +15,8 @@ import { startLoad } from './constant-load.ts';
 import { movesClocks } from './service.ts';
 import { type ShippedWorld, startShippedWorld } from './world.ts';
 
-// Each incident on the real parts: what callers get, and the first alert. Prometheus looks every two seconds, and an alert
-// waits a second where it ships with up to a minute; what needs longer by design is in deploy/prometheus/tests.
+// Each incident with real components: what callers get, and the first alert. Prometheus scrapes every two seconds, and an alert
+// waits one second instead of up to a minute. Alerts that need longer by design are tested in deploy/prometheus/tests.
 
 const binaries = findPrometheus();
 if (!binaries) console.warn(`Skipped: no incident is watched, because ${NO_PROMETHEUS}.`);
@@ -33,9 +33,9 @@ interface Incident {
   readonly name: string;
   /** Any of these may be the first. */
   readonly alerts: readonly string[];
-  /** Whether callers notice at all. */
+  /** Whether callers notice the incident. */
   readonly isNoticed: boolean;
-  /** Bearers are opaque tokens, so the issuer is called. */
+  /** Uses opaque tokens, so that the issuer is called. */
   readonly isOpaque?: boolean;
   readonly isPossible?: boolean;
   begin(world: ShippedWorld): Promise<void>;
@@ -46,7 +46,7 @@ const toGateway = (signal: NodeJS.Signals) => async (world: ShippedWorld) => {
   for (const pid of world.gateway.pids()) process.kill(pid, signal);
 };
 const moveClock = (seconds: string) => () => writeFile(clockFile, seconds);
-/** Garbles the sealed seed, or restores it. */
+/** Corrupts the sealed seed, or restores it. */
 const reverseSeed = async ({ store, demo }: ShippedWorld) =>
   void (await sql`update signing_keys set sealed_seed = reverse(sealed_seed) where intern_id = ${demo.internId}`.execute(
     store.kysely,
@@ -183,7 +183,7 @@ describe.skipIf(!binaries || NGINX === undefined)('behind the shipped gateway, u
     'when $name, an alert comes within a minute',
     { timeout: 240_000 },
     async (incident) => {
-      // The budget of the hour remembers the incident before.
+      // The hourly error budget still includes the previous incident.
       await expect
         .poll(async () => (await firing()).filter((name) => incident.alerts.includes(name)), {
           timeout: 90_000,
@@ -238,7 +238,7 @@ async function startCalling(world: ShippedWorld, isOpaque: boolean) {
       const outcomes = await load.end();
       const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
       const during = answers.filter(({ answeredAt }) => answeredAt >= brokenAt);
-      // A response that is seconds late is useless to a caller.
+      // To a caller, a response that is seconds late is useless.
       const failures = during.filter(
         ({ at, answeredAt, status }) => status !== 200 || answeredAt - at > 5000,
       );

@@ -9,7 +9,7 @@ import { startLoad } from './constant-load.ts';
 import type { Service } from './service.ts';
 import { type ShippedWorld, startShippedWorld } from './world.ts';
 
-// No caller repeats a request here: what is lost is seen.
+// Callers do not repeat requests here, so that every lost one is counted.
 
 const PRLIMIT = findProgram('prlimit', ['/usr/bin']);
 const PER_SECOND = 40;
@@ -23,14 +23,14 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
   afterAll(() => world[Symbol.asyncDispose]());
 
   test.skipIf(PRLIMIT === undefined)(
-    'an instance with a full disk loses its traffic to the other, and gets it back once there is room',
+    'an instance with a full disk loses its traffic to the other and gets it back once there is space',
     async () => {
       const [sick] = world.signers;
       const load = await startSigning(world);
       await linesBeyond(sick, 20);
       setFileSizeMax(sick, '1');
       await said(sick, 'not ready, refusing connections');
-      // What was under way is answered within a second.
+      // Requests in flight are answered within a second.
       await pause(1000);
       const before = (await linesOf(sick)).length;
       const lostBefore = load.refused.length;
@@ -44,7 +44,7 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
       console.log(
         `disk full: ${answered.length} signed, ${refused.length} refused, ${lostWhileOut} while out`,
       );
-      // Those that met the full disk itself, or were on their way to it.
+      // Requests that met the full disk, or were in flight to it.
       expect(refused.length).toBeLessThanOrEqual(PER_SECOND / 4);
       expect(lostWhileOut).toBe(0);
       await expectEachOnce(world, answered);
@@ -65,7 +65,7 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
     await expect.poll(isReady, { timeout: 10_000 }).toBe(true);
   });
 
-  test('one that is started without its issuer is sent nothing until it can sign', async () => {
+  test('one that starts without its issuer gets no requests until it can sign', async () => {
     const [, late] = world.signers;
     const load = await startSigning(world);
     await late.stop();
@@ -107,7 +107,7 @@ async function startSigning(world: ShippedWorld) {
   };
 }
 
-/** Each answer is of one request that was recorded once: nothing was signed twice. */
+/** Each answer belongs to one request that was recorded once: nothing was signed twice. */
 async function expectEachOnce(world: ShippedWorld, answered: readonly string[]): Promise<void> {
   const recorded = (await world.auditLines()).filter((line) => line.endsWith('}')).map(requestIdOf);
   expect(new Set(recorded).size).toBe(recorded.length);

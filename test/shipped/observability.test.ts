@@ -12,13 +12,13 @@ import { type ShippedWorld, startShippedWorld } from './world.ts';
 const binaries = findPrometheus();
 if (!binaries) console.warn(`Skipped: nothing is scraped, because ${NO_PROMETHEUS}.`);
 const readme = readFileSync(join(import.meta.dirname, '../../deploy/prometheus/README.md'), 'utf8');
-/** What the shipped targets suggest: one page of the signer and one of management. */
+/** The pages that the shipped targets probe: one of the signer and one of management. */
 const GATEWAY_PAGES = ['/.well-known/oauth-protected-resource/v1', '/v1/openapi.json'];
 const logMetrics = ['metrics.ts', 'witness/start-witness.ts']
   .map((name) => readFileSync(join(import.meta.dirname, '../../services/log/src', name), 'utf8'))
   .join('');
 
-describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped', () => {
+describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () => {
   const stack = new AsyncDisposableStack();
   let world: ShippedWorld;
   let daemon: Daemon;
@@ -67,7 +67,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
     await expect.poll(answered, { timeout: 20_000 }).toBe(2);
   });
 
-  test('what they export is documented, and nothing else is', async () => {
+  test('all exported metrics are documented, and no others', async () => {
     const pages = await Promise.all(sources().map(page));
     const exported = new Set(
       pages.flatMap((text) => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)),
@@ -79,7 +79,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
     expect(documented.sort()).toEqual([...exported].sort());
   });
 
-  test('promtool finds no fault with any metric', async () => {
+  test('promtool accepts every metric', async () => {
     for (const address of sources()) {
       const input = await page(address);
       const { status, stdout, stderr } = spawnSync(binaries?.promtool ?? '', ['check', 'metrics'], { input });
@@ -103,7 +103,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
     );
     const rules = await prometheus.rules();
     const recorded = rules.filter(({ type }) => type === 'recording').map(({ name }) => name);
-    // The signing log runs beside what is shipped here; its own source declares its metrics.
+    // The signing log does not run here; its metrics are read from its source.
     const ofLog = [...logMetrics.matchAll(/name: '((?:log|witness)_\w+)'/g)].map(([, name = '']) => name);
     // The exporter that probes the gateway has its own metrics.
     const probed = await prometheus.query('{__name__=~"probe_.*"}');
@@ -132,7 +132,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus, as it is shipped'
     }
   });
 
-  test('an alert fires when the signers’ Redis is stopped, and is over when it is back', {
+  test('an alert fires when the signers’ Redis stops, and resolves when it is back', {
     timeout: 120_000,
   }, async () => {
     const firing = async () =>

@@ -7,9 +7,9 @@ const ROOT = join(import.meta.dirname, '../..');
 const READMES = ['services/signer/README.md', 'libs/verifier/README.md'];
 
 /**
- * Makes the user by the very ACL line that the READMEs give an operator, and keeps it in the server's file of users.
+ * Creates the user with exactly the ACL line that the READMEs give to operators, and saves it in the server's ACL file.
  *
- * @returns the address under which that user logs in
+ * @returns the URL with that user's login
  */
 export async function addShippedUser(
   url: string,

@@ -11,7 +11,7 @@ import { startLoad } from './constant-load.ts';
 import type { Service } from './service.ts';
 import { type ShippedWorld, startShippedWorld } from './world.ts';
 
-/** The number of alternating restarts; set `ROLLING_RESTARTS` for more. */
+/** The number of alternating restarts. Set `ROLLING_RESTARTS` for more. */
 const RESTARTS = Number(process.env['ROLLING_RESTARTS'] ?? 10);
 const PER_SECOND = 40;
 /** The contract allows a caller to repeat a request with a retryable refusal. */
@@ -66,7 +66,7 @@ test.skipIf(NGINX === undefined)(
 
     const answered = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
     const recorded = (await world.auditLines()).map((line) => JSON.parse(line).requestId);
-    // What was refused may have been charged or recorded before it failed; nothing else may be there.
+    // Refused requests may have been charged or recorded before they failed. There must be no other entries.
     expect(judge.nonces.size).toBe(answered.length);
     const records = new Set(recorded);
     expect(records.size).toBe(recorded.length);
@@ -79,8 +79,8 @@ test.skipIf(NGINX === undefined)(
 );
 
 /**
- * What a signer refused with no dependency too slow since it started: a start or a stop must be no reason. On a busy machine
- * Redis or the database may exceed the signer's timeout, which reconnects then.
+ * Refusals by a signer without a slow dependency since its start: starting and stopping must not cause any. On a busy machine
+ * Redis or the database may exceed the signer's timeout, after which it reconnects.
  */
 function refusedForNoReason({ output }: Service): string[] {
   const lines = output.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
@@ -100,7 +100,7 @@ function mayBeRepeated(answer: Answer): boolean {
   return answer.status === 500 && answer.json().error?.metadata?.retryable === true;
 }
 
-/** The library's own verdict on every answer; what it would spend is collected. */
+/** Verifies every answer with the library and collects the proofs that it would spend. */
 function judgeOf({ demo }: ShippedWorld) {
   const nonces = new Set<string>();
   const { internId, publicKey } = demo;

@@ -7,27 +7,27 @@ import { shipped } from '../env/programs.ts';
 import { openRoom } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';
 
-/** A service of ours as a deployment starts it: by its entry point, as a process, with its environment and files alone. */
+/** One of our services as a deployment starts it: a process of its entry point, with only its environment and files. */
 export interface Service extends AsyncDisposable {
   /** `<host>:<port>` of the API, and of the ops port. */
   readonly address: string;
   readonly opsAddress: string;
   readonly pid: number | undefined;
-  /** Every line that it wrote. */
+  /** Every line of its output. */
   readonly output: readonly string[];
   readonly folder: string;
   /** Starts it and resolves once `/readyz` is 200. */
   start(): Promise<void>;
-  /** SIGTERM; resolves when the process is gone. */
+  /** Sends SIGTERM and resolves when the process has exited. */
   stop(): Promise<void>;
 }
 
 export interface ServiceOptions {
   readonly name: 'signer' | 'management';
   readonly address: string;
-  /** Names without the prefix; the value of a `_FILE` name is the contents of a file to create with mode 0600. */
+  /** Names without the prefix. The value of a `_FILE` name is the contents of a file to create with mode 0600. */
   readonly environment: Readonly<Record<string, string>>;
-  /** A file with the seconds by which to move the clock, such as `+5`. The process is then not hardened: that start refuses `LD_PRELOAD`. */
+  /** A file with the seconds by which to move the clock, such as `+5`. Such a process is not hardened: that start refuses `LD_PRELOAD`. */
   readonly clockFile?: string | undefined;
 }
 
@@ -45,10 +45,10 @@ export function movedClock(file: string): Record<string, string> {
   };
 }
 
-/** The size that V8 chooses by itself within the memory limit that ships, 512 MiB; of this machine it would take far more. */
+/** The heap size that V8 chooses under the shipped memory limit of 512 MiB. On this machine it would choose far more. */
 const HEAP_AS_SHIPPED = '--max-old-space-size=256';
 
-/** Not started yet: a gateway may be there before its services. */
+/** Does not start the service: a gateway may start before its services. */
 export async function createService({
   name,
   address,
@@ -91,7 +91,7 @@ export async function createService({
     },
     async start() {
       await server.start();
-      // The connection that fetch kept may be one to the process before.
+      // The keep-alive connection of fetch may be one to the previous process.
       const ready = () =>
         fetch(`http://${opsAddress}/readyz`).then(
           ({ ok }) => ok,

@@ -18,7 +18,7 @@ describe.skipIf(NGINX === undefined)('hardened services with a collector', () =>
   const requestSpan = (traceId: string) =>
     collector.spans.find((span) => span.traceId === traceId && span.kind === 2);
 
-  test('export through the permission model what the gateway passed on', async () => {
+  test('export traces that the gateway passed on, under the permission model', async () => {
     const [signing, listing] = ['a'.repeat(32), 'b'.repeat(32)];
     const { apiKey, internId } = world.demo;
     await world.client.ask({
@@ -40,7 +40,7 @@ describe.skipIf(NGINX === undefined)('hardened services with a collector', () =>
     );
   });
 
-  test('export what is left when they stop, and stop although the collector is silent', async () => {
+  test('export remaining spans when they stop, and stop even if the collector is silent', async () => {
     const traceId = 'c'.repeat(32);
     const headers = { traceparent: `00-${traceId}-${PARENT_ID}-00` };
     await world.client.ask({ path: '/v1/interns', bearer: world.demo.apiKey, headers });

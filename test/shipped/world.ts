@@ -17,9 +17,9 @@ import { createService, type Service } from './service.ts';
 
 export const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
-/** Everything that a deployment runs, each as a process, behind the shipped gateway, and one of everything in the database. */
+/** Everything that a deployment runs, as processes behind the shipped gateway, with one of each record in the database. */
 export interface ShippedWorld extends AsyncDisposable {
-  /** `https://localhost:<port>/v1`: the gateway's, and the audience of tokens. */
+  /** `https://localhost:<port>/v1`: the gateway's base URL and the audience of tokens. */
   readonly baseUrl: string;
   readonly gateway: Gateway;
   readonly client: Client;
@@ -30,7 +30,7 @@ export interface ShippedWorld extends AsyncDisposable {
   readonly issuer: TestIssuer;
   readonly demo: Demo;
   readonly managementKey: string;
-  /** What the signing seeds are sealed under. */
+  /** The KEK ring under which the signing seeds are sealed. */
   readonly kekText: string;
   readonly byokId: string;
   /** Every line of the audit files of both signers. */
@@ -40,9 +40,9 @@ export interface ShippedWorld extends AsyncDisposable {
 export async function startShippedWorld(
   signerEnvironment: Readonly<Record<string, string>> = {},
   gatewayOptions: Pick<GatewayOptions, 'requestsPerSecond' | 'behindBalancer'> = {},
-  /** Of every service; names without the prefix. */
+  /** For every service. Names without the prefix. */
   environment: Readonly<Record<string, string>> = {},
-  /** A cluster of its own for what stops it, and the clock file of the second signer. */
+  /** A private cluster for tests that stop it, and the clock file of the second signer. */
   parts: { readonly postgres?: PostgresServer; readonly clockFile?: string | undefined } = {},
 ): Promise<ShippedWorld> {
   await using stack = new AsyncDisposableStack();
@@ -109,7 +109,7 @@ export async function startShippedWorld(
 }
 
 /**
- * Where Linux gives every process the whole of 127.0.0.0/8, each service has an address to itself: while it is restarted
+ * On Linux, where all of 127.0.0.0/8 is loopback, each service has its own address: while it restarts,
  * no other process can get its port and its requests.
  */
 async function address(): Promise<string> {
@@ -118,7 +118,7 @@ async function address(): Promise<string> {
   return `${host}:${await freePort()}`;
 }
 
-/** What management serves: an icon, a provider credential, and the key that may see it. */
+/** Adds records that management serves: an icon, a provider credential, and a key that can read it. */
 async function addManaged(store: Store, { organizationId, workspaceId, internId }: Demo) {
   await setIcon(store, { internId, mediaType: 'image/png', bytes: PNG });
   const byokId = randomUUID();

@@ -2,13 +2,13 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What an attacker knows and has. */
+/** The attacker's knowledge and credentials. */
 export interface Target {
   readonly port: number;
   readonly securePort: number;
   /** A valid token of an unknown subject. */
   readonly stranger: string;
-  /** A token of a member, an API key and a management key of a tenant of the attacker's. */
+  /** A member's token, an API key and a management key of the attacker's tenant. */
   readonly member: string;
   readonly apiKey: string;
   readonly managementKey: string;
@@ -21,7 +21,7 @@ export type Addresses = 'one' | 'thousand';
 interface Means extends Target {
   readonly until: number;
   address(): string;
-  /** A connection that sends this; what comes back is thrown away, or not even read. */
+  /** Opens a connection that sends these bytes. The response is discarded, or with `deaf` not even read. */
   open(bytes: string | Buffer, options?: { deaf?: boolean; port?: number }): Socket;
   /** Repeats at this rate per second until the attack ends. */
   each(perSecond: number, act: () => void): Promise<void>;
@@ -73,7 +73,7 @@ async function trickle(means: Means, count: number, opening: () => string, piece
   }
 }
 
-/** Each by what it consists of. */
+/** The attacks, by description. */
 export const ATTACKS: Readonly<Record<string, Attack>> = {
   'bodies that do not end': (means) => {
     const opening = `${head(means, `POST /v1/interns/${means.internId}/daemon/sign`, means.stranger, 'Content-Type: application/json\r\n')}Content-Length: 1040000\r\n\r\n`;
@@ -163,13 +163,13 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     ),
 };
 
-/** Runs one attack, and releases everything when its time is over. */
+/** Runs one attack and releases everything when its time is up. */
 export async function attack(name: string, target: Target, addresses: Addresses, ms: number): Promise<void> {
   const carryOut = ATTACKS[name];
   if (carryOut === undefined) throw new TypeError(`no attack is called ${JSON.stringify(name)}`);
   const until = Date.now() + ms;
   const sockets = new Set<Socket>();
-  // Another one for each attack, so that the gateway does not refuse it for what the one before did.
+  // A different address for each attack, so that the gateway does not refuse it because of the previous one.
   const single = `203.0.${randomInt(256)}.${randomInt(256)}`;
   let turn = 0;
   const means: Means = {

@@ -16,7 +16,7 @@ const REPEATS = 7;
 
 const sizes = fc.oneof({ weight: 9, arbitrary: fc.nat(30_000) }, { weight: 1, arbitrary: fc.nat(1_048_576) });
 
-/** Some shape, repeated until it fills a size. */
+/** Bodies of a given size, made by repeating a pattern. */
 const shapes: readonly ((size: number) => string)[] = [
   (size) => '['.repeat(size),
   (size) => `${'['.repeat(size / 2)}${']'.repeat(size / 2)}`,
@@ -36,7 +36,7 @@ const shapes: readonly ((size: number) => string)[] = [
   (size) => '[1e9,'.repeat(size / 5),
 ];
 
-/** As its readers, each with its budget and what is done with what is kept of a body. */
+/** The readers of bodies: the budget, then the validation, of each. */
 const READERS: readonly (readonly [JsonBudget, ...((text: Buffer) => unknown)[]])[] = [
   [{ bytesMax: 16 * 1024, depthMax: 8, valuesMax: 64 }, (text) => readRequest({} as Grant, text)],
   [
@@ -56,7 +56,7 @@ function heldMs(text: string): number {
     try {
       work();
     } catch {
-      // Refused, as nearly all of them are.
+      // Refused, like nearly all of them.
     }
     longest = Math.max(longest, performance.now() - before);
   };
@@ -73,7 +73,7 @@ function heldMs(text: string): number {
 
 test(`none of ${BODIES} hostile bodies blocks the event loop for long`, { timeout: 300_000 }, () => {
   let longest = { ms: 0, text: '' };
-  // The first are compiled while they run.
+  // The first runs include compilation.
   for (const shape of shapes) for (let round = 0; round < 20; round += 1) heldMs(shape(20_000));
   const corpus = fc.sample(fc.tuple(fc.constantFrom(...shapes), sizes), { numRuns: BODIES, seed: 14 });
   for (const [shape, size] of corpus) {

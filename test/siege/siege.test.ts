@@ -14,15 +14,15 @@ import { type ShippedWorld, startShippedWorld } from '../shipped/world.ts';
 import { type Addresses, ATTACKS, type Target } from './attacks.ts';
 
 const ATTACK_MS = Number(process.env['SIEGE_MS'] ?? 1200);
-/** What compose.yaml and the Kubernetes manifests give a service. */
+/** The memory limit of a service in compose.yaml and the Kubernetes manifests. */
 const MEMORY_LIMIT_BYTES = 512 * 1024 * 1024;
 const MEMORY_SHARE = 0.75;
-/** On two quiet cores 0.99 within a second; a machine that is shared gets room, so that nothing but an outage fails. */
+/** On two idle cores, 0.99 within a second. A shared machine gets more room, so that only an outage fails the test. */
 const HONEST_SHARE = Number(process.env['SIEGE_SHARE'] ?? 0.9);
 const HONEST_MS = Number(process.env['SIEGE_HONEST_MS'] ?? 2500);
-/** Attacks to carry out, by a part of their name. */
+/** Runs only attacks whose name contains this. */
 const CHOSEN = process.env['SIEGE_ATTACKS'] ?? '';
-/** For comparison: without budgets nothing is promised, and a service that dies is started again. */
+/** For comparison: without budgets there are no guarantees, and a service that dies is restarted. */
 const HAS_BUDGETS = process.env['SIEGE_BUDGETS'] !== 'off';
 const NO_BUDGETS = {
   REQUESTS_IN_FLIGHT_MAX: '100000',
@@ -122,7 +122,7 @@ async function prepare({ store, issuer, gateway, baseUrl, kekText }: ShippedWorl
   };
 }
 
-/** Of each member a proof, by session; of some an opaque session; of the account's operator a list. */
+/** The requests of the other tenant: a proof per member, some with opaque tokens, and a list by the operator. */
 async function honestErrands(world: ShippedWorld, agent: Agent): Promise<Errand[]> {
   const { store, issuer, demo, gateway, managementKey } = world;
   const ask = (
@@ -175,7 +175,7 @@ async function honestErrands(world: ShippedWorld, agent: Agent): Promise<Errand[
   ];
 }
 
-/** Repeats each request for this long; checks every response, late ones too. */
+/** Repeats each request for this long and checks every response, including late ones. */
 async function serveAll(errands: readonly Errand[], ms: number): Promise<Honest> {
   const honest: Honest = { answered: 0, right: 0, worstMs: 0 };
   const until = performance.now() + ms;
@@ -213,7 +213,7 @@ async function underAttack(
   if (word !== 'done') throw new Error(`the attack "${order.name}" failed: ${word}`);
 }
 
-/** The most that a process had resident since `forgetPeak`; 0 where it is gone. */
+/** The peak resident size of a process since `forgetPeak`. 0 if it has exited. */
 function peakBytes(pid: number | undefined): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

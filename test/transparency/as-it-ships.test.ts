@@ -34,7 +34,7 @@ async function startProgram(room: Room, program: string, environment: Record<str
   return { server, words, ...(JSON.parse(listening) as Record<'url' | 'vkey' | 'log' | 'complete', string>) };
 }
 
-/** What systemd gives a unit: its folders, its credential and its environment; the system chooses the ports. */
+/** What systemd provides to a unit: folders, credential and environment. The system chooses the ports. */
 async function environmentIn({ directory }: Room, service: 'log' | 'witness') {
   const unit = `ori-${service}.service`;
   for (const name of valuesOf(unit, 'StateDirectory').join(' ').split(' '))

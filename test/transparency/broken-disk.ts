@@ -1,4 +1,4 @@
-// Preloaded into the log's process: ends it, or has its writes fail, at the operation on the disk that the environment names.
+// Preloaded into the log's process: kills it, or makes its writes fail, at the disk operation that the environment names.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 

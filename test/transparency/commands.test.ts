@@ -28,7 +28,7 @@ async function capture(program: typeof admin | typeof ori, args: readonly string
   return { exit, stdout: stdout.text, stderr: stderr.text };
 }
 
-/** A log of ten calls, and the files a person has of one of them. */
+/** A log of ten calls, and a user's files for one of them. */
 async function openLoggedCalls() {
   const world = await openLogWorld();
   await writeFile(world.auditFile, '');
@@ -58,7 +58,7 @@ async function openLoggedCalls() {
   return { world, log, lines, policy, request, bodySha256: bodySha256 as string };
 }
 
-test('ori log verify finds a call in the log, and its .tlog-proof file is good without the log, for Go too', async () => {
+test('ori log verify finds a call in the log, and its .tlog-proof file verifies offline, also in Go', async () => {
   const { world, log, request, bodySha256, lines } = await openLoggedCalls();
   await using _ = world;
   const file = join(world.folder, 'call.tlog-proof');

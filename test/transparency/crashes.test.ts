@@ -12,9 +12,9 @@ import { expect, test } from 'vitest';
 
 /** `TRANSPARENCY_KILLS=500 npx vitest run test/transparency/crashes.test.ts` is the long run. */
 const KILLS = Number(process.env['TRANSPARENCY_KILLS'] ?? 12);
-/** Lines between two kills, at most: about 50,000 in the long run. */
+/** Maximum lines between two kills: about 50,000 in the long run. */
 const LINES_MAX = Math.min(2000, 200_000 / KILLS);
-/** Operations on the disk between a start and the first checkpoint, and some after. */
+/** Disk operations between a start and the first checkpoint, plus some more. */
 const OPERATIONS = 90;
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -27,7 +27,7 @@ function runLog(env: Record<string, string>) {
   return { child, ended: once(child, 'exit') };
 }
 
-/** What was published so far: by size, its root; and the largest size. */
+/** What was published so far: the root of each size, and the largest size. */
 function createWatch(policy: Policy) {
   const roots = new Map<number, string>();
   let largest = 0;
@@ -46,7 +46,7 @@ function createWatch(policy: Policy) {
   };
 }
 
-/** Starts the log once more, and reads the whole tree: each line is there once, in the order of the audit file. */
+/** Starts the log once more and reads the whole tree, which must contain each line once, in the order of the audit file. */
 async function expectWhole(
   world: Awaited<ReturnType<typeof openLogWorld>>,
   policyText: string,
@@ -65,7 +65,7 @@ async function expectWhole(
   expect(found).toEqual(lines.map(({ v2 }) => Buffer.from(v2).toString('hex')));
 }
 
-test(`killed at ${KILLS} random operations on the disk, torn writes included, it loses and doubles no line and signs one tree`, async () => {
+test(`killed at ${KILLS} random disk operations, torn writes included, it neither loses nor duplicates a line and signs one tree`, async () => {
   await using world = await openLogWorld();
   await using witness = await startTestWitness(world.env['LOG_ORIGIN'] ?? '', world.env['LOG_KEY'] ?? '');
   const policy = parsePolicy(witness.policy());
@@ -97,10 +97,10 @@ test(`killed at ${KILLS} random operations on the disk, torn writes included, it
   await expectWhole(world, witness.policy(), lines, { LOG_POLICY_FILE: witness.policyFile });
 }, 3_600_000);
 
-/** Operations of a log that runs: a disk that is full when it starts ends the start. */
+/** Operations of a running log: if the disk is full at startup, the log does not start. */
 const FULL = '24-60';
 
-test('on a disk that is full for a while it waits, and loses nothing', async () => {
+test('while the disk is full it waits, and it loses nothing', async () => {
   await using world = await openLogWorld();
   await using witness = await startTestWitness(world.env['LOG_ORIGIN'] ?? '', world.env['LOG_KEY'] ?? '');
   const env = { ...world.env, LOG_POLICY_FILE: witness.policyFile, BROKEN_DISK_FULL: FULL };

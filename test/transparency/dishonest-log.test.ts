@@ -25,7 +25,7 @@ async function openWitnessedWorld() {
   };
 }
 
-test('an older copy of the tree is not signed: the guard knows how far it was', async () => {
+test('an older copy of the tree is not signed: the guard knows the previous size', async () => {
   await using world = await openLogWorld();
   const copy = join(world.folder, 'copy');
   const first = await world.start();
@@ -42,7 +42,7 @@ test('an older copy of the tree is not signed: the guard knows how far it was', 
   await expect(world.start()).rejects.toMatchObject({ code: 'tree_rolled_back' });
 });
 
-test('an older copy of the tree and of the guard is not signed: a witness knows how far it was', async () => {
+test('an older copy of both tree and guard is not signed: a witness knows the previous size', async () => {
   await using world = await openWitnessedWorld();
   const copy = join(world.folder, 'copy');
   const folders = ['log', 'guard'];
@@ -110,11 +110,11 @@ test('a tree is not adopted while a witness is silent', async () => {
   await expect(world.start(world.witnessed)).rejects.toMatchObject({ code: 'guard_missing' });
 });
 
-test('a split view has no witness: a client that demands one refuses it, and one that has seen the other has the evidence', async () => {
+test('a split view has no witness: a client that requires one refuses it, and one that has seen the other view has evidence', async () => {
   await using world = await openWitnessedWorld();
   await using fork = await openLogWorld();
   const log = await world.start(world.witnessed);
-  // The holder of the key shows a different tree to others.
+  // The key holder shows a different tree to others.
   const forked = await fork.start({ LOG_KEY: world.env['LOG_KEY'] ?? '' });
   await appendLines(world.auditFile, auditLines(5));
   await appendLines(fork.auditFile, auditLines(7));
@@ -133,7 +133,7 @@ test('a split view has no witness: a client that demands one refuses it, and one
   expect(submitted.status).toBe(422);
 });
 
-test('a log that shows a smaller tree than before is found out by a client that remembers, after its restart too', async () => {
+test('a client detects a log that shows a smaller tree than before, also after a restart of the client', async () => {
   await using world = await openLogWorld();
   const file = join(world.folder, 'remembered');
   const log = await world.start();
@@ -153,7 +153,7 @@ test('a log that shows a smaller tree than before is found out by a client that 
   await expect(client.latest()).rejects.toMatchObject({ code: 'rolled_back' });
 });
 
-test('a log that claims another leaf for a proof, or serves a bundle with another entry, is not believed', async () => {
+test('a client refuses another leaf for a proof and a bundle with another entry', async () => {
   await using world = await openLogWorld();
   const log = await world.start();
   const policy = policyOf(log);

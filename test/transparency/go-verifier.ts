@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 /** Debian's golang-golang-x-mod-dev puts the packages here. */
 const GO_PATH = '/usr/share/gocode';
 
-/** Why Go cannot verify on this machine; undefined if it can. */
+/** Why Go cannot verify on this machine. Undefined if it can. */
 export const noGo: string | undefined = (() => {
   try {
     execFileSync('go', ['version']);
@@ -18,10 +18,10 @@ export const noGo: string | undefined = (() => {
     : 'no golang.org/x/mod: apt-get install golang-golang-x-mod-dev';
 })();
 
-/** A question to `go/main.go`; bytes go as base64. */
+/** A question to `go/main.go`. Bytes are sent as base64. */
 export type Question = Readonly<Record<string, unknown>>;
 
-/** Asks Go's own implementation, all in one run. @returns an answer each: `ok`, or `refused: …` */
+/** Asks Go's own implementation, in one run. @returns one answer each: `ok` or `refused: …` */
 export async function askGo(folder: string, questions: readonly Question[]): Promise<string[]> {
   const program = join(folder, 'verify');
   const env = {

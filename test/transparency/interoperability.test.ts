@@ -28,7 +28,7 @@ const ORIGIN = 'log.example/log';
 const key = createSigningKey(createHash('sha256').update('interoperability').digest());
 const vkey = renderVkey(noteKey(ORIGIN, NOTE_TYPES.ed25519, key.publicKey));
 
-/** Around every boundary of a tile, at both levels, and a few in between. */
+/** Sizes around every tile boundary, at both levels, and a few in between. */
 const SIZES = [
   ...Array.from({ length: 20 }, (_, index) => index + 1),
   ...Array.from({ length: 273 }, (_, tile) => [-1, 0, 1].map((by) => (tile + 1) * 256 + by)).flat(),
@@ -38,7 +38,7 @@ const SIZES = [
 const entryOf = (index: number) => createHash('sha256').update(`entry ${index}`).digest();
 
 let folder: string;
-/** All full tiles of the largest tree, and its partial ones. */
+/** All full and partial tiles of the largest tree. */
 const tiles = new Map<string, Tile>();
 const subtrees = subtreesOf((level, index) => tiles.get(`${level}/${index}`) as Tile);
 const roots = new Map<number, Hash>();
@@ -68,7 +68,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function noteOf(size: number, root: Hash): string {
   const text = renderCheckpoint({ origin: ORIGIN, size, root });
-  // A cosignature by a key that Go does not know is passed over.
+  // Go ignores a cosignature by an unknown key.
   const witness = createSigningKey(createHash('sha256').update('witness').digest());
   return renderNote({
     text,
@@ -131,7 +131,7 @@ test.skipIf(noGo !== undefined)(
   120_000,
 );
 
-/** One random bit of one part of a question changed. */
+/** Flips one random bit in one part of a question. */
 function tamper(question: Question, part: string): Question {
   const value = question[part];
   if (typeof value === 'number') return { ...question, [part]: value + 1 };

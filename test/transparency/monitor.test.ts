@@ -19,7 +19,7 @@ interface Proof {
   readonly id: string;
 }
 
-/** A monitor of a real log, with its own clock that tests advance. */
+/** A monitor of a real log, with a clock that tests advance. */
 async function openMonitoredLog() {
   const world = await openLogWorld();
   await writeFile(world.auditFile, '');
@@ -53,7 +53,7 @@ async function openMonitoredLog() {
     accept(line: AuditLine): void {
       monitor.accepted({ version: 2, id: line.line }, hex(line.v2));
     },
-    /** Lets seconds pass for everyone. */
+    /** Advances the clocks of all parties by some seconds. */
     pass(seconds: number): void {
       ahead += seconds * 1000;
     },
@@ -81,7 +81,7 @@ async function openMonitoredLog() {
   };
 }
 
-test('a proof that no signer recorded is missing within 60 s, in either version, and those beside it are not', async () => {
+test('a proof of either version that no signer recorded is reported within 60 s, and recorded ones are not', async () => {
   await using monitored = await openMonitoredLog();
   const honest = auditLines(5);
   await appendLines(monitored.world.auditFile, honest);
@@ -99,7 +99,7 @@ test('a proof that no signer recorded is missing within 60 s, in either version,
   expect(monitored.missing).toHaveLength(2);
 });
 
-test('a proof that was accepted before a restart of the daemon is still missing after it', async () => {
+test('a missing proof that was accepted before a restart of the daemon is still reported after it', async () => {
   await using world = await openLogWorld();
   await writeFile(world.auditFile, '');
   const log = await world.start();

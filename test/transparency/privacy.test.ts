@@ -13,7 +13,7 @@ import { expect, test } from 'vitest';
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest();
 const secret = (name: string) => `${name}_${randomBytes(12).toString('hex')}`;
 
-/** A call that somebody may know all about but its nonce and its request id. */
+/** A call of which an attacker may know everything except its nonce and request id. */
 const CALL = {
   issuer: `https://${secret('issuer')}.example`,
   subject: secret('subject'),
@@ -41,7 +41,7 @@ function callLine() {
   return { line, nonce, requestId, v2: v2With(nonce), inputV1: v1 };
 }
 
-/** A log of two calls that differ in nonce and request id alone, everything that it wrote, and what it answered. */
+/** A log of two calls that differ only in nonce and request id, with everything that it wrote and answered. */
 async function logCalls() {
   const world = await openLogWorld();
   await writeFile(world.auditFile, '');
@@ -86,11 +86,11 @@ test('nothing that the log serves, stores or reports contains a fact of a call, 
     const forms = [fact, sha256(fact), sha256(fact).toString('hex'), sha256(fact).toString('base64')];
     for (const form of forms) expect(logged.said.includes(form), String(fact)).toBe(false);
   }
-  // It was the right place to look: what is public is there.
+  // A check of the search itself: it finds public values.
   expect(logged.said.includes(Buffer.from(logged.calls[0].v2))).toBe(true);
 });
 
-test('the leaf of a call is recognized with its nonce, and by no guess without', () => {
+test('the leaf of a call can be recognized with its nonce, but not guessed without it', () => {
   const [{ v2, nonce, requestId, line }] = logged.calls;
   const { keys, entries } = logged;
   const commitments = entries.flatMap((entry) =>
@@ -115,7 +115,7 @@ test('the leaf of a call is recognized with its nonce, and by no guess without',
   for (const [what, guess] of Object.entries(guesses)) expect(isThere(guess), what).toBe(false);
 });
 
-test('of two calls that are the same within a second, only the version 1 commitments show it', () => {
+test('only the version 1 commitments reveal that two calls within a second are the same', () => {
   const [one, other] = logged.entries;
   const same = (['v2', 'v1', 'line'] as const).map(
     (name) => Buffer.compare(one?.[name] ?? Buffer.of(), other?.[name] ?? Buffer.of()) === 0,

@@ -5,7 +5,7 @@ import { createTurnLimiter, type TurnTaker, type TurnVerdict } from '@ori/turns'
 
 /**
  * Imitates the chat service's use of turns: a process that charges them through the public entry of `@ori/turns`. A
- * message is a list of takers, one turn each, all at once; the answer is their verdicts in the same order.
+ * message is a list of takers, which are charged one turn each, concurrently. The answer is their verdicts in the same order.
  */
 export type ChatTurns = readonly TurnTaker[];
 export type ChatVerdicts = readonly TurnVerdict[];

@@ -50,13 +50,13 @@ async function chatTakes(...takers: readonly TurnTaker[]): Promise<ChatVerdicts>
   return verdicts;
 }
 
-/** The status and the reason of as many signing requests, all at once. */
+/** The status and reason of `count` concurrent signing requests. */
 async function signs(count: number): Promise<string[]> {
   const replies = await Promise.all(Array.from({ length: count }, () => world.sign()));
   return replies.map((reply) => (reply.status === 200 ? '200' : `${reply.status} ${reasonOf(reply)}`)).sort();
 }
 
-it('a turn that chat took is one that signing has no more, and the other way round', async () => {
+it('a turn taken by chat is no longer available for signing, and vice versa', async () => {
   const [first] = await chatTakes(ada, ada, ada, ada);
   expect(first?.allowed).toBe(true);
   expect(await signs(USER - 4)).toEqual(['200', '200']);
@@ -75,7 +75,7 @@ it('both report the same remaining turns and reset time', async () => {
   expect(verdict?.resetSeconds).toBeGreaterThan(WINDOW_SECONDS - 60);
 });
 
-it('an organization whose turns were used up in chat signs no more, and its user is not charged', async () => {
+it('an organization that used up its turns in chat cannot sign, and its user is not charged', async () => {
   const others = Array.from({ length: ORGANIZATION }, (_, n) => ({ ...ada, userId: `${ada.userId}-${n}` }));
   expect((await chatTakes(...others)).every(({ allowed }) => allowed)).toBe(true);
   const refused = await world.sign();

@@ -12,7 +12,7 @@ const SENTENCES = sentencesOfSpec();
 const steps = SCENARIOS.flatMap((scenario) => scenario.steps);
 const shown = new Set([...SCENARIOS, ...signingVectors].flatMap(({ sentences }) => sentences));
 
-/** Ids named by `SPEC.md K1, K2.` in a comment of any test of this repository. */
+/** Ids cited as `SPEC.md K1, K2.` in a comment of any test of this repository. */
 function citedInTests(): Set<string> {
   const listed = execFileSync(
     'git',
@@ -32,7 +32,7 @@ function citedInTests(): Set<string> {
   );
 }
 
-test('the vectors on disk are the ones the generator makes, to the byte', () => {
+test('the vectors on disk equal the generator’s output, byte for byte', () => {
   const made = vectorFiles();
   const onDisk = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.json'));
   expect(onDisk.toSorted()).toEqual([...made.keys()].toSorted());
@@ -41,16 +41,16 @@ test('the vectors on disk are the ones the generator makes, to the byte', () => 
   }
 });
 
-test.each([...SENTENCES.keys()])('sentence %s of SPEC.md is shown by a vector, or cited by a test', (id) => {
+test.each([...SENTENCES.keys()])('sentence %s of SPEC.md is covered by a vector or cited by a test', (id) => {
   expect(shown.has(id) || CITED.has(id), SENTENCES.get(id)).toBe(true);
 });
 const CITED = citedInTests();
 
-test('vectors and tests name only sentences that SPEC.md has', () => {
+test('vectors and tests cite only sentences that exist in SPEC.md', () => {
   for (const id of [...shown, ...CITED]) expect(SENTENCES.has(id), id).toBe(true);
 });
 
-/** Codes that depend on a size limit, on keys that cannot be fetched, or on the state of a replay store. */
+/** Codes that depend on a size limit, on unavailable keys, or on the state of a replay store. */
 const BEYOND_REQUESTS: ReadonlySet<string> = new Set([
   'body_too_large',
   'keys_unavailable',
@@ -74,7 +74,7 @@ test('no two vectors have the same title or the same request', () => {
   expect(new Set(questions).size).toBe(all.length);
 });
 
-test('the clock of a verifier never goes back', () => {
+test('the clock of a verifier never goes backwards', () => {
   for (const scenario of SCENARIOS) {
     const times = scenario.steps.flatMap((step) => ('now' in step ? [step.now] : []));
     expect(times, scenario.title).toEqual(times.toSorted((a, b) => a - b));

@@ -18,7 +18,7 @@ import { timeScenarios } from './generator/times.ts';
 import { versionScenarios } from './generator/versions.ts';
 import { sentencesOfSpec } from './sentences.ts';
 
-/** Of the shape of the files. A change that an existing reader would misread gets another number. */
+/** The format number. It changes if an existing reader would misread the files. */
 const FORMAT = 2;
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -36,7 +36,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...storeScenarios,
 ];
 
-/** File name -> text of everything in this folder that is generated. */
+/** The generated files of this folder: file name -> text. */
 export function vectorFiles(): Map<string, string> {
   const files = new Map([
     ['verdicts.json', lines('scenarios', SCENARIOS)],
@@ -46,12 +46,12 @@ export function vectorFiles(): Map<string, string> {
   return files;
 }
 
-/** One JSON document, one vector a line: read by any parser, compared line by line. */
+/** One JSON document with one vector per line, so that any parser reads it and diffs are line by line. */
 function lines(name: string, vectors: readonly unknown[]): string {
   return `{"format":${FORMAT},"${name}":[\n${vectors.map(render).join(',\n')}\n]}\n`;
 }
 
-/** What is in the files, and which vectors show which sentence of SPEC.md. */
+/** The contents of the files, and which vectors show which sentence of SPEC.md. */
 function manifest(files: ReadonlyMap<string, string>): string {
   const showing = (id: string, vectors: readonly { title: string; sentences: string[] }[]): string[] =>
     vectors.filter(({ sentences }) => sentences.includes(id)).map(({ title }) => title);

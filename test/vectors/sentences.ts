@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const KEYWORD = /\b(?:MUST|SHOULD|MAY|REQUIRED|SHALL|RECOMMENDED|OPTIONAL)\b/;
 
-/** Id -> text of each normative sentence of SPEC.md, in its order. Throws Error for one without an id, or an id without one. */
+/** Id -> text of each normative sentence of SPEC.md, in its order. Throws Error for one without an id, or an id without a sentence. */
 export function sentencesOfSpec(): Map<string, string> {
   const spec = readFileSync(new URL('../../libs/proof/SPEC.md', import.meta.url), 'utf8');
   const normative = spec.slice(spec.indexOf('\n## 1.')).replaceAll(/```.*?```/gs, '');

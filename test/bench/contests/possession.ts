@@ -8,7 +8,7 @@ const TARGET = { origin: 'https://api.example', path: '/v1/interns/int_7Qm2bench
 const URL = TARGET.origin + TARGET.path;
 const ACCESS_TOKEN = randomBytes(600).toString('base64url');
 
-/** Verifies a DPoP proof with a nonce, by a key seen before, against the cheapest `crypto.verify` of as many bytes. */
+/** Verifies a DPoP proof with a nonce and a key seen before, against the cheapest `crypto.verify` of equally many bytes. */
 export const CONTESTANTS: Contestants = {
   ES256: () => openPossession('ES256'),
   'verify ES256': () => openVerify('ES256'),
@@ -25,7 +25,7 @@ async function openPossession(algorithm: Algorithm): Promise<Contestant> {
   const seen = new Set<string>();
   const possession = createPossession({
     nonces,
-    // Replay protection is measured by the row of the whole service.
+    // Replay protection is measured by the row for the whole service.
     spent: { spend: (id) => seen.size < seen.add(id).size },
     requireNonce: true,
     now: Date.now,
@@ -56,7 +56,7 @@ async function openVerify(algorithm: Algorithm): Promise<Contestant> {
   const key = await createDpopKey(algorithm);
   const [publicKey, privateKey] = [KeyObject.from(key.publicKey), KeyObject.from(key.privateKey)];
   const digest = algorithm === 'ES256' ? 'sha256' : null;
-  /** A bare key and DER: options and the form of a JWS cost 15 µs each. */
+  /** A bare key and a DER signature: options and the JWS signature form cost 15 µs each. */
   const isGood = ({ input, signature }: Signed) => verify(digest, input, publicKey, signature);
   const signed = async (): Promise<Signed> => {
     const proof = await key.proof({ url: URL, accessToken: ACCESS_TOKEN, nonce: 'AAAAAAAAAAAAAAAAAAAAAA' });

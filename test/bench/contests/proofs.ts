@@ -46,7 +46,7 @@ const ORDINARY_HEADERS = [
   ...['Content-Type', 'application/json', 'Content-Length', String(BODY.length)],
 ];
 
-/** Judges the signatures of proofs. */
+/** A verifier of proof signatures. */
 export function judging(isGood: (proof: Proof) => boolean): Contestant {
   return {
     async prepare(count) {
@@ -82,12 +82,12 @@ export const REQUEST = {
 /** The fields of it that are signed. */
 export const FIELDS = ['@authority', '@method', '@path', 'content-type', 'content-digest', 'x-user'];
 
-/** The body's digest for protocols that leave binding it to the user: SHA-256, base64. */
+/** The body's SHA-256 in base64, for protocols that leave it to the user to bind the body. */
 export function digestOf(body: Uint8Array): string {
   return hash('sha256', body, 'base64');
 }
 
-/** @throws Error unless it throws */
+/** @throws Error unless the callback throws */
 export async function requireRefusal(judge: () => unknown): Promise<void> {
   const isRefused = await Promise.resolve()
     .then(judge)

@@ -5,7 +5,7 @@ import { createVerificationKey } from '../../../libs/proof/src/verification-key.
 import type { Contestants } from '../contest.ts';
 import { judging, PUBLIC_JWK } from './proofs.ts';
 
-/** Verifies a proof's signature with the portable engine, and with the library under it. */
+/** Verifies a proof's signature with the portable engine, and with its underlying library. */
 export const CONTESTANTS: Contestants = {
   portable: () => {
     const key = createVerificationKey(engine, publicKey(), {});

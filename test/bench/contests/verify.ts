@@ -36,7 +36,7 @@ function openVerify(): Contestant {
     replay: memoryReplayStore({ entriesMax: 10_000_000, now }),
     now,
   });
-  // After the fence of a new store.
+  // Later than the fence of a new store.
   aheadMs = 10_000;
   const requests = (count: number): SignedRequest[] =>
     createProofs(count, now()).map(({ rawHeaders }) => ({

@@ -20,7 +20,7 @@ const verifier = createVerifier({
   replay: memoryReplayStore({ now }),
   now,
 });
-// After the fence of a new store.
+// Later than the fence of a new store.
 nowMs += 10_000;
 let done = 0;
 
@@ -32,7 +32,7 @@ answer<{ proofs: number }>(async ({ proofs }) => {
     const proof = await verifier.verify({ method: 'POST', target: PATH, rawHeaders, body });
     if (proof.user !== 'ada') throw new Error('verified as another user');
   }
-  // Returns the pages that V8 keeps for new objects, which vary from run to run.
+  // Releases the pages that V8 keeps for new objects, which vary from run to run.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   return { done };
 });

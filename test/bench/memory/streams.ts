@@ -64,7 +64,7 @@ answer<StreamOrder>(async ({ by, bytes }) => {
   return measured;
 });
 
-/** A body of this many bytes, made once. */
+/** A body of this many bytes, created once. */
 function digestOf(bytes: number): string {
   let digest = digests.get(bytes);
   if (digest === undefined) {

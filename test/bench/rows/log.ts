@@ -14,11 +14,11 @@ import { openRoom } from '../../env/room.ts';
 import { cpuSeconds, pin } from '../process-cost.ts';
 import type { Row } from '../row.ts';
 
-/** Time between two lines while the latency is measured. */
+/** The interval between lines while latency is measured. */
 const SPACING_MS = 25;
 const PATIENCE_MS = 300_000;
 
-/** The signing log by itself: nothing it could be compared with does the same, so its own figures are shown. */
+/** The signing log alone. Nothing comparable exists, so its absolute figures are shown. */
 export const logRow: Row = {
   name: 'log',
   async run(bench) {

@@ -6,7 +6,7 @@ import { type CallableIntern, openInternStage, PAGE, type Town } from '../intern
 import type { Row } from '../row.ts';
 import { type Asker, takeTurns } from '../take-turns.ts';
 
-/** The cost of a million interns: the first and the last page of the list, and a proof whose key is not cached. */
+/** The cost of a million interns: the first and last page of the list, and a proof whose key is not cached. */
 export const manyInternsRow: Row = {
   name: 'many-interns',
   async run(bench) {

@@ -6,13 +6,13 @@ import { runContest } from '../contest.ts';
 import { alternate, type Bench, type Finding, type Row } from '../row.ts';
 import { type Measured, requestBytes, type SignStage, warmStage } from '../sign-stage.ts';
 
-/** More than the signer answers in a second. */
+/** More than the signer can answer in a second. */
 const PROOFS_PER_SECOND = 4000;
 
 const ALGORITHMS = ['ES256', 'Ed25519'] as const;
 type Algorithm = (typeof ALGORITHMS)[number];
 
-/** The sign route with a session bound to a key (RFC 9449), against the same route with an unbound one: both tokens seen before. */
+/** The sign route with a session bound to a key (RFC 9449) against the same route with an unbound one. Both tokens are cached. */
 export const signBoundRow: Row = {
   name: 'sign-bound',
   async run(bench) {

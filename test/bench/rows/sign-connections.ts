@@ -4,7 +4,7 @@ import { warmStage } from '../sign-stage.ts';
 
 const CONNECTIONS = [1, 32, 256, 2048];
 
-/** The sign route against the bare route as more and more connections ask at once. */
+/** The sign route against the bare route with a growing number of concurrent connections. */
 export const signConnectionsRow: Row = {
   name: 'sign-connections',
   async run(bench) {
@@ -17,7 +17,7 @@ export const signConnectionsRow: Row = {
         theirs,
         wish: async () => ({ connections }),
       });
-      // What the plot shows is the row `sign`.
+      // The plot shows the row `sign` instead.
       findings.push(
         ...measured.map(({ plot: _, ...finding }) => ({
           ...finding,

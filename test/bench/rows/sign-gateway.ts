@@ -4,7 +4,7 @@ import { pin } from '../process-cost.ts';
 import type { Row } from '../row.ts';
 import { type SigningSide, warmStage } from '../sign-stage.ts';
 
-/** The sign route behind the shipped gateway, against the bare route behind the same. */
+/** The sign route against the bare route, both behind the shipped gateway. */
 export const signGatewayRow: Row = {
   name: 'sign-gateway',
   missing: () => (NGINX === undefined ? 'no nginx on this machine; `npm run setup` installs it' : undefined),

@@ -3,7 +3,7 @@ import type { Row } from '../row.ts';
 import { warmStage } from '../sign-stage.ts';
 import { spreadOver } from '../spread.ts';
 
-/** The sign route for a million interns, called evenly and by a power law, against calls of one. */
+/** The sign route for a million interns, with uniform and power-law distributions, against calls to a single intern. */
 export const signSpreadRow: Row = {
   name: 'sign-spread',
   async run(bench) {

@@ -2,10 +2,10 @@ import { compareSides } from '../compare-sides.ts';
 import type { Row } from '../row.ts';
 import { requestBytes, warmStage } from '../sign-stage.ts';
 
-/** More than a server answers in a second. */
+/** More than a server can answer in a second. */
 const TOKENS_PER_SECOND = 6000;
 
-/** The sign route when each request has an ES256 token that was never seen, against the bare route. */
+/** The sign route with a new ES256 token in each request, against the bare route. */
 export const signUnseenRow: Row = {
   name: 'sign-unseen',
   async run(bench) {

@@ -2,7 +2,7 @@ import { compareSides } from '../compare-sides.ts';
 import type { Row } from '../row.ts';
 import { warmStage } from '../sign-stage.ts';
 
-/** The sign route, its sessions seen before, against a bare route that signs twice. */
+/** The sign route with cached sessions, against a bare route that signs twice. */
 export const signRow: Row = {
   name: 'sign',
   async run(bench) {

@@ -76,7 +76,7 @@ async function anotherSigner(folder: string, { environment }: World): Promise<Re
   };
 }
 
-/** Leaves a session as `ori login` does. */
+/** Stores a session as `ori login` does. */
 async function signIn(folder: string, { baseUrl, issuer, token }: World): Promise<void> {
   const session = {
     ...{ version: 1, base_url: baseUrl, resource: baseUrl, issuer: issuer.url, client_id: 'ori-cli' },

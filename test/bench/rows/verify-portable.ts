@@ -1,7 +1,7 @@
 import { runContest } from '../contest.ts';
 import type { Row } from '../row.ts';
 
-/** Verification with the engine for runtimes without OpenSSL, against the library under it. */
+/** Verification with the engine for runtimes without OpenSSL, against its underlying library. */
 export const verifyPortableRow: Row = {
   name: 'verify-portable',
   async run(bench) {

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: source code, quoted
 
-/** Bugs that verifiers really had and earlier vectors missed: file, sound source, and what was written in its place. */
+/** Real bugs of verifiers that earlier vectors missed: file, correct source, and the buggy source. */
 const BUGS: Readonly<Record<string, readonly (readonly [sound: string, ...broken: string[]])[]>> = {
   'replay/replay-store.ts': [
     [

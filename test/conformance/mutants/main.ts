@@ -27,7 +27,7 @@ const FILES = [
   'verifier/src/requirements.ts',
   'verifier/src/verifier.ts',
 ];
-/** Misuse by the daemon's own code, and what is for reports: the text says nothing about either. */
+/** Misuse by the daemon's own code, and code for reports. SPEC.md covers neither. */
 const SKIP = /TypeError|DRIFT_MS|nowSaid|onOutcome|entriesMax|[cC]luster|created\b.*Moment|createdNow/;
 const LIMIT_MS = 120_000;
 
@@ -51,7 +51,7 @@ function ourMutants(): Mutant[] {
   return [...drawn.filter((_, index) => index % every === 0), ...historical];
 }
 
-/** Each in turn, in a thread that is replaced when a bug keeps it from answering. */
+/** Runs each mutant in a worker thread, which is replaced if the bug keeps it from answering. */
 async function fatesOf(mutants: readonly Mutant[], threads: number): Promise<Fate[]> {
   const fates: Fate[] = [];
   const queue = [...mutants.entries()];

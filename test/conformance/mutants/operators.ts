@@ -1,4 +1,4 @@
-/** One bug: these characters of a file, and what stands there instead. */
+/** One bug: a range of characters in a file, and its replacement. */
 export interface Mutant {
   readonly file: string;
   readonly line: number;
@@ -10,7 +10,7 @@ export interface Mutant {
 
 type Operator = readonly [pattern: RegExp, replacement: (found: string) => string];
 
-/** What a hurried hand gets wrong: bounds, conditions, guards, numbers, codes. */
+/** Typical mistakes: bounds, conditions, guards, numbers, codes. */
 const SHARED: readonly Operator[] = [
   [/ <= /g, () => ' < '],
   [/ >= /g, () => ' > '],
@@ -83,7 +83,7 @@ const PYTHON: readonly Operator[] = [
   [/\{0,2047\}|\{0,127\}|\{0,11\}|\{1,255\}/g, () => '*'],
 ];
 
-/** Every place in a file where an operator applies, but for comments, documentation and the lines that `skip` matches. */
+/** Every place in a file where an operator applies, except in comments, documentation and lines that match `skip`. */
 export function mutantsOf(file: string, text: string, skip: RegExp): Mutant[] {
   const operators = file.endsWith('.py') ? PYTHON : TYPESCRIPT;
   const mutants: Mutant[] = [];

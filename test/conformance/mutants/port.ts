@@ -11,10 +11,10 @@ import { createSubject } from '../subject.ts';
 import { type Mutant, mutantsOf } from './operators.ts';
 
 const GENERATED = 60;
-/** How the daemon looks for keys is shown by tests, not by verdicts. */
+/** Fetching keys is covered by tests, not by verdicts. */
 const FETCHING = /^class NoRedirect/m;
 
-/** What becomes of each bug in the Python port. None where Python is not installed. */
+/** The outcome of each bug in the Python port. Empty if Python is not installed. */
 export async function portMutants(
   threads: number,
   every: number,

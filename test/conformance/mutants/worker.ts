@@ -15,7 +15,7 @@ import { drawScenario } from '../requests.ts';
 import { createSubject } from '../subject.ts';
 import type { Mutant } from './operators.ts';
 
-/** A verifier with one bug is loaded beside the sound one: its modules have `?mutant=N` in their addresses. */
+/** Loads a verifier with one bug beside the original: its module URLs contain `?mutant=N`. */
 const TAG = /\?mutant=\d+$/;
 const BROKEN_PARTS = /\/(?:libs\/(?:proof|verifier)\/src|test\/conformance\/subject)\b.*\.ts$/;
 const GENERATED = 50;
@@ -70,12 +70,12 @@ for (let index = 0; index < GENERATED; index++) {
 
 type Subject = (command: Command) => Verdict | Promise<Verdict>;
 
-/** The title of the first question that is answered otherwise; undefined when the bug survives them all. */
+/** The title of the first scenario with a different answer; undefined if the bug survives them all. */
 async function killerOf(number: number): Promise<string | undefined> {
   const { createSubject: createBroken }: { createSubject: () => Subject } = await import(
     `../subject.ts?mutant=${number}`
   );
-  // What noticed the bugs before will notice this one soonest.
+  // The scenarios that detected earlier bugs are likely to detect this one first.
   for (const question of QUESTIONS.toSorted((a, b) => b.kills - a.kills)) {
     const { title, exchanges, others } = question;
     const ask = createBroken();

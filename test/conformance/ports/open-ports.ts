@@ -3,19 +3,19 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A port and how it is run, where the machine has what it needs. */
+/** A port and how to run it, if its toolchain is installed. */
 export interface Port {
   readonly name: string;
-  /** Answers the conformance protocol. */
+  /** The command that answers the conformance protocol. */
   readonly conform: readonly string[];
-  /** Starts its daemon, which prints its address. */
+  /** The command that starts its daemon, which prints its address. */
   readonly daemon: (internId: string, jwksUrl: string) => readonly string[];
 }
 
 const PYTHON = join(import.meta.dirname, 'python');
 const GO = join(import.meta.dirname, 'go');
 
-/** Builds what must be built. Leaves out, and says so, a port whose toolchain is not installed (`npm run setup -- --deep`). */
+/** Builds the ports. Skips a port whose toolchain is not installed, with a message (`npm run setup -- --deep` installs it). */
 export function openPorts(): Port[] {
   return [openPython(), openGo()].filter((port) => port !== undefined);
 }

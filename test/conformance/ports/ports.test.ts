@@ -13,13 +13,13 @@ import {
 } from '../../e2e/standalone-process.ts';
 import { openPorts } from './open-ports.ts';
 
-// A port is built, a standalone started, and a fence waited for.
+// Enough to build a port, start a standalone, and wait for a fence.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 
 const PORTS = openPorts();
 const BODY = '{"prompt":"hello"}';
 const PATH = '/api/invoke';
-/** 100,000 for the figure in README.md. */
+/** Set to 100,000 for the figure in README.md. */
 const REQUESTS = '5000';
 
 let home: StandaloneHome;
@@ -57,7 +57,7 @@ async function call(daemonUrl: string, proof: Record<string, string>, path = PAT
   return { status: response.status, said: answer.user ?? answer.error?.code, headers: response.headers };
 }
 
-/** Until the fence of a daemon that has just started is passed. */
+/** Retries until the fence of a newly started daemon has passed. */
 async function callPastFence(daemonUrl: string) {
   const proof = await sign();
   const answer = await call(daemonUrl, proof);
@@ -76,7 +76,7 @@ async function stopped(program: ChildProcess): Promise<void> {
 }
 
 describe.each(PORTS)('$name', ({ conform, daemon }) => {
-  test('differs from our verifier in nothing', async () => {
+  test('gives the same answers as our verifier', async () => {
     const main = join(import.meta.dirname, '../main.ts');
     const args = [main, '--requests', REQUESTS, '--seed', 'ports', ...conform];
     const { stdout } = await promisify(execFile)(process.execPath, args);

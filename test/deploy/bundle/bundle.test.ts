@@ -14,10 +14,10 @@ afterAll(() => stack.disposeAsync());
 const room = stack.use(await openRoom('ori-bundle'));
 const built = await shippedFolder();
 
-describe.each(SHIPPED)('what ships of $name', ({ name, programs, assets = [], documents = [] }) => {
+describe.each(SHIPPED)('the bundle of $name', ({ name, programs, assets = [], documents = [] }) => {
   const folder = join(built, name);
 
-  test('is its programs, their source maps, and the terms they come under', async () => {
+  test('contains its programs, their source maps, and their licences', async () => {
     const files = Object.keys(programs).flatMap((program) => [`${program}.js`, `${program}.js.map`]);
     const rest = [
       'LICENSE',
@@ -29,7 +29,7 @@ describe.each(SHIPPED)('what ships of $name', ({ name, programs, assets = [], do
     expect((await readdir(folder)).toSorted()).toEqual([...files, ...rest].toSorted());
   });
 
-  test('imports only modules of Node', async () => {
+  test('imports only built-in modules of Node', async () => {
     for (const program of Object.keys(programs)) {
       const code = await readFile(join(folder, `${program}.js`), 'utf8');
       const imported = [...code.matchAll(/^import (?:.* from )?"(.+)";$/gm)].map(([, id = '']) => id);
@@ -38,7 +38,7 @@ describe.each(SHIPPED)('what ships of $name', ({ name, programs, assets = [], do
     }
   });
 
-  test('names every package that is in it, with its terms', async () => {
+  test('lists every bundled package with its licence', async () => {
     const licences = await readFile(join(folder, 'THIRD-PARTY-LICENSES'), 'utf8');
     const notices = licences.split(`\n${'-'.repeat(80)}\n`);
     const named = new Set(notices.map((notice) => /^(\S+) \S+\n\n(?=.{20})/s.exec(notice)?.[1]));
@@ -46,7 +46,7 @@ describe.each(SHIPPED)('what ships of $name', ({ name, programs, assets = [], do
     for (const program of Object.keys(programs)) {
       const code = await readFile(join(folder, `${program}.js`), 'utf8');
       const { sources } = JSON.parse(await readFile(join(folder, `${program}.js.map`), 'utf8'));
-      // A module that is bundled into an expression has no comment; one with a map of its own has other sources.
+      // A module bundled into an expression has no comment; one with its own source map has other sources.
       const places = `${code}\n// ${sources.join('\n// ')}`;
       for (const [, id = ''] of places.matchAll(/^\/\/ .*\bnode_modules\/((?:@[^/]+\/)?[^/]+)\//gm))
         inside.add(id);
@@ -63,7 +63,7 @@ test('the signer contains no package that only other services use', async () => 
   );
 });
 
-test.each(['signer', 'management', 'log'])('the tracing SDK is a file of its own in %s', async (name) => {
+test.each(['signer', 'management', 'log'])('the tracing SDK is a separate file in %s', async (name) => {
   const [main, sdk] = await Promise.all(
     ['main', 'tracing-sdk'].map((program) => readFile(join(built, name, `${program}.js`), 'utf8')),
   );
@@ -80,14 +80,14 @@ test('a stack trace names the source if source maps are enabled', async () => {
   expect(lines.at(-1)).toBe('//# sourceMappingURL=main.js.map');
 });
 
-test('a program that would need a package is not built', async () => {
+test('a program that would need an external package is not built', async () => {
   const source = join(room.directory, 'needy.js');
   await writeFile(source, "import { PGlite } from '@electric-sql/pglite';\nawait PGlite.create();\n");
   const building = bundle(join(room.directory, 'needy'), [{ name: 'needy', programs: { main: source } }]);
   await expect(building).rejects.toThrow('would need @electric-sql/pglite');
 });
 
-test('a program that the bundler warns of is not built', async () => {
+test('a program with a bundler warning is not built', async () => {
   const source = join(room.directory, 'doubtful.js');
   await writeFile(source, "eval('1');\n");
   const building = bundle(join(room.directory, 'doubtful'), [
@@ -96,7 +96,7 @@ test('a program that the bundler warns of is not built', async () => {
   await expect(building).rejects.toThrow('eval');
 });
 
-describe('the terms of a package', () => {
+describe('the licence of a package', () => {
   const packaged = async (name: string, manifest: object, files: Record<string, string> = {}) => {
     const folder = join(room.directory, name);
     await mkdir(folder);
@@ -106,7 +106,7 @@ describe('the terms of a package', () => {
     return folder;
   };
 
-  test('are every text that it brings', async () => {
+  test('includes every licence text in the package', async () => {
     const folder = await packaged(
       'two',
       { name: 'two', version: '1.0.0', license: 'Apache-2.0' },
@@ -124,7 +124,7 @@ describe('the terms of a package', () => {
     expect(renderLicences([one])).toBe('one 1.0.0\n\nas it is\n');
   });
 
-  test('are what its manifest says, where it brings none', async () => {
+  test('is the one from its manifest if it contains no text', async () => {
     const folder = await packaged('short', {
       name: 'short',
       version: '1.0.0',
@@ -134,13 +134,13 @@ describe('the terms of a package', () => {
     expect(renderLicences([folder])).toContain('License: MIT\nAuthor: ada\n');
   });
 
-  test('must be known', async () => {
+  test('must be a known one', async () => {
     const folder = await packaged('silent', { name: 'silent', version: '1.0.0' });
     expect(() => renderLicences([folder])).toThrow('silent states no licence');
   });
 });
 
-test('the version of what ships is that of the checkout', async () => {
+test('the version of the bundles is that of the checkout', async () => {
   const read = async (file: string) => JSON.parse(await readFile(file, 'utf8')) as { version: string };
   expect((await read(join(built, 'signer/package.json'))).version).toBe(
     (await read(`${ROOT}package.json`)).version,

@@ -38,7 +38,7 @@ test('is a Compose file by the published schema', () => {
   addFormats.default(ajv);
   ajv.addFormat('duration', /^(\d+(us|ms|s|m|h))+$/);
   for (const name of ['ports', 'expose', 'subnet_ip_address']) ajv.addFormat(name, true);
-  // Ajv accepts these two names only as the dialect spells them.
+  // Ajv accepts these two names only in the dialect's spelling.
   const named = (key: string, value: unknown) =>
     typeof value === 'string' && (key === 'id' || key === '$schema');
   const validate = ajv.compile(
@@ -51,7 +51,7 @@ test('is a Compose file by the published schema', () => {
 });
 
 describe.each(services)('%s', (name, each) => {
-  test('is confined: not root, nothing writable, no capability, no core dump, limits', () => {
+  test('is confined: not root, read-only, no capabilities, no core dumps, limits', () => {
     expect(each).toMatchObject({
       user: `${prepared.env['ORI_UID']}:${prepared.env['ORI_GID']}`,
       read_only: true,
@@ -64,7 +64,7 @@ describe.each(services)('%s', (name, each) => {
     expect(prepared.env['ORI_UID']).not.toBe('0');
   });
 
-  test('is an image of an exact version: ours of this release, others with registry and number', () => {
+  test('uses an exact image version: ours of this release, others with registry and number', () => {
     const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
     const target = kindOf(name).replace('migrate', 'admin');
     const ours = readStages().some((stage) => stage.name === target);
@@ -74,7 +74,7 @@ describe.each(services)('%s', (name, each) => {
     if (each.build) expect(each.build.target).toBe(target);
   });
 
-  test('gets secrets as files, each of them declared', () => {
+  test('gets secrets as files, each one declared', () => {
     for (const [key, value] of Object.entries(each.environment ?? {})) {
       const isAddress = /^https?:\/\/[\w.:/-]+$/.test(String(value));
       if (/URL|PASSWORD|SECRET|KEK|TOKEN/.test(key) && !isAddress) expect(key).toMatch(/_FILE$/);
@@ -84,7 +84,7 @@ describe.each(services)('%s', (name, each) => {
     for (const secret of each.secrets ?? []) expect(Object.keys(compose.secrets)).toContain(secret);
   });
 
-  test('shares a network with what it talks to, and with nothing else', () => {
+  test('shares a network only with the services it talks to', () => {
     const beside = services
       .filter(([, other]) => networksOf(other).some((network) => networksOf(each).includes(network)))
       .map(([other]) => kindOf(other))
@@ -130,7 +130,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('of both signers is the same, and of both uses of ori-admin but for the login', () => {
+  test('is the same for both signers, and for both uses of ori-admin except for the login', () => {
     expect(service('signer-2').environment).toEqual(service('signer-1').environment);
     const { ORI_ADMIN_DATABASE_URL_FILE: operator, ...admin } = service('admin').environment ?? {};
     const { ORI_ADMIN_DATABASE_URL_FILE: owner, ...migrate } = service('migrate').environment ?? {};
@@ -147,7 +147,7 @@ describe('the configuration', () => {
     },
   );
 
-  test('what prepare.sh makes is what compose.yaml mounts, closed to everyone else', () => {
+  test('prepare.sh creates what compose.yaml mounts, inaccessible to other users', () => {
     const folder = join(prepared.folder, 'secrets');
     const mounted = Object.values(compose.secrets).map(({ file }) => basename(file));
     const further = services
@@ -158,7 +158,7 @@ describe('the configuration', () => {
     for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o077, name).toBe(0);
   });
 
-  test('every folder that is mounted is there, or made by prepare.sh', () => {
+  test('every mounted folder exists or is created by prepare.sh', () => {
     for (const volume of services.flatMap(([, { volumes = [] }]) => volumes)) {
       const [from = ''] = volume.split(':');
       const home =
@@ -177,7 +177,7 @@ describe('addresses', () => {
   const share = (one: string, other: string) =>
     networksOf(service(one)).some((network) => networksOf(service(other)).includes(network));
 
-  test('of the log is the one that its network gives it, so that the gateway starts without it', () => {
+  test('of the log is the one that its network assigns, so that the gateway starts without it', () => {
     const text = readFileSync(`${ROOT}deploy/docker/gateway-site/log.conf`, 'utf8');
     const { ipv4_address: address } = Object(service('log').networks).log;
     expect(text).toBe(`server ${address}:${exposed('log')[0]};\n`);

@@ -13,7 +13,7 @@ import { runAdmin } from '../check-config.ts';
 import { prepare } from '../prepared.ts';
 import { readCompose } from './compose-file.ts';
 
-/** Real servers, set up with the output of prepare.sh and started like compose.yaml, at other addresses. */
+/** Real servers, set up with the output of prepare.sh and started as in compose.yaml, at other addresses. */
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
@@ -55,13 +55,13 @@ beforeAll(async () => {
   }
 }, 60_000);
 
-test('the database owner that is made may migrate, and is no superuser', async () => {
+test('the created database owner can migrate and is not a superuser', async () => {
   const { code, output } = await runAdmin(['migrate'], environment('migrate'));
   expect(output).toContain('0001');
   expect(code).toBe(0);
 });
 
-test('an operator works under a login of their own, whose changes are not break-glass, and may not migrate', async () => {
+test('an operator uses a separate login, whose changes are not break-glass and which cannot migrate', async () => {
   const created = await runAdmin(['org', 'create', 'Analytical Engines'], environment('admin'));
   expect(created.code, created.output).toBe(0);
   const { output } = await runAdmin(['audit', 'list', '--json'], environment('admin'));

@@ -37,7 +37,7 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
   });
   afterAll(() => stack.disposeAsync());
 
-  test('loses its policies where the roles do not exist, and migrate says so', async () => {
+  test('loses its policies if the roles do not exist, and migrate reports it', async () => {
     await using database = await createDatabase({ server: fresh, migrated: false });
     await run(
       ['pg_restore', '--no-owner', '--no-privileges', `--dbname=${database.name}`, dump],
@@ -48,7 +48,7 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
     expect(stderr).toContain('restored without its roles');
   });
 
-  test('is whole by restore.sh: a signer with a login of its own finds what it found before', async () => {
+  test('is complete with restore.sh: a signer with its own login works as before', async () => {
     await using database = await createDatabase({ server: fresh, migrated: false });
     await succeed(['sh', join(SCRIPTS, 'restore.sh'), dump], database.url);
     const login = new URL(database.url);

@@ -6,7 +6,7 @@ import { openRoom, type Room } from '../../env/room.ts';
 import { startWorld, type World } from '../../env/world.ts';
 import { checkConfig, runAdmin } from '../check-config.ts';
 
-// The services built here are the older ones. What the next minor version may do to the database, this makes by hand.
+// The services built here are the older ones. This test makes the changes that the next minor version may make to the database.
 const NEWER_SCHEMA = `
   alter table signing_keys add column algorithm text not null default 'Ed25519';
   alter table users add column locale text;
@@ -30,9 +30,9 @@ afterAll(() => stack.disposeAsync());
 
 const admin = (...words: string[]) => runAdmin(words, { ORI_ADMIN_DATABASE_URL: world.databaseUrl });
 
-test('an upgraded database serves the older signer and ori-admin, and only an older migrate refuses it', async () => {
+test('the older signer and ori-admin work on an upgraded database, and only an older migrate refuses it', async () => {
   await sql.raw(NEWER_SCHEMA).execute(world.store.kysely);
-  // What runs while the database is upgraded, and what replaces a newer signer in a rollback.
+  // The signer that runs during the upgrade, then one that replaces a newer signer in a rollback.
   expect((await world.sign()).status).toBe(200);
   await world.signer.stop();
   await world.signer.start();
@@ -46,7 +46,7 @@ test('an upgraded database serves the older signer and ori-admin, and only an ol
   expect(migrate.output).toContain('0999-newer');
 });
 
-test('an older service names each setting that a newer one has, and starts without them', async () => {
+test('an older service reports each setting that only a newer one has, and starts without them', async () => {
   const file = join(room.directory, 'newer.json');
   await writeFile(file, '{}', { mode: 0o600 });
   const newer = { SIGNER_SESSION_POLICY: 'strict', SIGNER_SESSION_POLICY_FILE: file };

@@ -28,7 +28,7 @@ function toRegExp(pattern: string): RegExp {
 /** The included files below `path`, relative to `root`. */
 export function admittedFiles(root: string, path: string, admits: Admits): string[] {
   if (!lstatSync(join(root, path)).isDirectory()) return admits(path) ? [path] : [];
-  // Folders that no image needs and that are slow to walk.
+  // Folders that no image needs and that are slow to traverse.
   return readdirSync(join(root, path))
     .filter((name) => name !== 'node_modules' && name !== '.git')
     .flatMap((name) => admittedFiles(root, join(path, name), admits));

@@ -23,7 +23,7 @@ export interface Image {
 
 /**
  * Executes the Dockerfile step by step, below `folder`. This machine, with the Node that runs the tests, replaces the
- * image that comes from outside, and a `RUN` for the same command in the stage's working directory: so a `RUN` may name no
+ * external image, and a `RUN` is the same command in the stage's working directory, so a `RUN` must not contain an
  * absolute path.
  */
 export function imageBuilder(folder: string): (target: string) => Promise<Image> {
@@ -49,7 +49,7 @@ async function execute(
   let image: Image = { root, workdir: '/', env: {}, user: '0', entrypoint: [], health: [] };
   if (stages.has(from)) {
     const base = await build(from);
-    // A command may change files, so a stage with one gets its own copies.
+    // A command may change files, so a stage with a command gets its own copies.
     if (steps.some(({ keyword }) => keyword === 'RUN')) {
       await cp(base.root, root, { recursive: true, verbatimSymlinks: true });
     } else linkTree(base.root, root);
@@ -77,7 +77,7 @@ async function executeStep(
       return {};
     }
     case 'RUN':
-      // A Debian package: replaced by the one of this machine.
+      // A Debian package: replaced by this machine's.
       if (text.startsWith('apt-get ')) return {};
       await run('/bin/sh', ['-c', text], { cwd: here, env: buildEnvironment() });
       return {};
@@ -100,7 +100,7 @@ async function executeStep(
   }
 }
 
-/** `source` is the root of a stage; without one the checkout is meant, less what `.dockerignore` keeps out. */
+/** `source` is the root of a stage. Default: the checkout, without what `.dockerignore` excludes. */
 async function copy(
   source: string | undefined,
   words: readonly string[],
@@ -127,13 +127,13 @@ async function copy(
   }
 }
 
-/** The tests' own Node first, and npm's cache before the network. */
+/** The tests' own Node first on the PATH, and npm's cache before the network. */
 function buildEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;
   return { PATH: `${dirname(process.execPath)}:${PATH}`, HOME, npm_config_prefer_offline: 'true' };
 }
 
-/** Every file of the image, as the container names it. */
+/** Every file of the image, by its path in the container. */
 export async function filesOf({ root }: Image): Promise<string[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   return entries

@@ -16,7 +16,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   gateway: ['/usr/sbin/nginx', '-e', 'stderr', '-p', '/srv/gateway/', '-c', '/etc/ori/gateway/nginx.conf'],
 };
 
-/** The steps of a stage and of the stages that it is based on. */
+/** The steps of a stage and of its base stages. */
 function allSteps(name: string): Step[] {
   const stage = stages.find((each) => each.name === name) as Stage;
   return [...(names.has(stage.from) ? allSteps(stage.from) : []), ...stage.steps];
@@ -25,7 +25,7 @@ function allSteps(name: string): Step[] {
 const lastOf = (name: string, keyword: string) =>
   allSteps(name).findLast((step) => step.keyword === keyword)?.text ?? '';
 
-test('every image from outside is named by its exact version, of the Node that the tests run on', () => {
+test('every external image has an exact version, with the Node of the tests', () => {
   const outside = [...new Set(stages.map(({ from }) => from))].filter((from) => !names.has(from));
   expect(outside.toSorted()).toEqual([
     `docker.io/library/node:${process.versions.node}-bookworm-slim`,
@@ -33,7 +33,7 @@ test('every image from outside is named by its exact version, of the Node that t
   ]);
 });
 
-test('nothing is fetched by an instruction, and nothing of a build stage runs as it came', () => {
+test('no instruction downloads files, and npm installs without install scripts', () => {
   expect(stages.flatMap(({ steps }) => steps).filter(({ keyword }) => keyword === 'ADD')).toEqual([]);
   const installs = stages.flatMap(({ steps }) => steps).filter(({ text }) => /\bnpm\b/.test(text));
   for (const { text } of installs)
@@ -41,7 +41,7 @@ test('nothing is fetched by an instruction, and nothing of a build stage runs as
 });
 
 describe.each(SHIPPED)('the image %s', (name) => {
-  test('is based on an empty image and installs nothing there', () => {
+  test('is based on an empty image and installs nothing in it', () => {
     const bottom = (from: string): string => {
       const stage = stages.find((each) => each.name === from);
       return stage ? bottom(stage.from) : from;
@@ -54,11 +54,11 @@ describe.each(SHIPPED)('the image %s', (name) => {
     expect(lastOf(name, 'USER')).toMatch(/^[1-9]\d{3,}:[1-9]\d{3,}$/);
   });
 
-  test('is started without a shell, by the hardened entry where it is a service', () => {
+  test('starts without a shell, and with the hardened entry if it is a service', () => {
     expect(execForm(lastOf(name, 'ENTRYPOINT'))).toEqual(ENTRIES[name]);
   });
 
-  test('has no secret in its environment', () => {
+  test('has no secrets in its environment', () => {
     const words = allSteps(name)
       .filter(({ keyword }) => keyword === 'ENV' || keyword === 'LABEL')
       .map(({ text }) => text)
@@ -104,7 +104,7 @@ describe('.dockerignore', () => {
     'test/env/world.ts',
   ])('keeps %s out', (path) => expect(admits(path)).toBe(false));
 
-  test('includes every source that runs, and the manifest of every workspace', () => {
+  test('includes every runtime source and the manifest of every workspace', () => {
     const files = ['libs', 'services', 'test'].flatMap((folder) => admittedFiles(ROOT, folder, admits));
     const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8'));
     const workspaces = Object.keys(packages).filter((path) => /^(libs|services|test)\/[^/]+$/.test(path));

@@ -11,7 +11,7 @@ export interface Step {
 
 export interface Stage {
   readonly name: string;
-  /** An image from outside, the name of a former stage, or `scratch`. */
+  /** An external image, the name of an earlier stage, or `scratch`. */
   readonly from: string;
   readonly steps: readonly Step[];
 }
@@ -48,7 +48,7 @@ function toStep(instruction: Instruction): Step {
   };
 }
 
-/** The words of `["a", "b"]`, the form that needs no shell. @throws SyntaxError for any other form */
+/** The words of the exec form `["a", "b"]`, which needs no shell. @throws SyntaxError for any other form */
 export function execForm(text: string): string[] {
   return JSON.parse(text) as string[];
 }

@@ -29,7 +29,7 @@ test.skipIf(why || NGINX === undefined)(
     ] as const) {
       execFileSync('mknod', ['-m', '666', join(root, 'dev', name), 'c', '1', minor]);
     }
-    // An engine opens them for the user of the container.
+    // A container engine makes them accessible to the container's user.
     for (const name of ['stdout', 'stderr']) {
       await writeFile(join(root, 'dev', name), '');
       await chown(join(root, 'dev', name), uid, gid);
@@ -59,7 +59,7 @@ test.skipIf(why || NGINX === undefined)(
   },
 );
 
-/** The first answer of a server that is about to listen. */
+/** The first answer of a server that is starting. */
 async function answered(url: string, exited: Promise<number | null>): Promise<Response> {
   let gone = false;
   void exited.then(() => {

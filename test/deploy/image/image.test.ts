@@ -29,8 +29,8 @@ if (whyNone) console.log(`Not run: the tests of the images, because ${whyNone}.`
 const why = whyNotContained();
 if (why) console.log(`Not run: the tests that start a program in an image, because ${why}.`);
 
-describe.skipIf(whyNone)('what an image holds', () => {
-  test.each(SHIPPED)('%s: no shell, no package manager, no test', async (name) => {
+describe.skipIf(whyNone)('the contents of an image', () => {
+  test.each(SHIPPED)('%s: no shell, no package manager, no tests', async (name) => {
     const files = await filesOf(image(name));
     const programs = files.filter((file) => /^\/(usr\/)?(local\/)?s?bin\//.test(file));
     expect(programs.toSorted()).toEqual(['/usr/bin/prlimit', '/usr/local/bin/node']);
@@ -70,7 +70,7 @@ describe.skipIf(why)('in the image', () => {
     expect(judged.output()).toContain(`${name.toUpperCase()}_KEK_FILE: required`);
   });
 
-  test('ori-admin makes a ring of keys and prints its help', async () => {
+  test('ori-admin generates a KEK ring and prints its help', async () => {
     const made = runContained(
       image('admin'),
       [...image('admin').entrypoint, 'kek', 'generate', 'signer'],

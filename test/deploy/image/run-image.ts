@@ -6,27 +6,27 @@ import type { Image } from './build-image.ts';
 
 const CHROOT = findProgram('chroot', ['/usr/sbin', '/sbin']);
 
-/** A program in an image, as a container would run it: its root, its user, its environment and no more. */
+/** A program in an image, run as in a container: with only the image's root, user and environment. */
 export interface Contained {
   readonly child: ChildProcess;
-  /** Everything it wrote so far. */
+  /** Its output so far. */
   output(): string;
   readonly exited: Promise<number | null>;
 }
 
-/** Why no image can be made here, if so: its programs and their libraries are this machine's. */
+/** Why images cannot be built here, if so: programs and libraries come from this machine. */
 export function whyNotBuilt(): string | undefined {
   const missing = ['ldd', 'prlimit'].filter((name) => findProgram(name) === undefined);
   if (process.platform !== 'linux') return 'images are made of programs of Linux';
   return missing.length > 0 ? `there is no ${missing.join(' and no ')} here` : undefined;
 }
 
-/** Why nothing can be run in an image here, if so. */
+/** Why images cannot be run here, if so. */
 export function whyNotContained(): string | undefined {
   return whyNotBuilt() ?? (CHROOT && process.getuid?.() === 0 ? undefined : 'chroot needs root');
 }
 
-/** `chroot` replaces the engine: no shell, no file of this machine, the image's numeric user. */
+/** `chroot` replaces the engine: no shell, no files of this machine, the image's numeric user. */
 export function runContained(image: Image, words: readonly string[], env: Record<string, string>): Contained {
   const child = spawn(CHROOT as string, [`--userspec=${image.user}`, image.root, ...words], {
     env: { ...image.env, ...env },

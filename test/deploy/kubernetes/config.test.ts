@@ -20,7 +20,7 @@ describe.each(['signer', 'management'] as const)('%s', (name) => {
   const pod = podOf(manifests.find((each) => podOf(each) && each.metadata.name === name));
   const [container] = pod.containers;
 
-  test('is given an environment that its own check-config accepts, with secrets as the kubelet mounts them', async () => {
+  test('has an environment that its own check-config accepts, with secrets as the kubelet mounts them', async () => {
     const secrets = await mountSecret(
       name,
       pod.volumes.find((each: Manifest) => each.secret).secret.defaultMode,
@@ -29,7 +29,7 @@ describe.each(['signer', 'management'] as const)('%s', (name) => {
     expect(verdict).toEqual({ code: 0, output: `the ${name.toUpperCase()}_… configuration is valid\n` });
   });
 
-  test('names every secret that the README makes', async () => {
+  test('uses every secret that the README creates', async () => {
     const readme = await readFile(join(ROOT, 'deploy/kubernetes/README.md'), 'utf8');
     const { secretName } = pod.volumes.find((each: Manifest) => each.secret).secret;
     const made =
@@ -53,7 +53,7 @@ function environmentOf(container: Manifest, secrets: string): Record<string, str
   return Object.assign({}, ...settings, own);
 }
 
-/** Links into a folder with a date for a name, which the kubelet replaces as a whole. */
+/** Symbolic links into a folder named by date, which the kubelet replaces as a whole. */
 async function mountSecret(name: KekOwner, mode: number): Promise<string> {
   const mount = join(folder, name);
   await mkdir(join(mount, '..2026_01_01'), { recursive: true });

@@ -23,7 +23,7 @@ describe.each(workloads.map((each) => [each.metadata.name as string, each] as co
     const pod = podOf(workload);
     const [container, ...others] = pod.containers;
 
-    test('is restricted: not root, no token, no capability, nothing writable', () => {
+    test('is restricted: not root, no token, no capabilities, read-only', () => {
       expect(others).toEqual([]);
       expect(pod).toMatchObject({
         automountServiceAccountToken: false,
@@ -42,7 +42,7 @@ describe.each(workloads.map((each) => [each.metadata.name as string, each] as co
       });
     });
 
-    test('gets no SIGNER_PORT and the like from a Service of that name', () => {
+    test('gets no variables like SIGNER_PORT from a Service of that name', () => {
       expect(pod.enableServiceLinks).toBe(false);
     });
 
@@ -60,7 +60,7 @@ describe.each(workloads.map((each) => [each.metadata.name as string, each] as co
       expect(container.command).toBeUndefined();
     });
 
-    test('has secrets as files that only its group reads, and no value of one in a manifest', () => {
+    test('has secrets as files that only its group can read, and no secret values in a manifest', () => {
       for (const { secret } of pod.volumes.filter((volume: Manifest) => volume.secret)) {
         expect(secret.defaultMode).toBe(0o440);
       }
@@ -99,7 +99,7 @@ describe.each(['signer', 'management'])('%s', (name) => {
     expect(container.ports[0].name).toBe('api');
   });
 
-  test('is alive by /livez on the ops port, and ready while it accepts connections', () => {
+  test('is live by /livez on the ops port, and ready while it accepts connections', () => {
     const at = (probe: Manifest) => `${probe.httpGet.port} ${probe.httpGet.path}`;
     expect(at(container.startupProbe)).toBe('ops /livez');
     expect(at(container.livenessProbe)).toBe('ops /livez');
@@ -107,7 +107,7 @@ describe.each(['signer', 'management'])('%s', (name) => {
     expect(container.ports[1].name).toBe('ops');
   });
 
-  test('has time to stop: the drain, the grace for requests, and some more', () => {
+  test('has time to stop: the drain, the grace period for requests, and a margin', () => {
     const drain = container.env.find((each: Manifest) => each.name.endsWith('_SHUTDOWN_DRAIN_MS'));
     const { terminationGracePeriodSeconds } = podOf(workload);
     expect(terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
@@ -116,7 +116,7 @@ describe.each(['signer', 'management'])('%s', (name) => {
   });
 });
 
-test('the audit log is on a claim of each signer, which outlives the pod', () => {
+test('the audit log of each signer is on its own claim, which outlives the pod', () => {
   const { volumeClaimTemplates, serviceName, persistentVolumeClaimRetentionPolicy } = of(
     'StatefulSet',
     'signer',
@@ -129,7 +129,7 @@ test('the audit log is on a claim of each signer, which outlives the pod', () =>
 describe.each(scaled.map((each) => [each.metadata.name as string, each] as const))(
   'the scale of %s',
   (name, { spec }) => {
-    test('is the autoscaler’s alone, never one, and one pod at a time may be taken', () => {
+    test('is set only by the autoscaler, at least two, and one pod at a time may be evicted', () => {
       const { apiVersion, kind } = spec.scaleTargetRef;
       const workload = of(kind, spec.scaleTargetRef.name);
       expect(workload.apiVersion).toBe(apiVersion);
@@ -141,7 +141,7 @@ describe.each(scaled.map((each) => [each.metadata.name as string, each] as const
       expect(budget.selector).toEqual(workload.spec.selector);
     });
 
-    test('spreads over zones and machines', () => {
+    test('spreads across zones and machines', () => {
       const constraints = podOf(of(spec.scaleTargetRef.kind, name)).topologySpreadConstraints;
       expect(constraints.map((each: Manifest) => each.topologyKey)).toEqual([
         'topology.kubernetes.io/zone',
@@ -151,7 +151,7 @@ describe.each(scaled.map((each) => [each.metadata.name as string, each] as const
   },
 );
 
-test('every workload but the jobs is scaled and has a budget', () => {
+test('every workload except the jobs is scaled and has a disruption budget', () => {
   const names = workloads.filter(({ kind }) => !kind.endsWith('Job')).map(({ metadata }) => metadata.name);
   expect(scaled.map(({ metadata }) => metadata.name).toSorted()).toEqual(names.toSorted());
 });

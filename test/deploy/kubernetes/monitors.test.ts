@@ -21,7 +21,7 @@ test('each service has a PodMonitor with the job name that the rules use', () =>
   }
 });
 
-test('it scrapes the ops port, which the namespace of Prometheus can reach', () => {
+test('it scrapes the ops port, which Prometheus’s namespace can reach', () => {
   for (const { metadata, spec } of monitors) {
     const workload = base.find((each) => podOf(each) && each.metadata.name === metadata.name);
     const [endpoint] = spec.podMetricsEndpoints;
@@ -35,7 +35,7 @@ test('it scrapes the ops port, which the namespace of Prometheus can reach', () 
   }
 });
 
-test('the PrometheusRules have the rules of the shipped files', () => {
+test('the PrometheusRules contain the rules of the shipped files', () => {
   const script = join(ROOT, 'deploy/kubernetes/components/prometheus-operator/rules.sh');
   const { stdout } = spawnSync('sh', [script], { encoding: 'utf8' });
   const made = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);

@@ -10,7 +10,7 @@ const pods = (manifests: readonly Manifest[]) =>
     .map(({ spec }) => (spec.jobTemplate?.spec ?? spec).template.metadata.labels);
 const policies = (manifests: readonly Manifest[]) => manifests.filter(({ kind }) => kind === 'NetworkPolicy');
 
-/** One line for each thing that a policy allows: `signer:8081 <- gateway`. */
+/** One line per connection that a policy allows: `signer:8081 <- gateway`. */
 function allowed(manifests: readonly Manifest[]): string[] {
   const name = (selector: Manifest) => selector?.matchLabels?.['app.kubernetes.io/name'] ?? '*';
   const peer = ({ podSelector, namespaceSelector, ipBlock }: Manifest) =>
@@ -33,7 +33,7 @@ function allowed(manifests: readonly Manifest[]): string[] {
     .toSorted();
 }
 
-test('every pod is denied everything that no policy names, both ways', () => {
+test('every pod is denied all traffic that no policy allows, in both directions', () => {
   const base = read('base');
   const everything = policies(base).find(({ metadata }) => metadata.name === 'nothing-else');
   expect(everything.spec).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
@@ -42,7 +42,7 @@ test('every pod is denied everything that no policy names, both ways', () => {
   expect(selected.filter((name) => name !== undefined).toSorted()).toEqual(names.toSorted());
 });
 
-test('a site allows exactly the edges of the architecture', () => {
+test('a site allows exactly the connections of the architecture', () => {
   expect(allowed(read('overlays/example'))).toEqual(
     [
       '* -> kube-system/kube-dns 53',
@@ -64,7 +64,7 @@ test('a site allows exactly the edges of the architecture', () => {
   );
 });
 
-test('before a site is known, stores are private addresses, and nothing reaches the metadata of a cloud', () => {
+test('the base allows stores only at private addresses, and no access to a cloud’s metadata service', () => {
   for (const line of allowed(read('base')).filter((each) => / -> \d/.test(each))) {
     expect(line).toMatch(
       /(10\.0\.0\.0\/8|172\.16\.0\.0\/12|192\.168\.0\.0\/16) (5432|6379|26379)$|0\.0\.0\.0\/0 not 169\.254\.0\.0\/16 443$/,

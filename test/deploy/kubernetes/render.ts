@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 
-// biome-ignore lint/suspicious/noExplicitAny: a manifest has the shape of its kind, which the schemas judge.
+// biome-ignore lint/suspicious/noExplicitAny: a manifest has the shape of its kind, which the schemas check.
 export type Manifest = any;
 
 interface Generator {
@@ -22,13 +22,13 @@ interface Kustomization {
   readonly patches?: readonly { readonly path: string }[];
 }
 
-/** What of Kustomize the manifests use; anything else is refused, so that nothing is passed over. */
+/** The Kustomize features that the manifests use. Others are refused, so that nothing is ignored. */
 const KNOWN = 'apiVersion kind namespace labels resources components images configMapGenerator patches'.split(
   ' ',
 );
 
 /**
- * Builds a folder as `kubectl kustomize` does, except for the hash in the names of generated ConfigMaps. It replaces
+ * Builds a folder like `kubectl kustomize`, except for the hash in the names of generated ConfigMaps. It replaces
  * that program if it is not installed; if it is, a test compares the two.
  */
 export function render(folder: string): Manifest[] {
@@ -96,7 +96,7 @@ function rename(image: string, images: NonNullable<Kustomization['images']>): st
   return rule ? `${rule.newName ?? name}:${rule.newTag ?? tag}` : image;
 }
 
-/** The pod that a Deployment, StatefulSet, Job or CronJob makes; undefined for everything else. */
+/** The pod of a Deployment, StatefulSet, Job or CronJob. Undefined for other kinds. */
 export function podOf(manifest: Manifest): Manifest | undefined {
   return (manifest.spec?.jobTemplate?.spec ?? manifest.spec)?.template?.spec;
 }

@@ -24,7 +24,7 @@ describe.each(FOLDERS)('%s', (_, folder) => {
     },
   );
 
-  test('no manifest has a field that Kubernetes does not know', async () => {
+  test('no manifest has a field unknown to Kubernetes', async () => {
     expect(await unknownFields(manifests)).toEqual([]);
   });
 
@@ -42,7 +42,7 @@ describe.each(FOLDERS)('%s', (_, folder) => {
   });
 });
 
-test('a field of the wrong type, and one that is misspelt, would be found', async () => {
+test('detects a field of the wrong type and a misspelt field', async () => {
   const [deployment] = render(join(ROOT, 'deploy/kubernetes/base')).filter(
     ({ kind }) => kind === 'Deployment',
   );

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { ROOT } from '../root.ts';
 import type { Manifest } from './render.ts';
 
-/** The module of `kubernetes-models` for a kind: made from the OpenAPI document that Kubernetes publishes. */
+/** The module of `kubernetes-models` for a kind, generated from the OpenAPI document that Kubernetes publishes. */
 function moduleOf({ apiVersion, kind }: Manifest): string {
   return `kubernetes-models/${apiVersion}/${kind}`;
 }
 
-/** Complaints of the published schema: wrong types, missing fields, values that are not allowed. */
+/** Errors by the published schema: wrong types, missing fields, invalid values. */
 export async function complaintsOf(manifest: Manifest): Promise<string[]> {
   const { [manifest.kind]: Model } = await import(moduleOf(manifest));
   try {
@@ -22,8 +22,8 @@ export async function complaintsOf(manifest: Manifest): Promise<string[]> {
 }
 
 /**
- * Fields that the published schema does not have. The API server drops them without a word; the types that are made from the
- * same schema know them, so that the compiler finds them.
+ * Fields that the published schema does not have. The API server drops them silently; the types generated from the
+ * same schema list every field, so the compiler finds them.
  */
 export async function unknownFields(manifests: readonly Manifest[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-manifests-'));

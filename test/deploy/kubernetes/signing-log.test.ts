@@ -25,7 +25,7 @@ test('there is one log, confined like the signers, listening on its image’s po
   expect(container.ports.map((port: Manifest) => port.containerPort).join(' ')).toBe(exposed);
 });
 
-test('it can read the claim of every possible signer, and write none', () => {
+test('it can read, but not write, the claim of every possible signer', () => {
   const count = of('HorizontalPodAutoscaler', 'signer').spec.maxReplicas;
   const claims = Array.from({ length: count }, (_, index) => `audit-signer-${index}`);
   const mounted = podOf(log).volumes.flatMap(({ persistentVolumeClaim: claim }: Manifest) => claim ?? []);
@@ -39,7 +39,7 @@ test('it can read the claim of every possible signer, and write none', () => {
   expect(files).toEqual(audits.map(({ mountPath }: Manifest) => `${mountPath}/audit.jsonl`));
 });
 
-test('the gateway reaches it through a Service, whose name resolves even while the log is down', () => {
+test('the gateway reaches it through a Service whose name resolves even while the log is down', () => {
   expect(of('ConfigMap', 'gateway-site').data['log.conf']).toBe('server log:8084;\n');
   expect(of('Service', 'log').spec).toMatchObject({ ports: [{ port: 8084, targetPort: 'api' }] });
   expect(of('Service', 'log').spec.clusterIP).toBeUndefined();

@@ -11,7 +11,7 @@ export const UNITS = [
 ] as const;
 export const FOLDER = `${ROOT}deploy/systemd`;
 
-/** The settings of a unit, in order; repeated ones are repeated. */
+/** The settings of a unit, in order, including repeated ones. */
 export function readUnit(name: string): [name: string, value: string][] {
   const text = readFileSync(`${FOLDER}/${name}`, 'utf8');
   return [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]);

@@ -19,9 +19,9 @@ if (!analyze)
 const folder = await mkdtemp(join(tmpdir(), 'ori-units-'));
 afterAll(() => rm(folder, { recursive: true }));
 
-/** 1.2 of 10; what is left is what a service on the network needs, and V8. */
+/** 1.2 of 10. The rest is needed by any network service, and by V8. */
 const EXPOSURE_MAX_TENTHS = '12';
-/** What units of ori-admin run. */
+/** The commands of the ori-admin units. */
 const COMMANDS: Readonly<Record<string, string>> = {
   'ori-migrate.service': 'migrate',
   'ori-rotate-keys.service': 'signing-key rotate --due',
@@ -31,7 +31,7 @@ const SERVICES = ['signer', 'management'] as const;
 describe.skipIf(!analyze).each(UNITS)('systemd-analyze on %s', (name) => {
   const say = async (...words: string[]) => {
     const file = join(folder, name.replace('@', '@1'));
-    // The program must exist to be analyzed: the checkout replaces /opt/ori.
+    // systemd-analyze requires the program to exist, so the checkout replaces /opt/ori.
     const text = await readFile(join(FOLDER, name), 'utf8');
     await mkdir(join(folder, 'ori'), { recursive: true });
     await symlink(join(process.execPath, '../..'), join(folder, 'ori/node')).catch(() => {});
@@ -54,7 +54,7 @@ describe.skipIf(!analyze).each(UNITS)('systemd-analyze on %s', (name) => {
 });
 
 describe.each(UNITS)('%s', (name) => {
-  test('starts the entry that the image starts, from /opt/ori', () => {
+  test('starts the same entry as the image, from /opt/ori', () => {
     const command = COMMANDS[name];
     const target = command === undefined ? name.replace(/^ori-|@?\.service$/g, '') : 'admin';
     const entry = readStages()
@@ -68,7 +68,7 @@ describe.each(UNITS)('%s', (name) => {
     ]);
   });
 
-  test('has a credential for each secret, and no secret in its environment', () => {
+  test('has a credential for each secret and no secret in its environment', () => {
     const loaded = valuesOf(name, 'LoadCredential').map((line) => line.split(':') as [string, string]);
     const read = valuesOf(name, 'Environment').filter((line) => line.includes('=%d/'));
     expect(read.map((line) => line.split('=%d/')[1]).toSorted()).toEqual(loaded.map(([id]) => id).toSorted());
@@ -80,7 +80,7 @@ describe.each(UNITS)('%s', (name) => {
     }
   });
 
-  test('is confined like the others, and dumps no core', () => {
+  test('is confined like the others and writes no core dumps', () => {
     const held = (unit: string) =>
       readUnit(unit).slice(readUnit(unit).findIndex(([key]) => key === 'LimitCORE'));
     const [, ...rest] = held(name).filter(([key]) => key !== 'WantedBy');
@@ -117,7 +117,7 @@ describe.each(SERVICES)('%s', (service) => {
     for (const name of Object.keys(one ?? {})) expect(name).toMatch(/_PORT$/);
   });
 
-  test('is not started again on a configuration that is not usable, and has time to stop', () => {
+  test('is not restarted with an invalid configuration, and has time to stop', () => {
     expect(valuesOf(unit, 'Restart')).toEqual(['always']);
     expect(valuesOf(unit, 'RestartPreventExitStatus')).toEqual(['2 64']);
     expect(Number(valuesOf(unit, 'TimeoutStopSec')[0])).toBeGreaterThanOrEqual(10 + 2 + 5);
@@ -145,7 +145,7 @@ test.each(['log', 'witness'] as const)(
   },
 );
 
-test('the log may read the audit files of both signers, and its user is not theirs', async () => {
+test('the log can read the audit files of both signers, and runs as a different user', async () => {
   const files = ['1', '2'].map((i) => `/var/log/ori-signer/audit-${i}.jsonl`);
   expect(readEnvironmentFile('log.env')['LOG_AUDIT_FILES']?.split(',')).toEqual(files);
   expect(valuesOf('ori-log.service', 'SupplementaryGroups')).toEqual(
@@ -156,7 +156,7 @@ test('the log may read the audit files of both signers, and its user is not thei
   expect(valuesOf('ori-signer@.service', 'UMask')).toEqual(['0027']);
 });
 
-test('no two instances share a port, and the gateway finds every signer', async () => {
+test('no two instances share a port, and the gateway lists every signer', async () => {
   const files = SERVICES.flatMap((service) =>
     ['1', '2'].map((i) => readEnvironmentFile(`${service}@${i}.env`)),
   );
@@ -168,7 +168,7 @@ test('no two instances share a port, and the gateway finds every signer', async 
   expect(reached).toEqual(listening);
 });
 
-test('the README names every secret that a unit loads', async () => {
+test('the README lists every secret that a unit loads', async () => {
   const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
   for (const line of UNITS.flatMap((name) => valuesOf(name, 'LoadCredential'))) {
     expect(readme).toContain(`| \`${line.split('/').at(-1)}\``);

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { memoryReplayStore } from '../../../libs/verifier/src/replay/memory/store.ts';
 
-/** Tells the test that forked it what a worker of node:cluster gets. */
+/** Reports to its parent test what a node:cluster worker gets. */
 if (cluster.isPrimary) {
   const worker = cluster.fork();
   worker.on('message', (said) => {

@@ -5,7 +5,7 @@ import { createLocalKeySet } from '../../../libs/verifier/src/keys/local.ts';
 import { memoryReplayStore } from '../../../libs/verifier/src/replay/memory/store.ts';
 import { createVerifier } from '../../../libs/verifier/src/verifier.ts';
 
-/** What the test that forks this daemon gives it. */
+/** The settings from the parent test. */
 export interface DaemonTask {
   readonly internId: string;
   readonly jwks: unknown;

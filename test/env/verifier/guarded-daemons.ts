@@ -23,11 +23,11 @@ export interface Sent {
   readonly target?: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string;
-  /** Sends so much of the body and then disconnects. */
+  /** Disconnects after this many bytes of the body. */
   readonly cutAfter?: number;
 }
 
-/** What the client heard: no status where the connection ended first. */
+/** What the client received. No status if the connection ended first. */
 export interface Heard {
   readonly status: number | undefined;
   readonly code: string | undefined;
@@ -38,7 +38,7 @@ export interface GuardedDaemon {
   stop(): Promise<void>;
 }
 
-/** Called by each handler that runs, with what it was given. */
+/** Called by each handler with its arguments. */
 export type Ran = (proof: VerifiedProof | undefined, body: Uint8Array | undefined) => void;
 
 export interface Adapter {
@@ -46,11 +46,11 @@ export interface Adapter {
   start(verifier: Verifier, ran: Ran): Promise<GuardedDaemon>;
   /** The adapter with the given options and an empty handler. */
   guardWith(verifier: Verifier, options: RequireProofOptions): unknown;
-  /** The same with something before it that has read the body. */
+  /** The same, behind middleware that has already read the body. */
   startBehindParser?(verifier: Verifier, ran: Ran): Promise<GuardedDaemon>;
 }
 
-/** Every adapter as a daemon's author would mount it. */
+/** Every adapter, mounted as a daemon's author would mount it. */
 export const ADAPTERS: readonly Adapter[] = [
   {
     name: 'node:http',
@@ -150,7 +150,7 @@ function expressHandler(verifier: Verifier, ran: Ran) {
   });
 }
 
-/** With an error handler that continues: a mistake that must not let a request through. */
+/** With an error handler that wrongly continues. This must not let a request through. */
 function behindMiddleware(app: express.Express, verifier: Verifier, ran: Ran): express.Express {
   app.post(PATH, forExpress(verifier, OPTIONS), (req, res) => {
     const { proof, body } = provenOf(req);
@@ -174,7 +174,7 @@ async function serve(listener: RequestListener): Promise<GuardedDaemon> {
   });
 }
 
-/** One connection per request, because an aborted request closes its connection. */
+/** Uses one connection per request, because an aborted request closes its connection. */
 export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
   return {
     async send({ method = 'POST', target = PATH, headers, body, cutAfter }) {
@@ -190,7 +190,7 @@ export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
       const failed = new Promise<void>((resolve) => socket.once('error', () => resolve()));
       socket.write(Buffer.concat([Buffer.from(head, 'latin1'), bytes.subarray(0, cutAfter)]));
       if (cutAfter !== undefined) {
-        // Written, and then gone: the other side may or may not have begun.
+        // Disconnects right after writing: the server may or may not have started on the request.
         await Promise.race([new Promise<void>((resolve) => socket.end(() => resolve())), failed]);
         socket.destroy();
         return { status: undefined, code: undefined };
@@ -213,7 +213,7 @@ export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
   };
 }
 
-/** Whether an answer has come to its end, by its length or its last chunk. */
+/** Whether a response is complete, by its length or its last chunk. */
 function isWhole(answer: string): boolean {
   const [head = '', body] = answer.split(/\r\n\r\n(.*)/s, 2);
   if (body === undefined) return false;

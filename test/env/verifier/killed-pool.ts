@@ -1,12 +1,12 @@
 import pg from 'pg';
 import { postgresReplayStore } from '../../../libs/verifier/src/replay/postgres/store.ts';
 
-/** What the test that forks this process gives it. */
+/** The settings from the parent test. */
 export interface PoolTask {
   readonly url: string;
 }
 
-// A daemon without an error listener on its pool: opens an idle connection, reports it, and waits for the order to exit.
+// A daemon without an error listener on its pool: opens an idle connection, reports it, and waits to be told to exit.
 process.once('message', async ({ url }: PoolTask) => {
   const pool = new pg.Pool({ connectionString: url, connectionTimeoutMillis: 5000 });
   postgresReplayStore(pool, { replicas: 0, touchSeconds: 60 });

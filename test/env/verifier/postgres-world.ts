@@ -19,7 +19,7 @@ import {
   startPostgresProcesses,
 } from '../postgres-server.ts';
 
-/** What the store demands: the servers of other tests are faster, and forget. */
+/** The settings that the store requires. The servers of other tests are faster and less durable. */
 export const DURABLE = ['fsync=on', 'full_page_writes=on'];
 
 /** A private PostgreSQL with settings that the store accepts, and the schema. */
@@ -45,7 +45,7 @@ export async function query(url: string, text: string): Promise<Record<string, u
   }
 }
 
-/** A pool that is gone after the test. */
+/** A pool that is closed after the test. */
 export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 10, connectionTimeoutMillis: 10_000, ...options });
   pool.on('error', () => undefined);
@@ -53,7 +53,7 @@ export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   return pool;
 }
 
-/** Makes the store as of 1,000 s ago: one that has been in use, so that a test need not wait for its fence. */
+/** Backdates the store by 1,000 s, so that a test need not wait for its fence. */
 export async function plantOldEvent(url: string): Promise<void> {
   await query(
     url,
@@ -94,7 +94,7 @@ export async function daemonOn(
   return world;
 }
 
-/** Makes the server's clock run ahead by some seconds, or behind. */
+/** Moves the server's clock ahead or back by some seconds. */
 export async function stepClock(url: string, seconds: number): Promise<void> {
   await query(
     url,

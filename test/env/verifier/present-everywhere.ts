@@ -8,7 +8,7 @@ const SPENDER = fileURLToPath(new URL('./spender.ts', import.meta.url));
 export const PROCESSES = 4;
 export const COPIES = 1000;
 
-/** Four processes that each present the same proof 1,000 times concurrently; returns all verdicts. */
+/** Lets four processes each present the same proof 1,000 times concurrently. Returns all verdicts. */
 export async function presentEverywhere(task: SpenderTask): Promise<SpenderReport> {
   const children = Array.from({ length: PROCESSES }, () => fork(SPENDER, { stdio: 'inherit' }));
   onTestFinished(() => {

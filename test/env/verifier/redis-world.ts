@@ -16,7 +16,7 @@ import { createTestSigner, type TestProofOptions } from '../../../libs/verifier/
 import { createVerifier } from '../../../libs/verifier/src/verifier.ts';
 import { STRICT } from './strict-client.ts';
 
-/** A client that is ready, and gone after the test. */
+/** A connected client that is closed after the test. */
 export async function connect(
   url: string,
   options: Pick<RedisOptions, 'username' | 'password'> = {},
@@ -28,7 +28,7 @@ export async function connect(
   return redis;
 }
 
-/** Writes the fence of this server as of 100 s ago: a store that has been in use, so that a test need not wait for it. */
+/** Backdates this server's fence by 100 s, so that a test need not wait for it. */
 export async function plantOldFence(redis: Redis, internId: string): Promise<void> {
   const id = /master_replid:(\w+)/.exec(await redis.info('replication'))?.[1];
   await redis.zadd(spentKey(internId), -(Date.now() / 1000 - 100), `fence:${id}`);

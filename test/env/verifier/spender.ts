@@ -6,9 +6,9 @@ import { redisReplayStore } from '../../../libs/verifier/src/replay/redis/store.
 import { createVerifier } from '../../../libs/verifier/src/verifier.ts';
 import { STRICT } from './strict-client.ts';
 
-/** What the test that forks this process gives it. */
+/** The settings from the parent test. */
 export interface SpenderTask {
-  /** Of a Redis or of a PostgreSQL. */
+  /** The URL of a Redis or PostgreSQL. */
   readonly url: string;
   readonly internId: string;
   readonly jwks: unknown;
@@ -22,11 +22,11 @@ export interface SpenderTask {
 /** How often each verdict was given. */
 export type SpenderReport = Record<string, number>;
 
-/** Enough to race, but few enough that none ages by seconds before it is sent on a busy machine. */
+/** Enough to race, but few enough that on a busy machine none waits for seconds before it is sent. */
 const AT_ONCE = 100;
 const PATIENT_MS = 5000;
 
-// Reports that it is ready, waits for the order, presents the same proof many times concurrently, and reports the verdicts.
+// Reports readiness, waits to be told, presents the same proof many times concurrently, and reports the verdicts.
 process.once('message', async (task: SpenderTask) => {
   const { replay, close } = task.url.startsWith('redis') ? await openRedis(task) : openPostgres(task);
   const keys = createLocalKeySet(task.jwks);

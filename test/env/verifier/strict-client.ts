@@ -1,4 +1,4 @@
-/** What a Redis store demands of its client. */
+/** The client options that a Redis store requires. */
 export const STRICT = {
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,

@@ -2,10 +2,10 @@ import type { Fault, Stage } from '../stage.ts';
 
 /** Clocks step by this much. */
 export const STEP_MS = 300_000;
-/** Until every process has received its order. */
+/** Enough for every process to have received its order. */
 const HEARD_MS = 700;
 
-/** One verifier's clock steps and comes back. */
+/** One verifier's clock steps and is set back. */
 async function step(
   stage: Stage,
   errorMs: number,
@@ -48,7 +48,7 @@ export const VERIFIER_FAULTS: Readonly<Record<string, Fault>> = {
   'clock forward 300 s': refused(STEP_MS),
   'clock back 300 s': refused(-STEP_MS),
 
-  /** Long enough for version 1 to be taken: at first everything up to its first use is refused. */
+  /** Long enough for version 1 to be accepted: everything signed before its first use is refused. */
   async 'stripped after the whole'({ strip, worst, pause, random }) {
     strip('after');
     await pause(random.between(2500, 3500));

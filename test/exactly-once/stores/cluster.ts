@@ -98,7 +98,7 @@ function clusterFaults(cluster: RedisCluster, key: string): Readonly<Record<stri
       await cluster.whole();
     },
 
-    /** The key moves to another primary, fence and all, and back. */
+    /** The key, including its fence, moves to another primary and back. */
     async 'slot moved'({ worst, pause, random }) {
       const from = await owner();
       const roles = await Promise.all(cluster.nodes.map(({ admin }) => admin.info('replication')));

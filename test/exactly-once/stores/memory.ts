@@ -3,13 +3,13 @@ import { OWN_CLOCK_FAULTS, STEP_MS, VERIFIER_FAULTS } from './any-store.ts';
 
 const STORE = { kind: 'memory', entriesMax: 2_000_000 } as const;
 const CAP = 100;
-/** Longer than anything is remembered. */
+/** Longer than any proof is remembered. */
 const LONG_MS = 700_000;
 
 /** One process with a memory store; its faults are those of the store. */
 export async function memoryWorld(): Promise<World> {
   const faults: Record<string, Fault> = {
-    /** The clock is behind when the process starts and is set right later: to it, its former life was in the future. */
+    /** The clock is behind when the process starts and is corrected later, so earlier proofs appear to be from the future. */
     async 'killed, started with the clock behind'({ restart, clock, pause, random, worst }) {
       await restart(0, { clockErrorMs: -STEP_MS });
       worst();
@@ -27,7 +27,7 @@ export async function memoryWorld(): Promise<World> {
       worst();
     },
 
-    /** More proofs than the cap allows: none may be evicted for another, and expiry makes room. */
+    /** More proofs than fit: none may be evicted for another, and only expiry makes room. */
     async 'cap flooded'({ restart, pause, random, worst, sleep }) {
       await restart(0, { store: { kind: 'memory', entriesMax: CAP } });
       await pause(random.between(4500, 6000));
@@ -37,7 +37,7 @@ export async function memoryWorld(): Promise<World> {
       await restart(0);
     },
 
-    /** What was forgotten for its age becomes young again. */
+    /** Proofs that were forgotten because of their age become timely again. */
     async 'time passes, then the clock goes back'({ sleep, clock, pause, random, worst }) {
       sleep(LONG_MS);
       await pause(random.between(200, 600));

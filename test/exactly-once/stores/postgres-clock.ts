@@ -3,14 +3,14 @@ import type { Fault } from '../stage.ts';
 import { STEP_MS } from './any-store.ts';
 import { ask } from './postgres-single.ts';
 
-/** So much later what was spent has expired for every policy, and its partition is not in use again. */
+/** After this time spent proofs have expired under every policy, and their partition is not yet reused. */
 const LONG_MS = 1_200_000;
 const FORGOTTEN_MS_MAX = 15_000;
 
-/** A world with its own time: the function through which the store reads the server's clock is replaced. */
+/** Replaces the function through which the store reads the server's clock. */
 export function postgresClockFaults(primary: () => OwnPostgresServer): {
   readonly faults: Readonly<Record<string, Fault>>;
-  /** What sets the clock to where this world is in time: for a ledger that was installed anew. */
+  /** SQL that sets the clock to this world's time, for a newly installed ledger. */
   readonly clockSql: () => string;
 } {
   let passedMs = 0;
@@ -34,7 +34,7 @@ export function postgresClockFaults(primary: () => OwnPostgresServer): {
       await setClock();
     },
 
-    /** What was emptied for its age becomes young again, to the server and to all its verifiers. */
+    /** Proofs that were dropped because of their age become timely again for the server and all verifiers. */
     async 'time passes, then all clocks go back'({ verifiers, sleep, clock, pause, random, worst }) {
       const before = await floor();
       passedMs += LONG_MS;

@@ -35,7 +35,7 @@ export async function postgresPair({ library }: Place): Promise<World> {
       await pair.rebuild(stage);
     },
 
-    /** Some verifiers go on using the former primary, which knows of nothing. */
+    /** Some verifiers keep using the former primary, which does not know that it was replaced. */
     async 'old primary resumed'(stage) {
       const { random, pause, goTo, worst, verifiers } = stage;
       const former = pair.primary;
@@ -89,7 +89,7 @@ async function openPair(schema: string) {
   const follower = async (of: OwnPostgresServer): Promise<OwnPostgresServer> =>
     startLedger({ ...WAITS, copyOf: of, standbyOf: of });
   let primary = await startLedger(WAITS);
-  // Nobody is there yet to wait for.
+  // There is no standby to wait for yet.
   await ask(primary.url, `SET synchronous_commit = local; ${schema}`);
   await primary.stop();
   let standby = await follower(primary);
@@ -117,7 +117,7 @@ async function openPair(schema: string) {
       [primary, standby] = [standby, primary];
     },
 
-    /** The verifiers learn of a new primary one after the other. */
+    /** The verifiers learn of a new primary one by one. */
     async moveAll({ verifiers, goTo, pause, random }: Stage): Promise<void> {
       for (const index of random.shuffle([...verifiers.keys()])) {
         goTo(primary.url, index);

@@ -17,7 +17,7 @@ const UNSAFE_SETTINGS: readonly (readonly [harm: string, fix: string])[] = [
 const SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'`;
 
-/** What befalls one PostgreSQL server and is mended in place. */
+/** Faults of one PostgreSQL server that are repaired in place. */
 export function postgresServerFaults(
   primary: () => OwnPostgresServer,
   schema: string,
@@ -40,7 +40,7 @@ export function postgresServerFaults(
       worst();
     },
 
-    /** Some way into a second, so that proofs stamped ahead in it outlive it. */
+    /** Waits until some way into a second, so that proofs stamped ahead outlive it. */
     async 'spends emptied by someone'({ worst, pause, random }) {
       await pause(random.between(300, 700) + 1000 - (Date.now() % 1000));
       await ask(primary().url, 'TRUNCATE ori_replay.spent');

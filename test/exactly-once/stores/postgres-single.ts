@@ -15,7 +15,7 @@ import { postgresServerFaults } from './postgres-server-faults.ts';
 
 export const POSTGRES_TIMEOUT_MS = 500;
 
-/** With the settings that the store demands. */
+/** A server with the settings that the store requires. */
 export async function startLedger(options: OwnPostgresOptions = {}): Promise<OwnPostgresServer> {
   const binaries = findPostgres();
   if (binaries === undefined) throw new Error(NO_POSTGRES);
@@ -23,7 +23,7 @@ export async function startLedger(options: OwnPostgresOptions = {}): Promise<Own
   return startPostgresProcesses(binaries, { ...options, settings });
 }
 
-/** What is to be installed for the stores of this library. */
+/** The SQL that installs what this library's store needs. */
 export async function schemaOf(library: string): Promise<string> {
   return (await import(pathToFileURL(`${library}/postgres-schema.ts`).href)).POSTGRES_REPLAY_SQL;
 }
@@ -66,7 +66,7 @@ export async function postgresSingle({ library }: Place): Promise<World> {
       await answers();
     },
 
-    /** Everything as it was a moment ago, and what was spent since is not in it. */
+    /** Restores the data of a moment ago, which lacks the proofs spent since. */
     async 'old copy restored'({ pause, random, worst }) {
       const copy = `${server.data}-copy`;
       await server.stop();

@@ -6,7 +6,7 @@ import type { Primary } from './redis-server-faults.ts';
 
 const SAVED_MS_MAX = 20_000;
 
-/** Where a server keeps its files. */
+/** The folder of a server's files. */
 export async function folderOf(admin: Redis): Promise<string> {
   const [, folder = ''] = (await admin.config('GET', 'dir')) as string[];
   return folder;
@@ -33,7 +33,7 @@ export const snapshotsFail =
     await rm(place, { force: true });
   };
 
-/** Tries until a snapshot ended that way. */
+/** Retries until a snapshot ends with this status. */
 async function snapshot(admin: Redis, status: 'ok' | 'err'): Promise<void> {
   const untilMs = Date.now() + SAVED_MS_MAX;
   for (;;) {
@@ -41,15 +41,15 @@ async function snapshot(admin: Redis, status: 'ok' | 'err'): Promise<void> {
     if (said.includes(`rdb_last_bgsave_status:${status}`) && said.includes('rdb_bgsave_in_progress:0'))
       return;
     if (Date.now() > untilMs) throw new Error(`no snapshot ended ${status}`);
-    // Refused while another one is under way.
+    // Refused while another one is in progress.
     await admin.bgsave().catch(() => undefined);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
 /**
- * The append-only file goes on in a place where every write fails for want of room. `everysec` and `no` refuse writes from then on;
- * under `always` the server exits, and restarts from its files.
+ * Moves the append-only file to a device on which every write fails with ENOSPC. `everysec` and `no` then refuse writes;
+ * under `always` the server exits and restarts from its files.
  */
 export const diskFull =
   ({ server, admin }: Primary): Fault =>
@@ -75,20 +75,20 @@ export const diskFull =
     worst();
   };
 
-/** The file that a rewrite begins. */
+/** The file that a rewrite creates. */
 async function nextFile(folder: string): Promise<string> {
   const numbers = (await readdir(folder)).map((name) => Number(/\.(\d+)\.incr\.aof$/.exec(name)?.[1] ?? 0));
   return `appendonly.aof.${Math.max(...numbers) + 1}.incr.aof`;
 }
 
-/** Until a rewrite begun after this call has given the server a file that takes what is written. */
+/** Waits until a rewrite that began after this call has given the server a writable file. */
 async function rewrite(admin: Redis): Promise<void> {
   const good = /aof_rewrite_in_progress:0\s+aof_rewrite_scheduled:0[\s\S]*aof_last_write_status:ok/;
   const untilMs = Date.now() + SAVED_MS_MAX;
   let begun = false;
   while (!(begun && good.test(await admin.info('persistence')))) {
     if (Date.now() > untilMs) throw new Error('the append-only file is not written again');
-    // Refused while another one is under way.
+    // Refused while another one is in progress.
     begun ||= await admin.bgrewriteaof().then(
       () => true,
       () => false,

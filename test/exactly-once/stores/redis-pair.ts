@@ -46,7 +46,7 @@ export async function redisPair(): Promise<World> {
     [primary, replica] = [replica, primary];
   };
 
-  /** The verifiers learn of a new primary one after the other. */
+  /** The verifiers learn of a new primary one by one. */
   async function moveAll({ verifiers, goTo, pause, random }: Stage, to: Member): Promise<void> {
     for (const index of random.shuffle([...verifiers.keys()])) {
       goTo(to.server.url, index);
@@ -86,7 +86,7 @@ export async function redisPair(): Promise<World> {
       await whole();
     },
 
-    /** Some verifiers go on using the former primary, which knows of nothing. */
+    /** Some verifiers keep using the former primary, which does not know that it was replaced. */
     async 'old primary resumed'(stage) {
       const { random, pause, goTo, worst, verifiers } = stage;
       await primary.server.freeze();
@@ -115,7 +115,7 @@ export async function redisPair(): Promise<World> {
       await whole();
     },
 
-    /** As A-B-A, but B has a replica too, so that it is used: A itself. Then A is primary again. */
+    /** Like A-B-A, but A becomes a replica of B, so that B accepts spends. Then A is primary again. */
     async 'A-B-A with replicas'(stage) {
       for (let turn = 0; turn < 2; turn += 1) {
         await promote(replica);
@@ -153,7 +153,7 @@ export async function redisPair(): Promise<World> {
       await whole();
     },
 
-    /** What is on one server alone may not count as spent. */
+    /** A proof recorded on only one server must not count as spent. */
     async 'replica frozen'({ random, pause, worst, unsafe }) {
       await replica.server.freeze();
       const safe = unsafe();

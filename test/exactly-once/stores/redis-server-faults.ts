@@ -4,18 +4,18 @@ import { halfOpen } from '../half-open.ts';
 import type { Fault, Stage } from '../stage.ts';
 import { snapshotsFail } from './redis-disk-faults.ts';
 
-/** The server that the verifiers use just now, and an operator's connection to it. */
+/** The server that the verifiers currently use, and an operator's connection to it. */
 export interface Primary {
   readonly server: RedisServer;
   readonly admin: Redis;
 }
 
-/** How long after a change of settings the store may not know yet: it looks every 2 s. */
+/** How long a store may not have noticed a change of settings: it checks every 2 s. */
 const LOOK_MS = 4500;
 
 /**
- * Faults of one Redis server that are repaired in place. `primary` returns the current primary, `whole` resolves when it serves
- * again with all that belongs to it.
+ * Faults of one Redis server that are repaired in place. `primary` returns the current primary; `whole` resolves when it
+ * and its replicas serve again.
  */
 export function redisServerFaults(
   primary: () => Primary,
@@ -29,7 +29,7 @@ export function redisServerFaults(
       await pause(random.between(0, 300));
     },
 
-    /** For long enough, at times, that proofs are accepted in the other one too. */
+    /** Sometimes long enough for proofs to be accepted in the other database too. */
     async SWAPDB({ pause, random, worst }) {
       await primary().admin.call('SWAPDB', '0', '1');
       worst();
@@ -55,7 +55,7 @@ export function redisServerFaults(
       await admin.config('SET', 'maxmemory', '0');
     },
 
-    /** The store must refuse while anything may be evicted; what is evicted before it notices must do no harm. */
+    /** The store must refuse while keys may be evicted. Keys evicted before it notices must not lead to a double accept. */
     async 'policy changed'({ pause, random, worst, unsafe }) {
       const { admin } = primary();
       const used = /used_memory:(\d+)/.exec(await admin.info('memory'))?.[1] ?? '0';

@@ -9,14 +9,14 @@ import { redisServerFaults } from './redis-server-faults.ts';
 
 export const TIMEOUT_MS = 500;
 
-/** An operator's connection: waits for its server without a limit. */
+/** An operator's connection, which waits for its server without a time limit. */
 export function openAdmin(url: string): Redis {
   const admin = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
   admin.on('error', () => {});
   return admin;
 }
 
-/** One server without replicas: in memory alone, or with an append-only file. */
+/** One server without replicas: in memory only, or with an append-only file. */
 export async function redisSingle(files: 'none' | 'aof'): Promise<World> {
   const stack = new AsyncDisposableStack();
   const persistence = files === 'aof' ? ['--appendonly', 'yes'] : [];
@@ -46,7 +46,7 @@ export async function redisSingle(files: 'none' | 'aof'): Promise<World> {
             await rm(join(await folderOf(admin), 'dump.rdb'), { force: true });
             await killed(stage);
           },
-          /** The file of a moment ago, and what was spent since is not in it. */
+          /** Restores the file of a moment ago, which lacks the proofs spent since. */
           async 'killed, old file'(stage) {
             await admin.save();
             await stage.pause(stage.random.between(100, 1000));

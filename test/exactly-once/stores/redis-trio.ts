@@ -5,10 +5,10 @@ import { openAdmin, TIMEOUT_MS } from './redis-single.ts';
 
 const PATIENCE_MS = 20_000;
 const SHORT_AGE_SECONDS = 3;
-/** More than the least time for which anything is remembered: an age of 1 s, a tolerance of 2 s, 30 s for a body. */
+/** More than the shortest retention: an age of 1 s, a tolerance of 2 s, and 30 s for a body. */
 const FORGOTTEN_MS = 36_000;
 
-/** A primary and two followers, of which one must have every spend. */
+/** A primary and two followers, one of which must have every spend. */
 export async function redisTrio(): Promise<World> {
   const stack = new AsyncDisposableStack();
   const open = async () => {
@@ -27,7 +27,7 @@ export async function redisTrio(): Promise<World> {
     }
   };
 
-  /** The one that was alone is the primary from now on: the third follows it, later the former primary. */
+  /** The isolated server becomes the primary: first the third server follows it, then the former primary. */
   async function changeSides({ pause, random, worst }: Pick<Stage, 'pause' | 'random' | 'worst'>) {
     [first, second] = [second, first];
     await third.admin.replicaof('127.0.0.1', first.server.port);
@@ -47,8 +47,8 @@ export async function redisTrio(): Promise<World> {
     },
     faults: {
       /**
-       * One replica is promoted and alone for a while: what happens there meanwhile may not count, for the two others go on. Then the
-       * third follows it.
+       * One replica is promoted and isolated for a while. Spends there must not count, because the other two continue. Then the
+       * third server follows it.
        */
       async 'split brain, third changes sides'({ verifiers, goTo, pause, random, worst }) {
         await second.admin.replicaof('NO', 'ONE');
@@ -61,8 +61,8 @@ export async function redisTrio(): Promise<World> {
       },
 
       /**
-       * The same, but at first nobody tells the servers: the way between two of them loses one direction or both, for longer than a
-       * replica may lag, and all in all for longer than the verifier on the far side takes a proof.
+       * The same, but the servers are not told at first: the connection between two of them loses one or both directions, for longer
+       * than a replica may lag, and in total for longer than the verifier on the far side accepts a proof.
        */
       async 'partition outlasts the proofs'(stage) {
         const { verifiers, goTo, pause, random, worst, restart } = stage;
@@ -83,7 +83,7 @@ export async function redisTrio(): Promise<World> {
         worst();
       },
 
-      /** One verifier no longer needs them while the others would still accept them. */
+      /** One verifier no longer needs to remember spends that the others would still accept. */
       async 'spends forgotten early'({ verifiers, pause, random, worst, restart }) {
         const forgetful = random.below(verifiers.length);
         await restart(forgetful, { maxAgeSeconds: 1 });

@@ -3,10 +3,10 @@ import type { Fault, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
 import { TIMEOUT_MS } from './redis-single.ts';
 
-/** Longer than the sentinels need to agree that a server is down. */
+/** Longer than the sentinels take to agree that a server is down. */
 const NOTICE_MS = 1500;
 
-/** Two servers under three sentinels, which tell the verifiers where the primary is. */
+/** Two servers monitored by three sentinels, which tell the verifiers the primary's address. */
 export async function sentinelWorld(): Promise<World> {
   const pair = await startSentinelPair();
   return {
@@ -49,7 +49,7 @@ function sentinelFaults(pair: SentinelPair): Readonly<Record<string, Fault>> {
       await pair.whole();
     },
 
-    /** The replica lacks what was spent while it was frozen when it is promoted. */
+    /** A promoted replica lacks the proofs that were spent while it was frozen. */
     async 'lagging replica promoted'({ worst, random, pause }) {
       const former = await pair.primary();
       const behind = await replica();
@@ -63,7 +63,7 @@ function sentinelFaults(pair: SentinelPair): Readonly<Record<string, Fault>> {
       await pair.whole();
     },
 
-    /** Some sentinels notice, some do not; a failover may come of it or not. */
+    /** Some sentinels notice and some do not, so a failover may or may not follow. */
     async 'primary killed and back at once'({ worst, pause }) {
       const former = await pair.primary();
       await former.kill();

@@ -1,4 +1,4 @@
-// Compiled, not run: what a daemon's author writes against the installed declarations.
+// Compiled, not run: code that a daemon's author writes against the installed declarations.
 import { createServer } from 'node:http';
 import {
   createLocalKeySet,

@@ -1,5 +1,5 @@
 // Verifies what the signing log publishes with Go's own implementation of transparency logs, and nothing of ours:
-// golang.org/x/mod/sumdb/tlog and note. Reads one JSON question a line, and answers each with "ok" or why not.
+// golang.org/x/mod/sumdb/tlog and note. Reads one JSON question per line and answers each with "ok" or the reason for refusal.
 package main
 
 import (
@@ -21,11 +21,11 @@ import (
 type question struct {
 	Kind string // tree, inclusion, consistency or proof
 	Vkey string
-	Note string // a checkpoint; for kind proof a whole .tlog-proof file
+	Note string // a checkpoint; for kind proof, a complete .tlog-proof file
 
-	Dir    string // of the tiles, for kind tree
+	Dir    string // the tiles, for kind tree
 	Index  int64
-	Leaf   []byte // the leaf hash; for kind proof the entry
+	Leaf   []byte // the leaf hash; for kind proof, the entry
 	Path   [][]byte
 	Old    int64 // the smaller tree, for kind consistency
 	OldSum []byte
@@ -127,7 +127,7 @@ func checkTiles(dir string, tree tlog.Tree) error {
 	return nil
 }
 
-// A .tlog-proof file: verified by this program and the key of the log alone.
+// A .tlog-proof file, verified with only this program and the log's key.
 func checkProofFile(q question) error {
 	head, checkpoint, found := strings.Cut(q.Note, "\n\n")
 	lines := strings.Split(head, "\n")
@@ -181,7 +181,7 @@ func (t *tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 	return all, nil
 }
 
-// Go's own paths, without the height that tlog-tiles fixes.
+// Go's own paths, without the height, which tlog-tiles fixes.
 func pathOf(tile tlog.Tile) string {
 	return "tile/" + strings.TrimPrefix(tile.Path(), "tile/8/")
 }

@@ -21,7 +21,7 @@ const INPUT = inputV2(CLAIM);
 const OWN: EdgeKey = { scalar: scalarOfSeed(INTERN_KEY.seed), encoded: INTERN_KEY.publicKey };
 const NONCE = namedScalar('ori vectors, R');
 const HONEST = signWith(OWN, NONCE, INPUT);
-/** Keeps the set from being empty, and is not the key that any of these signatures asks for. */
+/** Keeps the set from being empty. None of these signatures is made with it. */
 const BYSTANDER = jwk(namedKey('bystander').publicKey);
 
 function signature(
@@ -42,7 +42,7 @@ function keyNotAdmitted(title: string, key: EdgeKey): Scenario {
   });
 }
 
-/** Where Ed25519 implementations differ (SPEC.md, section 4). Most of these pass some engine in use. */
+/** Cases in which Ed25519 implementations differ (SPEC.md, section 4). Most of these pass in some engine in use. */
 export const curveScenarios: Scenario[] = [
   signature('K21', 'accepts any R that the signer may choose', HONEST, 'ok'),
   ...SMALL_ORDER_SPELLINGS.map((encoded, index) =>

@@ -23,16 +23,16 @@ function badSignature(how: string, change: (text: string) => string): Scenario {
   ]);
 }
 
-/** In many languages `$` matches before a last line feed. */
+/** In many languages `$` matches before a trailing line feed. */
 const withLineFeed = (text: string) => `${text}\n`;
 
-/** The same 64 bytes under `atob` and its like: only bits that are thrown away differ. */
+/** The same 64 bytes with `atob` and similar decoders: only discarded bits differ. */
 function spellLastCharacter(text: string, distance: number): string {
   const index = BASE64.indexOf(text.charAt(85)) + distance;
   return `${text.slice(0, 85)}${BASE64.charAt(index)}==`;
 }
 
-/** Alphabets and spellings (SPEC.md, sections 1 and 2). Every signature here is over the very text that is sent. */
+/** Alphabets and spellings (SPEC.md, sections 1 and 2). Every signature here is over exactly the text that is sent. */
 export const fieldScenarios: Scenario[] = [
   badTimestamp('with a leading zero', '01789000000'),
   badTimestamp('with a plus sign', '+1789000000'),

@@ -10,7 +10,7 @@ function without(name: string): Record<string, unknown> {
   return Object.fromEntries(Object.entries(OWN).filter(([member]) => member !== name));
 }
 
-/** The intern's own key changed, beside one that signed nothing. */
+/** The intern's own key, modified, beside one that signed nothing. */
 function changed(
   sentences: string,
   title: string,

@@ -17,7 +17,7 @@ function under(sentences: string, title: string, expect: 'ok' | RefusalCode, key
   return scenario(sentences, title, [step(expect)], { keys });
 }
 
-/** Which published keys count, and when (SPEC.md, section 4). */
+/** Which published keys are admitted, and when (SPEC.md, section 4). */
 export const keyScenarios: Scenario[] = [
   under('K12', 'accepts a key from its first second', 'ok', [jwk(INTERN_KEY.publicKey, { nbf: TIMESTAMP })]),
   under('K12', 'refuses a key one second before its first', 'key_unknown', [

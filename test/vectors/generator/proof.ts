@@ -23,7 +23,7 @@ export interface TestKey {
   publicKey: Buffer;
 }
 
-/** The key of RFC 8032 test 1: the intern's own, wherever nothing else is said. */
+/** The key of RFC 8032 test 1: the intern's own, unless stated otherwise. */
 export const INTERN_KEY = keyFromSeed('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60');
 
 export function namedKey(name: string): TestKey {
@@ -38,7 +38,7 @@ export function namedNonce(name: string): string {
     .toString('base64url');
 }
 
-/** What a proof is made over and what the request around it looks like. All text is Latin-1: a character is a byte. */
+/** The values that a proof covers, and the form of its request. All text is Latin-1: one character per byte. */
 export interface Claim {
   internId: string;
   timestamp: string;
@@ -89,9 +89,9 @@ export function proofHeaders(claim: Claim): Header[] {
 }
 
 export interface StepOptions {
-  /** What the proof is made over, where it differs from `CLAIM`. */
+  /** The values that the proof covers, where they differ from `CLAIM`. */
   claim?: Partial<Claim>;
-  /** What is done to the headers on the way. */
+  /** Changes to the headers in transit. */
   headers?: (headers: readonly Header[]) => readonly Header[];
   now?: number;
   storeNow?: number;
@@ -99,13 +99,13 @@ export interface StepOptions {
   target?: string;
   body?: Buffer;
   retryAfterSeconds?: number;
-  /** Another verdict that is as good. */
+  /** Another acceptable verdict. */
   or?: RefusalCode;
   /** The verifier's own intern id, for the signing input. */
   internId?: string;
 }
 
-/** A request with a proof, and what becomes of it. The request is what the proof was made over unless `options` say otherwise. */
+/** A request with a proof, and its verdict. The request matches the proof unless `options` say otherwise. */
 export function step(expect: 'ok' | RefusalCode, options: StepOptions = {}): PresentStep {
   const claim = { ...CLAIM, ...options.claim };
   const body = options.body ?? claim.body;
@@ -119,7 +119,7 @@ export function step(expect: 'ok' | RefusalCode, options: StepOptions = {}): Pre
   };
 }
 
-/** The head of a request whose body comes later. */
+/** The head of a request whose body follows later. */
 export function begin(
   request: string,
   expect: 'continue' | RefusalCode,
@@ -130,7 +130,7 @@ export function begin(
   return { do: 'begin', request, ...at(options), ...head, expect };
 }
 
-/** The body of a request whose head was made with the same `options`, but for its time. */
+/** The body of a request whose head was created with the same `options`, except for its time. */
 export function finish(request: string, expect: 'ok' | RefusalCode, options: StepOptions = {}): FinishStep {
   const claim = { ...CLAIM, ...options.claim };
   const body = options.body ?? claim.body;
@@ -202,7 +202,7 @@ const BEFORE_THE_SIGNATURE: ReadonlySet<string> = new Set([
   'request_not_coverable',
 ]);
 
-/** What a verifier builds from the request as it arrived. */
+/** The signing input that a verifier builds from the received request. */
 function signingInputOf({ method, target, rawHeaders }: RequestHead, body: Buffer, internId: string): Buffer {
   const value = (name: string): string =>
     rawHeaders[rawHeaders.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name) + 1] ??
@@ -220,13 +220,13 @@ export interface ScenarioOptions {
   verifier?: Partial<VerifierConfiguration>;
   storeSince?: number;
   keys?: unknown[];
-  /** In place of a set of `keys`. */
+  /** Used instead of a set of `keys`. */
   jwks?: unknown;
   needs?: 'store-clock'[];
   expect?: 'refused';
 }
 
-/** `sentences`: ids in SPEC.md, separated by spaces; the first decides the section. */
+/** `sentences`: ids in SPEC.md, separated by spaces; the first determines the section. */
 export function scenario(
   sentences: string,
   title: string,
@@ -247,7 +247,7 @@ export function scenario(
   };
 }
 
-/** A published key, `kid` being the RFC 7638 thumbprint. */
+/** A published key. `kid` is the RFC 7638 thumbprint. */
 export function jwk(publicKey: Uint8Array, interval: { nbf?: number; exp?: number } = {}) {
   const x = Buffer.from(publicKey).toString('base64url');
   const kid = createHash('sha256').update(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`).digest('base64url');

@@ -8,7 +8,7 @@ const SECOND = { nonce: namedNonce('second') };
 const V1 = { version: 1 } as const;
 const acceptV1 = { verifier: { acceptV1: true } };
 
-/** Once (SPEC.md, sections 5.6 and 6). */
+/** Replays (SPEC.md, sections 5.6 and 6). */
 export const replayScenarios: Scenario[] = [
   scenario('V22', 'refuses a proof whose nonce was spent', [
     step('ok'),

@@ -11,7 +11,7 @@ export type RefusalCode =
   | 'nonce_replayed'
   | 'proof_before_fence';
 
-/** What is absent has the default of SPEC.md. */
+/** Absent members have the defaults of SPEC.md. */
 export interface VerifierConfiguration {
   internId: string;
   maxAgeSeconds?: number | undefined;
@@ -29,7 +29,7 @@ export interface VerifiedFacts {
   nonce?: string;
 }
 
-/** Unix seconds of the verifier's clock, and of the store's where that differs. */
+/** The verifier's clock in Unix seconds, and the store's if it differs. */
 interface At {
   now: number;
   storeNow?: number;
@@ -42,20 +42,20 @@ interface Head {
 }
 
 interface Verdict {
-  /** The bytes that the signature is judged over, one character each; absent where no signing input can be built. */
+  /** The signing input, one character per byte. Absent if none can be built. */
   signingInput?: string;
   expect: 'ok' | RefusalCode;
-  /** Where SPEC.md leaves a choice: the other verdict that is as good. */
+  /** If SPEC.md leaves a choice: the other acceptable verdict. */
   or?: RefusalCode;
   proof?: VerifiedFacts;
   retryAfterSeconds?: number;
 }
 
 export type PresentStep = { do: 'present' } & At & Head & { bodyBase64: string } & Verdict;
-/** The head of a request, whose body follows in a `finish` of the same `request`. */
+/** The head of a request. Its body follows in a `finish` with the same `request`. */
 export type BeginStep = { do: 'begin'; request: string } & At & Head & { expect: 'continue' | RefusalCode };
 export type FinishStep = { do: 'finish'; request: string } & At & { bodyBase64: string } & Verdict;
-/** The replay store loses everything and starts anew; the verifier goes on. */
+/** The replay store loses everything and starts anew; the verifier keeps running. */
 export type RestartStep = { do: 'restart' } & At & { expect: 'done' };
 /** Another key set is fetched. */
 export type KeysStep = { do: 'keys'; jwks: unknown; expect: 'done' | 'refused' };
@@ -66,11 +66,11 @@ export type Step = PresentStep | BeginStep | FinishStep | RestartStep | KeysStep
 
 export interface Scenario {
   title: string;
-  /** Of SPEC.md. */
+  /** The section of SPEC.md. */
   section: string;
-  /** Ids of the sentences of SPEC.md that it shows. */
+  /** Ids of the sentences of SPEC.md that the scenario shows. */
   sentences: string[];
-  /** What an implementation must be able to do to be asked this. */
+  /** Features that an implementation needs for this scenario. */
   needs?: 'store-clock'[];
   verifier: VerifierConfiguration;
   /** Unix seconds: the fence of the store. */
@@ -103,14 +103,14 @@ const STEPS_OF_VERIFICATION = [
 ] as const;
 const SECTIONS: Readonly<Record<string, string>> = { F: '1', B: '2', H: '3', K: '4', O: '6', E: '7' };
 
-/** The section of SPEC.md that a sentence stands in. */
+/** The section of SPEC.md that contains a sentence. */
 export function sectionOf(sentence: string): string {
   const number = Number(sentence.slice(1));
   if (sentence.startsWith('V')) return STEPS_OF_VERIFICATION.find(([last]) => number <= last)?.[1] ?? '5';
   return SECTIONS[sentence.charAt(0)] ?? '';
 }
 
-/** JSON, ASCII only, so that no tool changes its bytes. */
+/** ASCII-only JSON, so that no tool changes its bytes. */
 export function render(value: unknown): string {
   return JSON.stringify(value).replaceAll(
     /[\x7f-\uffff]/g,

@@ -9,7 +9,7 @@ import {
   TIMESTAMP,
 } from './proof.ts';
 
-/** What a signer is asked, and what it answers (SPEC.md, sections 1 to 3 and 13). */
+/** Requests to a signer and its answers (SPEC.md, sections 1 to 3 and 13). */
 export interface SigningVector {
   title: string;
   sentences: string[];
@@ -20,7 +20,7 @@ export interface SigningVector {
   subject: string;
   /** The signer's clock, Unix seconds. */
   now: number;
-  /** What its random source gives, in base64url. */
+  /** The output of its random source, in base64url. */
   nonce: string;
   /** The body of the signing request. */
   requestBase64: string;

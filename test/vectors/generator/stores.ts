@@ -23,7 +23,7 @@ const storeClock = { needs: ['store-clock' as const] };
 const nonceOf = (name: string) => ({ nonce: namedNonce(name) });
 const OLDEST = TIMESTAMP + 60;
 
-/** Bodies that take time, and clocks with a fraction (SPEC.md, sections 5.4 and 5.6). */
+/** Slow bodies, and clocks with fractions of a second (SPEC.md, sections 5.4 and 5.6). */
 const slowScenarios: Scenario[] = [
   scenario(
     'V12',
@@ -107,7 +107,7 @@ const slowScenarios: Scenario[] = [
   ]),
 ];
 
-/** A store whose clock is not the verifier's. */
+/** A store with a clock other than the verifier's. */
 const clockScenarios: Scenario[] = [
   scenario(
     'V23',
@@ -172,7 +172,7 @@ const clockScenarios: Scenario[] = [
   ),
 ];
 
-/** A store that starts, or starts again. */
+/** A store that starts or restarts. */
 const fenceScenarios: Scenario[] = [
   ...[0, 5, 60].flatMap((clockToleranceSeconds) => [
     scenario(
@@ -266,7 +266,7 @@ const crowdScenarios: Scenario[] = [
   ]),
 ];
 
-/** Version 1 where it is accepted (SPEC.md, section 6). */
+/** Version 1 where accepted (SPEC.md, section 6). */
 const versionOneScenarios: Scenario[] = [
   scenario(
     'O7 O1',

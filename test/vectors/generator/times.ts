@@ -16,7 +16,7 @@ function at(
   );
 }
 
-/** Nothing but the intern is configured. */
+/** Only the intern is configured. */
 const DEFAULTS = {
   maxAgeSeconds: undefined,
   clockToleranceSeconds: undefined,
@@ -24,7 +24,7 @@ const DEFAULTS = {
   contentType: undefined,
 };
 
-/** The window of time (SPEC.md, section 5.4); both bounds belong to it. */
+/** The time window (SPEC.md, section 5.4), including both bounds. */
 export const timeScenarios: Scenario[] = [
   at('accepts a proof of this very second', 'ok', TIMESTAMP),
   at('accepts a proof as old as the oldest', 'ok', TIMESTAMP + 60),

@@ -6,7 +6,7 @@ const V2_HEADERS = ['x-ori-invoke-signature-v2', 'x-ori-invoke-nonce'];
 const FORGED = signed(inputV2(CLAIM), namedKey('mallory'));
 const acceptV1 = { verifier: { acceptV1: true } };
 
-/** Which version is asked for, and that one never stands in for the other (SPEC.md, section 5.2). */
+/** Which version is verified, and that neither replaces the other (SPEC.md, section 5.2). */
 export const versionScenarios: Scenario[] = [
   scenario('V5', 'refuses a version 1 proof where it was not opted into', [
     step('proof_version_not_accepted', { claim: { version: 1 } }),

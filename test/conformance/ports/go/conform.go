@@ -34,7 +34,7 @@ type answer struct {
 	Features   []string `json:"features,omitempty"`
 }
 
-// losable stands before a memory store that can be lost.
+// losable wraps a memory store that can be replaced by an empty one.
 type losable struct {
 	*MemoryStore
 	attached []Config
@@ -62,7 +62,7 @@ type session struct {
 
 var errRefused = errors.New("refused")
 
-// conform answers one command a line (test/conformance/README.md).
+// conform answers one command per line (test/conformance/README.md).
 func conform() {
 	s := &session{store: &losable{}, begun: map[string]*OpenProof{}}
 	lines := bufio.NewReader(os.Stdin)
@@ -208,7 +208,7 @@ func latin(text string) []byte {
 	return body
 }
 
-// bytesOf gives the bytes whose characters, one each, are in the text.
+// bytesOf converts a string of characters U+0000 to U+00FF to bytes, one per character.
 func bytesOf(text string) string {
 	var bytes []byte
 	for _, character := range text {

@@ -12,7 +12,7 @@ import (
 	"regexp"
 )
 
-// Key is an admitted key of a published set, good for Begins <= timestamp < Ends.
+// Key is an admitted key of a published set, valid for Begins <= timestamp < Ends.
 type Key struct {
 	Public       ed25519.PublicKey
 	Begins, Ends float64
@@ -24,7 +24,7 @@ var (
 	one       = big.NewInt(1)
 	p         = new(big.Int).Sub(new(big.Int).Lsh(one, 255), big.NewInt(19))
 	order     = number("1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3ed")
-	// The values of y of the points of small order.
+	// The y coordinates of the points of small order.
 	smallOrder = []*big.Int{
 		new(big.Int), one, new(big.Int).Sub(p, one),
 		number("7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd83d3d706a17c7"),
@@ -33,7 +33,7 @@ var (
 	d = mod(new(big.Int).Mul(big.NewInt(-121665), new(big.Int).ModInverse(big.NewInt(121666), p)))
 )
 
-// ReadKeySet reads a published set; K1 to K11 of SPEC.md. Members are read by their exact names: decoding into a
+// ReadKeySet reads a published set (SPEC.md, K1 to K11). Members are read by their exact names: decoding into a
 // struct would ignore case.
 func ReadKeySet(document []byte) ([]Key, error) {
 	var set map[string]json.RawMessage
@@ -70,7 +70,7 @@ func readKey(jwk map[string]any) (Key, bool) {
 	return Key{encoded, begins, ends}, isTime && isEnd && begins < ends && named && isAdmitted(encoded)
 }
 
-// is says whether a member is absent or one of these texts: null counts as present.
+// is reports whether a member is absent or one of these strings. A null member counts as present.
 func is(jwk map[string]any, name string, texts ...string) bool {
 	value, present := jwk[name]
 	for _, text := range texts {
@@ -98,13 +98,13 @@ func bound(jwk map[string]any, name string, absent float64) (float64, bool) {
 	return number, isNumber && number >= 0
 }
 
-// Verifies is K19 to K21: crypto/ed25519 compares the encoding of R, and leaves the rest to us.
+// Verifies implements K19 to K21: crypto/ed25519 compares the encoding of R and leaves the other checks to the caller.
 func (k Key) Verifies(signature, signed []byte) bool {
 	isJudgeable := !isSmallOrder(signature[:32]) && littleEndian(signature[32:]).Cmp(order) < 0
 	return isJudgeable && ed25519.Verify(k.Public, signed, signature)
 }
 
-// isSmallOrder finds the 14 encodings by their five values of y modulo p.
+// isSmallOrder recognizes the 14 encodings by their five values of y modulo p.
 func isSmallOrder(encoded []byte) bool {
 	y, found := mod(yOf(encoded)), false
 	for _, listed := range smallOrder {
@@ -133,7 +133,7 @@ func mul(a, b *big.Int) *big.Int { return mod(new(big.Int).Mul(a, b)) }
 
 func div(a, b *big.Int) *big.Int { return mul(a, new(big.Int).ModInverse(mod(b), p)) }
 
-// point is affine. One key takes about 20 ms, once.
+// point is affine. Checking a key takes about 20 ms, once per key.
 type point struct{ x, y *big.Int }
 
 func add(a, b point) point {
@@ -143,7 +143,7 @@ func add(a, b point) point {
 	return point{div(x, new(big.Int).Add(one, cross)), div(xx.Add(xx, yy), new(big.Int).Sub(one, cross))}
 }
 
-// isAdmitted is K11: canonical, on the curve, of the prime order.
+// isAdmitted implements K11: the key is canonical, on the curve, and of prime order.
 func isAdmitted(encoded []byte) bool {
 	y := yOf(encoded)
 	square := mul(y, y)

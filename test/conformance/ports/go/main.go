@@ -16,7 +16,7 @@ import (
 
 const bodyBytesMax = 1_000_000
 
-// A daemon that answers who called it: oriproof INTERN_ID JWKS_URL [ADDRESS]
+// A daemon that replies with its caller: oriproof INTERN_ID JWKS_URL [ADDRESS]
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "conform" {
 		conform()
@@ -56,7 +56,7 @@ func requireProof(v *Verifier) http.HandlerFunc {
 	}
 }
 
-// prove takes r.RequestURI, which is the request-target as it came; r.URL.Path is decoded. r.Header keeps every value.
+// prove uses r.RequestURI, the request-target as received; r.URL.Path is decoded. r.Header keeps every value.
 func prove(v *Verifier, w http.ResponseWriter, r *http.Request) (*Proof, []byte, error) {
 	var list []Header
 	for name, values := range r.Header {
@@ -113,7 +113,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 
 var safeURL = regexp.MustCompile(`^(?:https://|http://(?:127\.0\.0\.1|localhost|\[::1\])[:/])`)
 
-// remoteKeys is K14 to K18: fresh for 60 s, stale for 600 s more, one fetch in 10 s, no redirects.
+// remoteKeys implements K14 to K18: fresh for 60 s, stale for 600 s more, one fetch per 10 s, no redirects.
 type remoteKeys struct {
 	url            string
 	mutex          sync.Mutex

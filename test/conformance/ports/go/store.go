@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// bodySeconds is how long a body may take.
+// bodySeconds is the maximum time for a body to arrive.
 const bodySeconds = 30
 
-// Refused is a proof that is not accepted; Code is of SPEC.md, section 7.
+// Refused is the error for a proof that is not accepted. Code is one of SPEC.md, section 7.
 type Refused struct {
 	Code       string
 	RetryAfter int
@@ -31,12 +31,12 @@ type MemoryStore struct {
 	pruned    float64
 }
 
-// NewMemoryStore makes an empty store whose fence is now.
+// NewMemoryStore returns an empty store whose fence is now.
 func NewMemoryStore(clock func() float64) *MemoryStore {
 	return &MemoryStore{Clock: clock, Capacity: 100_000, fence: clock(), spent: map[string]int64{}, highest: -1}
 }
 
-// Attach tells the store of a verifier that will use it.
+// Attach registers a verifier that will use the store.
 func (s *MemoryStore) Attach(c Config) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -47,7 +47,7 @@ func (s *MemoryStore) Attach(c Config) {
 	}
 }
 
-// Spend uses a proof up: V18 to V24 and O1 to O8. An empty nonce is a version 1 proof.
+// Spend spends a proof: V18 to V24 and O1 to O8. An empty nonce means a version 1 proof.
 func (s *MemoryStore) Spend(tolerance float64, timestamp int64, nonce, v1ID string) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -89,7 +89,7 @@ func (s *MemoryStore) Spend(tolerance float64, timestamp int64, nonce, v1ID stri
 	return nil
 }
 
-// prune forgets what is too old to be accepted.
+// prune removes entries that are too old to be accepted.
 func (s *MemoryStore) prune(now float64) {
 	s.pruned = now
 	for id, timestamp := range s.spent {

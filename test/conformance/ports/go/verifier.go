@@ -21,7 +21,7 @@ type Config struct {
 	ContentType       string
 }
 
-// Verifier judges requests. Keys gives the admitted keys; asked to renew, it may look for newer ones.
+// Verifier verifies requests. Keys returns the admitted keys; if asked to renew, it may fetch newer ones.
 type Verifier struct {
 	Config
 	Keys  func(renew bool) ([]Key, error)
@@ -32,10 +32,10 @@ type Verifier struct {
 	Clock func() float64
 }
 
-// Header is one line of a header list.
+// Header is one field of a header list.
 type Header struct{ Name, Value string }
 
-// Proof says who called.
+// Proof identifies the caller.
 type Proof struct {
 	User     string `json:"user"`
 	InternID string `json:"internId"`
@@ -44,7 +44,7 @@ type Proof struct {
 	Nonce    string `json:"nonce,omitempty"`
 }
 
-// No pattern here ignores case: Go's (?i) also folds letters outside ASCII. What ignores case is lowered first.
+// No pattern here ignores case: Go's (?i) also folds letters outside ASCII. Such values are lowered first.
 const token = "[a-z0-9!#$%&'*+.^_`|~-]+"
 
 var (
@@ -63,7 +63,7 @@ var (
 	}
 )
 
-// IsUsable says whether a verifier can be configured so.
+// IsUsable reports whether the configuration is valid.
 func (c Config) IsUsable() bool {
 	isTimed := c.MaxAge >= 1 && c.MaxAge <= 600 && c.Tolerance >= 0 && c.Tolerance <= 60
 	isWhole := c.MaxAge == math.Floor(c.MaxAge) && c.Tolerance == math.Floor(c.Tolerance)
@@ -71,7 +71,7 @@ func (c Config) IsUsable() bool {
 	return isTimed && isWhole && isType && internID.MatchString(c.InternID)
 }
 
-// OpenProof is a head that passed. Write the body to Digest, then call Finish once.
+// OpenProof is the result of a head that passed. Write the body to Digest, then call Finish once.
 type OpenProof struct {
 	Digest   hash.Hash
 	verifier *Verifier
@@ -80,7 +80,7 @@ type OpenProof struct {
 	judgedAt float64
 }
 
-// Begin judges steps 1 to 4 of a head as it was received.
+// Begin performs steps 1 to 4 on a head as received.
 func (v *Verifier) Begin(method, target string, list []Header) (*OpenProof, error) {
 	now := v.Clock()
 	header, times := map[string]string{}, map[string]int{}
@@ -120,7 +120,7 @@ func (v *Verifier) Begin(method, target string, list []Header) (*OpenProof, erro
 	return &OpenProof{sha256.New(), v, header, target, now}, nil
 }
 
-// Finish judges signature and replay.
+// Finish verifies the signature and spends the proof.
 func (o *OpenProof) Finish() (*Proof, error) {
 	v, timestamp, user := o.verifier, o.header["x-ori-invoke-timestamp"], o.header["x-ori-invoke-user"]
 	nonce, digest := o.header["x-ori-invoke-nonce"], hex.EncodeToString(o.Digest.Sum(nil))
@@ -145,7 +145,7 @@ func (o *OpenProof) Finish() (*Proof, error) {
 	return &Proof{user, v.InternID, version, at, nonce}, nil
 }
 
-// requireSignature tries at most three keys, and then those of a newer set.
+// requireSignature tries at most three keys, then those of a newer set.
 func (v *Verifier) requireSignature(signature, signed []byte, timestamp float64) error {
 	tried := 0
 	for _, renew := range []bool{false, true} {
@@ -169,7 +169,7 @@ func (v *Verifier) requireSignature(signature, signed []byte, timestamp float64)
 	return refuse("signature_invalid")
 }
 
-// lower folds ASCII alone.
+// lower folds only ASCII.
 func lower(text string) string {
 	return capital.ReplaceAllStringFunc(text, strings.ToLower)
 }

@@ -1,4 +1,4 @@
-"""The verifier behind the conformance protocol: one command a line, one answer a line (test/conformance/README.md)."""
+"""The verifier behind the conformance protocol: one command and one answer per line (test/conformance/README.md)."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ attached = []
 
 
 class Store:
-    """Stands before a memory store that can be lost."""
+    """Wraps a memory store that can be replaced by an empty one."""
 
     def lose(self):
         self.store = MemoryStore(clock=lambda: clock["store"])

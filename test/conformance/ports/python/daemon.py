@@ -1,4 +1,4 @@
-"""A daemon that answers who called it: python3 daemon.py INTERN_ID JWKS_URL [PORT]"""
+"""A daemon that replies with its caller: python3 daemon.py INTERN_ID JWKS_URL [PORT]"""
 
 import json
 import sys
@@ -25,7 +25,7 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_POST
 
     def prove(self):
-        # `self.path` merges slashes at the start, and `self.headers[name]` hides repetitions: take what came.
+        # `self.path` merges leading slashes, and `self.headers[name]` hides duplicates: use the request as received.
         method, target, _ = self.raw_requestline.decode("latin-1").rstrip("\r\n").split(" ")
         proof = verifier.begin(method, target, self.headers.items())
         length = self.headers.get("content-length", "")

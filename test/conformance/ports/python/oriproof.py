@@ -19,7 +19,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 BODY_SECONDS = 30
-# With re.ASCII, re.IGNORECASE folds nothing but ASCII; fullmatch, unlike `$`, takes no line feed at the end.
+# With re.ASCII, re.IGNORECASE folds only ASCII. Unlike `$`, fullmatch rejects a trailing line feed.
 FLAGS = re.ASCII | re.IGNORECASE
 INTERN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 PATH = re.compile(r"/[\x21\x22\x24-\x3e\x40-\x7e]{0,2047}")
@@ -41,7 +41,7 @@ VERSION_2 = list(HEADERS)[3:]
 
 
 class Refused(Exception):
-    """The proof is not accepted; `code` is of SPEC.md, section 7."""
+    """The proof is not accepted. `code` is one of SPEC.md, section 7."""
 
     def __init__(self, code, retry_after=None):
         super().__init__(code)
@@ -70,7 +70,7 @@ def add(p, q):
 
 @lru_cache(maxsize=1000)
 def is_admitted(encoded):
-    """K11: canonical, on the curve, of the prime order."""
+    """K11: the key is canonical, on the curve, and of prime order."""
     y, sign = int.from_bytes(encoded, "little") & (2**255 - 1), encoded[31] >> 7
     if y >= P or encoded in SMALL_ORDER:
         return False
@@ -90,7 +90,7 @@ def is_admitted(encoded):
 
 class Key:
     def __init__(self, jwk):
-        """Raises ValueError for a key that is left out."""
+        """Raises ValueError for a key that is not admitted."""
         x = jwk.get("x")
         if "d" in jwk or not isinstance(x, str) or not PUBLIC_KEY.fullmatch(x):
             raise ValueError("d or x")
@@ -132,7 +132,7 @@ def is_ours(jwk):
 
 
 def read_key_set(document):
-    """The keys of a decoded JWK Set. Raises ValueError when it is refused as a whole (K1)."""
+    """The keys of a decoded JWK Set. Raises ValueError if the whole set is refused (K1)."""
     keys = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(keys, list) or len(keys) > 100 or not all(isinstance(jwk, dict) for jwk in keys):
         raise ValueError("not a JWK Set of at most 100 keys")
@@ -152,7 +152,7 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class RemoteKeys:
-    """K14 to K18: fetched over https, or from loopback; fresh for 60 s, stale for 600 s more, one fetch in 10 s."""
+    """K14 to K18: fetched over https or from loopback; fresh for 60 s, stale for 600 s more, one fetch per 10 s."""
 
     def __init__(self, url):
         if not re.match(r"https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/]", url):
@@ -237,7 +237,7 @@ class LocalKeys:
 
 
 class Verifier:
-    """`keys.current()` gives the keys. Raises ValueError for a configuration that cannot work."""
+    """`keys.current()` returns the keys. Raises ValueError for an invalid configuration."""
 
     def __init__(self, intern_id, keys, store, max_age=60, tolerance=2, accept_v1=False,
                  content_type="application/json", clock=time.time):
@@ -251,7 +251,7 @@ class Verifier:
         store.attach(self)
 
     def begin(self, method, target, raw_headers):
-        """Judges steps 1 to 4 of a head, `raw_headers` being (name, value) pairs as received. Raises Refused."""
+        """Performs steps 1 to 4 on a head. `raw_headers` are (name, value) pairs as received. Raises Refused."""
         now = self.clock()
         found = {}
         for name, value in raw_headers:
@@ -279,7 +279,7 @@ class Verifier:
 
 
 class OpenProof:
-    """A head that passed. Feed the body to `update`, then call `finish` once."""
+    """The result of a head that passed. Feed the body to `update`, then call `finish` once."""
 
     def __init__(self, verifier, proof, path, judged_at):
         self.verifier, self.proof, self.path, self.judged_at = verifier, proof, path, judged_at
@@ -289,7 +289,7 @@ class OpenProof:
         self.digest.update(piece)
 
     def finish(self):
-        """Judges signature and replay, and returns who called. Raises Refused."""
+        """Verifies the signature, spends the proof, and returns the caller. Raises Refused."""
         verifier, proof = self.verifier, self.proof
         timestamp, user, nonce = proof["x-ori-invoke-timestamp"], proof["x-ori-invoke-user"], proof.get(VERSION_2[1])
         named, digest = (verifier.intern_id, timestamp), self.digest.hexdigest()

@@ -1,3 +1,3 @@
-/** What the handler of the other route counted: each route is a bundle of its own. */
+/** The counter of the other route's handler: each route is a separate bundle. */
 export const dynamic = 'force-dynamic';
 export const GET = () => Response.json(globalThis.ran);
