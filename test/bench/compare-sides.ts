@@ -8,7 +8,7 @@ export interface Comparison {
   readonly throughput?: number;
   /** The maximum CPU time per proof, as a ratio to theirs; absent: reported without a target. */
   readonly cpu?: number;
-  /** The requests to a side, made anew for each round. Default: requests of sessions seen before. */
+  /** Creates the requests to a side for each round. Default: requests of sessions seen before. */
   wish?(side: SigningSide): Promise<Partial<LoadWish>>;
 }
 

@@ -8,7 +8,7 @@ import type { Bench } from './row.ts';
 export interface Contestant {
   /** Prepares `count` pieces of work, untimed. The returned function does them, and throws if one fails. */
   prepare(count: number): Promise<() => Promise<void>>;
-  /** Called once before measuring: throws unless the contestant refuses bad input. */
+  /** Called once before measuring: throws unless the contestant refuses invalid input. */
   check(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { type Bench, median } from './row.ts';
 /** A client of one server, one request at a time. */
 export interface Asker {
   readonly port: number;
-  /** The next request, whole. */
+  /** The complete next request. */
   next(): string | Promise<string>;
   /** @throws Error unless the response is the expected one */
   check(answer: Answer): void;

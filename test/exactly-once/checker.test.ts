@@ -61,7 +61,7 @@ test('finds only what a verifier accepted although its store was unsafe througho
 });
 
 test.each(['proof_before_fence', 'proof_expired', 'nonce_replayed'])(
-  'finds a fresh proof that was refused while nothing was wrong: %s',
+  'finds a fresh proof that was refused without a fault: %s',
   (verdict) => {
     const refused = judge([{ verdict }]);
     expect(refused.what).toEqual(['refused a fresh proof without a fault']);

@@ -67,7 +67,7 @@ test.each([
   ['redis-fence', SETTINGS.redis[0], 'FLUSHALL'],
   ['memory-boot-refusal', SETTINGS.memory[0], 'verifier killed'],
 ] as const)(
-  'a library without a guard is caught: %s',
+  'detects a library without a guard: %s',
   async (variant, setting, fault) => {
     await using broken = await breakLibrary(variant);
     const options: RunOptions = { ...LIMITS, settings: [setting], library: broken.folder, schedules: 4 };

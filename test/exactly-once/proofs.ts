@@ -2,7 +2,7 @@ import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
 import { createTestSigner } from '../../libs/verifier/src/testing.ts';
 import type { Random } from './random.ts';
 
-/** A signed request as the adversary records it, byte for byte. It stands for one call: in any form, it may be accepted once. */
+/** A signed request as the adversary records it, byte for byte. It represents one call: in any form, it may be accepted once. */
 export interface Proof {
   readonly id: string;
   /** Unix seconds, as signed. */
@@ -11,7 +11,7 @@ export interface Proof {
   readonly body: string;
 }
 
-/** `whole` is as signed; `stripped` is without its version 2 headers; `forged` has another signature under the same nonce. */
+/** `whole` is unchanged; `stripped` lacks the version 2 headers; `forged` has another signature under the same nonce. */
 export type Form = 'whole' | 'stripped' | 'forged';
 
 const TARGET = '/api/invoke';

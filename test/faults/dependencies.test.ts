@@ -90,7 +90,7 @@ const FAULTS: readonly Fault[] = [
 ];
 
 test.each(FAULTS)(
-  '$name: bounded answers, no proof past the bound, recovery without a restart',
+  '$name: timely answers, no proof after the cache time, recovery without a restart',
   async (fault) => {
     const pid = world.signer.pid;
     const credentials = await prepare(world);

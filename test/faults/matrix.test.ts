@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 test.each(CELLS.map((cell) => ({ cell, name: `${cell.dependency} ${cell.fault}` })))(
-  '$name: what each request deserves, in time, the gate kept, and well again without a restart',
+  '$name: correct and timely answers, no bypass of the gate, and recovery without a restart',
   async ({ cell }) => {
     const pids = [on.world.signer.pid, on.management.pid];
     const ofSigner = await signerShapes(on);

@@ -56,7 +56,7 @@ async function startVerifiers(internId: string, jwksUrl: string, stack: AsyncDis
 }
 
 test.each(['answers', 'is cut off in the same moment'])(
-  'verifiers of every kind of store refuse a revoked key within two seconds where the address of the keys %s',
+  'verifiers with every kind of store refuse a revoked key within two seconds if the key set URL %s',
   { timeout: 120_000 },
   async (address) => {
     await using stack = new AsyncDisposableStack();

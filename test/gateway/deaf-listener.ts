@@ -11,7 +11,7 @@ export interface DeafListener extends AsyncDisposable {
 }
 
 const LISTEN = `require('node:net').createServer().listen({ host: '127.0.0.1', port: +process.argv[1], backlog: 1 }, () => console.log('up'))`;
-/** A queue of length 1 takes two. */
+/** A queue of length 1 holds two connections. */
 const QUEUE = 2;
 
 export async function startDeafListener(): Promise<DeafListener> {

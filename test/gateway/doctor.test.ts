@@ -62,7 +62,7 @@ describe.skipIf(NGINX === undefined)('ori doctor call behind a real nginx', () =
     return { exit, ...(JSON.parse(stdout) as { verdict: string; changes: Record<string, string>[] }) };
   }
 
-  it.each(Object.entries(NAMED))('names what %s changes', async (name, named) => {
+  it.each(Object.entries(NAMED))('reports what %s changes', async (name, named) => {
     const { exit, verdict, changes } = await doctor(join(import.meta.dirname, 'bad', name));
     const words = changes.map(({ field, change, arrived }) =>
       arrived === undefined || field === 'body' ? `${field} ${change}` : `${field} ${change} to ${arrived}`,

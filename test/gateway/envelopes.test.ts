@@ -50,12 +50,12 @@ describe.skipIf(NGINX === undefined)('an answer of the gateway’s own', () => {
       requireEnvelope(reply, { status: 400, ...metadata(isIntern, 'invalid_body') });
     });
 
-    it('is 413 for a body that is announced to be too large', async () => {
+    it('is 413 for an announced body size over the limit', async () => {
       const reply = await ask(`${line}\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n`);
       requireEnvelope(reply, { status: 413, ...metadata(isIntern, 'payload_too_large') });
     });
 
-    it('is 431 for headers that are too large', async () => {
+    it('is 431 for oversized headers', async () => {
       requireEnvelope(await ask(requestBytes(line, [['X-Filler', 'x'.repeat(20_000)]])), { status: 431 });
       const many = Array.from({ length: 20 }, (_, index): [string, string] => [
         `X-${index}`,
@@ -64,13 +64,13 @@ describe.skipIf(NGINX === undefined)('an answer of the gateway’s own', () => {
       requireEnvelope(await ask(requestBytes(line, many)), { status: 431 });
     });
 
-    it('is 405 with Allow for a method that is never passed on', async () => {
+    it('is 405 with Allow for a method that is never forwarded', async () => {
       const reply = await ask(requestBytes(`TRACE ${route} HTTP/1.1`, []));
       requireEnvelope(reply, { status: 405 });
       expect(headerOf(reply.head, 'allow').join()).toContain(method);
     });
 
-    it('is 501 for a transfer coding that is unknown', async () => {
+    it('is 501 for an unknown transfer coding', async () => {
       const bytes = `${line}\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: gzip\r\n\r\n`;
       requireEnvelope(await ask(bytes), { status: 501 });
     });
@@ -94,13 +94,13 @@ describe.skipIf(NGINX === undefined)('an answer of the gateway’s own', () => {
     requireEnvelope(await ask(requestBytes(`GET ${path} HTTP/1.1`, [])), { status: 404 });
   });
 
-  it('is 414 for a target that is too long', async () => {
+  it('is 414 for an overlong target', async () => {
     const reply = await ask(requestBytes(`GET /v1/interns?${'x'.repeat(20_000)} HTTP/1.1`, []));
     requireEnvelope(reply, { status: 414 });
   });
 
   it.each(['HELLO', 'GET', 'get /v1/interns HTTP/1.1', 'GET /v1/interns HTTP/x', 'GET http:// HTTP/1.1'])(
-    'is 400 for what is no request: %s',
+    'is 400 for an invalid request: %s',
     async (line) => {
       requireEnvelope(await ask(`${line}\r\nHost: localhost\r\n\r\n`), { status: 400 });
     },
@@ -134,7 +134,7 @@ describe.skipIf(NGINX === undefined)('an answer of the gateway’s own', () => {
 
 describe.skipIf(NGINX === undefined)('an address that sends too much', () => {
   it.each(ROUTES.filter(({ route }) => /sign$|interns$|byok$/.test(route)))(
-    'is answered 429 with Retry-After: $route',
+    'gets 429 with Retry-After: $route',
     async ({ route, method, isIntern }) => {
       await using gateway = await startGateway({
         signers: [NOBODY],
@@ -179,7 +179,7 @@ it.skipIf(NGINX === undefined)(
       held.push(socket);
     };
     for (let open = 0; open < 200; open += 1) hold();
-    // A request that is faster than the last of them takes its place, so one more is held each time.
+    // A request that overtakes the last of them takes its place, so each round holds one more.
     const askAfterOneMore = () => {
       hold();
       return ask('192.0.2.1');
@@ -222,7 +222,7 @@ it.skipIf(NGINX === undefined)(
 );
 
 describe.skipIf(NGINX === undefined)('a service that does not accept connections', () => {
-  it('makes the answer 504', async () => {
+  it('causes a 504', async () => {
     await using deaf = await startDeafListener();
     await using gateway = await startGateway({ signers: [deaf.address], management: [deaf.address] });
     const replies = ROUTES.map(async ({ route, method, isIntern }) => {

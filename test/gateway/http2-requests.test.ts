@@ -90,7 +90,7 @@ describe.skipIf(NGINX === undefined)('a request over HTTP/2', () => {
     }
   });
 
-  it.each(Object.keys(STRANGE))('makes one request for the daemon, or none, with %s', (name) => {
+  it.each(Object.keys(STRANGE))('results in at most one request for the daemon, with %s', (name) => {
     const connections = sent.get(name) ?? [];
     expect(connections.length).toBeLessThanOrEqual(1);
     for (const bytes of connections) {

@@ -61,7 +61,7 @@ async function sendSecrets(gateway: Gateway): Promise<void> {
 
 describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
   it.each(['answered', 'not reached', 'hung up on'])(
-    'contains no secret of a request that is %s',
+    'contains no secret of a request that was %s',
     async (fate) => {
       await using service = await startScriptedService((req, res) => {
         if (fate === 'hung up on') req.socket.destroy();
@@ -119,7 +119,7 @@ describe.skipIf(NGINX === undefined)('what the gateway writes', () => {
     expect(fourth).toMatchObject({ protocol: 'HTTP/2.0', status: 0 });
   });
 
-  it('takes the trace id from a valid traceparent only, and passes each on unchanged', async () => {
+  it('takes the trace id only from a valid traceparent, and forwards every traceparent unchanged', async () => {
     const given = [
       [`cc-${TRACE_ID}-00f067aa0ba902b7-01-later`, TRACE_ID],
       [`${TRACEPARENT}-later`, ''],

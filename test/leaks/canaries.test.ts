@@ -130,7 +130,7 @@ test('no canary appears in a log, metric, trace, error, audit line, page, Redis 
 });
 
 test.each(['latin1', 'hex', 'base64', 'base64url'] as const)(
-  'a planted leak of any canary, in %s, turns that red',
+  'detects a planted leak of any canary, in %s',
   (encoding) => {
     const log = places['log'] ?? '';
     const planted = Object.values(evidence.canaries).map((secret) => Buffer.from(secret).toString(encoding));

@@ -55,7 +55,7 @@ test('the verifier depends only on @ori/proof and works without any framework', 
   ]);
 });
 
-test('the manifests are what a registry and every resolver understand', async () => {
+test('registries and resolvers understand the manifests', async () => {
   for (const tarball of tarballs) {
     const name = /ori-(\w+)-[\d.]+\.tgz$/.exec(tarball)?.[1] ?? '';
     const pkgDir = await mkdtemp(join(project, 'unpacked-'));

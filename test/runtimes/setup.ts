@@ -43,7 +43,7 @@ const inRuntimes = (path: string): string => join(RUNTIMES, 'node_modules', path
 
 export const NEXT: string = inRuntimes('next/dist/bin/next');
 
-/** Builds the route of Next against the verifier that is installed. */
+/** Builds the Next route against the installed verifier. */
 export async function buildNext(settings: Readonly<Record<string, string>>): Promise<void> {
   const app = join(RUNTIMES, 'next');
   await rm(app, { recursive: true, force: true });

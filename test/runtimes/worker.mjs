@@ -1,4 +1,4 @@
-// A Worker whose verifier, keys and store are made in module scope, without a compatibility flag.
+// A Worker that creates verifier, keys and store in module scope, without a compatibility flag.
 import { createRemoteKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
 import { requireProof } from '@ori/verifier/fetch';
 import { requireProof as requireHonoProof } from '@ori/verifier/hono';

@@ -87,7 +87,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
     }
   });
 
-  test('a hardened signer still reports what it needs to run', async () => {
+  test('a hardened signer still reports its process metrics', async () => {
     await expect
       .poll(async () => (await prometheus.query('process_open_fds{job="signer"} > 0')).length, {
         timeout: 20_000,

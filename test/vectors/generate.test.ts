@@ -60,7 +60,7 @@ const BEYOND_REQUESTS: ReadonlySet<string> = new Set([
   'replay_store_unsafe',
 ]);
 
-test('the vectors provoke every code that a request alone can provoke', () => {
+test('the vectors produce every code that a request alone can cause', () => {
   const provoked = REFUSAL_CODES.filter((code) => !BEYOND_REQUESTS.has(code));
   expect(new Set(steps.map(({ expect: verdict }) => verdict))).toEqual(
     new Set(['continue', 'done', 'ok', 'refused', ...provoked]),

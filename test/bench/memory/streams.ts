@@ -5,7 +5,7 @@ import { createLocalKeySet, createVerifier, memoryReplayStore } from '@ori/verif
 import { residentBytes } from '../memory-process.ts';
 import { answer } from './answer.ts';
 
-// Bodies in chunks of 64 KiB: the verifier's time and memory, and those of SHA-256 alone.
+// Bodies in chunks of 64 KiB: time and memory of the verifier, and of SHA-256 alone.
 
 export interface StreamOrder {
   readonly by: 'verifier' | 'sha256';

@@ -139,7 +139,7 @@ describe('the configuration', () => {
   });
 
   test.each(['signer', 'management'])(
-    'of migrate is what ori-admin reads, with the ring of %s',
+    'of migrate is accepted by ori-admin, with the KEK ring of %s',
     async (owner) => {
       const { code, output } = await runAdmin(['kek', 'list', owner], placed(service('migrate').environment));
       expect(output).toContain(`${owner}-`);
@@ -198,7 +198,7 @@ describe('addresses', () => {
   });
 
   test.each(['signer', 'management', 'log'])(
-    'that Prometheus scrapes are every %s and its ops port',
+    'scraped by Prometheus include every %s at its ops port',
     (kind) => {
       const [group] = parse(readFileSync(`${ROOT}deploy/docker/prometheus-targets/${kind}.yml`, 'utf8'));
       const expected = Object.keys(compose.services).filter((name) => kindOf(name) === kind);

@@ -69,25 +69,22 @@ test('an operator uses a separate login, whose changes are not break-glass and w
   expect((await runAdmin(['migrate'], environment('admin'))).code).not.toBe(0);
 });
 
-test.each(['signer-1', 'management'])(
-  '%s becomes ready with the rights that are made for it',
-  async (name) => {
-    const prefix = name === 'management' ? 'MANAGEMENT' : 'SIGNER';
-    const opsPort = await freePort();
-    const service = new ServerProcess({
-      room,
-      program: process.execPath,
-      arguments: [await shipped(name === 'management' ? 'management/ori-management' : 'signer/ori-signer')],
-      environment: { ...environment(name), [`${prefix}_PORT`]: '0', [`${prefix}_OPS_PORT`]: String(opsPort) },
-      ready: /"msg":"listening"/,
-      farewell: 'KILL',
-    });
-    await service.start();
-    const answer = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
-    expect(await answer.json()).toMatchObject({ status: 'ready' });
-    await service.end('SIGTERM');
-  },
-);
+test.each(['signer-1', 'management'])('%s becomes ready with the privileges created for it', async (name) => {
+  const prefix = name === 'management' ? 'MANAGEMENT' : 'SIGNER';
+  const opsPort = await freePort();
+  const service = new ServerProcess({
+    room,
+    program: process.execPath,
+    arguments: [await shipped(name === 'management' ? 'management/ori-management' : 'signer/ori-signer')],
+    environment: { ...environment(name), [`${prefix}_PORT`]: '0', [`${prefix}_OPS_PORT`]: String(opsPort) },
+    ready: /"msg":"listening"/,
+    farewell: 'KILL',
+  });
+  await service.start();
+  const answer = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
+  expect(await answer.json()).toMatchObject({ status: 'ready' });
+  await service.end('SIGTERM');
+});
 
 function environment(name: string): Record<string, string> {
   const given = Object.entries(compose.services[name]?.environment ?? {});

@@ -84,7 +84,7 @@ describe.skipIf(why)('in the image', () => {
     ['signer', 9081],
     ['management', 9082],
   ])(
-    '%s starts hardened, is healthy by its own command, writes no file but its own, and ends gracefully',
+    '%s starts hardened, passes its own health check, writes only its own files, and stops gracefully',
     async (name) => {
       const { root, entrypoint, health, user } = image(name);
       const prefix = name.toUpperCase();

@@ -18,7 +18,7 @@ describe.each(FOLDERS)('%s', (_, folder) => {
   const manifests = render(folder);
 
   test.each(manifests.map((each) => [`${each.kind} ${each.metadata.name}`, each]))(
-    '%s fits the published schema of Kubernetes',
+    '%s conforms to the published schema of Kubernetes',
     async (_, manifest) => {
       expect(await complaintsOf(manifest)).toEqual([]);
     },

@@ -75,7 +75,7 @@ export function codeOf(error: unknown): ProofErrorCode | undefined {
   return error instanceof ProofError ? error.code : undefined;
 }
 
-// @ts-expect-error a text body is not what was signed
+// @ts-expect-error a text body is not the signed bytes
 void verifier.verify({ method: 'POST', target: '/', rawHeaders: [], body: '{}' });
 // @ts-expect-error joined headers hide duplicates
 void verifier.verify({ method: 'POST', target: '/', rawHeaders: { host: 'a' }, body: new Uint8Array() });

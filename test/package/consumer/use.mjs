@@ -1,4 +1,4 @@
-// Runs in an empty project that installed the tarballs: verifies a good proof, then its replay, by every entry point.
+// Runs in an empty project that installed the tarballs: verifies a valid proof, then its replay, through every entry point.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { createLocalKeySet, createVerifier, ProofError, toRefusal } from '@ori/verifier';

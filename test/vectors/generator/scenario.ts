@@ -55,7 +55,7 @@ export type PresentStep = { do: 'present' } & At & Head & { bodyBase64: string }
 /** The head of a request. Its body follows in a `finish` with the same `request`. */
 export type BeginStep = { do: 'begin'; request: string } & At & Head & { expect: 'continue' | RefusalCode };
 export type FinishStep = { do: 'finish'; request: string } & At & { bodyBase64: string } & Verdict;
-/** The replay store loses everything and starts anew; the verifier keeps running. */
+/** The replay store loses everything and starts empty; the verifier keeps running. */
 export type RestartStep = { do: 'restart' } & At & { expect: 'done' };
 /** Another key set is fetched. */
 export type KeysStep = { do: 'keys'; jwks: unknown; expect: 'done' | 'refused' };

@@ -1,4 +1,4 @@
-// Command oriproof verifies daemon proofs, with Go's standard library alone. The rules and their ids (V17, K5, …) are
+// Command oriproof verifies daemon proofs, with only Go's standard library. The rules and their ids (V17, K5, …) are
 // those of libs/proof/SPEC.md. A string holds bytes, not characters.
 package main
 
