@@ -25,7 +25,8 @@ folder=$(cd "$folder" && pwd)
 started=''
 trap 'trap - EXIT; for pid in $started; do kill "$pid" 2> /dev/null || :; done; wait' EXIT
 trap 'exit 0' INT TERM
-as() { user=$1; shift; setpriv --reuid "$user" --regid "$(id -g "$user" 2> /dev/null || echo "$user")" --clear-groups "$@"; }
+# With exec, so that `$!` is the program and not a shell that would die alone.
+as() { user=$1; shift; exec setpriv --reuid "$user" --regid "$(id -g "$user" 2> /dev/null || echo "$user")" --clear-groups "$@"; }
 log() { printf '%s: %s\n' "$(date +%T)" "$1" >&2; }
 until_answers() { tries=0; until "$@" > /dev/null 2>&1; do tries=$((tries + 1)); [ $tries -lt 300 ] || { echo "no answer: $*" >&2; exit 1; }; sleep 0.2; done; }
 
@@ -39,7 +40,7 @@ services=65532 database=$(id -un postgres 2> /dev/null || echo nobody)
 log 'PostgreSQL'
 install -d -o "$database" -m 0700 "$folder/state/cluster"
 chmod 0711 "$folder/state"
-as "$database" "$bin/initdb" --pgdata="$folder/state/cluster" --username=superuser --auth=trust > "$folder/initdb.log"
+(as "$database" "$bin/initdb" --pgdata="$folder/state/cluster" --username=superuser --auth=trust > "$folder/initdb.log")
 as "$database" "$bin/postgres" -D "$folder/state/cluster" -p $((port + 7)) -c listen_addresses=127.0.0.1 \
   -c unix_socket_directories= > "$folder/postgres.log" 2>&1 &
 started="$started $!"

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { chmod, cp, readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { createTestReplayStore } from '@ori/verifier/testing';
@@ -63,6 +65,9 @@ test.skipIf(!isPossible)(
       expect(proof.user).toBe('ada');
     } finally {
       await script.end('SIGTERM');
+    }
+    for (let each = port; each < port + 9; each += 1) {
+      await expect(once(connect(each, '127.0.0.1'), 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     }
   },
 );
