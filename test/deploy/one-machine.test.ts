@@ -67,7 +67,9 @@ test.skipIf(!isPossible)(
       await script.end('SIGTERM');
     }
     for (let each = port; each < port + 9; each += 1) {
-      await expect(once(connect(each, '127.0.0.1'), 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+      await expect(once(connect(each, '127.0.0.1'), 'connect')).rejects.toMatchObject({
+        code: 'ECONNREFUSED',
+      });
     }
   },
 );
