@@ -55,17 +55,13 @@ async function addKeys(
   const ring = parseKekRing(world.kekText);
   const home = { issuer: world.issuer.url, baseUrl: world.baseUrl };
   const publicKeys = new Map<string, KeyObject>();
-  const rows: { ids: string[]; kids: string[]; publicKeys: Uint8Array[]; seeds: string[] } = {
-    ...{ ids: [], kids: [], publicKeys: [], seeds: [] },
-  };
+  const rows: { id: string; kid: string; publicKey: Buffer; sealed: string }[] = [];
   for (const number of numbers) {
     const id = `key_${String(number).padStart(12, '0')}`;
     const seed = new Uint8Array(randomBytes(32));
     const { kid, publicKey } = createSigningKey(seed);
-    rows.ids.push(id);
-    rows.kids.push(kid);
-    rows.publicKeys.push(publicKey);
-    rows.seeds.push(await seal(ring, seed, seedContext({ id, internId: internId(number) }, home)));
+    const sealed = await seal(ring, seed, seedContext({ id, internId: internId(number) }, home));
+    rows.push({ id, kid, publicKey: Buffer.from(publicKey), sealed });
     const x = Buffer.from(publicKey).toString('base64url');
     publicKeys.set(
       internId(number),
@@ -79,7 +75,7 @@ async function addKeys(
     await client.query(
       `update signing_keys k set kid = n.kid, public_key = n.public_key, sealed_seed = n.seed
        from unnest($1::text[], $2::text[], $3::bytea[], $4::text[]) n (id, kid, public_key, seed) where k.id = n.id`,
-      [rows.ids, rows.kids, rows.publicKeys.map((key) => Buffer.from(key)), rows.seeds],
+      (['id', 'kid', 'publicKey', 'sealed'] as const).map((name) => rows.map((row) => row[name])),
     );
   } finally {
     await client.end();

@@ -19,7 +19,7 @@ export interface ProvenRequest extends ProofTarget {
   readonly accessToken: string;
 }
 
-/** Resolves once a proof by the expected key for this request is verified and spent. */
+/** The key of a verified proof for this request, which is spent now. */
 class ProvenKey {
   protected readonly stage = 'prove';
   readonly thumbprint: string;

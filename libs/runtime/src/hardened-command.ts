@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ConfigError, type Environment } from './config.ts';
+import { complaintsOfEnvironment } from './hardened-environment.ts';
 import { placeOf } from './program-place.ts';
 import { systemErrorCode } from './system-error-code.ts';
 
@@ -54,18 +55,6 @@ const WORKER_FLAGS = ['--allow-worker', '--disable-warning=PERM0006'];
 /** The files that the process reads about itself: its open files, and its core dump limit. */
 const OWN_FACTS = ['/proc/self/fd', '/proc/self/limits'];
 
-/** Names under `NODE_` that do not weaken the flags. */
-const NODE_NAMES: ReadonlySet<string> = new Set([
-  'NODE_ENV',
-  'NODE_EXTRA_CA_CERTS',
-  'NODE_NO_WARNINGS',
-  'NODE_USE_ENV_PROXY',
-  'NODE_USE_SYSTEM_CA',
-  'NODE_VERSION',
-]);
-const NODE_OPTION =
-  /^--(max-(old|semi)-space-size=\d+|max-old-space-size-percentage=\d+|enable-source-maps|use-(bundled|openssl|system)-ca|dns-result-order=\w+)$/;
-
 /**
  * The command line of a service under Node's permission model: it can read its code and the files that its environment
  * names, write the files in `writes`, and start no process, thread (unless `workers`), addon, WASI module, inspector or
@@ -80,7 +69,7 @@ export function hardenedCommand(
 ): HardenedCommand {
   const { prefix, folder, writes = [], keeps = [], follows = [], workers = false } = program;
   const { main, code } = placeOf(folder, program.source);
-  const complaints = [...complaintsOfNode(env), ...complaintsOfNativeCode(env)];
+  const complaints = complaintsOfEnvironment(env);
   const read: string[] = code.map((place) => join(place, '*'));
   const written = new Map<string, string>();
   for (const [name, value] of Object.entries(env)) {
@@ -137,39 +126,6 @@ export function hardenedCommand(
 function youngSpaceFlag(env: Environment): string[] {
   const { option, mib } = YOUNG_SPACE;
   return env['NODE_OPTIONS']?.includes(`${option}=`) ? [] : [`${option}=${mib}`];
-}
-
-function complaintsOfNode(env: Environment): string[] {
-  const options = (env['NODE_OPTIONS'] ?? '').split(/\s+/).filter((word) => word !== '');
-  const names = Object.keys(env).filter(
-    (name) =>
-      name.startsWith('NODE_') && name !== 'NODE_OPTIONS' && !NODE_NAMES.has(name) && env[name] !== '',
-  );
-  return [
-    ...options
-      .filter((word) => !NODE_OPTION.test(word))
-      .map((word) => `NODE_OPTIONS: ${JSON.stringify(word.split('=')[0])} could weaken the hardened start`),
-    ...names.sort().map((name) => `${name}: could weaken the hardened start; unset it`),
-  ];
-}
-
-/**
- * Names of the dynamic loader and of OpenSSL that load native code into the process, regardless of the permission
- * model.
- */
-const NATIVE_CODE_NAMES = [
-  'LD_AUDIT',
-  'LD_LIBRARY_PATH',
-  'LD_PRELOAD',
-  'OPENSSL_CONF',
-  'OPENSSL_ENGINES',
-  'OPENSSL_MODULES',
-];
-
-function complaintsOfNativeCode(env: Environment): string[] {
-  return NATIVE_CODE_NAMES.filter((name) => env[name]).map(
-    (name) => `${name}: would load native code into the service; unset it`,
-  );
 }
 
 /** Files that the service reads determine what it does, so it must not write them: neither its code nor its keys. */

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { Logger } from '@ori/runtime/log';
 import { type KeyWrapper, KmsError } from '@ori/store/sealing';
 import { AGENT_PATH } from '@ori/store/sealing/transit';
 import { z } from 'zod';
@@ -6,10 +7,7 @@ import { z } from 'zod';
 const BODY_BYTES_MAX = 16 * 1024;
 const KEK_BYTES = 32;
 
-export interface AgentLog {
-  info(facts: object, message: string): void;
-  error(facts: object, message: string): void;
-}
+export type AgentLog = Pick<Logger, 'info' | 'error'>;
 
 const toWrap = z.strictObject({ plaintext: z.base64().transform((text) => Buffer.from(text, 'base64')) });
 const toUnwrap = z.strictObject({ ciphertext: z.string().min(1).max(4096) });
@@ -19,8 +17,12 @@ export function serveTransit(key: KeyWrapper, log: AgentLog): Server {
   const operations: Readonly<Record<string, (body: unknown) => Promise<object>>> = {
     async encrypt(body) {
       const { plaintext } = toWrap.parse(body);
-      if (plaintext.length !== KEK_BYTES) throw new KmsError('refused', 'a KEK is 32 bytes');
-      return { ciphertext: await key.wrap(plaintext) };
+      try {
+        if (plaintext.length !== KEK_BYTES) throw new KmsError('refused', 'a KEK is 32 bytes');
+        return { ciphertext: await key.wrap(plaintext) };
+      } finally {
+        plaintext.fill(0);
+      }
     },
     async decrypt(body) {
       const plaintext = await key.unwrap(toUnwrap.parse(body).ciphertext);
@@ -53,7 +55,7 @@ export function serveTransit(key: KeyWrapper, log: AgentLog): Server {
   }).setTimeout(10_000);
 }
 
-/** What is told, and nothing of the input. */
+/** The status and message for an error; neither quotes the input. */
 function judge(error: unknown): { status: number; why: string } {
   if (error instanceof KmsError) return { status: error.code === 'refused' ? 400 : 503, why: error.message };
   if (error instanceof z.ZodError || error instanceof SyntaxError)

@@ -1,4 +1,4 @@
-/** A key in a KMS or HSM that wraps the KEKs of a ring: 32 bytes each. It never leaves there. */
+/** A key in a KMS or HSM that wraps the KEKs of a ring: 32 bytes each. It never leaves the KMS or HSM. */
 export interface KeyWrapper {
   /** @throws KmsError */
   wrap(kek: Uint8Array): Promise<string>;
@@ -8,12 +8,12 @@ export interface KeyWrapper {
 
 /**
  * - `unavailable`: no answer in time, or 429 or 5xx
- * - `refused`: any other status than 200: a wrong token, key or ciphertext
+ * - `refused`: any other status except 200: a wrong token, key or ciphertext
  * - `unusable`: an answer of another form or size
  */
 export type KmsErrorCode = 'unavailable' | 'refused' | 'unusable';
 
-/** Holds neither key material nor a part of the answer. */
+/** Contains neither key material nor any part of the answer. */
 export class KmsError extends Error {
   readonly code: KmsErrorCode;
 

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
+import { capturedLog } from '@ori/runtime/testing/captured-log';
 import { Registry } from 'prom-client';
 import { afterAll, expect, it } from 'vitest';
 import { extendKekRing, generateKekRing, parseKekRing, wrapKekRing } from './kek-ring-text.ts';
@@ -13,11 +14,6 @@ import { createTransit } from './transit.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-ring-'));
 afterAll(() => rm(folder, { recursive: true }));
-const log = () => {
-  const lines: string[] = [];
-  const add = (_facts: object, message: string) => void lines.push(message);
-  return { lines, info: add, error: add };
-};
 
 it('is read again within seconds after its link is replaced, and kept if the new file cannot be used', async () => {
   const [link, next] = [join(folder, 'ring'), join(folder, 'next')];
@@ -28,8 +24,8 @@ it('is read again within seconds after its link is replaced, and kept if the new
   };
   const first = generateKekRing('signer');
   await write('first', first);
-  const told = log();
-  const opened = await openServiceRing('signer', { kekFile: link, kekShared: false }, told);
+  const { log, lines: logged } = capturedLog();
+  const opened = await openServiceRing('signer', { kekFile: link, kekShared: false }, log);
   try {
     const extended = extendKekRing(first, 'signer');
     const { kids } = parseKekRing(extended);
@@ -37,7 +33,7 @@ it('is read again within seconds after its link is replaced, and kept if the new
     await expect.poll(() => opened.ring.kids, { timeout: 10_000 }).toEqual(kids);
     expect(opened.ring.revision).toBe(1);
     await write('third', generateKekRing('management'));
-    await expect.poll(() => told.lines.at(-1), { timeout: 10_000 }).toMatch(/unusable/);
+    await expect.poll(() => logged.at(-1)?.['msg'], { timeout: 10_000 }).toMatch(/unusable/);
     expect(opened.ring.kids).toEqual(kids);
     const registry = new Registry();
     collectKeks(registry, opened.ring);
@@ -57,7 +53,7 @@ it.each(['signer', 'management'] as const)(
     const kekFile = join(folder, `of-${owner}`);
     await writeFile(kekFile, generateKekRing(owner === 'signer' ? 'management' : 'signer'), { mode: 0o600 });
     for (const kekShared of [false, true]) {
-      await expect(openServiceRing(owner, { kekFile, kekShared }, log())).rejects.toThrow(
+      await expect(openServiceRing(owner, { kekFile, kekShared }, capturedLog().log)).rejects.toThrow(
         `${owner.toUpperCase()}_KEK_FILE: keys[0].kid: belongs to the ring of`,
       );
     }
@@ -78,8 +74,8 @@ it('keeps the former ring while the KMS does not unwrap a new one, and takes it 
   const kmsUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/transit/keys/kek`;
   const wrap = (ring: string) => wrapKekRing(ring, createTransit({ kmsUrl }));
   await writeFile(kekFile, await wrap(text), { mode: 0o600 });
-  const told = log();
-  const opened = await openServiceRing('signer', { kekFile, kekShared: false, kmsUrl }, told);
+  const { log, lines: logged } = capturedLog();
+  const opened = await openServiceRing('signer', { kekFile, kekShared: false, kmsUrl }, log);
   try {
     const { kids } = parseKekRing(text);
     expect(opened.ring.kids).toEqual(kids);
@@ -87,7 +83,7 @@ it('keeps the former ring while the KMS does not unwrap a new one, and takes it 
     const next = await wrap(extended);
     isSealed = true;
     await writeFile(kekFile, next);
-    await expect.poll(() => told.lines.at(-1), { timeout: 10_000 }).toMatch(/asked again/);
+    await expect.poll(() => logged.at(-1)?.['msg'], { timeout: 10_000 }).toMatch(/asked again/);
     expect(opened.ring.kids).toEqual(kids);
     isSealed = false;
     await expect.poll(() => opened.ring.kids, { timeout: 10_000 }).toEqual(parseKekRing(extended).kids);
@@ -121,5 +117,5 @@ it.each([
   await writeFile(kekFile, text, { mode: 0o600 });
   const config = { kekFile, kekShared: true, kmsUrl };
   expect(() => checkServiceRing('signer', config)).toThrow(`SIGNER_KEK_FILE: ${complaint}`);
-  await expect(openServiceRing('signer', config, log())).rejects.toThrow(complaint);
+  await expect(openServiceRing('signer', config, capturedLog().log)).rejects.toThrow(complaint);
 });

@@ -1,5 +1,6 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from '@ori/runtime/log';
 import { Gauge, type Registry } from 'prom-client';
 import { type KekOwner, type KekRing, ownerOf } from './kek-ring.ts';
 import { KmsError } from './key-wrapper.ts';
@@ -29,10 +30,7 @@ export function checkServiceRing(owner: KekOwner, config: RingConfig): void {
   readRingFile(fileOf(owner, config));
 }
 
-export interface RingLog {
-  info(facts: object, message: string): void;
-  error(facts: object, message: string): void;
-}
+type RingLog = Pick<Logger, 'info' | 'error'>;
 
 export interface OpenedRing {
   readonly ring: KekRing;
