@@ -1,5 +1,5 @@
 import { DpopError } from './dpop-error.ts';
-import type { ProvenKey } from './possession.ts';
+import type { VerifiedProof } from './possession.ts';
 
 /** The scheme of a credential, and the key it is bound to. */
 export interface BoundCredential {
@@ -22,7 +22,7 @@ export function keyToProve({ scheme, keyThumbprint }: BoundCredential): string |
  */
 export function requirePossession(
   { scheme, keyThumbprint }: BoundCredential,
-  proven: ProvenKey | undefined,
+  proven: VerifiedProof | undefined,
   required: boolean,
 ): void {
   if (keyThumbprint === undefined) {

@@ -2,6 +2,12 @@ export { DPOP_ALGORITHMS } from './algorithms.ts';
 export { type BoundCredential, keyToProve, requirePossession } from './binding.ts';
 export { DpopError, type DpopErrorCode } from './dpop-error.ts';
 export { createDpopNonces, DPOP_NONCE_PURPOSE, type DpopNonces, NONCE_SLOT_SECONDS } from './nonces.ts';
-export { createPossession, type Possession, type ProvenKey, type ProvenRequest } from './possession.ts';
+export {
+  createPossession,
+  type Possession,
+  type ProvenRequest,
+  replayed,
+  type VerifiedProof,
+} from './possession.ts';
 export { memorySpentProofs, PROOF_KEPT_SECONDS, type SpentProofs } from './spent-proofs.ts';
 export type { ProofTarget } from './target.ts';

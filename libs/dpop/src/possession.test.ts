@@ -29,7 +29,15 @@ const request: ProvenRequest = {
 function at(seconds: number, { requireNonce = false } = {}) {
   const now = () => seconds * 1000;
   const nonces = createDpopNonces(() => [new Uint8Array(32)], now);
-  return { nonces, ...createPossession({ nonces, spent: memorySpentProofs(now), requireNonce, now }) };
+  const possession = createPossession({ nonces, spent: memorySpentProofs(now), requireNonce, now });
+  return {
+    nonces,
+    async prove(thumbprint: string, sent: ProvenRequest) {
+      const proof = await possession.verify(thumbprint, sent);
+      await possession.spend(proof);
+      return proof;
+    },
+  };
 }
 
 /** The code and cause of a refusal. */

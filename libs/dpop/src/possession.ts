@@ -19,27 +19,42 @@ export interface ProvenRequest extends ProofTarget {
   readonly accessToken: string;
 }
 
-/** The key of a verified proof for this request, which is spent now. */
-class ProvenKey {
-  protected readonly stage = 'prove';
+/** A verified proof for this request, which has to be spent before the request has an effect. */
+class VerifiedProof {
+  protected readonly stage = 'verify';
+  /** Of the key that signed it. */
   readonly thumbprint: string;
+  #id: string | undefined;
 
-  constructor(thumbprint: string) {
+  constructor(thumbprint: string, id: string) {
     this.thumbprint = thumbprint;
+    this.#id = id;
+  }
+
+  /** For the one who spends the proof: undefined after the first call. */
+  takeId(): string | undefined {
+    const id = this.#id;
+    this.#id = undefined;
+    return id;
   }
 }
 
-export type { ProvenKey };
+export type { VerifiedProof };
 
 export interface Possession {
   /**
-   * Verifies the proof of a request (RFC 9449, section 4.3) and spends it. The signature is checked last, and only a proof by
-   * the expected key is stored.
+   * Verifies the proof of a request (RFC 9449, section 4.3), the signature last.
    *
    * @param thumbprint of the key that the access token is bound to
-   * @throws DpopError; whatever `SpentProofs.spend` throws
+   * @throws DpopError
    */
-  prove(thumbprint: string, request: ProvenRequest): Promise<ProvenKey>;
+  verify(thumbprint: string, request: ProvenRequest): Promise<VerifiedProof>;
+  /**
+   * Spends a proof whose id was not taken yet.
+   *
+   * @throws DpopError `dpop_proof_replayed`; whatever `SpentProofs.spend` throws
+   */
+  spend(proof: VerifiedProof): Promise<void>;
 }
 
 export interface PossessionOptions {
@@ -69,7 +84,7 @@ export function createPossession({ nonces, spent, requireNonce, now }: Possessio
   }
 
   return {
-    async prove(thumbprint, request) {
+    async verify(thumbprint, request) {
       const { jwt, header, claims } = splitProof(request.proofs);
       const proof = readClaims(claims);
       if (proof.htm !== request.method) throw refused('htm');
@@ -83,13 +98,16 @@ export function createPossession({ nonces, spent, requireNonce, now }: Possessio
       }
       if (!key.isSignerOf(jwt)) throw refused('signature');
       if (familiar === undefined) headers.remember(header, key);
-      const id = hash('sha256', `${thumbprint}.${proof.jti}`, 'base64url');
-      if (!(await spent.spend(id)))
-        throw new DpopError('dpop_proof_replayed', 'the DPoP proof was used before');
-      return new ProvenKey(thumbprint);
+      return new VerifiedProof(thumbprint, hash('sha256', `${thumbprint}.${proof.jti}`, 'base64url'));
+    },
+    async spend(proof) {
+      const id = proof.takeId();
+      if (id !== undefined && !(await spent.spend(id))) throw replayed();
     },
   };
 }
 
+/** The refusal of a proof that was spent before. */
+export const replayed = () => new DpopError('dpop_proof_replayed', 'the DPoP proof was used before');
 const refused = (what: string) => new DpopError('dpop_proof_refused', `DPoP proof refused for its ${what}`);
 const nonceRequired = (message: string) => new DpopError('dpop_nonce_required', message);

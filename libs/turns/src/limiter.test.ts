@@ -279,7 +279,7 @@ describe('turns on Redis', () => {
 describe('turns on one Redis, with a key that an allowed one claims', () => {
   const limiter = () => createTurnLimiter({ ...limits, redis });
   const take = (who: ReturnType<typeof person>, key: string, value = 'mine') =>
-    limiter().takeAndClaim?.(who, { key, value, keptMs: 30_000 });
+    limiter().takeAndClaim?.(who, { allowed: { key, value, keptMs: 30_000 } });
 
   it('set it, for as long as it is asked for', async () => {
     const key = randomUUID();
@@ -328,6 +328,27 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
     await expect(take(who, key)).rejects.toBeInstanceOf(TurnLimiterUnavailable);
     expect(await redis.exists(key)).toBe(0);
     await redis.del(counter);
+  });
+
+  it('claim the first key even when they are refused, and do nothing if it exists', async () => {
+    const who = person();
+    const takeFirst = (first: string, key = randomUUID()) =>
+      limiter().takeAndClaim?.(who, {
+        first: { key: first, value: '', keptMs: 20_000 },
+        allowed: { key, value: 'mine', keptMs: 30_000 },
+      });
+    const [once, late, key] = [randomUUID(), randomUUID(), randomUUID()];
+    expect(await takeFirst(once, key)).toMatchObject({ verdict: { remaining: 2 }, claimed: true });
+    expect([await redis.get(once), await redis.get(key)]).toEqual(['', 'mine']);
+    expect(await redis.pttl(once)).toBeLessThanOrEqual(20_000);
+    const other = randomUUID();
+    expect(await takeFirst(once, other)).toBeUndefined();
+    expect(await redis.exists(other)).toBe(0);
+    expect(await used('user', who.userId)).toBe(1);
+    await takeMany(limiter(), who, 2);
+    expect(await takeFirst(late)).toMatchObject({ verdict: { allowed: false }, claimed: false });
+    expect(await redis.exists(late)).toBe(1);
+    expect(await takeFirst(late)).toBeUndefined();
   });
 
   it('are not offered where keys live apart', () => {

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import type { RedisClient } from '@ori/redis';
 import { createMemoryTurns } from './memory.ts';
 import { createRedisTurns } from './redis.ts';
-import type { Claim, TurnCharge, TurnCounts, TurnLimits, TurnScope, WindowsLeft } from './store.ts';
+import type { Claims, TurnCharge, TurnCounts, TurnLimits, TurnScope, WindowsLeft } from './store.ts';
 
-export { type Claim, TurnLimiterUnavailable, type TurnScope } from './store.ts';
+export { type Claim, type Claims, TurnLimiterUnavailable, type TurnScope } from './store.ts';
 
 export interface TurnPolicy {
   readonly scope: TurnScope;
@@ -43,12 +43,16 @@ export interface TurnLimiter {
    */
   take(who: TurnTaker): Promise<TurnVerdict>;
   /**
-   * The same, and an allowed turn claims a key in the same round trip: not there where no single Redis holds all keys.
+   * The same, and keys are claimed in the same round trip: not there where no single Redis holds all keys.
    *
-   * @returns also whether the key was set: false if the turn was refused, or the key already exists
+   * @returns also whether `allowed` was claimed: false if the turn was refused, or the key already exists; undefined if
+   *   `first` already exists
    * @throws {TurnLimiterUnavailable} as `take` does
    */
-  takeAndClaim?(who: TurnTaker, claim: Claim): Promise<{ verdict: TurnVerdict; claimed: boolean }>;
+  takeAndClaim?(
+    who: TurnTaker,
+    claims: Claims,
+  ): Promise<{ verdict: TurnVerdict; claimed: boolean } | undefined>;
   /**
    * Refunds an allowed turn whose request failed, if its windows are still running.
    *
@@ -90,10 +94,10 @@ export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
       return verdict(await store.take(chargeOf(who), limits), policiesOf(limits));
     },
     ...(takeAndClaim && {
-      async takeAndClaim(who, claim) {
+      async takeAndClaim(who, claims) {
         const limits = limitsOf(who);
-        const { counts, claimed } = await takeAndClaim(chargeOf(who), limits, claim);
-        return { verdict: verdict(counts, policiesOf(limits)), claimed };
+        const taken = await takeAndClaim(chargeOf(who), limits, claims);
+        return taken && { verdict: verdict(taken.counts, policiesOf(limits)), claimed: taken.claimed };
       },
     }),
   };

@@ -9,8 +9,10 @@ import { type Claim, REFUND_SCRIPT, type TurnCounts, type TurnLimits, type TurnS
 
 /**
  * Charges one turn to both counters, or to neither. Keys: the user's, the organization's; arguments: the
- * window in milliseconds and the two limits. A counter without an expiry gets one. An allowed turn also claims
- * an optional third key, whose value and milliseconds are two more arguments.
+ * window in milliseconds and the two limits. A counter without an expiry gets one.
+ *
+ * The keys of `Claims` are optional, the third one `allowed`, the fourth one `first`; value and milliseconds of each are
+ * two more arguments.
  */
 const CHARGE_SCRIPT = `
 local window = tonumber(ARGV[1])
@@ -29,12 +31,16 @@ local function charge(key, count)
   end
   return { used = redis.call('incrby', key, 1), ttl = count.ttl }
 end
+local function claim(index)
+  return redis.call('set', KEYS[index], ARGV[2 * index - 2], 'PX', ARGV[2 * index - 1], 'NX')
+end
+if KEYS[4] and not claim(4) then return { 0, 0, 0, 0, 0, -1 } end
 local user, organization = look(KEYS[1]), look(KEYS[2])
 local free = user.used < tonumber(ARGV[2]) and organization.used < tonumber(ARGV[3])
 local claimed = false
 if free then
   user, organization = charge(KEYS[1], user), charge(KEYS[2], organization)
-  claimed = KEYS[3] and redis.call('set', KEYS[3], ARGV[4], 'PX', ARGV[5], 'NX')
+  claimed = KEYS[3] and claim(3)
 end
 return { free and 1 or 0, user.used, user.ttl, organization.used, organization.ttl, claimed and 1 or 0 }
 `;
@@ -49,20 +55,21 @@ export function createRedisTurns(redis: RedisClient, windowSeconds: number): Tur
   const chargeTurn = binaryScript(redis, CHARGE_SCRIPT);
   scripted.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
   const limiter = new ScriptLimiter<PairState, OtherKeys>(redis, windowSeconds, {
-    charge(user, windowMs, { organization, limits, claim }) {
-      const settings = [windowMs, limits.user, limits.organization];
-      return claim === undefined
-        ? chargeTurn(2, user, organization, ...settings)
-        : chargeTurn(3, user, organization, claim.key, ...settings, claim.value, claim.keptMs);
+    charge(user, windowMs, { organization, limits, claims = [] }) {
+      const keys = [user, organization, ...claims.map(({ key }) => key)];
+      const values = claims.flatMap(({ value, keptMs }) => [value, keptMs]);
+      return chargeTurn(keys.length, ...keys, windowMs, limits.user, limits.organization, ...values);
     },
     read: (answer) => new PairState(requireIntegers(answer, 6)),
   });
   return {
     take: async ({ user, organization }, limits) =>
       (await limiter.take(user, { organization, limits })).counts(limits, windowSeconds),
-    async takeAndClaim({ user, organization }, limits, claim) {
-      const state = await limiter.take(user, { organization, limits, claim });
-      return { counts: state.counts(limits, windowSeconds), claimed: state.claimed };
+    async takeAndClaim({ user, organization }, limits, { allowed, first }) {
+      const claims = first === undefined ? [allowed] : [allowed, first];
+      const state = await limiter.take(user, { organization, limits, claims });
+      if (state.outcome === 'repeated') return undefined;
+      return { counts: state.counts(limits, windowSeconds), claimed: state.outcome === 'claimed' };
     },
     async refund(keys, left) {
       await Promise.all(
@@ -79,7 +86,7 @@ interface GiveBackCommand {
 interface OtherKeys {
   readonly organization: string;
   readonly limits: TurnLimits;
-  readonly claim?: Claim;
+  readonly claims?: readonly Claim[];
 }
 
 class PairState extends RateLimiterRes {
@@ -90,8 +97,9 @@ class PairState extends RateLimiterRes {
     this.#answer = answer;
   }
 
-  get claimed(): boolean {
-    return this.#answer[5] === 1;
+  get outcome(): 'claimed' | 'repeated' | undefined {
+    const [, , , , , claimed] = this.#answer;
+    return claimed === -1 ? 'repeated' : claimed === 1 ? 'claimed' : undefined;
   }
 
   counts(limits: TurnLimits, windowSeconds: number): TurnCounts {

@@ -23,6 +23,14 @@ export interface Claim {
   readonly keptMs: number;
 }
 
+/** The keys that are claimed with a turn. */
+export interface Claims {
+  /** Claimed first, whether or not the turn is allowed. If it already exists, nothing else is done. */
+  readonly first?: Claim | undefined;
+  /** Claimed only with an allowed turn. */
+  readonly allowed: Claim;
+}
+
 /** The rest of the windows that a turn was charged to, in milliseconds. */
 export type WindowsLeft = Readonly<Record<TurnScope, number>>;
 
@@ -43,15 +51,16 @@ export interface TurnStore {
   /** Charges both counters or neither. @throws {TurnLimiterUnavailable} */
   take(charge: TurnCharge, limits: TurnLimits): Promise<TurnCounts>;
   /**
-   * Charges both counters and then claims the key, or does nothing. Only if one server has all keys.
+   * Charges both counters and claims the keys, atomically. Only if one server has all keys.
    *
+   * @returns undefined if the first key already existed
    * @throws {TurnLimiterUnavailable}
    */
   takeAndClaim?(
     charge: TurnCharge,
     limits: TurnLimits,
-    claim: Claim,
-  ): Promise<{ counts: TurnCounts; claimed: boolean }>;
+    claims: Claims,
+  ): Promise<{ counts: TurnCounts; claimed: boolean } | undefined>;
   /** Refunds a turn to both counters, each only if its window is still running. */
   refund(charge: TurnCharge, left: WindowsLeft): Promise<void>;
 }

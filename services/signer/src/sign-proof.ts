@@ -1,4 +1,10 @@
-import type { Possession, ProofTarget, ProvenRequest } from '@ori/dpop';
+import {
+  type Possession,
+  type ProofTarget,
+  type ProvenRequest,
+  replayed,
+  type VerifiedProof,
+} from '@ori/dpop';
 import { type Bearer, readBearer } from '@ori/identity/bearer';
 import type { FairPlaces } from '@ori/runtime/fair-places';
 import type { GateFacts } from '@ori/store';
@@ -59,7 +65,7 @@ export interface TurnTaken {
 export interface SigningParts {
   readonly regionalHosts: ReadonlySet<string>;
   readonly identities: { identify(bearer: Bearer, network: string): Promise<Identity> };
-  /** Verifies that the caller has the session's key, and that its DPoP proof is new. */
+  /** Verifies that the caller has the session's key, and spends the DPoP proof of a request that is refused before its turn. */
   readonly possession: Possession;
   /** Whether sessions without a bound key are refused. */
   readonly requireDpop: boolean;
@@ -71,7 +77,12 @@ export interface SigningParts {
   /** Limits how many requests use the dependencies concurrently; the others wait, and accounts take turns. */
   readonly atWork: FairPlaces;
   readonly turns: {
-    take(who: TurnTaker, reservation: Reservation | undefined): Promise<TurnTaken>;
+    /** Spends the DPoP proof with the turn, whether or not that is allowed. @returns undefined if it was spent before */
+    take(
+      who: TurnTaker,
+      reservation: Reservation | undefined,
+      dpopProofId: string | undefined,
+    ): Promise<TurnTaken | undefined>;
     /** Refunds an allowed turn. Best effort: failures are ignored. */
     refund(who: TurnTaker, verdict: TurnVerdict): void;
   };
@@ -109,19 +120,26 @@ export async function signProof(call: SigningCall, parts: SigningParts): Promise
   const bearer = readBearer(call.authorizations);
   const caller = authenticate(bearer, await identities.identify(bearer, call.network), seconds(now()));
   const key = keyOfCaller(caller);
-  const proven = key === undefined ? undefined : await possession.prove(key, requestOf(call, bearer));
-  const grant = requireScope(requireHolder(caller, proven, parts.requireDpop));
-  call.countFor(grant.session.subject);
-  const order = readRequest(grant, await call.readBody());
-  const { proof, turns } = await parts.atWork(grant.session.subject, call.deadline, () =>
-    issue(order, call, parts),
-  );
-  return { proof, turns, bound: proven !== undefined };
+  const dpop = key === undefined ? undefined : await possession.verify(key, requestOf(call, bearer));
+  try {
+    const grant = requireScope(requireHolder(caller, dpop, parts.requireDpop));
+    call.countFor(grant.session.subject);
+    const order = readRequest(grant, await call.readBody());
+    const { proof, turns } = await parts.atWork(grant.session.subject, call.deadline, () =>
+      issue(order, dpop, call, parts),
+    );
+    return { proof, turns, bound: dpop !== undefined };
+  } catch (error) {
+    // A DPoP proof does not cover the body: that of a refused request could otherwise carry another one.
+    if (dpop !== undefined) await possession.spend(dpop);
+    throw error;
+  }
 }
 
 /** From the order to the proof: the part that uses the store, Redis and the audit log. */
 async function issue(
   order: Order,
+  dpop: VerifiedProof | undefined,
   call: SigningCall,
   parts: SigningParts,
 ): Promise<Omit<SigningAnswer, 'bound'>> {
@@ -133,7 +151,8 @@ async function issue(
   const unlocked = unlockKey(entry, await keys.unlock(entry.internId));
   clock.check();
   const draft = draftProof(unlocked, seconds(now()), nonces.draw());
-  const taken = await turns.take(entry, reservationOf(draft));
+  const taken = await turns.take(entry, reservationOf(draft), dpop?.takeId());
+  if (taken === undefined) throw replayed();
   const turn = throttle(draft, taken.verdict);
   try {
     const proof = await recordAndSign(turn, taken.reserved, call, parts);

@@ -30,8 +30,15 @@ async function openPossession(algorithm: Algorithm): Promise<Contestant> {
     requireNonce: true,
     now: Date.now,
   });
-  const prove = (proof: string, method = 'POST') =>
-    possession.prove(key.thumbprint, { ...TARGET, method, proofs: [proof], accessToken: ACCESS_TOKEN });
+  const prove = async (proof: string, method = 'POST') =>
+    possession.spend(
+      await possession.verify(key.thumbprint, {
+        ...TARGET,
+        method,
+        proofs: [proof],
+        accessToken: ACCESS_TOKEN,
+      }),
+    );
   const proofNow = () => key.proof({ url: URL, accessToken: ACCESS_TOKEN, nonce: nonces.current() });
   return {
     async prepare(count) {

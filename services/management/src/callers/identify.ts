@@ -40,8 +40,11 @@ export function createCallers({ identities, possession, requireDpop, store }: Ca
     const key = keyToProve(credential);
     const { target, method, proofs } = request;
     const proven =
-      key && (await possession.prove(key, { ...target, method, proofs, accessToken: bearer.token }));
-    requirePossession(credential, proven || undefined, requireDpop && isSession);
+      key === undefined
+        ? undefined
+        : await possession.verify(key, { ...target, method, proofs, accessToken: bearer.token });
+    if (proven) await possession.spend(proven);
+    requirePossession(credential, proven, requireDpop && isSession);
   }
 
   return {

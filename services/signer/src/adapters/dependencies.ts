@@ -1,4 +1,3 @@
-import type { SpentProofs } from '@ori/dpop';
 import { connectRedis, type RedisClient } from '@ori/redis';
 import { type EvictionWatch, watchEviction } from '@ori/redis/eviction';
 import type { Logger } from '@ori/runtime/log';
@@ -10,7 +9,7 @@ import type { SigningParts } from '../sign-proof.ts';
 import { type AuditLog, openAuditFile } from './audit-file.ts';
 import { judgeDependencies } from './judge-dependencies.ts';
 import { type Nonces, redisNonces } from './nonces.ts';
-import { redisSpentProofs } from './spent-proofs.ts';
+import { type ProofStore, redisSpentProofs } from './spent-proofs.ts';
 import { limiterTurns } from './turns.ts';
 
 /** Time limits of the database in milliseconds: to provide a connection, and to answer. */
@@ -25,7 +24,7 @@ export interface Dependencies {
   readonly store: SignerQueries;
   readonly turns: TurnLimiter;
   readonly nonces: Nonces;
-  readonly spentProofs: SpentProofs;
+  readonly spentProofs: ProofStore;
   readonly audit: AuditLog;
 }
 
@@ -69,7 +68,7 @@ export async function connectDependencies(
   const keptSeconds = config.proofMaxAgeSeconds + RESERVED_LONGER_SECONDS;
   const nonces = given.nonces ?? redisNonces(required(redis, 'redisUrl'), keptSeconds);
   const spentProofs = given.spentProofs ?? redisSpentProofs(required(redis, 'redisUrl'), eviction);
-  const turns = limiterTurns(limiter, nonces, eviction);
+  const turns = limiterTurns({ limiter, nonces, spentProofs, eviction });
   await judgeDependencies({
     eviction,
     store: given.store === undefined ? store : undefined,

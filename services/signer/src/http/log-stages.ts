@@ -109,10 +109,13 @@ function watchParts(parts: SigningParts, steps: Step[]): SigningParts {
     identities: {
       identify: (bearer, network) => timed(steps, 'token', identities.identify(bearer, network)),
     },
-    possession: { prove: (key, request) => timed(steps, 'dpop', possession.prove(key, request)) },
+    possession: {
+      ...possession,
+      verify: (key, request) => timed(steps, 'dpop', possession.verify(key, request)),
+    },
     gate: { facts: (question) => timed(steps, 'intern', gate.facts(question)) },
     keys: { unlock: (internId) => timed(steps, 'key', keys.unlock(internId)) },
-    turns: { ...turns, take: (who, reservation) => timed(steps, 'turns', turns.take(who, reservation)) },
+    turns: { ...turns, take: (...args) => timed(steps, 'turns', turns.take(...args)) },
     nonces: { ...nonces, reserve: (reservation) => timed(steps, 'nonce', nonces.reserve(reservation)) },
     audit: { append: (line) => timed(steps, 'audit', audit.append(line)) },
     atWork(key, waiter, work) {

@@ -1,4 +1,4 @@
-import { keyToProve, type ProvenKey, requirePossession } from '@ori/dpop';
+import { keyToProve, requirePossession, type VerifiedProof } from '@ori/dpop';
 import type { TokenFacts } from '@ori/identity/access-token';
 import type { Caller } from './authenticate.ts';
 
@@ -23,13 +23,13 @@ export function keyOfCaller({ scheme, session }: Caller): string | undefined {
  * Third stage: RFC 9449, sections 7.1 and 7.2. An API key is never bound; whether it may sign is decided
  * later.
  *
- * @param proven the key that signed this request, where {@link keyOfCaller} named one
+ * @param proven the proof by the key that {@link keyOfCaller} named
  * @param requireDpop whether sessions that are bound to no key are refused
  * @throws DpopError `dpop_binding_refused`, `dpop_required`
  */
 export function requireHolder(
   { scheme, session }: Caller,
-  proven: ProvenKey | undefined,
+  proven: VerifiedProof | undefined,
   requireDpop: boolean,
 ): Holder {
   const credential = { scheme, keyThumbprint: session?.keyThumbprint };
