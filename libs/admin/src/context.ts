@@ -40,8 +40,8 @@ export interface Context extends Surroundings {
   kms(owner: KekOwner): Pick<RingFile, 'kmsUrl' | 'kmsTokenFile'>;
   /** Prints a result: with `--json` the value, otherwise its lines, and a note on stderr. */
   report(value: object, told: { readonly lines?: readonly string[]; readonly note?: string }): void;
-  /** Prints a list: with `--json` as `{ data, has_more }`, otherwise as a table. */
-  reportList<Row>(listed: Listed<Row>, head: readonly string[], cells: (row: Row) => readonly Cell[]): void;
+  /** Prints a list: with `--json` as `{ data, has_more }`, otherwise as a table, with a column for each of `cells`. */
+  reportList<Row>(listed: Listed<Row>, cells: (row: Row) => Readonly<Record<string, Cell>>): void;
   note(line: string): void;
   /** Redraws one line of stderr, if stderr is a terminal. */
   readonly progress: { show(line: string): void; end(): void };
@@ -87,10 +87,11 @@ export function createContext(
       print(lines);
       if (line !== undefined) note(line);
     },
-    reportList({ rows, hasMore }, head, cells) {
+    reportList({ rows, hasMore }, cells) {
       if (json) return printJson({ data: rows, has_more: hasMore });
-      if (rows.length === 0) note('None found.');
-      else print(renderTable(head, rows.map(cells)));
+      const lines = rows.map(cells);
+      if (lines[0] === undefined) note('None found.');
+      else print(renderTable(Object.keys(lines[0]), lines.map(Object.values<Cell>)));
       if (hasMore) note(`Only the first ${rows.length} are shown: narrow the list, or raise --limit.`);
     },
     progress: createProgress(stderr),

@@ -1,8 +1,25 @@
+import type { Database } from '@ori/store';
+import type { Listed } from '@ori/store/admin';
+import type { Cell } from '@ori/terminal/table';
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Context } from './context.ts';
 import { UsageError } from './failure.ts';
 
-export interface ListOptions {
-  readonly limit: number;
+/** The options of a command that lists rows, some of them filters. */
+export type ListOptions<Filter extends string = never> = { readonly limit: number } & {
+  readonly [Name in Filter]?: string;
+};
+
+/** The action of a command that lists rows, with a column for each of `cells`. */
+export function listing<Options, Row>(
+  context: () => Context,
+  query: (db: Database, options: Options) => Promise<Listed<Row>>,
+  cells: (row: Row) => Readonly<Record<string, Cell>>,
+): (options: Options) => Promise<void> {
+  return async (options) => {
+    const admin = context();
+    admin.reportList(await admin.withDatabase((db) => query(db, options)), cells);
+  };
 }
 
 /** Options of commands that list rows. */
@@ -24,17 +41,20 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 
 export const unixSeconds = wholeNumber(0, 999_999_999_999);
 
+export const toDate = (seconds: number | null): Date | null =>
+  seconds === null ? null : new Date(seconds * 1000);
+
 /** An option that may be given several times. */
 export function collected(value: string, former: string[] | undefined): string[] {
   return [...(former ?? []), value];
 }
 
-/** Adds `--yes` to a command that cannot be undone. */
-export function addYes(command: Command): Command {
-  return command.option('--yes', 'confirm: this cannot be undone');
-}
-
-/** @throws UsageError without `--yes` */
-export function requireYes({ yes }: { readonly yes?: true }, what: string): void {
-  if (!yes) throw new UsageError(`${what} Nothing was done.`, 'To confirm, repeat with --yes.');
+/** Makes a command that cannot be undone require `--yes`. @param warning by the command's first argument */
+export function confirmed(command: Command, warning: (id: string) => string): Command {
+  return command
+    .option('--yes', 'confirm: this cannot be undone')
+    .hook('preAction', ({ args: [id = ''] }) => {
+      if (command.opts<{ yes?: true }>().yes) return;
+      throw new UsageError(`${warning(id)} Nothing was done.`, 'To confirm, repeat with --yes.');
+    });
 }

@@ -18,10 +18,7 @@ export { createCredential, deleteCredential, ownerOfCredential } from './queries
 export { ICON_BYTES_MAX, iconTypeOf, setIcon } from './queries/admin/icons.ts';
 export { createIntern, deleteIntern, updateIntern } from './queries/admin/interns.ts';
 export { countByKek, type KekUsage } from './queries/admin/kek-usage.ts';
-export { listAllInterns } from './queries/admin/list-interns.ts';
-export { listAllCredentials, listApiKeys, listSigningKeys } from './queries/admin/list-keys.ts';
-export { listMembers, listOrganizations, listUsers, listWorkspaces } from './queries/admin/list-tenants.ts';
-export type { Listed, ListRequest } from './queries/admin/listed.ts';
+export * from './queries/admin/lists.ts';
 export { addMember, removeMember, revokeSessions } from './queries/admin/members.ts';
 export {
   deleteOrganization,

@@ -5,13 +5,9 @@ import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
-import { addList, type ListOptions, wholeNumber } from '../options.ts';
+import { addList, type ListOptions, listing, wholeNumber } from '../options.ts';
 
-interface AuditListOptions extends ListOptions {
-  actor?: string;
-  table?: string;
-  row?: string;
-  organization?: string;
+interface AuditListOptions extends ListOptions<'by' | 'table' | 'row' | 'organization'> {
   breakGlass?: true;
 }
 
@@ -28,26 +24,17 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
       examples('ori-admin audit list --row user_7Qm2', 'ori-admin audit list --break-glass --json'),
     )
     .action(
-      async ({ limit, by, table, row, organization, breakGlass }: AuditListOptions & { by?: string }) => {
-        const admin = context();
-        const filter = { actor: by, table, row, organizationId: organization, breakGlass };
-        const listed = await admin.withDatabase((db) => listAudit(db, { limit, ...filter }));
-        admin.reportList(
-          listed,
-          ['seq', 'at', 'actor', 'login', 'owner', 'operation', 'table', 'row', 'columns'],
-          (entry) => [
-            entry.seq,
-            new Date(entry.at),
-            entry.actor,
-            entry.login,
-            entry.break_glass,
-            entry.operation,
-            entry.table_name,
-            entry.row_key,
-            entry.operation === 'update' ? Object.keys(entry.after ?? {}).join(' ') : '',
-          ],
-        );
-      },
+      listing(
+        context,
+        (db, { by, organization, ...filter }: AuditListOptions) =>
+          listAudit(db, { ...filter, actor: by, organizationId: organization }),
+        ({ seq, at, actor, login, operation, ...entry }) => ({
+          ...{ seq, at: new Date(at), actor, login, owner: entry.break_glass, operation },
+          table: entry.table_name,
+          row: entry.row_key,
+          columns: operation === 'update' ? Object.keys(entry.after ?? {}).join(' ') : '',
+        }),
+      ),
     );
 
   audit

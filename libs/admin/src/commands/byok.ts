@@ -4,11 +4,11 @@ import type { ByokUpdate } from '@ori/byok/credential';
 import { createCredentialVault } from '@ori/byok/vault';
 import { type Database, managementQueries } from '@ori/store';
 import { AdminError, createCredential, deleteCredential, listAllCredentials } from '@ori/store/admin';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
 import { newCredential, requireProvider } from '../new-credential.ts';
-import { addList, addYes, type ListOptions, requireYes } from '../options.ts';
+import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 import { readSecret } from '../read-secret.ts';
 import {
   addKeySource,
@@ -66,49 +66,23 @@ export function addByokCommands(program: Command, context: () => Context): void 
 
   addList(byok, 'list credentials without their keys')
     .option('--organization <id>', 'only those of this organization')
-    .option('--provider <slug>', 'only those of this provider')
+    .addOption(new Option('--provider <slug>', 'only those of this provider').argParser(requireProvider))
     .action(
-      async ({
-        limit,
-        organization,
-        provider,
-      }: ListOptions & { organization?: string; provider?: string }) => {
-        const filter = {
-          organizationId: organization,
-          provider: provider === undefined ? undefined : requireProvider(provider),
-        };
-        const admin = context();
-        const listed = await admin.withDatabase((db) => listAllCredentials(db, { limit, ...filter }));
-        admin.reportList(
-          listed,
-          [
-            'id',
-            'label',
-            'provider',
-            'name',
-            'organization',
-            'workspace',
-            'disabled',
-            'use',
-            'region',
-            'created',
-          ],
-          (row) => [
-            row.id,
-            row.label,
-            row.provider,
-            row.name,
-            row.organization_id,
-            row.workspace_id ?? '(all)',
-            row.disabled,
-            [row.is_fallback && 'fallback', row.is_required && 'required', row.is_byok_only && 'byok-only']
-              .filter((word) => word !== false)
-              .join(' '),
-            row.declared_region,
-            row.created_at,
-          ],
-        );
-      },
+      listing(
+        context,
+        (db, { limit, organization, provider }: ListOptions<'organization' | 'provider'>) =>
+          listAllCredentials(db, { limit, organization_id: organization, provider }),
+        ({ id, label, provider, name, disabled, ...row }) => ({
+          ...{ id, label, provider, name, organization: row.organization_id },
+          workspace: row.workspace_id ?? '(all)',
+          disabled,
+          use: [row.is_fallback && 'fallback', row.is_required && 'required', row.is_byok_only && 'byok-only']
+            .filter((word) => word !== false)
+            .join(' '),
+          region: row.declared_region,
+          created: row.created_at,
+        }),
+      ),
     );
 
   addKeySource(byok.command('rotate'))
@@ -142,20 +116,20 @@ export function addByokCommands(program: Command, context: () => Context): void 
       });
   }
 
-  addYes(
-    byok
-      .command('delete')
-      .description('delete a credential with its key')
-      .argument('<credential>', 'id of the credential'),
-  ).action(async (id: string, options: { yes?: true }) => {
-    requireYes(options, `This deletes the credential ${id} with the only stored copy of its key.`);
-    const admin = context();
-    await admin.withDatabase(async (db) => {
-      await credentialOwner(db, id);
-      await deleteCredential(db, { id });
+  confirmed(
+    byok.command('delete'),
+    (id) => `This deletes the credential ${id} with the only stored copy of its key.`,
+  )
+    .description('delete a credential with its key')
+    .argument('<credential>', 'id of the credential')
+    .action(async (id: string) => {
+      const admin = context();
+      await admin.withDatabase(async (db) => {
+        await credentialOwner(db, id);
+        await deleteCredential(db, { id });
+      });
+      admin.report({ id, deleted: true }, { note: 'Deleted.' });
     });
-    admin.report({ id, deleted: true }, { note: 'Deleted.' });
-  });
 }
 
 /** Changes a credential by the rules of the API, holding the same row lock. */

@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
-import { addList, addYes, type ListOptions, requireYes } from '../options.ts';
+import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 import { addIconCommand } from './intern-icon.ts';
 
 /** The options that create and update share. */
@@ -74,27 +74,16 @@ export function addInternCommands(program: Command, context: () => Context): voi
     .option('--workspace <id>', 'only those of this workspace')
     .addOption(new Option('--status <status>', 'only those with this status').choices(INTERN_STATUSES))
     .action(
-      async ({ limit, workspace, status }: ListOptions & { workspace?: string; status?: InternStatus }) => {
-        const admin = context();
-        const listed = await admin.withDatabase((db) =>
-          listAllInterns(db, { limit, workspaceId: workspace, status }),
-        );
-        admin.reportList(
-          listed,
-          ['id', 'name', 'workspace', 'status', 'progress', 'hostname', 'model', 'created'],
-          (row) => [
-            row.id,
-            row.name,
-            row.workspace_id,
-            row.status,
-            row.progress &&
-              `${row.progress.step_number}/${row.progress.total_steps} ${row.progress.step_label}`,
-            row.hostname,
-            row.model,
-            row.created_at,
-          ],
-        );
-      },
+      listing(
+        context,
+        (db, { limit, workspace, status }: ListOptions<'workspace' | 'status'>) =>
+          listAllInterns(db, { limit, workspace_id: workspace, status }),
+        ({ id, name, status, progress, hostname, model, ...row }) => ({
+          ...{ id, name, workspace: row.workspace_id, status },
+          progress: progress && `${progress.step_number}/${progress.total_steps} ${progress.step_label}`,
+          ...{ hostname, model, created: row.created_at },
+        }),
+      ),
     );
 
   addFields(intern.command('update'))
@@ -133,20 +122,17 @@ export function addInternCommands(program: Command, context: () => Context): voi
 
   addIconCommand(intern, context);
 
-  addYes(
-    intern
-      .command('delete')
-      .description('delete an intern with its icon, its own API keys and its signing keys')
-      .argument('<intern>', 'id of the intern'),
-  ).action(async (internId: string, options: { yes?: true }) => {
-    requireYes(
-      options,
-      `This deletes the intern ${internId} and its signing keys, which cannot be restored.`,
-    );
-    const admin = context();
-    await admin.withDatabase((db) => deleteIntern(db, { internId }));
-    admin.report({ id: internId, deleted: true }, { note: 'Deleted.' });
-  });
+  confirmed(
+    intern.command('delete'),
+    (id) => `This deletes the intern ${id} and its signing keys, which cannot be restored.`,
+  )
+    .description('delete an intern with its icon, its own API keys and its signing keys')
+    .argument('<intern>', 'id of the intern')
+    .action(async (internId: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => deleteIntern(db, { internId }));
+      admin.report({ id: internId, deleted: true }, { note: 'Deleted.' });
+    });
 }
 
 function addFields(command: Command): Command {

@@ -133,13 +133,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
         owner: ownerOf(kid) ?? 'shared',
         ...(counts && { sealed: sealed(kid) }),
       }));
-      const head = counts ? ['kid', 'use', 'owner', 'sealed'] : ['kid', 'use', 'owner'];
-      admin.reportList({ rows, hasMore: false }, head, (row) => [
-        row.kid,
-        row.use,
-        row.owner,
-        ...(counts ? [row.sealed ?? 0] : []),
-      ]);
+      admin.reportList({ rows, hasMore: false }, (row) => row);
     });
 
   addInstances(kek.command('reseal'))

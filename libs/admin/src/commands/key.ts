@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
-import { addList, type ListOptions } from '../options.ts';
+import { addList, type ListOptions, listing } from '../options.ts';
 import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
 
 interface CreateOptions extends SecretOptions {
@@ -59,27 +59,21 @@ export function addKeyCommands(program: Command, context: () => Context): void {
 
   addList(key, 'list keys by hash and label, including disabled ones')
     .option('--organization <id>', 'only those of this organization')
-    .action(async ({ limit, organization }: ListOptions & { organization?: string }) => {
-      const admin = context();
-      const listed = await admin.withDatabase((db) =>
-        listApiKeys(db, { limit, organizationId: organization }),
-      );
-      admin.reportList(
-        listed,
-        ['hash', 'label', 'kind', 'name', 'organization', 'workspace', 'intern', 'created', 'disabled'],
-        (row) => [
-          row.hash,
-          row.label,
-          row.kind,
-          row.name,
-          row.organization_id,
-          row.workspace_id,
-          row.intern_id,
-          row.created_at,
-          row.disabled_at,
-        ],
-      );
-    });
+    .action(
+      listing(
+        context,
+        (db, { limit, organization }: ListOptions<'organization'>) =>
+          listApiKeys(db, { limit, organization_id: organization }),
+        ({ hash, label, kind, name, ...row }) => ({
+          ...{ hash, label, kind, name },
+          organization: row.organization_id,
+          workspace: row.workspace_id,
+          intern: row.intern_id,
+          created: row.created_at,
+          disabled: row.disabled_at,
+        }),
+      ),
+    );
 
   key
     .command('disable')

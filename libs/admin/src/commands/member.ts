@@ -2,7 +2,7 @@ import { addMember, listMembers, removeMember, revokeSessions } from '@ori/store
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
-import { addList, type ListOptions, unixSeconds } from '../options.ts';
+import { addList, type ListOptions, listing, toDate, unixSeconds } from '../options.ts';
 
 interface RevokeOptions {
   workspace?: string;
@@ -36,24 +36,21 @@ export function addMemberCommands(program: Command, context: () => Context): voi
   addList(member, 'list members, including removed ones')
     .option('--workspace <id>', 'only those of this workspace')
     .option('--user <id>', 'only of this user')
-    .action(async ({ limit, workspace, user }: ListOptions & { workspace?: string; user?: string }) => {
-      const admin = context();
-      const listed = await admin.withDatabase((db) =>
-        listMembers(db, { limit, workspaceId: workspace, userId: user }),
-      );
-      admin.reportList(
-        listed,
-        ['workspace', 'user', 'name', 'since', 'removed', 'sessions valid from'],
-        (row) => [
-          row.workspace_id,
-          row.user_id,
-          row.user_name,
-          row.created_at,
-          row.removed_at,
-          row.sessions_valid_from === null ? null : new Date(row.sessions_valid_from * 1000),
-        ],
-      );
-    });
+    .action(
+      listing(
+        context,
+        (db, { limit, workspace, user }: ListOptions<'workspace' | 'user'>) =>
+          listMembers(db, { limit, workspace_id: workspace, user_id: user }),
+        (row) => ({
+          workspace: row.workspace_id,
+          user: row.user_id,
+          name: row.user_name,
+          since: row.created_at,
+          removed: row.removed_at,
+          'sessions valid from': toDate(row.sessions_valid_from),
+        }),
+      ),
+    );
 
   member
     .command('revoke-sessions')

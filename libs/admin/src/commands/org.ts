@@ -9,7 +9,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
-import { addList, addYes, type ListOptions, requireYes } from '../options.ts';
+import { addList, confirmed, listing } from '../options.ts';
 
 export function addOrganizationCommands(program: Command, context: () => Context): void {
   const org = program.command('org').description('organizations');
@@ -26,19 +26,16 @@ export function addOrganizationCommands(program: Command, context: () => Context
       admin.report(made, { lines: [made.id], note: `Created the organization ${name}.` });
     });
 
-  addList(org, 'list organizations').action(async (options: ListOptions) => {
-    const admin = context();
-    const listed = await admin.withDatabase((db) => listOrganizations(db, options));
-    const head = ['id', 'name', 'workspaces', 'turns per user', 'turns', 'created'];
-    admin.reportList(listed, head, (row) => [
-      row.id,
-      row.name,
-      row.workspaces,
-      row.turns_per_user ?? 'default',
-      row.turns_per_organization ?? 'default',
-      row.created_at,
-    ]);
-  });
+  addList(org, 'list organizations').action(
+    listing(context, listOrganizations, (row) => ({
+      id: row.id,
+      name: row.name,
+      workspaces: row.workspaces,
+      'turns per user': row.turns_per_user ?? 'default',
+      turns: row.turns_per_organization ?? 'default',
+      created: row.created_at,
+    })),
+  );
 
   org
     .command('rename')
@@ -70,17 +67,14 @@ export function addOrganizationCommands(program: Command, context: () => Context
       admin.report({ id: organizationId, ...limits }, { lines: Object.entries(limits).map(told) });
     });
 
-  addYes(
-    org
-      .command('delete')
-      .description('delete an empty organization')
-      .argument('<organization>', 'id of the organization'),
-  ).action(async (organizationId: string, options: { yes?: true }) => {
-    requireYes(options, `This deletes the organization ${organizationId}.`);
-    const admin = context();
-    await admin.withDatabase((db) => deleteOrganization(db, { organizationId }));
-    admin.report({ id: organizationId, deleted: true }, { note: 'Deleted.' });
-  });
+  confirmed(org.command('delete'), (id) => `This deletes the organization ${id}.`)
+    .description('delete an empty organization')
+    .argument('<organization>', 'id of the organization')
+    .action(async (organizationId: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => deleteOrganization(db, { organizationId }));
+      admin.report({ id: organizationId, deleted: true }, { note: 'Deleted.' });
+    });
 }
 
 interface LimitOptions {

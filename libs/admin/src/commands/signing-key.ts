@@ -15,7 +15,7 @@ import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
-import { addList, addYes, type ListOptions, requireYes, unixSeconds, wholeNumber } from '../options.ts';
+import { addList, confirmed, type ListOptions, toDate, unixSeconds, wholeNumber } from '../options.ts';
 
 interface TimingOptions {
   notBefore?: number;
@@ -114,53 +114,45 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
           .filter(({ internId }) => intern === undefined || internId === intern)
           .map(({ id, internId, expiresAt }) => ({ id, intern_id: internId, expires_at: expiresAt }));
         const listed = { rows: rows.slice(0, limit), hasMore: rows.length > limit };
-        admin.reportList(listed, ['id', 'intern', 'expires'], (key) => [
-          key.id,
-          key.intern_id,
-          toDate(key.expires_at),
-        ]);
+        admin.reportList(listed, ({ id, intern_id, expires_at }) => ({
+          ...{ id, intern: intern_id, expires: toDate(expires_at) },
+        }));
         return;
       }
-      const listed = await admin.withDatabase((db) => listSigningKeys(db, { limit, internId: intern }));
-      admin.reportList(listed, ['id', 'intern', 'kid', 'not before', 'expires', 'withdrawn'], (row) => [
-        row.id,
-        row.intern_id,
-        row.kid,
-        toDate(row.not_before),
-        toDate(row.expires_at),
-        row.retired_at,
-      ]);
+      const listed = await admin.withDatabase((db) => listSigningKeys(db, { limit, intern_id: intern }));
+      admin.reportList(listed, (row) => ({
+        id: row.id,
+        intern: row.intern_id,
+        kid: row.kid,
+        'not before': toDate(row.not_before),
+        expires: toDate(row.expires_at),
+        withdrawn: row.retired_at,
+      }));
     });
 
-  addYes(
-    signingKey
-      .command('retire')
-      .description('stop signing with a key now; proofs that it signed remain valid')
-      .argument('<key>', 'id of the signing key'),
-  ).action(async (keyId: string, options: { yes?: true }) => {
-    requireYes(
-      options,
-      `The key ${keyId} will sign nothing more; without another key its intern cannot be called.`,
-    );
-    const admin = context();
-    await admin.withDatabase((db) => retireSigningKey(db, { keyId }));
-    admin.report({ id: keyId, retired: true }, { note: 'Retired.' });
-  });
+  confirmed(
+    signingKey.command('retire'),
+    (id) => `The key ${id} will sign nothing more; without another key its intern cannot be called.`,
+  )
+    .description('stop signing with a key now; proofs that it signed remain valid')
+    .argument('<key>', 'id of the signing key')
+    .action(async (keyId: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => retireSigningKey(db, { keyId }));
+      admin.report({ id: keyId, retired: true }, { note: 'Retired.' });
+    });
 
-  addYes(
-    signingKey
-      .command('revoke')
-      .description('stop signing with an untrusted key and remove it from the published set, now')
-      .argument('<key>', 'id of the signing key'),
-  ).action(async (keyId: string, options: { yes?: true }) => {
-    requireYes(
-      options,
-      `Daemons will refuse every proof of the key ${keyId}, including those already issued.`,
-    );
-    const admin = context();
-    await admin.withDatabase((db) => revokeSigningKey(db, { keyId }));
-    admin.report({ id: keyId, revoked: true }, { note: 'Revoked.' });
-  });
+  confirmed(
+    signingKey.command('revoke'),
+    (id) => `Daemons will refuse every proof of the key ${id}, including those already issued.`,
+  )
+    .description('stop signing with an untrusted key and remove it from the published set, now')
+    .argument('<key>', 'id of the signing key')
+    .action(async (keyId: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => revokeSigningKey(db, { keyId }));
+      admin.report({ id: keyId, revoked: true }, { note: 'Revoked.' });
+    });
 }
 
 interface RotateOptions extends TimingOptions {
@@ -169,8 +161,7 @@ interface RotateOptions extends TimingOptions {
   due?: number | true;
 }
 
-interface KeyListOptions extends ListOptions {
-  intern?: string;
+interface KeyListOptions extends ListOptions<'intern'> {
   expiring?: number | true;
 }
 
@@ -233,8 +224,4 @@ function reportKey(admin: Context, { id, kid, notBefore, expiresAt }: AddedSigni
     { id, kid, not_before: notBefore, expires_at: expiresAt },
     { lines: [id], note: `It is published as ${kid} and is valid from ${from}.` },
   );
-}
-
-function toDate(seconds: number | null): Date | null {
-  return seconds === null ? null : new Date(seconds * 1000);
 }

@@ -10,7 +10,7 @@ import {
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
-import { addList, addYes, type ListOptions, requireYes } from '../options.ts';
+import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 
 export function addUserCommands(program: Command, context: () => Context): void {
   const user = program.command('user').description('users and their OpenID subjects');
@@ -42,17 +42,19 @@ export function addUserCommands(program: Command, context: () => Context): void 
 
   addList(user, 'list users with their subjects')
     .option('--user <id>', 'only this one')
-    .action(async ({ limit, user: userId }: ListOptions & { user?: string }) => {
-      const admin = context();
-      const listed = await admin.withDatabase((db) => listUsers(db, { limit, userId }));
-      admin.reportList(listed, ['id', 'name', 'created', 'disabled', 'subjects'], (row) => [
-        row.id,
-        row.name,
-        row.created_at,
-        row.disabled_at,
-        (row.subjects ?? []).map(({ issuer, subject }) => `${subject} (${issuer})`).join(', '),
-      ]);
-    });
+    .action(
+      listing(
+        context,
+        (db, { limit, user: id }: ListOptions<'user'>) => listUsers(db, { limit, id }),
+        (row) => ({
+          id: row.id,
+          name: row.name,
+          created: row.created_at,
+          disabled: row.disabled_at,
+          subjects: row.subjects.map(({ issuer, subject }) => `${subject} (${issuer})`).join(', '),
+        }),
+      ),
+    );
 
   for (const [verb, change, disabled] of [
     ['disable', disableUser, true],
@@ -101,17 +103,17 @@ export function addUserCommands(program: Command, context: () => Context): void 
       admin.report({ issuer, subject, removed: true }, { note: 'Removed.' });
     });
 
-  addYes(
-    user
-      .command('delete')
-      .description('delete a user with their subjects and memberships')
-      .argument('<user>', 'id of the user'),
-  ).action(async (userId: string, options: { yes?: true }) => {
-    requireYes(options, `This deletes the user ${userId}; to refuse their requests, use disable.`);
-    const admin = context();
-    await admin.withDatabase((db) => deleteUser(db, { userId }));
-    admin.report({ id: userId, deleted: true }, { note: 'Deleted.' });
-  });
+  confirmed(
+    user.command('delete'),
+    (id) => `This deletes the user ${id}; to refuse their requests, use disable.`,
+  )
+    .description('delete a user with their subjects and memberships')
+    .argument('<user>', 'id of the user')
+    .action(async (userId: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => deleteUser(db, { userId }));
+      admin.report({ id: userId, deleted: true }, { note: 'Deleted.' });
+    });
 }
 
 function issuerOf(admin: Context, { issuer }: { issuer?: string }): string {

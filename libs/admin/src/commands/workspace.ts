@@ -2,7 +2,7 @@ import { createWorkspace, deleteWorkspace, listWorkspaces, setDefaultWorkspace }
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
-import { addList, addYes, type ListOptions, requireYes } from '../options.ts';
+import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 
 interface CreateOptions {
   organization: string;
@@ -42,25 +42,22 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
 
   addList(workspace, 'list workspaces, including deleted ones')
     .option('--organization <id>', 'only those of this organization')
-    .action(async ({ limit, organization }: ListOptions & { organization?: string }) => {
-      const admin = context();
-      const listed = await admin.withDatabase((db) =>
-        listWorkspaces(db, { limit, organizationId: organization }),
-      );
-      admin.reportList(
-        listed,
-        ['id', 'name', 'organization', 'default', 'programme', 'created', 'deleted'],
-        (row) => [
-          row.id,
-          row.name,
-          row.organization_id,
-          row.is_default,
-          row.in_programme,
-          row.created_at,
-          row.deleted_at,
-        ],
-      );
-    });
+    .action(
+      listing(
+        context,
+        (db, { limit, organization }: ListOptions<'organization'>) =>
+          listWorkspaces(db, { limit, organization_id: organization }),
+        (row) => ({
+          id: row.id,
+          name: row.name,
+          organization: row.organization_id,
+          default: row.is_default,
+          programme: row.in_programme,
+          created: row.created_at,
+          deleted: row.deleted_at,
+        }),
+      ),
+    );
 
   workspace
     .command('set-default')
@@ -72,15 +69,12 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
       admin.report({ id: workspaceId, is_default: true }, { note: 'Set as the default workspace.' });
     });
 
-  addYes(
-    workspace
-      .command('delete')
-      .description('delete a workspace: its interns are hidden and its sessions refused')
-      .argument('<workspace>', 'id of the workspace'),
-  ).action(async (workspaceId: string, options: { yes?: true }) => {
-    requireYes(options, `This deletes the workspace ${workspaceId}.`);
-    const admin = context();
-    await admin.withDatabase((db) => deleteWorkspace(db, { workspaceId }));
-    admin.report({ id: workspaceId, deleted: true }, { note: 'Deleted.' });
-  });
+  confirmed(workspace.command('delete'), (id) => `This deletes the workspace ${id}.`)
+    .description('delete a workspace: its interns are hidden and its sessions refused')
+    .argument('<workspace>', 'id of the workspace')
+    .action(async (workspaceId: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => deleteWorkspace(db, { workspaceId }));
+      admin.report({ id: workspaceId, deleted: true }, { note: 'Deleted.' });
+    });
 }

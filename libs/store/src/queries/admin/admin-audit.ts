@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
-import type { Listed } from './listed.ts';
+import type { Listed } from './lists.ts';
 
 /** One change of one row, or one re-seal of many. */
 export interface AuditEntry {

@@ -11,9 +11,14 @@ import { createCredential, ownerOfCredential } from './byok.ts';
 import { iconTypeOf } from './icons.ts';
 import { deleteIntern, updateIntern } from './interns.ts';
 import { countByKek } from './kek-usage.ts';
-import { listAllInterns } from './list-interns.ts';
-import { listApiKeys } from './list-keys.ts';
-import { listMembers, listOrganizations, listUsers, listWorkspaces } from './list-tenants.ts';
+import {
+  listAllInterns,
+  listApiKeys,
+  listMembers,
+  listOrganizations,
+  listUsers,
+  listWorkspaces,
+} from './lists.ts';
 import {
   deleteOrganization,
   readLifecycleWrites,
@@ -35,7 +40,7 @@ describe.each(DIALECTS)('on %s', (dialect) => {
   });
   afterAll(() => store?.[Symbol.asyncDispose]());
   const internNow = async () => {
-    const { rows } = await listAllInterns(store.owner, { limit: 5, workspaceId: scenario.workspaceId });
+    const { rows } = await listAllInterns(store.owner, { limit: 5, workspace_id: scenario.workspaceId });
     return rows.find((row) => row.id === scenario.internId);
   };
 
@@ -68,7 +73,7 @@ describe.each(DIALECTS)('on %s', (dialect) => {
     ];
     await deleteWorkspace(store.owner, { workspaceId: first.id });
     await setDefaultWorkspace(store.owner, { workspaceId: second.id });
-    const { rows } = await listWorkspaces(store.owner, { limit: 5, organizationId });
+    const { rows } = await listWorkspaces(store.owner, { limit: 5, organization_id: organizationId });
     // Two of the same millisecond can be in any order.
     expect(new Map(rows.map(({ id, is_default }) => [id, is_default]))).toEqual(
       new Map([
@@ -147,11 +152,14 @@ describe.each(DIALECTS)('on %s', (dialect) => {
 
   it('deletes an intern and a user with everything that belongs to them', async () => {
     const { internId, userId, question } = scenario;
-    const { rows } = await listUsers(store.owner, { limit: 1, userId });
+    const { rows } = await listUsers(store.owner, { limit: 1, id: userId });
     expect(rows[0]?.subjects).toEqual([{ issuer: question.issuer, subject: question.subject }]);
     await deleteIntern(store.owner, { internId });
     await deleteUser(store.owner, { userId });
-    expect(await listMembers(store.owner, { limit: 5, userId })).toEqual({ rows: [], hasMore: false });
+    expect(await listMembers(store.owner, { limit: 5, user_id: userId })).toEqual({
+      rows: [],
+      hasMore: false,
+    });
     await expect(deleteIntern(store.owner, { internId })).rejects.toEqual(coded('not_found'));
     await expect(deleteUser(store.owner, { userId })).rejects.toEqual(coded('not_found'));
   });
@@ -184,7 +192,7 @@ describe('two concurrent operators', () => {
       }),
     );
     await Promise.all(ids.map((workspaceId) => setDefaultWorkspace(store.owner, { workspaceId })));
-    const { rows } = await listWorkspaces(store.owner, { limit: 10, organizationId });
+    const { rows } = await listWorkspaces(store.owner, { limit: 10, organization_id: organizationId });
     expect(rows.filter((row) => row.is_default)).toHaveLength(1);
   });
 
