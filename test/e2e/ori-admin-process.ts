@@ -23,6 +23,8 @@ export interface AdminRun {
   readonly olderNode?: boolean;
   /** Closes the reading end of stdout. */
   readonly readerLeaves?: boolean;
+  /** Kills it with SIGKILL once this is fulfilled. */
+  readonly killWhen?: Promise<unknown>;
 }
 
 export interface AdminResult {
@@ -57,6 +59,7 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>): O
     child.stdin.on('error', () => {});
     child.stdin.end(stdin);
     if (options.readerLeaves) child.stdout.destroy();
+    void options.killWhen?.then(() => child.kill('SIGKILL'));
     const [stdout, stderr, [exit]] = await Promise.all([
       options.readerLeaves ? '' : text(child.stdout),
       text(child.stderr),

@@ -4,6 +4,7 @@ export {
   compareAudit,
   exportAudit,
   listAudit,
+  whileExporting,
 } from './queries/admin/admin-audit.ts';
 export { AdminError, type AdminErrorCode } from './queries/admin/admin-error.ts';
 export {

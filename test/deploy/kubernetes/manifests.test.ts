@@ -54,7 +54,7 @@ describe.each(workloads.map((each) => [each.metadata.name as string, each] as co
     });
 
     test('runs an image of this release under its own entry point', () => {
-      const target = name.replace(/^(?:migrate|rotate-keys)$/, 'admin');
+      const target = name.replace(/^(?:migrate|rotate-keys|audit-export)$/, 'admin');
       expect(container.image).toBe(`ori/${target}:1.0.0`);
       expect(readStages().map((stage) => stage.name)).toContain(target);
       expect(container.command).toBeUndefined();

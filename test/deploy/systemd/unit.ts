@@ -8,6 +8,7 @@ export const UNITS = [
   'ori-witness.service',
   'ori-migrate.service',
   'ori-rotate-keys.service',
+  'ori-audit-export.service',
 ] as const;
 export const FOLDER = `${ROOT}deploy/systemd`;
 

@@ -25,6 +25,7 @@ const EXPOSURE_MAX_TENTHS = '12';
 const COMMANDS: Readonly<Record<string, string>> = {
   'ori-migrate.service': 'migrate',
   'ori-rotate-keys.service': 'signing-key rotate --due',
+  'ori-audit-export.service': 'audit export --to %S/ori-audit/admin.jsonl',
 };
 const SERVICES = ['signer', 'management'] as const;
 

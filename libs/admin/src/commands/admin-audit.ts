@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { type AuditEntry, compareAudit, exportAudit, listAudit, revocationsOf } from '@ori/store/admin';
+import type { Database } from '@ori/store';
+import { compareAudit, exportAudit, listAudit, revocationsOf, whileExporting } from '@ori/store/admin';
 import type { Command } from 'commander';
+import { openExportFile, readExport } from '../audit-export.ts';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
@@ -40,11 +41,15 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
   audit
     .command('export')
     .description('print every change as a line of JSON, oldest first, for a copy outside the database')
-    .option('--after <seq>', 'only changes after this one', wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
-    .addHelpText('after', examples('ori-admin audit export --after 1200 >> /backup/ori-admin-audit.jsonl'))
-    .action(async ({ after }: { after: number }) => {
+    .option('--after <seq>', 'only changes after this one', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option('--to <file>', 'append to this file, from where it ends; also after an interruption')
+    .addHelpText('after', examples('ori-admin audit export --to /backup/ori-admin-audit.jsonl'))
+    .action(async ({ after, to }: { after?: number; to?: string }) => {
       const admin = context();
+      if (to !== undefined && after !== undefined)
+        throw new UsageError('Use either --after or --to, which goes on where the file ends.');
       await admin.withDatabase(async (db) => {
+        if (to !== undefined) return await appendTo(to, db, admin);
         for await (const entry of exportAudit(db, { after }))
           admin.stdout.write(`${JSON.stringify(entry)}\n`);
       });
@@ -90,17 +95,19 @@ ${examples('ori-admin audit compare /backup/ori-admin-audit.jsonl > reapply.sh')
     });
 }
 
-async function readExport(file: string): Promise<AuditEntry[]> {
-  const text = await readFile(file, 'utf8').catch((error) => {
-    throw new UsageError(`Cannot read ${file} (${error.code}).`);
+async function appendTo(path: string, db: Database, admin: Context): Promise<void> {
+  const exported = await whileExporting(db, async (tx) => {
+    await using file = await openExportFile(path);
+    const { last } = file;
+    const { missing, changed } = await compareAudit(tx, last === undefined ? [] : [last]);
+    if (missing.length + changed.length > 0) {
+      throw new PartialFailure(
+        EXIT.conflict,
+        `The last change in ${path}, number ${last?.seq}, is missing in the database or differs.`,
+        'Run ori-admin audit compare with this file. After a restore, continue in a new file, and keep this one.',
+      );
+    }
+    return await file.append(exportAudit(tx, { after: last?.seq ?? 0 }));
   });
-  const lines = text.split('\n').filter((line) => line !== '');
-  try {
-    const entries = lines.map((line): AuditEntry => JSON.parse(line));
-    if (entries.every(({ seq, transaction }) => Number.isInteger(seq) && typeof transaction === 'string'))
-      return entries;
-  } catch {
-    // Reported below, without the contents of the file.
-  }
-  throw new UsageError(`${file}: expected the lines that ori-admin audit export prints.`);
+  admin.report({ exported }, { note: `${exported} appended to ${path}.` });
 }

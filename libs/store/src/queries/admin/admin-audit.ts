@@ -64,7 +64,7 @@ const PAGE = 1000;
  */
 export async function* exportAudit(
   db: Database,
-  { after = 0 }: { readonly after?: number } = {},
+  { after = 0 }: { readonly after?: number | undefined } = {},
 ): AsyncGenerator<AuditEntry> {
   for (;;) {
     const { rows } = await sql<Row>`
@@ -77,6 +77,20 @@ export async function* exportAudit(
     after = Number(rows.at(-1)?.seq ?? after);
     if (rows.length < PAGE) return;
   }
+}
+
+/** Any constant works if every version of this code uses the same one. */
+const EXPORT_LOCK_ID = 5_204_417_836_092_271n;
+
+/** Runs `work` in a transaction while no other export of this database does; waits for another to end. */
+export async function whileExporting<Result>(
+  db: Database,
+  work: (db: Database) => Promise<Result>,
+): Promise<Result> {
+  return await db.kysely.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${sql.lit(EXPORT_LOCK_ID)})`.execute(tx);
+    return await work({ kysely: tx, close: async () => {} });
+  });
 }
 
 export interface AuditDifference {

@@ -1,0 +1,106 @@
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { systemErrorCode } from '@ori/runtime/system-error-code';
+import type { AuditEntry } from '@ori/store/admin';
+import { UsageError } from './failure.ts';
+
+/** How each line begins. */
+const BEGINNING = '{"seq":';
+const NEWLINE = 0x0a;
+const TAIL_BYTES = 64 * 1024;
+const WRITE_BYTES = 1024 * 1024;
+
+/** A file of exported changes, oldest first, that later exports continue. */
+export interface ExportFile extends AsyncDisposable {
+  /** The last change that it holds; undefined for a new file. */
+  readonly last: AuditEntry | undefined;
+  /** Removes what an interrupted export left of its last line, then appends. On return, the changes are on the disk. */
+  append(entries: AsyncIterable<AuditEntry>): Promise<number>;
+}
+
+/**
+ * Opens the file, or creates it with mode 0600. Changes nothing before `append`.
+ *
+ * @throws UsageError if it cannot be opened, or does not end like an export
+ */
+export async function openExportFile(path: string): Promise<ExportFile> {
+  const file = await open(path, 'a+', 0o600).catch((error) => {
+    throw new UsageError(`Cannot write ${path} (${systemErrorCode(error)}).`);
+  });
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new UsageError(`${path} is not a regular file.`);
+    const { line, end, rest } = await readEnd(file, stats.size);
+    if (rest !== BEGINNING.slice(0, rest.length)) throw notAnExport(path);
+    return {
+      last: line === undefined ? undefined : parseExport(path, line)[0],
+      async append(entries) {
+        await file.truncate(end);
+        const count = await appendLines(file, entries);
+        await file.datasync();
+        return count;
+      },
+      [Symbol.asyncDispose]: () => file.close(),
+    };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** @throws UsageError if the file cannot be read, or is not an export */
+export async function readExport(path: string): Promise<AuditEntry[]> {
+  const text = await readFile(path, 'utf8').catch((error) => {
+    throw new UsageError(`Cannot read ${path} (${systemErrorCode(error)}).`);
+  });
+  return parseExport(path, text);
+}
+
+function parseExport(path: string, text: string): AuditEntry[] {
+  const lines = text.split('\n').filter((line) => line !== '');
+  try {
+    const entries = lines.map((line): AuditEntry => JSON.parse(line));
+    if (entries.every(({ seq, transaction }) => Number.isInteger(seq) && typeof transaction === 'string'))
+      return entries;
+  } catch {
+    // Reported below, without the contents of the file.
+  }
+  throw notAnExport(path);
+}
+
+function notAnExport(path: string): UsageError {
+  return new UsageError(`${path}: expected the lines that ori-admin audit export prints.`);
+}
+
+/** The last complete line, where it ends, and the beginning of what follows it. */
+async function readEnd(
+  file: FileHandle,
+  size: number,
+): Promise<{ line: string | undefined; end: number; rest: string }> {
+  for (let length = TAIL_BYTES; ; length *= 2) {
+    const start = Math.max(0, size - length);
+    const { buffer } = await file.read(Buffer.alloc(size - start), 0, size - start, start);
+    const last = buffer.lastIndexOf(NEWLINE);
+    const previous = last <= 0 ? -1 : buffer.lastIndexOf(NEWLINE, last - 1);
+    if (previous === -1 && start > 0) continue;
+    return {
+      line: last === -1 ? undefined : buffer.toString('utf8', previous + 1, last),
+      end: start + last + 1,
+      rest: buffer.toString('utf8', last + 1, last + 1 + BEGINNING.length),
+    };
+  }
+}
+
+async function appendLines(file: FileHandle, entries: AsyncIterable<AuditEntry>): Promise<number> {
+  let count = 0;
+  let lines = '';
+  for await (const entry of entries) {
+    lines += `${JSON.stringify(entry)}\n`;
+    count++;
+    if (lines.length >= WRITE_BYTES) {
+      await file.appendFile(lines);
+      lines = '';
+    }
+  }
+  await file.appendFile(lines);
+  return count;
+}
