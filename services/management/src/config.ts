@@ -4,8 +4,6 @@ import { type Config, ConfigError, type Environment, integer, loadConfig, secret
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 
-export const GUARDRAIL_BYTES_PER_ACCOUNT_MAX = 4 * 1024 * 1024;
-
 /** The environment of the management service: `MANAGEMENT_…`. */
 export const MANAGEMENT_SPEC = {
   ...addressSpec(8082),
@@ -17,7 +15,7 @@ export const MANAGEMENT_SPEC = {
   guardrailBytesPerAccountMax: integer({
     min: 1024,
     max: 1_073_741_824,
-    default: GUARDRAIL_BYTES_PER_ACCOUNT_MAX,
+    default: 4 * 1024 * 1024,
     doc: 'The total size of the guardrails of one account, as JSON; it also bounds a page',
     unit: 'bytes',
   }),

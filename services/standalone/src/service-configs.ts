@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { GUARDRAIL_BYTES_PER_ACCOUNT_MAX, type ManagementConfig } from '@ori/management/config';
-import { LIMITS } from '@ori/runtime/limits';
-import { Secret } from '@ori/runtime/secret';
-import type { SignerConfig } from '@ori/signer';
+import { MANAGEMENT_SPEC, type ManagementConfig } from '@ori/management';
+import { type Environment, loadConfig } from '@ori/runtime/config';
+import { SIGNER_SPEC, type SignerConfig } from '@ori/signer';
 import type { StandaloneConfig } from './config.ts';
 import { CLIENT_ID, OPAQUE_CLIENT_ID, SIGNER_CLIENT_ID } from './openid/configuration.ts';
 
@@ -14,69 +13,49 @@ export interface ServicePlace {
   readonly folder: string;
 }
 
-/** The settings of both services: production defaults, and addresses of this computer. */
-function commonConfig({ host, limits }: StandaloneConfig, place: ServicePlace) {
-  return {
-    host,
-    // Behind the front door, so any port works.
-    port: 0,
-    opsHost: host,
-    opsPort: 0,
-    issuer: place.issuer,
-    audience: place.baseUrl,
-    baseUrl: place.baseUrl,
-    // The ring is injected from memory; this path is never read.
-    kekFile: '/dev/null',
-    kekShared: false,
-    kmsUrl: undefined,
-    kmsTokenFile: undefined,
-    regionalHosts: limits.regionalHosts,
-    clients: [CLIENT_ID, OPAQUE_CLIENT_ID],
-    tokenLifetimeMaxSeconds: 86_400,
-    requireAuthTime: true,
-    introspectionClientId: SIGNER_CLIENT_ID,
-    introspectionClientSecret: new Secret(place.signerClientSecret),
-    introspectionAuthMethod: 'client_secret_basic',
-    introspectionsInFlightMax: 64,
-    // A computer that is busy starting may exceed the time limit for the provider once.
-    issuerCoolDownSeconds: 1,
-    issuerAllowPlainHttp: false,
-    requireDpop: false,
-    dpopRequireNonce: true,
-    databasePoolMax: 10,
-    ...{ tlsCertFile: undefined, tlsKeyFile: undefined, tlsClientCaFile: undefined },
-    deadlineMs: DEADLINE_MS,
-    ...LIMITS,
-    shutdownDrainMs: 0,
-    shutdownIdleMs: 0,
-    shutdownGraceMs: 1000,
-    trustGateway: false,
-    logLevel: 'info',
-    otlpEndpoint: undefined,
-    otlpSampledPercent: 100,
-    requireHardened: false,
-  } as const;
-}
+// Stores are injected.
+const { databaseUrl, redisUrl, ...SIGNER } = SIGNER_SPEC;
+const { databaseUrl: _, ...MANAGEMENT } = MANAGEMENT_SPEC;
 
-export const DEADLINE_MS = 5000;
+/** The environment of a service: addresses of this computer. Everything else is the default of production. */
+function environmentOf(prefix: string, { host }: StandaloneConfig, place: ServicePlace): Environment {
+  const values = {
+    HOST: host,
+    // Behind the front door, so any port works.
+    PORT: '0',
+    OPS_HOST: host,
+    OPS_PORT: '0',
+    ISSUER: place.issuer,
+    AUDIENCE: place.baseUrl,
+    CLIENTS: `${CLIENT_ID},${OPAQUE_CLIENT_ID}`,
+    REQUIRE_AUTH_TIME: 'true',
+    INTROSPECTION_CLIENT_ID: SIGNER_CLIENT_ID,
+    INTROSPECTION_CLIENT_SECRET: place.signerClientSecret,
+    // A computer that is busy starting may exceed the time limit for the provider once.
+    ISSUER_COOL_DOWN_SECONDS: '1',
+    // The ring is injected from memory; this path is never read.
+    KEK_FILE: '/dev/null',
+    SHUTDOWN_IDLE_MS: '0',
+    SHUTDOWN_GRACE_MS: '1000',
+  };
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}_${name}`, value]));
+}
 
 export function signerConfig(config: StandaloneConfig, place: ServicePlace): SignerConfig {
   const { redisUrl, limits } = config;
+  const environment = environmentOf('SIGNER', config, place);
   return {
-    ...commonConfig(config, place),
+    ...loadConfig('SIGNER', SIGNER, { ...environment, SIGNER_AUDIT_FILE: join(place.folder, 'audit.log') }),
     ...limits,
     ...(redisUrl !== undefined && { redisUrl }),
-    auditFile: join(place.folder, 'audit.log'),
-    auditSync: 'kernel',
-    ...{ redisTlsCertFile: undefined, redisTlsKeyFile: undefined, redisTlsCaFile: undefined },
-    proofMaxAgeSeconds: 60,
-    signingAtOnceMax: 32,
+    baseUrl: place.baseUrl,
   };
 }
 
 export function managementConfig(config: StandaloneConfig, place: ServicePlace): ManagementConfig {
   return {
-    ...commonConfig(config, place),
-    guardrailBytesPerAccountMax: GUARDRAIL_BYTES_PER_ACCOUNT_MAX,
+    ...loadConfig('MANAGEMENT', MANAGEMENT, environmentOf('MANAGEMENT', config, place)),
+    regionalHosts: config.limits.regionalHosts,
+    baseUrl: place.baseUrl,
   };
 }

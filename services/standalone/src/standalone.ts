@@ -17,7 +17,7 @@ import { openStore } from './open-store.ts';
 import { startOpenIdProvider } from './openid-provider.ts';
 import { PortTaken, reservePort } from './reserve-port.ts';
 import { startSampleDaemon } from './sample-daemon.ts';
-import { DEADLINE_MS, managementConfig, signerConfig } from './service-configs.ts';
+import { managementConfig, signerConfig } from './service-configs.ts';
 import { makeStateFolder, type StandaloneState, writeState } from './state-file.ts';
 import { renderWelcome } from './welcome-page.ts';
 
@@ -87,7 +87,8 @@ async function start(
 
   const place = { baseUrl, issuer, signerClientSecret, folder };
   const parts: Partial<SignerParts> = { ring, log, store: signerQueries(store.signer), ...inMemory(config) };
-  const signer = stack.adopt(await startSigner(signerConfig(config, place), parts), stopIt);
+  const signing = signerConfig(config, place);
+  const signer = stack.adopt(await startSigner(signing, parts), stopIt);
 
   const management = stack.adopt(
     await startManagement(managementConfig(config, place), {
@@ -97,7 +98,7 @@ async function start(
     }),
     stopIt,
   );
-  const address = { host: config.host, port, deadlineMs: DEADLINE_MS };
+  const address = { host: config.host, port, deadlineMs: signing.deadlineMs };
   const welcome = renderWelcome({ baseUrl, issuer, daemonUrl: daemon.url, users: cast.users });
   stack.adopt(await openFrontDoor(address, { signer, management }, welcome), (door) =>
     door.stop({ graceMs: 1000 }),
