@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { startOpsServer } from '@ori/http/ops';
-import { startApiServer } from '@ori/http/server';
-import { stopService } from '@ori/http/stop-service';
+import { openPorts } from '@ori/http/open-ports';
 import { openTracing } from '@ori/http/tracing';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createLogKeys } from '@ori/tlog/log-keys';
@@ -109,46 +107,31 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
   });
   stack.defer(sequencer.stop);
 
-  const ops = await startOpsServer({
-    host: config.opsHost,
-    port: config.opsPort,
-    registry: metrics.http.registry,
-    checks: {
-      async sources() {
-        for (const error of failing.values()) throw error;
-      },
-      async checkpoint() {
-        const late = now() - publishedAt > LATE_INTERVALS * intervalMs;
-        if (note === undefined || late) throw Object.assign(new Error('late'), { code: 'checkpoint_late' });
-      },
-    },
-  });
-  stack.defer(ops.stop);
   const app = createLogApp(prefix, {
     folder: publicFolder(place),
     checkpoint: () => note,
     lookup: folder.lookup,
   });
-  const { host, port, deadlineMs, trustGateway } = config;
-  const api = await startApiServer({
-    ...{ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http, tracing },
-    ...{ limits: config, tls: config },
-  });
+  const { api, opsUrl, stop } = await openPorts(
+    config,
+    {
+      ...{ app, log, metrics: metrics.http, tracing },
+      checks: {
+        async sources() {
+          for (const error of failing.values()) throw error;
+        },
+        async checkpoint() {
+          const late = now() - publishedAt > LATE_INTERVALS * intervalMs;
+          if (note === undefined || late) throw Object.assign(new Error('late'), { code: 'checkpoint_late' });
+        },
+      },
+    },
+    stack,
+  );
   const vkeys = { log: renderVkey(keys.logKey), complete: renderVkey(keys.completeKey) };
-  log.info({ url: `${api.url}${prefix}`, opsUrl: ops.url, leaves: folder.tree.size, ...vkeys }, 'listening');
+  log.info({ url: `${api.url}${prefix}`, opsUrl, leaves: folder.tree.size, ...vkeys }, 'listening');
   const { promise: failed, reject } = Promise.withResolvers<never>();
   failed.catch(() => undefined);
   sequencer.run().catch(reject);
-  const owned = stack.move();
-
-  return {
-    url: `${api.url}${prefix}`,
-    opsUrl: ops.url,
-    vkeys,
-    failed,
-    async stop() {
-      await stopService({ ops, api }, config);
-      await owned.disposeAsync();
-    },
-  };
+  return { url: `${api.url}${prefix}`, opsUrl, vkeys, failed, stop };
 }

@@ -2,10 +2,8 @@ import type { RequestListener } from 'node:http';
 import { createCredentialVault } from '@ori/byok/vault';
 import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE, memorySpentProofs } from '@ori/dpop';
 import { collectConnections, collectIssuerKeysAge, timeDependencies } from '@ori/http/dependency-metrics';
-import { startOpsServer } from '@ori/http/ops';
-import { serveWhileReady } from '@ori/http/serve-while-ready';
-import { type Sinks, startApiServer } from '@ori/http/server';
-import { stopService } from '@ori/http/stop-service';
+import { openPorts } from '@ori/http/open-ports';
+import type { Sinks } from '@ori/http/server';
 import { openTracing } from '@ori/http/tracing';
 import { openIdentity } from '@ori/identity';
 import { ConfigError } from '@ori/runtime/config';
@@ -120,38 +118,17 @@ export async function startManagement(
 
   if (database?.connections) collectConnections(metrics.registry, database.connections);
   collectIssuerKeysAge(metrics.registry, identity.keysAgeSeconds);
-  const ops = await startOpsServer({
-    host: config.opsHost,
-    port: config.opsPort,
-    registry: metrics.registry,
-    checks: { postgresql: store.ping, issuer: identity.check },
-  });
-  stack.defer(ops.stop);
-  const { host, port, deadlineMs, trustGateway } = config;
-  const start = () =>
-    startApiServer({
-      ...{ app, host, port, deadlineMs, trustGateway, log, metrics, tracing },
-      ...{ limits: config, tls: config },
+  const { api, opsUrl, stop } = await openPorts(
+    config,
+    {
+      ...{ app, log, metrics, tracing, own: [] },
+      checks: { postgresql: store.ping, issuer: identity.check },
       presentBusy: (req) => presentBusy(req.url?.startsWith(`${basePath}/interns`) ?? false),
-    });
-  const serving = trustGateway
-    ? await serveWhileReady(start, { ops, log, registry: metrics.registry })
-    : undefined;
-  const api = serving?.api ?? (await start());
-  log.info({ url: api.url, opsUrl: ops.url }, 'listening');
-  const owned = stack.move();
-
-  return {
-    url: api.url,
-    opsUrl: ops.url,
-    app,
-    sinks: { log, metrics },
-    async stop() {
-      serving?.close();
-      await stopService({ ops, api }, config);
-      await owned.disposeAsync();
     },
-  };
+    stack,
+  );
+  log.info({ url: api.url, opsUrl }, 'listening');
+  return { url: api.url, opsUrl, app, sinks: { log, metrics }, stop };
 }
 
 function queriesOf(database: Database | undefined): ManagementQueries {

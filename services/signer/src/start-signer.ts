@@ -1,9 +1,7 @@
 import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE } from '@ori/dpop';
 import { collectConnections, collectIssuerKeysAge, timeDependencies } from '@ori/http/dependency-metrics';
-import { startOpsServer } from '@ori/http/ops';
-import { type Serving, serveWhileReady } from '@ori/http/serve-while-ready';
-import { type ApiServer, type Sinks, startApiServer } from '@ori/http/server';
-import { stopService } from '@ori/http/stop-service';
+import { type OpenPorts, openPorts } from '@ori/http/open-ports';
+import type { Sinks } from '@ori/http/server';
 import { openTracing } from '@ori/http/tracing';
 import { openIdentity } from '@ori/identity';
 import { redisTime } from '@ori/redis';
@@ -120,7 +118,7 @@ export async function startSigner(
     }),
     (watch) => watch.close(),
   );
-  let serving: Serving<ApiServer> | undefined;
+  let ports: OpenPorts | undefined;
   const app = createSignerApp(
     {
       baseUrl,
@@ -152,7 +150,7 @@ export async function startSigner(
       ...metrics,
       dependencyFailed(dependency) {
         metrics.dependencyFailed(dependency);
-        serving?.look();
+        ports?.look();
       },
     },
     log.isLevelEnabled('debug') ? logStages(log, signProof) : signProof,
@@ -162,51 +160,30 @@ export async function startSigner(
   collectIssuerKeysAge(metrics.http.registry, identity.keysAgeSeconds);
   collectSafety(metrics.http.registry, eviction);
   collectKeyOutlook(metrics.http.registry, { outlook: (at) => store.keyOutlook(at), now });
-  const ops = await startOpsServer({
-    host: config.opsHost,
-    port: config.opsPort,
-    registry: metrics.http.registry,
-    checks: {
-      ...(redis && {
-        async redis() {
-          await redis.ping();
-          await eviction?.require();
+  await clock.compare();
+  ports = await openPorts(
+    config,
+    {
+      ...{ app, log, metrics: metrics.http, tracing, presentBusy, own: ['audit', 'clock'] },
+      checks: {
+        ...(redis && {
+          async redis() {
+            await redis.ping();
+            await eviction?.require();
+          },
+        }),
+        postgresql: memory.check,
+        issuer: identities.check,
+        audit: outside.audit.check,
+        async clock() {
+          clock.check();
         },
-      }),
-      postgresql: memory.check,
-      issuer: identities.check,
-      audit: outside.audit.check,
-      async clock() {
-        clock.check();
       },
     },
-  });
-  stack.defer(ops.stop);
-  const { host, port, deadlineMs, trustGateway } = config;
-  await clock.compare();
-  const start = () =>
-    startApiServer({
-      ...{ app, host, port, deadlineMs, trustGateway, log, metrics: metrics.http },
-      ...{ limits: config, tls: config, presentBusy, tracing },
-    });
-  if (trustGateway) {
-    const { registry } = metrics.http;
-    serving = await serveWhileReady(start, { ops, log, registry, own: ['audit', 'clock'] });
-  }
-  const api = serving?.api ?? (await start());
-  log.info({ url: api.url, opsUrl: ops.url }, 'listening');
-  const owned = stack.move();
-
-  return {
-    url: api.url,
-    opsUrl: ops.url,
-    app,
-    sinks: { log, metrics: metrics.http },
-    reopenAudit: outside.audit.reopen,
-    async stop() {
-      serving?.close();
-      await stopService({ ops, api }, config);
-      await owned.disposeAsync();
-    },
-  };
+    stack,
+  );
+  const { api, opsUrl, stop } = ports;
+  log.info({ url: api.url, opsUrl }, 'listening');
+  const sinks = { log, metrics: metrics.http };
+  return { url: api.url, opsUrl, app, sinks, reopenAudit: outside.audit.reopen, stop };
 }

@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { readBytes } from '@ori/http/body';
 import { sendEnvelope } from '@ori/http/envelope';
 import { exchangeOf } from '@ori/http/exchange';
-import { startOpsServer } from '@ori/http/ops';
+import { openPorts } from '@ori/http/open-ports';
 import { type Route, routeStrictly } from '@ori/http/routes';
-import { startApiServer } from '@ori/http/server';
-import { stopService } from '@ori/http/stop-service';
 import { createSigningKey } from '@ori/proof/signing';
 import { lockFolder } from '@ori/runtime/folder-lock';
 import { createLogger, type Logger } from '@ori/runtime/log';
@@ -62,25 +60,9 @@ export async function startWitness(
     misbehaved.inc();
     log.error({ misbehaviour }, 'a log has signed two contradictory trees');
   });
-  const ops = await startOpsServer({
-    host: config.opsHost,
-    port: config.opsPort,
-    registry: metrics.registry,
-    checks: {},
-  });
-  stack.defer(ops.stop);
-  const { host, port, deadlineMs, trustGateway } = config;
-  const api = await startApiServer({ app, host, port, deadlineMs, trustGateway, log, metrics, tls: config });
-  log.info({ url: api.url, opsUrl: ops.url, vkey }, 'listening');
-  const owned = stack.move();
-  return {
-    url: api.url,
-    vkey,
-    async stop() {
-      await stopService({ ops, api }, config);
-      await owned.disposeAsync();
-    },
-  };
+  const { api, opsUrl, stop } = await openPorts(config, { app, log, metrics, checks: {} }, stack);
+  log.info({ url: api.url, opsUrl, vkey }, 'listening');
+  return { url: api.url, vkey, stop };
 }
 
 function createWitnessApp(
