@@ -8,6 +8,8 @@ export interface Comparison {
   readonly throughput?: number;
   /** The maximum CPU time per proof, as a ratio to theirs; absent: reported without a target. */
   readonly cpu?: number;
+  /** The maximum of p99 / p50, as a ratio to theirs. */
+  readonly tail?: number;
   /** Creates the requests to a side for each round. Default: requests of sessions seen before. */
   wish?(side: SigningSide): Promise<Partial<LoadWish>>;
 }
@@ -28,7 +30,7 @@ export async function compareSides(
     ours: { name: comparison.ours.name, rounds: measured.ours.map(read) },
     theirs: { name: comparison.theirs.name, rounds: measured.theirs.map(read) },
   });
-  const { throughput, cpu } = comparison;
+  const { throughput, cpu, tail } = comparison;
   return [
     {
       title: 'throughput',
@@ -42,6 +44,12 @@ export async function compareSides(
       unit: 'µs',
       ...both(({ cpuMicrosecondsEach }) => cpuMicrosecondsEach),
       ...(cpu !== undefined && { mark: { atMost: cpu } }),
+    },
+    {
+      title: 'p99 / p50',
+      unit: '',
+      ...both(({ p99Ms, p50Ms }) => p99Ms / p50Ms),
+      ...(tail !== undefined && { mark: { atMost: tail } }),
     },
     { title: 'p50', unit: 'ms', ...both(({ p50Ms }) => p50Ms), plot: 'latency' },
     { title: 'p99', unit: 'ms', ...both(({ p99Ms }) => p99Ms), plot: 'latency' },

@@ -39,6 +39,8 @@ export interface SignStage extends AsyncDisposable {
   readonly ours: SigningSide;
   readonly floor: SigningSide;
   readonly peer: SigningSide;
+  /** Starts another floor, which also verifies one signature per request. */
+  verifyingFloor(algorithm: string): Promise<SigningSide>;
   /** Complete requests of sessions that the warm signer has seen. */
   readonly requests: readonly string[];
   /** Loads a side and checks its responses. */
@@ -63,7 +65,9 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
   const world = stack.use(await startWorld({ process: true, redis, environment: MANY_AT_ONCE }));
   const key = privateKeyOf(world.demo.seed);
   const ours = await startSignerSide(world, room);
-  const floor = await startNodeSide(room, 'floor', [], key, (samples) => checkProofs(samples, world));
+  const startFloor = (facts: readonly string[]) =>
+    startNodeSide(room, 'floor', facts, key, (samples) => checkProofs(samples, world));
+  const floor = await startFloor([]);
   const { issuer, baseUrl } = world;
   const peerFacts = [redis.url, issuer.url, baseUrl];
   const peer = await startNodeSide(room, 'peer', peerFacts, key, (samples) => checkPeer(samples, world));
@@ -79,6 +83,7 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
 
   return {
     ...{ world, ours, floor, peer, requests },
+    verifyingFloor: (algorithm) => startFloor([algorithm]),
     async load(side, wish) {
       const cpuBefore = cpuSeconds(side.pid);
       const redisCpuBefore = cpuOfRedis();

@@ -1,15 +1,20 @@
-import { createPrivateKey, randomBytes, sign } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto';
 import express from 'express';
 
 // The floor: a bare Express 5 route that parses the JSON and makes two Ed25519 signatures. It checks nothing.
+// With an algorithm, it also verifies one signature of as many bytes as a DPoP proof has, always the same one.
 
-const [port = '', pkcs8 = ''] = process.argv.slice(2);
+const [port = '', pkcs8 = '', algorithm] = process.argv.slice(2);
 const key = createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
 const user = 'ada';
 const netstring = (field: string) => `${field.length}:${field},`;
 
+const PROOF_BYTES = 550;
+const isVerified = algorithm === undefined ? () => true : verification(algorithm);
+
 const app = express();
 app.post('/v1/interns/:internId/daemon/sign', express.json(), (req, res) => {
+  if (!isVerified()) throw new Error('a valid signature was refused');
   const { internId } = req.params;
   const { bodySha256, route } = req.body;
   const timestamp = String(Math.floor(Date.now() / 1000));
@@ -26,4 +31,14 @@ app.post('/v1/interns/:internId/daemon/sign', express.json(), (req, res) => {
     'x-ori-invoke-nonce': nonce,
   });
 });
+/** The cheapest verification: a bare key and a DER signature. */
+function verification(name: string): () => boolean {
+  const isEcdsa = name === 'ES256';
+  const pair = isEcdsa ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('ed25519');
+  const digest = isEcdsa ? 'sha256' : null;
+  const input = randomBytes(PROOF_BYTES);
+  const signature = sign(digest, input, pair.privateKey);
+  return () => verify(digest, input, pair.publicKey, signature);
+}
+
 app.listen(Number(port), '127.0.0.1', () => process.send?.('listening'));
