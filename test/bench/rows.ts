@@ -10,6 +10,7 @@ import { signGatewayRow } from './rows/sign-gateway.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
 import { signPeerRow } from './rows/sign-peer.ts';
 import { signSpreadRow } from './rows/sign-spread.ts';
+import { signTwoRow } from './rows/sign-two.ts';
 import { signUnseenRow } from './rows/sign-unseen.ts';
 import { startRow } from './rows/start.ts';
 import { verifyRow } from './rows/verify.ts';
@@ -24,6 +25,7 @@ export const ROWS: readonly Row[] = [
   signBoundRow,
   signGatewayRow,
   signConnectionsRow,
+  signTwoRow,
   signLatencyRow,
   signSpreadRow,
   verifyRow,

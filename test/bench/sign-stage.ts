@@ -19,6 +19,8 @@ export interface SigningSide {
   readonly name: string;
   readonly port: number;
   readonly pid: number;
+  /** Of a second process behind the same port. */
+  readonly otherPid?: number;
   /** @throws Error unless every sampled response is complete and its signatures verify */
   check(samples: readonly string[]): Promise<void>;
   /** The last warning or error of its log. */
@@ -41,6 +43,8 @@ export interface SignStage extends AsyncDisposable {
   readonly peer: SigningSide;
   /** Starts another floor, which also verifies one signature per request. */
   verifyingFloor(algorithm: string): Promise<SigningSide>;
+  /** Starts another signer on the same Redis. */
+  anotherSigner(): Promise<SigningSide>;
   /** Complete requests of sessions that the warm signer has seen. */
   readonly requests: readonly string[];
   /** Loads a side and checks its responses. */
@@ -64,6 +68,7 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
   if (redis.pid !== undefined) pin(redis.pid, 'others');
   const world = stack.use(await startWorld({ process: true, redis, environment: MANY_AT_ONCE }));
   const key = privateKeyOf(world.demo.seed);
+  await world.signer.stop();
   const ours = await startSignerSide(world, room);
   const startFloor = (facts: readonly string[]) =>
     startNodeSide(room, 'floor', facts, key, (samples) => checkProofs(samples, world));
@@ -84,8 +89,11 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
   return {
     ...{ world, ours, floor, peer, requests },
     verifyingFloor: (algorithm) => startFloor([algorithm]),
+    anotherSigner: async () => startSignerSide(world, room, await otherPlace(room)),
     async load(side, wish) {
-      const cpuBefore = cpuSeconds(side.pid);
+      const cpuOf = ({ pid, otherPid }: SigningSide) =>
+        cpuSeconds(pid) + (otherPid === undefined ? 0 : cpuSeconds(otherPid));
+      const cpuBefore = cpuOf(side);
       const redisCpuBefore = cpuOfRedis();
       const order: LoadOrder = {
         ...{ port: side.port, requests, sampleEvery: 101, ...wish },
@@ -95,7 +103,7 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
         throw new Error(`${side.name}: ${message}\n${await trouble()}`);
       });
       const { answers, repeats } = report;
-      const cpuMicrosecondsEach = ((cpuSeconds(side.pid) - cpuBefore) * 1e6) / answers;
+      const cpuMicrosecondsEach = ((cpuOf(side) - cpuBefore) * 1e6) / answers;
       const redisCpuMicrosecondsEach = ((cpuOfRedis() - redisCpuBefore) * 1e6) / answers;
       if (repeats > 0) {
         bench.remark(
@@ -161,23 +169,27 @@ async function ask(generator: ChildProcess, order: LoadOrder): Promise<LoadRepor
 }
 
 /** The signer as it ships, with its log in a file, because nothing here would read a pipe. */
-async function startSignerSide(world: World, room: Room): Promise<SigningSide> {
-  await world.signer.stop();
-  const log = join(room.directory, 'signer.log');
+async function startSignerSide(
+  world: World,
+  room: Room,
+  place: Readonly<Record<string, string>> = {},
+): Promise<SigningSide> {
+  const environment: Readonly<Record<string, string>> = { ...world.environment, ...place };
+  const { SIGNER_PORT: port = '', SIGNER_OPS_PORT: opsPort = '' } = environment;
+  const log = join(room.directory, `signer-${port}.log`);
   const output = openSync(log, 'a');
   const flags = process.env['BENCH_SIGNER_FLAGS']?.split(' ').filter(Boolean);
   const path = await shipped(flags === undefined ? 'signer/ori-signer' : 'signer/main');
   const child = spawn(process.execPath, [...(flags ?? []), path], {
     cwd: room.directory,
     stdio: ['ignore', output, output],
-    env: { PATH: process.env['PATH'] ?? '', HOME: room.directory, ...world.environment },
+    env: { PATH: process.env['PATH'] ?? '', HOME: room.directory, ...environment },
   });
   const side = admitted(child, room);
-  while (!(await isReady(world))) await pause(20);
+  while (!(await isReady(opsPort))) await pause(20);
   pin(side, 'servers');
-  const port = Number(new URL(world.baseUrl).port);
   const check = (samples: readonly string[]) => checkProofs(samples, world);
-  return { name: 'signer', port, pid: side, check, lastError: () => lastErrorIn(log) };
+  return { name: 'signer', port: Number(port), pid: side, check, lastError: () => lastErrorIn(log) };
 }
 
 /** The log is written shortly after the response. */
@@ -187,11 +199,17 @@ async function lastErrorIn(log: string): Promise<string> {
   return lines.findLast((line) => !line.includes('"level":"info"') && line !== '') ?? '';
 }
 
-const isReady = (world: World) =>
-  world.page('/readyz').then(
+const isReady = (opsPort: string) =>
+  fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
     ({ status }) => status === 200,
     () => false,
   );
+
+const otherPlace = async ({ directory }: Room) => ({
+  SIGNER_PORT: String(await freePort()),
+  SIGNER_OPS_PORT: String(await freePort()),
+  SIGNER_AUDIT_FILE: join(directory, 'other-audit.jsonl'),
+});
 
 async function startNodeSide(
   room: Room,
