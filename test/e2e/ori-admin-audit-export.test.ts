@@ -36,13 +36,7 @@ it('audit export --to writes every change once, over kills and torn lines, and b
   expect(exits).toContain(null);
   const parallel = await Promise.all([1, 2].map(() => admin.run(['audit', 'export', '--to', file])));
   expect(parallel.map(({ exit }) => exit)).toEqual([0, 0]);
-  // Transactions of other tests on this server hold the last entries back for a moment.
-  await expect
-    .poll(async () => {
-      await admin.get('audit', 'export', '--to', file);
-      return (await readFile(file, 'utf8')).split('\n').length - 1;
-    })
-    .toBe(20_000 + KILLS * 1000);
+  expect((await readFile(file, 'utf8')).split('\n')).toHaveLength(20_000 + KILLS * 1000 + 1);
   expect((await admin.run(['audit', 'export'])).stdout).toBe(await readFile(file, 'utf8'));
 
   // As if the database had been restored: later changes reuse the numbers of lost ones.
@@ -52,5 +46,4 @@ it('audit export --to writes every change once, over kills and torn lines, and b
     exit: 4,
     stderr: expect.stringContaining('new file'),
   });
-  expect(await admin.run(['audit', 'export', '--to', file, '--after', '1'])).toMatchObject({ exit: 2 });
 });

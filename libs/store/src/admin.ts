@@ -2,6 +2,7 @@ export {
   type AuditEntry,
   type AuditFilter,
   compareAudit,
+  endOfAudit,
   exportAudit,
   listAudit,
   whileExporting,

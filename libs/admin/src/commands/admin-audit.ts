@@ -1,12 +1,19 @@
 import type { Database } from '@ori/store';
-import { compareAudit, exportAudit, listAudit, revocationsOf, whileExporting } from '@ori/store/admin';
+import {
+  compareAudit,
+  endOfAudit,
+  exportAudit,
+  listAudit,
+  revocationsOf,
+  whileExporting,
+} from '@ori/store/admin';
 import type { Command } from 'commander';
 import { openExportFile, readExport } from '../audit-export.ts';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
-import { PartialFailure, UsageError } from '../failure.ts';
+import { PartialFailure } from '../failure.ts';
 import { examples } from '../help.ts';
-import { addList, type ListOptions, listing, wholeNumber } from '../options.ts';
+import { addList, type ListOptions, listing } from '../options.ts';
 
 interface AuditListOptions extends ListOptions<'by' | 'table' | 'row' | 'organization'> {
   breakGlass?: true;
@@ -41,17 +48,13 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
   audit
     .command('export')
     .description('print every change as a line of JSON, oldest first, for a copy outside the database')
-    .option('--after <seq>', 'only changes after this one', wholeNumber(0, Number.MAX_SAFE_INTEGER))
     .option('--to <file>', 'append to this file, from where it ends; also after an interruption')
     .addHelpText('after', examples('ori-admin audit export --to /backup/ori-admin-audit.jsonl'))
-    .action(async ({ after, to }: { after?: number; to?: string }) => {
+    .action(async ({ to }: { to?: string }) => {
       const admin = context();
-      if (to !== undefined && after !== undefined)
-        throw new UsageError('Use either --after or --to, which goes on where the file ends.');
       await admin.withDatabase(async (db) => {
         if (to !== undefined) return await appendTo(to, db, admin);
-        for await (const entry of exportAudit(db, { after }))
-          admin.stdout.write(`${JSON.stringify(entry)}\n`);
+        for await (const entry of exportAfter(0, db, admin)) admin.stdout.write(`${JSON.stringify(entry)}\n`);
       });
     });
 
@@ -107,7 +110,14 @@ async function appendTo(path: string, db: Database, admin: Context): Promise<voi
         'Run ori-admin audit compare with this file. After a restore, continue in a new file, and keep this one.',
       );
     }
-    return await file.append(exportAudit(tx, { after: last?.seq ?? 0 }));
+    return await file.append(exportAfter(last?.seq ?? 0, tx, admin));
   });
   admin.report({ exported }, { note: `${exported} appended to ${path}.` });
+}
+
+async function* exportAfter(after: number, db: Database, admin: Context) {
+  const { end, complete } = await endOfAudit(db, after);
+  yield* exportAudit(db, { after, end });
+  if (!complete)
+    admin.note('Ends before changes that are still in progress; the next export writes the rest.');
 }

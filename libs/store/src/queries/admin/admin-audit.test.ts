@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../database.ts';
 import { openPostgres } from '../../postgres/open-postgres.ts';
+import type { Schema } from '../../schema.ts';
 import { credentialContext } from '../../sealing/credential-context.ts';
 import { generateKekRing, parseKekRing } from '../../sealing/kek-ring-text.ts';
 import { seal } from '../../sealing/seal.ts';
 import { createScenario, HOME } from '../../testing/scenario.ts';
 import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
 import { managementQueries } from '../management.ts';
-import { type AuditEntry, compareAudit, exportAudit, listAudit } from './admin-audit.ts';
+import { type AuditEntry, compareAudit, endOfAudit, exportAudit, listAudit } from './admin-audit.ts';
 import { createCredential } from './byok.ts';
 import { setLifecycleWrites } from './organizations.ts';
 import { revocationsOf } from './revocations.ts';
@@ -130,18 +131,8 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
     await disableUser(store.owner, { userId: id });
     await setLifecycleWrites(store.owner, { enabled: false });
     await setLifecycleWrites(store.owner, { enabled: true });
-    // A transaction of any other test on this server holds the last entries back.
-    let exported: AuditEntry[] = [];
-    await expect
-      .poll(
-        async () => {
-          exported = [];
-          for await (const entry of exportAudit(store.owner)) exported.push(entry);
-          return exported.at(-1)?.after;
-        },
-        { timeout: 20_000 },
-      )
-      .toMatchObject({ enabled: true });
+    const exported = await exportAll(store.owner);
+    expect(exported.at(-1)?.after).toMatchObject({ enabled: true });
     expect(exported.map(({ seq }) => seq)).toEqual(exported.map(({ seq }) => seq).toSorted((a, b) => a - b));
     expect(await compareAudit(store.owner, exported)).toEqual({ missing: [], changed: [] });
     const last = exported.at(-1)?.seq ?? 0;
@@ -156,6 +147,41 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
     expect(changed.map(({ seq }) => seq)).toEqual([exported[0]?.seq]);
     expect(revocationsOf(missing)).toEqual([`ori-admin user disable ${id}`]);
   });
+});
+
+async function exportAll(db: Database, after = 0): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  const { end } = await endOfAudit(db, after);
+  for await (const entry of exportAudit(db, { after, end })) entries.push(entry);
+  return entries;
+}
+
+it('exports no change while one with a lower number may still be committed', async () => {
+  await using own = await openTestStore('postgres');
+  const start = (await exportAll(own.owner)).at(-1)?.seq ?? 0;
+  const seqs = async () => (await exportAll(own.owner, start)).map(({ seq }) => seq - start);
+  const insertUser = (tx: Transaction<Schema>, id: string) =>
+    tx.insertInto('users').values({ id, name: 'Ada' }).execute();
+  const [older, younger] = await Promise.all([1, 2].map(() => own.owner.kysely.startTransaction().execute()));
+  if (older === undefined || younger === undefined) throw new Error('two transactions were started');
+  await insertUser(older, 'u1');
+  await insertUser(younger, 'u2');
+  await insertUser(older, 'u3');
+  await older.commit().execute();
+  expect(await seqs()).toEqual([1]);
+  await younger.rollback().execute();
+  expect(await seqs()).toEqual([1, 3]);
+});
+
+it('exports beside a short transaction, and waits for its end', async () => {
+  await using own = await openTestStore('postgres');
+  const start = (await exportAll(own.owner)).at(-1)?.seq ?? 0;
+  const open = await own.owner.kysely.startTransaction().execute();
+  await open.insertInto('users').values({ id: 'u1', name: 'Ada' }).execute();
+  await createUser(own.owner, { id: 'u2', name: 'Ada' });
+  const end = endOfAudit(own.owner, start);
+  await open.rollback().execute();
+  expect(await end).toEqual({ end: start + 2, complete: true });
 });
 
 describe('an operator', () => {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Listed } from './lists.ts';
@@ -58,25 +59,57 @@ export async function listAudit(db: Database, filter: AuditFilter): Promise<List
 
 const PAGE = 1000;
 
-/**
- * Every change after `after`, oldest first, up to the first whose transaction may still be open: the result is final,
- * and a later export that continues from its last number misses nothing.
- */
+/** The changes after `after` and up to `end`, oldest first. */
 export async function* exportAudit(
   db: Database,
-  { after = 0 }: { readonly after?: number | undefined } = {},
+  { after, end }: { readonly after: number; readonly end: number },
 ): AsyncGenerator<AuditEntry> {
   for (;;) {
     const { rows } = await sql<Row>`
-      select ${COLUMNS} from admin_audit
-      where seq > ${after} and transaction < pg_snapshot_xmin(pg_current_snapshot())
-        and seq < coalesce((select min(seq) from admin_audit
-          where seq > ${after} and transaction >= pg_snapshot_xmin(pg_current_snapshot())), 9223372036854775807)
+      select ${COLUMNS} from admin_audit where seq > ${after} and seq <= ${end}
       order by admin_audit.seq limit ${PAGE}`.execute(db.kysely);
     yield* rows.map(toEntry);
     after = Number(rows.at(-1)?.seq ?? after);
     if (rows.length < PAGE) return;
   }
+}
+
+const WRITERS_POLL_MS = 100;
+const WRITERS_WAIT_POLLS = 20;
+
+/**
+ * The last change after `after` before which no change can still appear. Numbers are given out before commit, so a
+ * missing one belongs to a change that was undone, or to a transaction in progress. Waits two seconds for those in
+ * progress; if they last longer, the end is before the first missing number, and `complete` is false.
+ */
+export async function endOfAudit(
+  db: Database,
+  after: number,
+): Promise<{ readonly end: number; readonly complete: boolean }> {
+  const { rows } = await sql<{ end: number }>`
+    select coalesce(max(seq), 0)::int8 as end from admin_audit`.execute(db.kysely);
+  const end = Number(rows[0]?.end);
+  let writers = await writersOfAudit(db);
+  for (let poll = 0; writers.length > 0 && poll < WRITERS_WAIT_POLLS; poll++) {
+    await setTimeout(WRITERS_POLL_MS);
+    const now = await writersOfAudit(db);
+    writers = writers.filter((id) => now.includes(id));
+  }
+  if (writers.length === 0) return { end, complete: true };
+  const { rows: gapless } = await sql<{ end: number }>`
+    select coalesce(max(seq), ${after})::int8 as end
+    from (select seq, ${after} + row_number() over (order by seq) as expected from admin_audit where seq > ${after}) as a
+    where seq = expected`.execute(db.kysely);
+  return { end: Number(gapless[0]?.end), complete: false };
+}
+
+/** The transactions in progress that have written to the audit: each holds this lock until it ends. */
+async function writersOfAudit(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select virtualtransaction as id from pg_locks
+    where locktype = 'relation' and relation = 'admin_audit'::regclass and mode = 'RowExclusiveLock' and granted
+      and database = (select oid from pg_database where datname = current_database())`.execute(db.kysely);
+  return rows.map(({ id }) => id);
 }
 
 /** Any constant works if every version of this code uses the same one. */
