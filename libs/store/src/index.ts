@@ -4,27 +4,9 @@ export { type EmbeddedDatabase, openPglite, type PgliteOptions } from './pglite/
 export { openPostgres, type PostgresOptions } from './postgres/open-postgres.ts';
 export { OverprivilegedLogin, overprivilegedLogin } from './postgres/overprivileged-login.ts';
 export { excessPrivileges, fixPrivileges } from './queries/excess-privileges.ts';
-export {
-  type ApiKeyCaller,
-  type CredentialRow,
-  type GuardrailColumns,
-  type GuardrailRow,
-  GuardrailsTooLarge,
-  type InternRow,
-  type ManagementQueries,
-  managementQueries,
-  type Person,
-} from './queries/management.ts';
+export * from './queries/management.ts';
 export { type Privileges, readPrivileges } from './queries/privileges.ts';
-export {
-  type ApiKeyFacts,
-  type GateFacts,
-  type KeyOutlook,
-  type PublishedKeyRow,
-  type SignerQueries,
-  type SigningKeyRow,
-  signerQueries,
-} from './queries/signer.ts';
+export * from './queries/signer.ts';
 export type {
   ApiKeyKind,
   IconMediaType,

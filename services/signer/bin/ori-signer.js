@@ -1,15 +1,4 @@
 #!/usr/bin/env node
-// The signer as it is run in production: this process becomes the service, under the flags that
-// libs/runtime/src/hardened-command.ts makes of the environment. Plain JavaScript, so that an older Node says so.
-import process from 'node:process';
+import { startHardened } from '@ori/runtime/start-hardened';
 
-if (typeof process.execve !== 'function') {
-  process.stderr.write(`ori-signer: needs Node 24, and this is Node ${process.versions.node}.\n`);
-  process.exit(1);
-}
-const { startHardened } = await import('@ori/runtime/start-hardened');
-startHardened(process, {
-  prefix: 'SIGNER',
-  folder: import.meta.dirname,
-  writes: ['SIGNER_AUDIT_FILE'],
-});
+await startHardened({ prefix: 'SIGNER', folder: import.meta.dirname, writes: ['SIGNER_AUDIT_FILE'] });

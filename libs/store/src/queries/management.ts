@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { bind } from './bind.ts';
 import {
   type Assignable,
   type AssignmentRow,
@@ -20,13 +21,6 @@ export type { ApiKeyCaller, Person } from './management/callers.ts';
 export { type GuardrailColumns, type GuardrailRow, GuardrailsTooLarge } from './management/guardrails.ts';
 export type { InternRow } from './management/interns.ts';
 
-type Query = (db: Database, ...rest: never[]) => unknown;
-type Bound<Queries> = {
-  readonly [Name in keyof Queries]: Queries[Name] extends (db: Database, ...rest: infer Rest) => infer Result
-    ? (...rest: Rest) => Result
-    : never;
-};
-
 /**
  * All queries of the management service, under the role `ori_management`. Each call is one transaction that sees its
  * tenant's rows only. Throws `StoreUnavailable` if the database does not answer.
@@ -42,18 +36,6 @@ export function managementQueries(db: Database) {
       await sql`select id from guardrails limit 0`.execute(db.kysely);
     },
   };
-}
-
-/** The queries without their first parameter. */
-function bind<Queries extends Readonly<Record<string, Query>>>(
-  db: Database,
-  queries: Queries,
-): Bound<Queries> {
-  const bound = Object.entries(queries).map(([name, query]) => [
-    name,
-    (...rest: never[]) => query(db, ...rest),
-  ]);
-  return Object.fromEntries(bound) as Bound<Queries>;
 }
 
 function assignmentQueries<Row extends AssignmentRow>(db: Database, kind: Assignable<Row>) {
