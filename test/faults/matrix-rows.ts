@@ -1,5 +1,6 @@
 import type { Answered, Shape } from './load.ts';
 import type { Cell } from './matrix-cells.ts';
+import { USED_PROOF } from './matrix-shapes.ts';
 
 /** The answers of one cell, and when it was broken and repaired, by `performance.now()`. */
 export interface Observed {
@@ -19,7 +20,7 @@ const COOL_DOWN_MS = 1000 + 800;
 /** The statuses that the contract allows for a kind of request while a dependency is unusable. */
 export function deserved({ dependency, fault }: Cell, { name, well }: Shape): readonly number[] {
   const needed = {
-    Redis: well === 200,
+    Redis: well === 200 || name === USED_PROOF,
     'audit sink': well === 200,
     PostgreSQL: well !== 401,
     issuer: NEEDS_ISSUER.has(name),
@@ -38,7 +39,8 @@ export function undeserved(cell: Cell, shapes: readonly Shape[], observed: Obser
     const settledAt = brokenAt + Math.max(memoryMs, isUnknown ? COOL_DOWN_MS : 0);
     const always = deserved(cell, shape);
     // In the cool-down after a successful fetch, the signer assumes that the issuer has no other key.
-    const either = [...always, shape.well, ...(isUnknown ? [401] : [])];
+    const isForgotten = shape.name === USED_PROOF && cell.forgets === true;
+    const either = [...always, shape.well, ...(isUnknown ? [401] : []), ...(isForgotten ? [200] : [])];
     return answers
       .filter((answered) => answered.shape === shape.name)
       .filter(({ reply, startedAt, endedAt }) => {

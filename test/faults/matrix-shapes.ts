@@ -1,10 +1,15 @@
+import { createDpopKey, dpopHeaders } from '../env/dpop.ts';
 import type { Ask } from '../env/http-client.ts';
 import { SIGN_BODY } from '../env/world.ts';
 import type { Shape } from './load.ts';
 import type { MatrixWorld } from './matrix-world.ts';
 
-/** The kinds of requests to the signer. The last three must never get a proof. */
-export async function signerShapes({ world, signerHttp }: MatrixWorld): Promise<Shape[]> {
+/** The same DPoP proof, used before. */
+export const USED_PROOF = 'a used DPoP proof';
+
+/** The kinds of requests to the signer. The last four must never get a proof. */
+export async function signerShapes(on: MatrixWorld): Promise<Shape[]> {
+  const { world, signerHttp } = on;
   const kid = await world.issuer.addKey('ES256', true);
   const [known, unknown, stranger] = await Promise.all([
     world.token(),
@@ -17,6 +22,9 @@ export async function signerShapes({ world, signerHttp }: MatrixWorld): Promise<
     const headers = [...authorization, 'Content-Type', 'application/json'];
     return signerHttp.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY });
   };
+  const bound = await boundSession(on);
+  const used = await bound.nextHeaders();
+  await bound.sign(used);
   // From now on the signer has the issuer's answers cached.
   await Promise.all([sign(known), sign(seen), sign(stranger)]);
   return [
@@ -24,10 +32,28 @@ export async function signerShapes({ world, signerHttp }: MatrixWorld): Promise<
     { name: 'JWT, unknown key', well: 200, ask: () => sign(unknown) },
     { name: 'opaque, seen', well: 200, ask: () => sign(seen) },
     { name: 'opaque, unseen', well: 200, ask: () => sign(world.issuer.opaqueToken()) },
+    { name: 'JWT, bound to a key', well: 200, ask: async () => bound.sign(await bound.nextHeaders()) },
     { name: 'API key', well: 403, ask: () => sign(world.demo.apiKey) },
     { name: 'JWT of a stranger', well: 404, ask: () => sign(stranger) },
     { name: 'no credential', well: 401, ask: () => sign(null) },
+    { name: USED_PROOF, well: 401, ask: () => bound.sign(used) },
   ];
+}
+
+/** A session of the demo user that is bound to a key. */
+async function boundSession({ world, signerHttp }: MatrixWorld) {
+  const key = await createDpopKey();
+  const accessToken = await world.token({ claims: { cnf: { jkt: key.thumbprint } } });
+  const url = new URL(world.signPath, world.baseUrl).href;
+  const sign = async (headers: readonly string[]) =>
+    signerHttp.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY });
+  const headersFor = async (nonce?: string) => [
+    ...dpopHeaders(accessToken, await key.proof({ url, accessToken, ...(nonce && { nonce }) })),
+    ...['Content-Type', 'application/json'],
+  ];
+  const challenge = await sign(await headersFor());
+  const nonce = String(challenge.headers['dpop-nonce']);
+  return { sign, nextHeaders: () => headersFor(nonce) };
 }
 
 /** The kinds of requests to management. The last two must never get a 2xx. */

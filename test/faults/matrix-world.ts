@@ -53,6 +53,8 @@ export async function startMatrixWorld(coolDownSeconds: number, deadlineMs: numb
         AUDIT_FILE: sink.path,
         ISSUER_COOL_DOWN_SECONDS: String(coolDownSeconds),
         TURN_WINDOW_SECONDS: '86400',
+        // All requests are of one account, and a frozen dependency holds many of them.
+        REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: '256',
         DEADLINE_MS: String(deadlineMs),
       },
     }),
