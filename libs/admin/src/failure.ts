@@ -99,13 +99,16 @@ function tellAdminError({ code, message: reason }: AdminError): Told {
 }
 
 function tellMigrationError({ code, message, cause }: MigrationError): Told {
-  const failed = code === 'migration_failed';
+  const failed = code === 'migration_failed' || code === 'index_failed';
   const why = cause instanceof Error ? `: ${cause.message}` : '';
   return {
     exit: failed ? EXIT.unexpected : EXIT.conflict,
     code,
     message: toSentence(`${message}${why}`),
-    next: 'The database is unchanged.',
+    next:
+      code === 'index_failed'
+        ? 'Everything else is done, and the services can run. Run ori-admin migrate again.'
+        : 'The database is unchanged.',
   };
 }
 

@@ -5,6 +5,7 @@ import { applyGrants } from '../grants.ts';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { MIGRATIONS } from './all.ts';
+import { buildIndexes } from './indexes.ts';
 import { MigrationError } from './migration-error.ts';
 import { requireOurs, requirePolicies } from './ownership.ts';
 import { ensureRoles, forbidTemporaryTables } from './roles.ts';
@@ -23,8 +24,8 @@ export interface MigrateOptions {
 
 /**
  * Brings the database to this version: creates missing group roles, runs missing migrations, grants each role its
- * privileges, revokes PUBLIC's privileges. Runs in one transaction under one advisory lock, so it is atomic and
- * concurrent runs wait for each other. Run it as the owner of the database, which must be allowed to create roles or
+ * privileges, revokes PUBLIC's privileges. All of that is one transaction under one advisory lock, so it is atomic and
+ * concurrent runs wait for each other. Then builds missing indexes, which a later run repeats. Run it as the owner of the database, which must be allowed to create roles or
  * have created them before; never as a service's role.
  *
  * @throws MigrationError `database_not_ours` if the database has tables and none of them is ours
@@ -32,10 +33,11 @@ export interface MigrateOptions {
  * @throws MigrationError `role_unsafe` if one of the roles exists with an unsafe attribute such as SUPERUSER
  * @throws MigrationError `restore_incomplete` if a restore lost the row-level security policies
  * @throws MigrationError `migration_failed` if a migration failed; `cause` says why
+ * @throws MigrationError `index_failed` if an index could not be built; everything else is done
  * @throws StoreUnavailable
  */
 export async function migrate(db: Database, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
-  return await db.kysely.transaction().execute(async (tx) => {
+  const applied = await db.kysely.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_ID)})`.execute(tx);
     await sql`set local search_path = public`.execute(tx);
     // A schema change that waits for a table lock blocks every later query on the table.
@@ -46,9 +48,11 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
     await requirePolicies(tx);
     await applyGrants(tx);
     await forbidTemporaryTables(tx);
-    for (const name of applied) options.log?.(`applied ${name}`);
-    return { applied };
+    return applied;
   });
+  for (const name of applied) options.log?.(`applied ${name}`);
+  for (const name of await buildIndexes(db.kysely)) options.log?.(`built the index ${name}`);
+  return { applied };
 }
 
 async function runMissing(tx: Kysely<Schema>): Promise<string[]> {

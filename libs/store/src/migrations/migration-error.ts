@@ -3,9 +3,10 @@ export type MigrationErrorCode =
   | 'database_newer'
   | 'role_unsafe'
   | 'restore_incomplete'
-  | 'migration_failed';
+  | 'migration_failed'
+  | 'index_failed';
 
-/** The database is unchanged; the message is for the operator. */
+/** Except for `index_failed`, the database is unchanged. The message is for the operator. */
 export class MigrationError extends Error {
   readonly code: MigrationErrorCode;
 

@@ -30,8 +30,8 @@ export interface Assignable<Row extends AssignmentRow> {
   /** A target has at most one guardrail in an account; assigning it again moves it. */
   readonly atMostOne: RawBuilder<unknown>;
   readonly rows: RawBuilder<Row>;
-  /** The valid targets of the account, as a query with one column. */
-  readonly targetsOf: (account: Account) => RawBuilder<unknown>;
+  /** The row that makes `wanted.target` a valid target of the account, as a query. */
+  readonly validTarget: (account: Account) => RawBuilder<unknown>;
 }
 
 export const KEYS: Assignable<KeyAssignmentRow> = {
@@ -41,7 +41,8 @@ export const KEYS: Assignable<KeyAssignmentRow> = {
   rows: sql`
     select a.id, a.guardrail_id, a.key_hash, k.name as key_name, k.label as key_label, a.assigned_by, a.created_at
     from guardrail_key_assignments a join api_keys k on k.hash = a.key_hash`,
-  targetsOf: ({ organizationId }) => sql`select hash from api_keys where organization_id = ${organizationId}`,
+  validTarget: ({ organizationId }) =>
+    sql`select from api_keys where organization_id = ${organizationId} and hash = wanted.target`,
 };
 
 export const MEMBERS: Assignable<MemberAssignmentRow> = {
@@ -51,8 +52,9 @@ export const MEMBERS: Assignable<MemberAssignmentRow> = {
   rows: sql`
     select a.id, a.guardrail_id, a.user_id, a.organization_id, a.assigned_by, a.created_at
     from guardrail_member_assignments a`,
-  targetsOf: ({ organizationId }) =>
-    sql`select user_id from members where organization_id = ${organizationId} and removed_at is null`,
+  validTarget: ({ organizationId }) => sql`
+    select from members
+    where user_id = wanted.target and organization_id = ${organizationId} and removed_at is null`,
 };
 
 /**
@@ -111,7 +113,7 @@ export async function assign<Row extends AssignmentRow>(
       if (!(await hasGuardrail(trx, account, guardrailId))) return 'absent';
       const { rows } = await sql<{ target: string }>`
         select target from unnest(${distinct}::text[]) as wanted (target)
-        where target not in (${kind.targetsOf(account)})`.execute(trx);
+        where not exists (${kind.validTarget(account)})`.execute(trx);
       if (rows.length > 0) return { unknown: rows.map((row) => row.target) };
       await sql`
         insert into ${kind.table} as a (id, organization_id, guardrail_id, assigned_by, ${kind.target})

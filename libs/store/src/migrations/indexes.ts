@@ -1,0 +1,64 @@
+import { setTimeout } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
+import type { Schema } from '../schema.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import { MigrationError } from './migration-error.ts';
+
+/**
+ * Indexes on tables that may already be large: what each is on, by name. `migrate` builds them concurrently, because a
+ * migration that creates one would block the services' writes. Another definition needs another name.
+ */
+export const INDEXES: Readonly<Record<string, string>> = {
+  // For the cascade from an intern that is deleted, and for the keys of one intern with the retired ones.
+  signing_keys_of_intern: 'signing_keys (intern_id)',
+};
+
+/** Any constant works if every version of this code uses the same one, and no migration does. */
+const LOCK_ID = 7_163_094_502_118_234n;
+const LOCK_POLL_MS = 200;
+
+/**
+ * Builds the indexes that are missing, and again those that an interrupted build left invalid. Reads and writes go on
+ * meanwhile. PostgreSQL waits for transactions that are older than a build, so one that is left open delays it.
+ *
+ * @returns the names of those built
+ * @throws MigrationError `index_failed`
+ * @throws StoreUnavailable
+ */
+export async function buildIndexes(db: Kysely<Schema>): Promise<string[]> {
+  return await db.connection().execute(async (session) => {
+    // Polled, because a build would wait for the snapshot of a session that waits in a statement.
+    while (!(await tryLock(session))) await setTimeout(LOCK_POLL_MS);
+    try {
+      const built: string[] = [];
+      for (const [name, on] of Object.entries(INDEXES)) if (await build(session, name, on)) built.push(name);
+      return built;
+    } finally {
+      await sql`select pg_advisory_unlock(${sql.lit(LOCK_ID)})`.execute(session).catch(() => {});
+    }
+  });
+}
+
+async function tryLock(session: Kysely<Schema>): Promise<boolean> {
+  const { rows } = await sql<{ taken: boolean }>`
+    select pg_try_advisory_lock(${sql.lit(LOCK_ID)}) as taken`.execute(session);
+  return rows[0]?.taken === true;
+}
+
+async function build(session: Kysely<Schema>, name: string, on: string): Promise<boolean> {
+  const { rows } = await sql<{ valid: boolean }>`
+    select indisvalid as valid from pg_index where indexrelid = to_regclass(${`public.${name}`})`.execute(
+    session,
+  );
+  if (rows[0]?.valid) return false;
+  try {
+    await sql`drop index concurrently if exists public.${sql.id(name)}`.execute(session);
+    await sql`create index concurrently if not exists ${sql.id(name)} on public.${sql.raw(on)}`.execute(
+      session,
+    );
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    throw new MigrationError('index_failed', `index ${name} could not be built`, { cause: error });
+  }
+  return true;
+}
