@@ -1,4 +1,4 @@
-import { createRemoteJson, type RemoteJson, type RemoteJsonOptions } from '@ori/remote-json';
+import { createRemoteJson, type RemoteJson } from '@ori/remote-json';
 import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import { z } from 'zod';
 import { IdentityError } from './identity-error.ts';
@@ -54,40 +54,40 @@ export function createIssuer(options: IssuerOptions): Issuer {
     ...{ coolDownSeconds, timeoutMs, allowPlainHttp, bytesMax: DOCUMENT_BYTES_MAX },
     fetch: options.fetch ?? fetch,
   };
-  const discovery = watch({
+  const discovery = createRemoteJson({
     ...limits,
     url: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
     parse: (value) => metadataOf(issuer).parse(value),
     freshSeconds: METADATA_FRESH_SECONDS,
     staleSeconds: METADATA_STALE_SECONDS,
   });
-  let keySets: { readonly uri: string; readonly watched: Watched<KeySet> } | undefined;
+  let keySets: { readonly uri: string; readonly json: RemoteJson<KeySet> } | undefined;
 
-  async function keySet(): Promise<Watched<KeySet>> {
-    const { jwks_uri: uri } = await orUnavailable(discovery.json.get());
-    if (keySets?.uri === uri) return keySets.watched;
-    keySets?.watched.json.close();
-    const watched = watch({
+  async function keySet(): Promise<RemoteJson<KeySet>> {
+    const { jwks_uri: uri } = await orUnavailable(discovery.get());
+    if (keySets?.uri === uri) return keySets.json;
+    keySets?.json.close();
+    const json = createRemoteJson({
       ...limits,
       url: uri,
       parse: (value) => createLocalJWKSet(jwkSet.parse(value)),
       freshSeconds: KEYS_FRESH_SECONDS,
       staleSeconds: KEYS_STALE_SECONDS,
     });
-    keySets = { uri, watched };
-    return watched;
+    keySets = { uri, json };
+    return json;
   }
 
   return {
-    metadata: () => orUnavailable(discovery.json.get()),
+    metadata: () => orUnavailable(discovery.get()),
     async keyFor(header) {
-      const { json, isFailing } = await keySet();
+      const json = await keySet();
       const known = await orUnavailable(json.get());
       const key = await choose(known, header);
       if (key !== undefined) return key;
       const asked = await orUnavailable(json.refresh());
       const newKey = asked === known ? undefined : await choose(asked, header);
-      if (newKey === undefined && isFailing()) {
+      if (newKey === undefined && json.isFailing()) {
         throw new IdentityError(
           'issuer_unavailable',
           'the key is unknown and the issuer cannot be asked for it',
@@ -96,12 +96,12 @@ export function createIssuer(options: IssuerOptions): Issuer {
       return newKey;
     },
     async check() {
-      await orUnavailable((await keySet()).json.get());
+      await orUnavailable((await keySet()).get());
     },
-    keysAgeSeconds: () => keySets?.watched.ageSeconds() ?? Number.NaN,
+    keysAgeSeconds: () => keySets?.json.ageSeconds() ?? Number.NaN,
     close() {
-      discovery.json.close();
-      keySets?.watched.json.close();
+      discovery.close();
+      keySets?.json.close();
     },
   };
 }
@@ -131,38 +131,6 @@ async function choose(keys: KeySet, header: JWSHeaderParameters): Promise<Crypto
       return undefined;
     throw error;
   }
-}
-
-interface Watched<T> {
-  readonly json: RemoteJson<T>;
-  /** Whether the last fetch failed. */
-  isFailing(): boolean;
-  /** Seconds since the last successful fetch; NaN before the first. */
-  ageSeconds(): number;
-}
-
-function watch<T>(options: RemoteJsonOptions<T> & { readonly fetch: typeof fetch }): Watched<T> {
-  let asked = 0;
-  let understood = 0;
-  let understoodAt = Number.NaN;
-  const json = createRemoteJson({
-    ...options,
-    fetch: (...args) => {
-      asked += 1;
-      return options.fetch(...args);
-    },
-    parse(value) {
-      const document = options.parse(value);
-      understood = asked;
-      understoodAt = performance.now();
-      return document;
-    },
-  });
-  return {
-    json,
-    isFailing: () => understood < asked,
-    ageSeconds: () => (performance.now() - understoodAt) / 1000,
-  };
 }
 
 function orUnavailable<T>(document: Promise<T>): Promise<T> {

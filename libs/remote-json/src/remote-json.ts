@@ -25,6 +25,10 @@ export interface RemoteJson<T> {
    * @throws {RemoteJsonError} the fetch failed. The last good document stays in use.
    */
   reload(): Promise<T>;
+  /** Whether the last fetch failed. */
+  isFailing(): boolean;
+  /** Seconds since the document was last fetched; NaN before the first time. */
+  ageSeconds(): number;
   /** Aborts a fetch in progress, and every later call throws. */
   close(): void;
 }
@@ -107,6 +111,8 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
     get: async () => peek() ?? renewUnlessCooling(),
     refresh: renewUnlessCooling,
     reload,
+    isFailing: () => failure !== undefined,
+    ageSeconds: () => (held === undefined ? Number.NaN : age(held) / 1000),
     close() {
       isClosed = true;
       for (const abandon of underWay) abandon.abort();
