@@ -1,4 +1,5 @@
-import { Gauge, Histogram, type Registry } from 'prom-client';
+import { instrumentsOf } from '@ori/runtime/instruments';
+import { Histogram, type Registry } from 'prom-client';
 import type { Tracing } from './tracing.ts';
 
 const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 1];
@@ -46,38 +47,25 @@ export function collectConnections(
   registry: Registry,
   read: () => Readonly<Record<'open' | 'idle' | 'waiting', number>>,
 ): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'ori_database_connections',
-    help: 'Connections of the database pool by state.',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      const { open, idle } = read();
-      this.set({ state: 'idle' }, idle);
-      this.set({ state: 'busy' }, open - idle);
-    },
+  const { reading, readings } = instrumentsOf(registry);
+  readings('ori_database_connections', 'Connections of the database pool by state.', ['state'], () => {
+    const { open, idle } = read();
+    return [
+      [{ state: 'idle' }, idle],
+      [{ state: 'busy' }, open - idle],
+    ];
   });
-  new Gauge({
-    name: 'ori_database_connection_waiters',
-    help: 'Callers waiting for a connection of the database pool.',
-    registers,
-    collect() {
-      this.set(read().waiting);
-    },
-  });
+  reading(
+    'ori_database_connection_waiters',
+    'Callers waiting for a connection of the database pool.',
+    () => read().waiting,
+  );
 }
 
 /** The keys are renewed every 240 s and usable for 600 s, so their age shows an outage of the issuer before callers notice it. */
 export function collectIssuerKeysAge(registry: Registry, ageSeconds: () => number): void {
-  new Gauge({
-    name: 'ori_issuer_keys_age_seconds',
-    help: 'Time since the issuer keys were last fetched.',
-    registers: [registry],
-    collect() {
-      this.set(ageSeconds());
-    },
-  });
+  const help = 'Time since the issuer keys were last fetched.';
+  instrumentsOf(registry).reading('ori_issuer_keys_age_seconds', help, ageSeconds);
 }
 
 /**
@@ -89,15 +77,14 @@ export function collectDependencyMetrics(
   registry: Registry,
   verdicts: () => Promise<Readonly<Record<string, string>>>,
 ): void {
-  new Gauge({
-    name: 'ori_dependency_up',
-    help: 'Whether the dependency worked at the time of the scrape: 1 or 0.',
-    labelNames: ['dependency'],
-    registers: [registry],
-    async collect() {
-      for (const [dependency, verdict] of Object.entries(await verdicts())) {
-        this.set({ dependency }, verdict === 'ok' ? 1 : 0);
-      }
-    },
-  });
+  instrumentsOf(registry).readings(
+    'ori_dependency_up',
+    'Whether the dependency worked at the time of the scrape: 1 or 0.',
+    ['dependency'],
+    async () =>
+      Object.entries(await verdicts()).map(([dependency, verdict]) => [
+        { dependency },
+        verdict === 'ok' ? 1 : 0,
+      ]),
+  );
 }

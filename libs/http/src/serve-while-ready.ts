@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { Logger } from '@ori/runtime/log';
-import { Gauge, type Registry } from 'prom-client';
 import type { OpsServer } from './ops.ts';
 import type { ApiServer } from './server.ts';
 
@@ -48,14 +48,11 @@ export async function serveWhileReady<Api extends Pick<ApiServer, 'withdraw' | '
   let isListening = false;
   let isClosed = false;
   let isLooking = false;
-  new Gauge({
-    name: 'ori_service_listening',
-    help: '1 if the instance accepts connections, 0 while it does not.',
-    registers: [registry],
-    collect() {
-      this.set(isListening ? 1 : 0);
-    },
-  });
+  instrumentsOf(registry).reading(
+    'ori_service_listening',
+    '1 if the instance accepts connections, 0 while it does not.',
+    () => (isListening ? 1 : 0),
+  );
 
   await untilReady(options);
   const api = await start();

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Histogram, Registry } from 'prom-client';
+import { instrumentsOf } from './instruments.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
 import { VERSION } from './version.ts';
 
@@ -54,6 +55,7 @@ export interface MetricsOptions {
  */
 export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics {
   const registry = new Registry();
+  const { counter, gauge } = instrumentsOf(registry);
   const known = new Set(routes);
   const duration = new Histogram({
     name: 'http_server_request_duration_seconds',
@@ -62,30 +64,22 @@ export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics
     buckets: BUCKETS_SECONDS,
     registers: [registry],
   });
-  const inFlight = new Gauge({
-    name: 'http_server_requests_in_flight',
-    help: 'Requests in progress.',
-    registers: [registry],
-  });
-  const refused = new Counter({
-    name: 'http_server_connections_refused_total',
-    help: 'Connections closed before a complete request arrived.',
-    labelNames: ['status'],
-    registers: [registry],
-  });
-  const exhausted = new Counter({
-    name: 'http_server_budget_exhausted_total',
-    help: 'Requests refused, and connections and responses cut off, because a budget was exhausted.',
-    labelNames: ['budget'],
-    registers: [registry],
-  });
+  const inFlight = gauge('http_server_requests_in_flight', 'Requests in progress.');
+  const refused = counter(
+    'http_server_connections_refused_total',
+    'Connections closed before a complete request arrived.',
+    'status',
+  );
+  const exhausted = counter(
+    'http_server_budget_exhausted_total',
+    'Requests refused, and connections and responses cut off, because a budget was exhausted.',
+    'budget',
+  );
   for (const budget of BUDGETS) exhausted.inc({ budget }, 0);
-  new Gauge({
-    name: 'ori_service_info',
-    help: 'The service and its version; always 1.',
-    labelNames: ['service', 'version'],
-    registers: [registry],
-  }).set({ service, version: VERSION }, 1);
+  gauge('ori_service_info', 'The service and its version; always 1.', 'service', 'version').set(
+    { service, version: VERSION },
+    1,
+  );
   const processMetrics = collectProcessMetrics(registry);
   return {
     registry,

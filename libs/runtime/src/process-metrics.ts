@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
+import { instrumentsOf } from './instruments.ts';
 
 const NANOSECONDS = 1e9;
 const RESOLUTION_MS = 10;
@@ -13,20 +14,11 @@ const OPEN_FDS = '/proc/self/fd';
 export function collectProcessMetrics(registry: Registry): { close(): void } {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
-  const registers = [registry];
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
+  const { reading } = instrumentsOf(registry);
   new Counter({
     name: 'process_cpu_seconds_total',
     help: 'User and system CPU time spent, in seconds.',
-    registers,
+    registers: [registry],
     collect() {
       const { user, system } = process.cpuUsage();
       this.reset();
@@ -34,16 +26,20 @@ export function collectProcessMetrics(registry: Registry): { close(): void } {
     },
   });
   const startedAt = Math.round(Date.now() / 1000 - process.uptime());
-  gauge('process_start_time_seconds', 'Start of the process, in Unix seconds.', () => startedAt);
-  gauge('process_resident_memory_bytes', 'Resident memory, in bytes.', () => process.memoryUsage.rss());
-  gauge('process_open_fds', 'Open file descriptors.', countOpenFiles);
-  gauge('nodejs_heap_used_bytes', 'Used part of the JavaScript heap.', () => process.memoryUsage().heapUsed);
-  gauge('nodejs_heap_size_bytes', 'Size of the JavaScript heap.', () => process.memoryUsage().heapTotal);
-  gauge('nodejs_external_memory_bytes', 'Memory outside the heap.', () => process.memoryUsage().external);
-  gauge('nodejs_eventloop_lag_p50_seconds', 'Median delay of the event loop since the last scrape.', () =>
+  reading('process_start_time_seconds', 'Start of the process, in Unix seconds.', () => startedAt);
+  reading('process_resident_memory_bytes', 'Resident memory, in bytes.', () => process.memoryUsage.rss());
+  reading('process_open_fds', 'Open file descriptors.', countOpenFiles);
+  reading(
+    'nodejs_heap_used_bytes',
+    'Used part of the JavaScript heap.',
+    () => process.memoryUsage().heapUsed,
+  );
+  reading('nodejs_heap_size_bytes', 'Size of the JavaScript heap.', () => process.memoryUsage().heapTotal);
+  reading('nodejs_external_memory_bytes', 'Memory outside the heap.', () => process.memoryUsage().external);
+  reading('nodejs_eventloop_lag_p50_seconds', 'Median delay of the event loop since the last scrape.', () =>
     seconds(delay.percentile(50)),
   );
-  gauge('nodejs_eventloop_lag_p99_seconds', '99th percentile of the same delay.', () => {
+  reading('nodejs_eventloop_lag_p99_seconds', '99th percentile of the same delay.', () => {
     const value = seconds(delay.percentile(99));
     delay.reset();
     return value;

@@ -1,5 +1,5 @@
+import { instrumentsOf } from '@ori/runtime/instruments';
 import { createMetrics, type Metrics } from '@ori/runtime/metrics';
-import { Counter, Gauge } from 'prom-client';
 
 export interface LogMetrics {
   readonly http: Metrics;
@@ -17,40 +17,24 @@ export function createLogMetrics(
   witnesses: readonly string[],
 ): LogMetrics {
   const http = createMetrics({ service: 'log', routes });
-  const registers = [http.registry];
-  const lines = new Counter({
-    name: 'log_lines_total',
-    help: 'Audit lines appended to the tree: of proofs, and torn ones.',
-    labelNames: ['kind'],
-    registers,
-  });
-  const size = new Gauge({
-    name: 'log_checkpoint_leaves',
-    help: 'Leaves of the tree in the last published checkpoint.',
-    registers,
-  });
-  const complete = new Gauge({
-    name: 'log_complete_timestamp_seconds',
-    help: 'Unix time up to which the published tree has every audit line of every source; 0 before the first checkpoint.',
-    registers,
-  });
-  const failing = new Gauge({
-    name: 'log_source_failing',
-    help: '1 while an audit file cannot be followed, else 0.',
-    labelNames: ['source'],
-    registers,
-  });
-  const witness = new Counter({
-    name: 'log_witness_failures_total',
-    help: 'Checkpoints that a witness did not cosign.',
-    labelNames: ['witness'],
-    registers,
-  });
-  const failures = new Counter({
-    name: 'log_failures_total',
-    help: 'Writes and publications that failed and are retried.',
-    registers,
-  });
+  const { counter, gauge } = instrumentsOf(http.registry);
+  const lines = counter(
+    'log_lines_total',
+    'Audit lines appended to the tree: of proofs, and torn ones.',
+    'kind',
+  );
+  const size = gauge('log_checkpoint_leaves', 'Leaves of the tree in the last published checkpoint.');
+  const complete = gauge(
+    'log_complete_timestamp_seconds',
+    'Unix time up to which the published tree has every audit line of every source; 0 before the first checkpoint.',
+  );
+  const failing = gauge('log_source_failing', '1 while an audit file cannot be followed, else 0.', 'source');
+  const witness = counter(
+    'log_witness_failures_total',
+    'Checkpoints that a witness did not cosign.',
+    'witness',
+  );
+  const failures = counter('log_failures_total', 'Writes and publications that failed and are retried.');
   for (const kind of ['proof', 'torn']) lines.inc({ kind }, 0);
   for (const source of sources) failing.set({ source }, 0);
   for (const name of witnesses) witness.inc({ witness: name }, 0);

@@ -1,7 +1,7 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { Logger } from '@ori/runtime/log';
-import { Gauge, type Registry } from 'prom-client';
 import { type KekOwner, type KekRing, ownerOf } from './kek-ring.ts';
 import { KmsError } from './key-wrapper.ts';
 import { openRingFile, type RingFile, readRingFile } from './read-kek-ring.ts';
@@ -93,17 +93,14 @@ export const KEK_METRIC = 'ori_kek';
 
 /** The KEKs of this instance, for `ori-admin kek`, alerts and operators. The kids come from the file of the ring. */
 export function collectKeks(registry: Registry, ring: KekRing): void {
-  new Gauge({
-    name: KEK_METRIC,
-    help: 'The KEKs in the instance’s ring, by kid: use is seals or opens, shared is true for one that names no service.',
-    labelNames: ['kid', 'use', 'shared'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const kid of ring.kids) {
+  instrumentsOf(registry).readings(
+    KEK_METRIC,
+    'The KEKs in the instance’s ring, by kid: use is seals or opens, shared is true for one that names no service.',
+    ['kid', 'use', 'shared'],
+    () =>
+      ring.kids.map((kid) => {
         const use = kid === ring.primary.kid ? 'seals' : 'opens';
-        this.set({ kid, use, shared: String(ownerOf(kid) === undefined) }, 1);
-      }
-    },
-  });
+        return [{ kid, use, shared: String(ownerOf(kid) === undefined) }, 1];
+      }),
+  );
 }

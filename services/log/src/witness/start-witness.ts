@@ -7,10 +7,10 @@ import { openPorts } from '@ori/http/open-ports';
 import { type Route, routeStrictly } from '@ori/http/routes';
 import { createSigningKey } from '@ori/proof/signing';
 import { lockFolder } from '@ori/runtime/folder-lock';
+import { instrumentsOf } from '@ori/runtime/instruments';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createMetrics } from '@ori/runtime/metrics';
 import { NOTE_TYPES, noteKey, renderVkey } from '@ori/tlog/note';
-import { Counter } from 'prom-client';
 import { makeFolder } from '../disk/durable-file.ts';
 import { presentFailure } from '../http/failure.ts';
 import type { WitnessConfig } from './config.ts';
@@ -36,17 +36,16 @@ export async function startWitness(
   const key = createSigningKey(Buffer.from(config.key.reveal(), 'base64'));
   const vkey = renderVkey(noteKey(name, NOTE_TYPES.cosignatureV1, key.publicKey));
   const metrics = createMetrics({ service: 'witness', routes: Object.values(ROUTES) });
-  const answers = new Counter({
-    name: 'witness_submissions_total',
-    help: 'Checkpoints submitted, by response status.',
-    labelNames: ['status'],
-    registers: [metrics.registry],
-  });
-  const misbehaved = new Counter({
-    name: 'witness_misbehaviour_total',
-    help: 'Checkpoints of a log that contradict one cosigned here.',
-    registers: [metrics.registry],
-  });
+  const { counter } = instrumentsOf(metrics.registry);
+  const answers = counter(
+    'witness_submissions_total',
+    'Checkpoints submitted, by response status.',
+    'status',
+  );
+  const misbehaved = counter(
+    'witness_misbehaviour_total',
+    'Checkpoints of a log that contradict one cosigned here.',
+  );
   for (const status of [200, 400, 403, 404, 409, 422]) answers.inc({ status }, 0);
 
   await using stack = new AsyncDisposableStack();

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
+import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import { DependencyError } from './dependency-error.ts';
 
 /** A daemon tolerates five seconds; below this, neither its own clock nor a slow answer uses them up. */
@@ -34,16 +34,12 @@ export interface ClockWatchOptions {
 export function watchClock({ clocks, registry, now, onChange }: ClockWatchOptions): ClockWatch {
   let offsets: Record<string, number> = {};
   let isWrong = false;
-  new Gauge({
-    name: 'signer_clock_offset_seconds',
-    help: 'Seconds by which the clock of this machine is ahead of another; absent while the other does not answer.',
-    labelNames: ['clock'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [clock, seconds] of Object.entries(offsets)) this.set({ clock }, seconds);
-    },
-  });
+  instrumentsOf(registry).readings(
+    'signer_clock_offset_seconds',
+    'Seconds by which the clock of this machine is ahead of another; absent while the other does not answer.',
+    ['clock'],
+    () => Object.entries(offsets).map(([clock, seconds]) => [{ clock }, seconds]),
+  );
 
   async function compare(): Promise<void> {
     const measured = await Promise.all(

@@ -1,5 +1,5 @@
+import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { KeyOutlook } from '@ori/store';
-import { Gauge, type Registry } from 'prom-client';
 
 /** How long a result is cached: keys expire within days, scrapes repeat within seconds. */
 const REMEMBERED_MS = 60_000;
@@ -29,22 +29,18 @@ export function collectKeyOutlook(registry: Registry, { outlook, now }: KeyOutlo
     return answer;
   }
 
-  const registers = [registry];
-  new Gauge({
-    name: 'signer_signing_key_next_expiry_timestamp_seconds',
-    help: 'When the next intern will be without a signing key, in Unix seconds; +Inf: none within 30 days.',
-    registers,
-    async collect() {
+  const { reading } = instrumentsOf(registry);
+  reading(
+    'signer_signing_key_next_expiry_timestamp_seconds',
+    'When the next intern will be without a signing key, in Unix seconds; +Inf: none within 30 days.',
+    async () => {
       const answer = await read();
-      this.set(answer === undefined ? Number.NaN : (answer.nextExpiry ?? Number.POSITIVE_INFINITY));
+      return answer === undefined ? Number.NaN : (answer.nextExpiry ?? Number.POSITIVE_INFINITY);
     },
-  });
-  new Gauge({
-    name: 'signer_interns_without_signing_key',
-    help: 'Interns whose last signing key expired within the last 30 days.',
-    registers,
-    async collect() {
-      this.set((await read())?.expired ?? Number.NaN);
-    },
-  });
+  );
+  reading(
+    'signer_interns_without_signing_key',
+    'Interns whose last signing key expired within the last 30 days.',
+    async () => (await read())?.expired ?? Number.NaN,
+  );
 }

@@ -1,3 +1,4 @@
+import { instrumentsOf } from '@ori/runtime/instruments';
 import { createMetrics, type Metrics } from '@ori/runtime/metrics';
 import { Counter } from 'prom-client';
 import type { Dependency } from './dependency-error.ts';
@@ -20,32 +21,26 @@ export interface SignerMetrics {
 /** The signer's own metrics beside those of its HTTP server and process. Every series is there from the start. */
 export function createSignerMetrics(routes: readonly string[], reasons: readonly string[]): SignerMetrics {
   const http = createMetrics({ service: 'signer', routes });
-  const registers = [http.registry];
-  const proofs = new Counter({
-    name: 'signer_proofs_issued_total',
-    help: 'Proofs issued, by their newest version and whether the session is bound to a key.',
-    labelNames: ['version', 'bound'],
-    registers,
-  });
-  const refusals = new Counter({
-    name: 'signer_refusals_total',
-    help: 'Signing requests refused, by reason.',
-    labelNames: ['reason'],
-    registers,
-  });
-  const failures = new Counter({
-    name: 'signer_dependency_failures_total',
-    help: 'Signing requests that failed because of a dependency, by dependency.',
-    labelNames: ['dependency'],
-    registers,
-  });
+  const { counter } = instrumentsOf(http.registry);
+  const proofs = counter(
+    'signer_proofs_issued_total',
+    'Proofs issued, by their newest version and whether the session is bound to a key.',
+    'version',
+    'bound',
+  );
+  const refusals = counter('signer_refusals_total', 'Signing requests refused, by reason.', 'reason');
+  const failures = counter(
+    'signer_dependency_failures_total',
+    'Signing requests that failed because of a dependency, by dependency.',
+    'dependency',
+  );
   // Plain numbers, because there are three lookups in each request.
   const lookups = { tokens: { hit: 0, miss: 0 }, gate: { hit: 0, miss: 0 }, keys: { hit: 0, miss: 0 } };
   new Counter({
     name: 'signer_cache_lookups_total',
     help: 'Lookups in the caches of token facts, gate facts and signing keys.',
     labelNames: ['cache', 'result'],
-    registers,
+    registers: [http.registry],
     collect() {
       this.reset();
       for (const [cache, results] of Object.entries(lookups)) {
@@ -53,16 +48,14 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
       }
     },
   });
-  const taken = new Counter({
-    name: 'signer_nonces_taken_total',
-    help: 'Nonces drawn that were already reserved. More than 0 means that the random source repeats itself.',
-    registers,
-  });
-  const unusable = new Counter({
-    name: 'signer_signing_keys_unusable_total',
-    help: 'Signing keys that cannot be opened or do not match their public key, each counted once.',
-    registers,
-  });
+  const taken = counter(
+    'signer_nonces_taken_total',
+    'Nonces drawn that were already reserved. More than 0 means that the random source repeats itself.',
+  );
+  const unusable = counter(
+    'signer_signing_keys_unusable_total',
+    'Signing keys that cannot be opened or do not match their public key, each counted once.',
+  );
   for (const version of ['v1', 'v2']) {
     for (const bound of ['true', 'false']) proofs.inc({ version, bound }, 0);
   }
