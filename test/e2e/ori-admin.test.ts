@@ -95,45 +95,81 @@ it('lets signing keys end after 90 days, and rotates every one that is due', LON
   expect(await admin.run(['intern', 'delete', intern, '--yes'])).toMatchObject({ exit: 0 });
 });
 
-it('creates what a signer needs for a proof, which a daemon verifies', async () => {
-  const { issuer, room, port, baseUrl, kekFile } = world;
-  await using _signer = await hostAsProcess(
-    {
-      SIGNER_PORT: String(port),
-      SIGNER_OPS_PORT: String(await freePort()),
-      SIGNER_DATABASE_URL: await world.createLogin('ori_signer'),
-      SIGNER_REDIS_URL: sharedRedisUrl(),
-      SIGNER_ISSUER: issuer.url,
-      SIGNER_AUDIENCE: baseUrl,
-      SIGNER_KEK_FILE: kekFile,
-      SIGNER_AUDIT_FILE: join(room.directory, 'audit.jsonl'),
-    },
-    room,
-  );
-  const ask = async () =>
-    await fetch(`${baseUrl}/interns/${made.intern}/daemon/sign`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${await issuer.token()}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        bodySha256: createHash('sha256').update(BODY).digest('hex'),
-        route: { method: 'POST', path: '/api/invoke' },
-      }),
-    });
-  const answer = await ask();
-  expect(answer.status).toBe(200);
-  const proof = (await answer.json()) as Record<string, string>;
-  const keys = createRemoteKeySet(`${baseUrl}/interns/${made.intern}/daemon/jwks.json`);
-  // Replay protection is not tested here.
-  const replay: ReplayStore = { spend: () => 'spent' };
-  const verifier = createVerifier({ internId: made.intern, keys, replay });
-  const rawHeaders = ['content-type', 'application/json', ...Object.entries(proof).flat()];
-  const request = { method: 'POST', target: '/api/invoke', rawHeaders, body: Buffer.from(BODY) };
-  expect(await verifier.verify(request)).toMatchObject({ user: 'ada', internId: made.intern, version: 2 });
+it(
+  'creates what a signer needs for a proof, which a daemon verifies; limits and disabling take effect',
+  LONG,
+  async () => {
+    const { issuer, room, port, baseUrl, kekFile } = world;
+    await using _signer = await hostAsProcess(
+      {
+        SIGNER_PORT: String(port),
+        SIGNER_OPS_PORT: String(await freePort()),
+        SIGNER_DATABASE_URL: await world.createLogin('ori_signer'),
+        SIGNER_REDIS_URL: sharedRedisUrl(),
+        SIGNER_ISSUER: issuer.url,
+        SIGNER_AUDIENCE: baseUrl,
+        SIGNER_KEK_FILE: kekFile,
+        SIGNER_AUDIT_FILE: join(room.directory, 'audit.jsonl'),
+      },
+      room,
+    );
+    const ask = async () =>
+      await fetch(`${baseUrl}/interns/${made.intern}/daemon/sign`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${await issuer.token()}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          bodySha256: createHash('sha256').update(BODY).digest('hex'),
+          route: { method: 'POST', path: '/api/invoke' },
+        }),
+      });
+    const answer = await ask();
+    expect(answer.status).toBe(200);
+    const proof = (await answer.json()) as Record<string, string>;
+    const keys = createRemoteKeySet(`${baseUrl}/interns/${made.intern}/daemon/jwks.json`);
+    // Replay protection is not tested here.
+    const replay: ReplayStore = { spend: () => 'spent' };
+    const verifier = createVerifier({ internId: made.intern, keys, replay });
+    const rawHeaders = ['content-type', 'application/json', ...Object.entries(proof).flat()];
+    const request = { method: 'POST', target: '/api/invoke', rawHeaders, body: Buffer.from(BODY) };
+    expect(await verifier.verify(request)).toMatchObject({ user: 'ada', internId: made.intern, version: 2 });
 
-  await world.admin.get('user', 'disable', made.ada);
-  await expect.poll(async () => (await ask()).status, { timeout: 5000 }).toBe(403);
-  await world.admin.get('user', 'enable', made.ada);
-});
+    const { admin } = world;
+    const quota = async () => /;q=(\d+)/.exec((await ask()).headers.get('ratelimit-policy') ?? '')?.[1];
+    const usual = await quota();
+    const limit = ['org', 'limits', made.org, '--turns-per-user'];
+    expect(await admin.json(...limit, '20')).toMatchObject({ turnsPerUser: 20, turnsPerOrganization: null });
+    await expect.poll(quota, { timeout: 5000 }).toBe('20');
+    const answers: Response[] = [];
+    while (answers.at(-1)?.status !== 429) answers.push(await ask());
+    const left = (response?: Response) => /;r=(\d+)/.exec(response?.headers.get('ratelimit') ?? '')?.[1];
+    expect(left(answers.at(-2))).toBe('0');
+    await admin.get(...limit, 'default');
+    await expect.poll(quota, { timeout: 5000 }).toBe(usual);
+    expect((await ask()).status).toBe(200);
+    const { data: changes } = await admin.json(
+      'audit',
+      'list',
+      '--row',
+      made.org,
+      '--table',
+      'organizations',
+    );
+    expect(changes.slice(0, 2)).toMatchObject([
+      { before: { turns_per_user: 20 }, after: { turns_per_user: null } },
+      { before: { turns_per_user: null }, after: { turns_per_user: 20 } },
+    ]);
+    expect(await admin.run(['org', 'limits', 'org_absent', '--turns-per-user', '5'])).toMatchObject({
+      exit: 3,
+    });
+    for (const wrong of ['0', '-1', '1.5', '1e3', '9999999', ''])
+      expect(await admin.run([...limit, wrong]), wrong).toMatchObject({ exit: 2 });
+    expect(await admin.run(['org', 'limits', made.org])).toMatchObject({ exit: 2 });
+
+    await admin.get('user', 'disable', made.ada);
+    await expect.poll(async () => (await ask()).status, { timeout: 5000 }).toBe(403);
+    await admin.get('user', 'enable', made.ada);
+  },
+);
 
 it('creates what the management service shows to its keys', async () => {
   const { issuer, managementKekFile } = world;

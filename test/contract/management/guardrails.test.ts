@@ -362,4 +362,14 @@ describe('the total size of an account’s guardrails', () => {
     await small.call({ method: 'DELETE', path });
     expect((await post({ ignored_models: names(12_000) })).status).toBe(201);
   });
+
+  it('is kept by changes that are made at the same time', async () => {
+    await using small = await startManagementWorld({
+      environment: { GUARDRAIL_BYTES_PER_ACCOUNT_MAX: String(ROOM) },
+    });
+    const json = { name: 'policy', ignored_models: names(6000) };
+    const create = () => small.call({ method: 'POST', path: '/guardrails', json });
+    const statuses = (await Promise.all(Array.from({ length: 8 }, create))).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([201, 201, 400, 400, 400, 400, 400, 400]);
+  });
 });

@@ -62,7 +62,12 @@ export function addOrganizationCommands(program: Command, context: () => Context
     .action(async (organizationId: string, options: LimitOptions) => {
       const admin = context();
       if (Object.keys(options).length === 0) throw new UsageError('Missing option: name a limit.');
-      const limits = await admin.withDatabase((db) => setTurnLimits(db, { organizationId, ...options }));
+      const [turnsPerUser, turnsPerOrganization] = [options.turnsPerUser, options.turnsPerOrganization].map(
+        (limit) => (limit === 'default' ? null : limit),
+      );
+      const limits = await admin.withDatabase((db) =>
+        setTurnLimits(db, { organizationId, turnsPerUser, turnsPerOrganization }),
+      );
       const told = ([name, value]: [string, number | null]) => `${name}: ${value ?? 'default'}`;
       admin.report({ id: organizationId, ...limits }, { lines: Object.entries(limits).map(told) });
     });
@@ -78,12 +83,12 @@ export function addOrganizationCommands(program: Command, context: () => Context
 }
 
 interface LimitOptions {
-  turnsPerUser?: number | null;
-  turnsPerOrganization?: number | null;
+  turnsPerUser?: number | 'default';
+  turnsPerOrganization?: number | 'default';
 }
 
-function readLimit(text: string): number | null {
-  if (text === 'default') return null;
+function readLimit(text: string): number | 'default' {
+  if (text === 'default') return text;
   if (!/^[1-9][0-9]{0,8}$/.test(text))
     throw new UsageError('A limit is a whole number above 0, or "default".');
   return Number(text);

@@ -17,8 +17,10 @@ export async function renameOrganization(
   if (numUpdatedRows === 0n) throw noOrganization(organizationId);
 }
 
-const limit = (max: number) =>
-  z.int(`expected an integer from 1 to ${max}`).min(1).max(max).nullable().optional();
+const limit = (max: number) => {
+  const error = `expected an integer from 1 to ${max}`;
+  return z.int(error).min(1, error).max(max, error).nullable().optional();
+};
 
 const turnLimits = z.strictObject({
   turnsPerUser: limit(1_000_000),

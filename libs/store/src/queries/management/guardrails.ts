@@ -41,6 +41,9 @@ export function listGuardrails(
   });
 }
 
+/** Any constant works if every version of this code uses the same one. */
+const GUARDRAILS_LOCK = 716_309_450;
+
 /** The change would exceed the total size of an account's guardrails. Nothing was changed. */
 export class GuardrailsTooLarge extends Error {
   override readonly name = 'GuardrailsTooLarge';
@@ -112,8 +115,11 @@ export function changeGuardrail(
   });
 }
 
-/** Concurrent changes do not see each other, so an account can slightly exceed the limit. */
+/** Called after the change. The changes of one account are serialized here, so that each sees the former ones. */
 async function requireRoom(trx: Transaction<Schema>, account: Account, bytesMax: number): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${sql.lit(GUARDRAILS_LOCK)}, hashtext(${account.organizationId}))`.execute(
+    trx,
+  );
   const { bytes } = await trx
     .selectFrom('guardrails')
     .where(ofAccount(account))
