@@ -89,9 +89,8 @@ export function createContext(
     },
     reportList({ rows, hasMore }, cells) {
       if (json) return printJson({ data: rows, has_more: hasMore });
-      const lines = rows.map(cells);
-      if (lines[0] === undefined) note('None found.');
-      else print(renderTable(Object.keys(lines[0]), lines.map(Object.values<Cell>)));
+      if (rows.length === 0) note('None found.');
+      else print(renderTable(rows.map(cells)));
       if (hasMore) note(`Only the first ${rows.length} are shown: narrow the list, or raise --limit.`);
     },
     progress: createProgress(stderr),

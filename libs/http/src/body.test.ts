@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { readBytes, readJsonBody } from './body.ts';
-import { createDeadline, DeadlineError } from './deadline.ts';
+import { Deadline, DeadlineError } from './deadline.ts';
 
 /** A request with a body that the test writes. */
 function request(headers: Record<string, string> = {}): IncomingMessage & PassThrough {
@@ -115,7 +115,7 @@ describe('readJsonBody', () => {
   });
 
   it('stops at the deadline', async () => {
-    const deadline = createDeadline(50);
+    const deadline = new Deadline(50);
     const req = request();
     const body = readJsonBody(req, { bytesMax: 5, deadline });
     req.write('1');

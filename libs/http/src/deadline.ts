@@ -13,39 +13,12 @@ export class DeadlineError extends Error {
   }
 }
 
-/** The deadline of one request, from its first byte to its answer. */
-export interface Deadline {
-  readonly ms: number;
-  /** Aborts at the deadline with a {@link DeadlineError}, or with the reason of `abandon`. Created on first use. */
-  readonly signal: AbortSignal;
-  remainingMs(): number;
-  /** @throws {DeadlineError} once the deadline has passed. */
-  check(): void;
-  /**
-   * The result of the promise, or a rejection with the reason of the signal when it aborts; the work itself is not
-   * stopped.
-   */
-  race<T>(work: Promise<T>): Promise<T>;
-  /** Stops the clock, because the request has been answered. The signal never aborts afterwards. */
-  clear(): void;
-  /** Stops the clock and aborts the signal, because the client disconnected. */
-  abandon(reason: Error): void;
-}
-
 /**
- * Starts a deadline. `startedAt` (`performance.now()`) is the time of the request's first byte; it defaults to now. It
- * does not interrupt synchronous work. `onExpire` is called before the signal aborts.
+ * The deadline of one request, from its first byte to its answer. It does not interrupt synchronous work.
+ *
+ * A class, since there is one per request: an object literal with a getter would get a hidden class of its own each.
  */
-export function createDeadline(
-  ms: number,
-  startedAt: number = performance.now(),
-  onExpire?: () => void,
-): Deadline {
-  return new RunningDeadline(ms, startedAt, onExpire);
-}
-
-/** A class, since there is one per request: an object literal with a getter would get a hidden class of its own each. */
-class RunningDeadline implements Deadline {
+export class Deadline {
   readonly ms: number;
   readonly #startedAt: number;
   readonly #onExpire: (() => void) | undefined;
@@ -53,13 +26,18 @@ class RunningDeadline implements Deadline {
   #controller: AbortController | undefined;
   #expired = false;
 
-  constructor(ms: number, startedAt: number, onExpire: (() => void) | undefined) {
+  /**
+   * @param startedAt `performance.now()` at the first byte of the request
+   * @param onExpire called before the signal aborts
+   */
+  constructor(ms: number, startedAt: number = performance.now(), onExpire?: () => void) {
     this.ms = ms;
     this.#startedAt = startedAt;
     this.#onExpire = onExpire;
     this.#timer = setTimeout(() => this.#expire(), Math.ceil(this.remainingMs()));
   }
 
+  /** Aborts at the deadline with a {@link DeadlineError}, or with the reason of `abandon`. Created on first use. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -72,10 +50,12 @@ class RunningDeadline implements Deadline {
     return Math.max(0, this.#startedAt + this.ms - performance.now());
   }
 
+  /** @throws {DeadlineError} once the deadline has passed. */
   check(): void {
     if (this.#expired || this.remainingMs() === 0) throw new DeadlineError(this.ms);
   }
 
+  /** The result of the promise, or a rejection with the signal's reason when it aborts; the work itself goes on. */
   race<T>(work: Promise<T>): Promise<T> {
     const { signal } = this;
     return new Promise((resolve, reject) => {
@@ -86,10 +66,12 @@ class RunningDeadline implements Deadline {
     });
   }
 
+  /** Stops the clock, because the request has been answered. The signal never aborts afterwards. */
   clear(): void {
     clearTimeout(this.#timer);
   }
 
+  /** Stops the clock and aborts the signal, because the client disconnected. */
   abandon(reason: Error): void {
     this.clear();
     this.#controller?.abort(reason);

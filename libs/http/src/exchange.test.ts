@@ -2,14 +2,14 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { Admission } from './admission.ts';
-import { createDeadline } from './deadline.ts';
+import { Deadline } from './deadline.ts';
 import { beginExchange, exchangeOf, findExchange } from './exchange.ts';
 
 it('belongs to one request, and a request without one throws', () => {
   const req = new IncomingMessage(new Socket());
   expect(findExchange(req)).toBeUndefined();
   expect(() => exchangeOf(req)).toThrow(TypeError);
-  const deadline = createDeadline(1000);
+  const deadline = new Deadline(1000);
   deadline.clear();
   const exchange = {
     requestId: 'r',

@@ -6,7 +6,7 @@ import { type Admission, networkOf } from './admission.ts';
 import { BodyError } from './body.ts';
 import { clientOf } from './client.ts';
 import { type Connection, completeHead } from './connection.ts';
-import { createDeadline, DeadlineError, presentDeadline } from './deadline.ts';
+import { Deadline, DeadlineError, presentDeadline } from './deadline.ts';
 import { hasUnreadBody, type Presentation, sendEnvelope } from './envelope.ts';
 import { beginExchange, type Exchange } from './exchange.ts';
 import { requestIdOf } from './request-id.ts';
@@ -57,7 +57,7 @@ export function createReception(
       refuse(req, res, { budget: exhausted, receivedAt, sinks, connection });
       return undefined;
     }
-    const deadline = createDeadline(deadlineMs, receivedAt, () => {
+    const deadline = new Deadline(deadlineMs, receivedAt, () => {
       if (res.headersSent) return;
       exchange.error ??= new DeadlineError(deadlineMs);
       sendEnvelope(res, exchange.deadlineAnswer ?? presentDeadline(deadlineMs));

@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { Admission } from '@ori/http/admission';
-import { createDeadline } from '@ori/http/deadline';
+import { Deadline } from '@ori/http/deadline';
 import { observe } from '@ori/http/request-line';
 import { afterEach, expect, it } from 'vitest';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -22,7 +22,7 @@ function finish(url: string, method: string, status: number, route: string | und
   const res = new ServerResponse(req);
   res.statusCode = status;
   res.flushHeaders();
-  const deadline = createDeadline(1000);
+  const deadline = new Deadline(1000);
   deadline.clear();
   const exchange = {
     requestId: url,

@@ -2,12 +2,12 @@ import { expect, it } from 'vitest';
 import { renderTable } from './table.ts';
 
 const ROWS = [
-  ['int_1', 'difference', 'difference.interns.example'],
-  ['int_2', 'analytical', null],
+  { id: 'int_1', name: 'difference', hostname: 'difference.interns.example' },
+  { id: 'int_2', name: 'analytical', hostname: null },
 ];
 
 it('aligns columns of any width without a limit', () => {
-  expect(renderTable(['id', 'name', 'hostname'], ROWS)).toEqual([
+  expect(renderTable(ROWS)).toEqual([
     'ID     NAME        HOSTNAME',
     'int_1  difference  difference.interns.example',
     'int_2  analytical  -',
@@ -15,11 +15,29 @@ it('aligns columns of any width without a limit', () => {
 });
 
 it('cuts the widest cells to fit', () => {
-  const lines = renderTable(['id', 'name', 'hostname'], ROWS, { columns: 36 });
+  const lines = renderTable(ROWS, { columns: 36 });
   expect(lines[1]).toBe('int_1  difference  difference.inter…');
   for (const line of lines) expect([...line].length).toBeLessThanOrEqual(36);
 });
 
 it('keeps part of every column if the terminal is too narrow', () => {
-  expect(renderTable(['id', 'name', 'hostname'], ROWS, { columns: 1 })[1]).toBe('int_1  differe…  differe…');
+  expect(renderTable(ROWS, { columns: 1 })[1]).toBe('int_1  differe…  differe…');
+});
+
+it('shows flags and times', () => {
+  expect(
+    renderTable([
+      { on: true, since: new Date(0) },
+      { on: false, since: null },
+    ]),
+  ).toEqual(['ON   SINCE', 'yes  1970-01-01T00:00:00Z', 'no   -']);
+});
+
+it('escapes control characters, and aligns by the escaped width', () => {
+  expect(
+    renderTable([
+      { name: '\u001b[2J', next: 'x' },
+      { name: 'a\nb', next: 'y' },
+    ]),
+  ).toEqual(['NAME       NEXT', '\\u{1b}[2J  x', 'a\\u{a}b    y']);
 });

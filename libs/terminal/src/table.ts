@@ -8,15 +8,17 @@ const COLUMN_MIN = 8;
 const GAP = '  ';
 
 /**
- * Rows of text under a heading, in aligned columns. Text is escaped before it is measured, so that it cannot draw
- * outside its cell. If the lines are wider than `columns`, the widest cells are truncated with an ellipsis.
+ * Rows under the names of their members, in aligned columns; at least one row. Text is escaped before it is measured,
+ * so that it cannot draw outside its cell. If the lines are wider than `columns`, the widest cells are truncated with an
+ * ellipsis.
  */
 export function renderTable(
-  head: readonly string[],
-  rows: readonly (readonly Cell[])[],
+  rows: readonly Readonly<Record<string, Cell>>[],
   { columns = Number.POSITIVE_INFINITY }: { columns?: number | undefined } = {},
 ): string[] {
-  const texts = [head.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(toText))];
+  const head = Object.keys(rows[0] ?? {});
+  const cells = rows.map((row) => Object.values(row).map(toText));
+  const texts = [head.map((title) => title.toUpperCase()), ...cells];
   const widths = narrowed(
     head.map((_, column) => Math.max(...texts.map((row) => widthOf(row[column] ?? '')))),
     columns,

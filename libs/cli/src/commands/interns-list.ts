@@ -1,4 +1,4 @@
-import type { Intern, InternFilter } from '../adapters/interns.ts';
+import type { InternFilter } from '../adapters/interns.ts';
 import type { Context } from './context.ts';
 import { internsOf } from './intern-id.ts';
 
@@ -7,11 +7,9 @@ export async function internsList(context: Context, filter: InternFilter): Promi
   const interns = await internsOf(context, filter);
   if (context.json) context.terminal.printJson(interns);
   else if (interns.length === 0) context.terminal.note('No interns.');
-  else context.terminal.printTable(HEAD, interns.map(toRow));
-}
-
-const HEAD = ['id', 'name', 'status', 'hostname', 'model'];
-
-function toRow({ id, name, status, hostname, model }: Intern) {
-  return [id, name, status, hostname, model];
+  else {
+    context.terminal.printTable(
+      interns.map(({ id, name, status, hostname, model }) => ({ id, name, status, hostname, model })),
+    );
+  }
 }

@@ -5,8 +5,6 @@ import type { Session } from '../core/session.ts';
 import { type Context, chosenProfile, PROFILE_DEFAULT, placeOf, profilesFolder } from './context.ts';
 import { nameOf } from './whoami.ts';
 
-const HEAD = ['', 'name', 'who', 'api', 'kept in', 'state'];
-
 interface Profile {
   readonly name: string;
   readonly keptIn: Keeper;
@@ -25,11 +23,7 @@ export async function profiles(context: Context): Promise<void> {
   }
   if (context.json) context.terminal.printJson(found.map((profile) => toRecord(profile, inUse)));
   else if (found.length === 0) context.terminal.note('No profile has a session. Sign in: ori login');
-  else
-    context.terminal.printTable(
-      HEAD,
-      found.map((profile) => toRow(profile, inUse)),
-    );
+  else context.terminal.printTable(found.map((profile) => toRow(profile, inUse)));
 }
 
 async function namedProfiles(context: Context): Promise<string[]> {
@@ -62,8 +56,14 @@ function toRecord({ name, keptIn, session }: Profile, inUse: string): Record<str
 }
 
 function toRow({ name, keptIn, session }: Profile, inUse: string) {
-  const who = session === undefined ? null : nameOf(session);
-  return [name === inUse ? '*' : ' ', name, who, session?.base_url, keptIn, stateOf(session)];
+  return {
+    '': name === inUse ? '*' : ' ',
+    name,
+    who: session === undefined ? null : nameOf(session),
+    api: session?.base_url,
+    'kept in': keptIn,
+    state: stateOf(session),
+  };
 }
 
 function stateOf(session: Session | undefined): 'signed in' | 'ended' | 'unreadable' {

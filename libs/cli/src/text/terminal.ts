@@ -15,8 +15,8 @@ export interface OutputStream extends Writable {
 export interface Terminal {
   /** Results: stdout, one line each. */
   print(...lines: string[]): void;
-  /** Rows under a heading: stdout, truncated to the width of the terminal. */
-  printTable(head: readonly string[], rows: readonly (readonly Cell[])[]): void;
+  /** Rows under the names of their members: stdout, truncated to the width of the terminal. */
+  printTable(rows: readonly Readonly<Record<string, Cell>>[]): void;
   /** A result for scripts: stdout, JSON. */
   printJson(value: unknown): void;
   /** Information for the user: stderr. With `--json` as `{"note"}`. */
@@ -46,9 +46,9 @@ export function createTerminal(
     options.json ? record({ note: lines.join(' ') }) : writeLines(stderr, lines);
   return {
     print: (...lines) => writeLines(stdout, lines),
-    printTable: (head, rows) => {
+    printTable: (rows) => {
       const columns = stdout.isTTY ? stdout.columns : undefined;
-      const [first = '', ...rest] = renderTable(head, rows, { columns });
+      const [first = '', ...rest] = renderTable(rows, { columns });
       stdout.write(`${options.colour && stdout.isTTY ? bold(first) : first}\n`);
       writeLines(stdout, rest);
     },
