@@ -60,7 +60,7 @@ const OF_FOLDERS: readonly Rule[] = [
 /** Pure modules of packages that otherwise do I/O. */
 const PURE = new Set(['libs/http/regional-host']);
 
-const isTest = (path: string): boolean => /\.(?:test|fixture)\.ts$|\/testing\//.test(path);
+const isTest = (path: string): boolean => /\.(?:test|fixture)\.ts$/.test(path);
 
 /** The violations, one line each. Tests may import anything they test with. */
 export function judgeImports(files: readonly SourceFile[]): string[] {

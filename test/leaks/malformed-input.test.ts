@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { capturedLog } from '@ori/runtime/testing/captured-log';
+import { capturedLog } from '@ori/test-env/captured-log';
 import { expect, test } from 'vitest';
 import { OPERATIONS } from '../../services/management/src/http/operations.ts';
 import { startManagementWorld } from '../contract/management/world.ts';

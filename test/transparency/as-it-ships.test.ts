@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { untilSize } from '@ori/log/testing/log-world';
-import { appendLines, auditLines } from '@ori/log/testing/signer-lines';
+import { untilSize } from '@ori/test-env/log-world';
 import { shipped } from '@ori/test-env/programs';
 import { openRoom, type Room } from '@ori/test-env/room';
 import { ServerProcess } from '@ori/test-env/server-process';
+import { appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { createLogClient } from '@ori/tlog/client';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { renderVkey } from '@ori/tlog/note';

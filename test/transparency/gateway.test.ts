@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
-import { openLogWorld, policyOf, untilSize } from '@ori/log/testing/log-world';
-import { appendLines, auditLines } from '@ori/log/testing/signer-lines';
 import { NGINX, startGateway } from '@ori/test-env/gateway';
+import { openLogWorld, policyOf, untilSize } from '@ori/test-env/log-world';
+import { appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { createLogClient } from '@ori/tlog/client';
 import { expect, test } from 'vitest';
 

@@ -1,8 +1,8 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { clientOf, openLogWorld, untilSize } from '@ori/log/testing/log-world';
-import { type AuditLine, appendLines, auditLine, auditLines } from '@ori/log/testing/signer-lines';
+import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
+import { type AuditLine, appendLines, auditLine, auditLines } from '@ori/test-env/signer-lines';
 import { rememberInFile } from '@ori/tlog/client';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { createMonitor, type MonitorProblem } from '@ori/tlog/monitor';

@@ -1,10 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { clientOf, openLogWorld, untilSize } from '@ori/log/testing/log-world';
-import { appendLines } from '@ori/log/testing/signer-lines';
 import { signingInputV1, signingInputV2 } from '@ori/proof';
-import { capturedLog } from '@ori/runtime/testing/captured-log';
+import { capturedLog } from '@ori/test-env/captured-log';
+import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
+import { appendLines } from '@ori/test-env/signer-lines';
 import { commitmentV1, commitmentV2, parseEntry } from '@ori/tlog/entry';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { encodeCommitments } from '@ori/tlog/lookup';

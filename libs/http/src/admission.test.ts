@@ -1,13 +1,13 @@
 import type { RequestListener } from 'node:http';
 import type { Limits } from '@ori/runtime/limits';
 import { createMetrics } from '@ori/runtime/metrics';
+import { type RawClient, rawClient } from '@ori/test-env/raw-client';
 import { expect, test } from 'vitest';
 import { networkOf } from './admission.ts';
 import { readJsonBody } from './body.ts';
 import { sendEnvelope } from './envelope.ts';
 import { countFor, exchangeOf } from './exchange.ts';
 import { startApiServer } from './server.ts';
-import { type RawClient, rawClient } from './testing/raw-client.ts';
 
 /** A server whose requests end under the control of the test. */
 async function serve(limits: Partial<Limits>, app?: RequestListener) {

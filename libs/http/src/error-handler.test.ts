@@ -1,4 +1,4 @@
-import { capturedLog } from '@ori/runtime/testing/captured-log';
+import { capturedLog } from '@ori/test-env/captured-log';
 import express from 'express';
 import { afterEach, expect, it } from 'vitest';
 import type { Presentation } from './envelope.ts';

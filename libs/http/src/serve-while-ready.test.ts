@@ -1,9 +1,9 @@
 import { createLogger } from '@ori/runtime/log';
+import { rawClient } from '@ori/test-env/raw-client';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { serveWhileReady } from './serve-while-ready.ts';
 import { startApiServer } from './server.ts';
-import { rawClient } from './testing/raw-client.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const log = createLogger({ service: 'test', level: 'silent' });

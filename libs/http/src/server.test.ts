@@ -3,14 +3,14 @@ import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMetrics } from '@ori/runtime/metrics';
-import { capturedLog } from '@ori/runtime/testing/captured-log';
+import { capturedLog } from '@ori/test-env/captured-log';
+import { type RawAnswer, type RawClient, rawClient } from '@ori/test-env/raw-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readJsonBody } from './body.ts';
 import { presentDeadline } from './deadline.ts';
 import { sendEnvelope } from './envelope.ts';
 import { exchangeOf } from './exchange.ts';
 import { type ApiServer, type ApiServerOptions, startApiServer } from './server.ts';
-import { type RawAnswer, type RawClient, rawClient } from './testing/raw-client.ts';
 
 const open: { stop(): Promise<void> }[] = [];
 afterEach(async () => {

@@ -1,9 +1,9 @@
+import { rawClient } from '@ori/test-env/raw-client';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { startOpsServer } from './ops.ts';
 import { startApiServer } from './server.ts';
 import { stopService } from './stop-service.ts';
-import { rawClient } from './testing/raw-client.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const AN_HOUR = 3_600_000;

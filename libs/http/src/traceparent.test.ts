@@ -1,4 +1,4 @@
-import { capturedLog } from '@ori/runtime/testing/captured-log';
+import { capturedLog } from '@ori/test-env/captured-log';
 import { expect, test } from 'vitest';
 import { startApiServer } from './server.ts';
 import { newTraceparent, parseTraceparent, renderTraceparent } from './traceparent.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { createMetrics } from '@ori/runtime/metrics';
-import { capturedLog } from '@ori/runtime/testing/captured-log';
+import { capturedLog } from '@ori/test-env/captured-log';
 import { type OtlpReceiver, startOtlpReceiver } from '@ori/test-env/otlp-receiver';
 import express from 'express';
 import { expect, test } from 'vitest';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Secret } from '@ori/runtime/secret';
-import { capturedLog } from '@ori/runtime/testing/captured-log';
+import { capturedLog } from '@ori/test-env/captured-log';
 import { type RedisServer, startRedis } from '@ori/test-env/redis';
 import { startSentinel } from '@ori/test-env/redis-sentinel';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { capturedLog } from '@ori/test-env/captured-log';
 import { describe, expect, it } from 'vitest';
 import { scrub } from './scrub.ts';
 import { Secret } from './secret.ts';
-import { capturedLog } from './testing/captured-log.ts';
 
 const jwt = 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJl';
 const apiKey = `sk-ori-v1-${'0a'.repeat(32)}`;

@@ -1,3 +1,5 @@
+import { createRing, createScenario, HOME } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from './queries/admin/api-keys.ts';
@@ -5,8 +7,6 @@ import { addSigningKey } from './queries/admin/signing-keys.ts';
 import { signingKeys } from './queries/signing-keys.ts';
 import { open } from './sealing/seal.ts';
 import { seedContext } from './sealing/seed-context.ts';
-import { createRing, createScenario, HOME } from './testing/scenario.ts';
-import { DIALECTS, openTestStore, type TestStore } from './testing/stores.ts';
 
 /** Every value of every table as text; bytes as hex. */
 async function dump({ owner }: TestStore): Promise<string> {

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
+import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
+import { appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { hasCommitment, parseEntry } from '@ori/tlog/entry';
 import { expect, it } from 'vitest';
-import { clientOf, openLogWorld, untilSize } from './testing/log-world.ts';
-import { appendLines, auditLines } from './testing/signer-lines.ts';
 
 it('each line is one leaf, which can be found by its proof and is proven by the tiles', async () => {
   await using world = await openLogWorld();

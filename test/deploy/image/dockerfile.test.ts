@@ -100,7 +100,6 @@ describe('.dockerignore', () => {
     'libs/store/node_modules/x/package.json',
     'services/signer/kek.json',
     'services/signer/src/config.test.ts',
-    'libs/store/src/testing/scenario.ts',
     'test/env/world.ts',
   ])('keeps %s out', (path) => expect(admits(path)).toBe(false));
 

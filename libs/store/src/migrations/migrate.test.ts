@@ -1,4 +1,5 @@
 import { createDatabase, startPostgres } from '@ori/test-env/postgres';
+import { DIALECTS, type Dialect } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
@@ -6,7 +7,6 @@ import { openPglite } from '../pglite/open-pglite.ts';
 import { openPostgres } from '../postgres/open-postgres.ts';
 import { excessPrivileges } from '../queries/excess-privileges.ts';
 import { readPrivileges } from '../queries/privileges.ts';
-import { DIALECTS, type Dialect } from '../testing/stores.ts';
 import { MIGRATIONS } from './all.ts';
 import { INDEXES } from './indexes.ts';
 import { migrate } from './migrate.ts';

@@ -1,6 +1,6 @@
+import { createScenario } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createScenario } from '../testing/scenario.ts';
-import { DIALECTS, openTestStore, type TestStore } from '../testing/stores.ts';
 import { addMember, removeMember, revokeSessions } from './admin/members.ts';
 import { setTurnLimits } from './admin/organization-changes.ts';
 import { createWorkspace, deleteWorkspace, setLifecycleWrites, setProgramme } from './admin/organizations.ts';

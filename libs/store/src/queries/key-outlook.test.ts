@@ -1,6 +1,6 @@
+import { createRing, createScenario, HOME } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRing, createScenario, HOME } from '../testing/scenario.ts';
-import { DIALECTS, openTestStore, type TestStore } from '../testing/stores.ts';
 import { addSigningKey, revokeSigningKey } from './admin/signing-keys.ts';
 import { dueKeys, OUTLOOK_SECONDS } from './key-outlook.ts';
 import { type SignerQueries, signerQueries } from './signer.ts';

@@ -1,7 +1,7 @@
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database, StoreRole } from '../database.ts';
-import { DIALECTS, openTestStore, type TestStore } from '../testing/stores.ts';
 import { excessPrivileges } from './excess-privileges.ts';
 import { readPrivileges } from './privileges.ts';
 

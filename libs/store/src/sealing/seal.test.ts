@@ -1,6 +1,6 @@
+import { createRing } from '@ori/test-env/scenario';
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { createRing } from '../testing/scenario.ts';
 import { KekRing } from './kek-ring.ts';
 import { open, reseal, type SealContext, seal, sealedPrefix, sealedUnder } from './seal.ts';
 import { seedContext } from './seed-context.ts';

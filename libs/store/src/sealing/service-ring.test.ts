@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { capturedLog } from '@ori/runtime/testing/captured-log';
+import { capturedLog } from '@ori/test-env/captured-log';
 import { Registry } from 'prom-client';
 import { afterAll, expect, it } from 'vitest';
 import { extendKekRing, generateKekRing, parseKekRing, wrapKekRing } from './kek-ring-text.ts';

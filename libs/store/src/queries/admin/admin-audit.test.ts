@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { createScenario, HOME } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../database.ts';
@@ -7,8 +9,6 @@ import type { Schema } from '../../schema.ts';
 import { credentialContext } from '../../sealing/credential-context.ts';
 import { generateKekRing, parseKekRing } from '../../sealing/kek-ring-text.ts';
 import { seal } from '../../sealing/seal.ts';
-import { createScenario, HOME } from '../../testing/scenario.ts';
-import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
 import { managementQueries } from '../management.ts';
 import { type AuditEntry, compareAudit, endOfAudit, exportAudit, listAudit } from './admin-audit.ts';
 import { createCredential } from './byok.ts';

@@ -1,6 +1,6 @@
+import { createScenario } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createScenario } from '../../testing/scenario.ts';
-import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
 import { createApiKey } from './api-keys.ts';
 import { setIcon } from './icons.ts';
 import { createIntern } from './interns.ts';

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
+import { createScenario } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createScenario } from '../../testing/scenario.ts';
-import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
 import { signerQueries } from '../signer.ts';
 import { createApiKey, disableApiKey, hashApiKey, type NewApiKey } from './api-keys.ts';
 import { setIcon } from './icons.ts';

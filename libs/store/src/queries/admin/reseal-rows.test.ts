@@ -1,7 +1,7 @@
+import { createRing } from '@ori/test-env/scenario';
 import { expect, it } from 'vitest';
 import { KekRing } from '../../sealing/kek-ring.ts';
 import { open, seal } from '../../sealing/seal.ts';
-import { createRing } from '../../testing/scenario.ts';
 import { RESEAL_BATCH, resealRows } from './reseal-rows.ts';
 
 const contextOf = (id: string) => ({ table: 't', column: 'c', row: id });

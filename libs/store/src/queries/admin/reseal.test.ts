@@ -1,9 +1,9 @@
+import { createRing, createScenario, HOME } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore } from '@ori/test-env/stores';
 import { describe, expect, it } from 'vitest';
 import { KekRing } from '../../sealing/kek-ring.ts';
 import { open } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
-import { createRing, createScenario, HOME } from '../../testing/scenario.ts';
-import { DIALECTS, openTestStore } from '../../testing/stores.ts';
 import { signingKeys } from '../signing-keys.ts';
 import { resealSigningKeys } from './reseal.ts';
 import { addSigningKey } from './signing-keys.ts';

@@ -1,9 +1,9 @@
+import { createRing, createScenario, HOME } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { open } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
-import { createRing, createScenario, HOME } from '../../testing/scenario.ts';
-import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
 import { publishedKeys, signingKeys } from '../signing-keys.ts';
 import { addSigningKey, retireSigningKey, revokeSigningKey, rotateSigningKey } from './signing-keys.ts';
 

@@ -1,3 +1,5 @@
+import { createRing, createScenario, type Scenario } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Schema } from '../../schema.ts';
@@ -5,8 +7,6 @@ import { credentialContext } from '../../sealing/credential-context.ts';
 import type { KekRing } from '../../sealing/kek-ring.ts';
 import { extendKekRing, generateKekRing, parseKekRing, promoteKek } from '../../sealing/kek-ring-text.ts';
 import { open, seal } from '../../sealing/seal.ts';
-import { createRing, createScenario, type Scenario } from '../../testing/scenario.ts';
-import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
 import { createCredential, ownerOfCredential } from './byok.ts';
 import { iconTypeOf } from './icons.ts';
 import { deleteIntern, updateIntern } from './interns.ts';

@@ -1,6 +1,6 @@
+import { openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestStore, type TestStore } from '../../testing/stores.ts';
 import { createOrganization, createWorkspace } from '../admin/organizations.ts';
 import { type InternListing, type InternScope, listInterns, newestInterns } from './interns.ts';
 import { asTenant } from './tenant.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { createScenario, HOME, type Scenario } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createScenario, HOME, type Scenario } from '../../testing/scenario.ts';
-import { DIALECTS, openTestStore, type TestStore } from '../../testing/stores.ts';
 import { createApiKey } from '../admin/api-keys.ts';
 import { createCredential } from '../admin/byok.ts';
 import { setIcon } from '../admin/icons.ts';

@@ -1,9 +1,13 @@
-import type { Database } from '../database.ts';
-import { createIntern } from '../queries/admin/interns.ts';
-import { addMember } from '../queries/admin/members.ts';
-import { createOrganization, createWorkspace } from '../queries/admin/organizations.ts';
-import { addSubject, createUser } from '../queries/admin/users.ts';
-import { generateKekRing, parseKekRing } from '../sealing/kek-ring-text.ts';
+import type { Database } from '@ori/store';
+import {
+  addMember,
+  addSubject,
+  createIntern,
+  createOrganization,
+  createUser,
+  createWorkspace,
+} from '@ori/store/admin';
+import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 
 /** An intern in a workspace of the programme, and a member of that workspace. */
 export interface Scenario {

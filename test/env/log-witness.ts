@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type RunningWitness, startWitness } from '@ori/log/witness';
+import { loadWitnessConfig } from '@ori/log/witness-config';
 import { createLogger } from '@ori/runtime/log';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { renderVkey } from '@ori/tlog/note';
-import { loadWitnessConfig } from '../witness/config.ts';
-import { type RunningWitness, startWitness } from '../witness/start-witness.ts';
 
 export interface TestWitness extends RunningWitness, AsyncDisposable {
   /** A policy of the log, this witness, and the log's own completeness. */

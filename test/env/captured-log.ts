@@ -1,4 +1,4 @@
-import { createLogger, type Logger } from '../log.ts';
+import { createLogger, type Logger } from '@ori/runtime/log';
 
 /** A logger whose lines a test can inspect. */
 export function capturedLog(): { log: Logger; lines: Record<string, unknown>[]; text: () => string } {

@@ -1,8 +1,6 @@
-import { createDatabase } from '@ori/test-env/postgres';
-import type { Database, StoreRole } from '../database.ts';
-import { migrate } from '../migrations/migrate.ts';
-import { openPglite } from '../pglite/open-pglite.ts';
-import { openPostgres } from '../postgres/open-postgres.ts';
+import { type Database, openPglite, openPostgres, type StoreRole } from '@ori/store';
+import { migrate } from '@ori/store/migrate';
+import { createDatabase } from './postgres.ts';
 
 export type Dialect = 'postgres' | 'pglite';
 export const DIALECTS: readonly Dialect[] = ['postgres', 'pglite'];

@@ -3,11 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { type LogParts, loadLogConfig, type RunningLog, startLog } from '@ori/log';
 import { createLogger } from '@ori/runtime/log';
 import { createLogClient, type LogClient } from '@ori/tlog/client';
 import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/policy';
-import { loadLogConfig } from '../config.ts';
-import { type LogParts, type RunningLog, startLog } from '../start-log.ts';
 
 /** A log in its own folder, with the audit file of one signer. */
 export interface LogWorld extends AsyncDisposable {
