@@ -8,11 +8,15 @@ export interface Tls {
 
 const DAY_MS = 86_400_000;
 
-/** A self-signed certificate for `localhost`, generated here to avoid depending on an installed program. */
-export function makeCertificate(): Tls {
+/**
+ * A self-signed certificate for `localhost`, generated here to avoid depending on an installed program.
+ *
+ * @param name its common name. One client trusts two certificates only if their names differ
+ */
+export function makeCertificate({ name = 'localhost', daysLeft = 30 } = {}): Tls {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = sequence(hex('06082a8648ce3d040302'));
-  const name = sequence(der(0x31, sequence(hex('0603550403'), der(0x0c, Buffer.from('localhost')))));
+  const subject = sequence(der(0x31, sequence(hex('0603550403'), der(0x0c, Buffer.from(name)))));
   const subjectAltName = sequence(
     hex('0603551d11'),
     der(0x04, sequence(der(0x82, Buffer.from('localhost')))),
@@ -22,9 +26,9 @@ export function makeCertificate(): Tls {
     der(0xa0, hex('020102')), // version 3
     hex('020101'), // serial number 1
     ecdsaWithSha256,
-    name,
-    sequence(utcTime(Date.now() - DAY_MS), utcTime(Date.now() + DAY_MS)),
-    name,
+    subject,
+    sequence(utcTime(Date.now() - DAY_MS), utcTime(Date.now() + daysLeft * DAY_MS)),
+    subject,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(subjectAltName, isAuthority)),
   );

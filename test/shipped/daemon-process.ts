@@ -5,6 +5,7 @@ import { openRoom } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';
 import { type Client, createClient } from './client.ts';
 import { addShippedUser } from './redis-users.ts';
+import { movedClock } from './service.ts';
 import type { ShippedWorld } from './world.ts';
 
 export interface Daemon extends AsyncDisposable {
@@ -12,14 +13,25 @@ export interface Daemon extends AsyncDisposable {
   readonly client: Client;
   /** `127.0.0.1:<port>` of its metrics. */
   readonly opsAddress: string;
+  restart(): Promise<void>;
+}
+
+export interface DaemonOptions {
+  /** As of a service. */
+  readonly clockFile?: string | undefined;
+  /** Where it finds the gateway of the services. Default: the gateway's own port. */
+  readonly gatewayPort?: number;
+  /** Whether it fetches the keys only once, at its start. */
+  readonly localKeys?: boolean;
 }
 
 /** A daemon behind the shipped daemon gateway. It fetches keys over TLS through the gateway of the services. */
-export async function startDaemon(world: ShippedWorld): Promise<Daemon> {
+export async function startDaemon(world: ShippedWorld, options: DaemonOptions = {}): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const room = stack.use(await openRoom('ori-shipped-daemon'));
   const [port, opsPort] = await Promise.all([freePort(), freePort()]);
   const { internId } = world.demo;
+  const { clockFile, gatewayPort = world.gateway.securePort, localKeys = false } = options;
   const server = new ServerProcess({
     room,
     program: process.execPath,
@@ -27,11 +39,13 @@ export async function startDaemon(world: ShippedWorld): Promise<Daemon> {
     ready: /^ready$/,
     farewell: 'KILL',
     environment: {
+      ...(clockFile !== undefined && movedClock(clockFile)),
       NODE_EXTRA_CA_CERTS: join(world.gateway.folder, 'conf/site/cert.pem'),
       DAEMON_PORT: String(port),
       DAEMON_OPS_PORT: String(opsPort),
       DAEMON_INTERN: internId,
-      DAEMON_JWKS_URL: `${world.baseUrl}/interns/${internId}/daemon/jwks.json`,
+      DAEMON_JWKS_URL: `https://localhost:${gatewayPort}/v1/interns/${internId}/daemon/jwks.json`,
+      DAEMON_LOCAL_KEYS: String(localKeys),
       DAEMON_REDIS_URL: await addShippedUser(world.redis.url, 'ori-redeeming', internId),
     },
   });
@@ -42,6 +56,10 @@ export async function startDaemon(world: ShippedWorld): Promise<Daemon> {
   return {
     client,
     opsAddress: `127.0.0.1:${opsPort}`,
+    async restart() {
+      await server.end('SIGTERM');
+      await server.start();
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { createRemoteKeySet, createVerifier, PROOF_OUTCOMES } from '@ori/verifier';
+import { createLocalKeySet, createRemoteKeySet, createVerifier, PROOF_OUTCOMES } from '@ori/verifier';
 import { requireProof } from '@ori/verifier/express';
 import { redisReplayStore } from '@ori/verifier/redis';
 import express from 'express';
@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { Counter, Registry } from 'prom-client';
 
 /** A daemon as its author would write it: a process with metrics and a replay store in Redis. */
-const { DAEMON_PORT, DAEMON_OPS_PORT, DAEMON_INTERN, DAEMON_JWKS_URL, DAEMON_REDIS_URL } =
+const { DAEMON_PORT, DAEMON_OPS_PORT, DAEMON_INTERN, DAEMON_JWKS_URL, DAEMON_REDIS_URL, DAEMON_LOCAL_KEYS } =
   process.env as Record<string, string>;
 
 const registry = new Registry();
@@ -26,9 +26,14 @@ const redis = new Redis(DAEMON_REDIS_URL ?? '', {
   maxRetriesPerRequest: 0,
 });
 redis.on('error', () => {});
+const jwksUrl = DAEMON_JWKS_URL ?? '';
+const keys =
+  DAEMON_LOCAL_KEYS === 'true'
+    ? createLocalKeySet(await (await fetch(jwksUrl)).json())
+    : createRemoteKeySet(jwksUrl);
 const verifier = createVerifier({
   internId: DAEMON_INTERN ?? '',
-  keys: createRemoteKeySet(DAEMON_JWKS_URL ?? ''),
+  keys,
   replay: redisReplayStore(redis, { mode: 'redeem' }),
   onOutcome: ({ outcome }) => proofs.inc({ outcome }),
 });

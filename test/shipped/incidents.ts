@@ -1,0 +1,254 @@
+import { spawnSync } from 'node:child_process';
+import { cp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { rotateSigningKey } from '@ori/store/admin';
+import { parseKekRing } from '@ori/store/sealing';
+import { sql } from 'kysely';
+import type { Tls } from '../env/certificate.ts';
+import type { PostgresServer } from '../env/postgres.ts';
+import type { TcpProxy } from '../env/tcp-proxy.ts';
+import type { Daemon } from './daemon-process.ts';
+import { movesClocks } from './service.ts';
+import type { ShippedWorld } from './world.ts';
+
+/** What incidents break. */
+export interface IncidentWorld extends ShippedWorld {
+  readonly postgres: PostgresServer;
+  /** Move the clocks of the second signer and of the daemons. */
+  readonly clockFiles: { readonly signer: string; readonly daemon: string };
+  /** The first fetches its keys through the proxy, the second only at its start. */
+  readonly daemons: readonly [Daemon, Daemon];
+  readonly toKeySet: TcpProxy;
+  /** Expires within two days. */
+  readonly oldCertificate: Tls;
+}
+
+let restarted: Promise<void> | undefined;
+
+export interface Incident {
+  readonly name: string;
+  /** Any of these may be the first. */
+  readonly alerts: readonly string[];
+  /** Whether callers notice the incident. */
+  readonly isNoticed: boolean;
+  /** Default: signings with a JWT. `opaque`: with a token for which the issuer is called. A number: calls of that daemon. */
+  readonly calls?: 'opaque' | 0 | 1;
+  /** Part of what a failed call got. */
+  readonly refusal?: string;
+  /** Whether the incident is that no calls arrive. */
+  readonly isSilent?: boolean;
+  readonly isPossible?: boolean;
+  begin(world: IncidentWorld): Promise<void>;
+  end(world: IncidentWorld): Promise<void>;
+}
+
+const toGateway = (signal: NodeJS.Signals) => async (world: IncidentWorld) => {
+  for (const pid of world.gateway.pids()) process.kill(pid, signal);
+};
+const moveClock = (whose: keyof IncidentWorld['clockFiles'], seconds: string) => (world: IncidentWorld) =>
+  writeFile(world.clockFiles[whose], seconds);
+/** Corrupts the sealed seed, or restores it. */
+const reverseSeed = async ({ store, demo }: IncidentWorld) =>
+  void (await sql`update signing_keys set sealed_seed = reverse(sealed_seed) where intern_id = ${demo.internId}`.execute(
+    store.kysely,
+  ));
+const setFileSizeMax = (bytes: string) => async (world: IncidentWorld) => {
+  spawnSync('prlimit', [`--pid=${world.signers[0].pid}`, `--fsize=${bytes}:`]);
+};
+const endKey =
+  (seconds: number | null) =>
+  async ({ store, demo }: IncidentWorld) =>
+    void (await sql`update signing_keys set expires_at = extract(epoch from now())::int8 + ${seconds} where intern_id = ${demo.internId}`.execute(
+      store.kysely,
+    ));
+const rotate = ({ store, issuer, baseUrl, kekText, demo: { internId } }: IncidentWorld) =>
+  rotateSigningKey(store, {
+    internId,
+    issuer: issuer.url,
+    baseUrl,
+    sealer: parseKekRing(kekText),
+    notBefore: Math.floor(Date.now() / 1000),
+  });
+
+/** In an order in which few have to wait until an alert of the former has resolved. */
+export const INCIDENTS: readonly Incident[] = [
+  {
+    name: 'the issuer is down, for opaque tokens',
+    alerts: ['OriRequestsFailing'],
+    isNoticed: true,
+    calls: 'opaque',
+    begin: ({ issuer }) => issuer.stop(),
+    end: ({ issuer }) => issuer.start(),
+  },
+  {
+    name: 'the gateway stands still',
+    alerts: ['OriGatewayDown'],
+    isNoticed: true,
+    begin: toGateway('SIGSTOP'),
+    end: toGateway('SIGCONT'),
+  },
+  {
+    name: 'Redis is down',
+    alerts: ['OriDependencyDown'],
+    isNoticed: true,
+    begin: ({ redis }) => redis.stop(),
+    end: ({ redis }) => redis.start(),
+  },
+  {
+    name: 'both signers are down',
+    alerts: ['OriServiceDown', 'OriGatewayDown'],
+    isNoticed: true,
+    begin: async ({ signers }) => void (await Promise.all(signers.map((signer) => signer.stop()))),
+    end: async ({ signers }) => void (await Promise.all(signers.map((signer) => signer.start()))),
+  },
+  {
+    name: 'one signer is down',
+    alerts: ['OriTargetDown'],
+    isNoticed: false,
+    begin: ({ signers }) => signers[0].stop(),
+    end: ({ signers }) => signers[0].start(),
+  },
+  {
+    name: 'management is down',
+    alerts: ['OriServiceDown', 'OriGatewayDown'],
+    isNoticed: false,
+    begin: ({ management }) => management.stop(),
+    end: ({ management }) => management.start(),
+  },
+  {
+    name: 'the audit disk of one signer is full',
+    alerts: ['OriAuditFailing'],
+    isNoticed: true,
+    begin: setFileSizeMax('1'),
+    end: setFileSizeMax('unlimited'),
+  },
+  {
+    name: 'the clock of one signer is 5 s ahead',
+    alerts: ['OriSignerClockWrong'],
+    isNoticed: true,
+    isPossible: movesClocks,
+    begin: moveClock('signer', '+5'),
+    end: moveClock('signer', '+0'),
+  },
+  {
+    name: 'one signer is restarted without its issuer',
+    alerts: ['OriNotListening', 'OriDependencyDown'],
+    isNoticed: false,
+    async begin({ signers, issuer }) {
+      await signers[1].stop();
+      await issuer.stop();
+      restarted = signers[1].start();
+    },
+    async end({ issuer }) {
+      await issuer.start();
+      await restarted;
+    },
+  },
+  {
+    name: 'PostgreSQL is down',
+    alerts: ['OriDependencyDown'],
+    isNoticed: true,
+    begin: ({ postgres }) => postgres.stop(),
+    end: ({ postgres }) => postgres.start(),
+  },
+  {
+    name: 'the certificate of the gateway expires within two days',
+    alerts: ['OriCertificateEnds'],
+    // Only of the reload, which closes idle connections.
+    isNoticed: true,
+    async begin({ gateway, oldCertificate: { cert, key } }) {
+      const site = join(gateway.folder, 'conf/site');
+      await cp(site, `${site}.good`, { recursive: true });
+      await Promise.all([writeFile(join(site, 'cert.pem'), cert), writeFile(join(site, 'key.pem'), key)]);
+      await gateway.reload();
+    },
+    async end({ gateway }) {
+      const site = join(gateway.folder, 'conf/site');
+      await cp(`${site}.good`, site, { recursive: true });
+      await gateway.reload();
+    },
+  },
+  {
+    name: 'the last signing key of an intern expires within a day',
+    alerts: ['OriSigningKeyEndsToday'],
+    isNoticed: false,
+    begin: endKey(12 * 3600),
+    end: endKey(null),
+  },
+  {
+    name: 'no calls reach the signers',
+    alerts: ['OriNoTraffic'],
+    isNoticed: true,
+    isSilent: true,
+    begin: async () => {},
+    end: async () => {},
+  },
+  {
+    name: 'the clock of a daemon is 90 s ahead',
+    alerts: ['OriClocksApart'],
+    isNoticed: true,
+    calls: 0,
+    refusal: 'proof_expired',
+    isPossible: movesClocks,
+    begin: moveClock('daemon', '+90'),
+    end: moveClock('daemon', '+0'),
+  },
+  {
+    name: 'the clock of a daemon is 30 s behind',
+    alerts: ['OriClocksApart'],
+    isNoticed: true,
+    calls: 1,
+    refusal: 'proof_not_yet_valid',
+    isPossible: movesClocks,
+    begin: moveClock('daemon', '-30'),
+    end: moveClock('daemon', '+0'),
+  },
+  {
+    name: 'a daemon restarts and cannot fetch its keys',
+    alerts: ['OriKeysNotAccepted'],
+    isNoticed: true,
+    calls: 0,
+    refusal: 'keys_unavailable',
+    async begin({ toKeySet, daemons }) {
+      toKeySet.set('shut');
+      await daemons[0].restart();
+    },
+    end: async ({ toKeySet }) => toKeySet.set('open'),
+  },
+  {
+    name: 'a key is rotated, and a daemon has a copy of the former keys',
+    alerts: ['OriProofsAltered'],
+    isNoticed: true,
+    calls: 1,
+    refusal: 'signature_invalid',
+    begin: async (world) => void (await rotate(world)),
+    end: ({ daemons }) => daemons[1].restart(),
+  },
+  {
+    name: 'the keys that a daemon has a copy of expire',
+    alerts: ['OriKeysNotAccepted'],
+    isNoticed: true,
+    calls: 1,
+    refusal: 'key_unknown',
+    async begin(world) {
+      await endKey(2)(world);
+      await world.daemons[1].restart();
+      await rotate(world);
+    },
+    end: ({ daemons }) => daemons[1].restart(),
+  },
+  {
+    name: 'the last signing key of an intern has expired',
+    alerts: ['OriInternWithoutSigningKey', 'OriRequestsFailing'],
+    isNoticed: true,
+    begin: endKey(1),
+    end: endKey(null),
+  },
+  {
+    name: 'no KEK opens a signing key',
+    alerts: ['OriSigningKeyUnusable'],
+    isNoticed: true,
+    begin: reverseSeed,
+    end: reverseSeed,
+  },
+];
