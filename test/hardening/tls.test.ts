@@ -1,13 +1,17 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { chown, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createSecureContext, TLSSocket } from 'node:tls';
+import { Redis } from 'ioredis';
+import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../env/certificate.ts';
 import { freePort } from '../env/ports.ts';
+import { findPostgres } from '../env/postgres-binaries.ts';
+import { NO_POSTGRES, startPostgresProcesses } from '../env/postgres-server.ts';
 import { startRedis } from '../env/redis.ts';
-import { openRoom } from '../env/room.ts';
+import { openRoom, type Room, unprivilegedAccount } from '../env/room.ts';
 import { SIGN_BODY, startWorld } from '../env/world.ts';
 import { createClient } from '../shipped/client.ts';
 import { start } from './signer-process.ts';
@@ -82,8 +86,33 @@ test('the hardened signer signs with TLS to Redis and PostgreSQL, with CA certif
   expect(answer.status).toBe(200);
 });
 
-test('the hardened signer serves TLS and presents a certificate to a Redis that requires one', async () => {
+/** A PostgreSQL of which a TLS client needs a certificate with the name of its login. */
+async function startPostgresOverTls(room: Room, account = unprivilegedAccount()) {
+  const file = (name: string) => join(room.directory, name);
+  const hba = [
+    'hostnossl all all all scram-sha-256',
+    'hostssl all all all scram-sha-256 clientcert=verify-full',
+  ];
+  const files = {
+    key: certificate.key,
+    crt: certificate.cert,
+    ca: certificate.cert,
+    hba: `${hba.join('\n')}\n`,
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await writeFile(file(name), text, { mode: 0o600 });
+    if (account) await chown(file(name), account.uid, account.gid);
+  }
+  const words = { ssl_cert_file: 'crt', ssl_key_file: 'key', ssl_ca_file: 'ca', hba_file: 'hba' };
+  const settings = Object.entries(words).map(([name, value]) => `${name}=${file(value)}`);
+  const binaries = findPostgres(undefined);
+  if (binaries === undefined) throw new Error(NO_POSTGRES);
+  return startPostgresProcesses(binaries, { settings: ['ssl=on', ...settings] });
+}
+
+test('the hardened signer presents a certificate to a Redis and a PostgreSQL that require one, and a renewed one without a restart', async () => {
   await using room = await openRoom('ori-hardened-mtls');
+  await using postgresRoom = await openRoom('ori-postgres-tls', unprivilegedAccount());
   const file = (name: string) => join(room.directory, name);
   await writeFile(file('tls.crt'), certificate.cert);
   await writeFile(file('tls.key'), certificate.key, { mode: 0o600 });
@@ -98,32 +127,67 @@ test('the hardened signer serves TLS and presents a certificate to a Redis that 
   };
   const args = Object.entries(words).flatMap(([name, value]) => [`--${name}`, value]);
   await using redis = await startRedis({ arguments: args });
-  await using world = await startWorld({ redis });
+  await using postgres = await startPostgresOverTls(postgresRoom);
+  await using world = await startWorld({ redis, postgres });
   const redisUrl = new URL(redis.url.replace(/^redis:/, 'rediss:'));
   redisUrl.host = `localhost:${tlsPort}`;
+  const databaseUrl = new URL(world.environment['SIGNER_DATABASE_URL'] ?? '');
+  databaseUrl.hostname = 'localhost';
+  databaseUrl.search = `sslmode=verify-full&sslrootcert=${file('tls.crt')}`;
+  const login = databaseUrl.username;
+  using admin = Object.assign(new Redis(redis.url), { [Symbol.dispose]: () => admin.disconnect() });
+
+  let renewals = 0;
+  /** A new certificate of the signer, and the only one that the servers trust. Ends the connections with the former. */
+  async function renew(): Promise<void> {
+    const { cert, key } = makeCertificate({ name: login });
+    renewals += 1;
+    const trusted = file(`trusted-${renewals}.crt`);
+    await Promise.all(
+      [file('client.crt'), trusted, join(postgresRoom.directory, 'ca')].map((path) => writeFile(path, cert)),
+    );
+    await writeFile(file('client.key'), key, { mode: 0o600 });
+    await admin.config('SET', 'tls-ca-cert-file', trusted);
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await sql`select pg_reload_conf()`.execute(world.store.kysely);
+    await sql`select pg_terminate_backend(pid) from pg_stat_ssl join pg_stat_activity using (pid) where ssl`.execute(
+      world.store.kysely,
+    );
+  }
+  await renew();
+
   const environment = {
     ...world.environment,
     SIGNER_AUDIT_FILE: file('audit.jsonl'),
     SIGNER_REDIS_URL: redisUrl.href,
     SIGNER_REDIS_TLS_CA_FILE: file('tls.crt'),
+    SIGNER_DATABASE_URL: databaseUrl.href,
     SIGNER_TLS_CERT_FILE: file('tls.crt'),
     SIGNER_TLS_KEY_FILE: file('tls.key'),
     SIGNER_REQUIRE_HARDENED: 'true',
   };
   const readiness = async (opsUrl: string) => (await fetch(`${opsUrl}/readyz`)).text();
   await using anonymous = await start(room, environment);
-  await expect.poll(() => readiness(anonymous.opsUrl), { timeout: 20_000 }).toContain('"redis":"failing');
+  await expect
+    .poll(() => readiness(anonymous.opsUrl), { timeout: 20_000 })
+    .toMatch(/"redis":"failing.*"postgresql":"failing|"postgresql":"failing.*"redis":"failing/);
   await using signer = await start(room, {
     ...environment,
     SIGNER_AUDIT_FILE: file('audit-2.jsonl'),
-    SIGNER_REDIS_TLS_CERT_FILE: file('tls.crt'),
-    SIGNER_REDIS_TLS_KEY_FILE: file('tls.key'),
+    SIGNER_REDIS_TLS_CERT_FILE: file('client.crt'),
+    SIGNER_REDIS_TLS_KEY_FILE: file('client.key'),
+    SIGNER_DATABASE_URL: `${databaseUrl.href}&sslcert=${file('client.crt')}&sslkey=${file('client.key')}`,
   });
-  await expect.poll(() => readiness(signer.opsUrl), { timeout: 20_000 }).toContain('"ready"');
   using client = createClient(`https://localhost:${new URL(signer.url).port}`, certificate.cert);
-  const answer = await client.ask({
-    ...{ method: 'POST', path: world.signPath, bearer: world.issuer.opaqueToken() },
-    json: JSON.parse(SIGN_BODY),
-  });
-  expect(answer.status).toBe(200);
+  const bearer = world.issuer.opaqueToken();
+  const sign = async () => {
+    const question = { method: 'POST', path: world.signPath, bearer, json: JSON.parse(SIGN_BODY) };
+    return (await client.ask(question)).status;
+  };
+  const ready = () => expect.poll(() => readiness(signer.opsUrl), { timeout: 20_000 }).toContain('"ready"');
+  await ready();
+  expect(await sign()).toBe(200);
+  await renew();
+  await ready();
+  expect(await sign()).toBe(200);
 });

@@ -1,6 +1,7 @@
+import { createSecureContext } from 'node:tls';
 import type { Logger } from '@ori/runtime/log';
 import type { Secret } from '@ori/runtime/secret';
-import type { TlsMaterial } from '@ori/runtime/tls-files';
+import { readTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
 import { Cluster, type DNSLookupFunction, Redis } from 'ioredis';
 import { type CommandLimits, limitCommands } from './command-limits.ts';
 import { parseRedisUrl, REDIS_URL_FORMS, type RedisAddress } from './url.ts';
@@ -18,8 +19,8 @@ export interface RedisConnectionOptions {
   /** The time without a reply after which a connection is replaced, in milliseconds. */
   socketTimeoutMs?: number;
   log?: Logger;
-  /** PEM, for a URL with TLS: our certificate and key, and the authorities to trust instead of the system's. */
-  tls?: TlsMaterial;
+  /** For a URL with TLS: our certificate and key, and the authorities to trust instead of the system's. Read at each connection. */
+  tls?: TlsFiles;
 }
 
 /** Short and bounded, so that Redis is used again within a second of its return. */
@@ -33,7 +34,7 @@ const DISCONNECT_TIMEOUT_MS = 100;
  * time limit. It returns immediately and keeps connecting until `disconnect()`; while it is not connected,
  * every command fails immediately. The URL appears in no message.
  *
- * @throws {TypeError} when the URL has none of {@link REDIS_URL_FORMS}.
+ * @throws {TypeError} when the URL has none of {@link REDIS_URL_FORMS}; as `readTlsFiles` does.
  */
 export function connectRedis(url: Secret, options: RedisConnectionOptions): RedisClient {
   const address = parseRedisUrl(url.reveal());
@@ -108,7 +109,7 @@ function openCluster(
 /** ioredis resolves the nodes' names itself by default. */
 const keepName: DNSLookupFunction = (host, done) => done(null, host, 0);
 
-function connectionOptions(address: RedisAddress, { purpose, tls = {} }: RedisConnectionOptions) {
+function connectionOptions(address: RedisAddress, { purpose, tls, log }: RedisConnectionOptions) {
   return {
     connectionName: `ori-${purpose}`,
     // Would need another ACL permission (CLIENT SETINFO) without helping the operator.
@@ -123,7 +124,25 @@ function connectionOptions(address: RedisAddress, { purpose, tls = {} }: RedisCo
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
     ...(address.username === undefined ? {} : { username: address.username }),
     ...(address.password === undefined ? {} : { password: address.password }),
-    ...(address.tls ? { tls: { ...tls } } : {}),
+    ...(address.tls ? { tls: tls === undefined ? {} : renewable(tls, log) } : {}),
+  };
+}
+
+/**
+ * ioredis reads the member at each connection, so a renewed certificate needs no restart. While the files are not usable,
+ * as in the middle of a renewal, the last ones stay in use: an exception would end the reconnecting.
+ */
+function renewable(files: TlsFiles, log: Logger | undefined) {
+  let last = createSecureContext(readTlsFiles(files));
+  return {
+    get secureContext() {
+      try {
+        last = createSecureContext(readTlsFiles(files));
+      } catch (err) {
+        log?.error({ err }, 'TLS files for Redis not usable: the last certificate stays in use');
+      }
+      return last;
+    },
   };
 }
 

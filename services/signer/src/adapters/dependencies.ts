@@ -1,7 +1,6 @@
 import { connectRedis, type RedisClient } from '@ori/redis';
 import { type EvictionWatch, watchEviction } from '@ori/redis/eviction';
 import type { Logger } from '@ori/runtime/log';
-import { readTlsFiles } from '@ori/runtime/tls-files';
 import { type Database, openPostgres, type SignerQueries, signerQueries } from '@ori/store';
 import { createTurnLimiter, type TurnLimiter } from '@ori/turns';
 import { redisTlsFiles, type SignerConfig } from '../config.ts';
@@ -54,7 +53,7 @@ export async function connectDependencies(
     stack.adopt(await openAuditFile(config.auditFile, config.auditSync), (file) => file.close());
   const { turns: givenTurns, nonces: givenNonces, spentProofs: givenProofs } = given;
   const needsRedis = [givenTurns, givenNonces, givenProofs].includes(undefined);
-  const tls = readTlsFiles(redisTlsFiles(config));
+  const tls = redisTlsFiles(config);
   const redis = needsRedis
     ? stack.adopt(
         connectRedis(required(config.redisUrl, 'redisUrl'), { purpose: 'signer', log, tls }),
