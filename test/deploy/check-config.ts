@@ -12,6 +12,7 @@ const ENTRIES = {
   management: 'management/ori-management',
   log: 'log/ori-log',
   witness: 'witness/ori-witness',
+  'kms-agent': 'kms-agent/ori-kms-agent',
 } as const;
 
 /** Runs a service's `check-config` with exactly this environment, through the entry point that deployments use. */

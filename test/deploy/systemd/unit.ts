@@ -9,6 +9,7 @@ export const UNITS = [
   'ori-migrate.service',
   'ori-rotate-keys.service',
   'ori-audit-export.service',
+  'ori-kms-agent@.service',
 ] as const;
 export const FOLDER = `${ROOT}deploy/systemd`;
 
@@ -32,13 +33,13 @@ export function readEnvironmentFile(name: string): Record<string, string> {
   );
 }
 
-/** The environment of an instance: its files first, then its own lines, with `%i`, `%d`, `%L` and `%S` filled in. */
+/** The environment of an instance: its files first, then its own lines, with `%i`, `%d`, `%L`, `%S` and `%t` filled in. */
 export function environmentOf(
   unit: string,
-  places: { i?: string; d: string; L: string; S?: string },
+  places: { i?: string; d: string; L?: string; S?: string; t?: string },
 ): Record<string, string> {
   const fill = (text: string) =>
-    text.replace(/%([idLS])/g, (_, letter: keyof typeof places) => places[letter] ?? '');
+    text.replace(/%([idLSt])/g, (_, letter: keyof typeof places) => places[letter] ?? '');
   const files = valuesOf(unit, 'EnvironmentFile').map((file) =>
     readEnvironmentFile(fill(file).replace('/etc/ori/', '')),
   );

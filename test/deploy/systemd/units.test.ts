@@ -61,7 +61,9 @@ describe.each(UNITS)('%s', (name) => {
     const entry = readStages()
       .find((stage) => stage.name === target)
       ?.steps.find(({ keyword }) => keyword === 'ENTRYPOINT');
-    const [node, program] = JSON.parse(entry?.text ?? '[]');
+    // The KMS agent has no image.
+    const ofAgent = '["/usr/local/bin/node", "/app/kms-agent/ori-kms-agent.js"]';
+    const [node, program] = JSON.parse(entry?.text ?? (target === 'kms-agent' ? ofAgent : '[]'));
     const words = command === undefined ? '' : ` ${command}`;
     expect(node).toBe('/usr/local/bin/node');
     expect(valuesOf(name, 'ExecStart')).toEqual([
@@ -73,10 +75,10 @@ describe.each(UNITS)('%s', (name) => {
     const loaded = valuesOf(name, 'LoadCredential').map((line) => line.split(':') as [string, string]);
     const read = valuesOf(name, 'Environment').filter((line) => line.includes('=%d/'));
     expect(read.map((line) => line.split('=%d/')[1]).toSorted()).toEqual(loaded.map(([id]) => id).toSorted());
-    for (const [, file] of loaded) expect(file).toMatch(/^\/etc\/ori\/secrets\/[\w.-]+$/);
+    for (const [, file] of loaded) expect(file).toMatch(/^\/etc\/ori\/secrets\/[\w.%-]+$/);
     const named = [...valuesOf(name, 'Environment'), ...valuesOf(name, 'EnvironmentFile').flatMap(lines)];
     for (const line of named) {
-      if (/(DATABASE_URL|REDIS_URL|PASSWORD|SECRET|KEK|TOKEN)\w*=/.test(line))
+      if (/(DATABASE_URL|REDIS_URL|PASSWORD|SECRET|KEK|PIN|_TOKEN(?<!PKCS11_TOKEN))\w*=/.test(line))
         expect(line).toMatch(/_FILE=%d\//);
     }
   });
@@ -146,6 +148,26 @@ test.each(['log', 'witness'] as const)(
   },
 );
 
+test.each(SERVICES)(
+  'the KMS agent of %s has a valid environment, and a socket that only that service can open',
+  async (service) => {
+    const unit = 'ori-kms-agent@.service';
+    const d = join(folder, `credentials-kms-${service}`);
+    await mkdir(d);
+    await writeFile(join(d, 'kms-pin'), '1234', { mode: 0o400 });
+    const environment = environmentOf(unit, { i: service, d, t: '/run' });
+    expect(await checkConfig('kms-agent', environment)).toEqual({
+      code: 0,
+      output: 'the KMS_AGENT_… configuration is valid\n',
+    });
+    const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
+    expect(readme).toContain(`unix:${environment['KMS_AGENT_SOCKET']?.replace(service, 'signer')}`);
+    expect(valuesOf(unit, 'Group')).toEqual(['ori-%i']);
+    expect(valuesOf(unit, 'RuntimeDirectory')).toEqual(['ori-kms-%i']);
+    expect(valuesOf(unit, 'RuntimeDirectoryMode')).toEqual(['0750']);
+  },
+);
+
 test('the log can read the audit files of both signers, and runs as a different user', async () => {
   const files = ['1', '2'].map((i) => `/var/log/ori-signer/audit-${i}.jsonl`);
   expect(readEnvironmentFile('log.env')['LOG_AUDIT_FILES']?.split(',')).toEqual(files);
@@ -172,11 +194,11 @@ test('no two instances share a port, and the gateway lists every signer', async 
 test('the README lists every secret that a unit loads', async () => {
   const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
   for (const line of UNITS.flatMap((name) => valuesOf(name, 'LoadCredential'))) {
-    expect(readme).toContain(`| \`${line.split('/').at(-1)}\``);
+    expect(readme).toContain(`| \`${line.split('/').at(-1)?.replace('%i', 'signer')}\``);
   }
 });
 
 function lines(file: string): string[] {
-  const name = file.replace('/etc/ori/', '').replace('%i', '1');
+  const name = file.replace('/etc/ori/', '').replace('%i', file.includes('kms-agent') ? 'signer' : '1');
   return Object.entries(readEnvironmentFile(name)).map(([key, value]) => `${key}=${value}`);
 }
