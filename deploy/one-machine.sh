@@ -10,8 +10,14 @@ set -eu
 folder=${1:?usage: one-machine.sh FOLDER ISSUER SUBJECT} issuer=${2:?ISSUER} subject=${3:?SUBJECT}
 here=$(cd "$(dirname "$0")" && pwd)
 dist=${ORI_DIST:-$here/../dist} port=${ORI_PORT:-8443}
-[ "$(id -u)" -eq 0 ] || { echo 'one-machine.sh: must run as root, to run each part as a user of its own' >&2; exit 1; }
+services=65532
+fail() { echo "one-machine.sh: $1" >&2; exit 1; }
+[ "$(id -u)" -eq 0 ] || fail 'must run as root, to run each part as a user of its own'
+[ -f "$dist/signer/ori-signer.js" ] || fail "nothing is built in $dist: run npm ci && npm run build"
 node=$(PATH="$here/../node_modules/.bin:$PATH" command -v node)
+for path in "$dist/signer" "$(dirname "$node")" "$(dirname "$folder")"; do
+  setpriv --reuid "$services" --regid "$services" --clear-groups test -x "$path" || fail "other users cannot enter $path"
+done
 missing=''
 for pair in redis-server:redis-server nginx:nginx openssl:openssl psql:postgresql; do
   PATH="$PATH:/usr/sbin" command -v "${pair%%:*}" > /dev/null || missing="$missing ${pair##*:}"
@@ -28,14 +34,14 @@ trap 'exit 0' INT TERM
 # With exec, so that `$!` is the program and not a shell that would die alone.
 as() { user=$1; shift; exec setpriv --reuid "$user" --regid "$(id -g "$user" 2> /dev/null || echo "$user")" --clear-groups "$@"; }
 log() { printf '%s: %s\n' "$(date +%T)" "$1" >&2; }
-until_answers() { tries=0; until "$@" > /dev/null 2>&1; do tries=$((tries + 1)); [ $tries -lt 300 ] || { echo "no answer: $*" >&2; exit 1; }; sleep 0.2; done; }
+until_answers() { tries=0; until "$@" > /dev/null 2>&1; do tries=$((tries + 1)); [ $tries -lt 300 ] || fail "no answer, see $folder/*.log: $*"; sleep 0.2; done; }
 
 log 'secrets'
 base=https://localhost:$port/v1
 cp "$here/docker/prepare.sh" "$folder/"
 ORI_ADMIN="$node $dist/admin/ori-admin.js" sh "$folder/prepare.sh" "$issuer" "$base"
 sed -i "s/@postgres:5432/@127.0.0.1:$((port + 7))/; s/@redis:6379/@127.0.0.1:$((port + 8))/" "$folder"/secrets/*-url
-services=65532 database=$(id -un postgres 2> /dev/null || echo nobody)
+database=$(id -un postgres 2> /dev/null || echo nobody)
 
 log 'PostgreSQL'
 install -d -o "$database" -m 0700 "$folder/state/cluster"

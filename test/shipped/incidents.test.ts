@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCertificate } from '../env/certificate.ts';
 import { NGINX } from '../env/gateway.ts';
@@ -47,6 +48,8 @@ describe.skipIf(!binaries || NGINX === undefined)('behind the shipped gateway, u
       await startShippedWorld({}, {}, {}, { postgres, clockFile: clockFileOf('signer') }),
     );
     const { gateway } = shipped;
+    const redisAdmin = stack.adopt(new Redis(shipped.redis.url), (redis) => redis.disconnect());
+    redisAdmin.on('error', () => {});
     const toKeySet = stack.use(await startTcpProxy(gateway.securePort));
     const clockFile = clockFileOf('daemon');
     const daemons = [
@@ -56,7 +59,7 @@ describe.skipIf(!binaries || NGINX === undefined)('behind the shipped gateway, u
     const oldCertificate = makeCertificate({ name: 'old', daysLeft: 2 });
     const trusted = gateway.certificate + oldCertificate.cert;
     client = stack.use(createClient(gateway.secureUrl, trusted));
-    world = { ...shipped, postgres, clockFiles, daemons, toKeySet, oldCertificate };
+    world = { ...shipped, postgres, clockFiles, daemons, toKeySet, redisAdmin, oldCertificate };
     prometheus = stack.use(
       await startPrometheus(
         {

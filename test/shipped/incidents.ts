@@ -3,6 +3,7 @@ import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rotateSigningKey } from '@ori/store/admin';
 import { parseKekRing } from '@ori/store/sealing';
+import type { Redis } from 'ioredis';
 import { sql } from 'kysely';
 import type { Tls } from '../env/certificate.ts';
 import type { PostgresServer } from '../env/postgres.ts';
@@ -19,6 +20,8 @@ export interface IncidentWorld extends ShippedWorld {
   /** The first fetches its keys through the proxy, the second only at its start. */
   readonly daemons: readonly [Daemon, Daemon];
   readonly toKeySet: TcpProxy;
+  /** Stays connected. */
+  readonly redisAdmin: Redis;
   /** Expires within two days. */
   readonly oldCertificate: Tls;
 }
@@ -61,6 +64,18 @@ const endKey =
     void (await sql`update signing_keys set expires_at = extract(epoch from now())::int8 + ${seconds} where intern_id = ${demo.internId}`.execute(
       store.kysely,
     ));
+/** How many connections PostgreSQL allows the signers; -1: any number. Ends those that they have. */
+const allowConnections =
+  (limit: number) =>
+  async ({ store: { kysely } }: IncidentWorld) => {
+    const role = sql`current_database() || '_signer'`;
+    const alter = sql<{
+      statement: string;
+    }>`select format('alter role %I connection limit %s', ${role}, ${limit}::int) as statement`;
+    const { rows } = await alter.execute(kysely);
+    await sql.raw(rows[0]?.statement ?? '').execute(kysely);
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`.execute(kysely);
+  };
 const rotate = ({ store, issuer, baseUrl, kekText, demo: { internId } }: IncidentWorld) =>
   rotateSigningKey(store, {
     internId,
@@ -150,6 +165,25 @@ export const INCIDENTS: readonly Incident[] = [
     isNoticed: true,
     begin: ({ postgres }) => postgres.stop(),
     end: ({ postgres }) => postgres.start(),
+  },
+  {
+    name: 'Redis has no connection left',
+    alerts: ['OriDependencyDown'],
+    isNoticed: true,
+    refusal: '500',
+    async begin({ redisAdmin }) {
+      await redisAdmin.config('SET', 'maxclients', '1');
+      await redisAdmin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    },
+    end: async ({ redisAdmin }) => void (await redisAdmin.config('SET', 'maxclients', '10000')),
+  },
+  {
+    name: 'PostgreSQL has no connection left for signers',
+    alerts: ['OriDependencyDown'],
+    isNoticed: true,
+    refusal: '500',
+    begin: allowConnections(0),
+    end: allowConnections(-1),
   },
   {
     name: 'the certificate of the gateway expires within two days',

@@ -55,3 +55,13 @@ test('an older service reports each setting that only a newer one has, and start
   for (const name of Object.keys(newer)) expect(output).toContain(`${name}: unknown name`);
   expect(await checkConfig('signer', world.environment)).toMatchObject({ code: 0 });
 });
+
+test.each(['management', 'log', 'witness', 'kms-agent'] as const)(
+  'an older %s reports them too, and what to do',
+  async (service) => {
+    const name = `${service.toUpperCase().replace('-', '_')}_SESSION_POLICY`;
+    const { code, output } = await checkConfig(service, { [name]: 'strict' });
+    expect(code).toBe(2);
+    expect(output).toMatch(new RegExp(`${name}: unknown name; version \\S+ has no such setting, remove it`));
+  },
+);
