@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
-import { renderConfigTable } from '@ori/runtime/config-table';
+import { expectInReadme } from '@ori/test-env/config-table';
 import { expect, test } from 'vitest';
 import { ADMIN_SPEC, loadAdminConfig } from './config.ts';
 
@@ -43,8 +42,5 @@ test.each([
 });
 
 test('the README has the same table of settings as the code', () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  // Compared without the padding of aligned columns.
-  const unaligned = (text: string) => text.replace(/[ -]+/g, '');
-  expect(unaligned(readme)).toContain(unaligned(renderConfigTable('ORI_ADMIN', ADMIN_SPEC)));
+  expectInReadme(import.meta, 'ORI_ADMIN', ADMIN_SPEC);
 });

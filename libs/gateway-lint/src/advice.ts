@@ -1,6 +1,11 @@
-import type { RuleId } from './finding.ts';
+type Severity = 'error' | 'warning';
 
 interface Telling {
+  /**
+   * `error`, by default: a proof fails, is spent or is not verified; `warning`: it can, depending on what this
+   * configuration does not show.
+   */
+  readonly severity?: Severity;
   /** The effect on a proof. */
   readonly what: string;
   readonly fix: string;
@@ -8,7 +13,7 @@ interface Telling {
 
 const KEEP_URI = 'Forward the raw target: proxy_pass http://NAME$request_uri;';
 
-/** The text of each rule: one sentence on the effect on a proof, one on how to fix it. */
+/** Every rule, with one sentence on the effect on a proof, and one on how to fix it. */
 export const GATEWAY_RULES = {
   'path-replaced': {
     what: 'proxy_pass with a path replaces the location’s path and decodes the rest, so the daemon sees another path than was signed.',
@@ -19,6 +24,7 @@ export const GATEWAY_RULES = {
     fix: KEEP_URI,
   },
   'path-unknown': {
+    severity: 'warning',
     what: 'A variable may contain a path, and this configuration does not show its value; a path in it would replace the signed one.',
     fix: 'Write the upstream out, or append $request_uri to the variable.',
   },
@@ -67,10 +73,12 @@ export const GATEWAY_RULES = {
     fix: 'Remove it: nginx forwards the header unchanged.',
   },
   'header-aliases': {
+    severity: 'warning',
     what: 'x_ori_invoke_user is now forwarded beside x-ori-invoke-user, and a daemon or a variable may confuse them.',
     fix: 'Remove underscores_in_headers, or turn it off.',
   },
   'invalid-headers-passed': {
+    severity: 'warning',
     what: 'Headers with invalid names now reach the daemon beside the proof’s.',
     fix: 'Remove ignore_invalid_headers, or turn it on.',
   },
@@ -79,6 +87,7 @@ export const GATEWAY_RULES = {
     fix: 'Remove it, or remove the proof from the copy: proxy_set_header with "" for x-ori-invoke-signature and x-ori-invoke-signature-v2 in that location.',
   },
   'copied-for-authorization': {
+    severity: 'warning',
     what: 'The authorization server of auth_request gets the proof before the daemon, and can use it first.',
     fix: 'Do not forward it there: proxy_pass_request_headers off, or proxy_set_header with "" for x-ori-invoke-signature and x-ori-invoke-signature-v2 in that location.',
   },
@@ -103,7 +112,15 @@ export const GATEWAY_RULES = {
     fix: 'Remove that from the code, or the code from the route.',
   },
   'code-not-seen': {
+    severity: 'warning',
     what: 'This code runs before the request is forwarded and can change it; it is not part of the configuration.',
     fix: 'Check that it does not set method, path, headers or body, then state it here: # ori-doctor: allow code-not-seen, because …',
   },
-} as const satisfies Record<RuleId, Telling>;
+} as const satisfies Record<string, Telling>;
+
+export type RuleId = keyof typeof GATEWAY_RULES;
+
+export function severityOf(rule: RuleId): Severity {
+  const { severity = 'error' }: Telling = GATEWAY_RULES[rule];
+  return severity;
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { RULES, type RuleId } from './finding.ts';
+import { GATEWAY_RULES, type RuleId } from './advice.ts';
 import { judgeGateway } from './judge.ts';
 import { parseConfiguration } from './nginx/parser.ts';
 
@@ -331,7 +331,7 @@ const each = (side: 'found' | 'clean') =>
 
 it.each(each('found'))('finds $rule: $what', ({ rule, judge }) => expect(judge()).toEqual([rule]));
 it.each(each('clean'))('finds nothing for $rule: $what', ({ judge }) => expect(judge()).toEqual([]));
-it('has cases for every rule', () => expect(Object.keys(CASES)).toEqual(Object.keys(RULES)));
+it('has cases for every rule', () => expect(Object.keys(CASES)).toEqual(Object.keys(GATEWAY_RULES)));
 
 it('reports a rewrite even if proxy_pass replaces the path', () => {
   const text = 'location / { rewrite ^/a /b break; proxy_pass http://up/; }';
@@ -429,7 +429,7 @@ it('checks every configuration that parses', () => {
   fc.assert(
     fc.property(block, (text) => {
       for (const { rule } of judgeGateway(parseConfiguration(text, 'a.conf')).findings)
-        expect(RULES).toHaveProperty(rule);
+        expect(GATEWAY_RULES).toHaveProperty(rule);
     }),
     { numRuns: 500 },
   );

@@ -1,4 +1,5 @@
-import { type Finding, RULES, type Rule } from './finding.ts';
+import { severityOf } from './advice.ts';
+import type { Finding, Rule } from './finding.ts';
 import type { Directive } from './nginx/parser.ts';
 import { serversOf } from './routes.ts';
 import { code } from './rules/code.ts';
@@ -52,7 +53,7 @@ export function judgeGateway(directives: readonly Directive[]): Judgement {
 
 /** Whether a finding certainly breaks proofs. */
 export function isError({ rule }: Finding): boolean {
-  return RULES[rule] === 'error';
+  return severityOf(rule) === 'error';
 }
 
 function placeOf({ rule, directive }: Finding): string {

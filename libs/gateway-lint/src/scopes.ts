@@ -80,14 +80,8 @@ export function effective(scope: Scope, name: string): readonly Directive[] {
   return [];
 }
 
-/** Whether the last directive with this name that applies to the scope is `on`. */
-export function isOn(scope: Scope, name: string): Directive | undefined {
+/** The last directive with this name that applies to the scope, if it has this value. */
+export function lastWith(scope: Scope, name: string, value: 'on' | 'off'): Directive | undefined {
   const directive = effective(scope, name).at(-1);
-  return directive?.args[0]?.toLowerCase() === 'on' ? directive : undefined;
-}
-
-/** The same for `off`. */
-export function isOff(scope: Scope, name: string): Directive | undefined {
-  const directive = effective(scope, name).at(-1);
-  return directive?.args[0]?.toLowerCase() === 'off' ? directive : undefined;
+  return directive?.args[0]?.toLowerCase() === value ? directive : undefined;
 }

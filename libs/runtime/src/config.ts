@@ -125,6 +125,3 @@ function unknownNames(prefix: string, known: ReadonlySet<string>, env: Environme
       return `${name}: unknown name${isNear ? `, did you mean ${meant}?` : `; version ${VERSION} has no such setting, remove it`}`;
     });
 }
-
-/** Whether a value must be given. */
-export const isRequired = ({ schema }: Field<unknown>): boolean => !schema.safeParse(undefined).success;

@@ -106,21 +106,15 @@ export function list(
   );
 }
 
-interface UrlOptions {
-  /** Accepted schemes with their colon; `['https:', 'http:']` by default. */
-  protocols?: readonly string[];
-}
-
-/** An absolute URL without user information; kept exactly as written. */
-export function url(options: (Settled<string> | Required) & UrlOptions): Field<string>;
-export function url(options: Optional & UrlOptions): Field<string | undefined>;
-export function url(options: Options<string> & UrlOptions): Field<string> | Field<string | undefined> {
-  const protocols = options.protocols ?? ['https:', 'http:'];
+/** An absolute `http` or `https` URL without user information; kept exactly as written. */
+export function url(options: Settled<string> | Required): Field<string>;
+export function url(options: Optional): Field<string | undefined>;
+export function url(options: Options<string>): Field<string> | Field<string | undefined> {
   const isUsable = (value: string): boolean => {
     if (!URL.canParse(value)) return false;
     const { protocol, username, password } = new URL(value);
-    return protocols.includes(protocol) && username === '' && password === '';
+    return ['https:', 'http:'].includes(protocol) && username === '' && password === '';
   };
-  const schemes = protocols.map((name) => `${name}//`).join(' or ');
-  return field(options, `an absolute URL (${schemes}) without user information`, z.string().refine(isUsable));
+  const expected = 'an absolute URL (https:// or http://) without user information';
+  return field(options, expected, z.string().refine(isUsable));
 }

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
-import { renderConfigTable } from '@ori/runtime/config-table';
+import { expectInReadme } from '@ori/test-env/config-table';
 import { expect, it } from 'vitest';
 import { KMS_AGENT_SPEC, loadAgentConfig } from './config.ts';
 
@@ -23,8 +22,5 @@ it('needs all settings of its backend', () => {
 });
 
 it('is described by the table in the README', () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  // The formatter aligns the columns.
-  const unaligned = (text: string) => text.replace(/[ -]+/g, '');
-  expect(unaligned(readme)).toContain(unaligned(renderConfigTable('KMS_AGENT', KMS_AGENT_SPEC)));
+  expectInReadme(import.meta, 'KMS_AGENT', KMS_AGENT_SPEC);
 });

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
-import { renderConfigTable } from '@ori/runtime/config-table';
+import { expectInReadme } from '@ori/test-env/config-table';
 import { expect, test } from 'vitest';
 import { loadSignerConfig, SIGNER_SPEC } from './config.ts';
 
@@ -67,8 +66,5 @@ test('an http issuer beyond loopback needs an explicit setting', () => {
 });
 
 test('the README has the same table of settings as the code', () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  // The formatter aligns the columns.
-  const unaligned = (text: string) => text.replace(/[ -]+/g, '');
-  expect(unaligned(readme)).toContain(unaligned(renderConfigTable('SIGNER', SIGNER_SPEC)));
+  expectInReadme(import.meta, 'SIGNER', SIGNER_SPEC);
 });

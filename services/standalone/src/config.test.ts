@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
-import { renderConfigTable } from '@ori/runtime/config-table';
+import { expectInReadme } from '@ori/test-env/config-table';
 import { expect, it } from 'vitest';
 import { LIMITS_SPEC, loadStandaloneConfig, STANDALONE_SPEC } from './config.ts';
 
@@ -84,9 +83,6 @@ it('prints no URL that may contain a password', () => {
 });
 
 it('has the same tables in its README as in the code', () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  // The formatter aligns the columns.
-  const unaligned = (text: string) => text.replace(/[ -]+/g, '');
-  expect(unaligned(readme)).toContain(unaligned(renderConfigTable('ORI', STANDALONE_SPEC)));
-  expect(unaligned(readme)).toContain(unaligned(renderConfigTable('SIGNER', LIMITS_SPEC)));
+  expectInReadme(import.meta, 'ORI', STANDALONE_SPEC);
+  expectInReadme(import.meta, 'SIGNER', LIMITS_SPEC);
 });

@@ -1,23 +1,16 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import type { DemoData } from './demo-data.ts';
 
 /** The state of a running standalone for other programs on this computer; the file has exactly these members. */
-export interface StandaloneState {
+export interface StandaloneState extends DemoData {
   readonly baseUrl: string;
   readonly issuer: string;
   readonly daemonUrl: string;
   readonly jwksUrl: string;
   /** Addresses of the services' `/metrics`. */
   readonly metrics: { readonly signer: string; readonly management: string };
-  readonly internId: string;
-  readonly workspaceId: string;
-  readonly users: readonly { readonly name: string; readonly subject: string; readonly userId: string }[];
-  readonly apiKey: string;
-  readonly apiKeyHash: string;
-  readonly internApiKey: string;
-  readonly managementKey: string;
-  readonly byokId: string;
 }
 
 /** The folder for the files of a standalone, in the working directory. */

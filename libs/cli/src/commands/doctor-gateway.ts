@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
-import { GATEWAY_RULES } from '@ori/gateway-lint/advice';
-import { type Finding, RULES } from '@ori/gateway-lint/finding';
+import { GATEWAY_RULES, severityOf } from '@ori/gateway-lint/advice';
+import type { Finding } from '@ori/gateway-lint/finding';
 import { isError, judgeGateway } from '@ori/gateway-lint/judge';
 import { ConfigurationError } from '@ori/gateway-lint/nginx/configuration-error';
 import { type Configuration, readConfiguration } from '@ori/gateway-lint/nginx/files';
@@ -55,13 +55,20 @@ async function read(context: Context, file: string, skipMissing: boolean): Promi
 
 function toRecord({ rule, directive }: Finding): Record<string, unknown> {
   const { file, line } = directive;
-  return { rule, severity: RULES[rule], file, line, directive: written(directive), ...GATEWAY_RULES[rule] };
+  return {
+    rule,
+    severity: severityOf(rule),
+    file,
+    line,
+    directive: written(directive),
+    ...GATEWAY_RULES[rule],
+  };
 }
 
 function toLines({ rule, directive }: Finding): string[] {
   const { what, fix } = GATEWAY_RULES[rule];
   return [
-    `${directive.file}:${directive.line}: ${RULES[rule]} ${rule}`,
+    `${directive.file}:${directive.line}: ${severityOf(rule)} ${rule}`,
     `    ${written(directive)}`,
     `  ${what}`,
     `  Fix: ${fix}`,

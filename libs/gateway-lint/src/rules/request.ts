@@ -1,8 +1,9 @@
 import { PROOF_HEADERS } from '@ori/proof/wire';
-import type { Finding, RuleId } from '../finding.ts';
+import type { RuleId } from '../advice.ts';
+import type { Finding } from '../finding.ts';
 import type { Directive } from '../nginx/parser.ts';
 import type { Route, Server } from '../routes.ts';
-import { effective, isOff, isOn } from '../scopes.ts';
+import { effective, lastWith } from '../scopes.ts';
 
 const PROOF_HEADER_NAMES: ReadonlySet<string> = new Set(Object.values(PROOF_HEADERS));
 /** The rule that setting a header violates, by its name in lower case. */
@@ -28,7 +29,7 @@ export function* replacedBody({ routes }: Server): Iterable<Finding> {
   for (const { scope } of routes) {
     const set = effective(scope, 'proxy_set_body').at(-1);
     if (set !== undefined) yield { rule: 'body-replaced', directive: set };
-    const off = isOff(scope, 'proxy_pass_request_body');
+    const off = lastWith(scope, 'proxy_pass_request_body', 'off');
     if (off !== undefined) yield { rule: 'body-dropped', directive: off };
   }
 }
@@ -36,7 +37,7 @@ export function* replacedBody({ routes }: Server): Iterable<Finding> {
 /** Omitted, set or cleared headers of the call. */
 export function* setHeaders({ routes }: Server): Iterable<Finding> {
   for (const { scope, protocol } of routes) {
-    const off = isOff(scope, 'proxy_pass_request_headers');
+    const off = lastWith(scope, 'proxy_pass_request_headers', 'off');
     if (off !== undefined) yield { rule: 'headers-dropped', directive: off };
     for (const directive of effective(scope, `${protocol === 'grpc' ? 'grpc' : 'proxy'}_set_header`)) {
       yield* judged(directive, [directive.args[0] ?? '']);
@@ -52,15 +53,15 @@ export function* setHeaders({ routes }: Server): Iterable<Finding> {
 
 /** Headers that nginx drops by default. */
 export function* looseHeaders({ scope: server }: Server): Iterable<Finding> {
-  const aliases = isOn(server, 'underscores_in_headers');
+  const aliases = lastWith(server, 'underscores_in_headers', 'on');
   if (aliases !== undefined) yield { rule: 'header-aliases', directive: aliases };
-  const invalid = isOff(server, 'ignore_invalid_headers');
+  const invalid = lastWith(server, 'ignore_invalid_headers', 'off');
   if (invalid !== undefined) yield { rule: 'invalid-headers-passed', directive: invalid };
 }
 
 /** True if the requests that a route sends contain no proof. */
 export function isStripped({ scope }: Route): boolean {
-  if (isOff(scope, 'proxy_pass_request_headers') !== undefined) return true;
+  if (lastWith(scope, 'proxy_pass_request_headers', 'off') !== undefined) return true;
   const emptied = new Set(
     effective(scope, 'proxy_set_header')
       .filter(({ args }) => args[1] === '')

@@ -1,5 +1,5 @@
+import { integer, list, secret, text } from '@ori/runtime/config';
 import { expect, it } from 'vitest';
-import { integer, list, secret, text } from './config.ts';
 import { renderConfigTable } from './config-table.ts';
 
 it('lists every variable with its default, unit and meaning', () => {
