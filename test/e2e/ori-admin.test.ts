@@ -13,6 +13,7 @@ import { open, parseKekRing, sealedUnder } from '@ori/store/sealing';
 import { createRemoteKeySet, createVerifier, type ReplayStore } from '@ori/verifier';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
+import { shipped } from '../env/programs.ts';
 import { sharedRedisUrl } from '../env/redis.ts';
 import { hostAsProcess } from '../env/signer-host.ts';
 import { type OperatorWorld, startOperatorWorld } from './ori-admin-world.ts';
@@ -333,15 +334,24 @@ it.each([
     await admin.run([...promote, '--instances', holds.url], asAdded);
     const asPromoted = { environment: { [variable]: promoted } };
     expect(await kidsOf(promoted)).toEqual([kid, formerKid]);
-    const remove = ['kek', 'remove', owner, formerKid, '--out', file('removed')];
-    expect(await admin.run(remove, asPromoted)).toMatchObject({ exit: 4 });
+    await using seals = await startInstance([kid, formerKid]);
+    const remove = ['kek', 'remove', owner, formerKid, '--out', file('removed'), '--instances'];
+    expect(await admin.run([...remove, seals.url], asPromoted)).toMatchObject({ exit: 4 });
+    expect(
+      await admin.run(['kek', 'remove', owner, kid, '--instances', seals.url], asPromoted),
+    ).toMatchObject({ exit: 4, stderr: expect.stringContaining('Promote another key') });
     const reseal = ['kek', 'reseal', owner, '--instances'];
-    expect(await admin.run([...reseal, lacks.url], asPromoted)).toMatchObject({ exit: 4 });
+    // An instance that has not read the promoted ring could seal another row under the former key.
+    for (const command of [reseal, remove])
+      expect(await admin.run([...command, `${seals.url},${holds.url}`], asPromoted)).toMatchObject({
+        exit: 4,
+        stderr: expect.stringContaining(`${holds.url} seals under ${formerKid}`),
+      });
     expect(await admin.run([...reseal, 'http://127.0.0.1:1'], asPromoted)).toMatchObject({
       exit: 4,
       stderr: expect.stringContaining('does not answer'),
     });
-    const before = await admin.run([...reseal, holds.url], { ...asPromoted, screens: ['stderr'] });
+    const before = await admin.run([...reseal, seals.url], { ...asPromoted, screens: ['stderr'] });
     expect(before.stderr).toMatch(/resealing: 1 of 1, \d+ rows\/s, 0 s left/);
     const sealed = await world.query<{ text: string }>(sealedTexts);
     expect(sealed.map(({ text }) => sealedUnder(text))).toEqual([kid]);
@@ -354,7 +364,7 @@ it.each([
       environment: { [variable]: former },
     });
     expect(foreign).toMatchObject({ exit: 4, stderr: expect.stringContaining('"partial"') });
-    expect(await admin.run(remove, asPromoted)).toMatchObject({ exit: 0 });
+    expect(await admin.run([...remove, seals.url], asPromoted)).toMatchObject({ exit: 0 });
     expect(await kidsOf(file('removed'))).toEqual([kid]);
   },
 );
@@ -540,17 +550,24 @@ it('tells who changed what, and after a restore what to take away again', LONG, 
     { operation: 'update', actor: owner, break_glass: true, before: { disabled_at: null } },
     { operation: 'insert', after: { name: 'Eve' } },
   ]);
-  const exported = join(room.directory, 'audit.jsonl');
+  const lost = await admin.get('user', 'create', 'Lost');
+  await admin.get('user', 'disable', lost);
+  const exported = join(room.directory, 'exported.jsonl');
   await writeFile(exported, (await admin.run(['audit', 'export'])).stdout);
   expect(await admin.run(['audit', 'compare', exported])).toMatchObject({ exit: 0, stdout: '' });
-  // As if the database had been restored from before Eve was disabled.
+  // As if the database had been restored from before Eve was disabled and the other user was created.
+  await admin.get('user', 'enable', eve);
+  await world.query(`delete from users where id = '${lost}'`);
   await world.query('alter table admin_audit disable trigger append_only');
-  await world.query(`delete from admin_audit where seq = ${data[0].seq}`);
+  await world.query(`delete from admin_audit where seq >= ${data[0].seq}`);
   await world.query('alter table admin_audit enable trigger append_only');
-  expect(await admin.run(['audit', 'compare', exported])).toMatchObject({
-    exit: 4,
-    stdout: `ori-admin user disable ${eve}\n`,
-  });
+  const { exit, stdout: reapply } = await admin.run(['audit', 'compare', exported]);
+  expect(exit).toBe(4);
+  const program = `"${process.execPath}" "${await shipped('admin/ori-admin')}"`;
+  await writeFile(join(room.directory, 'ori-admin'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });
+  const env = { ...world.environment, PATH: `${room.directory}:${process.env['PATH']}` };
+  for (const _run of ['first', 'again']) await promisify(execFile)('sh', ['-e', '-c', reapply], { env });
+  expect((await admin.json('user', 'list', '--user', eve)).data[0].disabled_at).not.toBeNull();
   const asOther = await admin.run(['--actor', 'nobody_at_all', 'user', 'enable', eve]);
   expect(asOther).toMatchObject({ exit: 2, stderr: expect.stringContaining('not proven by the login') });
   const operator = { ORI_ADMIN_DATABASE_URL: await world.createLogin('ori_operator') };
@@ -571,9 +588,11 @@ it('wrote no secret except where requested', async () => {
   }
 });
 
-/** An ops port that reports the KEKs of its instance. */
+/** An ops port that reports the KEKs of its instance, of which the first seals. */
 async function startInstance(kids: readonly string[]) {
-  const server = createServer((_, res) => res.end(kids.map((kid) => `ori_kek{kid="${kid}"} 1\n`).join('')));
+  const use = (index: number) => (index === 0 ? 'seals' : 'opens');
+  const lines = kids.map((kid, index) => `ori_kek{kid="${kid}",use="${use(index)}",shared="false"} 1\n`);
+  const server = createServer((_, res) => res.end(lines.join('')));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -6,6 +6,7 @@ import {
   generateKekRing,
   KEK_OWNERS,
   type KekOwner,
+  type KekRing,
   ownerOf,
   parseKekRing,
   promoteKek,
@@ -20,7 +21,7 @@ import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';
 import { examples } from '../help.ts';
-import { addInstances, type InstanceOptions, requireHeld } from '../kek-instances.ts';
+import { addInstances, type InstanceOptions, requireInstances } from '../kek-instances.ts';
 import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
 
 interface GenerateOptions extends SecretOptions {
@@ -74,17 +75,22 @@ export function addKekCommands(program: Command, context: () => Context): void {
     .action(async (owner: KekOwner, kid: string, { instances, unchecked, ...where }: RingChange) => {
       const admin = context();
       await requireKid(admin, owner, kid);
-      await requireHeld(kid, { instances, unchecked });
+      await requireInstances('holds', kid, { instances, unchecked });
       await writeRing(admin, where, async () => promoteKek(ringText(admin, owner), owner, kid));
     });
 
-  addRingOutput(kek.command('remove'))
-    .description('print a copy of the ring without this key; requires that nothing is sealed under it')
+  addInstances(addRingOutput(kek.command('remove')))
+    .description(
+      'print a copy of the ring without this key; requires that no row is sealed under it, and no instance seals under it',
+    )
     .addArgument(service())
     .argument('<kid>', 'the key')
-    .action(async (owner: KekOwner, kid: string, where: SecretOptions) => {
+    .action(async (owner: KekOwner, kid: string, { instances, unchecked, ...where }: RingChange) => {
       const admin = context();
-      await requireKid(admin, owner, kid);
+      const { primary } = await requireKid(admin, owner, kid);
+      if (kid === primary.kid)
+        throw new PartialFailure(EXIT.conflict, `The ring seals under ${kid}.`, 'Promote another key first.');
+      await requireInstances('seals under', primary.kid, { instances, unchecked });
       const usage = (await admin.withDatabase(countByKek)).get(kid);
       const sealed = (owner === 'signer' ? usage?.seeds : usage?.providerKeys) ?? 0;
       if (sealed > 0) {
@@ -158,7 +164,7 @@ async function resealRing(admin: Context, owner: KekOwner, options: InstanceOpti
     owner === 'signer' ? admin.config('databaseUrl', 'signerKekFile', 'issuer', 'baseUrl') : undefined;
   if (home === undefined) admin.config('databaseUrl', 'managementKekFile');
   const ring = await admin.readRing(owner);
-  await requireHeld(ring.primary.kid, options);
+  await requireInstances('seals under', ring.primary.kid, options);
   const onProgress = (progress: ResealProgress) => admin.progress.show(renderProgress(progress));
   const report = await admin
     .withDatabase((db) =>
@@ -221,8 +227,9 @@ async function rewrap(
 const ringSetting = (owner: KekOwner) => (owner === 'signer' ? 'signerKekFile' : 'managementKekFile');
 const ringText = (admin: Context, owner: KekOwner): string => readRingFile(admin.ringFile(owner));
 
-async function requireKid(admin: Context, owner: KekOwner, kid: string): Promise<void> {
-  const { kids } = await admin.readRing(owner);
-  if (kids.includes(kid)) return;
+async function requireKid(admin: Context, owner: KekOwner, kid: string): Promise<KekRing> {
+  const ring = await admin.readRing(owner);
+  const { kids } = ring;
+  if (kids.includes(kid)) return ring;
   throw new PartialFailure(EXIT.notFound, `The ring has no key ${kid}.`, `Its keys are ${kids.join(', ')}.`);
 }

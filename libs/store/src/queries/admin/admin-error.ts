@@ -40,16 +40,23 @@ const MEANINGS: Readonly<Record<string, { code: AdminErrorCode; message: string 
   '23514': { code: 'invalid_input', message: 'a value is not acceptable' },
 };
 
+/** What a violated constraint means, where the database's report tells more than its kind. */
+function reasonOf(error: Error): string | undefined {
+  const { constraint, detail } = error as { constraint?: unknown; detail?: unknown };
+  if (constraint === 'workspaces_default') return 'its organization has a default workspace already';
+  const absent = /^Key \((\w+)\)=\((.*)\) is not present in table/.exec(String(detail));
+  return absent === null ? undefined : `no ${absent[1]} ${absent[2]}`;
+}
+
 /** Runs a write, and turns a violated constraint into the corresponding `AdminError`. */
 export async function judged<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const state =
-      error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-    const meaning = MEANINGS[state];
-    if (meaning === undefined || error instanceof AdminError) throw error;
-    throw new AdminError(meaning.code, `${what}: ${meaning.message}`, { cause: error });
+    if (!(error instanceof Error && 'code' in error) || error instanceof AdminError) throw error;
+    const meaning = MEANINGS[String(error.code)];
+    if (meaning === undefined) throw error;
+    throw new AdminError(meaning.code, `${what}: ${reasonOf(error) ?? meaning.message}`, { cause: error });
   }
 }
 

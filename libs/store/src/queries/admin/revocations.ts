@@ -54,8 +54,9 @@ const DELETIONS: Readonly<Record<string, (before: Facts) => string>> = {
 const quoted = (value: unknown): string => `'${String(value).replaceAll("'", "'\\''")}'`;
 
 /**
- * The `ori-admin` commands that repeat, in order, the revocations among these changes that no later one undid; for a
- * database that was restored from an earlier backup.
+ * The shell commands that repeat, in order, the revocations among these changes that no later one undid; for a database
+ * that was restored from an earlier backup. They can be run again: one whose object does not exist (exit code 3), because
+ * it was lost too or is deleted already, succeeds.
  *
  * @param entries oldest first
  */
@@ -76,5 +77,5 @@ export function revocationsOf(entries: readonly AuditEntry[]): string[] {
       if (takes(after[column])) commands.set(key, command(row_key.split(' '), after));
     }
   }
-  return [...commands.values()].map((command) => `ori-admin ${command}`);
+  return [...commands.values()].map((command) => `ori-admin ${command} || [ $? = 3 ]`);
 }

@@ -26,33 +26,25 @@ export interface AddedSigningKey {
 
 const address = z.url({ protocol: /^https?$/, error: 'expected an http(s) address' });
 
-const newSigningKey = z
-  .strictObject({
-    internId: idSchema,
-    /** The ring whose first key seals the seed. */
-    sealer: z.instanceof(KekRing, { error: 'expected a KEK ring' }),
-    /** The OpenID issuer and the public base address, exactly as the signer is configured with them. */
-    issuer: address,
-    baseUrl: address,
-    /** Random by default. The caller wipes its own copy. */
-    seed: z
-      .instanceof(Uint8Array, { error: 'expected bytes' })
-      .refine((seed) => seed.length === 32, 'expected 32 bytes')
-      .optional(),
-    /** Default: now if the intern has no key in use, otherwise 180 s from now. */
-    notBefore: secondsSchema.optional(),
-    /** Exclusive; without it and `lifetimeSeconds`, the key does not expire. */
-    expiresAt: secondsSchema.optional(),
-    /** The lifetime, if `expiresAt` is omitted. */
-    lifetimeSeconds: z.int().min(1).optional(),
-  })
-  .refine(
-    ({ notBefore, expiresAt }) => notBefore === undefined || expiresAt === undefined || notBefore < expiresAt,
-    {
-      path: ['expiresAt'],
-      message: 'expected a time after notBefore',
-    },
-  );
+const newSigningKey = z.strictObject({
+  internId: idSchema,
+  /** The ring whose first key seals the seed. */
+  sealer: z.instanceof(KekRing, { error: 'expected a KEK ring' }),
+  /** The OpenID issuer and the public base address, exactly as the signer is configured with them. */
+  issuer: address,
+  baseUrl: address,
+  /** Random by default. The caller wipes its own copy. */
+  seed: z
+    .instanceof(Uint8Array, { error: 'expected bytes' })
+    .refine((seed) => seed.length === 32, 'expected 32 bytes')
+    .optional(),
+  /** Default: now if the intern has no key in use, otherwise 180 s from now. */
+  notBefore: secondsSchema.optional(),
+  /** Exclusive; without it and `lifetimeSeconds`, the key does not expire. */
+  expiresAt: secondsSchema.optional(),
+  /** The lifetime, if `expiresAt` is omitted. */
+  lifetimeSeconds: z.int().min(1).optional(),
+});
 
 type NewSigningKey = z.input<typeof newSigningKey>;
 
@@ -138,7 +130,8 @@ export async function revokeSigningKey(db: Database, { keyId }: { readonly keyId
     .where('id', '=', keyId)
     .where('retired_at', 'is', null)
     .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no signing key ${keyId}`);
+  if (numUpdatedRows === 0n)
+    throw new AdminError('not_found', `no signing key ${keyId}, or it is withdrawn already`);
 }
 
 async function insertKey(
@@ -149,6 +142,12 @@ async function insertKey(
   const { internId, sealer, issuer, baseUrl } = input;
   const { lifetimeSeconds } = input;
   const expiresAt = input.expiresAt ?? (lifetimeSeconds === undefined ? null : notBefore + lifetimeSeconds);
+  if (expiresAt !== null && expiresAt <= notBefore) {
+    throw new AdminError(
+      'invalid_input',
+      `expiresAt: expected a time after ${notBefore}, when the key begins`,
+    );
+  }
   await requireRoomFor(tx, { internId, notBefore, expiresAt, now: nowSeconds() });
   const id = newId('key');
   const seed = input.seed === undefined ? new Uint8Array(randomBytes(32)) : Uint8Array.from(input.seed);
