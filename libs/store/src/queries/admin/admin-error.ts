@@ -44,7 +44,7 @@ const MEANINGS: Readonly<Record<string, { code: AdminErrorCode; message: string 
 function reasonOf(error: Error): string | undefined {
   const { constraint, detail } = error as { constraint?: unknown; detail?: unknown };
   if (constraint === 'workspaces_default') return 'its organization has a default workspace already';
-  const absent = /^Key \((\w+)\)=\((.*)\) is not present in table/.exec(String(detail));
+  const absent = /^Key \(([\w, ]+)\)=\((.*)\) is not present in table/.exec(String(detail));
   return absent === null ? undefined : `no ${absent[1]} ${absent[2]}`;
 }
 
