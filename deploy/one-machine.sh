@@ -23,7 +23,7 @@ for pair in redis-server:redis-server nginx:nginx openssl:openssl psql:postgresq
   PATH="$PATH:/usr/sbin" command -v "${pair%%:*}" > /dev/null || missing="$missing ${pair##*:}"
 done
 # shellcheck disable=SC2086
-[ -z "$missing" ] || apt-get install --yes --no-install-recommends $missing
+[ -z "$missing" ] || { apt-get update -qq && apt-get install --yes --no-install-recommends $missing; }
 bin=$(dirname "$(command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb | tail -n 1)")
 
 mkdir -m 0755 "$folder"
