@@ -14,7 +14,7 @@ import { type AuditEntry, compareAudit, endOfAudit, exportAudit, listAudit } fro
 import { createCredential } from './byok.ts';
 import { setLifecycleWrites } from './organizations.ts';
 import { revocationsOf } from './revocations.ts';
-import { addSigningKey } from './signing-keys.ts';
+import { addSigningKey, retireSigningKey, revokeSigningKey, rotateSigningKey } from './signing-keys.ts';
 import { createUser, disableUser } from './users.ts';
 
 const DENIED = { code: '42501' };
@@ -147,6 +147,23 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
     expect(changed.map(({ seq }) => seq)).toEqual([exported[0]?.seq]);
     expect(revocationsOf(missing)).toEqual([`ori-admin user disable ${id} || [ $? = 3 ]`]);
   });
+});
+
+it('repeats the retirement and the revocation of a key after a restore, but not the end that a rotation set', async () => {
+  await using own = await openTestStore('postgres');
+  const { internId } = await createScenario(own.owner);
+  const sealer = parseKekRing(generateKekRing('signer'));
+  const notBefore = Math.floor(Date.now() / 1000) - 10;
+  const { id } = await addSigningKey(own.owner, { internId, sealer, ...HOME, notBefore });
+  const next = await rotateSigningKey(own.owner, { internId, sealer, ...HOME });
+  const commands = async () => revocationsOf(await exportAll(own.owner));
+  expect(await commands()).toEqual([]);
+  await retireSigningKey(own.owner, { keyId: id });
+  await revokeSigningKey(own.owner, { keyId: next.id });
+  expect(await commands()).toEqual([
+    `ori-admin signing-key retire ${id} --yes || [ $? = 3 ]`,
+    `ori-admin signing-key revoke ${next.id} --yes || [ $? = 3 ]`,
+  ]);
 });
 
 async function exportAll(db: Database, after = 0): Promise<AuditEntry[]> {

@@ -4,12 +4,17 @@ type Facts = Readonly<Record<string, unknown>>;
 
 interface Revocation {
   readonly column: string;
-  /** Whether the new value revokes something. */
-  takes(value: unknown): boolean;
+  /** Whether the new value, set at this time, revokes something. */
+  takes(value: unknown, at: string): boolean;
   command(row: readonly string[], after: Facts): string;
 }
 
 const isSet = (value: unknown): boolean => value !== null;
+
+/** Between the clocks of the database and of the operator, by which a retired key ends. */
+const CLOCK_TOLERANCE_MS = 5000;
+const hasPassed = (seconds: unknown, at: string): boolean =>
+  typeof seconds === 'number' && seconds * 1000 <= Date.parse(at) + CLOCK_TOLERANCE_MS;
 
 /** The columns that can revoke something, and the command that repeats it. */
 const REVOCATIONS: Readonly<Record<string, readonly Revocation[]>> = {
@@ -28,7 +33,11 @@ const REVOCATIONS: Readonly<Record<string, readonly Revocation[]>> = {
         `member revoke-sessions ${user} --workspace ${workspace} --before ${after['sessions_valid_from']}`,
     },
   ],
-  signing_keys: [{ column: 'retired_at', takes: isSet, command: ([id]) => `signing-key revoke ${id} --yes` }],
+  signing_keys: [
+    // A rotation sets an end in the future.
+    { column: 'expires_at', takes: hasPassed, command: ([id]) => `signing-key retire ${id} --yes` },
+    { column: 'retired_at', takes: isSet, command: ([id]) => `signing-key revoke ${id} --yes` },
+  ],
   byok_credentials: [
     { column: 'disabled', takes: (value) => value === true, command: ([id]) => `byok disable ${id}` },
   ],
@@ -62,7 +71,7 @@ const quoted = (value: unknown): string => `'${String(value).replaceAll("'", "'\
  */
 export function revocationsOf(entries: readonly AuditEntry[]): string[] {
   const commands = new Map<string, string>();
-  for (const { table_name, row_key, operation, before, after } of entries) {
+  for (const { table_name, row_key, operation, before, after, at } of entries) {
     const place = `${table_name} ${row_key}`;
     if (operation === 'delete' || operation === 'insert') {
       for (const key of [...commands.keys()]) if (key.startsWith(`${place} `)) commands.delete(key);
@@ -74,7 +83,7 @@ export function revocationsOf(entries: readonly AuditEntry[]): string[] {
       if (!(column in after)) continue;
       const key = `${place} ${column}`;
       commands.delete(key);
-      if (takes(after[column])) commands.set(key, command(row_key.split(' '), after));
+      if (takes(after[column], at)) commands.set(key, command(row_key.split(' '), after));
     }
   }
   return [...commands.values()].map((command) => `ori-admin ${command} || [ $? = 3 ]`);
