@@ -3,7 +3,7 @@ import { systemErrorCode } from '@ori/runtime/system-error-code';
 import type { AuditEntry } from '@ori/store/admin';
 import { UsageError } from './failure.ts';
 
-/** How each line begins. */
+/** The beginning of each line. */
 const BEGINNING = '{"seq":';
 const NEWLINE = 0x0a;
 const TAIL_BYTES = 64 * 1024;
@@ -11,9 +11,9 @@ const WRITE_BYTES = 1024 * 1024;
 
 /** A file of exported changes, oldest first, that later exports continue. */
 export interface ExportFile extends AsyncDisposable {
-  /** The last change that it holds; undefined for a new file. */
+  /** The last change in it; undefined for a new file. */
   readonly last: AuditEntry | undefined;
-  /** Removes what an interrupted export left of its last line, then appends. On return, the changes are on the disk. */
+  /** Removes an incomplete last line, then appends. Returns the number of changes once they are on disk. */
   append(entries: AsyncIterable<AuditEntry>): Promise<number>;
 }
 
@@ -71,7 +71,7 @@ function notAnExport(path: string): UsageError {
   return new UsageError(`${path}: expected the lines that ori-admin audit export prints.`);
 }
 
-/** The last complete line, where it ends, and the beginning of what follows it. */
+/** The last complete line, the offset of its end, and the first bytes after it. */
 async function readEnd(
   file: FileHandle,
   size: number,

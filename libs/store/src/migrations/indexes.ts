@@ -5,11 +5,11 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 import { MigrationError } from './migration-error.ts';
 
 /**
- * Indexes on tables that may already be large: what each is on, by name. `migrate` builds them concurrently, because a
- * migration that creates one would block the services' writes. Another definition needs another name.
+ * Indexes on tables that may already be large, by name. `migrate` builds them concurrently, because a migration that
+ * creates one would block the services' writes. A changed definition needs a new name.
  */
 export const INDEXES: Readonly<Record<string, string>> = {
-  // For the cascade from an intern that is deleted, and for the keys of one intern with the retired ones.
+  // Deleting an intern cascades to its keys; `signing-key list --intern` includes withdrawn ones.
   signing_keys_of_intern: 'signing_keys (intern_id)',
 };
 
@@ -18,16 +18,16 @@ const LOCK_ID = 7_163_094_502_118_234n;
 const LOCK_POLL_MS = 200;
 
 /**
- * Builds the indexes that are missing, and again those that an interrupted build left invalid. Reads and writes go on
- * meanwhile. PostgreSQL waits for transactions that are older than a build, so one that is left open delays it.
+ * Builds missing indexes, and rebuilds those that an interrupted build left invalid. Reads and writes continue
+ * meanwhile. PostgreSQL waits for transactions that began before the build, so one that is left open delays it.
  *
- * @returns the names of those built
+ * @returns the names of the indexes that were built
  * @throws MigrationError `index_failed`
  * @throws StoreUnavailable
  */
 export async function buildIndexes(db: Kysely<Schema>): Promise<string[]> {
   return await db.connection().execute(async (session) => {
-    // Polled, because a build would wait for the snapshot of a session that waits in a statement.
+    // Polled, because a session that waits in a statement has a snapshot, for which the build would wait.
     while (!(await tryLock(session))) await setTimeout(LOCK_POLL_MS);
     try {
       const built: string[] = [];

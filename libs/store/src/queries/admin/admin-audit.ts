@@ -78,9 +78,9 @@ const WRITERS_POLL_MS = 100;
 const WRITERS_WAIT_POLLS = 20;
 
 /**
- * The last change after `after` before which no change can still appear. Numbers are given out before commit, so a
- * missing one belongs to a change that was undone, or to a transaction in progress. Waits two seconds for those in
- * progress; if they last longer, the end is before the first missing number, and `complete` is false.
+ * Where an export after `after` has to end so that no lower number can still appear. Numbers are assigned before the
+ * commit, so a missing one was rolled back or belongs to a transaction in progress. Waits up to two seconds for these;
+ * if they last longer, the end is before the first missing number, and `complete` is false.
  */
 export async function endOfAudit(
   db: Database,
@@ -115,7 +115,7 @@ async function writersOfAudit(db: Database): Promise<string[]> {
 /** Any constant works if every version of this code uses the same one. */
 const EXPORT_LOCK_ID = 5_204_417_836_092_271n;
 
-/** Runs `work` in a transaction while no other export of this database does; waits for another to end. */
+/** Runs `work` in a transaction, one export of this database at a time. */
 export async function whileExporting<Result>(
   db: Database,
   work: (db: Database) => Promise<Result>,
