@@ -20,9 +20,27 @@ class SocketClient extends pg.Client {
 
   constructor(config?: pg.ClientConfig) {
     const socket = new Socket();
-    super({ ...config, stream: () => socket });
+    const failure = failureToRead(config);
+    super({ ...(failure === undefined && config), stream: () => socket });
     this.socket = socket;
     this.on('error', () => {});
+    if (failure !== undefined) {
+      this.connect = ((done: (failure: unknown) => void) =>
+        process.nextTick(done, failure)) as pg.Client['connect'];
+    }
+  }
+}
+
+/**
+ * pg reads the certificate files that the address names whenever it creates a client. The pool does not catch that one
+ * is missing, as in the middle of its renewal, and the process would end.
+ */
+function failureToRead(config?: pg.ClientConfig): unknown {
+  try {
+    new pg.Client(config);
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 
