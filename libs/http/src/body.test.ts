@@ -1,4 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { readBytes, readJsonBody } from './body.ts';
@@ -136,6 +138,33 @@ describe('readJsonBody', () => {
     await expect(readJsonBody(whole('123456'), { bytesMax: 5 })).rejects.toMatchObject({
       code: 'body_too_large',
     });
+  });
+
+  it('waits for the announced length, however much has arrived', async () => {
+    const req = request({ 'content-length': '5' });
+    req.write('123');
+    const body = readJsonBody(req, { bytesMax: 5 });
+    req.end('45');
+    expect((await body).toString()).toBe('12345');
+  });
+
+  it('ends a request that came in one piece, so that the next one can follow', async () => {
+    const ended: Promise<unknown>[] = [];
+    const server = createServer(async (req, res) => {
+      ended.push(once(req, 'end'));
+      await Promise.resolve();
+      res.end(await readJsonBody(req, { bytesMax: 5 }));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    for (const text of ['12345', '67890']) {
+      socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n${text}`);
+      const [answer] = await once(socket, 'data');
+      expect(String(answer)).toContain(text);
+    }
+    await Promise.all(ended);
+    socket.destroy();
+    server.close();
   });
 
   it('reports that the client disconnected', async () => {

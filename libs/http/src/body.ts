@@ -91,7 +91,7 @@ export async function readBytes(req: IncomingMessage, options: ReadBodyOptions):
   return Buffer.concat(chunks);
 }
 
-/** Checks the headers, tells a waiting client to continue, and returns a body that has already arrived completely. */
+/** Checks the headers, tells a waiting client to continue, and returns a body that has already arrived. */
 function begin(req: IncomingMessage, { bytesMax, deadline }: ReadBodyOptions): Buffer | undefined {
   deadline?.check();
   const encoding = req.headers['content-encoding'];
@@ -104,10 +104,21 @@ function begin(req: IncomingMessage, { bytesMax, deadline }: ReadBodyOptions): B
     awaitingContinue.delete(req);
     held.writeContinue();
   }
-  if (!req.complete) return undefined;
+  if (!hasArrived(req)) return undefined;
   const body: Buffer = req.read() ?? Buffer.alloc(0);
+  // Otherwise the request would never end, because nothing reads it any more.
+  req.resume();
   if (body.length > bytesMax) throw tooLarge(bytesMax);
   return body;
+}
+
+/**
+ * Whether the whole body can be read now. It is usually there before the request is complete: Node runs promises between
+ * the body and the end of a request that came in one piece. Listening for that end would take 6 µs more.
+ */
+function hasArrived(req: IncomingMessage): boolean {
+  if (req.complete) return true;
+  return req.readableLength > 0 && req.readableLength === Number(req.headers['content-length']);
 }
 
 /** Passes on the chunks of a body until its end. @param take returns how much memory a chunk took */
