@@ -3,7 +3,7 @@
 #
 #   sh ori-admin.sh signing-key list --expiring
 #
-# What it prints is also in the log of the pod. Run a command that prints a secret (`api-key create`) elsewhere.
+# Its output stays in the log of the pod, so do not run commands that print a secret (`key create`).
 set -eu
 namespace=${ORI_NAMESPACE:-ori} job=ori-admin-$(date +%s)-$$
 

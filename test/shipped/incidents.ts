@@ -12,7 +12,7 @@ import type { Daemon } from './daemon-process.ts';
 import { movesClocks } from './service.ts';
 import type { ShippedWorld } from './world.ts';
 
-/** What incidents break. */
+/** Everything that an incident may break. */
 export interface IncidentWorld extends ShippedWorld {
   readonly postgres: PostgresServer;
   /** Move the clocks of the second signer and of the daemons. */
@@ -85,7 +85,7 @@ const rotate = ({ store, issuer, baseUrl, kekText, demo: { internId } }: Inciden
     notBefore: Math.floor(Date.now() / 1000),
   });
 
-/** In an order in which few have to wait until an alert of the former has resolved. */
+/** Ordered so that few must wait until an alert of the previous one has resolved. */
 export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the issuer is down, for opaque tokens',
@@ -250,7 +250,7 @@ export const INCIDENTS: readonly Incident[] = [
     end: async ({ toKeySet }) => toKeySet.set('open'),
   },
   {
-    name: 'a key is rotated, and a daemon has a copy of the former keys',
+    name: 'a key is rotated, and a daemon has only a copy of the former ones',
     alerts: ['OriProofsAltered'],
     isNoticed: true,
     calls: 1,
@@ -259,7 +259,7 @@ export const INCIDENTS: readonly Incident[] = [
     end: ({ daemons }) => daemons[1].restart(),
   },
   {
-    name: 'the keys that a daemon has a copy of expire',
+    name: "a daemon's copy of the keys expires",
     alerts: ['OriKeysNotAccepted'],
     isNoticed: true,
     calls: 1,

@@ -129,8 +129,8 @@ function connectionOptions(address: RedisAddress, { purpose, tls, log }: RedisCo
 }
 
 /**
- * ioredis reads the member at each connection, so a renewed certificate needs no restart. While the files are not usable,
- * as in the middle of a renewal, the last ones stay in use: an exception would end the reconnecting.
+ * TLS options that ioredis reads at each connection, so that a renewed certificate needs no restart. While the files are
+ * not usable, as in the middle of a renewal, the last ones stay in use: an exception would stop the reconnecting.
  */
 function renewable(files: TlsFiles, log: Logger | undefined) {
   let last = createSecureContext(readTlsFiles(files));
