@@ -106,6 +106,8 @@ function begin(req: IncomingMessage, { bytesMax, deadline }: ReadBodyOptions): B
   }
   if (!hasArrived(req)) return undefined;
   const body: Buffer = req.read() ?? Buffer.alloc(0);
+  const exchange = findExchange(req);
+  if (exchange !== undefined) exchange.isBodyRead = true;
   // Otherwise the request would never end, because nothing reads it any more.
   req.resume();
   if (body.length > bytesMax) throw tooLarge(bytesMax);

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { findExchange } from './exchange.ts';
 
 /** The public description of a failure. */
 export interface Presentation {
@@ -39,5 +40,6 @@ export function sendEnvelope(res: ServerResponse, presentation: Presentation): v
 /** Whether the request announced a body that was not read completely. */
 export function hasUnreadBody(req: IncomingMessage): boolean {
   const { 'transfer-encoding': coding, 'content-length': length } = req.headers;
-  return !req.complete && (coding !== undefined || (length !== undefined && Number(length) > 0));
+  if (req.complete || findExchange(req)?.isBodyRead) return false;
+  return coding !== undefined || (length !== undefined && Number(length) > 0);
 }

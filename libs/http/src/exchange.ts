@@ -20,6 +20,8 @@ export interface Exchange {
   route: string | undefined;
   /** The response at the deadline, if it is not 408; set by the router. */
   deadlineAnswer?: Presentation;
+  /** Set when the whole body was read, which may be before the request is complete. */
+  isBodyRead?: boolean;
   /** The failure behind an error answer, for the log. */
   error: unknown;
   /** Additional fields for the request's log line; never a token, a key, a body or a raw path. */
