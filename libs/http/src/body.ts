@@ -116,7 +116,7 @@ function begin(req: IncomingMessage, { bytesMax, deadline }: ReadBodyOptions): B
 
 /**
  * Whether the whole body can be read now. It is usually there before the request is complete: Node runs promises between
- * the body and the end of a request that came in one piece. Listening for that end would take 6 µs more.
+ * the body and the end of a request that came in one piece. Listening for that end costs a signing request 6 % more.
  */
 function hasArrived(req: IncomingMessage): boolean {
   if (req.complete) return true;

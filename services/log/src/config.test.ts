@@ -1,7 +1,8 @@
 import { ConfigError } from '@ori/runtime/config';
+import { expectInReadme } from '@ori/test-env/config-table';
 import { expect, it } from 'vitest';
-import { loadLogConfig } from './config.ts';
-import { loadWitnessConfig } from './witness/config.ts';
+import { LOG_SPEC, loadLogConfig } from './config.ts';
+import { loadWitnessConfig, WITNESS_SPEC } from './witness/config.ts';
 
 const complaintsOf = (load: () => unknown): readonly string[] => {
   try {
@@ -23,4 +24,11 @@ it.each(['https://api.example/log', 'api.example', 'api.example/log/', 'api.exam
 it.each(['two words', 'a+b'])('refuses a witness by the name of "%s"', (WITNESS_NAME) => {
   const complaints = complaintsOf(() => loadWitnessConfig({ WITNESS_NAME }));
   expect(complaints).toContainEqual(expect.stringMatching(/^WITNESS_NAME: expected a name/));
+});
+
+it.each([
+  ['LOG', LOG_SPEC],
+  ['WITNESS', WITNESS_SPEC],
+])('%s settings are described by the table in the README', (prefix, spec) => {
+  expectInReadme(import.meta, prefix, spec);
 });
