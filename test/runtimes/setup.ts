@@ -11,6 +11,15 @@ const MANIFEST = fileURLToPath(new URL('./package.json', import.meta.url));
 /** Where the runtimes are installed: about 1.1 GB, which `npm ci` does not install. */
 export const RUNTIMES = fileURLToPath(new URL('../../node_modules/.cache/runtimes/', import.meta.url));
 
+/**
+ * Without install scripts: the programs are in separate packages and are run directly. A download that hangs is repeated
+ * after two minutes instead of five.
+ */
+const INSTALL = [
+  'install',
+  ...['--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock', '--fetch-timeout=120000'],
+];
+
 /** Installs the runtimes, once, and the verifier as it is now, from its tarballs. */
 export async function setUpRuntimes(): Promise<void> {
   await mkdir(RUNTIMES, { recursive: true });
@@ -18,24 +27,13 @@ export async function setUpRuntimes(): Promise<void> {
   const stamp = join(RUNTIMES, 'installed.json');
   if ((await readFile(stamp, 'utf8').catch(() => '')) !== wanted) {
     await copyFile(MANIFEST, join(RUNTIMES, 'package.json'));
-    // Without install scripts: the programs are in separate packages and are run directly.
-    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'], {
-      cwd: RUNTIMES,
-      maxBuffer: 2 ** 24,
-    });
+    await run('npm', INSTALL, { cwd: RUNTIMES, maxBuffer: 2 ** 24 });
     await writeFile(stamp, wanted);
   }
   const tarballs = await packLibraries(join(RUNTIMES, 'tarballs'));
   await rm(join(RUNTIMES, 'node_modules/@ori'), { recursive: true, force: true });
   await rm(join(RUNTIMES, 'node_modules/@noble'), { recursive: true, force: true });
-  await run(
-    'npm',
-    ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock', '--no-save', ...tarballs],
-    {
-      cwd: RUNTIMES,
-      maxBuffer: 2 ** 24,
-    },
-  );
+  await run('npm', [...INSTALL, '--no-save', ...tarballs], { cwd: RUNTIMES, maxBuffer: 2 ** 24 });
 }
 
 const { platform, arch } = process;

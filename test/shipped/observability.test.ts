@@ -104,7 +104,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
     const rules = await prometheus.rules();
     const recorded = rules.filter(({ type }) => type === 'recording').map(({ name }) => name);
     // The signing log does not run here; its metrics are read from its source.
-    const ofLog = [...logMetrics.matchAll(/name: '((?:log|witness)_\w+)'/g)].map(([, name = '']) => name);
+    const ofLog = [...logMetrics.matchAll(/'((?:log|witness)_\w+)'/g)].map(([, name = '']) => name);
     // The exporter that probes the gateway has its own metrics.
     const probed = await prometheus.query('{__name__=~"probe_.*"}');
     const ofProbe = probed.map(({ metric }) => metric['__name__'] ?? '');
