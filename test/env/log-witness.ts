@@ -16,7 +16,11 @@ export interface TestWitness extends RunningWitness, AsyncDisposable {
 }
 
 /** A witness of the log with this seed, in its own folder. */
-export async function startTestWitness(origin: string, seed: string): Promise<TestWitness> {
+export async function startTestWitness(
+  origin: string,
+  seed: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<TestWitness> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-witness-'));
   const { logKey, completeKey } = createLogKeys(origin, seed);
   const logs = join(folder, 'logs');
@@ -29,6 +33,7 @@ export async function startTestWitness(origin: string, seed: string): Promise<Te
     WITNESS_PORT: '0',
     WITNESS_OPS_PORT: '0',
     WITNESS_SHUTDOWN_IDLE_MS: '0',
+    ...environment,
   });
   const running = await startWitness(config, { log: createLogger({ service: 'witness', level: 'silent' }) });
   const policy = (url = '') =>
