@@ -64,7 +64,7 @@ const endKey =
     void (await sql`update signing_keys set expires_at = extract(epoch from now())::int8 + ${seconds} where intern_id = ${demo.internId}`.execute(
       store.kysely,
     ));
-/** How many connections PostgreSQL allows the signers; -1: any number. Ends those that they have. */
+/** Limits how many connections the signers may have to PostgreSQL (-1: no limit), and closes the open ones. */
 const allowConnections =
   (limit: number) =>
   async ({ store: { kysely } }: IncidentWorld) => {

@@ -11,8 +11,8 @@ import { type Claim, REFUND_SCRIPT, type TurnCounts, type TurnLimits, type TurnS
  * Charges one turn to both counters, or to neither. Keys: the user's, the organization's; arguments: the
  * window in milliseconds and the two limits. A counter without an expiry gets one.
  *
- * The keys of `Claims` are optional, the third one `allowed`, the fourth one `first`; value and milliseconds of each are
- * two more arguments.
+ * Two keys of `Claims` may follow: KEYS[3] is `allowed`, KEYS[4] is `first`. Each adds its value and its milliseconds to
+ * the arguments.
  */
 const CHARGE_SCRIPT = `
 local window = tonumber(ARGV[1])

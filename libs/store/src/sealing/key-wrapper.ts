@@ -8,7 +8,7 @@ export interface KeyWrapper {
 
 /**
  * - `unavailable`: no answer in time, or 429 or 5xx
- * - `refused`: any other status except 200: a wrong token, key or ciphertext
+ * - `refused`: any status but 200 and those, as for a wrong token, key or ciphertext
  * - `unusable`: an answer of another form or size
  */
 export type KmsErrorCode = 'unavailable' | 'refused' | 'unusable';
