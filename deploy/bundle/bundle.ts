@@ -51,9 +51,9 @@ async function bundleFolder(shipped: ShippedFolder, folder: string): Promise<voi
 
 /** Without a package.json, Node would have to detect the module type. */
 async function manifestOf({ name, manifest, optionalDependencies }: ShippedFolder) {
-  const { version, license } = await readJson(join(ROOT, 'libs/runtime/package.json'));
+  const { version, license } = await readJson(join(ROOT, 'libs/internal/runtime/package.json'));
   const own = manifest
-    ? { ...manifest, ...(await publicationOf(`libs/${name}`)) }
+    ? { ...manifest, ...(await publicationOf('services/ori')) }
     : { name: `ori-${name}`, private: true };
   if (optionalDependencies === undefined) return { ...own, version, license, type: 'module' };
   const installed = optionalDependencies.map(async (id) => {

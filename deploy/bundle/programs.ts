@@ -14,7 +14,7 @@ export interface ShippedFolder {
 }
 
 /** Loaded only if traces are exported. */
-const TRACING_SDK = 'libs/http/src/tracing-sdk.ts';
+const TRACING_SDK = 'libs/internal/http/src/tracing-sdk.ts';
 
 export const SHIPPED: readonly ShippedFolder[] = [
   {
@@ -56,11 +56,11 @@ export const SHIPPED: readonly ShippedFolder[] = [
   },
   {
     name: 'admin',
-    programs: { 'ori-admin': 'libs/admin/src/main.ts' },
+    programs: { 'ori-admin': 'services/ori-admin/src/main.ts' },
   },
   {
     name: 'cli',
-    programs: { ori: 'libs/cli/bin/ori.js' },
+    programs: { ori: 'services/ori/bin/ori.js' },
     manifest: {
       name: '@ori/cli',
       description: 'Sign in, sign requests to intern daemons, call them.',
@@ -69,6 +69,6 @@ export const SHIPPED: readonly ShippedFolder[] = [
       engines: { node: '>=24' },
     },
     optionalDependencies: ['@napi-rs/keyring'],
-    documents: ['libs/cli/README.md'],
+    documents: ['services/ori/README.md'],
   },
 ];

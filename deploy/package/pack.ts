@@ -40,9 +40,13 @@ interface Manifest {
  */
 export async function packLibraries(destination: string): Promise<string[]> {
   await mkdir(destination, { recursive: true });
-  await run(join(ROOT, 'node_modules/.bin/tsc'), ['-b', ...LIBRARIES.map(({ name }) => `libs/${name}`)], {
-    cwd: ROOT,
-  });
+  await run(
+    join(ROOT, 'node_modules/.bin/tsc'),
+    ['-b', ...LIBRARIES.map(({ name }) => `libs/public/${name}`)],
+    {
+      cwd: ROOT,
+    },
+  );
   const tarballs: string[] = [];
   for (const { name, inlined } of LIBRARIES)
     tarballs.push(await packLibrary(name, inlined, resolve(destination)));
@@ -64,11 +68,11 @@ export async function packCommand(destination: string): Promise<string> {
 }
 
 async function packLibrary(name: string, inlined: readonly string[], destination: string): Promise<string> {
-  const library = join(ROOT, 'libs', name);
+  const library = join(ROOT, 'libs/public', name);
   const staging = await mkdtemp(join(tmpdir(), 'ori-pack-'));
   try {
     await stageCode(library, staging, '', inlined);
-    for (const other of inlined) await stageCode(join(ROOT, 'libs', other), staging, other, inlined);
+    for (const other of inlined) await stageCode(join(ROOT, 'libs/public', other), staging, other, inlined);
     for (const document of await readdir(library)) {
       if (DOCUMENTS.includes(document)) await cp(join(library, document), join(staging, document));
     }
@@ -141,7 +145,7 @@ async function shipped(manifest: Manifest, inlined: readonly string[]): Promise<
     description,
     keywords,
     license,
-    ...(await publicationOf(name.replace('@ori/', 'libs/'))),
+    ...(await publicationOf(name.replace('@ori/', 'libs/public/'))),
     type: 'module',
     engines: { node: '>=20.19' },
     sideEffects: false,

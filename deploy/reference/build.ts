@@ -14,7 +14,7 @@ interface Entry {
 }
 
 async function entriesOf(library: string): Promise<Entry[]> {
-  const folder = join(ROOT, 'libs', library);
+  const folder = join(ROOT, 'libs/public', library);
   const { name, exports } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   return Object.entries<string>(exports).map(([entry, source]) => ({
     name: join(name, entry),
@@ -35,8 +35,8 @@ export async function buildReference(target: string): Promise<void> {
     tsconfig: join(import.meta.dirname, 'tsconfig.json'),
     // `npm run check` does it.
     skipErrorChecking: true,
-    readme: join(ROOT, 'libs/verifier/README.md'),
-    projectDocuments: [join(ROOT, 'libs/proof/SPEC.md')],
+    readme: join(ROOT, 'libs/public/verifier/README.md'),
+    projectDocuments: [join(ROOT, 'libs/public/proof/SPEC.md')],
     disableSources: true,
     hideGenerator: true,
     excludeExternals: true,

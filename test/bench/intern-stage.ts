@@ -58,6 +58,26 @@ async function openTown(servers: Servers, interns: number, callable: number): Pr
   const left = await unlockSome(world, interns, callable);
   const { workspaceId } = world.demo;
   const { key: apiKey } = await createApiKey(world.store, { kind: 'api', name: 'bench', workspaceId });
+  const managementPort = await startManagementOf(world, stack);
+  const deepest = await deepestCursor(world);
+  const owned = stack.move();
+  return {
+    ...{ interns, world, managementPort, apiKey, deepest },
+    nextIntern() {
+      const next = left.pop();
+      if (next === undefined) throw new Error('every intern of this database was already used');
+      return next;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Starts the management service as it ships, on the world's database. @returns its port */
+export async function startManagementOf(
+  world: World,
+  stack: AsyncDisposableStack,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<number> {
   const managementPort = await freePort();
   const room = stack.use(await openRoom('ori-bench-management'));
   const management = new ServerProcess({
@@ -73,22 +93,13 @@ async function openTown(servers: Servers, interns: number, callable: number): Pr
       MANAGEMENT_ISSUER: world.issuer.url,
       MANAGEMENT_AUDIENCE: `http://127.0.0.1:${managementPort}/v1`,
       MANAGEMENT_KEK_FILE: world.managementKekFile,
+      ...environment,
     },
   });
   stack.defer(() => management.end('SIGKILL'));
   await management.start();
   if (management.pid !== undefined) pin(management.pid, 'servers');
-  const deepest = await deepestCursor(world);
-  const owned = stack.move();
-  return {
-    ...{ interns, world, managementPort, apiKey, deepest },
-    nextIntern() {
-      const next = left.pop();
-      if (next === undefined) throw new Error('every intern of this database was already used');
-      return next;
-    },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
+  return managementPort;
 }
 
 /** Interns of one workspace, created one second apart; their sealed seeds have the right size but cannot be opened. */
@@ -122,8 +133,8 @@ export async function fillWithInterns({ databaseUrl, demo }: World, interns: num
 
 /** Gives interns in all parts of the table a usable key, in random order. */
 async function unlockSome(world: World, interns: number, callable: number): Promise<CallableIntern[]> {
-  const { store, issuer, baseUrl, kekText } = world;
-  const home = { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) };
+  const { store, kekText } = world;
+  const sealer = parseKekRing(kekText);
   const step = Math.floor((interns - 1) / callable);
   if (step === 0) throw new RangeError(`${callable} of ${interns} interns cannot be callable`);
   const some: CallableIntern[] = [];
@@ -132,7 +143,7 @@ async function unlockSome(world: World, interns: number, callable: number): Prom
     await sql`delete from signing_keys where intern_id = ${internId} and retired_at is null`.execute(
       store.kysely,
     );
-    const { publicKey } = await addSigningKey(store, { internId, seed: randomBytes(32), ...home });
+    const { publicKey } = await addSigningKey(store, { internId, seed: randomBytes(32), sealer });
     some.push({ internId, publicKey });
   }
   return some;

@@ -1,9 +1,10 @@
 import type { Row } from './row.ts';
+import { growthRow } from './rows/growth.ts';
 import { logRow } from './rows/log.ts';
 import { longRunRow } from './rows/long-run.ts';
 import { manyInternsRow } from './rows/many-interns.ts';
 import { noncesRow } from './rows/nonces.ts';
-import { signRow } from './rows/sign.ts';
+import { signBareRow, signRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
 import { signConnectionsRow } from './rows/sign-connections.ts';
 import { signGatewayRow } from './rows/sign-gateway.ts';
@@ -20,6 +21,7 @@ import { verifyStreamRow } from './rows/verify-stream.ts';
 /** Every comparison, in the order of the table. */
 export const ROWS: readonly Row[] = [
   signRow,
+  signBareRow,
   signPeerRow,
   signUnseenRow,
   signBoundRow,
@@ -32,6 +34,7 @@ export const ROWS: readonly Row[] = [
   verifyStreamRow,
   verifyPortableRow,
   manyInternsRow,
+  growthRow,
   noncesRow,
   longRunRow,
   logRow,

@@ -39,6 +39,9 @@ export type LoadWish = Pick<LoadOrder, 'seconds' | 'connections'> & Partial<Load
 export interface SignStage extends AsyncDisposable {
   readonly world: World;
   readonly ours: SigningSide;
+  /** What the contract demands, and nothing more. */
+  readonly leastWork: SigningSide;
+  /** The bare route: no checks, no store, no record. */
   readonly floor: SigningSide;
   readonly peer: SigningSide;
   /** Starts another floor, which also verifies one signature per request. */
@@ -73,6 +76,10 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
   const startFloor = (facts: readonly string[]) =>
     startNodeSide(room, 'floor', facts, key, (samples) => checkProofs(samples, world));
   const floor = await startFloor([]);
+  const leastFacts = [redis.url, join(room.directory, 'least-work.jsonl')];
+  const leastWork = await startNodeSide(room, 'least-work', leastFacts, key, (samples) =>
+    checkProofs(samples, world),
+  );
   const { issuer, baseUrl } = world;
   const peerFacts = [redis.url, issuer.url, baseUrl];
   const peer = await startNodeSide(room, 'peer', peerFacts, key, (samples) => checkPeer(samples, world));
@@ -87,7 +94,7 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
   const owned = stack.move();
 
   return {
-    ...{ world, ours, floor, peer, requests },
+    ...{ world, ours, leastWork, floor, peer, requests },
     verifyingFloor: (algorithm) => startFloor([algorithm]),
     anotherSigner: async () => startSignerSide(world, room, await otherPlace(room)),
     async load(side, wish) {
@@ -124,9 +131,9 @@ export async function warmStage(bench: Bench): Promise<SignStage> {
   const stage = await bench.share(openSignStage);
   if (warmed.has(stage)) return stage;
   warmed.add(stage);
-  const { load, ours, floor, peer } = stage;
+  const { load, ours, leastWork, floor, peer } = stage;
   bench.progress('warming up');
-  for (const side of [ours, floor, peer]) {
+  for (const side of [ours, leastWork, floor, peer]) {
     // Starts with few connections: cold code is slow, and a dependency must answer within 0.2 s.
     await load(side, { seconds: bench.load.seconds / 2, connections: 2 });
     for (let proofs = 0; proofs < bench.warmProofs; ) {
@@ -213,7 +220,7 @@ const otherPlace = async ({ directory }: Room) => ({
 
 async function startNodeSide(
   room: Room,
-  name: 'floor' | 'peer',
+  name: 'least-work' | 'floor' | 'peer',
   facts: readonly string[],
   key: KeyObject,
   check: SigningSide['check'],

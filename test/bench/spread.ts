@@ -53,14 +53,13 @@ async function addKeys(
   numbers: ReadonlySet<number>,
 ): Promise<Map<string, KeyObject>> {
   const ring = parseKekRing(world.kekText);
-  const home = { issuer: world.issuer.url, baseUrl: world.baseUrl };
   const publicKeys = new Map<string, KeyObject>();
   const rows: { id: string; kid: string; publicKey: Buffer; sealed: string }[] = [];
   for (const number of numbers) {
     const id = `key_${String(number).padStart(12, '0')}`;
     const seed = new Uint8Array(randomBytes(32));
     const { kid, publicKey } = createSigningKey(seed);
-    const sealed = await seal(ring, seed, seedContext({ id, internId: internId(number) }, home));
+    const sealed = await seal(ring, seed, seedContext({ id, internId: internId(number) }));
     rows.push({ id, kid, publicKey: Buffer.from(publicKey), sealed });
     const x = Buffer.from(publicKey).toString('base64url');
     publicKeys.set(

@@ -37,7 +37,8 @@ export async function takeTurns<Name extends string>(
           answer = await send(index, request);
         }
         tookMs[index]?.push(performance.now() - startedAt);
-        if (answer.status !== 200) throw new Error(`an answer other than 200:\n${answer.text}`);
+        if (answer.status !== 200 && answer.status !== 201)
+          throw new Error(`an answer other than 200 or 201:\n${answer.text}`);
         asker.check(answer);
       }
     }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 
-import { judgeDocument } from './document-rules.ts';
+import { judgeDocument, judgeEntries } from './document-rules.ts';
 
 function judge(text: string): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'ori-document-'));
@@ -39,4 +39,13 @@ test.each([
   ['a heading inside a code block', `# A\n${LONG}\`\`\`sh\n## not a heading\n\`\`\`\n`],
 ])('accepts %s', (_, text) => {
   expect(judge(text)).toEqual([]);
+});
+
+test('the table of entries has a row for each export and no other', () => {
+  const table = '| Entry | Contents |\n|---|---|\n| `.`, `@ori/x/a` | … |\n| `./gone` | … |\n';
+  expect(judgeEntries(table, '@ori/x', ['.', './a', './b'])).toEqual([
+    'the table of entries omits ./b',
+    'there is no entry ./gone',
+  ]);
+  expect(judgeEntries('no table', '@ori/x', ['.'])).toEqual([]);
 });

@@ -37,6 +37,26 @@ export function judgeDocument(file: string, scripts: ReadonlySet<string>): strin
   return complaints;
 }
 
+/**
+ * The faults of the table of entries in a package's README, if it has one: a row for each of the package's exports, and
+ * no other.
+ *
+ * @param name of the package; an entry is written `./entry` or with the name
+ */
+export function judgeEntries(readme: string, name: string, exported: readonly string[]): string[] {
+  const [, rows] = /^\| *Entry *\|.*\n\|[-| ]+\n((?:\|.*\n)+)/m.exec(readme) ?? [];
+  if (rows === undefined) return [];
+  const cells = rows.split('\n').map((row) => row.split('|')[1] ?? '');
+  const listed = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, entry = '']) => entry));
+  const entries = new Set(
+    listed.map((entry) => (entry.startsWith(name) ? `.${entry.slice(name.length)}` : entry)),
+  );
+  return [
+    ...exported.filter((entry) => !entries.has(entry)).map((entry) => `the table of entries omits ${entry}`),
+    ...[...entries].filter((entry) => !exported.includes(entry)).map((entry) => `there is no entry ${entry}`),
+  ];
+}
+
 /** Number and length of each overlong line of prose. Code and tables cannot be wrapped. */
 function longLines(text: string): [number, number][] {
   return proseLines(text).flatMap(([number, line]) => {

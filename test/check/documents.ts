@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { judgeDocument } from './document-rules.ts';
+import { judgeDocument, judgeEntries } from './document-rules.ts';
 
 /** Checks every Markdown file, and that each package has a README and is in the layout. Exits with 1 on a complaint. */
 const tracked = execFileSync(
@@ -17,11 +17,16 @@ const complaints = tracked
   .flatMap((file) => judgeDocument(file, new Set(Object.keys(scripts))));
 
 const listed = readFileSync('README.md', 'utf8');
-for (const folder of ['libs', 'services']
-  .flatMap((parent) => globSync(`${parent}/*/package.json`))
-  .map(dirname)) {
-  if (!existsSync(join(folder, 'README.md'))) complaints.push(`${folder}: no README.md`);
+for (const manifest of globSync(['libs/*/*/package.json', 'services/*/package.json'])) {
+  const folder = dirname(manifest);
+  const readme = join(folder, 'README.md');
   if (!listed.includes(`\`${folder}\``)) complaints.push(`README.md: the repository layout omits ${folder}`);
+  if (!existsSync(readme)) complaints.push(`${folder}: no README.md`);
+  else {
+    const { name, exports = {} } = JSON.parse(readFileSync(manifest, 'utf8'));
+    const faults = judgeEntries(readFileSync(readme, 'utf8'), name, Object.keys(exports));
+    complaints.push(...faults.map((fault) => `${readme}: ${fault}`));
+  }
 }
 
 if (complaints.length > 0) {

@@ -1,44 +1,86 @@
 import { expect, test } from 'vitest';
-import { judgeImports } from './import-rules.ts';
+import { judgeImports, type Package, type SourceFile } from './import-rules.ts';
 
-const file = (path: string, ...specifiers: string[]) => ({
+const PACKAGES: readonly Package[] = [
+  { name: '@ori/proof', folder: 'libs/public/proof', exports: { '.': './src/index.ts' } },
+  {
+    name: '@ori/http',
+    folder: 'libs/internal/http',
+    exports: { './server': './src/server.ts', './regional-host': './src/regional-host.ts' },
+  },
+  {
+    name: '@ori/store',
+    folder: 'libs/internal/store',
+    exports: { '.': './src/index.ts', './admin': './src/admin.ts' },
+  },
+  { name: '@ori/turns', folder: 'libs/internal/turns', exports: { './redis': './src/redis/connection.ts' } },
+  { name: '@ori/signer', folder: 'services/signer', exports: { '.': './src/start-signer.ts' } },
+  { name: '@ori/kms-agent', folder: 'services/kms-agent', exports: { '.': './src/start-agent.ts' } },
+  { name: '@ori/cli', folder: 'services/ori', exports: { '.': './src/program.ts' } },
+];
+
+const judge = (files: readonly SourceFile[]) => judgeImports(files, PACKAGES);
+
+const file = (path: string, ...specifiers: string[]): SourceFile => ({
   path,
   text: specifiers.map((specifier) => `import { x } from '${specifier}';`).join('\n'),
 });
 
 test.each([
-  ['a library, a service', 'libs/http/src/server.ts', '@ori/signer'],
-  ['a command, a service', 'libs/cli/src/commands/call.ts', '@ori/management/config'],
-  ['a library, a command', 'libs/store/src/index.ts', '@ori/cli'],
-  ['a command, the other', 'libs/admin/src/program.ts', '@ori/cli'],
-  ['a service, another', 'services/management/src/http/app.ts', '@ori/signer/config'],
-  ['a service, a command', 'services/signer/src/main.ts', '@ori/admin'],
+  ['public, internal', 'libs/public/verifier/src/verifier.ts', '@ori/http/server'],
+  ['internal, a service', 'libs/internal/http/src/server.ts', '@ori/signer'],
+  ['internal, a command', 'libs/internal/store/src/index.ts', '@ori/cli'],
+  ['a command, the other', 'services/ori-admin/src/program.ts', '@ori/cli'],
+  ['a service, another', 'services/management/src/http/app.ts', '@ori/kms-agent'],
+  ['a service, a command', 'services/signer/src/main.ts', '@ori/cli'],
   ['the standalone, a command', 'services/standalone/src/main.ts', '@ori/cli'],
-  ['the product, its tests', 'libs/http/src/server.ts', '../../../test/env/ports.ts'],
-  ['the product, its tests by name', 'libs/http/src/server.ts', '@ori/test-env/ports'],
+  ['the product, its tests', 'libs/internal/http/src/server.ts', '../../../../test/env/ports.ts'],
+  ['the product, its tests by name', 'libs/internal/http/src/server.ts', '@ori/test-env/ports'],
   ['a stage, an adapter', 'services/signer/src/stages/record.ts', '../adapters/audit-file.ts'],
   ['a stage, a driver', 'services/signer/src/stages/record.ts', 'ioredis'],
   ['a stage, the HTTP edge', 'services/signer/src/stages/record.ts', '@ori/http/server'],
+  ['a stage, the store', 'services/signer/src/stages/sign.ts', '@ori/store/admin'],
+  ['a stage, Redis', 'services/signer/src/stages/sign.ts', '@ori/turns/redis'],
+  ['a stage, the making of evidence', 'services/signer/src/stages/record.ts', './evidence.ts'],
+  ['the pipeline, the making of evidence', 'services/signer/src/sign-proof.ts', './stages/evidence.ts'],
   ['a shape, files', 'services/management/src/interns/shape.ts', 'node:fs'],
-  ['a decision of the CLI, files', 'libs/cli/src/core/session.ts', 'node:fs/promises'],
-  ['the wire format, Node', 'libs/proof/src/headers.ts', 'node:buffer'],
+  ['a decision of the CLI, files', 'services/ori/src/core/session.ts', 'node:fs/promises'],
+  ['the wire format, Node', 'libs/public/proof/src/headers.ts', 'node:buffer'],
   ['an adapter, presentation', 'services/signer/src/adapters/nonces.ts', '../http/presentations.ts'],
-  ['a package, the inside of another', 'libs/http/src/server.ts', '../../runtime/src/log.ts'],
+  ['a package, the inside of another', 'libs/internal/http/src/server.ts', '../../runtime/src/log.ts'],
 ])('%s: is reported', (_what, path, specifier) => {
-  expect(judgeImports([file(path, specifier)])).toEqual([expect.stringContaining(path)]);
+  expect(judge([file(path, specifier)])).toEqual([expect.stringContaining(path)]);
 });
 
-test('a dependency cycle of packages is reported', () => {
-  const files = [file('libs/http/src/a.ts', '@ori/redis'), file('libs/redis/src/b.ts', '@ori/http/server')];
-  expect(judgeImports(files)).toEqual([expect.stringContaining('libs/http -> libs/redis -> libs/http')]);
+test('a circle of packages is reported', () => {
+  const files = [
+    file('libs/internal/http/src/a.ts', '@ori/turns/redis'),
+    file('libs/internal/turns/src/b.ts', '@ori/http/server'),
+  ];
+  expect(judge(files)).toEqual([
+    expect.stringContaining('libs/internal/http -> libs/internal/turns -> libs/internal/http'),
+  ]);
+});
+
+test('a circle of files is reported', () => {
+  const files = [file('services/log/src/a.ts', './b.ts'), file('services/log/src/b.ts', './a.ts')];
+  expect(judge(files)).toEqual([expect.stringContaining('services/log/src/a.ts -> services/log/src/b.ts')]);
 });
 
 test.each([
   ['services/signer/src/stages/check-host.ts', '@ori/http/regional-host'],
   ['services/signer/src/stages/record.ts', './signing-error.ts'],
+  ['services/signer/src/adapters/turns.ts', '../stages/evidence.ts'],
   ['services/standalone/src/standalone.ts', '@ori/signer'],
   ['services/signer/src/start-signer.ts', './http/signer-app.ts'],
-  ['libs/http/src/server.test.ts', '../../../test/env/ports.ts'],
+  ['services/signer/src/adapters/audit-file.ts', '@ori/http/server'],
+  ['libs/internal/http/src/server.test.ts', '../../../../test/env/ports.ts'],
 ])('%s may import %s', (path, specifier) => {
-  expect(judgeImports([file(path, specifier)])).toEqual([]);
+  expect(judge([file(path, specifier)])).toEqual([]);
+});
+
+test('a type that leaves nothing at run time may come from where no value may', () => {
+  const text =
+    "import type {\n  Written,\n  TurnTaken,\n} from './evidence.ts';\nimport type { GateFacts } from '@ori/store';";
+  expect(judge([{ path: 'services/signer/src/stages/record.ts', text }])).toEqual([]);
 });

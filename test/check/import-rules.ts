@@ -1,114 +1,166 @@
+import { dirname, join } from 'node:path/posix';
+
 /** A source file, by its path in the repository. */
 export interface SourceFile {
   readonly path: string;
   readonly text: string;
 }
 
+/** A workspace of the product, as its package.json describes it. */
+export interface Package {
+  readonly name: string;
+  /** `libs/public/proof`, `services/signer` */
+  readonly folder: string;
+  readonly exports: Readonly<Record<string, string>>;
+}
+
 interface Rule {
   readonly from: RegExp;
-  /** Matched against the target of an import: a path, the package folder for `@ori/…`, or else the specifier itself. */
-  readonly to: RegExp;
+  /** Matched against the path of an imported file, or else against the specifier itself. */
+  readonly allowed?: RegExp;
+  /** Allowed besides with `import type`, which leaves nothing at run time. */
+  readonly allowedTypes?: RegExp;
+  readonly forbidden?: RegExp;
   readonly why: string;
 }
 
-const COMMANDS = 'libs/(?:cli|admin)';
-const IO =
-  'node:(?!crypto$|buffer$).*|express|ioredis|pg|kysely|pino|prom-client|openid-client|rate-limiter-flexible|.*/(?:adapters|http)/.*';
+const ROOM = /^(?:libs\/(?:public|internal)|services)\/[a-z-]+(?=\/)/;
 
-/** Forbidden imports between packages. Dependency cycles are forbidden too. */
-const BETWEEN_PACKAGES: readonly Rule[] = [
-  { from: /^libs\//, to: /^services\//, why: 'a library or command imports no service' },
-  {
-    from: /^libs\/(?!(?:cli|admin)\/)/,
-    to: new RegExp(`^${COMMANDS}/`),
-    why: 'a library imports no command',
-  },
-  { from: /^libs\/cli\//, to: /^libs\/admin\//, why: 'a command imports no other command' },
-  { from: /^libs\/admin\//, to: /^libs\/cli\//, why: 'a command imports no other command' },
+/** By folder: public <- internal <- services. */
+const BETWEEN_ROOMS: readonly Rule[] = [
+  { from: /^libs\/public\//, forbidden: /^(?:libs\/internal|services)\//, why: 'public imports only public' },
+  { from: /^libs\/internal\//, forbidden: /^services\//, why: 'internal imports no service' },
   {
     from: /^services\/(?!standalone\/)/,
-    to: new RegExp(`^(?:services/|${COMMANDS}/)`),
-    why: 'a service imports no other service and no command',
+    forbidden: /^services\//,
+    why: 'a service imports no other service',
   },
   {
     from: /^services\/standalone\//,
-    to: new RegExp(`^${COMMANDS}/`),
+    forbidden: /^services\/ori(?:-admin)?\//,
     why: 'the standalone imports no command',
   },
-  { from: /^(?:libs|services)\//, to: /^test\//, why: 'the product imports nothing from test/' },
 ];
 
-/** Forbidden imports of a folder. */
+const TEST: Rule = {
+  from: ROOM,
+  forbidden: /^(?:test\/|@ori\/test)/,
+  why: 'the product imports nothing of test/',
+};
+
+/** Code that decides names what it may import. Nothing listed here does I/O. */
 const OF_FOLDERS: readonly Rule[] = [
   {
-    from: /^(?:services\/signer\/src\/stages|libs\/cli\/src\/core)\/|\/shape\.ts$/,
-    to: new RegExp(`^(?:${IO})$`),
-    why: 'stages, shapes and decisions import no I/O',
+    from: /^services\/signer\/src\/stages\//,
+    allowed:
+      /^(?:services\/signer\/src\/stages\/|libs\/public\/proof\/|libs\/internal\/(?:api\/|http\/src\/(?:regional-host|strict-json)|identity\/src\/(?:access-token|read-bearer|dpop\/)))/,
+    allowedTypes: /^libs\/internal\/(?:store\/src\/index|turns\/src\/limiter)\.ts$/,
+    why: 'a stage imports only stages and what decides',
   },
   {
-    from: /^libs\/proof\/src\/(?!engine-openssl|node-buffer|signing\.ts)/,
-    to: /^node:/,
+    from: /^services\/signer\/src\/(?!adapters\/(?:audit-file|turns|clock-watch)\.ts$)/,
+    allowed: /^(?!services\/signer\/src\/stages\/evidence\.ts$)/,
+    allowedTypes: /./,
+    why: 'only an adapter states what it did',
+  },
+  {
+    from: /^services\/ori\/src\/core\//,
+    allowed:
+      /^(?:services\/ori\/src\/core\/|services\/ori\/src\/gateway-lint\/nginx\/configuration-error|libs\/public\/proof\/|libs\/internal\/api\/|zod$)/,
+    why: 'the core of a command imports only what decides',
+  },
+  {
+    from: /^services\/management\/src\/.*\/shape\.ts$/,
+    allowed:
+      /^(?:services\/management\/src\/(?:fields|page|interns\/cursor|.*\/shape)\.ts|libs\/internal\/(?:api\/|identity\/src\/api-key-hash|store\/src\/(?:vocabulary|byok\/(?:credential|provider)))|zod$)/,
+    why: 'a shape imports only shapes and vocabularies',
+  },
+  {
+    from: /^libs\/public\/proof\/src\/(?!engine-openssl|node-buffer|signing\.ts)/,
+    forbidden: /^node:/,
     why: 'the wire format imports nothing of Node',
   },
   {
     from: /^services\/[a-z-]+\/src\/adapters\//,
-    to: /\/http\/|^express$/,
+    forbidden: /^services\/.*\/http\/|^express$/,
     why: 'adapters connect; http presents',
   },
 ];
 
-/** Pure modules of packages that otherwise do I/O. */
-const PURE = new Set(['libs/http/regional-host']);
-
 const isTest = (path: string): boolean => /\.(?:test|fixture)\.ts$/.test(path);
 
+const roomOf = (path: string): string | undefined => ROOM.exec(path)?.[0];
+
 /** The violations, one line each. Tests may import anything they test with. */
-export function judgeImports(files: readonly SourceFile[]): string[] {
-  const product = files.filter(({ path }) => /^(?:libs|services)\//.test(path) && !isTest(path));
-  const imports = product.flatMap((file) => importsOf(file).map((to) => ({ from: file.path, to })));
-  const broken = imports.flatMap(({ from, to }) => {
-    const rules = packageOf(from) === packageOf(to) ? OF_FOLDERS : [...BETWEEN_PACKAGES, ...OF_FOLDERS];
-    const applying = rules.filter((rule) => rule.from.test(from) && rule.to.test(to) && !PURE.has(to));
-    return applying.map(({ why }) => `${from}: ${why} (${to})`);
-  });
-  const reaches = imports.flatMap(({ from, to }) =>
-    to.startsWith('@') || !packageOf(to) || !to.endsWith('.ts') || packageOf(from) === packageOf(to)
-      ? []
-      : [`${from}: import another package by its name (${to})`],
+export function judgeImports(files: readonly SourceFile[], packages: readonly Package[]): string[] {
+  const product = files.filter(({ path }) => ROOM.test(path) && !isTest(path));
+  const edges = product.flatMap((file) =>
+    importsOf(file).map(({ specifier, isType }) => ({
+      from: file.path,
+      to: resolve(file.path, specifier, packages),
+      specifier,
+      isType,
+    })),
   );
-  return [...broken, ...reaches, ...circles(imports)];
-}
-
-function packageOf(path: string): string | undefined {
-  return /^(?:libs|services)\/[a-z-]+/.exec(path)?.[0];
-}
-
-const SERVICES = ['signer', 'management', 'standalone', 'log'];
-
-function importsOf({ path, text }: SourceFile): string[] {
-  const specifiers = text.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*'([^']+)'/g);
-  return [...specifiers].map(([, specifier = '']) => {
-    if (specifier.startsWith('.')) return new URL(specifier, `file:///${path}`).pathname.slice(1);
-    const [, name, entry = ''] = /^@ori\/([a-z-]+)(.*)$/.exec(specifier) ?? [];
-    if (name === undefined) return specifier;
-    if (name.startsWith('test')) return `test/${name}${entry}`;
-    return `${SERVICES.includes(name) ? 'services' : 'libs'}/${name}${entry || '/'}`;
+  const broken = edges.flatMap(({ from, to, specifier, isType }) => {
+    const isInside = roomOf(from) === roomOf(to);
+    const rules = isInside ? [TEST, ...OF_FOLDERS] : [TEST, ...BETWEEN_ROOMS, ...OF_FOLDERS];
+    const complaints = rules
+      .filter((rule) => rule.from.test(from) && breaks(rule, to, isType))
+      .map(({ why }) => why);
+    if (!isInside && roomOf(to) && specifier.startsWith('.'))
+      complaints.push('import another package by its name');
+    return complaints.map((why) => `${from}: ${why} (${specifier})`);
   });
+  const rooms = edges.flatMap(({ from, to }) => {
+    const [a, b] = [roomOf(from), roomOf(to)];
+    return a !== undefined && b !== undefined && a !== b ? [{ from: a, to: b }] : [];
+  });
+  return [...broken, ...circles('packages', rooms), ...circles('files', edges)];
 }
 
-function circles(imports: readonly { from: string; to: string }[]): string[] {
+function breaks({ allowed, allowedTypes, forbidden }: Rule, to: string, isType: boolean): boolean {
+  if (isType && allowedTypes?.test(to)) return false;
+  return allowed?.test(to) === false || forbidden?.test(to) === true;
+}
+
+const IMPORT =
+  /^(?:import|export)\s+(type\s)?[^;'"]*?from\s*'([^']+)'|^import\s+()'([^']+)'|\bimport\(()'([^']+)'\)/gm;
+
+function importsOf({ text }: SourceFile): { specifier: string; isType: boolean }[] {
+  return [...text.matchAll(IMPORT)].map(([, type, from, , bare, , dynamic]) => ({
+    specifier: from ?? bare ?? dynamic ?? '',
+    isType: type !== undefined,
+  }));
+}
+
+/** The path of the imported file, or the specifier if it is not of this repository. */
+function resolve(from: string, specifier: string, packages: readonly Package[]): string {
+  if (specifier.startsWith('.')) return join(dirname(from), specifier);
+  const [, name, entry = ''] = /^(@ori\/[a-z-]+)(.*)$/.exec(specifier) ?? [];
+  const target = packages.find((candidate) => candidate.name === name);
+  return target ? join(target.folder, target.exports[`.${entry}`] ?? `missing${entry}`) : specifier;
+}
+
+/** The first circle, if there is one. */
+function circles(what: string, edges: readonly { from: string; to: string }[]): string[] {
   const needs = new Map<string, Set<string>>();
-  for (const { from, to } of imports) {
-    const [a, b] = [packageOf(from), packageOf(to)];
-    if (a === undefined || b === undefined || a === b) continue;
-    needs.set(a, (needs.get(a) ?? new Set()).add(b));
-  }
-  const found = new Set<string>();
-  const walk = (name: string, path: readonly string[]): void => {
+  for (const { from, to } of edges) needs.set(from, (needs.get(from) ?? new Set()).add(to));
+  const done = new Set<string>();
+  const walk = (name: string, path: readonly string[]): string | undefined => {
     const at = path.indexOf(name);
-    if (at !== -1) found.add([...path.slice(at), name].join(' -> '));
-    else for (const next of needs.get(name) ?? []) walk(next, [...path, name]);
+    if (at !== -1) return [...path.slice(at), name].join(' -> ');
+    if (done.has(name)) return undefined;
+    for (const next of needs.get(name) ?? []) {
+      const found = walk(next, [...path, name]);
+      if (found !== undefined) return found;
+    }
+    done.add(name);
+    return undefined;
   };
-  for (const name of needs.keys()) walk(name, []);
-  return [...found].slice(0, 1).map((circle) => `circle of packages: ${circle}`);
+  for (const name of needs.keys()) {
+    const found = walk(name, []);
+    if (found !== undefined) return [`circle of ${what}: ${found}`];
+  }
+  return [];
 }

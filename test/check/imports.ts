@@ -1,19 +1,28 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { judgeImports } from './import-rules.ts';
 
-const paths = execFileSync(
+const FOLDERS = ['libs', 'services'];
+const listed = execFileSync(
   'git',
-  ['ls-files', '-z', '--cached', '--others', '--exclude-standard', 'libs', 'services'],
+  ['ls-files', '-z', '--cached', '--others', '--exclude-standard', ...FOLDERS],
   {
     encoding: 'utf8',
   },
-).split('\0');
+);
+const paths = listed.split('\0').filter((path) => path !== '' && existsSync(path));
+const packages = paths
+  .filter((path) => path.endsWith('/package.json'))
+  .map((path) => {
+    const { name, exports = {} } = JSON.parse(readFileSync(path, 'utf8'));
+    return { name, exports, folder: dirname(path) };
+  });
 const files = paths
-  .filter((path) => /\.[jt]s$/.test(path) && existsSync(path))
+  .filter((path) => /\.[jt]s$/.test(path))
   .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 
-const complaints = judgeImports(files);
+const complaints = judgeImports(files, packages);
 if (complaints.length > 0) {
   console.error(complaints.join('\n'));
   process.exit(1);

@@ -25,17 +25,33 @@ export interface Question {
 export async function ask(driver: Driver, question: Question): Promise<Result> {
   const { section, title, exchanges, others } = question;
   const answers = await Promise.all(exchanges.map(({ command }) => driver.ask(command)));
+  const judge = createJudge(others);
   const differences: string[] = [];
   let codes: string | undefined;
   for (const [index, { command, expected }] of exchanges.entries()) {
     const answer = answers[index] ?? { verdict: 'nothing' };
-    const difference =
-      command.do === 'race' ? raceDifference(answer, others) : differenceOf(expected, answer);
+    const difference = judge({ command, expected }, answer);
     if (difference === undefined) continue;
     codes ??= `${expected.verdict} -> ${answer.verdict}`;
     differences.push(`step ${index} (${command.do}): ${difference}`);
   }
   return { section, title, steps: exchanges.length, differences, ...(codes === undefined ? {} : { codes }) };
+}
+
+/** Compares the answers of one scenario, in order. Whatever is expected, no proof may be accepted twice by one store (V22). */
+export function createJudge(others?: string): (exchange: Exchange, answer: Verdict) => string | undefined {
+  const accepted = new Set<string>();
+  return ({ command, expected }, answer) => {
+    if (command.do === 'race') return raceDifference(answer, others);
+    if (command.do === 'start' || command.do === 'restart') accepted.clear();
+    const { internId, nonce, issuedAt } = answer.proof ?? {};
+    if (nonce !== undefined) {
+      const proof = `${internId} ${nonce} ${issuedAt}`;
+      if (accepted.has(proof)) return 'accepted twice';
+      accepted.add(proof);
+    }
+    return differenceOf(expected, answer);
+  };
 }
 
 function raceDifference({ verdicts = [] }: Verdict, others: string | undefined): string | undefined {

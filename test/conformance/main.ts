@@ -1,14 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { testDaemon } from './daemon/main.ts';
 import { type Driver, DriverError, startDriver } from './driver.ts';
+import { drawQuestion } from './generated.ts';
 import { ask, type Question, type Result } from './judge.ts';
-import { type Exchange, exchangesOf, inPieces, readScenarios } from './protocol.ts';
+import { exchangesOf, inPieces, readScenarios } from './protocol.ts';
 import { TRIALS } from './races.ts';
 import { junit, table } from './report.ts';
-import { drawScenario } from './requests.ts';
-import { createSubject } from './subject.ts';
 
 const USAGE = `Usage: npm run conformance -- [--junit FILE] [--requests N] [--seed TEXT] [--only TEXT] <command> [arguments…]
+       npm run conformance -- --daemon …: a daemon over HTTP
 The protocol and the options are described in test/conformance/README.md.`;
 
 /** Commands sent ahead of their answers: enough to keep a program busy. */
@@ -118,23 +119,15 @@ function toPieces({ exchanges, title, section }: Question, index: number): Quest
 /** Draws scenarios until they have this many requests. The expected answers are those of our own verifier. */
 async function* drawn(seed: string, requests: number, features: readonly string[]): AsyncGenerator<Question> {
   for (let count = 0, index = 0; count < requests; index++) {
-    const subject = createSubject();
-    const exchanges: Exchange[] = [];
-    const refused = new Set<string>();
-    for (const command of drawScenario(`${seed} ${index}`, features)) {
-      if (command.do === 'finish' && refused.has(command.request)) continue;
-      const expected = await subject(command);
-      exchanges.push({ command, expected });
-      if (command.do === 'begin' && expected.verdict !== 'continue') refused.add(command.request);
-      if (command.do === 'present' || command.do === 'begin') count += 1;
-      if (command.do === 'start' && expected.verdict === 'refused') break;
-    }
-    yield { section: 'generated', title: `${seed} ${index}`, exchanges };
+    const question = await drawQuestion(`${seed} ${index}`, features);
+    count += question.exchanges.filter(({ command }) => ['present', 'begin'].includes(command.do)).length;
+    yield question;
   }
 }
 
 try {
-  process.exitCode = await main(process.argv.slice(2));
+  const [first, ...rest] = process.argv.slice(2);
+  process.exitCode = first === '--daemon' ? await testDaemon(rest) : await main(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof DriverError)) throw error;
   console.error(`Cannot run the command: ${error.message}.`);

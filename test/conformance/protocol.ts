@@ -66,8 +66,8 @@ export type Step = Command & { expect: string } & Omit<Expected, 'verdict'>;
 
 /** `retryAfterSeconds` and `proof` are compared only if present here. */
 export interface Expected extends Verdict {
-  /** Another acceptable verdict. */
-  or?: string;
+  /** Other acceptable verdicts. */
+  or?: string | readonly string[];
 }
 
 /** A command and its required answer. */
@@ -125,8 +125,10 @@ export function inPieces({ command, expected }: Exchange, bytes: number): Exchan
 
 /** Describes how an answer differs from the expected one; undefined if it does not. */
 export function differenceOf(expected: Expected, answer: Verdict): string | undefined {
-  if (answer.verdict === expected.or) return undefined;
-  if (answer.verdict !== expected.verdict) return `expected ${expected.verdict}, got ${answer.verdict}`;
+  if (answer.verdict !== expected.verdict) {
+    if ([expected.or].flat().includes(answer.verdict)) return undefined;
+    return `expected ${expected.verdict}, got ${answer.verdict}`;
+  }
   if (expected.proof !== undefined && !isSameProof(expected.proof, answer.proof)) {
     return `expected proof ${JSON.stringify(expected.proof)}, got ${JSON.stringify(answer.proof)}`;
   }

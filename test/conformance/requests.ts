@@ -72,10 +72,15 @@ const JSON_VALUES = [
 ];
 const MEMBERS = ['kty', 'crv', 'use', 'alg', 'key_ops', 'kid', 'x', 'nbf', 'exp', 'd', 'KTY'];
 
-/** One verifier, one store and `STEPS` commands, generated from the seed. */
+// Eighths of a second, which floating-point arithmetic represents exactly.
+const ELAPSED = [0, 0, 0, 0.125, 0.5, 1, 2, 29, 30, 31, 60];
+/** A clock that is set, forth and back. */
+const CLOCK_STEPS = [-0.5, -1, -5, -30, -95, 95, 300, -300, -1000];
+
+/** One store, its verifiers and `STEPS` commands, generated from the seed. */
 export function drawScenario(seed: string, features: readonly string[]): Command[] {
   const random = createRandom(seed);
-  const verifier = drawConfiguration(random);
+  let verifier = drawConfiguration(random);
   const offset = features.includes('store-clock') ? random.of([0, 0, 0, 1.5, -1.5, 3, -3]) : 0;
   let now = TIMESTAMP + random.whole(80) / 8;
   const at = (): { now: number; storeNow?: number } =>
@@ -90,12 +95,14 @@ export function drawScenario(seed: string, features: readonly string[]): Command
   ];
   const open: { request: string; bodyBase64: string }[] = [];
   for (let index = 0; index < STEPS; index++) {
-    // Eighths of a second, which floating-point arithmetic represents exactly.
-    now += random.of([0, 0, 0, 0.125, 0.5, 1, 2, 29, 30, 31, 60]);
+    now += random.of(random.once(8) ? CLOCK_STEPS : ELAPSED);
     const kind = random.whole(24);
     if (kind === 0) commands.push({ do: 'restart', ...at() });
     else if (kind === 1) commands.push({ do: 'keys', jwks: drawKeySet(random) });
-    else if (kind < 5) {
+    else if (kind === 5 && random.once(2)) {
+      verifier = drawConfiguration(random);
+      commands.push({ do: 'verifier', verifier });
+    } else if (kind < 5) {
       const { bodyBase64, ...head } = drawRequest(random, verifier, now);
       const request = `r${index}`;
       commands.push({ do: 'begin', request, ...at(), ...head });

@@ -3,7 +3,7 @@ import { isUser, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori
 import { createSigningKey } from '@ori/proof/signing';
 import { expect, test } from 'vitest';
 import { readRequest } from '../../services/signer/src/stages/read-request.ts';
-import { grantOf } from '../../services/signer/src/stages/stages.fixture.ts';
+import { contentOf, grantOf } from '../../services/signer/src/stages/stages.fixture.ts';
 import type { SigningVector } from '../vectors/generator/signing.ts';
 
 const FILE = new URL('../vectors/signing.json', import.meta.url);
@@ -13,7 +13,7 @@ const { cases } = JSON.parse(readFileSync(FILE, 'utf8')) as { cases: SigningVect
 function sign({ seed, internId, subject, now, nonce, requestBase64 }: SigningVector) {
   const order = (() => {
     try {
-      return readRequest(grantOf(), Buffer.from(requestBase64, 'base64'));
+      return readRequest(grantOf(), contentOf(Buffer.from(requestBase64, 'base64')));
     } catch {
       return undefined;
     }

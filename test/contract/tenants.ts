@@ -22,14 +22,14 @@ export interface Tenants extends Demo {
   readonly internApiKey: string;
   readonly managementKey: string;
   readonly disabledApiKey: string;
-  /** The context that signing seeds are sealed to. */
-  readonly home: { readonly issuer: string; readonly baseUrl: string; readonly sealer: KekRing };
+  /** The ring that seals signing seeds. */
+  readonly sealer: KekRing;
 }
 
 /** Adds `mary`, a former member of the workspace, and `grace`, who was never a member; `hal` does not exist. */
-export async function createTenants({ store: db, demo, issuer, baseUrl, kekText }: World): Promise<Tenants> {
+export async function createTenants({ store: db, demo, issuer, kekText }: World): Promise<Tenants> {
   const { organizationId, workspaceId, internId, userId } = demo;
-  const home = { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) };
+  const sealer = parseKekRing(kekText);
   const { id: outsideWorkspaceId } = await createWorkspace(db, {
     organizationId,
     name: 'Dependencies',
@@ -40,7 +40,7 @@ export async function createTenants({ store: db, demo, issuer, baseUrl, kekText 
     workspaceId: outsideWorkspaceId,
     name: 'outside',
   });
-  await addSigningKey(db, { internId: outsideInternId, ...home });
+  await addSigningKey(db, { internId: outsideInternId, sealer });
   await addMember(db, { workspaceId: outsideWorkspaceId, userId });
 
   const { id: maryId } = await createUser(db, { name: 'Mary' });
@@ -61,6 +61,6 @@ export async function createTenants({ store: db, demo, issuer, baseUrl, kekText 
     internApiKey: internApiKey.key,
     managementKey: managementKey.key,
     disabledApiKey: disabled.key,
-    home,
+    sealer,
   };
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { SHELLS, type Shell } from '../../libs/cli/src/text/completion.ts';
+import { SHELLS, type Shell } from '../../services/ori/src/text/completion.ts';
 import { ORI } from './cli-process.ts';
 
 /** How each shell starts without its user's files, and how it is told to load the script. */

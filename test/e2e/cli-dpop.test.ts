@@ -48,14 +48,15 @@ function ori(home: OriHome, args: readonly string[], env: Record<string, string>
 const call = (home: OriHome, env?: Record<string, string>) =>
   ori(home, ['call', 'difference', '/api/invoke', '--data', BODY, '--json'], env);
 
+const ASKED = JSON.stringify({ bodySha256: 'a'.repeat(64), route: { method: 'POST', path: '/api/invoke' } });
+
 /** A signing request as curl sends it. */
-function ask(headers: Record<string, string>): Promise<Response> {
+function ask(headers: Record<string, string>, body = ASKED): Promise<Response> {
   const { baseUrl, internId } = standalone.state;
-  const asked = { bodySha256: 'a'.repeat(64), route: { method: 'POST', path: '/api/invoke' } };
   return fetch(`${baseUrl}/interns/${internId}/daemon/sign`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(asked),
+    body,
   });
 }
 
@@ -63,7 +64,8 @@ it('binds the session to a key in a file of its own, apart from the tokens, and 
   await using home = await boundHome();
   expect((await stat(keyFileOf(home))).mode & 0o777).toBe(0o600);
   expect(await readFile(home.sessionFile, 'utf8')).not.toContain((await keyOf(home)).d);
-  expect((await ori(home, ['whoami'])).stdout).toMatch(/^ {2}bound +to a key on this computer \(DPoP\)$/m);
+  const whoami = /^ {2}bound +to a key on this computer, which signs each request \(DPoP\)$/m;
+  expect((await ori(home, ['whoami'])).stdout).toMatch(whoami);
   expect(JSON.parse((await ori(home, ['whoami', '--json'])).stdout)).toMatchObject({ bound: true });
   expect(await call(home)).toMatchObject({ exit: 0 });
   const { access_token: stolen } = await sessionOf(home);
@@ -112,14 +114,29 @@ it('removes the key at sign-out', async () => {
 describe('ori dpop-proof', () => {
   const sign = () => `${standalone.state.baseUrl}/interns/${standalone.state.internId}/daemon/sign`;
 
-  it('gives curl the proof for one request of the session, good once', async () => {
+  it('gives curl the proof for one request of the session, with the content of a file, good once', async () => {
     await using home = await boundHome();
     const { access_token: token } = await sessionOf(home);
-    const { exit, stdout } = await ori(home, ['dpop-proof', 'POST', sign()]);
+    const file = join(home.folder, 'body.json');
+    await writeFile(file, ASKED);
+    const { exit, stdout } = await ori(home, ['dpop-proof', 'POST', sign(), '--file', file]);
     const headers = { authorization: `DPoP ${token}`, dpop: stdout.trim() };
     expect(exit).toBe(0);
     expect((await ask(headers)).status).toBe(200);
     expect((await ask(headers)).status).toBe(401);
+  });
+
+  it('gives a proof for no other content', async () => {
+    await using home = await boundHome();
+    const { access_token: token } = await sessionOf(home);
+    const { baseUrl } = standalone.state;
+    for (const given of [[], ['--data', `${ASKED} `]]) {
+      const { stdout } = await ori(home, ['dpop-proof', 'POST', sign(), ...given]);
+      expect((await ask({ authorization: `DPoP ${token}`, dpop: stdout.trim() })).status).toBe(401);
+    }
+    const { stdout } = await ori(home, ['dpop-proof', 'GET', `${baseUrl}/interns`]);
+    const headers = { authorization: `DPoP ${token}`, dpop: stdout.trim() };
+    expect((await fetch(`${baseUrl}/interns`, { headers })).status).toBe(200);
   });
 
   it('proves a token that was handed over with the key in a file', async () => {
@@ -127,14 +144,14 @@ describe('ori dpop-proof', () => {
     const { access_token: ORI_TOKEN } = await sessionOf(home);
     const env = { ORI_TOKEN, ORI_DPOP_KEY: keyFileOf(home) };
     await using elsewhere = await makeOriHome();
-    const { stdout } = await ori(elsewhere, ['dpop-proof', 'POST', sign()], env);
+    const { stdout } = await ori(elsewhere, ['dpop-proof', 'POST', sign(), '--data', ASKED], env);
     const headers = { authorization: `DPoP ${ORI_TOKEN}`, dpop: stdout.trim() };
     expect((await ask(headers)).status).toBe(200);
     expect(await call(elsewhere, env)).toMatchObject({ exit: 0 });
     const unproven = await call(elsewhere, { ORI_TOKEN });
-    expect(JSON.parse(unproven.stderr)).toMatchObject({ error: { code: 'token_refused' } });
+    expect(JSON.parse(unproven.stderr)).toMatchObject({ error: { code: 'token_key_unusable' } });
     const missing = await call(elsewhere, { ...env, ORI_DPOP_KEY: join(home.folder, 'none') });
-    expect(missing).toMatchObject({ exit: 1, stdout: '' });
+    expect(missing).toMatchObject({ exit: 2, stdout: '' });
   });
 
   it('proves nothing for another server, nor with a session that is bound to no key', async () => {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { run } from '../../libs/cli/src/program.ts';
+import { run } from '../../services/ori/src/program.ts';
 import { Sink } from '../env/sink.ts';
 import type { OriHome, OriResult } from './cli-process.ts';
 

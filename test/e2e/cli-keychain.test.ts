@@ -1,9 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findProgram } from '../env/room.ts';
 import type { OriHome } from './cli-process.ts';
 import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
 
@@ -15,15 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const isInstalled = (() => {
-  try {
-    execFileSync('sh', ['-c', 'command -v dbus-run-session gnome-keyring-daemon']);
-    return true;
-  } catch {
-    process.stderr.write('cli-keychain: dbus or gnome-keyring is not installed: skipped\n');
-    return false;
-  }
-})();
+const missing = ['dbus-run-session', 'gnome-keyring-daemon'].filter(
+  (name) => findProgram(name) === undefined,
+);
+if (missing.length > 0) process.stderr.write(`cli-keychain: skipped without ${missing.join(' and ')}\n`);
 
 /** A Secret Service for this test, like that of a desktop session. */
 async function startKeychain(home: OriHome): Promise<{ env: Record<string, string> } & AsyncDisposable> {
@@ -34,7 +30,11 @@ async function startKeychain(home: OriHome): Promise<{ env: Record<string, strin
     env: { PATH, HOME: home.folder, XDG_RUNTIME_DIR: home.folder },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  const [address] = await once(child.stdout, 'data');
+  const exit = once(child, 'close').then(([status]) =>
+    Promise.reject(new Error(`no keychain: exit ${status}`)),
+  );
+  exit.catch(() => {});
+  const [address] = await Promise.race([once(child.stdout, 'data'), exit]);
   const env = { DBUS_SESSION_BUS_ADDRESS: String(address).trim(), ORI_SESSION_STORE: '' };
   return {
     env,
@@ -46,7 +46,7 @@ async function startKeychain(home: OriHome): Promise<{ env: Record<string, strin
   };
 }
 
-describe.runIf(isInstalled)('with a system keychain', () => {
+describe.skipIf(missing.length > 0)('with a system keychain', () => {
   it('keeps the key of a bound session there too, apart from the tokens, and removes it at sign-out', async () => {
     await using home = await world.newHome();
     await using keychain = await startKeychain(home);

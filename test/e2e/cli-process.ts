@@ -9,7 +9,7 @@ import { TEST_CACHE_HOME } from '../env/cache.ts';
 
 const { PATH } = process.env;
 /** The launcher, as npm links it. */
-export const ORI = new URL('../../libs/cli/bin/ori.js', import.meta.url).pathname;
+export const ORI = new URL('../../services/ori/bin/ori.js', import.meta.url).pathname;
 
 export interface OriResult {
   readonly exit: number | null;

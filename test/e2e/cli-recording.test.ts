@@ -8,7 +8,7 @@ import { canRunSteps, expectShown, makeBrowser } from './readme-session.ts';
 import { makeStandaloneHome } from './standalone-process.ts';
 import { freePortWithNeighbours } from './three-ports.ts';
 
-const README = new URL('../../libs/cli/README.md', import.meta.url);
+const README = new URL('../../services/ori/README.md', import.meta.url);
 /** It builds a program, installs it, and starts two. */
 const LONG = { timeout: 300_000 };
 

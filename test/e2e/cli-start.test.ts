@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-const CLI = new URL('../../libs/cli/src/', import.meta.url).href;
+const CLI = new URL('../../services/ori/src/', import.meta.url).href;
 
 /** The packages that are loaded with some modules of the command. */
 async function packagesWith(modules: readonly string[]): Promise<string[]> {

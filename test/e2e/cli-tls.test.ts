@@ -22,10 +22,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('signs in, signs and calls over TLS', async () => {
-  await using home = await world.newHome({ NODE_EXTRA_CA_CERTS: certificate });
-  expect(await world.signIn(home)).toMatchObject({ exit: 0 });
-  const called = await home.ori(['call', INTERN_ID, '/api/invoke', '--data', '{}']);
+it('signs in, signs and calls over TLS, with the authority of --cacert', async () => {
+  await using home = await world.newHome();
+  expect(await world.signIn(home, { args: ['--cacert', certificate] })).toMatchObject({ exit: 0 });
+  const called = await home.ori(['call', INTERN_ID, '/api/invoke', '--data', '{}', '--cacert', certificate]);
   expect(called).toEqual({ exit: 0, stdout: '{"user":"acct_ada"}', stderr: '' });
 });
 
@@ -42,7 +42,6 @@ it('uses the proxy of the environment, as a tunnel', async () => {
   });
   await using home = await world.newHome({
     NODE_EXTRA_CA_CERTS: certificate,
-    NODE_USE_ENV_PROXY: '1',
     HTTPS_PROXY: proxy.url,
   });
   await world.signIn(home);
@@ -51,6 +50,17 @@ it('uses the proxy of the environment, as a tunnel', async () => {
   expect(called).toEqual({ exit: 0, stdout: '{"user":"acct_ada"}', stderr: '' });
   const [api, daemon] = [new URL(world.baseUrl).host, new URL(world.daemonUrl).host];
   expect(tunnels).toEqual([api, api, daemon]);
+});
+
+it('names the proxy that it cannot reach', async () => {
+  const gone = await listen(() => {});
+  await gone.stop();
+  await using home = await world.newHome({ NODE_EXTRA_CA_CERTS: certificate, HTTPS_PROXY: gone.url });
+  const { exit, stderr } = await home.ori(['login', '--no-browser']);
+  expect(exit).toBe(6);
+  expect(stderr).toContain(`HTTPS_PROXY, ${new URL(gone.url).host}`);
+  const around = { env: { NO_PROXY: 'localhost', ORI_TOKEN: 'token' } };
+  expect((await home.ori(['interns', 'list'], around)).stderr).not.toContain('PROXY');
 });
 
 it('sends nothing to a server whose certificate it cannot trust', async () => {

@@ -10,7 +10,7 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { renderJwkSet, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
+import { type JwkSet, renderJwkSet, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { requireProof } from '@ori/verifier/node';
@@ -47,6 +47,8 @@ export interface CliWorld extends AsyncDisposable {
   readonly baseUrl: string;
   readonly issuer: string;
   readonly daemonUrl: string;
+  /** The public key of the API. */
+  readonly jwks: JwkSet;
   readonly requests: ApiRequest[];
   /** The next responses of the API, in order; then it responds normally again. */
   readonly scripted: Scripted[];
@@ -143,6 +145,7 @@ export async function startCliWorld({ tls, ...options }: CliWorldOptions = {}): 
     baseUrl,
     issuer: provider.issuer,
     daemonUrl: daemon.url,
+    jwks: renderJwkSet([key]),
     requests,
     scripted,
     beforeSigning: () => {},

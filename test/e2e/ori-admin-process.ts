@@ -6,7 +6,7 @@ import { shipped } from '../env/programs.ts';
 
 const { PATH } = process.env;
 /** The launcher as npm links it: it requires the pinned Node, and runs the source. */
-const LAUNCHER = new URL('../../libs/admin/bin/ori-admin.js', import.meta.url).pathname;
+const LAUNCHER = new URL('../../services/ori-admin/bin/ori-admin.js', import.meta.url).pathname;
 /** Imitates a Node without TypeScript support. The process that it hands over to is real. */
 const OLDER_NODE = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
 /** Imitates a terminal: sets what Node reports for one. */

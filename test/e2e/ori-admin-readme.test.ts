@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { startOperatorWorld } from './ori-admin-world.ts';
 
-const ORI_ADMIN = new URL('../../libs/admin/bin/ori-admin.js', import.meta.url).pathname;
-const README = new URL('../../libs/admin/README.md', import.meta.url);
+const ORI_ADMIN = new URL('../../services/ori-admin/bin/ori-admin.js', import.meta.url).pathname;
+const README = new URL('../../services/ori-admin/README.md', import.meta.url);
 
 /** The ori-admin commands of the walkthrough, as a reader would paste them. */
 async function walkthrough(): Promise<string[]> {

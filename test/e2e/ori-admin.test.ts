@@ -458,7 +458,7 @@ it(
     other = await admin.get('workspace', 'create', 'Other', '--organization', made.org);
     await Promise.all([
       admin.get('key', 'disable', hash),
-      admin.get('member', 'revoke-sessions', made.ada),
+      admin.get('member', 'revoke-sessions', made.ada, '--yes'),
       admin.get('workspace', 'set-default', other),
       admin.get('org', 'rename', made.org, 'Difference Engines'),
       admin.get('lifecycle', 'off'),

@@ -24,6 +24,9 @@ export const canRunSteps = (() => {
   }
 })();
 
+/** The `ori` of the checkout, which the standalone names. */
+const ORI = new URL('../../node_modules/.bin/ori', import.meta.url).pathname;
+
 const FENCE = /^```(sh|text)\n([\s\S]*?)^```$/gm;
 
 /** The `sh` blocks of a section, each with the `text` block that follows it. */
@@ -44,7 +47,7 @@ function sectionOf(markdown: string, heading: string): string {
 }
 
 /**
- * Runs the commands of each step, one after the other, in one bash on a terminal 120 columns wide without colours.
+ * Runs the commands of each step, one after the other, in one bash on a terminal 80 columns wide without colours.
  * Resolves to what each printed, stdout and stderr as they came.
  */
 async function runSteps(
@@ -52,7 +55,7 @@ async function runSteps(
   place: { readonly folder: string; readonly env: Readonly<Record<string, string | undefined>> },
 ): Promise<string[]> {
   const mark = (step: number) => `=== step ${step} ===`;
-  const script = ['stty cols 120', 'set -o pipefail', `echo '${mark(0)}'`];
+  const script = ['stty cols 80', 'set -o pipefail', `echo '${mark(0)}'`];
   for (const [step, { commands }] of steps.entries())
     script.push(commands.trimEnd(), `printf '\\n${mark(step + 1)}\\n'`);
   const file = join(place.folder, 'session.sh');
@@ -92,12 +95,13 @@ export async function expectShown(
 
 /**
  * Writes what differs from run to run as the documents write it: the ports of the standalone as 8080, 8081 and 8082;
- * ids, digests, the values of proof headers and other long values as `…`, as is the query of an address; times as
+ * ids, digests, the values of proof headers and other long values as `…`, as is the query of an address, and the folder of the checkout; times as
  * 2026-01-01T00:00:00Z. The line that names another port than 8080 is left out.
  */
 export function normalise(text: string, firstPort: number): string {
   return withPorts(text, firstPort, 8080)
     .replace(/^ *export ORI_BASE_URL=.*\n/m, '')
+    .replaceAll(ORI, '/…/node_modules/.bin/ori')
     .replace(/\b(ada|grace|alan|mary)-[0-9a-f]{16}\b/g, '$1-…')
     .replace(/\b(int)_[0-9a-zA-Z]{8,}( *)/g, (whole, kind, spaces) =>
       spaces.length > 1 ? `${kind}_…`.padEnd(whole.length) : `${kind}_…${spaces}`,

@@ -230,7 +230,7 @@ describe('the base address', () => {
       const page = await fetch(url, { headers: browser });
       expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
       expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-      expect(await page.text()).toContain('npx @ori/cli call difference');
+      expect(await page.text()).toContain('/node_modules/.bin/ori call difference');
       const client = await fetch(url);
       expect([client.status, (await client.json()) as object]).toMatchObject([404, { error: { code: 404 } }]);
     }

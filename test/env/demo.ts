@@ -9,14 +9,15 @@ import {
   createOrganization,
   createUser,
   createWorkspace,
+  type KeyStater,
 } from '@ori/store/admin';
 import type { KekRing } from '@ori/store/sealing';
 
-/** The context to which the signing seeds are sealed. */
+/** The issuer of the member's tokens, and the ring that seals the signing seed. */
 export interface DemoHome {
   readonly issuer: string;
-  readonly baseUrl: string;
   readonly sealer: KekRing;
+  readonly stater?: KeyStater | undefined;
 }
 
 /** One organization with one record of each kind; its member is `ada`, a subject of the issuer. */
@@ -43,7 +44,7 @@ export async function createDemo(db: Database, home: DemoHome): Promise<Demo> {
   await addMember(db, { workspaceId, userId });
   const { id: internId } = await createIntern(db, { workspaceId, name: 'intern' });
   const seed = randomBytes(32);
-  const { publicKey } = await addSigningKey(db, { internId, seed, ...home });
+  const { publicKey } = await addSigningKey(db, { internId, seed, sealer: home.sealer, stater: home.stater });
   const { key: apiKey } = await createApiKey(db, { kind: 'api', name: 'ordinary', workspaceId });
   return { organizationId, workspaceId, userId, internId, publicKey, seed, apiKey };
 }

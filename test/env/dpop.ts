@@ -16,6 +16,8 @@ export interface DpopProofOptions {
   readonly url: string;
   readonly accessToken: string;
   readonly nonce?: string;
+  /** The content of the request. Default: none. */
+  readonly content?: string | Uint8Array;
   /** Merged over the honest claims; `undefined` removes one. */
   readonly claims?: Readonly<Record<string, unknown>>;
   /** Merged over the honest header; `undefined` removes a member. */
@@ -47,7 +49,16 @@ export async function createDpopKey(algorithm: DpopTestAlgorithm = 'ES256'): Pro
     publicJwk,
     privateJwk: await exportJWK(privateKey),
     thumbprint: await calculateJwkThumbprint(publicJwk),
-    async proof({ method = 'POST', url, accessToken, nonce, claims, header, signWith = privateKey }) {
+    async proof({
+      method = 'POST',
+      url,
+      accessToken,
+      nonce,
+      content = '',
+      claims,
+      header,
+      signWith = privateKey,
+    }) {
       const payload = {
         jti: randomUUID(),
         htm: method,
@@ -55,6 +66,7 @@ export async function createDpopKey(algorithm: DpopTestAlgorithm = 'ES256'): Pro
         iat: Math.floor(Date.now() / 1000),
         ath: createHash('sha256').update(accessToken).digest('base64url'),
         nonce,
+        'x-camara:bh': createHash('sha256').update(content).digest('base64url'),
         ...claims,
       };
       const protectedHeader = { alg: algorithm, typ: 'dpop+jwt', jwk: publicJwk, ...header };

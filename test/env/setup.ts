@@ -6,14 +6,22 @@ import { findProgram } from './room.ts';
 import { setUpPrometheus } from './setup-prometheus.ts';
 
 /**
- * `npm run setup`: installs what the tests need, and reports what it found or did. With `--deep`, what the ports of the
- * verifier to other languages need too.
+ * `npm run setup`: installs what the tests need, and reports what it found or did. With `--proofs`, Coq too, which takes
+ * 600 MB; with `--deep`, also what the ports of the verifier to other languages need.
  */
 function main(): number {
   const { failed, sentence } = setUpPrometheus();
   const prometheus = failed ? complain(sentence) : say(sentence);
-  if (process.argv.includes('--deep') && !setUpPorts()) return 1;
-  return setUpRedis() && setUpPostgres() && setUpNginx() && setUpSystemd() && setUpHsm() && prometheus
+  const isDeep = process.argv.includes('--deep');
+  if (isDeep && !setUpPorts()) return 1;
+  if (isDeep || process.argv.includes('--proofs')) setUpCoq();
+  return setUpRedis() &&
+    setUpPostgres() &&
+    setUpNginx() &&
+    setUpSystemd() &&
+    setUpHsm() &&
+    setUpKeychain() &&
+    prometheus
     ? 0
     : 1;
 }
@@ -58,13 +66,35 @@ function setUpHsm(): boolean {
     : complain('SoftHSM: apt-get could not install softhsm2 and opensc; its own words are above.');
 }
 
+/** The Secret Service of a desktop session. Tests that need it are skipped without it. */
+function setUpKeychain(): boolean {
+  const programs = ['dbus-run-session', 'gnome-keyring-daemon'];
+  if (programs.every((name) => findProgram(name))) {
+    return say('Keychain: dbus and gnome-keyring are there; nothing to do.');
+  }
+  if (!mayInstall()) return say('Keychain: install dbus and gnome-keyring to test sessions in a keychain.');
+  return installPackages(['dbus', 'gnome-keyring'])
+    ? say('Keychain: installed dbus and gnome-keyring by apt-get.')
+    : complain('Keychain: apt-get could not install dbus and gnome-keyring; its own words are above.');
+}
+
 /** Go, and Ed25519 for Python. The deep tests skip a port without its toolchain, with a message. */
 function setUpPorts(): boolean {
-  if (!mayInstall()) return say('Ports: install golang-go and python3-cryptography to test them.');
-  const installed = installPackages(['golang-go', 'python3-cryptography']);
+  if (!mayInstall()) return say('Ports: install golang-go, python3-cryptography and ruby to test them.');
+  const installed = installPackages(['golang-go', 'python3-cryptography', 'ruby']);
   return installed
-    ? say('Ports: golang-go and python3-cryptography are installed.')
-    : complain('Ports: apt-get could not install golang-go and python3-cryptography.');
+    ? say('Ports: golang-go, python3-cryptography and ruby are installed.')
+    : complain('Ports: apt-get could not install golang-go, python3-cryptography and ruby.');
+}
+
+/** The test of the signing input's proof is skipped without it, so its absence is not an error. */
+function setUpCoq(): boolean {
+  const found = findProgram('coqc');
+  if (found) return say(`Coq: ${found} is there; nothing to do.`);
+  if (mayInstall()) return install('Coq', 'coq', 'coqc');
+  return say(
+    'Coq: not installed; the proof of the signing input will not be checked. Install the package coq.',
+  );
 }
 
 /** Installs a Debian package for one of its programs, without leaving any of its servers running. */

@@ -12,6 +12,7 @@ import { freePort } from './ports.ts';
 import { createDatabase, type PostgresServer, startPostgres } from './postgres.ts';
 import { type RedisServer, sharedRedisUrl, startRedis } from './redis.ts';
 import { openRoom, type Room } from './room.ts';
+import { createWorldRoot, type WorldRoot } from './root.ts';
 import { providedBackends } from './run.ts';
 import { hostAsProcess, hostInProcess, type SignerEnvironment, type SignerHost } from './signer-host.ts';
 
@@ -20,6 +21,8 @@ export interface WorldOptions {
   readonly process?: boolean;
   /** Names without `SIGNER_`. Turns are practically unlimited unless set. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** The deployment has a root, and the signer its roles. */
+  readonly root?: boolean;
   /** Only for a signer in this process. */
   readonly parts?: Partial<SignerParts>;
   /** Changes the text of the signer's KEK file, as a KMS would wrap its keys. */
@@ -46,6 +49,8 @@ export interface World extends AsyncDisposable {
   readonly issuer: TestIssuer;
   readonly demo: Demo;
   readonly store: Store;
+  /** With the option `root`. */
+  readonly root: WorldRoot | undefined;
   /** The database URL with the owner's login, and with a management service's login. */
   readonly databaseUrl: string;
   readonly managementDatabaseUrl: string;
@@ -87,7 +92,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const store = openPostgres({ url: database.url, poolMax: 2 });
   stack.defer(() => store.close());
   const kekText = generateKekRing('signer');
-  const demo = await createDemo(store, { issuer: issuer.url, baseUrl, sealer: parseKekRing(kekText) });
+  const root = options.root ? await createWorldRoot(room, baseUrl) : undefined;
+  const home = { issuer: issuer.url, sealer: parseKekRing(kekText), stater: root?.stater };
+  const demo = await createDemo(store, home);
 
   const files = await writeFiles(room, (await options.wrapRing?.(kekText)) ?? kekText);
   const environment = {
@@ -103,6 +110,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     SIGNER_INTROSPECTION_CLIENT_SECRET: issuer.introspectionClient.secret,
     SIGNER_TURNS_PER_USER: '1000000',
     SIGNER_TURNS_PER_ORGANIZATION: '10000000',
+    ...root?.environment,
     ...prefixed(options.environment ?? {}),
   };
   const signer = stack.use(
@@ -122,7 +130,21 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const owned = stack.move();
 
   return {
-    ...{ baseUrl, opsUrl, issuer, demo, store, http, signer, environment, kekText, signPath, page, ready },
+    ...{
+      baseUrl,
+      opsUrl,
+      issuer,
+      demo,
+      store,
+      root,
+      http,
+      signer,
+      environment,
+      kekText,
+      signPath,
+      page,
+      ready,
+    },
     databaseUrl: database.url,
     managementKekFile: files.managementKekFile,
     managementDatabaseUrl: database.managementUrl,

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SETTINGS, type Setting } from './repertoire.ts';
 import { type RunOptions, runSchedules } from './run.ts';
@@ -34,6 +36,14 @@ test('no proof is accepted twice under any fault, and fresh ones are accepted af
   expect(outcomes).toHaveLength(6);
   for (const { spends, accepted } of totals) expect(spends).toBeGreaterThan(accepted);
 }, 120_000);
+
+test('npm run faults runs a schedule of PostgreSQL', () => {
+  const words = ['--store', 'postgres', '--fault', 'settings changed', '--schedules', '1', '--seed', 'ci'];
+  const main = join(import.meta.dirname, 'main.ts');
+  const { status, stdout } = spawnSync(process.execPath, [main, ...words], { encoding: 'utf8' });
+  expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^PASSED/);
+  expect(status).toBe(0);
+}, 60_000);
 
 test('a lane continues after a verifier exits unexpectedly and after a fault that cannot be injected', async () => {
   const memory = SETTINGS.memory[0];

@@ -2,16 +2,16 @@ import { EventEmitter } from 'node:events';
 import { pathToFileURL } from 'node:url';
 import type { Redis } from 'ioredis';
 import pg from 'pg';
-import { connectRedis } from '../../libs/redis/src/connection.ts';
-import { Secret } from '../../libs/runtime/src/secret.ts';
-import type { VerifierOptions } from '../../libs/verifier/src/policy.ts';
-import type { MemoryReplayStoreOptions } from '../../libs/verifier/src/replay/memory/store.ts';
-import type { PostgresPool } from '../../libs/verifier/src/replay/postgres/client.ts';
-import type { PostgresReplayStoreOptions } from '../../libs/verifier/src/replay/postgres/store.ts';
-import type { RedisClient } from '../../libs/verifier/src/replay/redis/client.ts';
-import type { RedisReplayStoreOptions } from '../../libs/verifier/src/replay/redis/store.ts';
-import type { ReplayStore } from '../../libs/verifier/src/replay/replay-store.ts';
-import type { Verifier } from '../../libs/verifier/src/verifier.ts';
+import { Secret } from '../../libs/internal/runtime/src/secret.ts';
+import { connectRedis } from '../../libs/internal/turns/src/redis/connection.ts';
+import type { VerifierOptions } from '../../libs/public/verifier/src/policy.ts';
+import type { MemoryReplayStoreOptions } from '../../libs/public/verifier/src/replay/memory/store.ts';
+import type { PostgresPool } from '../../libs/public/verifier/src/replay/postgres/client.ts';
+import type { PostgresReplayStoreOptions } from '../../libs/public/verifier/src/replay/postgres/store.ts';
+import type { RedisClient } from '../../libs/public/verifier/src/replay/redis/client.ts';
+import type { RedisReplayStoreOptions } from '../../libs/public/verifier/src/replay/redis/store.ts';
+import type { ReplayStore } from '../../libs/public/verifier/src/replay/replay-store.ts';
+import type { Verifier } from '../../libs/public/verifier/src/verifier.ts';
 
 /** The store in which a verifier process keeps spent proofs. */
 export type StoreAddress =

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { connectRedis, type RedisClient } from '@ori/redis';
 import { Secret } from '@ori/runtime/secret';
 import { createTurnLimiter } from '@ori/turns';
+import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { onTestFinished } from 'vitest';
-import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
-import { redisReplayStore } from '../../libs/verifier/src/replay/redis/store.ts';
-import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
-import { createTestSigner } from '../../libs/verifier/src/testing.ts';
-import { createVerifier } from '../../libs/verifier/src/verifier.ts';
+import { createLocalKeySet } from '../../libs/public/verifier/src/keys/local.ts';
+import { redisReplayStore } from '../../libs/public/verifier/src/replay/redis/store.ts';
+import type { SignedRequest } from '../../libs/public/verifier/src/request.ts';
+import { createTestSigner } from '../../libs/public/verifier/src/testing.ts';
+import { createVerifier } from '../../libs/public/verifier/src/verifier.ts';
 import { type Nonces, redisNonces } from '../../services/signer/src/adapters/nonces.ts';
 
 /** Generous, so that a busy machine does not count as a fault of the store. */

@@ -26,7 +26,7 @@ export const VARIANTS: Readonly<Record<string, Variant>> = {
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The verifier library's sources as they are. */
-export const LIBRARY = join(ROOT, 'libs/verifier/src');
+export const LIBRARY = join(ROOT, 'libs/public/verifier/src');
 
 /** A copy of the sources with one broken guard, removed on disposal. */
 export interface BrokenLibrary extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import { setImmediate as breathe, setTimeout as pause } from 'node:timers/promises';
-import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
-import type { Verifier } from '../../libs/verifier/src/verifier.ts';
+import { createLocalKeySet } from '../../libs/public/verifier/src/keys/local.ts';
+import type { Verifier } from '../../libs/public/verifier/src/verifier.ts';
 import { createAdversary, type Presenting, type Stripping } from './adversary.ts';
 import { openHistory } from './history.ts';
 import { type Clock, loadLibrary, type StoreAddress } from './open-store.ts';

@@ -29,9 +29,9 @@ test('of a thousand copies of one proof across four processes, one is accepted',
   };
   const [first] = clients;
   if (first === undefined) throw new TypeError('no signer');
-  const challenge = await send(first, await key.proof({ url, accessToken }));
+  const challenge = await send(first, await key.proof({ url, accessToken, content: SIGN_BODY }));
   const nonce = String(challenge.headers['dpop-nonce']);
-  const proof = await key.proof({ url, accessToken, nonce });
+  const proof = await key.proof({ url, accessToken, nonce, content: SIGN_BODY });
   const replies = await Promise.all(
     Array.from({ length: COPIES }, (_, index) => send(clients[index % SIGNERS] ?? first, proof)),
   );

@@ -14,6 +14,8 @@ const GATE_MEMORY_MS = 1000;
 
 const NEEDS_ISSUER = new Set(['JWT, unknown key', 'opaque, unseen', 'interns, opaque, unseen']);
 
+const GUARDRAILS = new Set(['a guardrail', 'a new guardrail', 'a guardrail, of another account']);
+
 /** The cool-down after a fetch from the issuer, and the maximum time of a fetch. */
 const COOL_DOWN_MS = 1000 + 800;
 
@@ -26,6 +28,9 @@ export function deserved({ dependency, fault }: Cell, { name, well }: Shape): re
     issuer: NEEDS_ISSUER.has(name),
   }[dependency];
   if (!needed) return [well];
+  // Guardrails say that we have too little; the other tables are closed, and have 500 for it.
+  // A wrong answer is an outage where the driver notices it, and an unknown failure where it does not.
+  if (GUARDRAILS.has(name)) return fault === 'wrong answer' ? [503, 500] : [503];
   // A response from another issuer may be ignored, or may show that the token is not ours.
   return dependency === 'issuer' && fault === 'wrong answer' ? [500, 401] : [500];
 }

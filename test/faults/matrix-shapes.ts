@@ -32,7 +32,7 @@ export async function signerShapes(on: MatrixWorld): Promise<Shape[]> {
     { name: 'JWT, unknown key', well: 200, ask: () => sign(unknown) },
     { name: 'opaque, seen', well: 200, ask: () => sign(seen) },
     { name: 'opaque, unseen', well: 200, ask: () => sign(world.issuer.opaqueToken()) },
-    { name: 'JWT, bound to a key', well: 200, ask: async () => bound.sign(await bound.nextHeaders()) },
+    { name: 'JWT, bound to a key', well: 200, ask: bound.ask },
     { name: 'API key', well: 403, ask: () => sign(world.demo.apiKey) },
     { name: 'JWT of a stranger', well: 404, ask: () => sign(stranger) },
     { name: 'no credential', well: 401, ask: () => sign(null) },
@@ -48,12 +48,23 @@ async function boundSession({ world, signerHttp }: MatrixWorld) {
   const sign = async (headers: readonly string[]) =>
     signerHttp.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY });
   const headersFor = async (nonce?: string) => [
-    ...dpopHeaders(accessToken, await key.proof({ url, accessToken, ...(nonce && { nonce }) })),
+    ...dpopHeaders(
+      accessToken,
+      await key.proof({ url, accessToken, content: SIGN_BODY, ...(nonce && { nonce }) }),
+    ),
     ...['Content-Type', 'application/json'],
   ];
   const challenge = await sign(await headersFor());
-  const nonce = String(challenge.headers['dpop-nonce']);
-  return { sign, nextHeaders: () => headersFor(nonce) };
+  let nonce = String(challenge.headers['dpop-nonce']);
+  const nextHeaders = () => headersFor(nonce);
+  /** As every client does, with another nonce if the server asks for one: a store that lost its data does. */
+  async function ask() {
+    const reply = await sign(await nextHeaders());
+    if (!String(reply.headers['www-authenticate']).includes('use_dpop_nonce')) return reply;
+    nonce = String(reply.headers['dpop-nonce']);
+    return sign(await nextHeaders());
+  }
+  return { sign, nextHeaders, ask };
 }
 
 /** The kinds of requests to management. The last two must never get a 2xx. */

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readSession } from '../../libs/cli/src/adapters/session-store.ts';
+import { readSession } from '../../services/ori/src/adapters/session-store.ts';
 import { runOri } from '../e2e/cli-in-process.ts';
 import { makeOriHome, type OriHome, type OriResult } from '../e2e/cli-process.ts';
 import { startScriptedIssuer } from '../e2e/cli-scripted-issuer.ts';
@@ -14,7 +14,7 @@ import { clockOff } from '../e2e/wrong-clock.ts';
 /** Set TEST_KILLS=200 TEST_ROUNDS=60 for a long run. */
 const KILLS = Number(process.env['TEST_KILLS'] ?? 40);
 const ROUNDS = Number(process.env['TEST_ROUNDS'] ?? 20);
-const STORE = new URL('../../libs/cli/src/adapters/session-store.ts', import.meta.url).href;
+const STORE = new URL('../../services/ori/src/adapters/session-store.ts', import.meta.url).href;
 
 /** Stores one session after another, with consecutive numbers as tokens, and reports each. */
 const WRITER = `

@@ -10,23 +10,15 @@ import {
   resealSigningKeys,
   rotateSigningKey,
 } from '@ori/store/admin';
-import {
-  extendKekRing,
-  type KekRing,
-  open,
-  parseKekRing,
-  promoteKek,
-  type SeedHome,
-  seal,
-  seedContext,
-} from '@ori/store/sealing';
+import { extendKekRing, type KekRing, open, parseKekRing, promoteKek, seedContext } from '@ori/store/sealing';
+import { CompactEncrypt } from 'jose';
 import { sql } from 'kysely';
 import { startPostgres } from '../env/postgres.ts';
 import { startWorld, type World } from '../env/world.ts';
 
 /**
- * `node test/faults/reseal.ts [ROWS] [KILLS]`: replaces the KEK of a running, hardened signer. ROWS seeds are re-sealed
- * by a process that is killed KILLS times, spread over the whole run, while calls are signed and the key that signs them
+ * `node test/faults/reseal.ts [ROWS] [KILLS]`: moves a deployment and replaces the KEK of its running, hardened signer.
+ * ROWS seeds, sealed to another issuer and base address in the former form, are re-sealed by a process that is killed KILLS times, spread over the whole run, while calls are signed and the key that signs them
  * is rotated. Prints the seeds that can no longer be opened, the refused calls, and the rate of a second pass without kills.
  */
 const CALLS_PER_SECOND = 10;
@@ -37,7 +29,6 @@ const seedOf = (id: string): string => id.padEnd(32);
 interface Job {
   readonly url: string;
   readonly ring: string;
-  readonly home: SeedHome;
 }
 
 interface Outcome {
@@ -51,12 +42,11 @@ type News = { readonly done: number; readonly total: number } | Outcome;
 if (process.send !== undefined) process.once('message', (job: Job) => reseal(job));
 else await main(...(process.argv.slice(2).map(Number) as [number?, number?]));
 
-async function reseal({ url, ring, home }: Job): Promise<void> {
+async function reseal({ url, ring }: Job): Promise<void> {
   const db = openPostgres({ url, poolMax: 3, connectTimeoutMs: 30_000, statementTimeoutMs: 60_000 });
   const [start, cpu] = [performance.now(), process.cpuUsage()];
   const report = await resealSigningKeys(db, {
     ring: parseKekRing(ring),
-    home,
     onProgress: ({ done, total }) => process.send?.({ done, total } satisfies News),
   });
   const used = process.cpuUsage(cpu);
@@ -69,11 +59,11 @@ async function reseal({ url, ring, home }: Job): Promise<void> {
 async function main(rows = 100_000, kills = 20): Promise<void> {
   await using postgres = await startPostgres();
   await using world = await startWorld({ process: true, postgres });
-  const home = { issuer: world.issuer.url, baseUrl: world.baseUrl };
   const db = openPostgres({ url: world.databaseUrl, poolMax: 4, statementTimeoutMs: 60_000 });
   const former = parseKekRing(world.kekText);
+  await sealCalledInternFormerly(db, world, former);
   const { id: internId } = await createIntern(db, { workspaceId: world.demo.workspaceId, name: 'many' });
-  await insertSeeds(db, { rows, internId, ring: former, home });
+  await insertSeeds(db, { rows, internId, ring: former });
   const extended = extendKekRing(world.kekText, 'signer');
   await deploy(world, extended);
   const promoted = promoteKek(extended, 'signer', parseKekRing(extended).kids.at(-1) ?? '');
@@ -84,17 +74,17 @@ async function main(rows = 100_000, kills = 20): Promise<void> {
   const count = { killed: 0, 'failed by itself': 0 };
   while (count.killed < kills) {
     const share = ((count.killed + Math.random()) / kills) * rows;
-    const end = await killAfter(startChild({ url: world.databaseUrl, ring: promoted, home }), share);
+    const end = await killAfter(startChild({ url: world.databaseUrl, ring: promoted }), share);
     if (end === 'done') break;
     count[end]++;
   }
-  const last = await outcomeOf(startChild({ url: world.databaseUrl, ring: promoted, home }));
+  const last = await outcomeOf(startChild({ url: world.databaseUrl, ring: promoted }));
   const seconds = Math.round((performance.now() - start) / 1000);
   const left = (await countByKek(db)).get(former.primary.kid)?.seeds ?? 0;
   // Re-seals everything under the former KEK, which the signer still has, without kills.
   const again = promoteKek(promoted, 'signer', former.primary.kid);
   await deploy(world, again);
-  const { report, ms, cpuMs } = await outcomeOf(startChild({ url: world.databaseUrl, ring: again, home }));
+  const { report, ms, cpuMs } = await outcomeOf(startChild({ url: world.databaseUrl, ring: again }));
   const calls = await load.stop();
   console.log(
     JSON.stringify({
@@ -111,7 +101,7 @@ async function main(rows = 100_000, kills = 20): Promise<void> {
         rowsPerSecond: Math.round((report.resealed * 1000) / ms),
         cpuMicrosecondsPerRow: Math.round((cpuMs * 1000) / report.resealed),
       },
-      lost: await countLost(db, { internId, ring: former, home }),
+      lost: await countLost(db, { internId, ring: former }),
       calls,
     }),
   );
@@ -121,19 +111,36 @@ async function main(rows = 100_000, kills = 20): Promise<void> {
 interface Seeds {
   readonly internId: string;
   readonly ring: KekRing;
-  readonly home: SeedHome;
+}
+
+/** A seed as it was sealed before seeds could move: to the issuer and the base address of another deployment. */
+function sealFormerly({ primary: { kid, key } }: KekRing, seed: Uint8Array, id: string, internId: string) {
+  const home = { issuer: 'https://former.test', baseUrl: 'https://former.test/v1' };
+  const ctx = { table: 'signing_keys', column: 'sealed_seed', row: id, internId, ...home };
+  return new CompactEncrypt(seed)
+    .setProtectedHeader({ alg: 'A256GCMKW', enc: 'A256GCM', kid, ctx })
+    .encrypt(key);
+}
+
+/** Replaces the sealed seed of the intern that is called by one of the former deployment. */
+async function sealCalledInternFormerly({ kysely }: Database, { demo }: World, ring: KekRing): Promise<void> {
+  const { internId, seed } = demo;
+  const rows = kysely.selectFrom('signing_keys').select('id').where('intern_id', '=', internId);
+  const { id } = await rows.executeTakeFirstOrThrow();
+  const sealed_seed = await sealFormerly(ring, seed, id, internId);
+  await kysely.updateTable('signing_keys').set({ sealed_seed }).where('id', '=', id).execute();
 }
 
 /** Inserts retired keys, so that no verifier or signer loads this many. */
 async function insertSeeds(
   { kysely }: Database,
-  { rows, internId, ring, home }: Seeds & { readonly rows: number },
+  { rows, internId, ring }: Seeds & { readonly rows: number },
 ): Promise<void> {
   await sql`alter table signing_keys disable trigger ori_audit_insert`.execute(kysely);
   for (let done = 0; done < rows; done += PAGE) {
     const ids = Array.from({ length: PAGE }, (_, index) => `key_${String(done + index).padStart(8, '0')}`);
     const sealed = await Promise.all(
-      ids.map((id) => seal(ring, Buffer.from(seedOf(id)), seedContext({ id, internId }, home))),
+      ids.map((id) => sealFormerly(ring, Buffer.from(seedOf(id)), id, internId)),
     );
     await sql`insert into signing_keys (id, intern_id, kid, public_key, sealed_seed, not_before, retired_at)
       select id, ${internId}, id, sha256(id::bytea), sealed, 0, now()
@@ -196,7 +203,6 @@ function startLoad(world: World, sealer: KekRing): { stop(): Promise<Record<stri
   const why = new Map<string, number>();
   const note = (text: string): void => void why.set(text, (why.get(text) ?? 0) + 1);
   const { internId } = world.demo;
-  const { url: issuer } = world.issuer;
   let running = true;
   const calls = (async () => {
     while (running) {
@@ -217,7 +223,7 @@ function startLoad(world: World, sealer: KekRing): { stop(): Promise<Record<stri
     for (let next = performance.now(); running; await pause(100)) {
       if (performance.now() < next) continue;
       next += ROTATE_EVERY_MS;
-      await rotateSigningKey(world.store, { internId, sealer, issuer, baseUrl: world.baseUrl }).then(
+      await rotateSigningKey(world.store, { internId, sealer }).then(
         () => counts.rotated++,
         (error) => note(`rotation: ${error}`),
       );
@@ -232,7 +238,7 @@ function startLoad(world: World, sealer: KekRing): { stop(): Promise<Record<stri
   };
 }
 
-async function countLost({ kysely }: Database, { internId, ring, home }: Seeds): Promise<number> {
+async function countLost({ kysely }: Database, { internId, ring }: Seeds): Promise<number> {
   let lost = 0;
   for (let after = ''; ; ) {
     const page = await kysely
@@ -244,7 +250,7 @@ async function countLost({ kysely }: Database, { internId, ring, home }: Seeds):
       .limit(PAGE)
       .execute();
     for (const { id, sealed_seed } of page) {
-      const seed = await open(ring, sealed_seed, seedContext({ id, internId }, home)).catch(() => undefined);
+      const seed = await open(ring, sealed_seed, seedContext({ id, internId })).catch(() => undefined);
       if (seed === undefined || Buffer.from(seed).toString() !== seedOf(id)) lost++;
     }
     after = page.at(-1)?.id ?? '';

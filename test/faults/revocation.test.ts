@@ -63,8 +63,7 @@ test.each(['answers', 'is cut off in the same moment'])(
     const world = stack.use(await startWorld());
     const { internId, seed } = world.demo;
     const gateway = stack.use(await startTcpProxy(Number(new URL(world.baseUrl).port)));
-    const home = { issuer: world.issuer.url, baseUrl: world.baseUrl, sealer: parseKekRing(world.kekText) };
-    await addSigningKey(world.store, { internId, ...home });
+    await addSigningKey(world.store, { internId, sealer: parseKekRing(world.kekText) });
     const [former] = await world.store.kysely
       .selectFrom('signing_keys')
       .select('id')

@@ -27,7 +27,7 @@ await using gateway = await startGateway({
 });
 using http = createHttpClient(gateway.url);
 const { internId } = world.demo;
-const home = { issuer: world.issuer.url, baseUrl: world.baseUrl, sealer: parseKekRing(world.kekText) };
+const sealer = parseKekRing(world.kekText);
 const verifiers = Array.from({ length: VERIFIERS }, () =>
   createVerifier({
     internId,
@@ -72,7 +72,7 @@ const calls = (async () => {
   }
 })();
 for (let n = 0; n < rotations; n++) {
-  await rotateSigningKey(world.store, { internId, ...home })
+  await rotateSigningKey(world.store, { internId, sealer })
     .then(() => counts.rotated++)
     .catch((error) => note(`rotation: ${error}`));
   await pause(everySeconds * 1000);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createLocalKeySet } from '../../libs/verifier/src/keys/local.ts';
-import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
-import { createTestReplayStore, createTestSigner } from '../../libs/verifier/src/testing.ts';
-import { createVerifier } from '../../libs/verifier/src/verifier.ts';
+import { createLocalKeySet } from '../../libs/public/verifier/src/keys/local.ts';
+import type { SignedRequest } from '../../libs/public/verifier/src/request.ts';
+import { createTestReplayStore, createTestSigner } from '../../libs/public/verifier/src/testing.ts';
+import { createVerifier } from '../../libs/public/verifier/src/verifier.ts';
 import { type Mutation, mutationsV1, mutationsV2 } from './mutations.ts';
 
 const RUNS = 20_000;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
+import type { SignedRequest } from '../../libs/public/verifier/src/request.ts';
 
 /** A change after which the proof must be refused: the name of the changed part, and the change. */
 export interface Mutation {

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { judgeGateway } from '../../libs/gateway-lint/src/judge.ts';
-import { readConfiguration } from '../../libs/gateway-lint/src/nginx/files.ts';
+import { judgeGateway } from '../../services/ori/src/gateway-lint/judge.ts';
+import { readConfiguration } from '../../services/ori/src/gateway-lint/nginx/files.ts';
 import { makeOriHome } from '../e2e/cli-process.ts';
 
 const SHIPPED = join(import.meta.dirname, '../../deploy/gateway');

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createDpopKey, dpopHeaders } from '../env/dpop.ts';
+import { createDpopKey, type DpopProofOptions, dpopHeaders } from '../env/dpop.ts';
 import type { Ask, Reply } from '../env/http-client.ts';
 import { SIGN_BODY, type World } from '../env/world.ts';
 
@@ -103,13 +103,15 @@ export async function sendBound(world: World, evidence: Evidence): Promise<void>
     dpopPrivateKey: key.privateJwk.d,
     dpopPublicKey: key.publicJwk.x,
   });
-  const challenge = await send(await key.proof({ url, accessToken }));
+  const proofOf = (options: Pick<DpopProofOptions, 'url' | 'nonce' | 'header'>) =>
+    key.proof({ accessToken, content: SIGN_BODY, ...options });
+  const challenge = await send(await proofOf({ url }));
   const nonce = String(challenge.headers['dpop-nonce']);
-  const good = await key.proof({ url, accessToken, nonce });
+  const good = await proofOf({ url, nonce });
   await send(good);
   await send(good);
-  await send(await key.proof({ url: `${url}/other`, accessToken, nonce }));
-  await send(await key.proof({ url, accessToken, nonce, header: { jwk: key.privateJwk } }));
+  await send(await proofOf({ url: `${url}/other`, nonce }));
+  await send(await proofOf({ url, nonce, header: { jwk: key.privateJwk } }));
 }
 
 function tokenParts(token: string): { claims: string; signature: string } {

@@ -9,7 +9,7 @@ import {
   signingInputV2,
 } from '@ori/proof';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
-import type { SignedRequest } from '../../libs/verifier/src/requirements.ts';
+import type { SignedRequest } from '../../libs/public/verifier/src/request.ts';
 import type { Change, Form } from './configuration.ts';
 import type { Key, Proof } from './state.ts';
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
-import { type RedisClient, scriptSha1 } from '../../libs/verifier/src/replay/redis/client.ts';
-import { REDIS_SCRIPTS, type RedisScriptName } from '../../libs/verifier/src/replay/redis/scripts.ts';
+import { type RedisClient, scriptSha1 } from '../../libs/public/verifier/src/replay/redis/client.ts';
+import { REDIS_SCRIPTS, type RedisScriptName } from '../../libs/public/verifier/src/replay/redis/scripts.ts';
 import { startRedis } from '../env/redis.ts';
 import { STRICT } from '../env/verifier/strict-client.ts';
 import type { Delivery } from './configuration.ts';

@@ -64,7 +64,7 @@ test('registries and resolvers understand the manifests', async () => {
     expect(manifest).toMatchObject({
       description: expect.any(String),
       keywords: expect.arrayContaining(['ori']),
-      repository: { directory: `libs/${name}` },
+      repository: { directory: name === 'cli' ? 'services/ori' : `libs/public/${name}` },
       homepage: expect.stringMatching(/^https:/),
       license: 'Apache-2.0',
       sideEffects: false,

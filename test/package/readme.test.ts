@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PATH = '/api/invoke';
 const BODY = '{"prompt":"hello"}';
 const signer = createTestSigner({ internId: 'int_7Qm2' });
-const readme = await readFile(join(ROOT, 'libs/verifier/README.md'), 'utf8');
+const readme = await readFile(join(ROOT, 'libs/public/verifier/README.md'), 'utf8');
 /** By its heading. */
 const blocks = new Map(
   readme

@@ -13,12 +13,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 async function copyManifests(): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), 'ori-release-'));
   onTestFinished(() => rm(copy, { recursive: true, force: true }));
-  const manifests = glob(
-    ['package.json', 'package-lock.json', '{libs,services}/*/package.json', 'test/env/package.json'],
-    {
-      cwd: ROOT,
-    },
-  );
+  const places = ['package-lock.json', 'package.json', 'libs/*/*/package.json', 'services/*/package.json'];
+  const manifests = glob([...places, 'test/env/package.json'], { cwd: ROOT });
   for await (const manifest of manifests) await cp(join(ROOT, manifest), join(copy, manifest));
   await cp(join(ROOT, '.changeset'), join(copy, '.changeset'), { recursive: true });
   const git = (...words: string[]) =>
@@ -35,8 +31,8 @@ test('a release raises all versions equally and writes the changelog from the no
   await writeFile(join(copy, '.changeset/note.md'), `---\n"@ori/verifier": minor\n---\n\n${note}\n`);
   await run(join(ROOT, 'node_modules/.bin/changeset'), ['version'], { cwd: copy });
   const versions = new Set<string>();
-  for (const name of ['proof', 'verifier', 'cli']) {
-    const manifest = JSON.parse(await readFile(join(copy, 'libs', name, 'package.json'), 'utf8'));
+  for (const folder of ['libs/public/proof', 'libs/public/verifier', 'services/ori']) {
+    const manifest = JSON.parse(await readFile(join(copy, folder, 'package.json'), 'utf8'));
     versions.add(manifest.version);
     for (const [other, range] of Object.entries(manifest.dependencies ?? {})) {
       if (other.startsWith('@ori/')) expect(range).toBe(manifest.version);
@@ -45,6 +41,6 @@ test('a release raises all versions equally and writes the changelog from the no
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   const [major, minor] = version.split('.').map(Number);
   expect([...versions]).toEqual([`${major}.${minor + 1}.0`]);
-  expect(await readFile(join(copy, 'libs/verifier/CHANGELOG.md'), 'utf8')).toContain(note);
+  expect(await readFile(join(copy, 'libs/public/verifier/CHANGELOG.md'), 'utf8')).toContain(note);
   expect((await readdir(join(copy, '.changeset'))).sort()).toEqual(['README.md', 'config.json']);
 });

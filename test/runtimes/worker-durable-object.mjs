@@ -6,7 +6,12 @@ export { SpentProofs };
 
 async function conform() {
   try {
-    await requireReplayStore({ open: () => replay });
+    await requireReplayStore({
+      open: () => replay,
+      clock: 'real',
+      maxAgeSeconds: 1,
+      clockToleranceSeconds: 1,
+    });
     return 'conforms';
   } catch (error) {
     return `${error.message}: ${error.cause}`;

@@ -76,11 +76,9 @@ const allowConnections =
     await sql.raw(rows[0]?.statement ?? '').execute(kysely);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`.execute(kysely);
   };
-const rotate = ({ store, issuer, baseUrl, kekText, demo: { internId } }: IncidentWorld) =>
+const rotate = ({ store, kekText, demo: { internId } }: IncidentWorld) =>
   rotateSigningKey(store, {
     internId,
-    issuer: issuer.url,
-    baseUrl,
     sealer: parseKekRing(kekText),
     notBefore: Math.floor(Date.now() / 1000),
   });

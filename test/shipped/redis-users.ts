@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 
 const ROOT = join(import.meta.dirname, '../..');
-const READMES = ['services/signer/README.md', 'libs/verifier/README.md'];
+const READMES = ['services/signer/README.md', 'libs/public/verifier/README.md'];
 
 /**
  * Creates the user with exactly the ACL line that the READMEs give to operators, and saves it in the server's ACL file.

@@ -60,7 +60,7 @@ export async function startShippedWorld(
   const store = stack.adopt(openPostgres({ url: database.url, poolMax: 2 }), (open) => open.close());
   const kekText = generateKekRing('signer');
   const sealer = parseKekRing(kekText);
-  const demo = await createDemo(store, { issuer: issuer.url, baseUrl, sealer });
+  const demo = await createDemo(store, { issuer: issuer.url, sealer });
   const managed = await addManaged(store, demo);
 
   const common = {

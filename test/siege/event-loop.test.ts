@@ -1,5 +1,5 @@
-import { ByokUpdate } from '@ori/byok/credential';
 import { type JsonBudget, JsonScanner } from '@ori/http/json-scan';
+import { ByokUpdate } from '@ori/store/byok/credential';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { KeySelection } from '../../services/management/src/assignments/shape.ts';
@@ -7,6 +7,7 @@ import { GuardrailCreate } from '../../services/management/src/guardrails/shape.
 import { requireBody } from '../../services/management/src/http/read-call.ts';
 import { readRequest } from '../../services/signer/src/stages/read-request.ts';
 import type { Grant } from '../../services/signer/src/stages/require-scope.ts';
+import { contentOf } from '../../services/signer/src/stages/stages.fixture.ts';
 
 const BODIES = 10_000;
 const CHUNK_BYTES = 65_536;
@@ -38,7 +39,7 @@ const shapes: readonly ((size: number) => string)[] = [
 
 /** The readers of bodies: the budget, then the validation, of each. */
 const READERS: readonly (readonly [JsonBudget, ...((text: Buffer) => unknown)[]])[] = [
-  [{ bytesMax: 16 * 1024, depthMax: 8, valuesMax: 64 }, (text) => readRequest({} as Grant, text)],
+  [{ bytesMax: 16 * 1024, depthMax: 8, valuesMax: 64 }, (text) => readRequest({} as Grant, contentOf(text))],
   [
     { bytesMax: 512 * 1024, depthMax: 16, valuesMax: 5000 },
     (text) => requireBody(GuardrailCreate, JSON.parse(text.toString())),

@@ -101,14 +101,12 @@ test.skipIf(NGINX === undefined)(
   },
 );
 
-async function prepare({ store, issuer, gateway, baseUrl, kekText }: ShippedWorld): Promise<Target> {
+async function prepare({ store, issuer, gateway, kekText }: ShippedWorld): Promise<Target> {
   const tenant = await createTenant(store, issuer.url);
   const { id: internId } = await createIntern(store, { workspaceId: tenant.workspaceId, name: 'theirs' });
   await addSigningKey(store, {
     internId,
     seed: crypto.getRandomValues(Buffer.alloc(32)),
-    issuer: issuer.url,
-    baseUrl,
     sealer: parseKekRing(kekText),
   });
   return {

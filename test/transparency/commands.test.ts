@@ -3,22 +3,37 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { renderProofHeaders } from '@ori/proof';
+import { renderJwkSet, renderProofHeaders, signingInputV2 } from '@ori/proof';
+import { createSigningKey } from '@ori/proof/signing';
 import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
 import { type AuditLine, appendLines, auditLines } from '@ori/test-env/signer-lines';
-import { afterAll, expect, test } from 'vitest';
-import { run as admin } from '../../libs/admin/src/program.ts';
-import { run as ori } from '../../libs/cli/src/program.ts';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { run as ori } from '../../services/ori/src/program.ts';
+import { run as admin } from '../../services/ori-admin/src/program.ts';
+import { listen, send } from '../e2e/cli-world.ts';
 import { Sink } from '../env/sink.ts';
 import { askGo, noGo } from './go-verifier.ts';
 
 const home = await mkdtemp(join(tmpdir(), 'ori-home-'));
 afterAll(() => rm(home, { recursive: true }));
 
+const key = createSigningKey(randomBytes(32));
+let published = renderJwkSet([key]);
+/** The API: the key set of int_1, and a list in which it is named difference. */
+const api = await listen((req, res) => {
+  if (req.url === '/v1/interns/int_1/daemon/jwks.json') return send(res, { status: 200, body: published });
+  const intern = { id: 'int_1', name: 'difference', status: 'running', hostname: null, model: null };
+  send(res, { status: 200, body: { data: [intern], has_more: false } });
+});
+afterAll(() => api.stop());
+afterEach(() => {
+  published = renderJwkSet([key]);
+});
+
 async function capture(program: typeof admin | typeof ori, args: readonly string[]) {
   const [stdout, stderr] = [new Sink(), new Sink()];
   const exit = await program(args, {
-    environment: { HOME: home },
+    environment: { HOME: home, ORI_BASE_URL: `${api.url}/v1`, ORI_TOKEN: 'token' },
     stdin: Readable.from([]),
     stdout,
     stderr,
@@ -41,7 +56,8 @@ async function openLoggedCalls() {
   const headers = join(world.folder, 'proof.txt');
   await writeFile(policy, policyText);
   const { timestamp, subject, nonce, bodySha256 } = JSON.parse(lines[3]?.line ?? '');
-  const signature = randomBytes(64);
+  const named = { internId: 'int_1', timestamp, user: subject, nonce, bodySha256 };
+  const signature = key.sign(signingInputV2({ ...named, method: 'POST', path: '/api/invoke' }));
   const proof = renderProofHeaders({
     timestamp,
     user: subject,
@@ -70,7 +86,9 @@ test('ori log verify finds a call in the log, and its .tlog-proof file verifies 
   await log.stop();
   expect((await verify(bodySha256, '--proof', file)).exit).toBe(0);
   const otherBody = createHash('sha256').update('another').digest('hex');
-  expect((await verify(otherBody, '--proof', file)).exit).toBe(4);
+  const other = await verify(otherBody, '--proof', file);
+  expect(other.exit).toBe(2);
+  expect(JSON.parse(other.stderr)).toMatchObject({ error: { code: 'proof_not_for_call' } });
   if (noGo !== undefined) return;
   const note = await readFile(file, 'utf8');
   const leaf = Buffer.from(/^extra (.*)$/m.exec(note)?.[1] ?? '', 'base64');
@@ -103,12 +121,60 @@ test.each([
   },
 );
 
-test('ori log verify reports that a call is not in the log', async () => {
-  const { world, request } = await openLoggedCalls();
+test('ori log verify finds the intern by its name', async () => {
+  const { world, request, bodySha256 } = await openLoggedCalls();
   await using _ = world;
-  const { exit, stderr } = await capture(ori, ['--json', 'log', 'verify', ...request, '--data', 'another']);
-  expect(exit).toBe(4);
-  expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'proof_not_logged' } });
+  const named = request.with(0, 'difference');
+  expect((await capture(ori, ['log', 'verify', ...named, '--body-sha256', bodySha256])).exit).toBe(0);
+});
+
+test.each<[string, (request: string[]) => string[]]>([
+  ['path', (request) => request.with(2, '/api/other')],
+  ['body', (request) => [...request.slice(0, -1), createHash('sha256').update('another').digest('hex')]],
+])('ori log verify raises no alarm about a proof that is not for the %s', async (_what, mistaken) => {
+  const { world, request, bodySha256 } = await openLoggedCalls();
+  await using _ = world;
+  const args = mistaken([...request, '--body-sha256', bodySha256]);
+  const { exit, stderr } = await capture(ori, ['--json', 'log', 'verify', ...args]);
+  expect({ exit, ...JSON.parse(stderr) }).toMatchObject({ exit: 2, error: { code: 'proof_not_for_call' } });
+});
+
+test('ori log verify reports that a signed call is not in the log, and says if it could not check the signature', async () => {
+  const { world, request, bodySha256, log } = await openLoggedCalls();
+  await using _ = world;
+  await using other = await openLogWorld();
+  await writeFile(other.auditFile, '');
+  await appendLines(other.auditFile, auditLines(1));
+  const empty = await other.start({ LOG_KEY: world.env['LOG_KEY'] ?? '' });
+  await untilSize(clientOf(empty), 1);
+  const policy = join(other.folder, 'log.policy');
+  await writeFile(policy, `log ${log.vkeys.log} ${empty.url}\nquorum none\n`);
+  const verify = ['log', 'verify', ...request.with(-1, policy), '--body-sha256', bodySha256];
+  const elsewhere = await capture(ori, verify);
+  expect(elsewhere.exit).toBe(4);
+  expect(elsewhere.stderr).toMatch(/no entry[\s\S]*signing key was used elsewhere/);
+  published = renderJwkSet([]);
+  const unchecked = await capture(ori, verify);
+  expect(unchecked.exit).toBe(4);
+  expect(unchecked.stderr).not.toContain('used elsewhere');
+});
+
+test.each([
+  ['the address of something else', () => `${api.url}/log`, 2, 'not_a_log'],
+  ['an address where nothing listens', () => 'http://127.0.0.1:9', 6, 'unreachable'],
+])('ori log verify does not call %s a log that cannot be trusted', async (_what, url, exit, code) => {
+  const { world, request, bodySha256, log, policy } = await openLoggedCalls();
+  await using _ = world;
+  await writeFile(policy, `log ${log.vkeys.log} ${url()}\nquorum none\n`);
+  const result = await capture(ori, ['--json', 'log', 'verify', ...request, '--body-sha256', bodySha256]);
+  expect({ exit: result.exit, ...JSON.parse(result.stderr) }).toMatchObject({ exit, error: { code } });
+});
+
+test.each(['logs are great\n', 'quorum none\n', ''])('ori log verify refuses the policy %j', async (text) => {
+  const { world, request, bodySha256, policy } = await openLoggedCalls();
+  await using _ = world;
+  await writeFile(policy, text);
+  expect((await capture(ori, ['log', 'verify', ...request, '--body-sha256', bodySha256])).exit).toBe(2);
 });
 
 test.each([

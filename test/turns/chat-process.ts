@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { connectRedis } from '@ori/redis';
 import { Secret } from '@ori/runtime/secret';
 import { createTurnLimiter, type TurnTaker, type TurnVerdict } from '@ori/turns';
+import { connectRedis } from '@ori/turns/redis';
 
 /**
  * Imitates the chat service's use of turns: a process that charges them through the public entry of `@ori/turns`. A

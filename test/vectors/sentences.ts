@@ -4,7 +4,7 @@ const KEYWORD = /\b(?:MUST|SHOULD|MAY|REQUIRED|SHALL|RECOMMENDED|OPTIONAL)\b/;
 
 /** Id -> text of each normative sentence of SPEC.md, in its order. Throws Error for one without an id, or an id without a sentence. */
 export function sentencesOfSpec(): Map<string, string> {
-  const spec = readFileSync(new URL('../../libs/proof/SPEC.md', import.meta.url), 'utf8');
+  const spec = readFileSync(new URL('../../libs/public/proof/SPEC.md', import.meta.url), 'utf8');
   const normative = spec.slice(spec.indexOf('\n## 1.')).replaceAll(/```.*?```/gs, '');
   const sentences = new Map<string, string>();
   for (const paragraph of normative.split(/\n(?=\n|- |\d+\. )/)) {

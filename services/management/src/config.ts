@@ -1,5 +1,5 @@
 import { complaintsOfTls } from '@ori/http/tls';
-import { baseUrlOf, complaintsOfIdentity, IDENTITY_SPEC } from '@ori/identity';
+import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity';
 import { type Config, ConfigError, type Environment, integer, loadConfig, secret } from '@ori/runtime/config';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
@@ -26,7 +26,8 @@ type Loaded = Config<typeof MANAGEMENT_SPEC>;
 
 /** The configuration of the service. Without a database address, a store must be injected. */
 export type ManagementConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl'> &
-  Partial<Pick<Loaded, 'databaseUrl'>> & { readonly baseUrl: string };
+  Partial<Pick<Loaded, 'databaseUrl'>> &
+  Pick<IdentityConfig, 'baseUrl' | 'issuers'>;
 
 /**
  * Reads and validates the whole configuration.
@@ -35,10 +36,8 @@ export type ManagementConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl'> &
  */
 export function loadManagementConfig(env: Environment): ManagementConfig {
   const config = loadConfig('MANAGEMENT', MANAGEMENT_SPEC, env);
-  const complaints = [
-    ...complaintsOfIdentity('MANAGEMENT', config),
-    ...complaintsOfTls('MANAGEMENT', config),
-  ];
+  const complaints = complaintsOfTls('MANAGEMENT', config);
+  const identity = completeIdentity('MANAGEMENT', config, complaints);
   if (complaints.length > 0) throw new ConfigError(complaints);
-  return { ...config, baseUrl: baseUrlOf(config) };
+  return { ...config, ...identity };
 }

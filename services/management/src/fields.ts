@@ -11,6 +11,9 @@ export const SAMPLE = {
   guardrailId: '2b0f7a0e-90a4-4c4e-8d3c-6a0c4f1c9e55',
 } as const;
 
+/** The answer of a deletion. */
+export const Deleted = z.strictObject({ deleted: z.literal(true) }).meta({ id: 'Deleted' });
+
 /** A point in time: ISO 8601, UTC, with milliseconds. */
 export const Timestamp = z.iso.datetime({ precision: 3 }).meta({
   description: 'ISO 8601 UTC time with milliseconds.',
@@ -23,3 +26,9 @@ export const WorkspaceId = z
   .min(1)
   .max(128)
   .meta({ description: 'Workspace identifier.', example: SAMPLE.workspaceId });
+
+export const UserId = z
+  .string()
+  .min(1)
+  .max(255)
+  .meta({ description: 'User identifier.', example: SAMPLE.userId });

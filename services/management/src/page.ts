@@ -21,6 +21,20 @@ export const integerParameter = (from: number, to: number, fallback: number, des
       },
     });
 
+/** A query parameter that is `true` or `false`, which is the default. */
+export const booleanParameter = (description: string) =>
+  z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .meta({
+      description,
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.enum;
+        Object.assign(jsonSchema, { type: 'boolean', default: false });
+      },
+    });
+
 /** The paging parameters of offset lists. */
 export const offsetPage = {
   offset: integerParameter(0, Number.MAX_SAFE_INTEGER, 0, 'Records to skip.'),

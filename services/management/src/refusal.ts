@@ -7,7 +7,11 @@ export type RefusalCode =
   | 'regional_host_refused'
   | 'not_found'
   | 'invalid_parameters'
-  | 'conflict';
+  | 'conflict'
+  | 'precondition_failed'
+  | 'key_used_otherwise'
+  | 'key_in_use'
+  | 'answer_lost';
 
 /** A request that is refused because of its content or its caller. */
 export class Refusal extends Error {

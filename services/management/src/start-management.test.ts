@@ -50,7 +50,9 @@ test('all errors in the environment are reported together', () => {
       MANAGEMENT_AUDIENCE: 'ori-api',
       MANAGEMENT_INTROSPECTION_CLIENT_ID: 'management',
     });
-  expect(load).toThrow(/MANAGEMENT_BASE_URL: required[\s\S]*MANAGEMENT_ISSUER[\s\S]*set both or neither/);
+  for (const complaint of [/MANAGEMENT_BASE_URL: required/, /MANAGEMENT_ISSUER: /, /set both or neither/]) {
+    expect(load).toThrow(complaint);
+  }
   expect(() => loadManagementConfig({ ...environment, MANAGEMENT_PROT: '1' })).toThrow(
     /MANAGEMENT_PROT: unknown name/,
   );

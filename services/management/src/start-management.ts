@@ -1,11 +1,11 @@
-import type { RequestListener } from 'node:http';
-import { createCredentialVault } from '@ori/byok/vault';
-import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE, memorySpentProofs } from '@ori/dpop';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { collectConnections, collectIssuerKeysAge, timeDependencies } from '@ori/http/dependency-metrics';
 import { openPorts } from '@ori/http/open-ports';
 import type { Sinks } from '@ori/http/server';
+import { parseTarget } from '@ori/http/target';
 import { openTracing } from '@ori/http/tracing';
 import { openIdentity } from '@ori/identity';
+import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE } from '@ori/identity/dpop';
 import { ConfigError } from '@ori/runtime/config';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createMetrics } from '@ori/runtime/metrics';
@@ -17,14 +17,17 @@ import {
   openPostgres,
   overprivilegedLogin,
 } from '@ori/store';
+import { createCredentialVault } from '@ori/store/byok/vault';
 import type { KekRing } from '@ori/store/sealing';
 import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
 import { createCallers } from './callers/identify.ts';
+import { databaseSpentProofs } from './callers/spent-proofs.ts';
 import type { ManagementConfig } from './config.ts';
 import { createPatternCompiler } from './guardrails/pattern-compiler.ts';
 import { createApp } from './http/app.ts';
+import { createAnswers } from './http/idempotent-answers.ts';
 import { OPERATIONS } from './http/operations.ts';
-import { presentBusy } from './http/presentation.ts';
+import { isOfCaller, presentOverload } from './http/presentation.ts';
 import { createReferenceFiles } from './http/reference/page.ts';
 
 export { loadManagementConfig, MANAGEMENT_SPEC, type ManagementConfig } from './config.ts';
@@ -97,12 +100,13 @@ export async function startManagement(
     }),
     (open) => open.close(),
   );
-  const dpopNonces = createDpopNonces(() => ring.derive(DPOP_NONCE_PURPOSE), now);
-  // Every operation open to a session only reads, so single use per process is enough, without Redis.
+  const spent = databaseSpentProofs(store);
+  const dpopNonces = createDpopNonces(() => ring.derive(DPOP_NONCE_PURPOSE), now, spent.epoch);
   const possession = createPossession({
     nonces: dpopNonces,
-    spent: memorySpentProofs(),
+    spent,
     requireNonce: config.dpopRequireNonce,
+    requireContent: config.dpopRequireContent,
     now,
   });
   const app = createApp({
@@ -113,8 +117,20 @@ export async function startManagement(
     callers: createCallers({ identities: identity, possession, requireDpop: config.requireDpop, store }),
     dpopNonces,
     operationsMax: config.databasePoolMax,
+    answers: createAnswers(store, ring),
     services: { store, vault, patterns, guardrailBytesMax: config.guardrailBytesPerAccountMax },
   });
+
+  const templates = OPERATIONS.map((operation) => ({
+    operation,
+    shape: new RegExp(`^${basePath}${operation.path.replace(/\{\w+\}/g, '[^/]+')}$`),
+  }));
+  const operationOf = ({ method, url }: IncomingMessage) => {
+    const path = parseTarget(url)?.path ?? '';
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    return templates.find(({ operation, shape }) => operation.method === wanted && shape.test(path))
+      ?.operation;
+  };
 
   if (database?.connections) collectConnections(metrics.registry, database.connections);
   collectIssuerKeysAge(metrics.registry, identity.keysAgeSeconds);
@@ -123,7 +139,7 @@ export async function startManagement(
     {
       ...{ app, log, metrics, tracing, own: [] },
       checks: { postgresql: store.ping, issuer: identity.check },
-      presentBusy: (req) => presentBusy(req.url?.startsWith(`${basePath}/interns`) ?? false),
+      presentBusy: (req, budget) => presentOverload(isOfCaller(budget), operationOf(req)),
     },
     stack,
   );

@@ -1,6 +1,5 @@
 import { complaintsOfTls } from '@ori/http/tls';
-import { baseUrlOf, complaintsOfIdentity, IDENTITY_SPEC } from '@ori/identity';
-import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/redis';
+import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity';
 import {
   type Config,
   ConfigError,
@@ -14,6 +13,7 @@ import {
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { complaintsOfTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
+import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
 
 /** The environment of the signer: `SIGNER_…`. */
 export const SIGNER_SPEC = {
@@ -30,6 +30,14 @@ export const SIGNER_SPEC = {
   }),
   ...IDENTITY_SPEC,
   ...ringSpec('The ring of key-encryption keys that opens the signing seeds: a JWK Set'),
+  freshnessKeyFile: path({
+    optional: true,
+    doc: 'The private key of the role `freshness`: with it, each key set says that it is current, to daemons that pin a root',
+  }),
+  delegationsFile: path({
+    optional: true,
+    doc: 'The delegations of the root, one line each, as `ori-admin root delegate` prints them',
+  }),
   auditFile: path({ doc: 'Where the audit lines are appended; created with mode 0640 less the umask' }),
   auditSync: choice(['kernel', 'disk'], {
     default: 'kernel',
@@ -77,7 +85,8 @@ type Loaded = Config<typeof SIGNER_SPEC>;
 
 /** What the signer is started with. Without an address of a database or of Redis, a part must stand in for it. */
 export type SignerConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl' | 'redisUrl'> &
-  Partial<Pick<Loaded, 'databaseUrl' | 'redisUrl'>> & { readonly baseUrl: string };
+  Partial<Pick<Loaded, 'databaseUrl' | 'redisUrl'>> &
+  Pick<IdentityConfig, 'baseUrl' | 'issuers'>;
 
 type RedisTls = Pick<Loaded, 'redisTlsCertFile' | 'redisTlsKeyFile' | 'redisTlsCaFile'>;
 
@@ -94,7 +103,8 @@ export const redisTlsFiles = (config: RedisTls): TlsFiles => ({
  */
 export function loadSignerConfig(env: Environment): SignerConfig {
   const config = loadConfig('SIGNER', SIGNER_SPEC, env);
-  const complaints = [...complaintsOfIdentity('SIGNER', config), ...complaintsOfTls('SIGNER', config)];
+  const complaints = complaintsOfTls('SIGNER', config);
+  const identity = completeIdentity('SIGNER', config, complaints);
   const redis = parseRedisUrl(config.redisUrl.reveal());
   if (redis === undefined) complaints.push(`SIGNER_REDIS_URL: expected one of ${REDIS_URL_FORMS}`);
   const files = redisTlsFiles(config);
@@ -102,6 +112,8 @@ export function loadSignerConfig(env: Environment): SignerConfig {
     complaints.push('SIGNER_REDIS_TLS_…_FILE: SIGNER_REDIS_URL has no TLS; it must begin with rediss');
   }
   complaints.push(...complaintsOfTlsFiles('SIGNER_REDIS_TLS', files));
+  if ((config.freshnessKeyFile === undefined) !== (config.delegationsFile === undefined))
+    complaints.push('SIGNER_FRESHNESS_KEY_FILE and SIGNER_DELEGATIONS_FILE: set both or neither');
   if (complaints.length > 0) throw new ConfigError(complaints);
-  return { ...config, baseUrl: baseUrlOf(config) };
+  return { ...config, ...identity };
 }

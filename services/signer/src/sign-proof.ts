@@ -1,20 +1,25 @@
+import { type Bearer, readBearer } from '@ori/identity/bearer';
 import {
+  ContentDigest,
   type Possession,
   type ProofTarget,
   type ProvenRequest,
-  replayed,
+  type SpendableProof,
+  type Spending,
+  unspent,
   type VerifiedProof,
-} from '@ori/dpop';
-import { type Bearer, readBearer } from '@ori/identity/bearer';
+} from '@ori/identity/dpop';
 import type { FairPlaces } from '@ori/runtime/fair-places';
 import type { GateFacts } from '@ori/store';
 import type { TurnTaker, TurnVerdict } from '@ori/turns';
 import { authenticate, type Identity } from './stages/authenticate.ts';
 import { checkHost } from './stages/check-host.ts';
 import { draftProof, type Reservation, reservationOf } from './stages/draft-proof.ts';
+import type { ClockChecked, TurnTaken, Written } from './stages/evidence.ts';
 import { passGate } from './stages/pass-gate.ts';
 import { type Order, readRequest } from './stages/read-request.ts';
-import { record, renderAuditLine, type Written } from './stages/record.ts';
+import { record, renderAuditLine } from './stages/record.ts';
+import { requireContent } from './stages/require-content.ts';
 import { keyOfCaller, requireHolder } from './stages/require-holder.ts';
 import { requireScope } from './stages/require-scope.ts';
 import { NONCE_DRAWS_MAX, type ReservedProof, reserveNonce } from './stages/reserve-nonce.ts';
@@ -39,11 +44,11 @@ export interface SigningCall {
   /** Undefined if the path contains no valid intern id. */
   readonly internId: string | undefined;
   /** Counts this call for an account until it ends; throws if the account has too many in flight. */
-  countFor(account: string): void;
+  countFor(account: string, subject: string): void;
   /** Called with the intern's id once the store has confirmed it: only then may a log name it. */
   nameIntern(internId: string): void;
-  /** Reads the body; called once, after authentication. */
-  readBody(): Promise<Uint8Array>;
+  /** Reads the body; called once, after authentication. @param digest is given each byte of it */
+  readBody(digest: ContentDigest | undefined): Promise<Uint8Array>;
   /** The deadline of the route. `check` throws after it. */
   readonly deadline: { check(): void; readonly signal: AbortSignal };
 }
@@ -53,12 +58,6 @@ export interface GateQuestion {
   readonly issuer: string;
   readonly subject: string;
   readonly internId: string | undefined;
-}
-
-/** The limiter's verdict, and whether a nonce was reserved with it; never true for a refused turn. */
-export interface TurnTaken {
-  readonly verdict: TurnVerdict;
-  readonly reserved: boolean;
 }
 
 /** The signer's dependencies. Each rejects with DependencyError if it gets no answer. */
@@ -77,12 +76,12 @@ export interface SigningParts {
   /** Limits how many requests use the dependencies concurrently; the others wait, and accounts take turns. */
   readonly atWork: FairPlaces;
   readonly turns: {
-    /** Spends the DPoP proof with the turn, whether or not that is allowed. @returns undefined if it was spent before */
+    /** Spends the DPoP proof with the turn, whether or not that is allowed. If it cannot be spent, no turn is taken. */
     take(
       who: TurnTaker,
       reservation: Reservation | undefined,
-      dpopProofId: string | undefined,
-    ): Promise<TurnTaken | undefined>;
+      dpopProof: SpendableProof | undefined,
+    ): Promise<TurnTaken | Exclude<Spending, 'spent'>>;
     /** Refunds an allowed turn. Best effort: failures are ignored. */
     refund(who: TurnTaker, verdict: TurnVerdict): void;
   };
@@ -94,7 +93,7 @@ export interface SigningParts {
   };
   readonly audit: { append(line: string): Promise<Written> };
   /** Throws while the clock is known to be wrong. */
-  readonly clock: { check(): void };
+  readonly clock: { check(): ClockChecked };
   /** Milliseconds since the epoch. */
   now(): number;
 }
@@ -108,29 +107,31 @@ export interface SigningAnswer {
 }
 
 /**
- * The protocol. Each stage takes a value that only the previous stage can make. A dependency is called right
- * before the stage that decides on its answer.
+ * The protocol. Each stage takes a value that only the previous stage can make, or that only an adapter can: a stage
+ * that is left out does not compile. A dependency is called right before the stage that decides on its answer.
  *
  * @throws SigningError, IdentityError, DpopError, DependencyError, BusyError, and whatever `readBody` and `deadline` throw
  */
 export async function signProof(call: SigningCall, parts: SigningParts): Promise<SigningAnswer> {
   const { identities, possession, now } = parts;
 
-  checkHost(call.authority, parts.regionalHosts);
+  const host = checkHost(call.authority, parts.regionalHosts);
   const bearer = readBearer(call.authorizations);
-  const caller = authenticate(bearer, await identities.identify(bearer, call.network), seconds(now()));
+  const caller = authenticate(host, bearer, await identities.identify(bearer, call.network), seconds(now()));
   const key = keyOfCaller(caller);
   const dpop = key === undefined ? undefined : await possession.verify(key, requestOf(call, bearer));
   try {
     const grant = requireScope(requireHolder(caller, dpop, parts.requireDpop));
-    call.countFor(grant.session.subject);
-    const order = readRequest(grant, await call.readBody());
-    const { proof, turns } = await parts.atWork(grant.session.subject, call.deadline, () =>
+    const account = `${grant.session.issuer} ${grant.session.subject}`;
+    call.countFor(account, grant.session.subject);
+    const digest = dpop && new ContentDigest();
+    const order = readRequest(grant, requireContent(dpop, digest, await call.readBody(digest)));
+    const { proof, turns } = await parts.atWork(account, call.deadline, () =>
       issue(order, dpop, call, parts),
     );
     return { proof, turns, bound: dpop !== undefined };
   } catch (error) {
-    // A DPoP proof does not cover the body: that of a refused request could otherwise carry another one.
+    // However the request ends, its proof is good once.
     if (dpop !== undefined) await possession.spend(dpop);
     throw error;
   }
@@ -149,11 +150,10 @@ async function issue(
   if (facts?.intern) call.nameIntern(facts.intern.id);
   const entry = passGate(order, facts);
   const unlocked = unlockKey(entry, await keys.unlock(entry.internId));
-  clock.check();
-  const draft = draftProof(unlocked, seconds(now()), nonces.draw());
-  const taken = await turns.take(entry, reservationOf(draft), dpop?.takeId());
-  if (taken === undefined) throw replayed();
-  const turn = throttle(draft, taken.verdict);
+  const draft = draftProof(unlocked, clock.check(), seconds(now()), nonces.draw());
+  const taken = await turns.take(entry, reservationOf(draft), dpop?.take());
+  if (typeof taken === 'string') throw unspent(taken);
+  const turn = throttle(draft, taken);
   try {
     const proof = await recordAndSign(turn, taken.reserved, call, parts);
     return { proof, turns: turn.verdict };

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { freePort } from '@ori/test-env/ports';
 import { afterAll, expect, test } from 'vitest';
+import { Written } from './stages/evidence.ts';
 import { loadSignerConfig, startSigner } from './start-signer.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-start-'));
@@ -36,7 +37,7 @@ test('a failed start leaves nothing listening', async () => {
 test('injected dependencies are not closed at the stop', async () => {
   const closed: string[] = [];
   const audit = {
-    append: async (line: string) => ({ line }),
+    append: async (line: string) => new Written(line),
     reopen: async () => {},
     check: async () => {},
     close: async () => void closed.push('audit'),

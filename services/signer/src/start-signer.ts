@@ -1,19 +1,21 @@
-import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE } from '@ori/dpop';
 import { collectConnections, collectIssuerKeysAge, timeDependencies } from '@ori/http/dependency-metrics';
 import { type OpenPorts, openPorts } from '@ori/http/open-ports';
+import type { Express } from '@ori/http/routes';
 import type { Sinks } from '@ori/http/server';
 import { openTracing } from '@ori/http/tracing';
 import { openIdentity } from '@ori/identity';
-import { redisTime } from '@ori/redis';
+import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE } from '@ori/identity/dpop';
 import { createFairPlaces } from '@ori/runtime/fair-places';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import type { KekRing } from '@ori/store/sealing';
 import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
-import type { Express } from 'express';
+import { pingRedis, redisTime } from '@ori/turns/redis';
 import { type RemoteClock, watchClock } from './adapters/clock-watch.ts';
 import { connectDependencies, type Dependencies } from './adapters/dependencies.ts';
 import { createIdentities } from './adapters/identities.ts';
+import { watchKeks } from './adapters/kek-watch.ts';
 import { collectKeyOutlook } from './adapters/key-outlook-metrics.ts';
+import { collectKeySetRoles, type KeySetRoles, openKeySetRoles } from './adapters/key-set-roles.ts';
 import { collectSafety } from './adapters/safety-metrics.ts';
 import { createSignerMetrics } from './adapters/signer-metrics.ts';
 import { createSigningKeys } from './adapters/signing-keys.ts';
@@ -26,12 +28,14 @@ import { signProof } from './sign-proof.ts';
 
 export { type AuditLog, openAuditFile } from './adapters/audit-file.ts';
 export type { Dependencies } from './adapters/dependencies.ts';
+export { createKeySetRoles, type KeySetRoles } from './adapters/key-set-roles.ts';
 export { memoryNonces, type Nonces } from './adapters/nonces.ts';
 export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
 
 /** Dependencies that can be injected instead of being created from the configuration. */
 export interface SignerParts extends Dependencies {
   readonly ring: KekRing;
+  readonly roles: KeySetRoles;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -66,7 +70,7 @@ export async function startSigner(
 ): Promise<RunningSigner> {
   const log = parts.log ?? createLogger({ service: 'signer', level: config.logLevel });
   const now = parts.now ?? Date.now;
-  const { issuer, baseUrl } = config;
+  const { issuers, baseUrl } = config;
   const regionalHosts = new Set(config.regionalHosts);
   const metrics = createSignerMetrics(Object.values(signerRoutes(baseUrl)), REFUSAL_REASONS);
 
@@ -78,6 +82,10 @@ export async function startSigner(
   const ring =
     parts.ring ?? stack.adopt(await openServiceRing('signer', config, log), (opened) => opened.close()).ring;
   collectKeks(metrics.http.registry, ring);
+  const opened = parts.roles === undefined ? await openKeySetRoles(config, log) : undefined;
+  stack.defer(() => opened?.close());
+  const roles = parts.roles ?? opened;
+  if (roles) collectKeySetRoles(metrics.http.registry, roles);
   const outside = await connectDependencies(config, parts, log);
   stack.defer(outside.close);
   const timed = timeDependencies(metrics.http.registry, tracing);
@@ -87,21 +95,22 @@ export async function startSigner(
     apiKey: memory.apiKey,
     now,
     onLookup: (hit) => metrics.lookedUp('tokens', hit),
+    onVerified: ({ authenticatedAt }) => metrics.tokenVerified(authenticatedAt !== undefined),
     fetch: tracing?.fetch,
   });
   stack.defer(identity.close);
   const identities = createIdentities(identity);
   const keys = createSigningKeys({
     rows: memory.signingKeys,
+    onlyStated: roles !== undefined,
     ring,
-    home: { issuer, baseUrl },
     now,
     onUnusable(row, error) {
       metrics.signingKeyUnusable();
       log.error({ keyId: row.id, internId: row.internId, err: error }, 'signing key unusable');
     },
   });
-  const dpopNonces = createDpopNonces(() => ring.derive(DPOP_NONCE_PURPOSE), now);
+  const dpopNonces = createDpopNonces(() => ring.derive(DPOP_NONCE_PURPOSE), now, outside.spentProofs.epoch);
   const { redis, eviction, database } = outside;
   const clock = stack.adopt(
     watchClock({
@@ -122,15 +131,17 @@ export async function startSigner(
   const app = createSignerApp(
     {
       baseUrl,
-      issuer,
+      issuers,
       regionalHosts,
       identities,
       requireDpop: config.requireDpop,
+      requireContent: config.dpopRequireContent,
       dpopNonces,
       possession: createPossession({
         nonces: dpopNonces,
         spent: tracing?.part('redis', outside.spentProofs) ?? outside.spentProofs,
         requireNonce: config.dpopRequireNonce,
+        requireContent: config.dpopRequireContent,
         now,
       }),
       atWork: createFairPlaces({
@@ -144,6 +155,7 @@ export async function startSigner(
       audit: timed('audit', outside.audit),
       clock,
       publishedKeys: memory.publishedKeys,
+      roles,
       now,
     },
     {
@@ -160,21 +172,23 @@ export async function startSigner(
   collectIssuerKeysAge(metrics.http.registry, identity.keysAgeSeconds);
   collectSafety(metrics.http.registry, eviction);
   collectKeyOutlook(metrics.http.registry, { outlook: (at) => store.keyOutlook(at), now });
+  const keks = watchKeks({ inUse: () => store.keksInUse(), ring, registry: metrics.http.registry, now });
   await clock.compare();
   ports = await openPorts(
     config,
     {
-      ...{ app, log, metrics: metrics.http, tracing, presentBusy, own: ['audit', 'clock'] },
+      ...{ app, log, metrics: metrics.http, tracing, presentBusy, own: ['audit', 'clock', 'kek'] },
       checks: {
         ...(redis && {
           async redis() {
-            await redis.ping();
+            await pingRedis(redis);
             await eviction?.require();
           },
         }),
         postgresql: memory.check,
         issuer: identities.check,
         audit: outside.audit.check,
+        kek: keks.check,
         async clock() {
           clock.check();
         },

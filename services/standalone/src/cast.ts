@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeStateFolder, removeFile } from './state-file.ts';
+import { makeStateFolder, removeFile } from './state-folder.ts';
 
 const NOTES = {
   ada: 'member of the workspace of the demo intern',

@@ -2,13 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Database } from '@ori/store';
 import { createCredential } from '@ori/store/admin';
 import { maskSecret } from '@ori/store/mask';
-import { credentialContext, seal } from '@ori/store/sealing';
-import type { SignerHome } from './demo-interns.ts';
+import { credentialContext, type KekRing, seal } from '@ori/store/sealing';
 
 /** A provider credential with a fake key. */
 export async function createDemoCredential(
   db: Database,
-  { sealer }: SignerHome,
+  sealer: KekRing,
   { organizationId, workspaceId }: { organizationId: string; workspaceId: string },
 ): Promise<string> {
   const key = `sk-demo-${randomBytes(18).toString('base64url')}`;

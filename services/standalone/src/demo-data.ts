@@ -10,7 +10,11 @@ import {
 } from '@ori/store/admin';
 import type { CastName, DemoCast } from './cast.ts';
 import { createDemoCredential } from './demo-credential.ts';
-import { createOtherInterns, createSigningIntern, type SignerHome, setDemoIcon } from './demo-interns.ts';
+import { createOtherInterns, createSigningIntern, type SigningHome, setDemoIcon } from './demo-interns.ts';
+
+interface DemoIdentity extends SigningHome {
+  readonly issuer: string;
+}
 
 export interface DemoData {
   readonly internId: string;
@@ -27,12 +31,16 @@ export interface DemoData {
  * Writes two organizations with every case that the contract distinguishes: ada's workspace with the demo intern,
  * alan's outside the programme, and grace's in another organization, each with an intern that could sign.
  */
-export async function createDemoData(db: Database, cast: DemoCast, home: SignerHome): Promise<DemoData> {
+export async function createDemoData(
+  db: Database,
+  cast: DemoCast,
+  { issuer, ...home }: DemoIdentity,
+): Promise<DemoData> {
   const { internId } = cast;
   const users: DemoData['users'][number][] = [];
   for (const { name, subject } of cast.users) {
     const { id: userId } = await createUser(db, { name });
-    await addSubject(db, { userId, issuer: home.issuer, subject });
+    await addSubject(db, { userId, issuer, subject });
     users.push({ name, subject, userId });
   }
   const idOf = (wanted: CastName): string => users.find(({ name }) => name === wanted)?.userId ?? '';
@@ -68,7 +76,7 @@ export async function createDemoData(db: Database, cast: DemoCast, home: SignerH
   const own = await createApiKey(db, { ...keyOf, name: 'key of the intern', internId });
   const managing = { kind: 'management', organizationId, createdBy } as const;
   const management = await createApiKey(db, { ...managing, name: 'demo management key' });
-  const byokId = await createDemoCredential(db, home, { organizationId, workspaceId });
+  const byokId = await createDemoCredential(db, home.sealer, { organizationId, workspaceId });
   const keys = { apiKey: ordinary.key, apiKeyHash: ordinary.hash, internApiKey: own.key };
   return { internId, workspaceId, users, ...keys, managementKey: management.key, byokId };
 }

@@ -1,18 +1,17 @@
 import type { Database } from '@ori/store';
-import { addSigningKey, createIntern, setIcon } from '@ori/store/admin';
+import { addSigningKey, createIntern, type KeyStater, setIcon } from '@ori/store/admin';
 import type { KekRing } from '@ori/store/sealing';
 
-/** The deployment that the interns' seeds are sealed to: they open only there. */
-export interface SignerHome {
-  readonly issuer: string;
-  readonly baseUrl: string;
+/** What seals the seeds of signing keys, and who states the keys. */
+export interface SigningHome {
   readonly sealer: KekRing;
+  readonly stater: KeyStater;
 }
 
 /** A running intern with one signing key, valid from now on. */
 export async function createSigningIntern(
   db: Database,
-  home: SignerHome,
+  home: SigningHome,
   intern: { id?: string; workspaceId: string; name: string; createdBy: string },
 ): Promise<void> {
   const { createdBy, name, ...place } = intern;
@@ -32,7 +31,7 @@ export async function createSigningIntern(
 /** Interns in other states, for lists. The signer signs calls to them like any other. */
 export async function createOtherInterns(
   db: Database,
-  home: SignerHome,
+  home: SigningHome,
   workspaceId: string,
   createdByUserId: string,
 ): Promise<void> {

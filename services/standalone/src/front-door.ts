@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { pageHeaders } from '@ori/faces/html';
 import { type ApiServer, type Sinks, startApiServer } from '@ori/http/server';
 import { parseTarget } from '@ori/http/target';
-import { pageHeaders } from '@ori/pages/html';
 
 /** A service that runs in this process. */
 export interface Behind {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pageHeaders } from '@ori/pages/html';
+import { pageHeaders } from '@ori/faces/html';
 import express, { type RequestHandler } from 'express';
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
 import {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createRemoteKeySet, createVerifier } from '@ori/verifier';
+import { createRemoteKeySet, createVerifier, type RootJwk } from '@ori/verifier';
 import { provenOf, requireProof } from '@ori/verifier/express';
 import express from 'express';
 import type { Replay } from './open-replay.ts';
@@ -12,6 +12,8 @@ export interface SampleDaemonOptions {
   readonly internId: string;
   /** The URL of the intern's published keys. */
   readonly jwksUrl: string;
+  /** The deployment's root. */
+  readonly root: RootJwk;
   readonly replay: Replay;
   /** 0: the system chooses. */
   readonly port: number;
@@ -32,10 +34,11 @@ export interface SampleDaemon {
 export async function startSampleDaemon({
   internId,
   jwksUrl,
+  root,
   replay,
   port,
 }: SampleDaemonOptions): Promise<SampleDaemon> {
-  const keys = createRemoteKeySet(jwksUrl);
+  const keys = createRemoteKeySet(jwksUrl, { root });
   const { store, clockToleranceSeconds } = replay;
   const verifier = createVerifier({ internId, keys, replay: store, clockToleranceSeconds });
 

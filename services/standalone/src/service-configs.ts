@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { completeIdentity } from '@ori/identity';
 import { MANAGEMENT_SPEC, type ManagementConfig } from '@ori/management';
 import { type Environment, loadConfig } from '@ori/runtime/config';
 import { SIGNER_SPEC, type SignerConfig } from '@ori/signer';
@@ -44,18 +45,23 @@ function environmentOf(prefix: string, { host }: StandaloneConfig, place: Servic
 export function signerConfig(config: StandaloneConfig, place: ServicePlace): SignerConfig {
   const { redisUrl, limits } = config;
   const environment = environmentOf('SIGNER', config, place);
+  const loaded = loadConfig('SIGNER', SIGNER, {
+    ...environment,
+    SIGNER_AUDIT_FILE: join(place.folder, 'audit.log'),
+  });
   return {
-    ...loadConfig('SIGNER', SIGNER, { ...environment, SIGNER_AUDIT_FILE: join(place.folder, 'audit.log') }),
+    ...loaded,
     ...limits,
     ...(redisUrl !== undefined && { redisUrl }),
-    baseUrl: place.baseUrl,
+    ...completeIdentity('SIGNER', loaded, []),
   };
 }
 
 export function managementConfig(config: StandaloneConfig, place: ServicePlace): ManagementConfig {
+  const loaded = loadConfig('MANAGEMENT', MANAGEMENT, environmentOf('MANAGEMENT', config, place));
   return {
-    ...loadConfig('MANAGEMENT', MANAGEMENT, environmentOf('MANAGEMENT', config, place)),
+    ...loaded,
     regionalHosts: config.limits.regionalHosts,
-    baseUrl: place.baseUrl,
+    ...completeIdentity('MANAGEMENT', loaded, []),
   };
 }

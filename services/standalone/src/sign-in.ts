@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import * as client from 'openid-client';
 import { walkThrough } from './person.ts';
 
@@ -51,15 +52,18 @@ export async function signIn(request: SignInRequest): Promise<SignedIn> {
     refreshToken,
     send(url, body) {
       const headers = new Headers({ 'content-type': 'application/json' });
-      return client.fetchProtectedResource(
-        provider,
-        accessToken,
-        new URL(url),
-        'POST',
-        body,
-        headers,
-        proving,
-      );
+      const proof = key === undefined ? {} : { DPoP: client.getDPoPHandle(provider, key, covering(body)) };
+      return client.fetchProtectedResource(provider, accessToken, new URL(url), 'POST', body, headers, proof);
+    },
+  };
+}
+
+/** The DPoP proof also covers the content of the request, as the signer requires. */
+function covering(body: string): client.ModifyAssertionOptions {
+  const digest = createHash('sha256').update(body).digest('base64url');
+  return {
+    [client.modifyAssertion]: (_header, claims) => {
+      claims['x-camara:bh'] = digest;
     },
   };
 }

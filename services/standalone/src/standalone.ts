@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { memorySpentProofs } from '@ori/dpop';
+import { memorySpentProofs } from '@ori/identity/dpop';
 import { startManagement } from '@ori/management';
 import { createLogger } from '@ori/runtime/log';
 import { memoryNonces, type SignerParts, startSigner } from '@ori/signer';
@@ -11,6 +11,7 @@ import { createTurnLimiter } from '@ori/turns';
 import { inventCast, keptCast } from './cast.ts';
 import type { StandaloneConfig } from './config.ts';
 import { createDemoData } from './demo-data.ts';
+import { createDemoRoot } from './demo-root.ts';
 import { openFrontDoor } from './front-door.ts';
 import { openReplay } from './open-replay.ts';
 import { openStore } from './open-store.ts';
@@ -18,7 +19,8 @@ import { startOpenIdProvider } from './openid-provider.ts';
 import { PortTaken, reservePort } from './reserve-port.ts';
 import { startSampleDaemon } from './sample-daemon.ts';
 import { managementConfig, signerConfig } from './service-configs.ts';
-import { makeStateFolder, type StandaloneState, writeState } from './state-file.ts';
+import { type StandaloneState, writeState } from './state-file.ts';
+import { makeStateFolder } from './state-folder.ts';
 import { renderWelcome } from './welcome-page.ts';
 
 export interface Standalone extends AsyncDisposable {
@@ -60,10 +62,12 @@ async function start(
   const { internId } = cast;
   const jwksUrl = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
 
+  const root = createDemoRoot(baseUrl);
+
   // The daemon first: it refuses proofs signed before its start, and that time passes meanwhile.
   const replay = stack.adopt(await openReplay(config.redisUrl), (opened) => opened.close());
   const daemon = stack.adopt(
-    await startSampleDaemon({ internId, jwksUrl, replay, port: await neighbour(config, 2) }),
+    await startSampleDaemon({ internId, jwksUrl, root: root.jwk, replay, port: await neighbour(config, 2) }),
     stopIt,
   );
 
@@ -83,10 +87,16 @@ async function start(
 
   const store = stack.adopt(await openStore(config.databaseUrl), (opened) => opened.close());
   const ring = parseKekRing(generateKekRing('signer'));
-  const demo = await createDemoData(store.owner, cast, { issuer, baseUrl, sealer: ring });
+  const demo = await createDemoData(store.owner, cast, { issuer, sealer: ring, stater: root.stater });
 
   const place = { baseUrl, issuer, signerClientSecret, folder };
-  const parts: Partial<SignerParts> = { ring, log, store: signerQueries(store.signer), ...inMemory(config) };
+  const parts: Partial<SignerParts> = {
+    ring,
+    roles: root.roles,
+    log,
+    store: signerQueries(store.signer),
+    ...inMemory(config),
+  };
   const signing = signerConfig(config, place);
   const signer = stack.adopt(await startSigner(signing, parts), stopIt);
 

@@ -4,7 +4,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { makeStateFolder, readState, type StandaloneState, writeState } from './state-file.ts';
+import { readState, type StandaloneState, writeState } from './state-file.ts';
+import { makeStateFolder } from './state-folder.ts';
 
 const STATE: StandaloneState = {
   baseUrl: 'http://127.0.0.1:8080/v1',

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { DemoData } from './demo-data.ts';
+import { makeStateFolder, removeFile, STATE_FOLDER } from './state-folder.ts';
 
 /** The state of a running standalone for other programs on this computer; the file has exactly these members. */
 export interface StandaloneState extends DemoData {
@@ -13,16 +14,7 @@ export interface StandaloneState extends DemoData {
   readonly metrics: { readonly signer: string; readonly management: string };
 }
 
-/** The folder for the files of a standalone, in the working directory. */
-export const STATE_FOLDER = '.ori';
 const FILE = 'standalone.json';
-
-/** Creates the state folder, accessible only to its owner. */
-export function makeStateFolder(home: string): string {
-  const folder = join(home, STATE_FOLDER);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return folder;
-}
 
 /**
  * Writes the state, readable only by its owner because it contains keys. Each standalone of a folder has a file named
@@ -53,10 +45,6 @@ export function readState(home: string, port?: string): StandaloneState | undefi
   } catch {
     return undefined;
   }
-}
-
-export function removeFile(path: string): void {
-  rmSync(path, { force: true });
 }
 
 function fileOf(port: string): string {

@@ -1,4 +1,4 @@
-import { html, renderPage } from '@ori/pages/html';
+import { html, renderPage } from '@ori/faces/html';
 import { tryNext } from './try-next.ts';
 
 export interface WelcomeFacts {

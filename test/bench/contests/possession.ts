@@ -1,6 +1,7 @@
 import { KeyObject, randomBytes, sign, verify } from 'node:crypto';
-import { createDpopNonces, createPossession } from '@ori/dpop';
+import { ContentDigest, createDpopNonces, createPossession } from '@ori/identity/dpop';
 import { createDpopKey } from '../../env/dpop.ts';
+import { SIGN_BODY } from '../../env/world.ts';
 import type { Contestant, Contestants } from '../contest.ts';
 import { requireRefusal } from './proofs.ts';
 
@@ -21,25 +22,34 @@ type Algorithm = 'ES256' | 'Ed25519';
 async function openPossession(algorithm: Algorithm): Promise<Contestant> {
   const key = await createDpopKey(algorithm);
   const secret = randomBytes(32);
-  const nonces = createDpopNonces(() => [secret], Date.now);
+  const nonces = createDpopNonces(
+    () => [secret],
+    Date.now,
+    () => undefined,
+  );
   const seen = new Set<string>();
   const possession = createPossession({
     nonces,
     // Replay protection is measured by the row for the whole service.
-    spent: { spend: (id) => seen.size < seen.add(id).size },
+    spent: {
+      epoch: () => '',
+      async learn() {},
+      spend: ({ id }) => (seen.size < seen.add(id).size ? 'spent' : 'replayed'),
+    },
     requireNonce: true,
+    requireContent: true,
     now: Date.now,
   });
-  const prove = async (proof: string, method = 'POST') =>
-    possession.spend(
-      await possession.verify(key.thumbprint, {
-        ...TARGET,
-        method,
-        proofs: [proof],
-        accessToken: ACCESS_TOKEN,
-      }),
-    );
-  const proofNow = () => key.proof({ url: URL, accessToken: ACCESS_TOKEN, nonce: nonces.current() });
+  const content = Buffer.from(SIGN_BODY);
+  const prove = async (proof: string, method = 'POST') => {
+    const request = { ...TARGET, method, proofs: [proof], accessToken: ACCESS_TOKEN };
+    const verified = await possession.verify(key.thumbprint, request);
+    const digest = new ContentDigest();
+    digest.update(content);
+    verified.requireContent(digest);
+    await possession.spend(verified);
+  };
+  const proofNow = () => key.proof({ url: URL, accessToken: ACCESS_TOKEN, nonce: nonces.current(), content });
   return {
     async prepare(count) {
       seen.clear();

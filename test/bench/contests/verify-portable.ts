@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { engine } from '../../../libs/proof/src/engine-portable.ts';
-import { createVerificationKey } from '../../../libs/proof/src/verification-key.ts';
+import { engine } from '../../../libs/public/proof/src/engine-portable.ts';
+import { createVerificationKey } from '../../../libs/public/proof/src/verification-key.ts';
 import type { Contestants } from '../contest.ts';
 import { judging, PUBLIC_JWK } from './proofs.ts';
 

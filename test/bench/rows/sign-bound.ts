@@ -124,7 +124,7 @@ async function openBound(
   return async () => {
     const nonce = await currentNonce(world, token);
     const proofs = Array.from({ length: Math.ceil(PROOFS_PER_SECOND * bench.load.seconds) }, () =>
-      key.proof({ url, accessToken: token, nonce }),
+      key.proof({ url, accessToken: token, nonce, content: SIGN_BODY }),
     );
     const requests = (await Promise.all(proofs)).map((proof) =>
       requestBytes(world, token, { dpopProof: proof }),

@@ -36,14 +36,14 @@ export const startRow: Row = {
       ]);
     bench.progress('filling the caches');
     if (!bench.isQuick) await standalone(folder);
-    await runProgram(place, ['libs/cli/bin/ori.js', ...sign], /x-ori-invoke-signature-v2: /);
+    await runProgram(place, ['services/ori/bin/ori.js', ...sign], /x-ori-invoke-signature-v2: /);
     const seconds = await alternate(bench.isQuick ? { ...bench, rounds: 1 } : bench, {
       node: () => runProgram(place, [empty], /^$/),
       signer: () => untilReady(place, [program], signer),
       standalone: () => standalone(folder),
       'first standalone': async () => standalone(await mkdtemp(join(folder, 'cache-'))),
-      help: () => runProgram(place, ['libs/cli/bin/ori.js', '--help'], /Usage: ori/),
-      sign: () => runProgram(place, ['libs/cli/bin/ori.js', ...sign], /x-ori-invoke-signature-v2: /),
+      help: () => runProgram(place, ['services/ori/bin/ori.js', '--help'], /Usage: ori/),
+      sign: () => runProgram(place, ['services/ori/bin/ori.js', ...sign], /x-ori-invoke-signature-v2: /),
     });
     const finding = (title: string, name: keyof typeof seconds, secondsMore: number): Finding => ({
       ...{ title, unit: 's', by: 'difference', mark: { atMost: secondsMore } },

@@ -12,6 +12,25 @@ const BUGS: Readonly<Record<string, readonly (readonly [sound: string, ...broken
   ],
   'replay/memory/store.ts': [
     [
+      'timestamp <= ledger.floor || timestamp <= horizon',
+      'timestamp <= horizon',
+      'timestamp <= ledger.floor',
+    ],
+    [
+      'entries -= ledger.forget(horizon);\n    if',
+      'entries -= ledger.forget(Math.floor(seconds - policy.maxAgeSeconds));\n    if',
+      'const before = ledger as { at?: number };\n    if (seconds < (before.at ?? 0)) ledgers.delete(policy.internId);\n    before.at = seconds;\n    if',
+    ],
+    [
+      'nonce === undefined ? [fence, ledger.marksFrom ?? fence] : [fence]',
+      '[fence, ledger.marksFrom ?? fence]',
+      '[fence]',
+    ],
+    [
+      'if (ledger.has(conflicting)) throw',
+      'if (ledger.has(conflicting)) ledger.add(timestamp, recorded);\n    if (ledger.has(conflicting)) throw',
+    ],
+    [
       'if (entries + needed <= entriesMax) return;\n    for',
       'if (entries + needed <= 100) return;\n    for (const ledger of ledgers.values()) if (entries > 99) entries -= ledger.forget(ledger.highest);\n    return;\n    for',
     ],
@@ -33,10 +52,11 @@ const BUGS: Readonly<Record<string, readonly (readonly [sound: string, ...broken
       'createdSeconds(created, wallMs, uptimeMs) + 2',
       '(nonce === undefined ? 0 : createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds)',
     ],
-    [
-      'ledger.marksFrom ??= ledger.highest;\n      requireAfter',
-      'ledger.marksFrom ??= -1;\n      requireAfter',
-    ],
+    ['ledger.marksFrom ??= ledger.highest;\n    const', 'ledger.marksFrom ??= -1;\n    const'],
+  ],
+  'replay/memory/ledger.ts': [
+    ['floor = Math.max(floor, timestamp);', ''],
+    ['if (timestamp > horizon) continue;', 'if (timestamp > horizon && timestamp < horizon + 150) continue;'],
   ],
   'verifier.ts': [
     ['v1Id: () => sha256Hex(signingInputV1(claim))', 'v1Id: () => sha256Hex(claim.signature)'],
@@ -104,7 +124,12 @@ const BUGS: Readonly<Record<string, readonly (readonly [sound: string, ...broken
   'requirements.ts': [
     ['if (mediaTypes !== 1)', 'if (mediaTypes === 0)'],
     ['(?:[ \\t]*;[ \\t]*charset=(?:utf-8|"utf-8"))?[ \\t]*$/i', '(?:[ \\t]*[;,].*)?$/i'],
-    ['(?:utf-8|"utf-8")', '[^,]*'],
+    ['(?:utf-8|"utf-8")', '[^,]*', '(?:utf-?8|"utf-8")'],
+    ['(?:utf-8|"utf-8"))?[ \\t]*$/i', '(?:utf-8|"utf-8"))?$/i', '(?:utf-8|"utf-8"))?\\s*$/i'],
+    [
+      'if (mediaTypes !== 1)',
+      'if (new Set(rawHeaders.filter((_, i) => i % 2 === 0)).size * 2 < rawHeaders.length)',
+    ],
     ['/^[ \\t]*identity[ \\t]*$/i', '/identity[ \\t]*$/i', '/^[ \\t]*identity/i', '/^\\s*identity\\s*$/i'],
     ['if (!IDENTITY.test(value))', 'if (index < rawHeaders.length - 2 && !IDENTITY.test(value))'],
   ],
@@ -117,6 +142,7 @@ const BUGS: Readonly<Record<string, readonly (readonly [sound: string, ...broken
   ],
   'keys/local.ts': [
     ['holdsTimestamp(key, timestamp) &&', ''],
+    ['for (const key of keys) {', 'for (const key of keys.slice(0, 5)) {'],
     ['candidates.push(key) === CANDIDATES_MAX', 'candidates.push(key) === 0'],
   ],
 };

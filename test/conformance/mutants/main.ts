@@ -7,7 +7,7 @@ import { HISTORICAL } from './historical.ts';
 import { type Mutant, mutantsOf } from './operators.ts';
 import { portMutants } from './port.ts';
 
-const LIBS = join(import.meta.dirname, '../../../libs');
+const LIBS = join(import.meta.dirname, '../../../libs/public');
 const FILES = [
   'proof/src/admission.ts',
   'proof/src/base64.ts',

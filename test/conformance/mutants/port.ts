@@ -2,12 +2,11 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DriverError, startDriver } from '../driver.ts';
+import { drawQuestion } from '../generated.ts';
 import { ask, type Question } from '../judge.ts';
 import { openPorts } from '../ports/open-ports.ts';
-import { type Exchange, exchangesOf, readScenarios } from '../protocol.ts';
+import { exchangesOf, readScenarios } from '../protocol.ts';
 import { TRIALS } from '../races.ts';
-import { drawScenario } from '../requests.ts';
-import { createSubject } from '../subject.ts';
 import { type Mutant, mutantsOf } from './operators.ts';
 
 const GENERATED = 60;
@@ -57,15 +56,7 @@ async function questionsOf(): Promise<Question[]> {
   }));
   questions.push(...TRIALS.filter(({ exchanges }) => exchanges.length < 1000));
   for (let index = 0; index < GENERATED; index++) {
-    const sound = createSubject();
-    const exchanges: Exchange[] = [];
-    for (const command of drawScenario(`mutants ${index}`, ['store-clock'])) {
-      if (command.do === 'begin' || command.do === 'finish') continue;
-      const expected = await sound(command);
-      exchanges.push({ command, expected });
-      if (expected.verdict === 'refused' && command.do === 'start') break;
-    }
-    questions.push({ section: 'generated', title: `generated ${index}`, exchanges });
+    questions.push(await drawQuestion(`mutants ${index}`, ['store-clock']));
   }
   return questions;
 }

@@ -2,22 +2,15 @@ import { readFileSync } from 'node:fs';
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { parentPort } from 'node:worker_threads';
-import {
-  type Command,
-  differenceOf,
-  type Exchange,
-  exchangesOf,
-  readScenarios,
-  type Verdict,
-} from '../protocol.ts';
+import { drawQuestion } from '../generated.ts';
+import { createJudge } from '../judge.ts';
+import { type Command, type Exchange, exchangesOf, readScenarios, type Verdict } from '../protocol.ts';
 import { TRIALS } from '../races.ts';
-import { drawScenario } from '../requests.ts';
-import { createSubject } from '../subject.ts';
 import type { Mutant } from './operators.ts';
 
 /** Loads a verifier with one bug beside the original: its module URLs contain `?mutant=N`. */
 const TAG = /\?mutant=\d+$/;
-const BROKEN_PARTS = /\/(?:libs\/(?:proof|verifier)\/src|test\/conformance\/subject)\b.*\.ts$/;
+const BROKEN_PARTS = /\/(?:libs\/public\/(?:proof|verifier)\/src|test\/conformance\/subject)\b.*\.ts$/;
 const GENERATED = 50;
 
 let current: Mutant | undefined;
@@ -55,17 +48,7 @@ const QUESTIONS: Question[] = [
   ...TRIALS.filter(({ exchanges }) => exchanges.length < 1000).map((trial) => ({ ...trial, kills: 0 })),
 ];
 for (let index = 0; index < GENERATED; index++) {
-  const sound = createSubject();
-  const exchanges: Exchange[] = [];
-  const refused = new Set<string>();
-  for (const command of drawScenario(`mutants ${index}`, ['store-clock'])) {
-    if (command.do === 'finish' && refused.has(command.request)) continue;
-    const expected = await sound(command);
-    exchanges.push({ command, expected });
-    if (command.do === 'begin' && expected.verdict !== 'continue') refused.add(command.request);
-    if (expected.verdict === 'refused' && command.do === 'start') break;
-  }
-  QUESTIONS.push({ title: `generated ${index}`, exchanges, kills: 0 });
+  QUESTIONS.push({ ...(await drawQuestion(`mutants ${index}`, ['store-clock'])), kills: 0 });
 }
 
 type Subject = (command: Command) => Verdict | Promise<Verdict>;
@@ -79,26 +62,14 @@ async function killerOf(number: number): Promise<string | undefined> {
   for (const question of QUESTIONS.toSorted((a, b) => b.kills - a.kills)) {
     const { title, exchanges, others } = question;
     const ask = createBroken();
-    for (const { command, expected } of exchanges) {
-      const answer = await ask(command);
-      const isSame =
-        command.do === 'race'
-          ? isOnce(answer.verdicts ?? [], others)
-          : differenceOf(expected, answer) === undefined;
-      if (!isSame) {
-        question.kills += 1;
-        return title;
-      }
+    const judge = createJudge(others);
+    for (const exchange of exchanges) {
+      if (judge(exchange, await ask(exchange.command)) === undefined) continue;
+      question.kills += 1;
+      return title;
     }
   }
   return undefined;
-}
-
-function isOnce(verdicts: readonly Verdict[], others: string | undefined): boolean {
-  return (
-    verdicts.filter(({ verdict }) => verdict === 'ok').length === 1 &&
-    verdicts.filter(({ verdict }) => verdict === others).length === verdicts.length - 1
-  );
 }
 
 parentPort?.on('message', async ({ number, mutant }: { number: number; mutant: Mutant }) => {

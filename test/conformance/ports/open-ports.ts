@@ -14,10 +14,11 @@ export interface Port {
 
 const PYTHON = join(import.meta.dirname, 'python');
 const GO = join(import.meta.dirname, 'go');
+const RUBY = join(import.meta.dirname, 'ruby');
 
 /** Builds the ports. Skips a port whose toolchain is not installed, with a message (`npm run setup -- --deep` installs it). */
 export function openPorts(): Port[] {
-  return [openPython(), openGo()].filter((port) => port !== undefined);
+  return [openPython(), openGo(), openRuby()].filter((port) => port !== undefined);
 }
 
 function openPython(): Port | undefined {
@@ -38,6 +39,15 @@ function openGo(): Port | undefined {
     name: 'Go port',
     conform: [binary, 'conform'],
     daemon: (internId, jwksUrl) => [binary, internId, jwksUrl, '127.0.0.1:0'],
+  };
+}
+
+function openRuby(): Port | undefined {
+  if (!runs('ruby', ['-ropenssl', '-e', 'exit RUBY_VERSION >= "3.0"'])) return missing('Ruby port', 'ruby');
+  return {
+    name: 'Ruby port',
+    conform: ['ruby', join(RUBY, 'conform.rb')],
+    daemon: (internId, jwksUrl) => ['ruby', join(RUBY, 'daemon.rb'), internId, jwksUrl, '0'],
   };
 }
 

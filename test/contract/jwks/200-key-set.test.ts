@@ -38,8 +38,8 @@ test('the set contains the public key of the intern, for everyone', async () => 
 
 test('a key is published before it signs, with its bounds', async () => {
   const { id: internId } = await createIntern(store, { workspaceId: tenants.workspaceId, name: 'rotating' });
-  const first = await addSigningKey(store, { internId, ...tenants.home, expiresAt: now() + 400 });
-  const next = await addSigningKey(store, { internId, ...tenants.home });
+  const first = await addSigningKey(store, { internId, sealer: tenants.sealer, expiresAt: now() + 400 });
+  const next = await addSigningKey(store, { internId, sealer: tenants.sealer });
   expect(await keysOf(internId)).toEqual([
     expect.objectContaining({ kid: next.kid, nbf: next.notBefore }),
     expect.objectContaining({ kid: first.kid, nbf: first.notBefore, exp: first.expiresAt }),
@@ -49,7 +49,7 @@ test('a key is published before it signs, with its bounds', async () => {
 
 test('a retired key leaves the set within two seconds', async () => {
   const { id: internId } = await createIntern(store, { workspaceId: tenants.workspaceId, name: 'retired' });
-  const { id: keyId } = await addSigningKey(store, { internId, ...tenants.home });
+  const { id: keyId } = await addSigningKey(store, { internId, sealer: tenants.sealer });
   expect(await keysOf(internId)).toHaveLength(1);
   await revokeSigningKey(store, { keyId });
   await expect.poll(() => keysOf(internId), { timeout: 2000 }).toEqual([]);

@@ -42,14 +42,16 @@ it('accepts the headers by which clients name their application', async () => {
 });
 
 /** One call of every operation, with the body of its example. Ids of interns exist; other ids do not. */
-function everyOperation({ ours }: ManagementWorld): readonly (ApiCall & { readonly ofInterns: boolean })[] {
-  return OPERATIONS.map(({ method, path, family }) => {
+function everyOperation({
+  ours,
+}: ManagementWorld): readonly (ApiCall & { readonly ofInterns: boolean; readonly isClosed: boolean })[] {
+  return OPERATIONS.map(({ method, path, family, isClosed = false }) => {
     const ofInterns = family === 'Interns';
     const json = document.paths[path][method.toLowerCase()].requestBody?.content['application/json'].example;
     return {
       method,
       path: path.replace(/\{\w+\}/, ofInterns ? ours.internId : randomUUID()),
-      ofInterns,
+      ...{ ofInterns, isClosed },
       ...(ofInterns && { bearer: ours.apiKey }),
       ...(json !== undefined && { json }),
     };
@@ -66,23 +68,26 @@ it('401: every operation refuses an absent and an unknown credential', async () 
   }
 });
 
-it('answers every operation at the deadline: 408 for interns, 500 for the rest', async () => {
+it('answers every operation at the deadline: 408 for interns, 500 where the table is closed, 503 for the rest', async () => {
   const tables = sql`interns, intern_icons, workspaces, guardrails, byok_credentials, api_keys`;
   await world.store.kysely.transaction().execute(async (trx) => {
     await sql`lock table ${tables} in access exclusive mode`.execute(trx);
     await Promise.all(
       everyOperation(world).map(async (call) => {
-        const { status, json } = await world.call(call);
+        const { status, json, headers } = await world.call(call);
         const message = 'The 400 ms deadline of this route was exceeded.';
         expect([call.method, call.path, status]).toEqual([
           call.method,
           call.path,
-          call.ofInterns ? 408 : 500,
+          call.ofInterns ? 408 : call.isClosed ? 500 : 503,
         ]);
         if (call.ofInterns) {
           const metadata = { reason: 'timeout', retryable: true };
           expect(json.error).toEqual({ code: 408, message, metadata });
-        } else expect(json.error.metadata).toBeUndefined();
+        } else {
+          expect(json.error.metadata).toBeUndefined();
+          expect(headers['retry-after']).toBe('1');
+        }
       }),
     );
   });

@@ -89,6 +89,54 @@ describe('GET /byok', () => {
   });
 });
 
+describe('POST, GET and DELETE of a credential', () => {
+  const key = 'sk-proj-0123456789abcdefghijklmn';
+  const create = (json: object) =>
+    world.call({ method: 'POST', path: '/byok', json: { provider: 'openai', key, ...json } });
+
+  it('201: stores it sealed to its row, never shows the key, and deletes it', async () => {
+    const { status, json, text } = await create({ name: 'new', allowed_models: ['a/b'] });
+    expect(status).toBe(201);
+    const { id } = json.data;
+    const { workspaceId: workspace_id, organizationId } = world.ours;
+    expect(json.data).toMatchObject({ name: 'new', label: 'sk-...klmn', workspace_id, disabled: false });
+    expect(text).not.toContain(key);
+    const { rows } = await sql<{ sealed_key: string }>`
+      select sealed_key from byok_credentials where id = ${id}`.execute(world.store.kysely);
+    const context = {
+      table: 'byok_credentials',
+      column: 'sealed_key',
+      row: id,
+      organizationId,
+    };
+    expect(Buffer.from(await open(world.ring, rows[0]?.sealed_key ?? '', context)).toString()).toBe(key);
+    expect((await world.call({ path: `/byok/${id}` })).json).toEqual(json);
+    const remove = () => world.call({ method: 'DELETE', path: `/byok/${id}` });
+    expect((await remove()).json).toEqual({ deleted: true });
+    expect((await remove()).json).toEqual(envelope(404));
+    expect((await world.call({ path: `/byok/${id}` })).json).toEqual(envelope(404));
+  });
+
+  it('201: with null for every workspace', async () => {
+    const { json } = await create({ workspace_id: null });
+    expect(json.data.workspace_id).toBeNull();
+    await world.call({ method: 'DELETE', path: `/byok/${json.data.id}` });
+  });
+
+  it.each([
+    { key: undefined },
+    { provider: 'nobody' },
+    { key: ' x' },
+    { is_fallback: true, is_required: true },
+    { provider: 'anthropic', declared_region: 'europe' },
+    { workspace_id: 'ws_unknown' },
+    { allowed_api_key_hashes: ['0'.repeat(64)] },
+    { sort_order: 1 },
+  ])('400: %j', async (json) => {
+    expect((await create(json)).json).toEqual(envelope(400));
+  });
+});
+
 describe('PATCH /byok/{id}', () => {
   let id: string;
   beforeEach(async () => {
@@ -260,6 +308,6 @@ describe('PATCH /byok/{id}', () => {
   it('405: lists the methods of the path', async () => {
     const { status, headers } = await world.call({ method: 'PUT', path: `/byok/${id}`, json: {} });
     expect(status).toBe(405);
-    expect(headers.allow).toBe('PATCH');
+    expect(headers.allow).toBe('GET, HEAD, PATCH, DELETE');
   });
 });

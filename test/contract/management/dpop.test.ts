@@ -1,4 +1,5 @@
 import { createDpopKey, dpopHeaders } from '@ori/test-env/dpop';
+import { sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
 import { startManagementWorld } from './world.ts';
 
@@ -28,6 +29,59 @@ test('lists interns for a bound session, once for each proof and with management
     401,
     expect.stringContaining('error="invalid_dpop_proof"'),
   ]);
+});
+
+test('a proof that one process took is refused by every other process, and after the database lost its run', async () => {
+  await using other = await world.another();
+  const challenge = await list(await key.proof({ method: 'GET', url, accessToken }));
+  const nonce = String(challenge.headers['dpop-nonce']);
+  const proof = await key.proof({ method: 'GET', url, accessToken, nonce });
+  const ask = (path: string) => ({ path, bearer: null, headers: dpopHeaders(accessToken, proof) });
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? world : other).call(ask('/interns'))),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(401)]);
+  // As after a restart, a restore or a failover: the run is not the one that the epoch was drawn in.
+  const late = await key.proof({ method: 'GET', url, accessToken, nonce });
+  await sql`update dpop_epoch set server = 'before'`.execute(world.store.kysely);
+  const refused = await list(late);
+  expect([refused.status, refused.headers['www-authenticate']]).toEqual([
+    401,
+    expect.stringContaining('error="use_dpop_nonce"'),
+  ]);
+  const renewed = String(refused.headers['dpop-nonce']);
+  expect((await list(await key.proof({ method: 'GET', url, accessToken, nonce: renewed }))).status).toBe(200);
+});
+
+test('refuses a proof without the claim over the content, and content that the proof does not cover', async () => {
+  const asked = await list(await key.proof({ method: 'GET', url, accessToken }));
+  const nonce = String(asked.headers['dpop-nonce']);
+  const prove = (content: string, claims = {}) =>
+    key.proof({ method: 'GET', url, accessToken, nonce, content, claims });
+  for (const proof of [await prove('', { 'x-camara:bh': undefined }), await prove('{}')]) {
+    const refused = await list(proof);
+    expect([refused.status, refused.text]).toEqual([401, expect.stringContaining('x-camara:bh')]);
+  }
+  for (const covered of ['', '{}']) {
+    const headers = [...dpopHeaders(accessToken, await prove(covered)), 'Content-Type', 'application/json'];
+    expect((await world.call({ path: '/interns', bearer: null, headers, body: '{}' })).status).toBe(401);
+  }
+  expect((await list(await prove(''))).status).toBe(200);
+});
+
+test('where the claim is not required, takes a proof without it, and refuses one for another content', async () => {
+  await using lenient = await startManagementWorld({ environment: { DPOP_REQUIRE_CONTENT: 'false' } });
+  const token = await lenient.issuer.token({ subject: lenient.ours.subject, claims });
+  const at = `${lenient.baseUrl}/interns`;
+  const ask = (proof: string) =>
+    lenient.call({ path: '/interns', bearer: null, headers: dpopHeaders(token, proof) });
+  const nonce = String(
+    (await ask(await key.proof({ method: 'GET', url: at, accessToken: token }))).headers['dpop-nonce'],
+  );
+  const prove = (claim: unknown) =>
+    key.proof({ method: 'GET', url: at, accessToken: token, nonce, claims: { 'x-camara:bh': claim } });
+  expect((await ask(await prove(undefined))).status).toBe(200);
+  for (const claim of [null, 'x'.repeat(43)]) expect((await ask(await prove(claim))).status).toBe(401);
 });
 
 test('refuses a bound session as Bearer, and an unbound one or an API key as DPoP', async () => {

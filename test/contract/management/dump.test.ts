@@ -17,8 +17,6 @@ it('a dump of the database contains no provider key, API key or signing seed', a
     internId: ours.internId,
     seed: Uint8Array.from(seed),
     sealer: ring,
-    issuer: world.issuer.url,
-    baseUrl: world.baseUrl,
   });
 
   const dump = await dumpOf(store.kysely);

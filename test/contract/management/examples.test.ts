@@ -1,4 +1,4 @@
-import { DPOP_REFUSALS } from '@ori/dpop/refusals';
+import { DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 import type { Database } from '@ori/store';
 import { createApiKey, removeMember } from '@ori/store/admin';
 import { sql } from 'kysely';
@@ -48,13 +48,21 @@ async function storeExamples(db: Database): Promise<void> {
   const json = (list: unknown[] | null) => list && JSON.stringify(list);
 
   await insert('organizations', { id: organization_id, name: 'Examples' });
-  const workspace = { id: workspace_id, organization_id, name: 'Workshop' };
-  await insert('workspaces', { ...workspace, is_default: true, in_programme: true });
-  await insert('users', { id: user_id, name: 'Ada' });
-  await insert('members', { workspace_id, organization_id, user_id });
-  const { key_hash: hash, key_name: name, key_label: label } = keyAssignment;
-  await insert('api_keys', { hash, name, label, kind: 'api', organization_id, workspace_id });
+  const { id, name, slug, description, created_at } = answerOf('listWorkspaces').data[0];
+  const workspace = { id, organization_id, name, slug, description, created_at };
+  await insert('users', {
+    id: user_id,
+    name: 'Ada',
+    email: answerOf('listOrganizationMembers').data[0].email,
+  });
+  await insert('workspaces', { ...workspace, created_by: user_id, is_default: true, in_programme: true });
+  await insert('members', { workspace_id, organization_id, user_id, created_at });
+  const { key_hash: hash, key_name, key_label: label } = keyAssignment;
+  const kept = { kind: 'api', organization_id, workspace_id, created_by: user_id, created_at };
+  await insert('api_keys', { ...kept, hash, name: key_name, label });
   const reader = await createApiKey(db, { kind: 'api', name: 'reader', workspaceId: workspace_id });
+  await sql`update api_keys set label = ${label}, created_by = ${user_id}, created_at = '2099-01-01'
+    where hash = ${reader.hash}`.execute(db.kysely);
   const manager = { kind: 'management', name: 'manager', organizationId: organization_id } as const;
   readerKey = reader.key;
   managementKey = (await createApiKey(db, { ...manager, createdBy: user_id })).key;
@@ -77,18 +85,37 @@ async function storeExamples(db: Database): Promise<void> {
   await insert('guardrail_member_assignments', memberAssignment);
 }
 
+/** A workspace with keys, and a default one, cannot be deleted. Makes ours one that can, or what it was before. */
+async function makeDeletable(deletable: boolean): Promise<void> {
+  const { id } = answerOf('listWorkspaces').data[0];
+  await sql`update workspaces set is_default = ${!deletable}, deleted_at = null where id = ${id}`.execute(
+    world.store.kysely,
+  );
+  await sql`update api_keys set disabled_at = ${deletable ? new Date() : null} where workspace_id = ${id}`.execute(
+    world.store.kysely,
+  );
+}
+
 /** The fields that the server sets on a write. */
 const DECIDED: Readonly<Record<string, readonly string[]>> = {
   createGuardrail: ['id', 'created_at', 'updated_at'],
   updateGuardrail: ['updated_at'],
+  createByokCredential: ['id', 'created_at'],
+  createApiKey: ['hash', 'label', 'created_at'],
+  updateApiKey: ['updated_at'],
+  createWorkspace: ['id', 'slug', 'default_guardrail_id', 'created_at'],
+  updateWorkspace: ['updated_at'],
 };
+
+/** Leads to the page of the example: the reader's records come first. */
+const QUERIES: Readonly<Record<string, string>> = { listInterns: '?limit=1', listApiKeys: '?offset=1' };
 
 const pathOf = (operationId: string, path: string) =>
   path.replace(/\{\w+\}/, () => described(operationId).parameters[0].schema.example);
 
 // Deletions come after the operations that need the record.
 const rank = (operationId: string) =>
-  ['bulkUnassign', 'delete'].findIndex((verb) => operationId.startsWith(verb));
+  ['bulkRemove', 'bulkUnassign', 'delete'].findIndex((verb) => operationId.startsWith(verb));
 const inOrder = OPERATIONS.filter((operation) => 'run' in operation).toSorted(
   (a, b) => rank(a.operationId) - rank(b.operationId),
 );
@@ -97,14 +124,19 @@ it.each(inOrder)(
   async (operation) => {
     const { operationId, method, path, family, status } = operation;
     const json = requestOf(operationId);
+    const isLast = operationId === 'deleteWorkspace';
+    if (isLast) await makeDeletable(true);
     const reply = await world.call({
       method,
-      path: pathOf(operationId, path) + (operationId === 'listInterns' ? '?limit=1' : ''),
-      bearer: family === 'Interns' ? readerKey : managementKey,
+      path: pathOf(operationId, path) + (QUERIES[operationId] ?? ''),
+      bearer: family === 'Interns' || operationId === 'getCurrentKey' ? readerKey : managementKey,
       ...(json !== undefined && { json }),
     });
+    if (isLast) await makeDeletable(false);
     const expected = structuredClone(answerOf(operationId));
+    if (operationId === 'createByokCredential') expected.data.allowed_api_key_hashes = null;
     for (const name of DECIDED[operationId] ?? []) expected.data[name] = expect.any(String);
+    if (operationId === 'createApiKey') expected.key = expect.stringMatching(/^sk-ori-v1-[0-9a-f]{64}$/);
     expect([reply.status, reply.json]).toEqual([status, expected]);
   },
 );
@@ -119,6 +151,8 @@ it('the server accepts the cursor and the ids of the examples', async () => {
     expect([prefix, id]).toEqual([prefix, expect.stringMatching(/^[0-9A-Za-z]{22}$/)]);
   }
 });
+
+const ELSEWHERE = new Set(['408', '409', '412', '422', '429', '500', '503']);
 
 /** Refusals of DPoP (RFC 9449) are provoked in `sign/401-dpop.test.ts`. */
 const OF_DPOP: ReadonlySet<string> = new Set(Object.values(DPOP_REFUSALS).map(({ message }) => message));
@@ -172,8 +206,9 @@ it.each(OPERATIONS)('$operationId refuses as its examples show', async (operatio
   const responses = Object.entries<Json>(described(operationId).responses);
   for (const [status, response] of responses) {
     for (const { value } of Object.values<Json>(response.content?.['application/json']?.examples ?? {})) {
-      // These need a blocked dependency and are tested elsewhere: deadline, missing database, row lock.
-      if (['408', '500', '409'].includes(status) || OF_DPOP.has(value.error.message)) continue;
+      // These need a blocked dependency or an earlier request and are tested elsewhere: deadline, missing database, row
+      // lock, repeated request, overload.
+      if (ELSEWHERE.has(status) || OF_DPOP.has(value.error.message)) continue;
       const reply =
         status === '400' && invalidExample !== undefined
           ? await send('query' in invalidExample ? invalidExample : { json: invalidExample.body })
@@ -199,14 +234,12 @@ it('fails without its database as the examples show', async () => {
   for (const { operationId, method, path, family } of OPERATIONS) {
     const bearer = family === 'Interns' ? broken.ours.apiKey : broken.ours.managementKey;
     const body = requestOf(operationId);
-    const { json } = await broken.call({
+    const { status, json } = await broken.call({
       ...{ method, path: pathOf(operationId, path), bearer },
       ...(body !== undefined && { json: body }),
     });
-    const { examples } = described(operationId).responses[500].content['application/json'];
-    expect([operationId, ...Object.values<Json>(examples).map(({ value }) => value)]).toEqual([
-      operationId,
-      json,
-    ]);
+    const { examples } = described(operationId).responses[status].content['application/json'];
+    const values = Object.values<Json>(examples).map(({ value }) => value);
+    expect([operationId, status >= 500, values]).toEqual([operationId, true, expect.arrayContaining([json])]);
   }
 });

@@ -1,4 +1,4 @@
-import { PRESENTATIONS } from '@ori/signing-api/refusals';
+import { PRESENTATIONS } from '@ori/api/refusals';
 import {
   createApiKey,
   createIntern,

@@ -13,7 +13,7 @@ import {
   createWorkspace,
 } from '@ori/store/admin';
 import { generateKekRing, type KekRing, parseKekRing } from '@ori/store/sealing';
-import { createHttpClient, type Reply } from '../../env/http-client.ts';
+import { createHttpClient, type HttpClient, type Reply } from '../../env/http-client.ts';
 import { startIssuer, type TestIssuer } from '../../env/issuer.ts';
 import { freePort } from '../../env/ports.ts';
 import { createDatabase } from '../../env/postgres.ts';
@@ -59,6 +59,8 @@ export interface ManagementWorld extends AsyncDisposable {
   readonly theirs: Tenant;
   /** Uses our management key by default. Every response is checked against the OpenAPI document. */
   call(call: ApiCall): Promise<ApiReply>;
+  /** One more instance of the service, on another port. */
+  another(): Promise<AsyncDisposable & Pick<ManagementWorld, 'call'>>;
 }
 
 export interface ManagementWorldOptions {
@@ -93,12 +95,13 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
     ),
   };
   const database = open(managementUrl);
-  const service = await startManagement(loadManagementConfig(environment), {
+  const parts = {
     store: managementQueries(options.wrap?.(database) ?? database),
     ring,
     log: createLogger({ service: 'management', level: 'silent' }),
     ...options.parts,
-  });
+  };
+  const service = await startManagement(loadManagementConfig(environment), parts);
   stack.defer(() => service.stop());
   const http = stack.use(createHttpClient(baseUrl));
   const ours = await createTenant(store, issuer.url);
@@ -106,25 +109,40 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
   const owned = stack.move();
   return {
     ...{ baseUrl, opsUrl: service.opsUrl, issuer, store, ring, ours, theirs },
-    async call({ method = 'GET', path, bearer = ours.managementKey, json, headers = [], body }) {
-      const all = [
-        ...(bearer === null ? [] : ['Authorization', `Bearer ${bearer}`]),
-        ...(json === undefined ? [] : ['Content-Type', 'application/json']),
-        ...headers,
-      ];
-      const sent = json === undefined ? body : JSON.stringify(json);
-      const target = `/v1${path}`;
-      const reply = await http.ask({
-        method,
-        path: target,
-        headers: all,
-        ...(sent !== undefined && { body: sent }),
-      });
-      requireDocumented({ ...reply, method, path: target }, 'management');
-      const isJson = reply.headers['content-type'] === 'application/json' && method !== 'HEAD';
-      return { ...reply, json: isJson ? JSON.parse(reply.text) : undefined };
+    call: callerOf(http, ours),
+    async another() {
+      await using more = new AsyncDisposableStack();
+      const [port, opsPort] = await Promise.all([freePort(), freePort()]);
+      const ports = { MANAGEMENT_PORT: String(port), MANAGEMENT_OPS_PORT: String(opsPort) };
+      const config = loadManagementConfig({ ...environment, ...ports, MANAGEMENT_BASE_URL: baseUrl });
+      const instance = await startManagement(config, parts);
+      more.defer(() => instance.stop());
+      const call = callerOf(more.use(createHttpClient(`http://127.0.0.1:${port}/v1`)), ours);
+      const kept = more.move();
+      return { call, [Symbol.asyncDispose]: () => kept.disposeAsync() };
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function callerOf(http: HttpClient, ours: Tenant): ManagementWorld['call'] {
+  return async ({ method = 'GET', path, bearer = ours.managementKey, json, headers = [], body }) => {
+    const all = [
+      ...(bearer === null ? [] : ['Authorization', `Bearer ${bearer}`]),
+      ...(json === undefined ? [] : ['Content-Type', 'application/json']),
+      ...headers,
+    ];
+    const sent = json === undefined ? body : JSON.stringify(json);
+    const target = `/v1${path}`;
+    const reply = await http.ask({
+      method,
+      path: target,
+      headers: all,
+      ...(sent !== undefined && { body: sent }),
+    });
+    requireDocumented({ ...reply, method, path: target }, 'management');
+    const isJson = reply.headers['content-type'] === 'application/json' && method !== 'HEAD';
+    return { ...reply, json: isJson ? JSON.parse(reply.text) : undefined };
   };
 }
 

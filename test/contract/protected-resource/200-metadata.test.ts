@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useSignerWorld } from '../signer-world.ts';
+import { startSignerWorld, useSignerWorld } from '../signer-world.ts';
 
 const world = await useSignerWorld({ environment: { REGIONAL_HOSTS: 'eu.api.ori.test' } });
 const path = '/.well-known/oauth-protected-resource/v1';
@@ -15,7 +15,13 @@ test('the metadata names the resource, its issuer and the scopes', async () => {
     bearer_methods_supported: ['header'],
     dpop_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
     dpop_bound_access_tokens_required: false,
+    'x-dpop_claims_required': ['x-camara:bh'],
   });
+});
+
+test('the claim over the content is not announced where it is not required', async () => {
+  await using lenient = await startSignerWorld({ environment: { DPOP_REQUIRE_CONTENT: 'false' } });
+  expect((await lenient.request({ path })).json()).not.toHaveProperty('x-dpop_claims_required');
 });
 
 test('a regional hostname changes nothing, because this is not an intern operation', async () => {

@@ -1,9 +1,10 @@
-import { createDpopNonces } from '@ori/dpop';
+import { createHash } from 'node:crypto';
+import { CONTENT_CLAIM, createDpopNonces } from '@ori/identity/dpop';
 import { createDpopKey, type DpopProofOptions, encode } from '@ori/test-env/dpop';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
 import type { Answer } from '../request.ts';
-import { useSignerWorld } from '../signer-world.ts';
+import { useSignerWorld, V2_BODY } from '../signer-world.ts';
 import { type Attempt, createDpopWorld, expectChallenge, steadyClock } from './dpop-world.ts';
 
 const clock = steadyClock();
@@ -122,6 +123,61 @@ test.each(Object.entries(headers))('refuses a proof with %s', async (_, wrong) =
   await expectNoTrace(await dpop.send({ proofs: [await dpop.proof(wrong)] }), 'invalid_dpop_proof');
 });
 
+describe('the claim over the content', () => {
+  const sha256 = (encoding: 'hex' | 'base64' | 'base64url', content = V2_BODY) =>
+    createHash('sha256').update(content).digest(encoding);
+  const another = V2_BODY.replace(/[0-9a-f]{64}/, 'a'.repeat(64));
+  const claim = (value: unknown) => ({ claims: { [CONTENT_CLAIM]: value } });
+  const wrong: Record<string, [options: Partial<DpopProofOptions>, body?: string]> = {
+    'no claim': [claim(undefined)],
+    'the claim null': [claim(null)],
+    'the digest of another content': [claim(sha256('base64url', another))],
+    'the digest of no content': [claim(sha256('base64url', ''))],
+    'the digest in hex': [claim(sha256('hex'))],
+    'the digest in base64, padded': [claim(sha256('base64'))],
+    'the digest in base64url, padded': [claim(`${sha256('base64url')}=`)],
+    'the digest in an array': [claim([sha256('base64url')])],
+    'the claim under the draft name': [
+      { claims: { [CONTENT_CLAIM]: undefined, 'CAMARA:bh': sha256('base64url') } },
+    ],
+    'a digest inside that a server in between changed': [{}, another],
+    'a path that a server in between changed': [{}, V2_BODY.replace('/api/invoke', '/api/delete')],
+    'a space more': [{}, `${V2_BODY} `],
+    'a byte less': [{}, V2_BODY.slice(0, -1)],
+    'another order of the members': [
+      {},
+      JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(V2_BODY)).reverse())),
+    ],
+    'no content at all': [{}, ''],
+  };
+
+  test.each(Object.entries(wrong))('refuses %s, and names the claim', async (_, [options, body]) => {
+    const answer = await dpop.send({
+      proofs: [await dpop.proof(options)],
+      ...(body !== undefined && { body }),
+    });
+    await expectNoTrace(answer, 'invalid_dpop_proof');
+    expect(answer.text).toContain('x-camara:bh');
+  });
+
+  test('a proof that came with another content is spent', async () => {
+    const proofs = [await dpop.proof()];
+    expect((await dpop.send({ proofs, body: another })).text).toContain('x-camara:bh');
+    const again = await dpop.send({ proofs });
+    await expectNoTrace(again, 'invalid_dpop_proof');
+    expect(again.text).toContain('used before');
+  });
+
+  test('covers the bytes as they are sent, in any number of chunks and with any white space', async () => {
+    const body = `\n${V2_BODY.replaceAll(',', ' ,\t')}\n`;
+    const headers = ['Authorization', `DPoP ${token}`, 'DPoP', await dpop.proof({ content: body })];
+    const rawHeaders = [...headers, 'Content-Type', 'application/json', 'Transfer-Encoding', 'chunked'];
+    const answer = await world.request({ method: 'POST', path, rawHeaders, body: [...body] });
+    expect(answer.status).toBe(200);
+    before = await dpop.traces();
+  });
+});
+
 describe('refuses', async () => {
   const good = () => dpop.proof();
   const parts = (await good()).split('.');
@@ -190,13 +246,22 @@ test.each(Object.entries(bindings))('refuses %s', async (_, attempt) => {
   await expectNoTrace(await dpop.send(await attempt()), 'invalid_token');
 });
 
-const strange = createDpopNonces(() => [new Uint8Array(32)], clock).current();
+const strange = createDpopNonces(
+  () => [new Uint8Array(32)],
+  clock,
+  () => dpop.nonce().split('.')[1],
+).current();
+const [slot, epoch, tag] = dpop.nonce().split('.');
 const nonces: Record<string, Partial<DpopProofOptions>> = {
   'no nonce': { claims: { nonce: undefined } },
   'no nonce, from a clock 10 minutes slow': { claims: { nonce: undefined, iat: now - 600 } },
   'no nonce, from a clock 10 minutes fast': { claims: { nonce: undefined, iat: now + 600 } },
   'an empty nonce': { nonce: '' },
   'an invented nonce': { nonce: 'AAECAwQFBgcICQoLDA0ODw' },
+  'a nonce of another epoch': { nonce: `${slot}.${'A'.repeat(12)}.${tag}` },
+  'a nonce of another period': { nonce: `${Number(slot) + 1}.${epoch}.${tag}` },
+  'a nonce with another tag': { nonce: `${slot}.${epoch}.${'A'.repeat(22)}` },
+  'a nonce with something before it': { nonce: ` ${dpop.nonce()}` },
   'a nonce of other signers': { nonce: strange },
   'an expired nonce': { nonce: dpop.nonce(-2) },
   'an expired nonce, from a correct clock': { nonce: dpop.nonce(-3), claims: { iat: now } },
@@ -207,7 +272,7 @@ test.each(Object.entries(nonces))('sends its own nonce if a proof has %s', async
   const answer = await dpop.send({ proofs: [await dpop.proof(options)] });
   await expectNoTrace(answer, 'use_dpop_nonce');
   const nonce = String(answer.headers['dpop-nonce']);
-  expect(nonce).toMatch(/^[A-Za-z0-9_-]{22}$/);
+  expect(nonce).toMatch(/^\d+\.[\w-]{12}\.[\w-]{22}$/);
 });
 
 const certificate: Record<string, object> = {
@@ -244,12 +309,11 @@ describe('a proof is good once', () => {
     ['an unknown intern', { path: path.replace(world.tenants.internId, 'int_absent') }, 404],
   ])('refuses it after it was used with %s', async (_, attempt: Attempt, status) => {
     const url = `${new URL(htu).origin}${attempt.path ?? path}`;
-    const proofs = [await dpop.proof({ url })];
+    const proofs = [
+      await dpop.proof({ url, ...(attempt.body !== undefined && { content: attempt.body as string }) }),
+    ];
     expect((await dpop.send({ ...attempt, proofs })).status).toBe(status);
-    await expectNoTrace(
-      await dpop.send({ ...attempt, body: attempt.body ?? '{}', proofs }),
-      'invalid_dpop_proof',
-    );
+    await expectNoTrace(await dpop.send({ ...attempt, proofs }), 'invalid_dpop_proof');
   });
 
   test('accepts one of fifty concurrent copies', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Written } from '../../../services/signer/src/stages/evidence.ts';
 import { head, openConnection } from '../raw-connection.ts';
 import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld, useSignerWorld, V2_BODY } from '../signer-world.ts';
@@ -78,7 +79,7 @@ test('a proof recorded after the deadline is not returned', async () => {
   const audit = {
     append: async (line: string) => {
       await written.promise;
-      return { line };
+      return new Written(line);
     },
     reopen: async () => {},
     check: async () => {},

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { connectRedis } from '@ori/redis';
 import { Secret } from '@ori/runtime/secret';
 import { memoryNonces } from '@ori/signer';
+import { connectRedis } from '@ori/turns/redis';
 import { afterAll, expect, test } from 'vitest';
 import { redisNonces } from '../../../services/signer/src/adapters/nonces.ts';
 import { startPostgres } from '../../env/postgres.ts';
@@ -18,7 +18,9 @@ afterAll(() => redis.disconnect());
 const unavailable = { status: 500, reason: 'internal_error', retryable: true };
 
 async function expectFailure(world: SignerWorld, dependency: string, bearer?: string): Promise<void> {
-  expectRefusal(await world.sign(bearer === undefined ? {} : { bearer }), unavailable);
+  const answer = await world.sign(bearer === undefined ? {} : { bearer });
+  expectRefusal(answer, unavailable);
+  expect(answer.headers['retry-after']).toBe('1');
   expect((await world.page('/metrics')).text).toMatch(
     new RegExp(`^signer_dependency_failures_total\\{dependency="${dependency}"\\} [1-9]`, 'm'),
   );

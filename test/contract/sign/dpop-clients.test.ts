@@ -1,48 +1,55 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createDpopKey } from '@ori/test-env/dpop';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { expect, test } from 'vitest';
-import { BODY_SHA256, useSignerWorld } from '../signer-world.ts';
+import { useSignerWorld, V2_BODY } from '../signer-world.ts';
 
-// Third-party clients: each gets a nonce in the first response and repeats the request automatically.
+// The code of the signer's README, as it is there, for clients of other libraries.
 const world = await useSignerWorld();
 const key = await createDpopKey();
 const { thumbprint } = key;
 const accessToken = await world.token({ claims: { cnf: { jkt: thumbprint } } });
 const url = new URL(`${world.baseUrl}/interns/${world.tenants.internId}/daemon/sign`);
-const body = JSON.stringify({ bodySha256: BODY_SHA256 });
-const headers = () => new Headers({ 'content-type': 'application/json' });
 
-test('openid-client gets a proof, also with a nonce that it remembers', async () => {
-  const server = { issuer: world.issuer.url };
-  const configuration = new openid.Configuration(server, 'ori-cli');
+/** The code blocks of the README's section, written where they find their libraries. */
+const code = await (async () => {
+  const readme = await readFile(new URL('../../../services/signer/README.md', import.meta.url), 'utf8');
+  const section = /^## Bound sessions\n(.*?)^## /ms.exec(readme)?.[1] ?? '';
+  const blocks = [...section.matchAll(/^```js\n(.*?)^```/gms)].map(([, block = '']) => block);
+  const folder = new URL(`../../../node_modules/.cache/dpop-clients-${process.pid}/`, import.meta.url);
+  await mkdir(folder, { recursive: true });
+  const names = ['content-hash', 'openid-client', 'oauth4webapi', 'jose'];
+  expect(blocks).toHaveLength(names.length);
+  await Promise.all(
+    names.map((name, index) => writeFile(new URL(`${name}.mjs`, folder), blocks[index] ?? '')),
+  );
+  return (name: string) => import(new URL(`${name}.mjs`, folder).href);
+})();
+
+test('openid-client gets a proof', async () => {
+  const configuration = new openid.Configuration({ issuer: world.issuer.url }, 'ori-cli');
   openid.allowInsecureRequests(configuration);
-  const DPoP = openid.getDPoPHandle(configuration, key);
-  const options = { DPoP };
-  for (let calls = 0; calls < 2; calls += 1) {
-    const send = openid.fetchProtectedResource;
-    const answer = await send(configuration, accessToken, url, 'POST', body, headers(), options);
-    expect(answer.status).toBe(200);
-  }
+  const { sign } = await code('openid-client');
+  expect((await sign(configuration, key, accessToken, url, V2_BODY)).status).toBe(200);
 });
 
 test('oauth4webapi gets a proof', async () => {
-  const DPoP = oauth.DPoP({}, key);
-  const options = { DPoP, [oauth.allowInsecureRequests]: true };
-  const send = () => oauth.protectedResourceRequest(accessToken, 'POST', url, headers(), body, options);
-  const challenge = await send().catch((error: unknown) => error);
-  expect(oauth.isDPoPNonceError(challenge)).toBe(true);
-  expect((await send()).status).toBe(200);
+  const { sign } = await code('oauth4webapi');
+  const options = { [oauth.allowInsecureRequests]: true };
+  expect((await sign(key, accessToken, url, V2_BODY, options)).status).toBe(200);
 });
 
-test('so is what jose signs', async () => {
-  const send = async (nonce?: string) => {
-    const proof = await key.proof({ url: url.href, accessToken, ...(nonce === undefined ? {} : { nonce }) });
-    const authorization = `DPoP ${accessToken}`;
-    const all = { authorization, dpop: proof, 'content-type': 'application/json' };
-    return fetch(url, { method: 'POST', headers: all, body });
+test('so is what jose signs, and for no other content', async () => {
+  const { dpopProof } = await code('jose');
+  const send = async (nonce: string | undefined, content = V2_BODY) => {
+    const dpop = await dpopProof(key, accessToken, url.href, V2_BODY, nonce);
+    const headers = { authorization: `DPoP ${accessToken}`, dpop, 'content-type': 'application/json' };
+    return fetch(url, { method: 'POST', headers, body: content });
   };
-  const challenge = await send();
+  const challenge = await send(undefined);
   expect(challenge.status).toBe(401);
-  expect((await send(challenge.headers.get('dpop-nonce') ?? '')).status).toBe(200);
+  const nonce = challenge.headers.get('dpop-nonce') ?? '';
+  expect((await send(nonce)).status).toBe(200);
+  expect((await send(nonce, `${V2_BODY} `)).status).toBe(401);
 });

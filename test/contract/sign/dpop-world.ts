@@ -1,4 +1,4 @@
-import { createDpopNonces, DPOP_NONCE_PURPOSE, NONCE_SLOT_SECONDS } from '@ori/dpop';
+import { createDpopNonces, DPOP_NONCE_PURPOSE, NONCE_SLOT_SECONDS } from '@ori/identity/dpop';
 import { parseKekRing } from '@ori/store/sealing';
 import { createDpopKey, type DpopKey, type DpopProofOptions } from '@ori/test-env/dpop';
 import { expect } from 'vitest';
@@ -58,16 +58,18 @@ export async function createDpopWorld(
   const path = `/v1/interns/${internId}/daemon/sign`;
   const htu = `${world.baseUrl}/interns/${internId}/daemon/sign`;
   const secrets = parseKekRing(world.kekText).derive(DPOP_NONCE_PURPOSE);
+  const epoch = await epochOf(world, { path, token });
   const nonce = (periods = 0) =>
     createDpopNonces(
       () => secrets,
       () => now() + periods * NONCE_SLOT_SECONDS * 1000,
+      () => epoch,
     ).current();
   const proof = (options: Partial<DpopProofOptions> = {}) =>
-    clientKey.proof({ url: htu, accessToken: token, nonce: nonce(), ...options });
+    clientKey.proof({ url: htu, accessToken: token, nonce: nonce(), content: V2_BODY, ...options });
   async function send(attempt: Attempt = {}, repeats = 10): Promise<Answer> {
     const { authorization, proofs, headers = [], body = V2_BODY, ...question } = attempt;
-    const sent = proofs ?? [await proof()];
+    const sent = proofs ?? [await proof({ content: body as string })];
     const answer = await world.request({
       method: 'POST',
       path,
@@ -95,6 +97,16 @@ export async function createDpopWorld(
       };
     },
   };
+}
+
+/** The epoch in the nonce of a challenge. */
+async function epochOf(
+  world: SignerWorld,
+  { path, token }: Pick<DpopWorld, 'path' | 'token'>,
+): Promise<string> {
+  const headers = { authorization: `DPoP ${token}`, dpop: 'none', 'content-type': 'application/json' };
+  const challenge = await world.request({ method: 'POST', path, headers, body: V2_BODY });
+  return String(challenge.headers['dpop-nonce']).split('.')[1] ?? '';
 }
 
 /** `error` of the DPoP challenge. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Written } from '../../../services/signer/src/stages/evidence.ts';
 import { freshId, type SignOptions, startSignerWorld, useSignerWorld } from '../signer-world.ts';
 
 const world = await useSignerWorld({
@@ -101,7 +102,7 @@ test('the limiter comes after all of them, the nonce after the limiter, the reco
         append: async (line) => {
           asked.push('audit');
           if (!answers.audit) throw new Error('no answer');
-          return { line };
+          return new Written(line);
         },
         reopen: async () => {},
         check: async () => {},

@@ -66,7 +66,8 @@ async function bytesReadDuring(call: () => Promise<void>): Promise<number[]> {
   } finally {
     unsubscribe('net.server.socket', note);
   }
-  return sockets.map((socket) => socket.bytesRead);
+  // The signer measures with empty connections of its own.
+  return sockets.map((socket) => socket.bytesRead).filter((bytes) => bytes > 0);
 }
 
 test('a client that sends Expect gets 100 Continue once its credential and headers are accepted', async () => {

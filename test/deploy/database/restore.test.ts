@@ -14,7 +14,7 @@ import { ROOT } from '../root.ts';
 
 const SCRIPTS = join(ROOT, 'deploy/database');
 const TOOLS = ['pg_dump', 'pg_restore', 'psql'].map((name) => findProgram(name));
-const home = { issuer: 'https://issuer.test', baseUrl: 'https://api.test/v1' };
+const issuer = 'https://issuer.test';
 
 describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => {
   const stack = new AsyncDisposableStack();
@@ -30,7 +30,7 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
     admin = await shipped('admin/ori-admin');
     const source = stack.use(await createDatabase());
     const store = openPostgres({ url: source.url, poolMax: 1 });
-    demo = await createDemo(store, { ...home, sealer: parseKekRing(generateKekRing('signer')) });
+    demo = await createDemo(store, { issuer, sealer: parseKekRing(generateKekRing('signer')) });
     await store.close();
     await succeed(['sh', join(SCRIPTS, 'backup.sh'), dump], source.url);
     fresh = stack.use(await startPostgres());
@@ -61,7 +61,7 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
       const signer = signerQueries(store);
       await signer.ping();
       expect(await signer.signingKeys(demo.internId)).toHaveLength(1);
-      const question = { issuer: home.issuer, subject: 'ada', internId: demo.internId };
+      const question = { issuer, subject: 'ada', internId: demo.internId };
       expect(await signer.gateFacts(question)).toMatchObject({ membership: 'active' });
     } finally {
       await store.close();

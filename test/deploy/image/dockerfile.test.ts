@@ -95,9 +95,9 @@ describe('.dockerignore', () => {
     'deploy/docker/compose.yaml',
     'deploy/gateway/site/listen.conf',
     'deploy/gateway/key.pem',
-    'libs/store/.env',
-    'libs/store/dist/index.js',
-    'libs/store/node_modules/x/package.json',
+    'libs/internal/store/.env',
+    'libs/internal/store/dist/index.js',
+    'libs/internal/store/node_modules/x/package.json',
     'services/signer/kek.json',
     'services/signer/src/config.test.ts',
     'test/env/world.ts',
@@ -106,7 +106,9 @@ describe('.dockerignore', () => {
   test('includes every runtime source and the manifest of every workspace', () => {
     const files = ['libs', 'services', 'test'].flatMap((folder) => admittedFiles(ROOT, folder, admits));
     const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8'));
-    const workspaces = Object.keys(packages).filter((path) => /^(libs|services|test)\/[^/]+$/.test(path));
+    const workspaces = Object.keys(packages).filter((path) =>
+      /^(libs\/[^/]+|services|test)\/[^/]+$/.test(path),
+    );
     expect(files).toEqual(expect.arrayContaining(workspaces.map((path) => `${path}/package.json`)));
     expect(files).toEqual(
       expect.arrayContaining(['services/signer/src/main.ts', 'services/signer/bin/ori-signer.js']),

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import { memoryReplayStore } from '../../../libs/verifier/src/replay/memory/store.ts';
+import { memoryReplayStore } from '../../../libs/public/verifier/src/replay/memory/store.ts';
 
 /** Reports to its parent test what a node:cluster worker gets. */
 if (cluster.isPrimary) {

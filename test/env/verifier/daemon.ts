@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { requireProof } from '../../../libs/verifier/src/adapters/express.ts';
-import { createLocalKeySet } from '../../../libs/verifier/src/keys/local.ts';
-import { memoryReplayStore } from '../../../libs/verifier/src/replay/memory/store.ts';
-import { createVerifier } from '../../../libs/verifier/src/verifier.ts';
+import { requireProof } from '../../../libs/public/verifier/src/adapters/express.ts';
+import { createLocalKeySet } from '../../../libs/public/verifier/src/keys/local.ts';
+import { memoryReplayStore } from '../../../libs/public/verifier/src/replay/memory/store.ts';
+import { createVerifier } from '../../../libs/public/verifier/src/verifier.ts';
 
 /** The settings from the parent test. */
 export interface DaemonTask {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { postgresReplayStore } from '../../../libs/verifier/src/replay/postgres/store.ts';
+import { postgresReplayStore } from '../../../libs/public/verifier/src/replay/postgres/store.ts';
 
 /** The settings from the parent test. */
 export interface PoolTask {

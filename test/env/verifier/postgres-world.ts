@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
-import { createLocalKeySet } from '../../../libs/verifier/src/keys/local.ts';
-import type { VerifierOptions } from '../../../libs/verifier/src/policy.ts';
-import { POSTGRES_REPLAY_SQL } from '../../../libs/verifier/src/replay/postgres/schema.ts';
+import { createLocalKeySet } from '../../../libs/public/verifier/src/keys/local.ts';
+import type { VerifierOptions } from '../../../libs/public/verifier/src/policy.ts';
+import { POSTGRES_REPLAY_SQL } from '../../../libs/public/verifier/src/replay/postgres/schema.ts';
 import {
   type PostgresReplayStoreOptions,
   postgresReplayStore,
-} from '../../../libs/verifier/src/replay/postgres/store.ts';
-import type { SignedRequest } from '../../../libs/verifier/src/requirements.ts';
-import { createTestSigner, type TestProofOptions } from '../../../libs/verifier/src/testing.ts';
-import { createVerifier } from '../../../libs/verifier/src/verifier.ts';
+} from '../../../libs/public/verifier/src/replay/postgres/store.ts';
+import type { SignedRequest } from '../../../libs/public/verifier/src/request.ts';
+import { createTestSigner, type TestProofOptions } from '../../../libs/public/verifier/src/testing.ts';
+import { createVerifier } from '../../../libs/public/verifier/src/verifier.ts';
 import { findPostgres } from '../postgres-binaries.ts';
 import {
   NO_POSTGRES,

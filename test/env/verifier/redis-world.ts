@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { bodySha256, PROOF_METHOD, signingInputV2 } from '@ori/proof';
 import { Redis, type RedisOptions } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import { createLocalKeySet } from '../../../libs/verifier/src/keys/local.ts';
-import type { VerifierOptions } from '../../../libs/verifier/src/policy.ts';
-import type { RedisClient } from '../../../libs/verifier/src/replay/redis/client.ts';
-import { issuedKey, issuedValue, spentKey } from '../../../libs/verifier/src/replay/redis/keys.ts';
-import type { NodeRedisClient } from '../../../libs/verifier/src/replay/redis/node-redis.ts';
+import { createLocalKeySet } from '../../../libs/public/verifier/src/keys/local.ts';
+import type { VerifierOptions } from '../../../libs/public/verifier/src/policy.ts';
+import type { RedisClient } from '../../../libs/public/verifier/src/replay/redis/client.ts';
+import { issuedKey, issuedValue, spentKey } from '../../../libs/public/verifier/src/replay/redis/keys.ts';
+import type { NodeRedisClient } from '../../../libs/public/verifier/src/replay/redis/node-redis.ts';
 import {
   type RedisReplayStoreOptions,
   redisReplayStore,
-} from '../../../libs/verifier/src/replay/redis/store.ts';
-import type { SignedRequest } from '../../../libs/verifier/src/requirements.ts';
-import { createTestSigner, type TestProofOptions } from '../../../libs/verifier/src/testing.ts';
-import { createVerifier } from '../../../libs/verifier/src/verifier.ts';
+} from '../../../libs/public/verifier/src/replay/redis/store.ts';
+import type { SignedRequest } from '../../../libs/public/verifier/src/request.ts';
+import { createTestSigner, type TestProofOptions } from '../../../libs/public/verifier/src/testing.ts';
+import { createVerifier } from '../../../libs/public/verifier/src/verifier.ts';
 import { STRICT } from './strict-client.ts';
 
 /** A connected client that is closed after the test. */

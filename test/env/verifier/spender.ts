@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { createLocalKeySet } from '../../../libs/verifier/src/keys/local.ts';
-import { postgresReplayStore } from '../../../libs/verifier/src/replay/postgres/store.ts';
-import { redisReplayStore } from '../../../libs/verifier/src/replay/redis/store.ts';
-import { createVerifier } from '../../../libs/verifier/src/verifier.ts';
+import { createLocalKeySet } from '../../../libs/public/verifier/src/keys/local.ts';
+import { postgresReplayStore } from '../../../libs/public/verifier/src/replay/postgres/store.ts';
+import { redisReplayStore } from '../../../libs/public/verifier/src/replay/redis/store.ts';
+import { createVerifier } from '../../../libs/public/verifier/src/verifier.ts';
 import { STRICT } from './strict-client.ts';
 
 /** The settings from the parent test. */

@@ -1,4 +1,4 @@
-import { spentKey } from '../../../libs/verifier/src/replay/redis/keys.ts';
+import { spentKey } from '../../../libs/public/verifier/src/replay/redis/keys.ts';
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../../env/redis-cluster.ts';
 import type { Place } from '../repertoire.ts';
 import type { Fault, World } from '../stage.ts';

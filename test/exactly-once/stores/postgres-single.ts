@@ -25,7 +25,7 @@ export async function startLedger(options: OwnPostgresOptions = {}): Promise<Own
 
 /** The SQL that installs what this library's store needs. */
 export async function schemaOf(library: string): Promise<string> {
-  return (await import(pathToFileURL(`${library}/postgres-schema.ts`).href)).POSTGRES_REPLAY_SQL;
+  return (await import(pathToFileURL(`${library}/replay/postgres/schema.ts`).href)).POSTGRES_REPLAY_SQL;
 }
 
 /** Queries on its own connection; waits until a server answers. */

@@ -27,7 +27,7 @@ export const MEMORY_VARIANTS: Readonly<Record<string, Variant>> = {
     breaks: [
       {
         file: MEMORY,
-        guard: 'requireAfter(bootSeconds + policy.clockToleranceSeconds, timestamp, seconds);',
+        guard: 'requireAfter(Math.max(...fences), timestamp, seconds);',
         without: '',
       },
     ],
@@ -50,8 +50,8 @@ export const MEMORY_VARIANTS: Readonly<Record<string, Variant>> = {
     breaks: [
       {
         file: MEMORY,
-        guard: 'bootSeconds + policy.clockToleranceSeconds',
-        without: 'bootSeconds - 1',
+        guard: 'createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds',
+        without: 'createdSeconds(created, wallMs, uptimeMs) - 1',
       },
     ],
   },

@@ -12,7 +12,7 @@ import {
   signWith,
   solveS,
   TORSION,
-} from '../../../libs/proof/src/curve-edge-cases.fixture.ts';
+} from '../../../libs/public/proof/src/curve-edge-cases.fixture.ts';
 import { replace } from './change-headers.ts';
 import { CLAIM, INTERN_KEY, inputV2, jwk, namedKey, scenario, step } from './proof.ts';
 import type { Scenario } from './scenario.ts';

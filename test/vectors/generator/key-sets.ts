@@ -130,6 +130,25 @@ export const keySetScenarios: Scenario[] = [
   scenario('K8 K13', 'counts a repeated key once toward three', [step('ok')], {
     keys: [OTHER, OTHER, OTHER, OWN],
   }),
+  scenario('K13', 'uses the last of nine keys of which eight are not valid yet', [step('ok')], {
+    keys: [
+      ...Array.from({ length: 8 }, (_, index) =>
+        jwk(namedKey(`future ${index}`).publicKey, { nbf: TIMESTAMP + 1 }),
+      ),
+      OWN,
+    ],
+  }),
+  ...[
+    ['latest', TIMESTAMP, [1, 2, 3]],
+    ['earliest', 1, [TIMESTAMP, TIMESTAMP - 1, TIMESTAMP - 2]],
+  ].map(([which = '', own, others]) =>
+    scenario('K13', `uses the first of four keys though its interval begins ${which}`, [step('ok')], {
+      keys: [
+        { ...OWN, nbf: own },
+        ...[others].flat().map((nbf, index) => ({ ...jwk(namedKey(`order ${index}`).publicKey), nbf })),
+      ],
+    }),
+  ),
   scenario('K7 K8', 'takes a later listing when the interval of the first was empty', [step('ok')], {
     keys: [{ ...OWN, nbf: TIMESTAMP, exp: TIMESTAMP }, OWN],
   }),

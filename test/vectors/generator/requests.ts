@@ -140,6 +140,23 @@ export const requestScenarios: Scenario[] = [
       expect: 'refused',
     }),
   ),
+  mediaType('request_not_coverable', 'a charset without its hyphen', 'application/json; charset=utf8'),
+  mediaType('ok', 'a space and a tab after the parameter', 'application/json; charset=utf-8 \t'),
+  mediaType(
+    'request_not_coverable',
+    'a form feed after the parameter',
+    'application/json; charset=utf-8\x0c',
+  ),
+  coding('request_not_coverable', 'a vertical tab after identity', 'identity\x0b'),
+  coding('request_not_coverable', 'a form feed before identity', '\x0cidentity'),
+  scenario('V11', 'judges no Transfer-Encoding', [
+    step('ok', { headers: append(['Transfer-Encoding', 'gzip, chunked']) }),
+  ]),
+  scenario('V16', 'accepts a header twice that it does not cover', [
+    step('ok', {
+      headers: append(['x-request-id', '1'], ['x-request-id', '2'], ['accept', 'a'], ['accept', 'b']),
+    }),
+  ]),
   coding('request_not_coverable', 'an empty content coding', ''),
   coding('request_not_coverable', 'identity after gzip in one line', 'gzip, identity'),
   coding('request_not_coverable', 'identity after gzip in a second header', 'gzip', 'identity'),

@@ -2,11 +2,13 @@ import { drop, replace } from './change-headers.ts';
 import {
   begin,
   CLAIM,
+  type Claim,
   finish,
   inputV1,
   namedKey,
   namedNonce,
   restart,
+  type StepOptions,
   scenario,
   signed,
   step,
@@ -105,10 +107,122 @@ const slowScenarios: Scenario[] = [
     step('nonce_replayed', { now: TIMESTAMP + 200, or: 'proof_expired' }),
     step('nonce_replayed', { now: TIMESTAMP + 600, or: 'proof_expired' }),
   ]),
+  scenario('V30', 'accepts nothing twice that was forgotten before a verifier of a greater age came', [
+    step('ok'),
+    step('ok', { claim: { ...nonceOf('later'), timestamp: String(TIMESTAMP + 100) }, now: TIMESTAMP + 100 }),
+    verifierStep({ maxAgeSeconds: 600 }),
+    step('nonce_replayed', { now: TIMESTAMP + 100, or: 'proof_expired' }),
+    step('nonce_replayed', { now: TIMESTAMP + 600, or: 'proof_expired' }),
+  ]),
+  scenario('V30', 'accepts nothing twice that was spent for a smaller age', [
+    verifierStep({ maxAgeSeconds: 600 }),
+    verifierStep({}),
+    step('ok'),
+    verifierStep({ maxAgeSeconds: 600 }),
+    step('ok', { claim: { ...nonceOf('later'), timestamp: String(TIMESTAMP + 200) }, now: TIMESTAMP + 200 }),
+    step('nonce_replayed', { now: TIMESTAMP + 200, or: 'proof_expired' }),
+  ]),
+];
+
+const FAR_AHEAD = TIMESTAMP + 300;
+/** A proof that is timely while the clock is 300 s ahead. Spending it makes a store forget. */
+const meanwhile = (claim: Partial<Claim> = {}) =>
+  step('ok', { claim: { ...claim, ...nonceOf('meanwhile'), timestamp: String(FAR_AHEAD) }, now: FAR_AHEAD });
+const copyAt = (now: number, options: StepOptions = {}) =>
+  step('nonce_replayed', { ...options, now, or: 'proof_expired' });
+
+/** A clock that was wrong and is corrected. */
+const correctedScenarios: Scenario[] = [
+  scenario('V30 V22', 'accepts nothing twice after a fast clock was corrected', [
+    step('ok', { now: TIMESTAMP }),
+    meanwhile(),
+    copyAt(TIMESTAMP + 5),
+    copyAt(TIMESTAMP + 60),
+  ]),
+  scenario('V30 V22', 'accepts nothing twice after a fast clock was corrected twice', [
+    step('ok', { now: TIMESTAMP }),
+    meanwhile(),
+    copyAt(TIMESTAMP + 5),
+    step('nonce_replayed', {
+      claim: { ...nonceOf('meanwhile'), timestamp: String(FAR_AHEAD) },
+      now: FAR_AHEAD,
+    }),
+    copyAt(TIMESTAMP + 6),
+  ]),
+  scenario('V30', 'accepts what is issued after a fast clock was corrected and is past its floor', [
+    step('ok', { now: TIMESTAMP }),
+    meanwhile(),
+    step('ok', {
+      claim: { ...nonceOf('past the floor'), timestamp: String(FAR_AHEAD - 91) },
+      now: FAR_AHEAD - 91,
+    }),
+  ]),
+  scenario(
+    'V30 O7',
+    'accepts no version 1 proof twice after a fast clock was corrected',
+    [
+      step('ok', { claim: V1, now: TIMESTAMP }),
+      meanwhile(V1),
+      copyAt(TIMESTAMP + 5, { claim: V1 }),
+      copyAt(TIMESTAMP + 6),
+    ],
+    acceptV1,
+  ),
+  scenario(
+    'V30 O7',
+    'accepts no stripped copy after a fast clock was corrected',
+    [step('ok', { now: TIMESTAMP }), meanwhile(), copyAt(TIMESTAMP + 5, { headers: V1_ONLY })],
+    acceptV1,
+  ),
+  scenario('V23', 'remembers what it spent when its clock goes back', [
+    step('ok', { now: TIMESTAMP + 10 }),
+    step('nonce_replayed', { now: TIMESTAMP + 5 }),
+    step('nonce_replayed', { now: TIMESTAMP - 2 }),
+    step('nonce_replayed', { now: TIMESTAMP + 10 }),
+  ]),
+  scenario('V23', 'remembers what is ahead of it after its clock went back', [
+    step('ok', { now: TIMESTAMP }),
+    step('ok', {
+      claim: { ...nonceOf('earlier'), timestamp: String(TIMESTAMP - 100) },
+      now: TIMESTAMP - 100,
+    }),
+    step('nonce_replayed', { now: TIMESTAMP + 1 }),
+  ]),
+  scenario('V20 E4', 'keeps a fence that a fast clock set until the clock has passed it', [
+    restart(FAR_AHEAD),
+    step('proof_before_fence', { now: TIMESTAMP, retryAfterSeconds: 303 }),
+    step('ok', { claim: { timestamp: String(FAR_AHEAD + 3) }, now: FAR_AHEAD + 3 }),
+  ]),
 ];
 
 /** A store with a clock other than the verifier's. */
 const clockScenarios: Scenario[] = [
+  scenario(
+    'V19',
+    'judges what the store may have forgotten by the age of the verifier that presents it',
+    [
+      verifierStep({ maxAgeSeconds: 600 }),
+      verifierStep({}),
+      step('proof_expired', { now: OLDEST, storeNow: TIMESTAMP + 92 }),
+      verifierStep({ maxAgeSeconds: 600 }),
+      step('ok', { now: OLDEST, storeNow: TIMESTAMP + 92 }),
+    ],
+    storeClock,
+  ),
+  scenario(
+    'V30',
+    'accepts nothing twice after the clock of the store alone was corrected',
+    [
+      step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
+      step('ok', {
+        claim: { ...nonceOf('meanwhile'), timestamp: String(FAR_AHEAD) },
+        now: FAR_AHEAD,
+        storeNow: FAR_AHEAD,
+      }),
+      step('nonce_replayed', { now: TIMESTAMP + 5, storeNow: TIMESTAMP + 5, or: 'proof_expired' }),
+    ],
+    storeClock,
+  ),
   scenario(
     'V23',
     'accepts one of two copies though the clock of the store is ahead',
@@ -362,6 +476,37 @@ const versionOneScenarios: Scenario[] = [
     verifierStep({ acceptV1: true }),
     step('proof_before_fence', { headers: V1_ONLY }),
   ]),
+  scenario(
+    'O8 E4',
+    'says after how many seconds a version 1 proof is past the newest proof spent unmarked',
+    [
+      step('ok', { claim: { ...nonceOf('newer'), timestamp: String(TIMESTAMP + 2) }, now: TIMESTAMP }),
+      verifierStep({ acceptV1: true }),
+      step('proof_before_fence', { claim: V1, now: TIMESTAMP, retryAfterSeconds: 3 }),
+      step('proof_before_fence', {
+        claim: { ...V1, timestamp: String(TIMESTAMP - 1) },
+        now: TIMESTAMP,
+        retryAfterSeconds: 3,
+      }),
+    ],
+    { storeSince: TIMESTAMP - 3 },
+  ),
+  scenario('O8', 'refuses no version 2 proof for the proofs spent unmarked', [
+    step('ok', { claim: nonceOf('newer') }),
+    verifierStep({ acceptV1: true }),
+    step('ok', { claim: { ...nonceOf('older'), timestamp: String(TIMESTAMP - 5) } }),
+    step('ok', { claim: nonceOf('same second') }),
+  ]),
+  scenario(
+    'V25 O4',
+    'spends no nonce of a version 2 proof that is refused for its version 1 id',
+    [
+      step('ok', { claim: V1 }),
+      step('nonce_replayed', { claim: nonceOf('first') }),
+      step('ok', { claim: { ...nonceOf('first'), body: Buffer.from('{"prompt":"other"}') } }),
+    ],
+    acceptV1,
+  ),
   scenario('O8', 'refuses version 1 up to the newest proof spent unmarked', [
     step('ok'),
     step('ok', { claim: { ...nonceOf('newer'), timestamp: String(TIMESTAMP + 8) } }),
@@ -386,6 +531,7 @@ const versionOneScenarios: Scenario[] = [
 /** What stores remember, for how long, and what they refuse (SPEC.md, sections 5.6 and 6). */
 export const storeScenarios: Scenario[] = [
   ...slowScenarios,
+  ...correctedScenarios,
   ...clockScenarios,
   ...fenceScenarios,
   ...crowdScenarios,

@@ -1,6 +1,3 @@
-import { stat } from 'node:fs/promises';
-import { followFile } from './audit-files.ts';
-import { followPipe } from './audit-pipe.ts';
 import type { Position } from './position.ts';
 
 /** Lines read and not yet taken. */
@@ -20,10 +17,4 @@ export interface Source {
   /** Marks the lines of the last `peek` as appended to the tree. */
   take(): void;
   close(): Promise<void>;
-}
-
-/** A source at the path that a signer writes its audit lines to: a file that is rotated, or a FIFO. */
-export async function openSource(path: string, position: Position | undefined): Promise<Source> {
-  const there = await stat(path).catch(() => undefined);
-  return there?.isFIFO() ? followPipe(path) : followFile(path, position);
 }

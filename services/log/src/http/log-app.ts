@@ -1,15 +1,16 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { RequestListener, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { readJsonBody } from '@ori/http/body';
 import { type Presentation, sendEnvelope } from '@ori/http/envelope';
 import { exchangeOf } from '@ori/http/exchange';
-import { type Route, routeStrictly } from '@ori/http/routes';
+import { createExpressApp, type Express, type Route } from '@ori/http/routes';
+import { parseTarget } from '@ori/http/target';
 import { decodeCommitments, LOOKUP_BYTES_MAX, type LookupAnswer } from '@ori/tlog/lookup';
 import { parseTilePath, tilePath } from '@ori/tlog/tile';
 import type { Lookup } from '../disk/lookup.ts';
-import { presentFailure } from './failure.ts';
+import { present } from './failure.ts';
 
 const NOT_FOUND: Presentation = { status: 404, message: 'Not found.' };
 const BAD_REQUEST: Presentation = {
@@ -42,7 +43,7 @@ export function logRoutes(prefix: string): { checkpoint: string; lookup: string;
 }
 
 /** What tlog-tiles serves, and the lookup: the index and the entry of a commitment. Nothing in it is secret. */
-export function createLogApp(prefix: string, { folder, checkpoint, lookup }: LogAppParts): RequestListener {
+export function createLogApp(prefix: string, { folder, checkpoint, lookup }: LogAppParts): Express {
   const templates = logRoutes(prefix);
 
   const sendCheckpoint: Route['handler'] = async (_req, res) => {
@@ -57,8 +58,8 @@ export function createLogApp(prefix: string, { folder, checkpoint, lookup }: Log
     res.end(body);
   };
 
-  const sendTile: Route['handler'] = async (req, res, { level = '', ...segments }) => {
-    const tile = parseTilePath(['tile', level, ...Object.values(segments)].join('/'));
+  const sendTile: Route['handler'] = async (req, res) => {
+    const tile = parseTilePath(parseTarget(req.originalUrl)?.path.slice(`${prefix}/`.length) ?? '');
     const path = tile && join(folder, tilePath(tile));
     const there = path && (await stat(path).catch(() => undefined));
     if (!path || !there) return sendEnvelope(res, NOT_FOUND);
@@ -68,7 +69,7 @@ export function createLogApp(prefix: string, { folder, checkpoint, lookup }: Log
       'cache-control': 'public, max-age=31536000, immutable',
     });
     if (req.method === 'HEAD') res.end();
-    else sendFile(path, res);
+    else await pipeline(createReadStream(path), res);
   };
 
   const answerLookup: Route['handler'] = async (req, res) => {
@@ -91,19 +92,13 @@ export function createLogApp(prefix: string, { folder, checkpoint, lookup }: Log
     res.end(answer);
   };
 
-  const route = routeStrictly(
-    [
+  return createExpressApp({
+    routes: [
       { template: templates.checkpoint, method: 'GET', handler: sendCheckpoint },
       ...templates.tiles.map((template) => ({ template, method: 'GET' as const, handler: sendTile })),
       { template: templates.lookup, method: 'POST', handler: answerLookup },
     ],
-    NOT_FOUND,
-  );
-  return (req, res) => route(req, res, (error) => presentFailure(req, res, error));
-}
-
-function sendFile(path: string, res: ServerResponse): void {
-  createReadStream(path)
-    .on('error', () => res.destroy())
-    .pipe(res);
+    notFound: NOT_FOUND,
+    present,
+  });
 }

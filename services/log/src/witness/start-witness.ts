@@ -1,10 +1,9 @@
-import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { readBytes } from '@ori/http/body';
 import { sendEnvelope } from '@ori/http/envelope';
 import { exchangeOf } from '@ori/http/exchange';
 import { openPorts } from '@ori/http/open-ports';
-import { type Route, routeStrictly } from '@ori/http/routes';
+import { createExpressApp, type Express, type Route } from '@ori/http/routes';
 import { createSigningKey } from '@ori/proof/signing';
 import { lockFolder } from '@ori/runtime/folder-lock';
 import { instrumentsOf } from '@ori/runtime/instruments';
@@ -12,7 +11,7 @@ import { createLogger, type Logger } from '@ori/runtime/log';
 import { createMetrics } from '@ori/runtime/metrics';
 import { NOTE_TYPES, noteKey, renderVkey } from '@ori/tlog/note';
 import { makeFolder } from '../disk/durable-file.ts';
-import { presentFailure } from '../http/failure.ts';
+import { present } from '../http/failure.ts';
 import type { WitnessConfig } from './config.ts';
 import { openWitness, type Witness } from './witness.ts';
 
@@ -67,7 +66,7 @@ export async function startWitness(
 function createWitnessApp(
   witness: Witness,
   onAnswer: (answer: Awaited<ReturnType<Witness['addCheckpoint']>>) => void,
-): RequestListener {
+): Express {
   const add: Route['handler'] = async (req, res) => {
     const body = await readBytes(req, { bytesMax: BODY_BYTES_MAX, deadline: exchangeOf(req).deadline });
     const answer = await witness.addCheckpoint(body.toString());
@@ -76,20 +75,20 @@ function createWitnessApp(
     const bytes = Buffer.from(answer.body);
     res.writeHead(answer.status, { 'content-type': type, 'content-length': bytes.length }).end(bytes);
   };
-  const checkpoint: Route['handler'] = async (_req, res, { origin = '' }) => {
-    const note = await witness.checkpoint(origin);
+  const checkpoint: Route['handler'] = async (req, res) => {
+    const note = await witness.checkpoint(req.params['origin'] ?? '');
     if (note === undefined) return sendEnvelope(res, { status: 404, message: 'Not found.' });
     const bytes = Buffer.from(note);
     res
       .writeHead(200, { 'content-type': 'text/plain; charset=utf-8', 'content-length': bytes.length })
       .end(bytes);
   };
-  const route = routeStrictly(
-    [
+  return createExpressApp({
+    routes: [
       { template: ROUTES.add, method: 'POST', handler: add },
       { template: ROUTES.checkpoint, method: 'GET', handler: checkpoint },
     ],
-    { status: 404, message: 'Not found.' },
-  );
-  return (req, res) => route(req, res, (error) => presentFailure(req, res, error));
+    notFound: { status: 404, message: 'Not found.' },
+    present,
+  });
 }

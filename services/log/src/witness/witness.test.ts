@@ -32,7 +32,7 @@ it('keeps both checkpoints as evidence when a log signs two trees of one size, a
   const [one, other] = [checkpoint(5, 'one'), checkpoint(5, 'other')];
   expect(await witness.addCheckpoint(`old 0\n\n${one}`)).toMatchObject({ status: 200 });
   const refused = await witness.addCheckpoint(`old 5\n\n${other}`);
-  expect(refused).toMatchObject({ status: 422, misbehaviour: { submitted: other } });
+  expect(refused).toMatchObject({ status: 409, misbehaviour: { submitted: other } });
   expect(refused.misbehaviour?.cosigned).toContain(one.split('\n')[2]);
   // Without a valid proof, a larger tree is nobody's fault but the sender's.
   const larger = await witness.addCheckpoint(`old 5\n\n${checkpoint(6, 'larger')}`);

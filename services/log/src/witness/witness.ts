@@ -71,11 +71,11 @@ export async function openWitness(parts: {
     const misbehaviour = former && { cosigned: former.note, submitted: submission.note };
     if (size === 0 && !isSameHash(root, EMPTY_ROOT)) return refuse(422, 'not the empty tree');
     const first = former?.checkpoint ?? { size: 0, root: EMPTY_ROOT };
-    if (!verifyConsistency(first, checkpoint, path)) {
-      // With the same size there is no proof that could be wrong: two roots contradict each other by themselves.
-      const evident = misbehaviour && size === first.size && !isSameHash(root, first.root);
-      return { ...refuse(422, 'not consistent'), ...(evident && { misbehaviour }) };
+    if (former !== undefined && size === first.size && !isSameHash(root, first.root)) {
+      // tlog-witness: 409. No proof could be wrong here: two roots of one size contradict each other by themselves.
+      return { status: 409, body: `${formerSize}\n`, ...(misbehaviour && { misbehaviour }) };
     }
+    if (!verifyConsistency(first, checkpoint, path)) return refuse(422, 'not consistent');
     const signature = cosign(text, Math.floor(now() / 1000), name, key);
     await replaceFile(file, renderNote({ text, signatures: [...own, signature] }));
     return { status: 200, body: `${renderSignature(signature)}\n` };

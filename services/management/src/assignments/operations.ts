@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { notFound, requireManager } from '../callers/caller.ts';
-import { requireId } from '../guardrails/operations.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
+import { requireUuid } from '../http/path-id.ts';
 import type { Services } from '../http/services.ts';
 import { renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
@@ -9,8 +9,10 @@ import {
   AssignedCount,
   AssignmentListQuery,
   KeyAssignmentPage,
+  KeyAssignmentQuery,
   KeySelection,
   MemberAssignmentPage,
+  MemberAssignmentQuery,
   MemberSelection,
   UnassignedCount,
 } from './shape.ts';
@@ -26,6 +28,13 @@ interface Kind<Selection extends z.ZodType> {
   /** The field of the selection that lists them. */
   readonly field: keyof z.input<Selection> & string;
   readonly targets: (selection: z.output<Selection>) => readonly string[];
+  /** Of the list of all assignments, with the filter by target. */
+  readonly query: z.ZodType<{
+    offset: number;
+    limit: number;
+    key_hash?: string | undefined;
+    user_id?: string | undefined;
+  }>;
   readonly queries: (store: Services['store']) => Queries;
 }
 
@@ -36,6 +45,7 @@ const KEYS = operationsOf({
   selection: KeySelection,
   field: 'key_hashes',
   targets: ({ key_hashes }) => key_hashes,
+  query: KeyAssignmentQuery,
   queries: (store) => store.keyAssignments,
 });
 
@@ -46,6 +56,7 @@ const MEMBERS = operationsOf({
   selection: MemberSelection,
   field: 'member_user_ids',
   targets: ({ member_user_ids }) => member_user_ids,
+  query: MemberAssignmentQuery,
   queries: (store) => store.memberAssignments,
 });
 
@@ -70,7 +81,7 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       refusals: [404],
       invalidExample: { query: 'limit=101' },
       async run({ principal, path, query }, { store }) {
-        const found = await queries(store).list(principal, { ...query, guardrailId: requireId(path) });
+        const found = await queries(store).list(principal, { ...query, guardrailId: requireUuid(path) });
         if (found === undefined) throw notFound();
         return renderPage(found, renderAssignment);
       },
@@ -89,7 +100,7 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       invalidExample: { body: { [field]: [] } },
       async run({ principal, path, body }, { store }) {
         const outcome = await queries(store).assign(principal, {
-          guardrailId: requireId(path),
+          guardrailId: requireUuid(path),
           targets: targets(body),
           assignedBy: principal.userId,
         });
@@ -118,7 +129,7 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       invalidExample: { body: { [field]: [] } },
       async run({ principal, path, body }, { store }) {
         const outcome = await queries(store).unassign(principal, {
-          guardrailId: requireId(path),
+          guardrailId: requireUuid(path),
           targets: targets(body),
         });
         if (outcome === 'absent') throw notFound();
@@ -131,14 +142,15 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       method: 'GET',
       path: `/guardrails/assignments/${segment}`,
       summary: `List all assignments to ${segment}`,
-      description: 'Of all guardrails, newest first.',
+      description: `Of all guardrails, newest first; with a filter, the assignment of one of the ${segment}, which has at most one.`,
       returns: 'A page of assignments.',
-      query: AssignmentListQuery,
+      query: kind.query,
       result: page,
       refusals: [],
       invalidExample: { query: 'limit=101' },
       async run({ principal, query }, { store }) {
-        const found = await queries(store).list(principal, query);
+        const { offset, limit, key_hash, user_id } = query;
+        const found = await queries(store).list(principal, { offset, limit, target: key_hash ?? user_id });
         return renderPage(found ?? { rows: [], total: 0 }, renderAssignment);
       },
     }),

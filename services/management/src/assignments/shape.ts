@@ -1,12 +1,19 @@
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { z } from 'zod';
-import { SAMPLE, Timestamp } from '../fields.ts';
+import { SAMPLE, Timestamp, UserId } from '../fields.ts';
 import { offsetPage, pageOf } from '../page.ts';
 
 export const AssignmentListQuery = z.object(offsetPage);
 export type AssignmentListQuery = z.infer<typeof AssignmentListQuery>;
 
-const UserId = z.string().min(1).max(255).meta({ description: 'User identifier.', example: SAMPLE.userId });
+export const KeyAssignmentQuery = z.object({
+  ...offsetPage,
+  key_hash: ApiKeyHash.optional().meta({ description: 'Only the assignment of this key.' }),
+});
+export const MemberAssignmentQuery = z.object({
+  ...offsetPage,
+  user_id: UserId.optional().meta({ description: 'Only the assignment of this member.' }),
+});
 
 const assignment = {
   id: z.uuid().meta({ example: '61c0a8a4-0f43-4f4c-9b7c-2c47f1ad8d0e' }),

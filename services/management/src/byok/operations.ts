@@ -1,12 +1,17 @@
-import { applyUpdate } from '@ori/byok/apply-update';
-import { ByokUpdate } from '@ori/byok/credential';
-import { z } from 'zod';
-import { notFound, requireManager } from '../callers/caller.ts';
+import { randomUUID } from 'node:crypto';
+import { applyUpdate } from '@ori/store/byok/apply-update';
+import { ByokUpdate } from '@ori/store/byok/credential';
+import { newCredential } from '@ori/store/byok/new-credential';
+import { type Manager, notFound, requireManager } from '../callers/caller.ts';
+import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
+import { requireUuid } from '../http/path-id.ts';
+import type { Services } from '../http/services.ts';
 import { dataOf, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
+import { noWorkspace } from '../workspaces/no-workspace.ts';
 import { renderCredential } from './render.ts';
-import { ByokCredential, ByokListQuery, ByokPage } from './shape.ts';
+import { ByokCreate, ByokCredential, ByokListQuery, ByokPage } from './shape.ts';
 
 const list = jsonOperation({
   operationId: 'listByokCredentials',
@@ -14,6 +19,7 @@ const list = jsonOperation({
   method: 'GET',
   path: '/byok',
   summary: 'List provider credentials',
+  isClosed: true,
   description:
     'The credentials of one workspace, and the global ones. Without `workspace_id`: of the default workspace, or 400 if that was deleted. Ordered by `sort_order`.',
   returns: 'A page of credentials, without the raw keys.',
@@ -35,14 +41,85 @@ const list = jsonOperation({
   },
 });
 
+const create = jsonOperation({
+  operationId: 'createByokCredential',
+  family: 'BYOK',
+  method: 'POST',
+  path: '/byok',
+  summary: 'Store a provider credential',
+  description:
+    'The key is sealed before it is stored, and never returned. Its fields follow the rules of a change: `is_byok_only` and `is_required` each exclude `is_fallback`, and `declared_region` must be one that the provider allows.',
+  returns: 'The credential, without its key.',
+  permit: requireManager,
+  body: ByokCreate,
+  status: 201,
+  result: dataOf(ByokCredential),
+  refusals: [403],
+  invalidExample: { body: { provider: 'openai', key: 'sk-1', is_fallback: 'yes' } },
+  async run({ principal, body }, { store, vault }) {
+    const { workspace_id: workspaceId, provider, ...fields } = body;
+    await requireOwnKeys(store, principal, fields.allowed_api_key_hashes ?? []);
+    const { organizationId: organization_id } = principal;
+    const id = randomUUID();
+    const columns = newCredential(provider, fields);
+    const sealed_key = await vault.seal({ id, organization_id }, fields.key);
+    const created = await store.addCredential(principal, workspaceId, {
+      id,
+      provider,
+      ...columns,
+      sealed_key,
+    });
+    if (created === undefined) throw noWorkspace(workspaceId);
+    return { data: renderCredential(created) };
+  },
+});
+
+const get = jsonOperation({
+  operationId: 'getByokCredential',
+  family: 'BYOK',
+  method: 'GET',
+  path: '/byok/{id}',
+  summary: 'Get a provider credential',
+  description: 'A credential by its id, without its key.',
+  returns: 'The credential.',
+  permit: requireManager,
+  status: 200,
+  result: dataOf(ByokCredential),
+  refusals: [404],
+  async run({ principal, path }, { store }) {
+    const found = await store.findCredential(principal, requireUuid(path));
+    if (found === undefined) throw notFound();
+    return { data: renderCredential(found) };
+  },
+});
+
+const remove = jsonOperation({
+  operationId: 'deleteByokCredential',
+  family: 'BYOK',
+  method: 'DELETE',
+  path: '/byok/{id}',
+  summary: 'Delete a provider credential',
+  description: 'Deletes it with the only stored copy of its key.',
+  returns: 'The credential was deleted.',
+  permit: requireManager,
+  status: 200,
+  result: Deleted,
+  refusals: [404],
+  async run({ principal, path }, { store }) {
+    if (!(await store.removeCredential(principal, requireUuid(path)))) throw notFound();
+    return { deleted: true as const };
+  },
+});
+
 const update = jsonOperation({
   operationId: 'updateByokCredential',
   family: 'BYOK',
   method: 'PATCH',
   path: '/byok/{id}',
   summary: 'Change or rotate a provider credential',
+  isClosed: true,
   description:
-    'Every field is optional: omitted fields keep their value, `null` clears one, a list replaces the whole list.\n\n- `key` rotates in place: the former key is overwritten and `label` is derived again.\n- `is_byok_only` and `is_required` each exclude `is_fallback`, judged on the resulting record.\n- `declared_region`: for `openai` and `fireworks` it must match the key, which may be JSON `{"api_key","region"}`; `azure` allows `europe` and `us`, `anthropic` only `us`, all others only `global`. `null` always clears it.',
+    'Every field is optional: omitted fields keep their value, `null` clears one, a list replaces the whole list.\n\n- `key` rotates in place: the former key is overwritten and `label` is derived again.\n- `is_byok_only` and `is_required` each exclude `is_fallback`, judged on the resulting record.\n- `declared_region`: for `openai` and `fireworks` it must match the key, which may be JSON `{"api_key","region"}`; `azure` allows `europe` and `us`, `anthropic` only `us`, all others every region. `null` always clears it.',
   returns: 'The updated credential.',
   permit: requireManager,
   body: ByokUpdate,
@@ -51,10 +128,9 @@ const update = jsonOperation({
   refusals: [403, 404, 409],
   invalidExample: { body: { is_fallback: 'yes' } },
   async run({ principal, path, body }, { store, vault }) {
-    const id = z.uuid().safeParse(path['id']);
-    if (!id.success) throw notFound();
-    await requireOwnKeys(body.allowed_api_key_hashes ?? []);
-    const outcome = await store.changeCredential(principal, id.data, async (stored) => {
+    const id = requireUuid(path);
+    await requireOwnKeys(store, principal, body.allowed_api_key_hashes ?? []);
+    const outcome = await store.changeCredential(principal, id, async (stored) => {
       const columns = applyUpdate(stored, body);
       return body.key === undefined
         ? columns
@@ -63,26 +139,17 @@ const update = jsonOperation({
     if (outcome === 'absent') throw notFound();
     if (outcome === 'busy') throw new Refusal('conflict');
     return { data: renderCredential(outcome.changed) };
-
-    async function requireOwnKeys(hashes: readonly string[]): Promise<void> {
-      const [unknown] = await store.unknownApiKeys(principal, hashes);
-      if (unknown === undefined) return;
-      throw new Refusal(
-        'invalid_parameters',
-        `allowed_api_key_hashes: ${unknown} is not a key of this account.`,
-      );
-    }
   },
 });
 
-export const BYOK_OPERATIONS: readonly Operation[] = [list, update];
+export const BYOK_OPERATIONS: readonly Operation[] = [list, create, get, update, remove];
 
-/** The account has no such workspace, or no default workspace. */
-export function noWorkspace(workspaceId: string | undefined): Refusal {
-  return new Refusal(
-    'invalid_parameters',
-    workspaceId === undefined
-      ? 'The default workspace was deleted: pass workspace_id.'
-      : 'workspace_id: not a workspace of this account.',
-  );
+async function requireOwnKeys(
+  store: Services['store'],
+  principal: Manager,
+  hashes: readonly string[],
+): Promise<void> {
+  const [unknown] = await store.unknownApiKeys(principal, hashes);
+  if (unknown === undefined) return;
+  throw new Refusal('invalid_parameters', `allowed_api_key_hashes: ${unknown} is not a key of this account.`);
 }

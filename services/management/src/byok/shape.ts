@@ -1,6 +1,6 @@
-import { DeclaredRegion, FIELDS } from '@ori/byok/credential';
-import { Provider } from '@ori/byok/provider';
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
+import { ByokUpdate, DeclaredRegion, FIELDS } from '@ori/store/byok/credential';
+import { Provider } from '@ori/store/byok/provider';
 import { z } from 'zod';
 import { SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
 import { offsetPage, pageOf } from '../page.ts';
@@ -35,6 +35,20 @@ export const ByokCredential = z
   })
   .meta({ id: 'ByokCredential' });
 export type ByokCredential = z.infer<typeof ByokCredential>;
+
+export const ByokCreate = ByokUpdate.extend({
+  provider: Provider,
+  key: ByokUpdate.shape.key.unwrap(),
+  workspace_id: WorkspaceId.nullable().optional().meta({
+    description: "Default: the account's default workspace; null: every workspace.",
+  }),
+}).meta({
+  id: 'ByokCreate',
+  example: {
+    ...{ provider: 'openai', key: 'sk-proj-4fzZ6TqW2xKd8NbV1mRyLcwxyz', name: 'Production' },
+    ...{ is_byok_only: true, declared_region: 'global' },
+  },
+});
 
 export const ByokListQuery = z.object({
   ...offsetPage,

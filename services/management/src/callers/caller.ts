@@ -55,6 +55,31 @@ export function requireManager(caller: Caller): Manager {
   return new Manager(key);
 }
 
+/** Whoever presents an API key, of whatever kind. */
+class KeyHolder {
+  protected readonly judgement = 'requireKeyHolder';
+  readonly hash: string;
+  readonly isManagement: boolean;
+  /** Null for a management key, and if the workspace was deleted. */
+  readonly workspaceId: string | null;
+  readonly account: string;
+
+  constructor({ hash, kind, workspace, organizationId }: ApiKeyCaller) {
+    this.hash = hash;
+    this.isManagement = kind === 'management';
+    this.workspaceId = workspace === null || workspace.deleted ? null : workspace.id;
+    this.account = this.isManagement ? organizationId : hash;
+  }
+}
+
+export type { KeyHolder };
+
+/** @throws Refusal `bearer_refused` for a session, and for an unknown or disabled key */
+export function requireKeyHolder(caller: Caller): KeyHolder {
+  if (caller === undefined || !('key' in caller) || caller.key.disabled) throw unknownBearer();
+  return new KeyHolder(caller.key);
+}
+
 /** The interns that are visible to the caller. */
 class InternReader {
   protected readonly judgement = 'requireInternReader';

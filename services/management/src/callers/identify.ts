@@ -1,6 +1,12 @@
-import { keyToProve, type Possession, type ProofTarget, requirePossession } from '@ori/dpop';
 import type { Identities, Identity } from '@ori/identity';
 import { type Bearer, readBearer } from '@ori/identity/bearer';
+import {
+  keyToProve,
+  type Possession,
+  type ProofTarget,
+  requirePossession,
+  type VerifiedProof,
+} from '@ori/identity/dpop';
 import type { ApiKeyCaller, ManagementQueries } from '@ori/store';
 import type { Caller } from './caller.ts';
 
@@ -17,10 +23,17 @@ export interface Credentials {
   readonly target: ProofTarget;
 }
 
+/** The sender of a request, and its proof of the key that the session is bound to. */
+export interface Sender {
+  readonly caller: Caller;
+  /** Spent, its content not checked yet; undefined for a credential that is bound to no key. */
+  readonly proven: VerifiedProof | undefined;
+}
+
 /** Identifies the sender of a request. Nothing is cached here, so a revocation is effective at the next request. */
 export interface Callers {
   /** @throws IdentityError, DpopError, StoreUnavailable */
-  identify(credentials: Credentials): Promise<Caller>;
+  identify(credentials: Credentials): Promise<Sender>;
 }
 
 export interface CallersOptions {
@@ -45,17 +58,19 @@ export function createCallers({ identities, possession, requireDpop, store }: Ca
         : await possession.verify(key, { ...target, method, proofs, accessToken: bearer.token });
     if (proven) await possession.spend(proven);
     requirePossession(credential, proven, requireDpop && isSession);
+    return proven;
   }
 
   return {
     async identify(request) {
       const bearer = readBearer(request.authorizations);
       const identity = await identities.identify(bearer, request.network);
-      if (identity === undefined) return undefined;
-      await requireHolder(bearer, identity, request);
-      if ('apiKey' in identity) return { key: identity.apiKey };
+      if (identity === undefined) return { caller: undefined, proven: undefined };
+      const proven = await requireHolder(bearer, identity, request);
+      if ('apiKey' in identity) return { caller: { key: identity.apiKey }, proven };
       const { issuer, subject, scopes, authenticatedAt } = identity.token;
-      return { session: { scopes, authenticatedAt, person: await store.findPerson({ issuer, subject }) } };
+      const person = await store.findPerson({ issuer, subject });
+      return { caller: { session: { scopes, authenticatedAt, person } }, proven };
     },
   };
 }

@@ -1,13 +1,16 @@
 import { GuardrailsTooLarge } from '@ori/store';
-import { z } from 'zod';
-import { noWorkspace } from '../byok/operations.ts';
 import { notFound, requireManager } from '../callers/caller.ts';
+import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
+import { requireUuid } from '../http/path-id.ts';
 import { dataOf, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
+import { noWorkspace } from '../workspaces/no-workspace.ts';
+import { evaluate } from './evaluation.ts';
 import { renderGuardrail } from './render.ts';
 import {
-  Deleted,
+  Evaluation,
+  EvaluationRequest,
   Guardrail,
   GuardrailCreate,
   GuardrailListQuery,
@@ -82,7 +85,7 @@ const get = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [404],
   async run({ principal, path }, { store }) {
-    const found = await store.findGuardrail(principal, requireId(path));
+    const found = await store.findGuardrail(principal, requireUuid(path));
     if (found === undefined) throw notFound();
     return { data: renderGuardrail(found) };
   },
@@ -101,7 +104,7 @@ const update = jsonOperation({
   refusals: [404],
   invalidExample: { body: { limit_usd: -1 } },
   async run({ principal, path, body, deadline }, { store, patterns, guardrailBytesMax }) {
-    const id = requireId(path);
+    const id = requireUuid(path);
     await patterns.requireLinear(body.content_filters, principal.account, deadline.signal);
     const changed = await store
       .changeGuardrail(principal, id, spreadEnforceZdr(body), guardrailBytesMax)
@@ -121,12 +124,33 @@ const remove = jsonOperation({
   result: Deleted,
   refusals: [404],
   async run({ principal, path }, { store }) {
-    if (!(await store.deleteGuardrail(principal, requireId(path)))) throw notFound();
+    if (!(await store.deleteGuardrail(principal, requireUuid(path)))) throw notFound();
     return { deleted: true as const };
   },
 });
 
-export const GUARDRAIL_OPERATIONS: readonly Operation[] = [list, create, get, update, remove];
+const evaluation = jsonOperation({
+  ...one,
+  operationId: 'evaluateGuardrail',
+  method: 'POST',
+  path: '/guardrails/{id}/evaluate',
+  summary: 'Try a guardrail',
+  description:
+    'What the guardrail says about a model, a provider and a sample text, and by which entry. Nothing is stored or sent on. Names and postal addresses are not looked for: `not_evaluated` lists such filters. Whatever enforces the guardrail may find more than these patterns.',
+  returns: 'The verdicts.',
+  body: EvaluationRequest,
+  result: dataOf(Evaluation),
+  refusals: [404],
+  invalidExample: { body: { text: 1 } },
+  async run({ principal, path, body, deadline }, { store, patterns }) {
+    const found = await store.findGuardrail(principal, requireUuid(path));
+    if (found === undefined) throw notFound();
+    const guardrail = renderGuardrail(found);
+    return { data: await evaluate(guardrail, body, patterns, principal.account, deadline.signal) };
+  },
+});
+
+export const GUARDRAIL_OPERATIONS: readonly Operation[] = [list, create, get, update, remove, evaluation];
 
 function asRefusal(error: unknown): never {
   if (!(error instanceof GuardrailsTooLarge)) throw error;
@@ -134,11 +158,4 @@ function asRefusal(error: unknown): never {
     'invalid_parameters',
     'The guardrails of this account would exceed its space. Delete some, or shorten their lists.',
   );
-}
-
-/** The guardrail that a path names. An id that is not a UUID does not exist. */
-export function requireId(path: Readonly<Record<string, string>>): string {
-  const id = z.uuid().safeParse(path['id']);
-  if (!id.success) throw notFound();
-  return id.data;
 }

@@ -7,6 +7,38 @@ export interface CompilerAnswer {
   readonly refused?: { readonly index: number; readonly reason: string };
 }
 
+/** Filters to apply to a text, one after the other. */
+export interface Application {
+  readonly text: string;
+  readonly filters: readonly {
+    readonly pattern: string;
+    readonly action: string;
+    readonly replacement: string;
+  }[];
+}
+
+/** How often each filter matched, and the text that remains. */
+export interface Applied {
+  readonly counts: readonly number[];
+  readonly text: string;
+}
+
+function apply({ text, filters }: Application): Applied {
+  const counts: number[] = [];
+  for (const { pattern, action, replacement } of filters) {
+    let count = 0;
+    const replaced = RE2JS.compile(pattern)
+      .matcher(text)
+      .replaceAll((match: string) => {
+        if (match !== '') count += 1;
+        return match === '' || action !== 'redact' ? match : replacement;
+      });
+    counts.push(count);
+    text = replaced;
+  }
+  return { counts, text };
+}
+
 /** The sizes are checked first, because that is cheap and bounds the cost of compiling. */
 function judge(patterns: readonly string[]): CompilerAnswer {
   let total = 0;
@@ -31,4 +63,6 @@ function judge(patterns: readonly string[]): CompilerAnswer {
   return {};
 }
 
-parentPort?.on('message', (patterns: readonly string[]) => parentPort?.postMessage(judge(patterns)));
+parentPort?.on('message', (asked: readonly string[] | Application) =>
+  parentPort?.postMessage('filters' in asked ? apply(asked) : judge(asked)),
+);

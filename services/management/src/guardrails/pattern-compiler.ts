@@ -3,7 +3,7 @@ import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { createFairPlaces } from '@ori/runtime/fair-places';
 import { Refusal } from '../refusal.ts';
-import type { CompilerAnswer } from './pattern-compiler-worker.ts';
+import type { Application, Applied, CompilerAnswer } from './pattern-compiler-worker.ts';
 import type { CustomFilter } from './shape.ts';
 
 /** Compiles patterns on a separate thread, so that no pattern blocks the service. */
@@ -20,6 +20,17 @@ export interface PatternCompiler {
     account: string,
     signal: AbortSignal,
   ): Promise<void>;
+  /**
+   * Applies filters to a text, on the same thread and within the same limits.
+   *
+   * @throws Refusal `invalid_parameters` if it takes too long; BusyError `patterns`
+   */
+  apply(
+    filters: Application['filters'],
+    text: string,
+    account: string,
+    signal: AbortSignal,
+  ): Promise<Applied>;
   close(): Promise<void>;
 }
 
@@ -40,6 +51,17 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
   });
 
   async function compile(filters: readonly CustomFilter[]): Promise<void> {
+    const answer = await ask<CompilerAnswer>(
+      filters.map((filter) => filter.pattern),
+      'content_filters: the patterns are too large to compile.',
+    );
+    if (answer.refused === undefined) return;
+    const { index, reason } = answer.refused;
+    throw refused(`content_filters.${index}.pattern: ${reason}.`);
+  }
+
+  /** @param tooCostly the refusal if it takes too much processor time */
+  async function ask<Answer>(question: readonly string[] | Application, tooCostly: string): Promise<Answer> {
     worker ??= await startWorker();
     const thread = worker;
     const before = await thread.cpuUsage();
@@ -51,17 +73,14 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
     const look = () => void thread.cpuUsage(before).then(abandonIfCostly, () => {});
     const watch = setInterval(look, cpuMs / 4);
     const slowest = setTimeout(() => abandoned.abort(), SLOWEST * cpuMs);
-    thread.postMessage(filters.map((filter) => filter.pattern));
+    thread.postMessage(question);
     try {
-      const [answer] = (await once(thread, 'message', abandoned)) as [CompilerAnswer];
-      if (answer.refused === undefined) return;
-      const { index, reason } = answer.refused;
-      throw refused(`content_filters.${index}.pattern: ${reason}.`);
+      const [answer] = (await once(thread, 'message', abandoned)) as [Answer];
+      return answer;
     } catch (error) {
-      if (error instanceof Refusal) throw error;
       await thread.terminate();
       worker = undefined;
-      if (abandoned.signal.aborted) throw refused('content_filters: the patterns are too large to compile.');
+      if (abandoned.signal.aborted) throw refused(tooCostly);
       throw error;
     } finally {
       clearInterval(watch);
@@ -73,6 +92,14 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
     async requireLinear(filters, account, signal) {
       if (filters === undefined || filters === null || filters.length === 0) return;
       await inPlace(account, { signal }, () => compile(filters));
+    },
+    async apply(filters, text, account, signal) {
+      const question = {
+        text,
+        filters: filters.map(({ pattern, action, replacement }) => ({ pattern, action, replacement })),
+      };
+      const tooCostly = 'text: it takes too long with these patterns.';
+      return await inPlace(account, { signal }, () => ask<Applied>(question, tooCostly));
     },
     async close() {
       await worker?.terminate();

@@ -3,7 +3,7 @@ import type { BuiltinSlug } from '@ori/store/vocabulary';
 import type { Guardrail } from './shape.ts';
 
 /** The text that replaces a redacted match. */
-const LABELS: Readonly<Record<BuiltinSlug, string>> = {
+export const LABELS: Readonly<Record<BuiltinSlug, string>> = {
   'regex-prompt-injection': '[PROMPT_INJECTION]',
   email: '[EMAIL]',
   phone: '[PHONE]',

@@ -27,7 +27,16 @@ const BuiltinFilterInput = z
     path: ['action'],
   })
   .transform(({ label: _, ...entry }) => entry)
-  .meta({ id: 'BuiltinFilterInput' });
+  .meta({
+    id: 'BuiltinFilterInput',
+    override: ({ jsonSchema }) => {
+      const isOther = { not: { const: 'regex-prompt-injection' } };
+      jsonSchema.not = {
+        properties: { slug: isOther, action: { const: 'flag' } },
+        required: ['slug', 'action'],
+      };
+    },
+  });
 
 const BuiltinFilter = z
   .strictObject({
@@ -35,6 +44,23 @@ const BuiltinFilter = z
     label: z.string().meta({ description: 'The replacement text of a redaction.', example: '[EMAIL]' }),
   })
   .meta({ id: 'BuiltinFilter' });
+
+/** Two entries of one slug could ask for opposite actions. */
+const BuiltinFilters = z
+  .array(BuiltinFilterInput)
+  .max(BUILTIN_SLUGS.length)
+  .refine((entries) => new Set(entries.map(({ slug }) => slug)).size === entries.length, {
+    error: 'a slug is given more than once',
+  })
+  .meta({
+    description: 'At most one entry for each slug.',
+    override: ({ jsonSchema }) => {
+      jsonSchema.allOf = BUILTIN_SLUGS.map((slug) => ({
+        contains: { properties: { slug: { const: slug } }, required: ['slug'] },
+        ...{ minContains: 0, maxContains: 1 },
+      }));
+    },
+  });
 
 const label = z
   .string()
@@ -110,7 +136,7 @@ const policy = {
     .meta({ description: 'Whether spending on own provider keys counts. Default: false.', example: false }),
 };
 
-const name = z.string().min(1).max(200).meta({ example: 'Support team' });
+const name = z.string().min(1).max(200).regex(/\S/, 'must not be blank').meta({ example: 'Support team' });
 
 export const Guardrail = z
   .strictObject({
@@ -135,7 +161,7 @@ const changes = z
     ...policy,
     ignored_models: noneIfEmpty(policy.ignored_models),
     ignored_providers: noneIfEmpty(policy.ignored_providers),
-    content_filter_builtins: z.array(BuiltinFilterInput).max(50).nullable(),
+    content_filter_builtins: BuiltinFilters.nullable(),
     content_filters: z.array(CustomFilterInput).max(50).nullable(),
   })
   .partial();
@@ -159,4 +185,80 @@ export type GuardrailListQuery = z.infer<typeof GuardrailListQuery>;
 
 export const GuardrailPage = pageOf(Guardrail).meta({ id: 'GuardrailPage' });
 
-export const Deleted = z.strictObject({ deleted: z.literal(true) }).meta({ id: 'Deleted' });
+export const EvaluationRequest = z
+  .strictObject({
+    model: z.string().min(1).max(255).optional().meta({ description: 'A model slug.' }),
+    provider: z.string().min(1).max(255).optional().meta({ description: 'A provider slug.' }),
+    text: z.string().max(20_000).optional().meta({ description: 'A sample of a message.' }),
+  })
+  .meta({
+    id: 'EvaluationRequest',
+    example: {
+      model: 'anthropic/claude-sonnet-4.5',
+      provider: 'deepseek',
+      text: 'Write to ada@example.com about PRJ-0042.',
+    },
+  });
+export type EvaluationRequest = z.infer<typeof EvaluationRequest>;
+
+const listed = z
+  .strictObject({
+    verdict: z.enum(['allowed', 'ignored', 'blocked']),
+    list: z
+      .enum(['allowed', 'ignored'])
+      .nullable()
+      .meta({ description: 'The list that decided; null: there is none.' }),
+    entry: z.string().nullable().meta({ description: 'The entry of the list; null: no entry fits.' }),
+  })
+  .nullable()
+  .meta({ description: 'null: not asked.' });
+
+const filterEntry = z.strictObject({
+  list: z.enum(['content_filter_builtins', 'content_filters']),
+  index: z.int().min(0),
+  slug: z.enum(BUILTIN_SLUGS).optional(),
+  pattern: z.string().optional(),
+});
+
+export const Evaluation = z
+  .strictObject({
+    model: listed,
+    provider: listed,
+    text: z.strictObject({
+      verdict: z.enum(['allowed', 'flagged', 'redacted', 'blocked']),
+      result: z
+        .string()
+        .nullable()
+        .meta({ description: 'The text as it would be passed on; null: it would not, or none was given.' }),
+      matches: z.array(
+        z.strictObject({
+          entry: filterEntry,
+          action: z.enum(BUILTIN_ACTIONS),
+          count: z.int().min(1).meta({ description: 'How many matches there are.' }),
+        }),
+      ),
+      not_evaluated: z
+        .array(z.enum(BUILTIN_SLUGS))
+        .meta({ description: 'The built-in filters that have no pattern.' }),
+    }),
+  })
+  .meta({
+    id: 'Evaluation',
+    example: {
+      model: { verdict: 'allowed', list: 'allowed', entry: 'anthropic/claude-sonnet-4.5' },
+      provider: { verdict: 'ignored', list: 'ignored', entry: 'deepseek' },
+      text: {
+        verdict: 'blocked',
+        result: null,
+        matches: [
+          { entry: { list: 'content_filter_builtins', index: 0, slug: 'email' }, action: 'redact', count: 1 },
+          {
+            entry: { list: 'content_filters', index: 0, pattern: 'PRJ-[0-9]{4}' },
+            ...{ action: 'block', count: 1 },
+          },
+        ],
+        not_evaluated: [],
+      },
+    },
+  });
+export type Evaluation = z.infer<typeof Evaluation>;

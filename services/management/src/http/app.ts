@@ -1,24 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { DpopNonces } from '@ori/dpop';
 import { DeadlineError } from '@ori/http/deadline';
 import { type Presentation, sendEnvelope } from '@ori/http/envelope';
-import { errorHandler } from '@ori/http/error-handler';
 import { countFor, exchangeOf } from '@ori/http/exchange';
 import { valuesOf } from '@ori/http/raw-headers';
 import { isRegionalHost } from '@ori/http/regional-host';
-import { type Route, routeStrictly } from '@ori/http/routes';
-import { type PathParameters, parseTarget } from '@ori/http/target';
+import { createExpressApp, type Express, type Request, type Route } from '@ori/http/routes';
+import { parseTarget } from '@ori/http/target';
+import type { DpopNonces } from '@ori/identity/dpop';
 import { createFairPlaces } from '@ori/runtime/fair-places';
-import express, { type Express } from 'express';
 import type { Principal } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';
 import { Refusal } from '../refusal.ts';
-import { jsonPieces } from './json-pieces.ts';
-import type { Call, Operation } from './operation.ts';
+import { execute, readerOf, sendExecuted } from './execute.ts';
+import type { Answers } from './idempotent-answers.ts';
+import type { Call, JsonOperation, Operation } from './operation.ts';
 import { present } from './presentation.ts';
 import { type PublishedFile, sendPublishedFile } from './published-file.ts';
-import { readJson, readQuery } from './read-call.ts';
-import type { Services } from './services.ts';
+import { readBody, readQuery } from './read-call.ts';
+import type { RunningServices } from './services.ts';
 
 export interface AppOptions {
   /** The public base address, without a trailing slash. */
@@ -32,7 +31,8 @@ export interface AppOptions {
   readonly dpopNonces: DpopNonces;
   /** How many operations run concurrently; accounts take turns, and each gets at most a third of them, rounded up. */
   readonly operationsMax: number;
-  readonly services: Services;
+  readonly services: RunningServices;
+  readonly answers: Answers;
 }
 
 /**
@@ -48,48 +48,48 @@ export function createApp({
   dpopNonces,
   operationsMax,
   services,
+  answers,
 }: AppOptions): Express {
   const { origin, pathname: basePath } = new URL(baseUrl);
   const published = files.map(
     (file): Route => ({
       template: basePath + file.path,
       method: 'GET',
-      handler: async (req, res) => sendPublishedFile(req, res, file),
+      handler: (req, res) => sendPublishedFile(req, res, file),
     }),
   );
   const routes = operations.map(
     (operation): Route => ({
       template: basePath + operation.path,
       method: operation.method,
-      handler: (req, res, parameters) => answer(operation, parameters, req, res),
+      handler: (req, res) => answer(operation, req, res),
     }),
   );
   const places = createFairPlaces({
     ...{ budget: 'work', places: operationsMax, placesPerKey: Math.ceil(operationsMax / 3) },
-    ...{ waitingPerKeyMax: 64, waitingMax: 1000 },
+    ...{ waitingPerKeyMax: 64, waitingMax: 1000, budgetPerKey: 'account' },
   });
   const inPlace = <T>({ principal, deadline }: Call<Principal, unknown, unknown>, run: () => Promise<T>) =>
     places(principal.account, deadline, run);
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('query parser');
-  app.use(routeStrictly([...published, ...routes], NOT_FOUND));
-  app.use(errorHandler(() => undefined));
-  return app;
+  const readers = new Map<Operation, JsonOperation | undefined>(
+    operations.map((operation) => [operation, readerOf(operation, operations)]),
+  );
+  return createExpressApp({
+    routes: [...published, ...routes],
+    notFound: NOT_FOUND,
+    present: () => undefined,
+  });
 
   /** Each family of operations has its own error format, also at the deadline. */
   async function answer(
     operation: Operation,
-    parameters: PathParameters,
-    req: IncomingMessage,
+    req: Request<Record<string, string>>,
     res: ServerResponse,
   ): Promise<void> {
     const exchange = exchangeOf(req);
-    // Every answer to a proof contains the nonce for the next one: RFC 9449, section 8.2.
-    if (req.headers['dpop'] !== undefined) res.setHeader('DPoP-Nonce', dpopNonces.current());
     exchange.deadlineAnswer = present(new DeadlineError(exchange.deadline.ms), operation);
     try {
-      await serve(operation, parameters, req, res);
+      await serve(operation, req, res);
     } catch (error) {
       if (res.headersSent) throw error;
       exchange.error ??= error;
@@ -99,14 +99,13 @@ export function createApp({
 
   async function serve(
     operation: Operation,
-    parameters: PathParameters,
-    req: IncomingMessage,
+    req: Request<Record<string, string>>,
     res: ServerResponse,
   ): Promise<void> {
     const exchange = exchangeOf(req);
     const { deadline, client, network } = exchange;
     if (operation.family === 'Interns') requireHost(req, regionalHosts);
-    const caller = await deadline.race(
+    const identifying = deadline.race(
       callers.identify({
         authorizations: valuesOf(req, 'authorization'),
         network,
@@ -114,17 +113,23 @@ export function createApp({
         method: req.method ?? '',
         target: {
           origin: isRegionalHost(client.authority, regionalHosts) ? regional(client.authority) : origin,
-          path: parseTarget(req.url)?.path ?? '',
+          path: parseTarget(req.originalUrl)?.path ?? '',
         },
       }),
     );
+    const { caller, proven } = await identifying.finally(() => {
+      // Every answer to a proof contains the nonce for the next one: RFC 9449, section 8.2.
+      if (req.headers['dpop'] !== undefined && !res.headersSent)
+        res.setHeader('DPoP-Nonce', dpopNonces.current());
+    });
     const principal = operation.permit(caller);
     countFor(exchange, principal.account);
     const call = {
       principal,
-      path: decode(parameters),
-      query: operation.query && readQuery(operation.query, parseTarget(req.url)?.query),
-      body: operation.body && (await readJson(operation.body, req)),
+      path: req.params,
+      target: parseTarget(req.originalUrl)?.path ?? '',
+      query: operation.query && readQuery(operation.query, parseTarget(req.originalUrl)?.query),
+      body: await readBody(operation.body, req, proven),
       deadline,
     };
     if ('send' in operation) {
@@ -134,21 +139,19 @@ export function createApp({
       );
       for (const [name, value] of Object.entries(file.headers)) res.setHeader(name, value);
       res.statusCode = file.status;
+      // Node knows the length of a body that it sends, but not of one that HEAD leaves out.
+      if (file.status === 200) res.setHeader('content-length', file.bytes.length);
       res.end(file.bytes);
       return;
     }
-    const pieces = await deadline.race(
-      inPlace(call, async () => jsonPieces((await operation.run(call, services)) as object)),
-    );
-    res.statusCode = operation.status;
-    res.setHeader('content-type', 'application/json');
-    res.setHeader('cache-control', 'no-store');
-    res.setHeader(
-      'content-length',
-      pieces.reduce((sum, { length }) => sum + length, 0),
-    );
-    for (const piece of pieces) res.write(piece);
-    res.end();
+    const conditions = {
+      ifMatch: req.headers['if-match'],
+      ifNoneMatch: req.headers['if-none-match'],
+      idempotencyKey: onlyOne(valuesOf(req, 'idempotency-key')),
+    };
+    const reader = readers.get(operation);
+    const executed = inPlace(call, () => execute(operation, call, conditions, { services, answers, reader }));
+    sendExecuted(res, await deadline.race(executed));
   }
 
   /** The origin of a request to a regional host name, with the scheme of the public origin. */
@@ -157,17 +160,9 @@ export function createApp({
   }
 }
 
-/** A parameter that does not decode does not name anything. */
-function decode(parameters: PathParameters): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(parameters).map(([name, value]) => {
-      try {
-        return [name, decodeURIComponent(value)];
-      } catch {
-        return [name, ''];
-      }
-    }),
-  );
+function onlyOne(values: readonly string[]): string | undefined {
+  if (values.length > 1) throw new Refusal('invalid_parameters', 'Idempotency-Key: given more than once.');
+  return values[0];
 }
 
 /** Intern operations are only served on the global host name. */

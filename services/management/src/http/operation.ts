@@ -4,13 +4,15 @@ import type { Caller, Principal } from '../callers/caller.ts';
 import type { Services } from './services.ts';
 
 /** The families of operations, which differ in their error format. */
-export type Family = 'Interns' | 'BYOK' | 'Guardrails';
+export type Family = 'Interns' | 'BYOK' | 'Guardrails' | 'API keys' | 'Workspaces' | 'Organization';
 
 /** The input of an operation, validated by its schemas. */
 export interface Call<Who, Query, Body> {
   readonly principal: Who;
   /** Parameters of the path, decoded but not validated. */
   readonly path: Readonly<Record<string, string>>;
+  /** The path as it was sent. */
+  readonly target: string;
   readonly query: Query;
   readonly body: Body;
   readonly deadline: Deadline;
@@ -39,6 +41,8 @@ interface Description<Who extends Principal, Query extends z.ZodType, Body exten
   readonly query?: Query;
   readonly body?: Body;
   readonly status: 200 | 201;
+  /** The interface's table of its statuses is closed: overload is 500 instead of 429 and 503. */
+  readonly isClosed?: true;
   /** The statuses that only some operations have. Without 403, a forbidden request gets 401. */
   readonly refusals: readonly (403 | 404 | 409)[];
   /**

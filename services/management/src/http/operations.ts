@@ -2,6 +2,9 @@ import { ASSIGNMENT_OPERATIONS } from '../assignments/operations.ts';
 import { BYOK_OPERATIONS } from '../byok/operations.ts';
 import { GUARDRAIL_OPERATIONS } from '../guardrails/operations.ts';
 import { INTERN_OPERATIONS } from '../interns/operations.ts';
+import { KEY_OPERATIONS } from '../keys/operations.ts';
+import { ORGANIZATION_OPERATIONS } from '../organization/operations.ts';
+import { WORKSPACE_OPERATIONS } from '../workspaces/operations.ts';
 import type { Operation } from './operation.ts';
 
 /** Every operation of the API except signing. */
@@ -10,4 +13,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...BYOK_OPERATIONS,
   ...GUARDRAIL_OPERATIONS,
   ...ASSIGNMENT_OPERATIONS,
+  ...KEY_OPERATIONS,
+  ...WORKSPACE_OPERATIONS,
+  ...ORGANIZATION_OPERATIONS,
 ];

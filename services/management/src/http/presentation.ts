@@ -1,12 +1,14 @@
-import { InvalidCredential } from '@ori/byok/invalid-credential';
-import { DpopError } from '@ori/dpop';
-import { DPOP_CHALLENGE, DPOP_REFUSALS } from '@ori/dpop/refusals';
+import { PRESENTATIONS as SIGNING } from '@ori/api/refusals';
 import { BodyError } from '@ori/http/body';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
 import { IdentityError } from '@ori/identity';
+import { DpopError } from '@ori/identity/dpop';
+import { DPOP_CHALLENGE, DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 import { BusyError } from '@ori/runtime/busy-error';
-import { PRESENTATIONS as SIGNING } from '@ori/signing-api/refusals';
+import type { Budget } from '@ori/runtime/metrics';
+import { AdminError, StoreUnavailable } from '@ori/store';
+import { InvalidCredential } from '@ori/store/byok/invalid-credential';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 import type { Operation } from './operation.ts';
 
@@ -30,6 +32,9 @@ interface Terms {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** When a request that met overload may be repeated. */
+const RETRY = { 'Retry-After': '1' };
+
 const TERMS = {
   bearer_refused: {
     status: 401,
@@ -50,6 +55,20 @@ const TERMS = {
     status: 409,
     message: 'The credential is being changed by another request. Try again later.',
   },
+  precondition_failed: {
+    status: 412,
+    message: 'The record is not as If-Match has it. Get it again, and repeat the change on that.',
+  },
+  key_used_otherwise: { status: 422, message: 'This Idempotency-Key was used for another request.' },
+  key_in_use: {
+    status: 409,
+    message: 'A request with this Idempotency-Key is still running. Repeat it later.',
+    headers: RETRY,
+  },
+  answer_lost: {
+    status: 409,
+    message: 'The request with this Idempotency-Key was executed, but its answer can no longer be read.',
+  },
 } satisfies Record<RefusalCode, Terms>;
 
 const BODY_TERMS = {
@@ -59,9 +78,33 @@ const BODY_TERMS = {
   body_aborted: { status: 400, message: 'The body is incomplete.' },
 } satisfies Record<BodyError['code'], Presentation>;
 
-/** The response when the process is overloaded. */
-export function presentBusy(isIntern: boolean): Presentation {
-  return { ...failed(isIntern), headers: { 'Retry-After': '1' } };
+/**
+ * The answer where there is too much work: of the caller's own, 429, or than we can do, 503. The interface's closed tables
+ * have neither, so it is 500 there. A client may repeat each.
+ *
+ * @param operation undefined if the request was refused before it was known, and names none
+ */
+export function presentOverload(isOfCaller: boolean, operation: Operation | undefined): Presentation {
+  if (operation?.family === 'Interns') return { ...SIGNING.internal_error, headers: RETRY };
+  if (operation?.isClosed) return { ...FAILED, headers: RETRY };
+  return isOfCaller
+    ? {
+        status: 429,
+        message: 'Too many requests of this caller are in progress. Repeat it later.',
+        headers: RETRY,
+      }
+    : { status: 503, message: 'The service is overloaded. Repeat the request later.', headers: RETRY };
+}
+
+/** The budgets of the caller; the others are those of the process. */
+const OF_CALLER: readonly Budget[] = ['account', 'address', 'connection'];
+
+export const isOfCaller = (budget: Budget): boolean => OF_CALLER.includes(budget);
+
+/** Whether the request may succeed when it is repeated: we had too little of something. */
+function isOverload(error: unknown): boolean {
+  if (error instanceof IdentityError) return error.code === 'issuer_unavailable';
+  return [BusyError, DeadlineError, StoreUnavailable].some((kind) => error instanceof kind);
 }
 
 /**
@@ -71,6 +114,12 @@ export function presentBusy(isIntern: boolean): Presentation {
 export function present(error: unknown, operation: Operation): Presentation {
   const isIntern = operation.family === 'Interns';
   if (error instanceof InvalidCredential) return present(invalid(error.message), operation);
+  if (error instanceof AdminError) {
+    return present(
+      error.code === 'not_found' ? new Refusal('not_found') : invalid(`${error.message}.`),
+      operation,
+    );
+  }
   if (error instanceof IdentityError && error.code === 'bearer_refused') return TERMS.bearer_refused;
   if (error instanceof Refusal) {
     const { reason, ...terms } = termsOf(error.code, operation);
@@ -84,14 +133,15 @@ export function present(error: unknown, operation: Operation): Presentation {
   if (error instanceof MalformedRequest) return error.presentation;
   if (error instanceof BodyError) return BODY_TERMS[error.code];
   if (isIntern && error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
-  return error instanceof BusyError ? presentBusy(isIntern) : failed(isIntern);
+  if (error instanceof StoreUnavailable && error.code === 'contended' && operation.refusals.includes(409)) {
+    return TERMS.conflict;
+  }
+  if (isOverload(error))
+    return presentOverload(error instanceof BusyError && isOfCaller(error.budget), operation);
+  return isIntern ? SIGNING.internal_error : FAILED;
 }
 
-function failed(isIntern: boolean): Presentation {
-  return isIntern
-    ? SIGNING.internal_error
-    : { status: 500, message: 'The request could not be completed. Try again later.' };
-}
+const FAILED: Presentation = { status: 500, message: 'The request could not be completed. Try again later.' };
 
 function termsOf(code: RefusalCode, { refusals, invalidExample }: Operation): Terms {
   if (code === 'management_key_required' && !refusals.includes(403)) {

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { readJsonBody } from '@ori/http/body';
 import { exchangeOf } from '@ori/http/exchange';
+import { JsonError, parseStrictJson } from '@ori/http/strict-json';
+import { ContentDigest, type VerifiedProof } from '@ori/identity/dpop';
 import { z } from 'zod';
 import { Refusal } from '../refusal.ts';
 import { describeIssue, fieldOf } from './describe-issue.ts';
@@ -10,42 +12,64 @@ const BODY_BYTES_MAX = 1_048_576;
 /** A message may contain input, such as the names of unknown members. */
 const TOLD_CHARACTERS_MAX = 300;
 const JSON_MEDIA_TYPE = /^application\/json *(;.*)?$/i;
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const TOLD: Readonly<Record<JsonError['code'], string>> = {
+  not_json: 'not JSON in UTF-8',
+  duplicate_member: 'not acceptable: an object has two members of one name',
+};
 
-/** Reads a query by its schema. A repeated parameter is refused; an unknown one is ignored. */
+/** Reads a query by its schema. A parameter of the operation must not be repeated; others are ignored. */
 export function readQuery<Schema extends z.ZodType>(
   schema: Schema,
   query: string | undefined,
 ): z.output<Schema> {
+  const known = schema instanceof z.ZodObject ? schema.shape : {};
   const given = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(query)) {
+    if (!Object.hasOwn(known, name)) continue;
     if (given.has(name)) throw new Refusal('invalid_parameters', `${name}: given more than once.`);
     given.set(name, value);
   }
   return requireShape(schema, Object.fromEntries(given), ({ path }) => String(path[0]));
 }
 
-/** Reads a JSON body by its schema: RFC 8259, UTF-8, at most 1 MiB. */
-export async function readJson<Schema extends z.ZodType>(
-  schema: Schema,
+/**
+ * Reads the body that an operation takes, by its schema: JSON of RFC 8259, UTF-8, at most 1 MiB. That of a bound session
+ * is what its DPoP proof covers, which is no content for an operation that takes none.
+ */
+export async function readBody<Schema extends z.ZodType>(
+  schema: Schema | undefined,
   req: IncomingMessage,
-): Promise<z.output<Schema>> {
+  proven: VerifiedProof | undefined,
+): Promise<z.output<Schema> | undefined> {
+  const digest = proven && new ContentDigest();
+  if (schema === undefined) {
+    proven?.requireContent(isEmpty(req) ? digest : undefined);
+    return undefined;
+  }
+  const bytes = await readJson(req, digest && ((chunk) => digest.update(chunk)));
+  proven?.requireContent(digest);
+  return requireBody(schema, parseJson(bytes));
+}
+
+function isEmpty({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+}
+
+async function readJson(req: IncomingMessage, onContent?: (bytes: Uint8Array) => void): Promise<Buffer> {
   const mediaType = req.headers['content-type'];
-  const empty =
-    req.headers['transfer-encoding'] === undefined && Number(req.headers['content-length'] ?? 0) === 0;
-  if (!empty && (mediaType === undefined || !JSON_MEDIA_TYPE.test(mediaType))) {
+  if (!isEmpty(req) && (mediaType === undefined || !JSON_MEDIA_TYPE.test(mediaType))) {
     throw new MalformedRequest({ status: 415, message: 'The body must be sent as application/json.' });
   }
-  const bytes = await readJsonBody(req, { bytesMax: BODY_BYTES_MAX, deadline: exchangeOf(req).deadline });
-  return requireBody(schema, parseJson(bytes));
+  const { deadline } = exchangeOf(req);
+  return readJsonBody(req, { bytesMax: BODY_BYTES_MAX, deadline, onContent });
 }
 
 function parseJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(utf8.decode(bytes));
-  } catch {
-    // Without the parser's own error as its cause: that one quotes the body, and causes are logged.
-    throw new Refusal('invalid_parameters', 'The body is not JSON in UTF-8.');
+    return parseStrictJson(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new Refusal('invalid_parameters', `The body is ${TOLD[error.code]}.`);
   }
 }
 
@@ -65,12 +89,10 @@ function requireShape<Schema extends z.ZodType>(
 ): z.output<Schema> {
   if (!isStorable(value))
     throw new Refusal('invalid_parameters', 'Text must not contain U+0000 or lone surrogates.');
-  // Not `safeParse`: it formats every issue, and only the first one is reported.
-  const parsed = schema._zod.run({ value, issues: [] }, { async: false });
-  if (parsed instanceof Promise) throw new TypeError('a schema of a request must not be asynchronous');
-  const [first] = parsed.issues;
-  if (first === undefined) return parsed.value as z.output<Schema>;
-  const issue = z.core.util.finalizeIssue(first, { error: describeIssue }, z.config());
+  const parsed = schema.safeParse(value, { error: describeIssue });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  if (issue === undefined) throw new TypeError('a shape refused a value and named no issue');
   const told = `${subjectOf(issue)}: ${issue.message}`;
   throw new Refusal('invalid_parameters', `${told.slice(0, TOLD_CHARACTERS_MAX)}.`);
 }

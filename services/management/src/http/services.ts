@@ -1,12 +1,15 @@
-import type { CredentialVault } from '@ori/byok/vault';
-import type { ManagementQueries } from '@ori/store';
+import type { ManagementQueries, OperationQueries } from '@ori/store';
+import type { CredentialVault } from '@ori/store/byok/vault';
 import type { PatternCompiler } from '../guardrails/pattern-compiler.ts';
 
 /** The dependencies of the operations. */
 export interface Services {
-  readonly store: ManagementQueries;
+  readonly store: OperationQueries;
   readonly vault: CredentialVault;
   readonly patterns: PatternCompiler;
   /** The maximum total size of an account's guardrails, as JSON. */
   readonly guardrailBytesMax: number;
 }
+
+/** The dependencies of what runs the operations. */
+export type RunningServices = Services & { readonly store: ManagementQueries };

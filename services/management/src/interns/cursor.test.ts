@@ -14,7 +14,14 @@ it.each([
   `${renderCursor(position)}=`,
   ` ${renderCursor(position)}`,
   renderCursor({ ...position, id: "' or 1=1" }),
-  renderCursor({ ...position, createdAt: '2026-13-45T99:00:00.000Z' }),
+  ...[
+    '2026-13-45T99:00:00.000Z',
+    '2026-02-30T00:00:00.000Z',
+    '2026-02-29T00:00:00.000Z',
+    '2026-04-31T00:00:00.000Z',
+    '0000-01-01T00:00:00.000Z',
+    '2026-01-01T24:00:00.000Z',
+  ].map((createdAt) => renderCursor({ ...position, createdAt })),
 ])('refuses the foreign cursor %j', (cursor) => {
   expect(() => readCursor(cursor)).toThrow(expect.objectContaining({ code: 'invalid_parameters' }));
 });

@@ -19,13 +19,14 @@ export function readCursor(cursor: string): InternPosition {
   const bytes = Buffer.from(cursor, 'base64url');
   const [, createdAt, id] = POSITION.exec(bytes.toString('latin1')) ?? [];
   const spelledAsRendered = bytes.toString('base64url') === cursor;
-  if (
-    createdAt === undefined ||
-    id === undefined ||
-    !spelledAsRendered ||
-    Number.isNaN(Date.parse(createdAt))
-  ) {
+  if (createdAt === undefined || id === undefined || !spelledAsRendered || !isInstant(createdAt)) {
     throw new Refusal('invalid_parameters', 'starting_after: not a cursor of this list.');
   }
   return { createdAt, id };
+}
+
+/** Whether a text is an instant as this service renders it. `Date` takes days that do not exist for later ones. */
+function isInstant(text: string): boolean {
+  const at = new Date(text);
+  return !Number.isNaN(at.getTime()) && at.toISOString() === text && !text.startsWith('0000');
 }

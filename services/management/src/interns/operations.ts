@@ -4,7 +4,7 @@ import { type InternReader, notFound, requireInternReader } from '../callers/cal
 import { type FileAnswer, fileOperation, jsonOperation, type Operation } from '../http/operation.ts';
 import { readCursor, renderCursor } from './cursor.ts';
 import { renderIntern } from './render.ts';
-import { InternListQuery, InternPage } from './shape.ts';
+import { Intern, InternListQuery, InternPage } from './shape.ts';
 
 const INTERN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
@@ -42,6 +42,25 @@ const list = jsonOperation({
   },
 });
 
+const get = jsonOperation({
+  operationId: 'getIntern',
+  family: 'Interns',
+  method: 'GET',
+  path: '/interns/{internId}',
+  summary: 'Get an intern',
+  description: "An intern that is visible to the caller. An intern's own key sees itself.",
+  returns: 'The intern.',
+  permit: requireInternReader,
+  status: 200,
+  result: Intern,
+  refusals: [403, 404],
+  async run({ principal, path }, { store }) {
+    const found = await store.findIntern(principal, requireInternId(path));
+    if (found === undefined) throw notFound();
+    return renderIntern(found, principal);
+  },
+});
+
 const icon = fileOperation({
   operationId: 'getInternIcon',
   family: 'Interns',
@@ -62,9 +81,7 @@ const icon = fileOperation({
   mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
   refusals: [403, 404],
   async send({ principal, path, query, ifNoneMatch }, { store }): Promise<FileAnswer> {
-    const internId = path['internId'] ?? '';
-    if (!INTERN_ID.test(internId)) throw notFound();
-    const found = await store.findIcon(principal, internId);
+    const found = await store.findIcon(principal, requireInternId(path));
     if (found === undefined || (query.v !== undefined && query.v !== found.sha256)) throw notFound();
     const etag = `"${found.sha256}"`;
     const headers = {
@@ -78,7 +95,14 @@ const icon = fileOperation({
   },
 });
 
-export const INTERN_OPERATIONS: readonly Operation[] = [list, icon];
+export const INTERN_OPERATIONS: readonly Operation[] = [list, get, icon];
+
+/** An id outside the alphabet does not exist. */
+function requireInternId(path: Readonly<Record<string, string>>): string {
+  const internId = path['internId'] ?? '';
+  if (!INTERN_ID.test(internId)) throw notFound();
+  return internId;
+}
 
 /**
  * The interns to list. An intern's own key has no collection, and a workspace that is not visible counts as missing.

@@ -25,7 +25,7 @@ test.each(['kernel', 'disk'] as const)(
   async (sync) => {
     const log = await openAuditFile(path, sync);
     for (const line of lines(3)) {
-      expect(await log.append(line)).toEqual({ line });
+      expect(await log.append(line)).toMatchObject({ line });
       expect((await content()).endsWith(`${line}\n`)).toBe(true);
     }
     await log.close();

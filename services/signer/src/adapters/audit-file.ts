@@ -2,7 +2,7 @@ import { close, constants, fstat, open, write } from 'node:fs';
 import { promisify } from 'node:util';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { startUnhurriedTimer } from '@ori/runtime/unhurried-timer';
-import type { Written } from '../stages/record.ts';
+import { Written } from '../stages/evidence.ts';
 import { DependencyError } from './dependency-error.ts';
 
 const openFile = promisify(open);
@@ -68,7 +68,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
         isFailing = false;
         for (const { line, stopTimer, resolve } of batch) {
           stopTimer();
-          resolve({ line });
+          resolve(new Written(line));
         }
       } catch (cause) {
         const error = new DependencyError('audit', 'the audit file cannot be written', { cause });

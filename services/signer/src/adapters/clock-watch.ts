@@ -1,4 +1,5 @@
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
+import { ClockChecked } from '../stages/evidence.ts';
 import { DependencyError } from './dependency-error.ts';
 
 /** A daemon tolerates five seconds; below this, neither its own clock nor a slow answer uses them up. */
@@ -10,7 +11,7 @@ export type RemoteClock = () => Promise<number>;
 
 export interface ClockWatch {
   /** @throws DependencyError `clock` while this clock differs from every other clock that answers */
-  check(): void;
+  check(): ClockChecked;
   /** Compares now. */
   compare(): Promise<void>;
   close(): void;
@@ -61,7 +62,7 @@ export function watchClock({ clocks, registry, now, onChange }: ClockWatchOption
   timer.unref();
   return {
     check() {
-      if (!isWrong) return;
+      if (!isWrong) return new ClockChecked();
       const cause = Object.assign(new Error('apart from every other clock'), { code: 'clock_wrong' });
       throw new DependencyError('clock', 'the clock of this machine is wrong', { cause });
     },

@@ -1,8 +1,8 @@
-import { connectRedis, type RedisClient } from '@ori/redis';
-import { type EvictionWatch, watchEviction } from '@ori/redis/eviction';
 import type { Logger } from '@ori/runtime/log';
 import { type Database, openPostgres, type SignerQueries, signerQueries } from '@ori/store';
 import { createTurnLimiter, type TurnLimiter } from '@ori/turns';
+import { connectRedis, type RedisClient } from '@ori/turns/redis';
+import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
 import { redisTlsFiles, type SignerConfig } from '../config.ts';
 import type { SigningParts } from '../sign-proof.ts';
 import { type AuditLog, openAuditFile } from './audit-file.ts';

@@ -1,5 +1,5 @@
 /** What the signer cannot sign without. */
-export type Dependency = 'redis' | 'postgresql' | 'issuer' | 'audit' | 'clock';
+export type Dependency = 'redis' | 'postgresql' | 'issuer' | 'audit' | 'clock' | 'roles';
 
 /** A dependency did not answer, in time or at all. The caller gets 500 `internal_error` and may try again. */
 export class DependencyError extends Error {

@@ -1,6 +1,6 @@
-import { EvictingRedis, type EvictionWatch } from '@ori/redis/eviction';
 import { ConfigError } from '@ori/runtime/config';
 import { overprivilegedLogin, type SignerQueries } from '@ori/store';
+import { EvictingRedis, type EvictionWatch } from '@ori/turns/redis/eviction';
 
 export interface JudgedDependencies {
   readonly eviction: EvictionWatch | undefined;

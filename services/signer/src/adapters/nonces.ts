@@ -1,6 +1,6 @@
 import { createNonce } from '@ori/proof/signing';
-import { onNodeReady, type RedisClient } from '@ori/redis';
 import type { Claim } from '@ori/turns';
+import { onNodeReady, type RedisClient } from '@ori/turns/redis';
 import { issuedKey, issuedValue, loadRedisScripts } from '@ori/verifier/redis';
 import type { Reservation } from '../stages/draft-proof.ts';
 import { DependencyError } from './dependency-error.ts';

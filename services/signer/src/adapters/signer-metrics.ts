@@ -16,6 +16,8 @@ export interface SignerMetrics {
   /** A nonce was drawn that is reserved already. */
   nonceTaken(): void;
   signingKeyUnusable(): void;
+  /** @param dated whether the token says when its person signed in */
+  tokenVerified(dated: boolean): void;
 }
 
 /** The signer's own metrics beside those of its HTTP server and process. Every series is there from the start. */
@@ -56,6 +58,10 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
     'signer_signing_keys_unusable_total',
     'Signing keys that cannot be opened or do not match their public key, each counted once.',
   );
+  const undated = counter(
+    'signer_tokens_without_auth_time_total',
+    'Valid tokens that do not say when their person signed in, each counted when it is verified.',
+  );
   for (const version of ['v1', 'v2']) {
     for (const bound of ['true', 'false']) proofs.inc({ version, bound }, 0);
   }
@@ -72,5 +78,8 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
     },
     nonceTaken: () => taken.inc(),
     signingKeyUnusable: () => unusable.inc(),
+    tokenVerified(dated) {
+      if (!dated) undated.inc();
+    },
   };
 }

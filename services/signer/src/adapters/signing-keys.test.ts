@@ -5,13 +5,12 @@ import { expect, test } from 'vitest';
 import { createSigningKeys } from './signing-keys.ts';
 
 const ring = parseKekRing(generateKekRing('signer'));
-const home = { issuer: 'https://issuer.test', baseUrl: 'https://api.test/v1' };
 const NOW = 1_789_000_000;
 
 async function rowOf(id: string, fill: number, times: Partial<SigningKeyRow> = {}): Promise<SigningKeyRow> {
   const seed = new Uint8Array(32).fill(fill);
   const { kid, publicKey } = createSigningKey(seed);
-  const sealedSeed = await seal(ring, seed, seedContext({ id, internId: 'int_1' }, home));
+  const sealedSeed = await seal(ring, seed, seedContext({ id, internId: 'int_1' }));
   return {
     id,
     internId: 'int_1',
@@ -20,6 +19,7 @@ async function rowOf(id: string, fill: number, times: Partial<SigningKeyRow> = {
     sealedSeed,
     notBefore: NOW - 100,
     expiresAt: null,
+    statement: null,
     ...times,
   };
 }
@@ -29,7 +29,6 @@ function keysOf(rows: readonly SigningKeyRow[], seconds = { now: NOW }) {
   const keys = createSigningKeys({
     rows: () => rows,
     ring,
-    home,
     now: () => seconds.now * 1000,
     onUnusable: (row) => unusable.push(row.id),
   });

@@ -1,6 +1,6 @@
 import { createSigningKey, type SigningKey, selfTest } from '@ori/proof/signing';
 import type { SigningKeyRow } from '@ori/store';
-import { type KekRing, open, type SeedHome, seedContext } from '@ori/store/sealing';
+import { type KekRing, open, seedContext } from '@ori/store/sealing';
 import { LRUCache } from 'lru-cache';
 import { chooseKeys } from '../stages/choose-keys.ts';
 import type { UnlockableKey } from '../stages/unlock-key.ts';
@@ -9,9 +9,9 @@ const OPENED_KEYS_MAX = 20_000;
 
 export interface SigningKeysOptions {
   readonly rows: (internId: string) => readonly SigningKeyRow[] | Promise<readonly SigningKeyRow[]>;
+  /** Whether daemons know only keys that carry a statement, so that only they may sign. */
+  readonly onlyStated?: boolean;
   readonly ring: KekRing;
-  /** The context that seeds are sealed to, besides intern and row. */
-  readonly home: SeedHome;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Called once per row that cannot be opened or does not match its public key, for the log. */
@@ -32,11 +32,11 @@ interface Opened {
 export function createSigningKeys(options: SigningKeysOptions): {
   unlock(internId: string): Promise<UnlockableKey>;
 } {
-  const { rows, ring, home, now, onUnusable } = options;
+  const { rows, onlyStated = false, ring, now, onUnusable } = options;
   const opened = new LRUCache<string, Opened>({ max: OPENED_KEYS_MAX });
 
   async function load(row: SigningKeyRow): Promise<SigningKey> {
-    const seed = await open(ring, row.sealedSeed, seedContext(row, home));
+    const seed = await open(ring, row.sealedSeed, seedContext(row));
     try {
       const key = createSigningKey(seed);
       selfTest(key, row.publicKey);
@@ -63,6 +63,7 @@ export function createSigningKeys(options: SigningKeysOptions): {
   return {
     async unlock(internId) {
       for (const row of chooseKeys(await rows(internId), Math.floor(now() / 1000))) {
+        if (onlyStated && row.statement === null) continue;
         const key = await openOnce(row);
         if (key !== undefined) return key;
       }

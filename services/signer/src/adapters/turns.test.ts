@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { memorySpentProofs } from '@ori/dpop';
-import { connectRedis, type RedisClient } from '@ori/redis';
-import { type EvictionWatch, watchEviction } from '@ori/redis/eviction';
+import { memorySpentProofs } from '@ori/identity/dpop';
 import { Secret } from '@ori/runtime/secret';
-import { sharedRedisUrl, startRedis } from '@ori/test-env/redis';
+import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
 import { createTurnLimiter, turnKey } from '@ori/turns';
+import { connectRedis, type RedisClient } from '@ori/turns/redis';
+import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
 import { issuedKey } from '@ori/verifier/redis';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { memoryNonces, redisNonces } from './nonces.ts';
 import { redisSpentProofs } from './spent-proofs.ts';
 import { limiterTurns, type TurnsOptions } from './turns.ts';
@@ -47,6 +47,7 @@ const partsIn = (client: RedisClient, eviction?: EvictionWatch): TurnsOptions =>
   eviction,
 });
 const inRedis = partsIn(redis);
+const proofOf = (id: string) => ({ id, epoch: undefined });
 const memoryLimiter = () => createTurnLimiter({ memory: true, ...limits });
 
 test('a turn is counted with its nonce reserved, if one Redis has both', async () => {
@@ -83,12 +84,15 @@ test.each(places)('a DPoP proof is spent once, and a replayed one changes nothin
   const { who, reservation } = subject();
   const options = { ...inRedis, ...open() };
   const turns = limiterTurns(options);
-  const id = options.nonces.draw();
-  expect(await turns.take(who, reservation, id)).toMatchObject({ verdict: { remaining: 1 }, reserved: true });
+  const proof = proofOf(options.nonces.draw());
+  expect(await turns.take(who, reservation, proof)).toMatchObject({
+    verdict: { remaining: 1 },
+    reserved: true,
+  });
   const other = { ...reservation, nonce: options.nonces.draw() };
-  for (const again of [other, undefined]) expect(await turns.take(who, again, id)).toBeUndefined();
-  expect(await options.spentProofs.spend(id)).toBe(false);
-  expect(await turns.take(who, other, options.nonces.draw())).toMatchObject({
+  for (const again of [other, undefined]) expect(await turns.take(who, again, proof)).toBe('replayed');
+  expect(await options.spentProofs.spend(proof)).toBe('replayed');
+  expect(await turns.take(who, other, proofOf(options.nonces.draw()))).toMatchObject({
     verdict: { remaining: 0 },
     reserved: true,
   });
@@ -99,15 +103,68 @@ test.each(places)('a DPoP proof whose turn is refused is spent: %s', async (_, o
   const options = { ...inRedis, ...open() };
   const turns = limiterTurns(options);
   for (const one of ['first', 'second']) {
-    expect(await turns.take(who, undefined, reservation.nonce + one)).toMatchObject({
+    expect(await turns.take(who, undefined, proofOf(reservation.nonce + one))).toMatchObject({
       verdict: { allowed: true },
     });
   }
-  expect(await turns.take(who, reservation, reservation.nonce)).toMatchObject({
+  expect(await turns.take(who, reservation, proofOf(reservation.nonce))).toMatchObject({
     verdict: { allowed: false },
     reserved: false,
   });
-  expect(await options.spentProofs.spend(reservation.nonce)).toBe(false);
+  expect(await options.spentProofs.spend(proofOf(reservation.nonce))).toBe('replayed');
+});
+
+test.each(places)('a DPoP proof of another epoch takes no turn and is not spent: %s', async (_, open) => {
+  const { who, reservation, turnsTaken } = subject();
+  const options = { ...inRedis, ...open() };
+  const turns = limiterTurns(options);
+  await options.spentProofs.learn();
+  const of = (epoch: string | undefined) => ({ id: reservation.nonce, epoch });
+  for (const one of [reservation, undefined])
+    expect(await turns.take(who, one, of('another'))).toBe('forgotten');
+  expect(await options.spentProofs.spend(of('another'))).toBe('forgotten');
+  expect(await turnsTaken()).toBe(0);
+  const taken = { verdict: { remaining: 1 }, reserved: true };
+  expect(await turns.take(who, reservation, of(options.spentProofs.epoch()))).toMatchObject(taken);
+  expect(await turns.take(who, reservation, of(options.spentProofs.epoch()))).toBe('replayed');
+});
+
+describe('a new epoch begins', async () => {
+  type Event = (server: RedisServer, client: RedisClient) => Promise<unknown>;
+  const back = (client: RedisClient) => (client.status === 'ready' ? undefined : once(client, 'ready'));
+  const events: [string, Event][] = [
+    ['a flush', (_, client) => client.flushall()],
+    ['a restart without files', (server) => server.restart()],
+    [
+      'a crash, and a start from a file older than the proofs',
+      async (server) => {
+        await server.kill();
+        await server.start();
+      },
+    ],
+    ['another database in its place', (_, client) => client.swapdb(0, 1)],
+  ];
+  test.each(events)('after %s, and a proof of before is not accepted', async (_, lose) => {
+    await using server = await startRedis();
+    const client = await connected(server.url);
+    const { who, reservation } = subject(client);
+    const options = partsIn(client);
+    const turns = limiterTurns(options);
+    await options.spentProofs.learn();
+    await client.save();
+    const epoch = options.spentProofs.epoch();
+    const proof = { id: reservation.nonce, epoch };
+    expect(await turns.take(who, reservation, proof)).toMatchObject({ reserved: true });
+    await lose(server, client);
+    await back(client);
+    expect(await turns.take(who, reservation, proof)).toBe('forgotten');
+    // Learned with that answer, so that the caller gets a nonce that is good.
+    const renewed = options.spentProofs.epoch();
+    expect(renewed).not.toBe(epoch);
+    expect(await turns.take(who, undefined, { ...proof, epoch: renewed })).toMatchObject({
+      verdict: { allowed: true },
+    });
+  });
 });
 
 test('a version 1 proof takes a turn and reserves nothing', async () => {
@@ -128,7 +185,7 @@ test.each([true, false])(
     clients.push(nowhere);
     const { who, reservation } = subject();
     const turns = limiterTurns(partsIn(nowhere));
-    const taking = turns.take(who, isWithNonce ? reservation : undefined, 'proof');
+    const taking = turns.take(who, isWithNonce ? reservation : undefined, proofOf('proof'));
     await expect(taking).rejects.toMatchObject({ name: 'DependencyError', dependency: 'redis' });
   },
 );
@@ -142,7 +199,7 @@ test.each([true, false])(
     await eviction.settled();
     const { who, reservation } = subject(client);
     const turns = limiterTurns(partsIn(client, eviction));
-    const taking = turns.take(who, isWithNonce ? reservation : undefined, 'proof');
+    const taking = turns.take(who, isWithNonce ? reservation : undefined, proofOf('proof'));
     await expect(taking).rejects.toMatchObject({ dependency: 'redis' });
     expect(await client.dbsize()).toBe(0);
     eviction.close();

@@ -1,7 +1,9 @@
-import type { EvictionWatch } from '@ori/redis/eviction';
+import type { SpendableProof } from '@ori/identity/dpop';
 import type { Claims, TurnLimiter, TurnTaker, TurnVerdict } from '@ori/turns';
+import type { EvictionWatch } from '@ori/turns/redis/eviction';
 import type { SigningParts } from '../sign-proof.ts';
 import type { Reservation } from '../stages/draft-proof.ts';
+import { TurnTaken } from '../stages/evidence.ts';
 import { DependencyError } from './dependency-error.ts';
 import type { Nonces } from './nonces.ts';
 import type { ProofStore } from './spent-proofs.ts';
@@ -36,10 +38,10 @@ export function limiterTurns({
   }
 
   /** Undefined unless all that there is to claim is in Redis. */
-  function claimsOf(reservation?: Reservation, dpopProofId?: string): Claims | undefined {
+  function claimsOf(reservation?: Reservation, dpopProof?: SpendableProof): Claims | undefined {
     const allowed = reservation && nonces.claimOf?.(reservation);
-    const first = dpopProofId === undefined ? undefined : spentProofs.claimOf?.(dpopProofId);
-    const isComplete = allowed !== undefined && (dpopProofId === undefined || first !== undefined);
+    const first = dpopProof && spentProofs.claimOf?.(dpopProof);
+    const isComplete = allowed !== undefined && (dpopProof === undefined || first !== undefined);
     return isComplete ? { first, allowed } : undefined;
   }
 
@@ -49,17 +51,20 @@ export function limiterTurns({
   }
 
   return {
-    async take(who, reservation, dpopProofId) {
-      const claims = claimsOf(reservation, dpopProofId);
+    async take(who, reservation, dpopProof) {
+      const claims = claimsOf(reservation, dpopProof);
       if (claims !== undefined && takeAndClaim !== undefined) {
         const taken = await ask(() => takeAndClaim(who, claims));
-        return taken && { verdict: taken.verdict, reserved: taken.claimed };
+        // So that the next nonce is of the new epoch.
+        if (taken === 'forgotten') await spentProofs.learn();
+        return typeof taken === 'string' ? taken : new TurnTaken(taken.verdict, taken.claimed);
       }
-      if (dpopProofId !== undefined && !(await spentProofs.spend(dpopProofId))) return undefined;
+      const spending = dpopProof === undefined ? 'spent' : await spentProofs.spend(dpopProof);
+      if (spending !== 'spent') return spending;
       const verdict = await ask(() => limiter.take(who));
-      if (!verdict.allowed || reservation === undefined) return { verdict, reserved: false };
+      if (!verdict.allowed || reservation === undefined) return new TurnTaken(verdict, false);
       try {
-        return { verdict, reserved: await nonces.reserve(reservation) };
+        return new TurnTaken(verdict, await nonces.reserve(reservation));
       } catch (error) {
         refund(who, verdict);
         throw error;

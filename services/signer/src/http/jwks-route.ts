@@ -3,14 +3,18 @@ import { sendEnvelope } from '@ori/http/envelope';
 import { exchangeOf } from '@ori/http/exchange';
 import { isMatch } from '@ori/http/if-none-match';
 import type { Route } from '@ori/http/routes';
-import { renderJwkSet } from '@ori/proof';
+import { KEY_SET_HEADER, renderJwkSet } from '@ori/proof';
 import type { PublishedKeyRow } from '@ori/store';
+import { DependencyError } from '../adapters/dependency-error.ts';
+import type { KeySetRoles } from '../adapters/key-set-roles.ts';
 import type { SigningParts } from '../sign-proof.ts';
 import { checkHost } from '../stages/check-host.ts';
 import { NOT_FOUND } from './presentations.ts';
-import { decodeInternId } from './sign-route.ts';
+import { internIdIn } from './sign-route.ts';
 
-export interface JwksParts extends Pick<SigningParts, 'atWork'> {
+export interface JwksParts extends Pick<SigningParts, 'atWork' | 'now'> {
+  /** Absent in a deployment without a root. */
+  readonly roles?: Pick<KeySetRoles, 'member' | 'state'> | undefined;
   readonly regionalHosts: ReadonlySet<string>;
   publishedKeys(internId: string): readonly PublishedKeyRow[] | Promise<readonly PublishedKeyRow[]>;
 }
@@ -19,24 +23,22 @@ export interface JwksParts extends Pick<SigningParts, 'atWork'> {
  * `GET {base}/interns/{internId}/daemon/jwks.json`: the intern's public keys, public. An unknown id gets an empty set,
  * like an intern without a key.
  */
-export function jwksRoute({ regionalHosts, publishedKeys, atWork }: JwksParts): Route['handler'] {
-  return async (req, res, { internId }) => {
+export function jwksRoute({ regionalHosts, publishedKeys, atWork, roles, now }: JwksParts): Route['handler'] {
+  return async (req, res) => {
     const { client, network, deadline } = exchangeOf(req);
     checkHost(client.authority, regionalHosts);
-    const id = decodeInternId(internId);
+    const id = internIdIn(req.params);
     if (id === undefined) return sendEnvelope(res, NOT_FOUND);
     const rows = await atWork(`network ${network}`, deadline, async () => publishedKeys(id));
-    const body = JSON.stringify(
-      renderJwkSet(
-        rows.map(({ publicKey, notBefore, expiresAt }) => ({
-          publicKey,
-          notBefore,
-          ...(expiresAt === null ? {} : { expiresAt }),
-        })),
-      ),
-    );
-    const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
-    const headers = { ETag: etag, 'Cache-Control': 'public, max-age=60' };
+    const at = now();
+    const body = renderSet(rows, roles?.member(at));
+    const digest = createHash('sha256').update(body).digest();
+    const etag = `"${digest.toString('base64url')}"`;
+    const headers = {
+      ETag: etag,
+      'Cache-Control': `public, max-age=${roles ? ROOTED_MAX_AGE : 60}`,
+      ...(roles && { [KEY_SET_HEADER]: roles.state(id, at, digest.toString('hex')) }),
+    };
     if (isMatch(req.headers['if-none-match'], etag)) {
       res.writeHead(304, headers).end();
       return;
@@ -44,4 +46,31 @@ export function jwksRoute({ regionalHosts, publishedKeys, atWork }: JwksParts): 
     res.writeHead(200, { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length });
     res.end(req.method === 'HEAD' ? undefined : body);
   };
+}
+
+/** Half of the time for which a daemon that pins a root believes the statement of a set. */
+const ROOTED_MAX_AGE = 30;
+
+/**
+ * The document of these keys. Where there is a root, keys that nobody stated are left out: a daemon would refuse them all.
+ *
+ * @throws DependencyError `roles` for keys that only a signer with the roles may publish
+ */
+function renderSet(published: readonly PublishedKeyRow[], member: object | undefined): string {
+  const stated = published.filter(({ statement }) => statement !== null);
+  if (member === undefined && stated.length > 0)
+    throw new DependencyError(
+      'roles',
+      'the keys of this intern need a statement, and no freshness key is set',
+    );
+  const rows = member === undefined ? published : stated;
+  const { keys } = renderJwkSet(
+    rows.map(({ publicKey, notBefore, expiresAt }) => ({
+      publicKey,
+      notBefore,
+      ...(expiresAt === null ? {} : { expiresAt }),
+    })),
+  );
+  const statements = rows.map(({ statement }) => statement);
+  return JSON.stringify({ keys, ...(member && { ori: { ...member, statements } }) });
 }

@@ -1,5 +1,5 @@
-import { DpopError } from '@ori/dpop';
 import { IdentityError } from '@ori/identity';
+import { DpopError } from '@ori/identity/dpop';
 import type { Logger } from '@ori/runtime/log';
 import { DependencyError } from '../adapters/dependency-error.ts';
 import type { SigningCall, SigningParts, signProof } from '../sign-proof.ts';
@@ -36,6 +36,7 @@ const STAGE_OF = {
   dpop_nonce_required: 'dpop',
   dpop_proof_refused: 'dpop',
   dpop_proof_replayed: 'dpop',
+  dpop_content_refused: undefined,
   dpop_binding_refused: 'dpop',
   dpop_required: 'dpop',
   personal_identity_required: 'scope',
@@ -99,7 +100,7 @@ export function logStages(log: Logger, sign: typeof signProof): typeof signProof
 }
 
 function watchCall(call: SigningCall, steps: Step[]): SigningCall {
-  return { ...call, readBody: () => timed(steps, 'body', call.readBody()) };
+  return { ...call, readBody: (digest) => timed(steps, 'body', call.readBody(digest)) };
 }
 
 function watchParts(parts: SigningParts, steps: Step[]): SigningParts {

@@ -1,10 +1,10 @@
-import { DpopError } from '@ori/dpop';
+import { PRESENTATIONS, type SigningErrorCode } from '@ori/api/refusals';
 import { BodyError } from '@ori/http/body';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
 import { IdentityError } from '@ori/identity';
+import { DpopError } from '@ori/identity/dpop';
 import { BusyError } from '@ori/runtime/busy-error';
-import { PRESENTATIONS, type SigningErrorCode } from '@ori/signing-api/refusals';
 import { rateLimitHeaders } from '@ori/turns/rate-limit-headers';
 import { DependencyError } from '../adapters/dependency-error.ts';
 import { SigningError } from '../stages/signing-error.ts';
@@ -26,11 +26,14 @@ export const TOO_MANY_AT_ONCE: Presentation = {
   headers: { 'Retry-After': '1' },
 };
 
+/** Too much of everybody's is under way, or a dependency does not keep up. */
+export const OVERLOADED: Presentation = { ...PRESENTATIONS.internal_error, headers: { 'Retry-After': '1' } };
+
 /** The presentation of a failure; undefined for any other error: the error handler's 500 `internal_error`. */
 export function toPresentation(error: unknown): Presentation | undefined {
   if (error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
-  if (error instanceof BusyError && error.budget === 'account') return TOO_MANY_AT_ONCE;
-  if (error instanceof DependencyError) return PRESENTATIONS.internal_error;
+  if (error instanceof BusyError) return error.budget === 'account' ? TOO_MANY_AT_ONCE : OVERLOADED;
+  if (error instanceof DependencyError) return OVERLOADED;
   if (error instanceof IdentityError && error.code !== 'issuer_unavailable') return PRESENTATIONS[error.code];
   if (error instanceof DpopError) return PRESENTATIONS[error.code];
   if (!(error instanceof SigningError)) return undefined;

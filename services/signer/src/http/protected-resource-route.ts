@@ -1,6 +1,6 @@
-import { DPOP_ALGORITHMS } from '@ori/dpop';
 import type { Route } from '@ori/http/routes';
-import { SIGNING_SCOPE } from '@ori/signing-api/refusals';
+import { type IssuerSettings, OUR_SCOPES } from '@ori/identity';
+import { CONTENT_CLAIM, DPOP_ALGORITHMS } from '@ori/identity/dpop';
 
 /**
  * `GET /.well-known/oauth-protected-resource/v1` (RFC 9728): from it and the base address a client finds the issuer and
@@ -8,20 +8,24 @@ import { SIGNING_SCOPE } from '@ori/signing-api/refusals';
  */
 export function protectedResourceRoute({
   baseUrl,
-  issuer,
+  issuers,
   requireDpop,
+  requireContent,
 }: {
   readonly baseUrl: string;
-  readonly issuer: string;
+  readonly issuers: readonly IssuerSettings[];
   readonly requireDpop: boolean;
+  readonly requireContent: boolean;
 }): Route['handler'] {
   const body = JSON.stringify({
     resource: baseUrl,
-    authorization_servers: [issuer],
-    scopes_supported: [SIGNING_SCOPE, 'interns'],
+    authorization_servers: issuers.map(({ issuer }) => issuer),
+    scopes_supported: OUR_SCOPES,
     bearer_methods_supported: ['header'],
     dpop_signing_alg_values_supported: DPOP_ALGORITHMS,
     dpop_bound_access_tokens_required: requireDpop,
+    // As in the CAMARA Security and Interoperability Profile.
+    ...(requireContent && { 'x-dpop_claims_required': [CONTENT_CLAIM] }),
   });
   return async (req, res) => {
     res.writeHead(200, {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BodyError, readJsonBody } from '@ori/http/body';
 import type { Deadline } from '@ori/http/deadline';
 import type { JsonBudget } from '@ori/http/json-scan';
+import type { ContentDigest } from '@ori/identity/dpop';
 import { checkBodyHeaders } from '../stages/check-body-headers.ts';
 import { SigningError } from '../stages/signing-error.ts';
 
@@ -15,7 +16,11 @@ const JSON_BUDGET: JsonBudget = { bytesMax: 16 * 1024, depthMax: 8, valuesMax: 6
  * @throws SigningError `unsupported_media_type`, `payload_too_large` or `invalid_body`; BodyError `body_aborted`; BusyError;
  *   DeadlineError
  */
-export async function readSigningBody(req: IncomingMessage, deadline: Deadline): Promise<Uint8Array> {
+export async function readSigningBody(
+  req: IncomingMessage,
+  deadline: Deadline,
+  digest?: ContentDigest,
+): Promise<Uint8Array> {
   const { headers } = req;
   const isChunked = headers['transfer-encoding'] !== undefined;
   const allowance = checkBodyHeaders({
@@ -24,7 +29,9 @@ export async function readSigningBody(req: IncomingMessage, deadline: Deadline):
     contentLength: isChunked ? undefined : Number(headers['content-length'] ?? 0),
   });
   try {
-    return await readJsonBody(req, { bytesMax: allowance.bytesMax, json: JSON_BUDGET, deadline });
+    const { bytesMax } = allowance;
+    const onContent = digest && ((bytes: Uint8Array) => digest.update(bytes));
+    return await readJsonBody(req, { bytesMax, json: JSON_BUDGET, deadline, onContent });
   } catch (error) {
     if (error instanceof BodyError && error.code === 'body_too_large') {
       throw new SigningError(allowance.excess, error.message, { cause: error });

@@ -3,28 +3,37 @@ import { countFor, exchangeOf } from '@ori/http/exchange';
 import { valuesOf } from '@ori/http/raw-headers';
 import type { Route } from '@ori/http/routes';
 import { parseTarget } from '@ori/http/target';
+import type { DpopNonces } from '@ori/identity/dpop';
 import { isInternId } from '@ori/proof';
 import { rateLimitHeaders } from '@ori/turns/rate-limit-headers';
 import { DependencyError } from '../adapters/dependency-error.ts';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
-import type { SigningAnswer, signProof } from '../sign-proof.ts';
+import type { SigningAnswer, SigningParts, signProof } from '../sign-proof.ts';
 import { reasonOf } from './presentations.ts';
 import { readSigningBody } from './read-signing-body.ts';
-import type { SignerAppParts } from './signer-app.ts';
+
+export interface SignRouteParts extends SigningParts {
+  /** The public base address, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly dpopNonces: DpopNonces;
+  /** Whether a DPoP proof must cover the content of its request. */
+  readonly requireContent: boolean;
+}
 
 /** `POST {base}/interns/{internId}/daemon/sign`: HTTP around `signProof`. */
 export function signRoute(
-  parts: SignerAppParts,
+  parts: SignRouteParts,
   metrics: SignerMetrics,
   sign: typeof signProof,
 ): Route['handler'] {
   const { origin } = new URL(parts.baseUrl);
-  return async (req, res, { internId }) => {
+  return async (req, res) => {
     const exchange = exchangeOf(req);
     const { requestId, client, deadline, facts } = exchange;
     // Every answer to a proof brings the nonce for the next one: RFC 9449, section 8.2.
-    const dpopNonce = req.headers['dpop'] === undefined ? undefined : parts.dpopNonces.current();
+    const dpopNonce = () => (req.headers['dpop'] === undefined ? undefined : parts.dpopNonces.current());
     let intern: string | undefined;
+    let subject: string | undefined;
     try {
       const answer = await sign(
         {
@@ -33,25 +42,29 @@ export function signRoute(
           network: exchange.network,
           authorizations: valuesOf(req, 'authorization'),
           method: req.method ?? '',
-          target: { origin, path: parseTarget(req.url)?.path ?? '' },
+          target: { origin, path: parseTarget(req.originalUrl)?.path ?? '' },
           dpopProofs: () => valuesOf(req, 'dpop'),
-          internId: decodeInternId(internId),
-          countFor: (account) => countFor(exchange, account),
+          internId: internIdIn(req.params),
+          countFor(account, of) {
+            subject = of;
+            countFor(exchange, account);
+          },
           nameIntern(id) {
             intern = id;
           },
-          readBody: () => readSigningBody(req, deadline),
+          readBody: (digest) => readSigningBody(req, deadline, digest),
           deadline,
         },
         parts,
       );
-      send(res, answer, dpopNonce);
+      send(res, answer, dpopNonce());
       facts['bound'] = answer.bound;
       metrics.proofIssued('x-ori-invoke-nonce' in answer.proof ? 'v2' : 'v1', answer.bound);
     } catch (error) {
-      if (dpopNonce !== undefined && !res.headersSent) res.setHeader('DPoP-Nonce', dpopNonce);
+      const nonce = dpopNonce();
+      if (nonce !== undefined && !res.headersSent) res.setHeader('DPoP-Nonce', nonce);
       const reason = reasonOf(error);
-      Object.assign(facts, { reason }, idsOf(exchange.account, intern));
+      Object.assign(facts, { reason }, idsOf(subject, intern));
       metrics.refused(reason);
       if (error instanceof DependencyError) metrics.dependencyFailed(error.dependency);
       throw error;
@@ -73,13 +86,8 @@ function send(res: ServerResponse, { proof, turns }: SigningAnswer, dpopNonce: s
 }
 
 /** An id that does not decode, or is not a valid intern id, becomes undefined; the gate refuses it. */
-export function decodeInternId(segment: string | undefined): string | undefined {
-  try {
-    const id = decodeURIComponent(segment ?? '');
-    return isInternId(id) ? id : undefined;
-  } catch {
-    return undefined;
-  }
+export function internIdIn({ internId = '' }: Readonly<Record<string, string>>): string | undefined {
+  return isInternId(internId) ? internId : undefined;
 }
 
 /** Whom the refusal concerns, as far as it was established, for support and incidents. */

@@ -1,29 +1,23 @@
 import type { IncomingMessage } from 'node:http';
-import type { DpopNonces } from '@ori/dpop';
 import type { Presentation } from '@ori/http/envelope';
-import { errorHandler } from '@ori/http/error-handler';
-import { routeStrictly } from '@ori/http/routes';
+import { createExpressApp, type Express } from '@ori/http/routes';
+import type { IssuerSettings } from '@ori/identity';
 import type { Budget } from '@ori/runtime/metrics';
-import { PRESENTATIONS } from '@ori/signing-api/refusals';
-import express, { type Express } from 'express';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
-import { type SigningParts, signProof } from '../sign-proof.ts';
+import { signProof } from '../sign-proof.ts';
 import { type JwksParts, jwksRoute } from './jwks-route.ts';
-import { NOT_FOUND, TOO_MANY_AT_ONCE, toPresentation } from './presentations.ts';
+import { NOT_FOUND, OVERLOADED, TOO_MANY_AT_ONCE, toPresentation } from './presentations.ts';
 import { protectedResourceRoute } from './protected-resource-route.ts';
-import { signRoute } from './sign-route.ts';
+import { type SignRouteParts, signRoute } from './sign-route.ts';
 
-export interface SignerAppParts extends SigningParts, JwksParts {
-  /** The public base address, without a trailing slash. */
-  readonly baseUrl: string;
-  readonly issuer: string;
-  readonly dpopNonces: DpopNonces;
+export interface SignerAppParts extends SignRouteParts, JwksParts {
+  readonly issuers: readonly IssuerSettings[];
 }
 
 /** The answer to a request beyond a limit: 429 on the signing route if the client itself caused it. */
 export function presentBusy(req: IncomingMessage, budget: Budget): Presentation {
   const isOwnDoing = budget === 'address' || budget === 'connection';
-  return isOwnDoing && SIGN_PATH.test(req.url ?? '') ? TOO_MANY_AT_ONCE : PRESENTATIONS.internal_error;
+  return isOwnDoing && SIGN_PATH.test(req.url ?? '') ? TOO_MANY_AT_ONCE : OVERLOADED;
 }
 
 const SIGN_PATH = /\/daemon\/sign(?:\?|$)/;
@@ -41,23 +35,13 @@ export function signerRoutes(baseUrl: string): { sign: string; jwks: string; pro
 /** The signer's three routes. It runs behind `startApiServer`, which gives each request its id and its deadline. */
 export function createSignerApp(parts: SignerAppParts, metrics: SignerMetrics, sign = signProof): Express {
   const templates = signerRoutes(parts.baseUrl);
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('query parser');
-  app.use(
-    routeStrictly(
-      [
-        { template: templates.sign, method: 'POST', handler: signRoute(parts, metrics, sign) },
-        { template: templates.jwks, method: 'GET', handler: jwksRoute(parts) },
-        {
-          template: templates.protectedResource,
-          method: 'GET',
-          handler: protectedResourceRoute(parts),
-        },
-      ],
-      NOT_FOUND,
-    ),
-  );
-  app.use(errorHandler(toPresentation));
-  return app;
+  return createExpressApp({
+    routes: [
+      { template: templates.sign, method: 'POST', handler: signRoute(parts, metrics, sign) },
+      { template: templates.jwks, method: 'GET', handler: jwksRoute(parts) },
+      { template: templates.protectedResource, method: 'GET', handler: protectedResourceRoute(parts) },
+    ],
+    notFound: NOT_FOUND,
+    present: toPresentation,
+  });
 }

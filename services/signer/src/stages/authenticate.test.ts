@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { authenticate } from './authenticate.ts';
-import { bearer, codeOf, NOW, TOKEN } from './stages.fixture.ts';
+import { callerOf, codeOf, NOW, TOKEN } from './stages.fixture.ts';
 
 test('accepts a token as a session, and an API key without a session', () => {
-  expect(authenticate(bearer, { token: TOKEN }, NOW).session).toBe(TOKEN);
-  expect(authenticate(bearer, { apiKey: { kind: 'api', disabled: false } }, NOW).session).toBeUndefined();
+  expect(callerOf({ token: TOKEN }).session).toBe(TOKEN);
+  expect(callerOf({ apiKey: { kind: 'api', disabled: false } }).session).toBeUndefined();
 });
 
 test.each([
@@ -13,5 +12,5 @@ test.each([
   ['a management key', { apiKey: { kind: 'management', disabled: false } }],
   ['cached facts of a token that has expired since', { token: { ...TOKEN, expiresAt: NOW - 2 } }],
 ] as const)('refuses %s', (_, identity) => {
-  expect(codeOf(() => authenticate(bearer, identity, NOW))).toBe('bearer_refused');
+  expect(codeOf(() => callerOf(identity))).toBe('bearer_refused');
 });

@@ -1,5 +1,6 @@
 import { TOKEN_CLOCK_TOLERANCE_SECONDS, type TokenFacts } from '@ori/identity/access-token';
 import type { Bearer } from '@ori/identity/bearer';
+import type { GlobalHost } from './check-host.ts';
 import { SigningError } from './signing-error.ts';
 
 /** What the store knows about an API key. */
@@ -35,7 +36,7 @@ export type { Caller };
  * @param now Unix seconds
  * @throws SigningError `bearer_refused`
  */
-export function authenticate(bearer: Bearer, identity: Identity, now: number): Caller {
+export function authenticate(_host: GlobalHost, bearer: Bearer, identity: Identity, now: number): Caller {
   if (identity === undefined) throw new SigningError('bearer_refused', `unknown ${bearer.kind}`);
   if ('apiKey' in identity) {
     const { kind, disabled } = identity.apiKey;

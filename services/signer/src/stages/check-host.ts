@@ -1,14 +1,22 @@
 import { isRegionalHost } from '@ori/http/regional-host';
 import { SigningError } from './signing-error.ts';
 
+/** The global host name, on which intern operations exist. */
+class GlobalHost {
+  protected readonly stage = 'checkHost';
+}
+
+export type { GlobalHost };
+
 /**
  * Refuses a request to a regional host name: intern operations exist on the global one only.
  *
  * @param authority the `Host` of the request, with or without a port; undefined if none was sent
  * @throws SigningError `regional_host_refused`
  */
-export function checkHost(authority: string | undefined, regionalHosts: ReadonlySet<string>): void {
+export function checkHost(authority: string | undefined, regionalHosts: ReadonlySet<string>): GlobalHost {
   if (isRegionalHost(authority, regionalHosts)) {
     throw new SigningError('regional_host_refused', 'the host is regional');
   }
+  return new GlobalHost();
 }

@@ -1,10 +1,9 @@
 import type { GateFacts } from '@ori/store';
 import { expect, test } from 'vitest';
-import { authenticate } from './authenticate.ts';
 import { passGate } from './pass-gate.ts';
 import { requireHolder } from './require-holder.ts';
 import { requireScope } from './require-scope.ts';
-import { bearer, codeOf, GATE, NOW, orderOf, TOKEN } from './stages.fixture.ts';
+import { callerOf, codeOf, GATE, NOW, orderOf, TOKEN } from './stages.fixture.ts';
 
 const order = orderOf();
 const gate = (facts: Partial<GateFacts>, judged = order) =>
@@ -56,7 +55,7 @@ test('compares the start of a session: at the revocation it is valid, of unknown
   expect(passGate(order, { ...GATE, sessionsValidFrom: NOW - 10 }).userId).toBe('user_1');
   expect(gate({ sessionsValidFrom: NOW - 9 })).toBe('access_revoked');
   const { authenticatedAt: _, ...undated } = TOKEN;
-  const caller = authenticate(bearer, { token: undated }, NOW);
+  const caller = callerOf({ token: undated });
   const grant = requireScope(requireHolder(caller, undefined, false));
   expect(gate({ sessionsValidFrom: 0 }, orderOf(undefined, grant))).toBe('access_revoked');
 });

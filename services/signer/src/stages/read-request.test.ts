@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readRequest } from './read-request.ts';
-import { BODY_SHA256, codeOf, grantOf, ROUTE } from './stages.fixture.ts';
+import { BODY_SHA256, codeOf, contentOf, grantOf, ROUTE } from './stages.fixture.ts';
 
 const grant = grantOf();
-const read = (text: string) => readRequest(grant, Buffer.from(text));
+const read = (text: string) => readRequest(grant, contentOf(Buffer.from(text)));
 const whole = { bodySha256: BODY_SHA256, route: ROUTE };
 
 test('reads a request with and without a route', () => {
@@ -92,7 +92,7 @@ test.each([
   ['an own __proto__', Buffer.from(`{"__proto__":{"bodySha256":"${BODY_SHA256}"}}`)],
   ['a __proto__ beside', Buffer.from(`{"__proto__":{},"bodySha256":"${BODY_SHA256}"}`)],
 ])('refuses %s', (_, body) => {
-  expect(codeOf(() => readRequest(grant, body))).toBe('invalid_body');
+  expect(codeOf(() => readRequest(grant, contentOf(body)))).toBe('invalid_body');
 });
 
 test('refuses a body with a byte that is not UTF-8, in any position', () => {
@@ -100,7 +100,7 @@ test('refuses a body with a byte that is not UTF-8, in any position', () => {
   for (let at = 0; at <= whole.length; at++) {
     const body = Buffer.concat([whole.subarray(0, at), Buffer.of(0xff), whole.subarray(at)]);
     expect(
-      codeOf(() => readRequest(grant, body)),
+      codeOf(() => readRequest(grant, contentOf(body))),
       `at ${at}`,
     ).toBe('invalid_body');
   }

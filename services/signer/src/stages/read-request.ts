@@ -1,4 +1,6 @@
-import { type SigningRequestBody, signingRequest } from '@ori/signing-api/request';
+import { type SigningRequestBody, signingRequest } from '@ori/api/request';
+import { JsonError, parseStrictJson } from '@ori/http/strict-json';
+import type { Content } from './require-content.ts';
 import type { Grant } from './require-scope.ts';
 import { SigningError } from './signing-error.ts';
 
@@ -23,48 +25,18 @@ export type { Order };
  *
  * @throws SigningError `invalid_body`
  */
-export function readRequest(grant: Grant, body: Uint8Array): Order {
-  const text = decode(body);
-  const parsed = signingRequest.safeParse(parse(text));
+export function readRequest(grant: Grant, { bytes }: Content): Order {
+  const parsed = signingRequest.safeParse(parse(bytes));
   if (!parsed.success) throw invalid('not of the shape of a signing request');
-  const membersRead = parsed.data.route === undefined ? 1 : 4;
-  if (countMembers(text) !== membersRead) throw invalid('a member is given twice');
   return new Order(grant, parsed.data);
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function decode(body: Uint8Array): string {
+function parse(body: Uint8Array): unknown {
   try {
-    return utf8.decode(body);
-  } catch {
-    throw invalid('not UTF-8');
+    return parseStrictJson(body);
+  } catch (error) {
+    throw error instanceof JsonError ? invalid(error.message) : error;
   }
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw invalid('not JSON');
-  }
-}
-
-/**
- * Counts the members of all objects in valid JSON, by the colons outside strings. JSON.parse keeps the last of
- * two members with the same name, so a text with more members than were parsed contains a duplicate.
- */
-function countMembers(json: string): number {
-  let members = 0;
-  let isInString = false;
-  for (let index = 0; index < json.length; index += 1) {
-    const character = json[index];
-    if (character === '\\') index += 1;
-    else if (character === '"') isInString = !isInString;
-    else if (character === ':' && !isInString) members += 1;
-  }
-  return members;
-}
-
-/** Without the parser's error as the cause: it quotes the body, and causes are logged. */
 const invalid = (message: string) => new SigningError('invalid_body', message);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Written } from './evidence.ts';
 import { record, renderAuditLine } from './record.ts';
 import { BODY_SHA256, draftOf, entryOf, keyOf, NOW, orderOf, reservedOf, turnOf } from './stages.fixture.ts';
 
@@ -16,8 +17,8 @@ test('a line is one line', () => {
 test('a proof is recorded only by its own line', () => {
   const reserved = reservedOf();
   const line = renderAuditLine(reserved, 'request-1', NOW * 1000);
-  expect(record(reserved, line, { line }).proof).toBe(reserved);
-  expect(() => record(reserved, line, { line: renderAuditLine(reserved, 'request-2', NOW * 1000) })).toThrow(
-    TypeError,
-  );
+  expect(record(reserved, line, new Written(line)).proof).toBe(reserved);
+  expect(() =>
+    record(reserved, line, new Written(renderAuditLine(reserved, 'request-2', NOW * 1000))),
+  ).toThrow(TypeError);
 });

@@ -1,3 +1,4 @@
+import type { Written } from './evidence.ts';
 import type { ReservedProof } from './reserve-nonce.ts';
 
 /** A proof with an audit line: it may be signed. */
@@ -11,11 +12,6 @@ class RecordedProof {
 }
 
 export type { RecordedProof };
-
-/** The adapter's confirmation that a line was written. */
-export interface Written {
-  readonly line: string;
-}
 
 /**
  * The audit line of a proof: the person, the intern and what was signed. Never a token or a signature.
@@ -53,6 +49,6 @@ export function renderAuditLine(proof: ReservedProof, requestId: string, at: num
  * @throws TypeError when the line written is not this proof's: a defect of ours
  */
 export function record(proof: ReservedProof, line: string, written: Written): RecordedProof {
-  if (written.line !== line) throw new TypeError('the line on record is another one');
+  if (written.line !== line) throw new TypeError('the line written is not the line of this proof');
   return new RecordedProof(proof);
 }

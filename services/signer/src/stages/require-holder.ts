@@ -1,5 +1,5 @@
-import { keyToProve, requirePossession, type VerifiedProof } from '@ori/dpop';
 import type { TokenFacts } from '@ori/identity/access-token';
+import { keyToProve, requirePossession, type VerifiedProof } from '@ori/identity/dpop';
 import type { Caller } from './authenticate.ts';
 
 /** A caller who may use its credential: a session bound to a key comes with proof of that key. */

@@ -1,5 +1,5 @@
+import { SIGNING_SCOPE } from '@ori/api/refusals';
 import type { TokenFacts } from '@ori/identity/access-token';
-import { SIGNING_SCOPE } from '@ori/signing-api/refusals';
 import type { Holder } from './require-holder.ts';
 import { SigningError } from './signing-error.ts';
 

@@ -1,4 +1,4 @@
-import type { SigningErrorCode } from '@ori/signing-api/refusals';
+import type { SigningErrorCode } from '@ori/api/refusals';
 import type { TurnVerdict } from '@ori/turns';
 
 export interface SigningErrorOptions extends ErrorOptions {
@@ -6,7 +6,7 @@ export interface SigningErrorOptions extends ErrorOptions {
   readonly turns?: TurnVerdict;
 }
 
-/** A refusal. The message is for the log; what the caller reads is in `@ori/signing-api/refusals`. */
+/** A refusal. The message is for the log; what the caller reads is in `@ori/api/refusals`. */
 export class SigningError extends Error {
   override readonly name = 'SigningError';
   readonly code: SigningErrorCode;

@@ -1,13 +1,16 @@
+import type { SigningErrorCode } from '@ori/api/refusals';
 import type { TokenFacts } from '@ori/identity/access-token';
 import { readBearer } from '@ori/identity/bearer';
 import { createSigningKey } from '@ori/proof/signing';
-import type { SigningErrorCode } from '@ori/signing-api/refusals';
 import type { GateFacts } from '@ori/store';
 import type { TurnVerdict } from '@ori/turns';
-import { authenticate } from './authenticate.ts';
+import { authenticate, type Caller, type Identity } from './authenticate.ts';
+import { checkHost } from './check-host.ts';
 import { type Draft, draftProof } from './draft-proof.ts';
+import { ClockChecked, TurnTaken } from './evidence.ts';
 import { type Entry, passGate } from './pass-gate.ts';
 import { type Order, readRequest } from './read-request.ts';
+import { type Content, requireContent } from './require-content.ts';
 import { type Holder, requireHolder } from './require-holder.ts';
 import { type Grant, requireScope } from './require-scope.ts';
 import { type ReservedProof, reserveNonce } from './reserve-nonce.ts';
@@ -55,16 +58,25 @@ export const SIGNING_KEY = createSigningKey(
 
 export const bearer = readBearer([`Bearer ${'x'.repeat(22)}`]);
 
+export function callerOf(identity: Identity): Caller {
+  return authenticate(checkHost(undefined, new Set()), bearer, identity, NOW);
+}
+
 export function holderOf(token: Partial<TokenFacts> = {}): Holder {
-  return requireHolder(authenticate(bearer, { token: { ...TOKEN, ...token } }, NOW), undefined, false);
+  return requireHolder(callerOf({ token: { ...TOKEN, ...token } }), undefined, false);
 }
 
 export function grantOf(token: Partial<TokenFacts> = {}): Grant {
   return requireScope(holderOf(token));
 }
 
+/** The content of an unbound session's request. */
+export function contentOf(bytes: Uint8Array): Content {
+  return requireContent(undefined, undefined, bytes);
+}
+
 export function orderOf(body: object = { bodySha256: BODY_SHA256, route: ROUTE }, grant = grantOf()): Order {
-  return readRequest(grant, Buffer.from(JSON.stringify(body)));
+  return readRequest(grant, contentOf(Buffer.from(JSON.stringify(body))));
 }
 
 export function entryOf(order = orderOf()): Entry {
@@ -76,11 +88,11 @@ export function keyOf(entry = entryOf()): UnlockedKey {
 }
 
 export function draftOf(key = keyOf()): Draft {
-  return draftProof(key, NOW, NONCE);
+  return draftProof(key, new ClockChecked(), NOW, NONCE);
 }
 
-export function turnOf(draft = draftOf()): Turn {
-  return throttle(draft, VERDICT);
+export function turnOf(draft = draftOf(), verdict = VERDICT): Turn {
+  return throttle(draft, new TurnTaken(verdict, verdict.allowed));
 }
 
 export function reservedOf(turn = turnOf()): ReservedProof {

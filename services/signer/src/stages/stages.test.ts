@@ -1,65 +1,89 @@
-import { expect, test } from 'vitest';
-import { authenticate } from './authenticate.ts';
-import { draftProof } from './draft-proof.ts';
-import { passGate } from './pass-gate.ts';
-import { readRequest } from './read-request.ts';
-import { record } from './record.ts';
-import { requireHolder } from './require-holder.ts';
-import { requireScope } from './require-scope.ts';
-import { reserveNonce } from './reserve-nonce.ts';
-import { sign } from './sign.ts';
-import {
-  bearer,
-  codeOf,
-  draftOf,
-  entryOf,
-  GATE,
-  grantOf,
-  keyOf,
-  NONCE,
-  NOW,
-  orderOf,
-  reservedOf,
-  SIGNING_KEY,
-  TOKEN,
-  turnOf,
-  VERDICT,
-} from './stages.fixture.ts';
-import { throttle } from './throttle.ts';
-import { unlockKey } from './unlock-key.ts';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
 
-/** Never called: it is the compiler that judges it, in `npm run check`. */
-export function skipped(): unknown[] {
-  const look = { session: TOKEN, stage: 'authenticate' as const };
-  return [
-    // @ts-expect-error a bearer is no caller
-    requireHolder(bearer, undefined, false),
-    // @ts-expect-error a caller has not proven that the credential is its own
-    requireScope(authenticate(bearer, { token: TOKEN }, NOW)),
-    // @ts-expect-error a claimed thumbprint is not a proven one
-    requireHolder(authenticate(bearer, { token: TOKEN }, NOW), { thumbprint: 'x' }, false),
-    // @ts-expect-error nor is what only looks like one
-    requireScope(look),
-    // @ts-expect-error a caller whose scope was not checked is not a grant
-    readRequest(look, new Uint8Array()),
-    // @ts-expect-error a grant is no order: the body was not read
-    passGate(grantOf(), GATE),
-    // @ts-expect-error an order did not pass the gate
-    unlockKey(orderOf(), SIGNING_KEY),
-    // @ts-expect-error an entry has no key in hand
-    draftProof(entryOf(), NOW, NONCE),
-    // @ts-expect-error a key in hand is no draft
-    throttle(keyOf(), VERDICT),
-    // @ts-expect-error a draft was charged no turn
-    reserveNonce(draftOf(), true),
-    // @ts-expect-error a turn's nonce is not reserved
-    record(turnOf(), '', { line: '' }),
-    // @ts-expect-error a reserved proof is not on record
-    sign(reservedOf()),
-  ];
+const ROOT = join(import.meta.dirname, '../../../..');
+const SOURCE = readFileSync(join(import.meta.dirname, '../sign-proof.ts'), 'utf8');
+
+/** Every stage, and every adapter on whose statement a stage decides. */
+const CALLS = [
+  'checkHost',
+  'authenticate',
+  'requireHolder',
+  'requireScope',
+  'requireContent',
+  'readRequest',
+  'passGate',
+  'unlockKey',
+  'clock.check',
+  'draftProof',
+  'turns.take',
+  'throttle',
+  'reserveNonce',
+  'parts.audit.append',
+  'record',
+  'sign',
+];
+
+/** What might stand in the place of a call: each of its arguments, an object with their names, or nothing. */
+const COPIES = [['unmodified', SOURCE] as const, ...CALLS.flatMap(copiesWithout)];
+
+// Below node_modules, where the packages of the workspace are found from.
+mkdirSync(join(ROOT, 'node_modules/.cache'), { recursive: true });
+const folder = mkdtempSync(join(ROOT, 'node_modules/.cache/stages-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('a stage that is left out does not compile', () => {
+  COPIES.forEach(([, text], index) => {
+    const copy = text.replaceAll("'./stages/", `'${relative(folder, import.meta.dirname)}/`);
+    writeFileSync(join(folder, `copy-${index}.ts`), copy);
+  });
+  const config = {
+    extends: join(ROOT, 'tsconfig.json'),
+    include: ['*.ts'],
+    compilerOptions: { types: ['node'] },
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...config, exclude: [] }));
+  const complaints = compile();
+  const compiling = COPIES.filter((_, index) => !complaints.includes(`copy-${index}.ts(`));
+  expect(compiling.map(([what]) => what)).toEqual(['unmodified']);
+}, 240_000);
+
+function compile(): string {
+  try {
+    return execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder, '--pretty', 'false'], {
+      encoding: 'utf8',
+      cwd: ROOT,
+    });
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
 }
 
-test('a skipped stage also fails at run time', () => {
-  expect(skipped).toThrow();
-  expect(codeOf(() => unlockKey(entryOf(), undefined))).toBe('configuration_error');
-});
+function copiesWithout(name: string): (readonly [string, string])[] {
+  const found = new RegExp(`(?<![\\w.])${name.replaceAll('.', '\\.')}\\(`).exec(SOURCE);
+  if (found === null) throw new Error(`no call of ${name}`);
+  const [end, words] = argumentsFrom(found.index + found[0].length);
+  const [before, after] = [SOURCE.slice(0, found.index), SOURCE.slice(end + 1)];
+  const names = words.filter((word) => /^\w+$/.test(word));
+  const instead = [...words, `{ ${names.join(', ')} }`, 'undefined'];
+  return instead.map((word) => [`${word} instead of ${name}`, `${before}(${word})${after}`] as const);
+}
+
+/** The place of the closing parenthesis, and the arguments before it. */
+function argumentsFrom(start: number): [number, string[]] {
+  const words: string[] = [];
+  for (let at = start, from = start, depth = 0; at < SOURCE.length; at++) {
+    const character = SOURCE[at] ?? '';
+    if (depth === 0 && (character === ',' || character === ')')) {
+      const word = SOURCE.slice(from, at).trim();
+      if (word !== '') words.push(word);
+      from = at + 1;
+      if (character === ')') return [at, words];
+    }
+    if ('([{'.includes(character)) depth++;
+    if (')]}'.includes(character)) depth--;
+  }
+  throw new Error('no closing parenthesis');
+}

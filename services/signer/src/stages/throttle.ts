@@ -1,5 +1,6 @@
 import type { TurnVerdict } from '@ori/turns';
 import { type Draft, draftProof } from './draft-proof.ts';
+import type { TurnTaken } from './evidence.ts';
 import { SigningError } from './signing-error.ts';
 
 /** One turn, charged to the user and to the intern's organization, and the draft it was charged for. */
@@ -22,7 +23,7 @@ export type { Turn };
  *
  * @throws SigningError `rate_limited`, with the verdict
  */
-export function throttle(draft: Draft, verdict: TurnVerdict): Turn {
+export function throttle(draft: Draft, { verdict }: TurnTaken): Turn {
   if (!verdict.allowed) {
     throw new SigningError('rate_limited', `no turn left for the ${verdict.scope}`, { turns: verdict });
   }
@@ -31,5 +32,5 @@ export function throttle(draft: Draft, verdict: TurnVerdict): Turn {
 
 /** The same turn for another draft of the same proof, after its nonce was taken. */
 export function redraft({ draft, verdict }: Turn, timestamp: number, nonce: string): Turn {
-  return new Turn(draftProof(draft.key, timestamp, nonce), verdict);
+  return new Turn(draftProof(draft.key, draft.clock, timestamp, nonce), verdict);
 }

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { pageHeaders } from '@ori/pages/html';
+import { pageHeaders } from '@ori/faces/html';
 import { type Configuration, errors } from 'oidc-provider';
 import { deviceFlow } from './device-pages.ts';
 import { createMemoryAdapterFactory } from './memory-adapter.ts';

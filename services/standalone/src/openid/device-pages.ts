@@ -1,4 +1,4 @@
-import { pageHeaders } from '@ori/pages/html';
+import { pageHeaders } from '@ori/faces/html';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { renderDeviceCodePage, renderDeviceConfirmPage, renderDeviceDonePage } from './pages.ts';
 

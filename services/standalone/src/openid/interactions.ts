@@ -1,4 +1,4 @@
-import { pageHeaders } from '@ori/pages/html';
+import { pageHeaders } from '@ori/faces/html';
 import { type ErrorRequestHandler, type Request, type Response, Router, urlencoded } from 'express';
 import type Provider from 'oidc-provider';
 import type { Interaction } from 'oidc-provider';

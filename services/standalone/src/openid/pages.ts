@@ -1,4 +1,4 @@
-import { type Html, html, renderPage } from '@ori/pages/html';
+import { type Html, html, renderPage } from '@ori/faces/html';
 
 /** A demo member as the sign-in page shows one. `note` says which case the member demonstrates. */
 export interface ProviderUser {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -10,6 +11,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"strconv"
 )
 
 // Key is an admitted key of a published set, valid for Begins <= timestamp < Ends.
@@ -41,7 +43,10 @@ func ReadKeySet(document []byte) ([]Key, error) {
 	if json.Unmarshal(document, &set) != nil || set["keys"] == nil || set["keys"][0] != '[' {
 		return nil, errSet
 	}
-	if json.Unmarshal(set["keys"], &jwks) != nil || len(jwks) > 100 {
+	// Numbers stay text: one beyond the range of a double must exclude its key and not the set (K7).
+	decoder := json.NewDecoder(bytes.NewReader(set["keys"]))
+	decoder.UseNumber()
+	if decoder.Decode(&jwks) != nil || len(jwks) > 100 {
 		return nil, errSet
 	}
 	keys, taken := []Key{}, map[string]bool{}
@@ -94,8 +99,9 @@ func bound(jwk map[string]any, name string, absent float64) (float64, bool) {
 	if !present {
 		return absent, true
 	}
-	number, isNumber := value.(float64)
-	return number, isNumber && number >= 0
+	text, isNumber := value.(json.Number)
+	number, err := strconv.ParseFloat(string(text), 64)
+	return number, isNumber && err == nil && number >= 0
 }
 
 // Verifies implements K19 to K21: crypto/ed25519 compares the encoding of R and leaves the other checks to the caller.

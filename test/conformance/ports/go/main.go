@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 const bodyBytesMax = 1_000_000
@@ -76,7 +79,7 @@ func prove(v *Verifier, w http.ResponseWriter, r *http.Request) (*Proof, []byte,
 		return nil, nil, refuse("body_too_large")
 	}
 	if err != nil {
-		return nil, nil, refuse("signature_invalid")
+		return nil, nil, refuse("body_incomplete")
 	}
 	open.Digest.Write(body)
 	proof, err := open.Finish()
@@ -92,6 +95,8 @@ func writeRefusal(w http.ResponseWriter, err error) {
 	switch refused.Code {
 	case "body_too_large":
 		status = http.StatusRequestEntityTooLarge
+	case "body_incomplete":
+		status = http.StatusBadRequest
 	case "keys_unavailable", "replay_store_full":
 		status = http.StatusServiceUnavailable
 	default:
@@ -118,6 +123,7 @@ type remoteKeys struct {
 	url            string
 	mutex          sync.Mutex
 	held           []Key
+	fresh          time.Duration
 	fetched, tried time.Time
 }
 
@@ -125,29 +131,50 @@ func (r *remoteKeys) keys(renew bool) ([]Key, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	now := time.Now()
-	if (renew || now.Sub(r.fetched) >= 60*time.Second) && now.Sub(r.tried) >= 10*time.Second {
+	if (renew || now.Sub(r.fetched) >= r.fresh) && now.Sub(r.tried) >= 10*time.Second {
 		r.tried = now
-		if keys, err := fetchKeys(r.url); err == nil {
-			r.held, r.fetched = keys, now
+		if keys, fresh, err := fetchKeys(r.url); err == nil {
+			r.held, r.fresh, r.fetched = keys, fresh, now
 		}
 	}
-	if now.Sub(r.fetched) >= 660*time.Second {
+	if now.Sub(r.fetched) >= r.fresh+600*time.Second {
 		return nil, refuse("keys_unavailable")
 	}
 	return r.held, nil
 }
 
-func fetchKeys(url string) ([]Key, error) {
+func fetchKeys(url string) ([]Key, time.Duration, error) {
 	stop := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client := &http.Client{Timeout: 2 * time.Second, CheckRedirect: stop}
 	response, err := client.Get(url)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer response.Body.Close()
-	document, err := io.ReadAll(io.LimitReader(response.Body, 65536))
-	if err != nil || response.StatusCode != http.StatusOK {
-		return nil, errSet
+	document, err := io.ReadAll(io.LimitReader(response.Body, 65537))
+	if err != nil || response.StatusCode != http.StatusOK || len(document) > 65536 || !utf8.Valid(document) {
+		return nil, 0, errSet
 	}
-	return ReadKeySet(document)
+	keys, err := ReadKeySet(document)
+	return keys, freshFor(response.Header), err
+}
+
+var (
+	noStore = regexp.MustCompile(`\bno-(?:store|cache)\b`)
+	maxAge  = regexp.MustCompile(`(?:^|[ ,])max-age=(\d{1,9})`)
+)
+
+// freshFor returns max-age minus Age, from 10 to 60 s (K16).
+func freshFor(header http.Header) time.Duration {
+	control := strings.ToLower(header.Get("Cache-Control"))
+	if noStore.MatchString(control) {
+		return 10 * time.Second
+	}
+	left := 60
+	if found := maxAge.FindStringSubmatch(control); found != nil {
+		age, _ := strconv.Atoi(header.Get("Age"))
+		left, _ = strconv.Atoi(found[1])
+		left -= age
+	}
+	return time.Duration(math.Min(60, math.Max(10, float64(left)))) * time.Second
 }

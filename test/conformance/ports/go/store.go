@@ -24,23 +24,22 @@ type MemoryStore struct {
 	Capacity  int
 	mutex     sync.Mutex
 	fence     float64
-	retention float64
 	spent     map[string]int64
 	highest   int64
 	marksFrom *int64
-	pruned    float64
+	floor     int64
+	forgotten float64
 }
 
 // NewMemoryStore returns an empty store whose fence is now.
 func NewMemoryStore(clock func() float64) *MemoryStore {
-	return &MemoryStore{Clock: clock, Capacity: 100_000, fence: clock(), spent: map[string]int64{}, highest: -1}
+	return &MemoryStore{Clock: clock, Capacity: 100_000, fence: clock(), spent: map[string]int64{}, floor: -1, highest: -1}
 }
 
 // Attach registers a verifier that will use the store.
 func (s *MemoryStore) Attach(c Config) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.retention = math.Max(s.retention, c.MaxAge+c.Tolerance+bodySeconds)
 	if c.AcceptV1 && s.marksFrom == nil {
 		from := s.highest
 		s.marksFrom = &from
@@ -48,17 +47,19 @@ func (s *MemoryStore) Attach(c Config) {
 }
 
 // Spend spends a proof: V18 to V24 and O1 to O8. An empty nonce means a version 1 proof.
-func (s *MemoryStore) Spend(tolerance float64, timestamp int64, nonce, v1ID string) error {
+func (s *MemoryStore) Spend(c Config, timestamp int64, nonce, v1ID string) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	now, at := s.Clock(), float64(timestamp)
-	if at > now+tolerance {
+	if at > now+c.Tolerance {
 		return refuse("proof_not_yet_valid")
 	}
-	if at <= now-s.retention {
+	horizon := math.Floor(now - c.MaxAge - c.Tolerance - bodySeconds)
+	s.forget(horizon)
+	if at <= horizon || timestamp <= s.floor {
 		return refuse("proof_expired")
 	}
-	fence := math.Ceil(s.fence + tolerance)
+	fence := math.Ceil(s.fence + c.Tolerance)
 	conflicting, recorded := []string{"2" + nonce, "1" + v1ID}, []string{"2" + nonce}
 	if nonce == "" {
 		fence = math.Max(fence, float64(*s.marksFrom))
@@ -68,9 +69,6 @@ func (s *MemoryStore) Spend(tolerance float64, timestamp int64, nonce, v1ID stri
 	}
 	if at <= fence {
 		return &Refused{"proof_before_fence", int(math.Max(1, math.Ceil(fence+1-now)))}
-	}
-	if now >= s.pruned+1 {
-		s.prune(now)
 	}
 	for _, id := range conflicting {
 		if _, found := s.spent[id]; found {
@@ -89,11 +87,15 @@ func (s *MemoryStore) Spend(tolerance float64, timestamp int64, nonce, v1ID stri
 	return nil
 }
 
-// prune removes entries that are too old to be accepted.
-func (s *MemoryStore) prune(now float64) {
-	s.pruned = now
+// forget removes what is too old for the verifier that asks. Nothing up to the floor is accepted afterwards (V30).
+func (s *MemoryStore) forget(horizon float64) {
+	if horizon == s.forgotten {
+		return
+	}
+	s.forgotten = horizon
 	for id, timestamp := range s.spent {
-		if float64(timestamp) <= now-s.retention {
+		if float64(timestamp) <= horizon {
+			s.floor = int64(math.Max(float64(s.floor), float64(timestamp)))
 			delete(s.spent, id)
 		}
 	}

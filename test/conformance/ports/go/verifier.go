@@ -1,5 +1,5 @@
 // Command oriproof verifies daemon proofs, with only Go's standard library. The rules and their ids (V17, K5, …) are
-// those of libs/proof/SPEC.md. A string holds bytes, not characters.
+// those of libs/public/proof/SPEC.md. A string holds bytes, not characters.
 package main
 
 import (
@@ -27,7 +27,7 @@ type Verifier struct {
 	Keys  func(renew bool) ([]Key, error)
 	Store interface {
 		Attach(Config)
-		Spend(tolerance float64, timestamp int64, nonce, v1ID string) error
+		Spend(c Config, timestamp int64, nonce, v1ID string) error
 	}
 	Clock func() float64
 }
@@ -139,7 +139,7 @@ func (o *OpenProof) Finish() (*Proof, error) {
 		return nil, refuse("proof_expired")
 	}
 	id := sha256.Sum256(v1)
-	if err := v.Store.Spend(v.Tolerance, at, nonce, string(id[:])); err != nil {
+	if err := v.Store.Spend(v.Config, at, nonce, string(id[:])); err != nil {
 		return nil, err
 	}
 	return &Proof{user, v.InternID, version, at, nonce}, nil

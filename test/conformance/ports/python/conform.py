@@ -5,7 +5,7 @@ import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from oriproof import LocalKeys, MemoryStore, Refused, Verifier, read_key_set
+from oriproof import LocalKeys, MemoryStore, Refused, RootedSet, Verifier, read_key_set
 
 NAMES = {"internId": "intern_id", "maxAgeSeconds": "max_age", "clockToleranceSeconds": "tolerance",
          "acceptV1": "accept_v1", "contentType": "content_type"}
@@ -63,8 +63,20 @@ def answer_to(refused):
     return {"verdict": refused.code, **waits}
 
 
+def judge(rooted, answer):
+    body = answer.get("bodyBase64")
+    try:
+        rooted.judge(None if body is None else base64.b64decode(body), answer.get("statement"), answer["now"])
+        return "ok"
+    except ValueError as refused:
+        return str(refused)
+
+
 def answer(command):
     do = command["do"]
+    if do == "rooted":
+        rooted = RootedSet(command["url"], command["roots"])
+        return {"verdict": "done", "verdicts": [judge(rooted, each) for each in command["answers"]]}
     if do == "hello":
         return {"verdict": "ready", "name": "Python port", "features": ["store-clock"]}
     now = command.get("now", command.get("storeSince"))

@@ -1,13 +1,16 @@
 """A daemon that replies with its caller: python3 daemon.py INTERN_ID JWKS_URL [PORT]"""
 
 import json
+import re
+import socket
 import sys
+import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from oriproof import MemoryStore, Refused, RemoteKeys, Verifier
+from oriproof import BODY_SECONDS, MemoryStore, Refused, RemoteKeys, Verifier
 
 BODY_BYTES_MAX = 1_000_000
-STATUSES = {"body_too_large": 413, "keys_unavailable": 503, "replay_store_full": 503}
+STATUSES = {"body_incomplete": 400, "body_too_large": 413, "keys_unavailable": 503, "replay_store_full": 503}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -28,16 +31,49 @@ class Handler(BaseHTTPRequestHandler):
         # `self.path` merges leading slashes, and `self.headers[name]` hides duplicates: use the request as received.
         method, target, _ = self.raw_requestline.decode("latin-1").rstrip("\r\n").split(" ")
         proof = verifier.begin(method, target, self.headers.items())
-        length = self.headers.get("content-length", "")
-        if "transfer-encoding" in self.headers or not length.isascii() or not length.isdigit():
-            raise Refused("request_not_coverable")
-        if int(length) > BODY_BYTES_MAX:
-            raise Refused("body_too_large")
-        body = self.rfile.read(int(length))
-        if len(body) < int(length):
-            raise Refused("signature_invalid")
+        # Nothing is accepted later (V17), so nothing is read later.
+        end = threading.Timer(BODY_SECONDS, self.connection.shutdown, [socket.SHUT_RD])
+        end.start()
+        try:
+            body = self.read_body()
+        finally:
+            end.cancel()
         proof.update(body)
         return proof.finish(), body
+
+    def read_body(self):
+        lengths, codings = self.headers.get_all("content-length", []), self.headers.get_all("transfer-encoding", [])
+        if [coding.lower() for coding in codings] == ["chunked"] and not lengths:
+            return self.read_chunks()
+        length = lengths[0] if len(lengths) == 1 and not codings else ""
+        if not re.fullmatch("[0-9]{1,12}", length):
+            raise Refused("body_incomplete")
+        if int(length) > BODY_BYTES_MAX:
+            raise Refused("body_too_large")
+        return self.exactly(int(length))
+
+    def read_chunks(self):
+        body = b""
+        while True:
+            size = re.fullmatch(rb"([0-9A-Fa-f]{1,8})(?:;.*)?\r\n", self.rfile.readline(100))
+            if size is None:
+                raise Refused("body_incomplete")
+            if len(body) + int(size[1], 16) > BODY_BYTES_MAX:
+                raise Refused("body_too_large")
+            if int(size[1], 16) == 0:
+                break
+            body += self.exactly(int(size[1], 16))
+            self.exactly(2)
+        # Trailer fields are not headers (H5): they are read and dropped.
+        while self.rfile.readline(1000) not in (b"\r\n", b""):
+            pass
+        return body
+
+    def exactly(self, length):
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise Refused("body_incomplete")
+        return body
 
     def refuse(self, refused):
         status = STATUSES.get(refused.code, 401)

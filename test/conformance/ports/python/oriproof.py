@@ -1,4 +1,4 @@
-"""Verifies daemon proofs. The rules and their ids (V17, K5, …) are those of libs/proof/SPEC.md.
+"""Verifies daemon proofs. The rules and their ids (V17, K5, …) are those of libs/public/proof/SPEC.md.
 
 Needs Python 3.9 or later and the package `cryptography` for Ed25519. Strings of a request are Latin-1: one character a byte.
 """
@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from functools import lru_cache
+from http.client import HTTPException
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -146,33 +147,150 @@ def read_key_set(document):
     return list(taken.values())
 
 
+# --- Rooted key sets (section 15)
+
+STATEMENT = re.compile(r"(0|[1-9][0-9]{0,14}) ([A-Za-z0-9+/]{85}[AQgw]==)")
+KEY_SET_URL = re.compile(r"(.+)/interns/([A-Za-z0-9][A-Za-z0-9_-]{0,127})/daemon/jwks\.json")
+
+
+def is_time(value):
+    return type(value) is int and 0 <= value <= 999_999_999_999
+
+
+class RootedSet:
+    """Judges the answers of one URL, in order. `roots` are the pinned public JWKs. Raises ValueError(code)."""
+
+    def __init__(self, url, roots):
+        named = KEY_SET_URL.fullmatch(url)
+        if not named or not roots:
+            raise ValueError("expected {base}/interns/{internId}/daemon/jwks.json and a root")
+        self.base, self.intern = named.groups()
+        self.roots = [Key(root) for root in roots]
+        self.body, self.at = None, -1
+
+    def judge(self, body, header, now):
+        """The keys, and until when they may be used; `body` is None for a 304, times are Unix milliseconds."""
+        if header is None:
+            raise ValueError("key_set_unstated")
+        stated = STATEMENT.fullmatch(header)
+        document = self.body if body is None else body
+        if not stated or document is None:
+            raise ValueError("key_set_malformed")
+        at, signature = int(stated[1]), base64.b64decode(stated[2])
+        try:
+            jwks = json.loads(document.decode())
+            ori = jwks.get("ori") if isinstance(jwks, dict) and isinstance(jwks.get("keys"), list) else jwks
+            if isinstance(jwks, dict) and isinstance(jwks.get("keys"), list) and "ori" not in jwks:
+                raise ValueError("key_set_unstated")
+            delegations, statements = ori["delegations"], ori["statements"]
+            if not isinstance(delegations, list) or len(statements) != len(jwks["keys"]):
+                raise ValueError("key_set_malformed")
+            if len(delegations) > 16 or len(jwks["keys"]) > 100:
+                raise ValueError("key_set_too_large")
+            for text in [*statements, *(one["signature"] for one in delegations)]:
+                if not SIGNATURE.fullmatch(text):
+                    raise ValueError("key_set_malformed")
+            roles = self.roles(delegations, now // 1000)
+        except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError):
+            raise ValueError("key_set_malformed") from None
+        if not roles["keys"] or not roles["freshness"]:
+            raise ValueError("key_set_role_missing")
+        digest = hashlib.sha256(document).hexdigest()
+        signed = netstrings("ori-key-set-v1", self.base, self.intern, str(at), digest)
+        freshness = next((key for key in roles["freshness"] if key.verifies(signature, signed)), None)
+        if not freshness:
+            raise ValueError("key_set_signature_invalid")
+        if at > now + 10_000:
+            raise ValueError("key_set_ahead")
+        if at + 60_000 <= now:
+            raise ValueError("key_set_frozen")
+        if self.body is not None and document != self.body and at <= self.at:
+            raise ValueError("key_set_rolled_back")
+        keys, by = self.stated(jwks["keys"], statements, roles["keys"])
+        self.at = max(self.at, at) if document == self.body else at
+        self.body = document
+        return keys, min(self.at + 60_000, *(key.ends * 1000 for key in (freshness, *by)))
+
+    def roles(self, delegations, now):
+        roles = {"root": list(self.roots), "keys": [], "freshness": []}
+        for one in delegations:
+            role, x, begins, ends = one["role"], one["x"], one["nbf"], one["exp"]
+            if role not in roles or not PUBLIC_KEY.fullmatch(x) or not is_time(begins) or not is_time(ends):
+                raise ValueError("key_set_malformed")
+            signed = netstrings("ori-delegation-v1", self.base, role, x, str(begins), str(ends))
+            signature = base64.b64decode(one["signature"])
+            if begins <= now < ends and any(root.verifies(signature, signed) for root in roles["root"]):
+                roles[role].append(Key({"x": x, "nbf": begins, "exp": ends}))
+        return roles
+
+    def stated(self, jwks, statements, roles):
+        keys, by = [], []
+        for jwk, statement in zip(jwks, statements):
+            if not isinstance(jwk, dict) or not is_ours(jwk) or not is_time(jwk.get("nbf")):
+                raise ValueError("key_unstated")
+            if jwk["x"] in [key.x for key in keys] or not is_time(jwk.get("exp", 0)):
+                raise ValueError("key_unstated")
+            key = Key(jwk)
+            signed = netstrings(
+                "ori-key-v1", self.base, self.intern, key.x, str(jwk["nbf"]), str(jwk.get("exp", "")))
+            role = next((one for one in roles if one.verifies(base64.b64decode(statement), signed)), None)
+            if not role:
+                raise ValueError("key_unstated")
+            keys.append(key), by.append(role)
+        return keys, by
+
+
 class NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_):
         return None
 
 
-class RemoteKeys:
-    """K14 to K18: fetched over https or from loopback; fresh for 60 s, stale for 600 s more, one fetch per 10 s."""
+def fresh_for(headers):
+    control = headers.get("Cache-Control", "").lower()
+    if re.search(r"\bno-(store|cache)\b", control):
+        return 10
+    max_age, age = re.search(r"(?:^|[ ,])max-age=(\d{1,9})", control), headers.get("Age", "0")
+    left = 60 if max_age is None else int(max_age[1]) - (int(age) if re.fullmatch(r"\d{1,9}", age) else 0)
+    return min(60, max(10, left))
 
-    def __init__(self, url):
+
+class RemoteKeys:
+    """K14 to K18, K30: fetched over https or from loopback; fresh for 60 s, stale for 600 s more, one fetch per 10 s.
+
+    With `roots`, public JWKs, only sets that a root vouches for are taken, for 60 s at most (section 15).
+    """
+
+    def __init__(self, url, roots=()):
         if not re.match(r"https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/]", url):
             raise ValueError("expected an https address")
-        self.url, self.keys, self.fetched, self.tried = url, [], -math.inf, -math.inf
+        self.url, self.keys, self.fresh, self.fetched, self.tried = url, [], 0, -math.inf, -math.inf
         self.lock = threading.Lock()
+        self.rooted, self.ends = RootedSet(url, roots) if roots else None, math.inf
 
     def current(self, renew=False):
         with self.lock:
             now = time.monotonic()
-            if (renew or now >= self.fetched + 60) and now >= self.tried + 10:
+            if (renew or now >= self.fetched + self.fresh) and now >= self.tried + 10:
                 self.tried = now
                 try:
                     with urllib.request.build_opener(NoRedirect).open(self.url, timeout=2) as answer:
-                        self.keys, self.fetched = read_key_set(json.loads(answer.read(65536))), now
-                except (OSError, ValueError):
+                        text = answer.read(65537)
+                        if answer.status == 200 and len(text) <= 65536:
+                            self.take(text, answer.headers, now)
+                except (OSError, ValueError, HTTPException):
                     pass
-            if now >= self.fetched + 660:
+            if now >= min(self.fetched + self.fresh + 600, self.ends):
                 raise Refused("keys_unavailable")
             return self.keys
+
+    def take(self, text, headers, now):
+        if not self.rooted:
+            self.keys = read_key_set(json.loads(text.decode("utf-8-sig")))
+        else:
+            wall, stated = int(time.time() * 1000), headers.get_all("x-ori-key-set")
+            self.keys, until = self.rooted.judge(text, ", ".join(stated) if stated else None, wall)
+            self.ends = now + (until - wall) / 1000
+        self.fresh, self.fetched = fresh_for(headers), now
 
 
 # --- The replay store (sections 5.6 and 6)
@@ -184,31 +302,35 @@ class MemoryStore:
     def __init__(self, clock=time.time, capacity=100_000):
         self.clock, self.capacity, self.fence = clock, capacity, clock()
         self.spent, self.by_age = set(), []
-        self.retention, self.highest, self.marks_from = 0, -1, None
+        self.floor, self.highest, self.marks_from = -1, -1, None
         self.lock = threading.Lock()
 
     def attach(self, verifier):
         with self.lock:
-            self.retention = max(self.retention, verifier.max_age + verifier.tolerance + BODY_SECONDS)
             if verifier.accept_v1 and self.marks_from is None:
                 self.marks_from = self.highest
 
-    def spend(self, tolerance, timestamp, nonce, v1_id):
+    def spend(self, verifier, timestamp, nonce, v1_id):
         with self.lock:
             now = self.clock()
-            if timestamp > now + tolerance:
+            if timestamp > now + verifier.tolerance:
                 raise Refused("proof_not_yet_valid")
-            if timestamp <= now - self.retention:
+            horizon = now - verifier.max_age - verifier.tolerance - BODY_SECONDS
+            while self.by_age and self.by_age[0][0] <= horizon:
+                self.floor = max(self.floor, self.by_age[0][0])
+                self.spent.discard(heapq.heappop(self.by_age)[1])
+            if timestamp <= max(horizon, self.floor):
                 raise Refused("proof_expired")
-            self.require_after(math.ceil(self.fence + tolerance), timestamp, now)
+            fence = math.ceil(self.fence + verifier.tolerance)
             if nonce is None:
-                self.require_after(self.marks_from, timestamp, now)
+                fence = max(fence, self.marks_from)
+            if timestamp <= fence:
+                raise Refused("proof_before_fence", max(1, math.ceil(fence + 1 - now)))
+            if nonce is None:
                 conflicting, recorded = [("v1", v1_id), ("mark", v1_id)], [("v1", v1_id)]
             else:
                 conflicting, recorded = [("v2", nonce), ("v1", v1_id)], [("v2", nonce)]
                 recorded += [] if self.marks_from is None else [("mark", v1_id)]
-            while self.by_age and self.by_age[0][0] <= now - self.retention:
-                self.spent.discard(heapq.heappop(self.by_age)[1])
             if any(each in self.spent for each in conflicting):
                 raise Refused("nonce_replayed")
             if len(self.spent) + len(recorded) > self.capacity:
@@ -218,11 +340,6 @@ class MemoryStore:
                     self.spent.add(each)
                     heapq.heappush(self.by_age, (timestamp, each))
             self.highest = max(self.highest, timestamp)
-
-    @staticmethod
-    def require_after(fence, timestamp, now):
-        if timestamp <= fence:
-            raise Refused("proof_before_fence", max(1, math.ceil(fence + 1 - now)))
 
 
 # --- Verification (section 5)
@@ -299,7 +416,7 @@ class OpenProof:
         self.require_signature(signature, v2 or v1, int(timestamp))
         if verifier.clock() - self.judged_at > BODY_SECONDS:
             raise Refused("proof_expired")
-        verifier.store.spend(verifier.tolerance, int(timestamp), nonce, hashlib.sha256(v1).digest())
+        verifier.store.spend(verifier, int(timestamp), nonce, hashlib.sha256(v1).digest())
         accepted = {"user": user, "internId": verifier.intern_id, "version": 2 if nonce else 1}
         return {**accepted, "issuedAt": int(timestamp), **({"nonce": nonce} if nonce else {})}
 

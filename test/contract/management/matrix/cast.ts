@@ -49,6 +49,8 @@ export interface Cast {
   readonly credentials: readonly Owned[];
   readonly guardrails: readonly Owned[];
   readonly keyHashes: readonly Owned[];
+  /** The interns' own keys. */
+  readonly internKeys: readonly Owned[];
   readonly members: readonly Owned[];
   readonly principals: readonly Principal[];
 }
@@ -63,6 +65,7 @@ export async function createCast(store: Database, management: Database, issuer: 
     credentials: [],
     guardrails: [],
     keyHashes: [],
+    internKeys: [],
     members: [],
     principals: [
       { name: 'no bearer', bearer: null, kind: 'nobody', workspaces: [] },
@@ -98,7 +101,7 @@ async function addOrganization(
     const isDefault = index === 0;
     const { id: workspace } = await createWorkspace(store, {
       organizationId: organization,
-      name,
+      name: `${name}${index}`,
       inProgramme,
       isDefault,
     });
@@ -187,6 +190,7 @@ async function furnish(
     workspaceId: workspace,
     internId: intern,
   });
+  cast.internKeys.push({ id: own.hash, ...owner });
   cast.principals.push({
     name: `intern's key of ${label}`,
     bearer: own.key,

@@ -25,7 +25,8 @@ async function runMatrix(
     for (const { trial, expected } of mine) {
       if (expected.status === 0) continue; // would change what later cells expect
       const { status, json, text } = await world.call({ ...trial.call, bearer: principal.bearer });
-      const ids = expected.ids && json?.data?.map((row: { id: string }) => row.id).sort();
+      const ids =
+        expected.ids && json?.data?.map((row: { id?: string; hash: string }) => row.id ?? row.hash).sort();
       cells.push({
         principal: principal.name,
         trial: trial.name,
@@ -77,7 +78,9 @@ describe('principal x resource x operation', () => {
         ...cast.credentials,
         ...cast.guardrails,
         ...cast.keyHashes,
+        ...cast.internKeys,
         ...cast.members,
+        ...cast.workspaces.map(({ id, organization }) => ({ id, organization, workspace: id })),
       ].filter(
         (owned) =>
           owned.organization !== who?.organization && !who?.workspaces.includes(owned.workspace ?? ''),

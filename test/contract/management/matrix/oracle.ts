@@ -66,6 +66,7 @@ export function trialsOf(cast: Cast): readonly Trial[] {
     for (const [path, all] of [
       ['/byok', cast.credentials],
       ['/guardrails', cast.guardrails],
+      ['/keys', [...cast.keyHashes, ...cast.internKeys]],
     ] as const) {
       trials.push({
         name: `list ${path} ${place?.id ?? ''}`,
@@ -78,17 +79,25 @@ export function trialsOf(cast: Cast): readonly Trial[] {
     }
   }
 
+  const created = [
+    ['/guardrails', { name: 'x' }],
+    ['/keys', { name: 'x' }],
+    ['/byok', { provider: 'openai', key: 'sk-0123456789abcdefghijklmn' }],
+  ] as const;
   for (const workspace of cast.workspaces) {
-    trials.push({
-      name: `create a guardrail in ${workspace.id}, except for its owner`,
-      call: { method: 'POST', path: '/guardrails', json: { name: 'x', workspace_id: workspace.id } },
-      expect: (principal) => {
-        const refused = refusedManager(principal, true);
-        if (refused !== undefined) return { status: refused };
-        return { status: workspace.organization === principal.organization ? 0 : 400 };
-      },
-    });
+    for (const [path, fields] of created) {
+      trials.push({
+        name: `create ${path} in ${workspace.id}, except for its owner`,
+        call: { method: 'POST', path, json: { ...fields, workspace_id: workspace.id } },
+        expect: (principal) => {
+          const refused = refusedManager(principal, true);
+          if (refused !== undefined) return { status: refused };
+          return { status: workspace.organization === principal.organization ? 0 : 400 };
+        },
+      });
+    }
   }
+  trials.push(...ofWorkspaces(cast));
   for (const path of ['/guardrails/assignments/keys', '/guardrails/assignments/members']) {
     trials.push({
       name: `list ${path}`,
@@ -97,10 +106,11 @@ export function trialsOf(cast: Cast): readonly Trial[] {
     });
   }
 
-  for (const intern of [...cast.interns, { ...unknown, id: 'int_unknown' }]) {
+  const interns = [...cast.interns, { ...unknown, id: 'int_unknown' }];
+  for (const [intern, part] of interns.flatMap((one) => [[one, ''] as const, [one, '/icon'] as const])) {
     trials.push({
-      name: `icon of ${intern.id}`,
-      call: { path: `/interns/${intern.id}/icon` },
+      name: `get ${intern.id}${part}`,
+      call: { path: `/interns/${intern.id}${part}` },
       expect: (principal) => {
         const refused = refusedReader(principal);
         if (refused !== undefined) return { status: refused };
@@ -110,22 +120,30 @@ export function trialsOf(cast: Cast): readonly Trial[] {
     });
   }
 
-  const onOwn =
-    (owned: Owned, lists403: boolean, found: number) =>
-    (principal: Principal): Verdict => {
-      const refused = refusedManager(principal, lists403);
-      if (refused !== undefined) return { status: refused };
-      return { status: owned.organization === principal.organization ? found : 404 };
-    };
   for (const credential of [...cast.credentials, unknown]) {
-    const call = { method: 'PATCH', path: `/byok/${credential.id}`, json: { name: 'renamed' } };
+    const path = `/byok/${credential.id}`;
+    const call = { method: 'PATCH', path, json: { name: 'renamed' } };
     trials.push({ name: `change credential ${credential.id}`, call, expect: onOwn(credential, true, 200) });
+    trials.push(...gotAndDeleted(path, credential));
   }
+  for (const key of [...cast.keyHashes, ...cast.internKeys, { ...unknown, id: '0'.repeat(64) }]) {
+    const path = `/keys/${key.id}`;
+    const call = { method: 'PATCH', path, json: { name: 'renamed' } };
+    trials.push({ name: `change ${path}`, call, expect: onOwn(key, false, 200) });
+    trials.push(...gotAndDeleted(path, key));
+  }
+  trials.push({
+    name: 'the own key',
+    call: { path: '/key' },
+    expect: ({ kind }) => ({ status: kind === 'nobody' || kind === 'session' ? 401 : 200 }),
+  });
 
   for (const guardrail of [...cast.guardrails, unknown]) {
     const path = `/guardrails/${guardrail.id}`;
     const plain = onOwn(guardrail, false, 200);
     trials.push({ name: `get ${path}`, call: { path }, expect: plain });
+    const tried = { method: 'POST', path: `${path}/evaluate`, json: { text: 'x' } };
+    trials.push({ name: `try ${path}`, call: tried, expect: plain });
     trials.push({
       name: `change ${path}`,
       call: { method: 'PATCH', path, json: { name: 'renamed' } },
@@ -165,6 +183,90 @@ export function trialsOf(cast: Cast): readonly Trial[] {
   return trials;
 }
 
-function idsOf(all: readonly Owned[]): string[] {
+const onOwn =
+  (owned: Pick<Owned, 'organization'>, lists403: boolean, found: number) =>
+  (principal: Principal): Verdict => {
+    const refused = refusedManager(principal, lists403);
+    if (refused !== undefined) return { status: refused };
+    return { status: owned.organization === principal.organization ? found : 404 };
+  };
+
+function gotAndDeleted(path: string, owned: Owned): Trial[] {
+  return [
+    { name: `get ${path}`, call: { path }, expect: onOwn(owned, false, 200) },
+    {
+      name: `delete ${path}, except for its owner`,
+      call: { method: 'DELETE', path },
+      expect: onOwn(owned, false, 0),
+    },
+  ];
+}
+
+/** Workspaces and the people in them. */
+function ofWorkspaces(cast: Cast): Trial[] {
+  const listed = (idsFor: (principal: Principal) => string[]) => (principal: Principal) => {
+    const refused = refusedManager(principal, false);
+    return refused === undefined ? { status: 200, ids: idsFor(principal) } : { status: refused };
+  };
+  const trials: Trial[] = [
+    {
+      name: 'list workspaces',
+      call: { path: '/workspaces' },
+      expect: listed(({ organization }) =>
+        idsOf(cast.workspaces.filter((workspace) => workspace.organization === organization)),
+      ),
+    },
+    {
+      name: 'create a workspace, except for managers',
+      call: { method: 'POST', path: '/workspaces', json: { name: 'x' } },
+      expect: (principal) => ({ status: refusedManager(principal, true) ?? 0 }),
+    },
+    {
+      name: 'list people',
+      call: { path: '/organization/members' },
+      expect: listed(({ organization }) =>
+        idsOf(cast.members.filter((member) => member.organization === organization)),
+      ),
+    },
+  ];
+  for (const workspace of [...cast.workspaces, { id: 'ws_nowhere', organization: 'none' }]) {
+    const path = `/workspaces/${workspace.id}`;
+    const isTheirs = ({ organization }: Principal) => organization === workspace.organization;
+    const call = { method: 'PATCH', path, json: { description: 'changed' } };
+    trials.push(
+      { name: `get ${path}`, call: { path }, expect: onOwn(workspace, false, 200) },
+      { name: `change ${path}`, call, expect: onOwn(workspace, true, 200) },
+      {
+        name: `delete ${path}, except for its owner`,
+        call: { method: 'DELETE', path },
+        expect: onOwn(workspace, true, 0),
+      },
+      {
+        name: `list ${path}/members`,
+        call: { path: `${path}/members` },
+        expect: onOwn(workspace, true, 200),
+      },
+    );
+    for (const person of cast.members) {
+      for (const [verb, ofStranger] of [
+        ['add', 400],
+        ['remove', 200],
+      ] as const) {
+        trials.push({
+          name: `${verb} ${person.id} in ${path}, except for its owner's own`,
+          call: { method: 'POST', path: `${path}/members/${verb}`, json: { user_ids: [person.id] } },
+          expect: (principal) => {
+            if (!isTheirs(principal)) return onOwn(workspace, true, 404)(principal);
+            const own = person.organization === principal.organization;
+            return onOwn(workspace, true, own ? 0 : ofStranger)(principal);
+          },
+        });
+      }
+    }
+  }
+  return trials;
+}
+
+function idsOf(all: readonly { readonly id: string }[]): string[] {
   return all.map(({ id }) => id).sort();
 }

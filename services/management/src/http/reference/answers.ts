@@ -51,11 +51,14 @@ const TITLES: Readonly<Record<number, string>> = {
   403: 'The credential is valid but does not permit this.',
   404: 'It does not exist, or is not visible to this caller.',
   408: "The route's deadline was exceeded; the message quotes it.",
-  409: 'Another request is changing the same record. Try again later.',
+  409: 'Another request is changing the same record, or runs with the same `Idempotency-Key`. Try again later.',
+  412: 'The record is not as `If-Match` has it.',
   413: 'The body is larger than 1048576 bytes.',
   415: 'The body is not `application/json`, or has a content encoding.',
-  429: 'Too many turns for the user or the organization.',
-  500: 'The request could not be completed.',
+  422: 'The `Idempotency-Key` was used for another request.',
+  429: 'Too many turns for the user or the organization, or too many requests of the caller in progress.',
+  500: 'The request could not be completed. With `Retry-After`, it may be repeated.',
+  503: 'The service is overloaded, or something that it needs is down. Repeat the request later.',
 };
 
 /** The description of an answer; every answer contains its request id. */

@@ -1,4 +1,4 @@
-import type { Described } from './describe.ts';
+import type { Described } from './described.ts';
 import { exampleOf } from './example-of.ts';
 import { pathParametersOf } from './parameters.ts';
 
@@ -21,6 +21,9 @@ interface SampleCall {
 const CREDENTIALS: Readonly<Record<string, string>> = {
   BYOK: 'ORI_MANAGEMENT_KEY',
   Guardrails: 'ORI_MANAGEMENT_KEY',
+  'API keys': 'ORI_MANAGEMENT_KEY',
+  Workspaces: 'ORI_MANAGEMENT_KEY',
+  Organization: 'ORI_MANAGEMENT_KEY',
   Interns: 'ORI_API_KEY',
 };
 

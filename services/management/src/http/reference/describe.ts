@@ -1,40 +1,16 @@
-import type { Presentation } from '@ori/http/envelope';
-import type { DescribedOperation } from '@ori/signing-api/operations';
+import type { DescribedOperation } from '@ori/api/operations';
 import { z } from 'zod';
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject } from 'zod-openapi';
+import { answersRecord } from '../entity-tag.ts';
+import { readerOf } from '../execute.ts';
 import type { Operation } from '../operation.ts';
+import { OPERATIONS } from '../operations.ts';
 import { answer, describeRefusals } from './answers.ts';
 import { codeSamplesOf } from './code-samples.ts';
+import type { Described, DescribedAnswer } from './described.ts';
 import { exampleOf } from './example-of.ts';
-import { AppHeaders, IfNoneMatch, pathParametersOf } from './parameters.ts';
+import { AppHeaders, IdempotencyKey, IfMatch, IfNoneMatch, pathParametersOf } from './parameters.ts';
 import { refusalsOf } from './refusals.ts';
-
-/** An operation of either service, as described in the document. */
-export interface Described {
-  readonly operationId: string;
-  readonly tag: string;
-  readonly method: string;
-  readonly path: string;
-  readonly summary: string;
-  readonly description: string;
-  /** The scopes that a session needs; null for a public operation. */
-  readonly scopes: readonly string[] | null;
-  /** Set if the path is not below the base address. */
-  readonly origin?: string;
-  readonly query?: z.ZodObject | undefined;
-  readonly headers?: z.ZodObject | undefined;
-  readonly body?: z.ZodType | undefined;
-  readonly answers: Readonly<Record<number, DescribedAnswer>>;
-  readonly refusals: readonly Presentation[];
-}
-
-interface DescribedAnswer {
-  readonly description: string;
-  readonly body?: z.ZodType;
-  /** Of bytes that are not JSON. */
-  readonly mediaTypes?: readonly string[];
-  readonly headers?: z.ZodObject;
-}
 
 const FileHeaders = z.object({
   ETag: z.string().meta({ description: 'Strong entity tag: the SHA-256 of the icon.' }),
@@ -42,26 +18,45 @@ const FileHeaders = z.object({
   'X-Content-Type-Options': z.literal('nosniff'),
 });
 
+const PlainHeaders = z.object({ 'Cache-Control': z.literal('no-store') });
+const RecordHeaders = PlainHeaders.extend({
+  ETag: z.string().meta({ description: 'Strong entity tag of the record, for `If-Match`.' }),
+});
+
 export function describeManagement(operation: Operation): Described {
   const { operationId, family, method, path, summary, description, returns, query, body } = operation;
   const isFile = 'mediaTypes' in operation;
+  const isRecord = answersRecord(operation);
+  const isConditional = readerOf(operation, OPERATIONS) !== undefined;
+  const isCacheable = isFile || (isRecord && method === 'GET');
+  const headers = z.object({
+    ...(family !== 'Interns' && family !== 'BYOK' && AppHeaders.shape),
+    ...(isCacheable && IfNoneMatch.shape),
+    ...(isConditional && IfMatch.shape),
+    ...(method === 'POST' && IdempotencyKey.shape),
+  });
   const success: DescribedAnswer = isFile
     ? { description: returns, mediaTypes: operation.mediaTypes, headers: FileHeaders }
     : {
         description: returns,
         body: operation.result,
-        headers: z.object({ 'Cache-Control': z.literal('no-store') }),
+        headers: isRecord ? RecordHeaders : PlainHeaders,
       };
   return {
     ...{ operationId, tag: family, method, path, summary, description, body },
     scopes: [],
     query: query as z.ZodObject | undefined,
-    headers: isFile ? IfNoneMatch : family === 'Guardrails' ? AppHeaders : undefined,
+    headers,
     answers: {
       [operation.status]: success,
-      ...(isFile && { 304: { description: 'The cached answer is still current.', headers: FileHeaders } }),
+      ...(isCacheable && {
+        304: {
+          description: 'The cached answer is still current.',
+          headers: isFile ? FileHeaders : RecordHeaders,
+        },
+      }),
     },
-    refusals: refusalsOf(operation),
+    refusals: refusalsOf(operation, isConditional),
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Described } from './describe.ts';
+import type { Described } from './described.ts';
 import { IfNoneMatch } from './parameters.ts';
 
 /** Below the base address. */

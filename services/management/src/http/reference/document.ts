@@ -1,4 +1,4 @@
-import { SIGNER_OPERATIONS } from '@ori/signing-api/operations';
+import { SIGNER_OPERATIONS } from '@ori/api/operations';
 import {
   createDocument,
   type ZodOpenApiObject,
@@ -7,7 +7,8 @@ import {
 } from 'zod-openapi';
 import manifest from '../../../package.json' with { type: 'json' };
 import { OPERATIONS } from '../operations.ts';
-import { type Described, describeManagement, describeSigner, renderOperation } from './describe.ts';
+import { describeManagement, describeSigner, renderOperation } from './describe.ts';
+import type { Described } from './described.ts';
 import { DESCRIPTION_OPERATION } from './description-operation.ts';
 import { INTRODUCTION, TAGS } from './prose.ts';
 

@@ -1,3 +1,4 @@
+import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { z } from 'zod';
 import { SAMPLE } from '../../fields.ts';
 
@@ -11,6 +12,11 @@ const PATH_PARAMETERS: Readonly<Record<string, z.ZodType>> = {
   }),
   '/byok/{id}': recordId(SAMPLE.credentialId),
   '/guardrails/{id}': recordId(SAMPLE.guardrailId),
+  '/keys/{hash}': ApiKeyHash,
+  '/workspaces/{id}': z
+    .string()
+    .min(1)
+    .meta({ description: 'Identifier or slug of the workspace.', example: SAMPLE.workspaceId }),
 };
 
 /** The parameters of a path template; undefined if there are none. */
@@ -46,4 +52,27 @@ export const IfNoneMatch = z.object({
     .string()
     .optional()
     .meta({ description: 'The `ETag` of the cached answer.', param: { id: 'If-None-Match' } }),
+});
+
+export const IfMatch = z.object({
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({
+      description: 'The `ETag` of the record that the change is meant for; 412 if it has another one by now.',
+      param: { id: 'If-Match' },
+    }),
+});
+
+export const IdempotencyKey = z.object({
+  'Idempotency-Key': z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .meta({
+      description:
+        'A value of your own, such as a UUID. A request that is repeated with it within 24 hours is not executed again and gets the first answer.',
+      param: { id: 'Idempotency-Key' },
+    }),
 });

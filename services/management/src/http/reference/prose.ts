@@ -1,5 +1,5 @@
 /** The introduction of the reference, in Markdown. */
-export const INTRODUCTION = `Interns are named, model-backed agents that live in a workspace. This API lists them, signs the calls that people make to their daemons, keeps provider credentials (BYOK) and manages guardrails.
+export const INTRODUCTION = `Interns are named, model-backed agents that live in a workspace. This API lists them, signs the calls that people make to their daemons, keeps provider credentials (BYOK), API keys, workspaces and their members, and manages guardrails.
 
 ## Credentials
 
@@ -8,12 +8,14 @@ Every operation requires \`Authorization: Bearer …\`, except those marked publ
 | Credential | What it is for |
 |---|---|
 | API key | The interns of its workspace; an intern's own key: that intern alone |
-| Management key | BYOK and guardrails of its account |
+| Management key | BYOK, guardrails, API keys, workspaces and members of its account |
 | Session of \`ori login --oidc\` | Signing, with the scope \`vault:read\`; interns of the person's workspaces, with the scope \`interns\` |
 
-A session may be bound to a key (DPoP, RFC 9449). Then it is sent as \`Authorization: DPoP …\` with a fresh proof in \`DPoP\`, and is good for nothing without one. A proof is good once and carries the nonce of the last \`DPoP-Nonce\` header; a request without it is answered 401 with \`error="use_dpop_nonce"\` and a nonce to repeat it with.
+A session may be bound to a key (DPoP, RFC 9449). Then it is sent as \`Authorization: DPoP …\` with a fresh proof in \`DPoP\`, and is good for nothing without one. Besides the claims of RFC 9449 the proof has \`x-camara:bh\`: the SHA-256 of the request's exact content in base64url, also where there is none. A proof is good once and carries the nonce of the last \`DPoP-Nonce\` header; a request without it is answered 401 with \`error="use_dpop_nonce"\` and a nonce to repeat it with.
 
 An API key names no person, so it cannot sign. A management key opens no intern.
+
+The examples read the credential from the environment: \`ORI_API_KEY\`, \`ORI_MANAGEMENT_KEY\` and, of a session, \`ORI_ACCESS_TOKEN\`. \`ori token\` prints an access token. For a bound session, \`ori headers METHOD URL\` prints both headers of one request, as \`curl -H @FILE\` reads them. In the demo, \`npm run --silent token -- --user ada\` prints a token that is not bound.
 
 ## Errors
 
@@ -33,9 +35,16 @@ Every failure is \`application/json\` of one shape, those of a gateway too:
 
 An unknown path is 404, a known one with another method 405 with \`Allow\`. Bytes that are no valid HTTP/1.1 request are refused with 400, 408, 417 or 431 before any operation is chosen.
 
+A request that is refused for overload may be repeated after the seconds of \`Retry-After\`: 429 where you have too many requests in progress, 503 where the service has too much to do or its database is down. Signing, interns, and the list and change of BYOK credentials answer 500 with \`Retry-After\` instead. A 500 without it is a failure of ours.
+
+## Safe repetition
+
+- Records carry a strong \`ETag\`. Send it as \`If-Match\` with a PATCH or DELETE: if the record changed in the meantime, the answer is 412 and nothing is changed.
+- Every POST of management takes an \`Idempotency-Key\`. For 24 hours, the same key with the same content gets the first answer again and does nothing; with other content it gets 422, and 409 while the first request is running. A refused request did nothing, and its key may be used again.
+
 ## Lists
 
-Interns are paged by cursor: pass \`next_cursor\` as \`starting_after\`. All other lists are paged by \`offset\` and \`limit\`, and \`total_count\` counts every match. A query parameter may be given once; one that is not known changes nothing.
+Interns are paged by cursor: pass \`next_cursor\` as \`starting_after\`. All other lists are paged by \`offset\` and \`limit\`, and \`total_count\` counts every match. A query parameter of the operation may be given once; one that is not known changes nothing.
 
 ## Request ids
 
@@ -57,5 +66,15 @@ export const TAGS = [
     description:
       'Named policies (allowed and ignored models and providers, zero data retention, content filters, a spending limit), and the API keys and members they are assigned to. A key or member has at most one guardrail. Takes a management key.',
   },
+  {
+    name: 'API keys',
+    description:
+      'The ordinary API keys of the account, each of one workspace. A key is shown once, when it is created. Takes a management key, except for `GET /key`.',
+  },
+  {
+    name: 'Workspaces',
+    description: 'The workspaces of the account and their members. Takes a management key.',
+  },
+  { name: 'Organization', description: 'The people of the account. Takes a management key.' },
   { name: 'Discovery', description: 'Discovery for programs. Public.' },
 ];

@@ -1,0 +1,261 @@
+import { presentDeadline } from '@ori/http/deadline';
+import type { Presentation } from '@ori/http/envelope';
+import { CONTENT_CLAIM, DPOP_ALGORITHMS } from '@ori/identity/dpop';
+import { KEY_SET_HEADER, PROOF_HEADERS } from '@ori/proof';
+import { z } from 'zod';
+import { PRESENTATIONS, SIGNING_SCOPE } from './refusals.ts';
+import { signingRequest } from './request.ts';
+
+/** A successful answer. */
+export interface DescribedAnswer {
+  readonly description: string;
+  /** Absent for an answer without a body. */
+  readonly body?: z.ZodType;
+  readonly headers?: z.ZodObject;
+}
+
+/** One operation of the signer, for the API description; the routes do not depend on it. */
+export interface DescribedOperation {
+  readonly operationId: string;
+  readonly method: 'GET' | 'POST';
+  /** Below the base address, with `{name}` for a parameter; `well-known`: the resource's metadata (RFC 9728, section 3.1). */
+  readonly path: `/${string}` | 'well-known';
+  readonly summary: string;
+  readonly description: string;
+  /** The scopes that a session needs; undefined: public. */
+  readonly scopes?: readonly string[];
+  readonly requestHeaders?: z.ZodObject;
+  readonly requestBody?: z.ZodType;
+  readonly answers: Readonly<Record<number, DescribedAnswer>>;
+  /** Every refusal; several have the same status but different reasons. */
+  readonly refusals: readonly Presentation[];
+}
+
+const Signature = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]{85}[AQgw]==$/)
+  .meta({
+    description: 'Ed25519 signature, base64.',
+    example: 'zMyIKlNJgAaBSg8nfMAE6m/6KpahQl/Vxr5un34nPzqZoo5O2fHUhGpO3tu+TVLk1hOThvkmbukkANvDcw8IBg==',
+  });
+
+/** The signing response: header names and their values. The last two are present together if a route was given. */
+export const DaemonProof = z
+  .strictObject({
+    [PROOF_HEADERS.signature]: Signature.meta({
+      description: 'Ed25519 signature, base64, over intern, timestamp, user and body digest.',
+      example: 'PrB6phrL9HxAHbXnGkePuzx0EeZwsIX6IfF1BesasFEm7W9JmHk/2aI0IFOkyHDIaCqMOjP34022pQkecmDrDA==',
+    }),
+    [PROOF_HEADERS.timestamp]: z
+      .string()
+      .regex(/^(0|[1-9][0-9]{0,11})$/)
+      .meta({ description: 'Unix seconds at signing.', example: '1789000000' }),
+    [PROOF_HEADERS.user]: z
+      .string()
+      .min(1)
+      .max(255)
+      .meta({ description: 'The verified OAuth subject that the proof names.', example: '248289761001' }),
+    [PROOF_HEADERS.signatureV2]: Signature.optional().meta({
+      description:
+        'Ed25519 signature, base64, over intern, timestamp, nonce, user, method, path and body digest. ' +
+        'Present when the request carried `route`; the daemon accepts it once.',
+    }),
+    [PROOF_HEADERS.nonce]: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{21}[AQgw]$/)
+      .optional()
+      .meta({
+        description: 'The single-use id to which the v2 proof is bound.',
+        example: 'AAECAwQFBgcICQoLDA0ODw',
+      }),
+  })
+  .meta({
+    id: 'DaemonProof',
+    description: 'The headers to add to the daemon request, by name.',
+    override: {
+      dependentRequired: {
+        [PROOF_HEADERS.signatureV2]: [PROOF_HEADERS.nonce],
+        [PROOF_HEADERS.nonce]: [PROOF_HEADERS.signatureV2],
+      },
+    },
+  });
+
+const VerificationKey = z
+  .strictObject({
+    kty: z.literal('OKP'),
+    crv: z.literal('Ed25519'),
+    use: z.literal('sig'),
+    kid: z.string().meta({
+      description: 'RFC 7638 thumbprint of the key.',
+      example: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+    }),
+    x: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{43}$/)
+      .meta({
+        description: 'The public key: 32 bytes, base64url.',
+        example: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+      }),
+    nbf: z
+      .int()
+      .optional()
+      .meta({ description: 'The first proof timestamp for which the key is valid.', example: 1_789_000_000 }),
+    exp: z
+      .int()
+      .optional()
+      .meta({ description: 'The first proof timestamp for which the key is no longer valid.' }),
+  })
+  .meta({ id: 'VerificationKey' });
+
+const Delegation = z.strictObject({
+  role: z.enum(['root', 'keys', 'freshness']).meta({ example: 'freshness' }),
+  x: z.string().meta({
+    description: 'The public key: 32 bytes, base64url.',
+    example: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+  }),
+  nbf: z.int().meta({ example: 1_789_000_000 }),
+  exp: z.int().meta({ example: 1_791_592_000 }),
+  signature: Signature,
+});
+
+export const VerificationKeySet = z
+  .strictObject({
+    keys: z.array(VerificationKey),
+    ori: z
+      .strictObject({
+        delegations: z.array(Delegation),
+        statements: z.array(Signature),
+      })
+      .optional()
+      .meta({
+        description: 'Who vouches for the keys, where the deployment has a root (SPEC.md, section 15).',
+      }),
+  })
+  .meta({ id: 'VerificationKeySet', description: 'JWK Set (RFC 7517).' });
+
+export const ProtectedResource = z
+  .strictObject({
+    resource: z.url().meta({ description: 'The base address.', example: 'https://api.ori.example/v1' }),
+    authorization_servers: z
+      .array(z.url())
+      .meta({ description: 'The OpenID issuer.', example: ['https://id.ori.example'] }),
+    scopes_supported: z.array(z.string()).meta({ example: [SIGNING_SCOPE, 'interns'] }),
+    bearer_methods_supported: z.array(z.literal('header')),
+    dpop_signing_alg_values_supported: z
+      .array(z.string())
+      .meta({ description: 'The accepted algorithms of a DPoP proof.', example: DPOP_ALGORITHMS }),
+    dpop_bound_access_tokens_required: z
+      .boolean()
+      .meta({ description: 'Whether sessions without a bound key are refused.', example: false }),
+    'x-dpop_claims_required': z
+      .array(z.string())
+      .optional()
+      .meta({
+        description:
+          "The claims that a DPoP proof needs besides those of RFC 9449: the SHA-256 of the request's exact content, in base64url.",
+        example: [CONTENT_CLAIM],
+      }),
+  })
+  .meta({ id: 'ProtectedResource', description: 'OAuth 2.0 Protected Resource Metadata (RFC 9728).' });
+
+const rateLimit = {
+  RateLimit: z.string().meta({
+    description: 'The remaining turns of the limit that runs out first (IETF draft).',
+    example: '"user";r=59;t=60',
+  }),
+  'RateLimit-Policy': z.string().meta({
+    description: 'The number of turns and the window in seconds (IETF draft).',
+    example: '"user";q=60;w=60, "organization";q=600;w=60',
+  }),
+};
+
+const cacheControl = (value: string) => ({ 'Cache-Control': z.literal(value) });
+const etag = { ETag: z.string().meta({ description: 'Strong entity tag of the answer.' }) };
+
+const keySetHeaders = {
+  'Cache-Control': z
+    .enum(['public, max-age=60', 'public, max-age=30'])
+    .meta({ example: 'public, max-age=60' }),
+  [KEY_SET_HEADER]: z.string().optional().meta({
+    description: 'Unix milliseconds and a signature: that this is the current set, where there is a root.',
+  }),
+};
+
+const timeout = presentDeadline(5000);
+const always: readonly Presentation[] = [timeout, PRESENTATIONS.internal_error];
+
+const { rate_limited: tooMany, ...refusals } = PRESENTATIONS;
+
+/** The signer's operations, as described to users of the API. */
+export const SIGNER_OPERATIONS: readonly DescribedOperation[] = [
+  {
+    operationId: 'signDaemonRequest',
+    method: 'POST',
+    path: '/interns/{internId}/daemon/sign',
+    summary: 'Sign the digest of a daemon request',
+    description: `Returns the headers that prove to the intern's daemon who is calling. Only the SHA-256 of the daemon request's body is sent here, never the body itself.
+
+With \`route\`, the answer also contains a v2 proof, which is bound to method, path and body and is valid once. Without it, the answer contains only the three v1 headers, which a daemon refuses by default.
+
+Requires a session of \`ori login --oidc\` whose grant has the scope \`${SIGNING_SCOPE}\`; an API key identifies no person and is refused. Each request costs one turn of the user and one of the organization.`,
+    scopes: [SIGNING_SCOPE],
+    requestBody: signingRequest,
+    answers: {
+      200: {
+        description: 'The proof.',
+        body: DaemonProof,
+        headers: z.object({ ...cacheControl('no-store'), ...rateLimit }),
+      },
+    },
+    refusals: [
+      ...Object.values(refusals),
+      {
+        ...tooMany,
+        headers: {
+          'Retry-After': '12',
+          RateLimit: '"user";r=0;t=12',
+          'RateLimit-Policy': '"user";q=60;w=60, "organization";q=600;w=60',
+        },
+      },
+      timeout,
+    ],
+  },
+  {
+    operationId: 'getDaemonKeys',
+    method: 'GET',
+    path: '/interns/{internId}/daemon/jwks.json',
+    summary: "Get the public keys that verify an intern's proofs",
+    description:
+      'Public. A daemon fetches and caches them. For an unknown intern id the set is empty, so that the route does not reveal which interns exist.',
+    requestHeaders: z.object({
+      'If-None-Match': z.string().optional().meta({ description: 'The `ETag` of the cached answer.' }),
+    }),
+    answers: {
+      200: {
+        description: 'The currently published keys, possibly none.',
+        body: VerificationKeySet,
+        headers: z.object({ ...etag, ...keySetHeaders }),
+      },
+      304: {
+        description: 'The cached answer is still current.',
+        headers: z.object({ ...etag, ...keySetHeaders }),
+      },
+    },
+    refusals: [PRESENTATIONS.regional_host_refused, PRESENTATIONS.not_found, ...always],
+  },
+  {
+    operationId: 'getProtectedResource',
+    method: 'GET',
+    path: 'well-known',
+    summary: 'Find the issuer and the scopes',
+    description: 'Public. A client needs only this document and the base address to sign in.',
+    answers: {
+      200: {
+        description: 'The metadata of this API as an OAuth 2.0 protected resource.',
+        body: ProtectedResource,
+        headers: z.object(cacheControl('public, max-age=60')),
+      },
+    },
+    refusals: [],
+  },
+];

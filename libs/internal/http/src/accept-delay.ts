@@ -1,0 +1,69 @@
+import type { Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+
+const EVERY_MS = 250;
+
+export interface AcceptDelay {
+  /** The longest since the last call, in milliseconds; one that still waits counts as long as it has waited. */
+  takeWorst(): number;
+  stop(): void;
+}
+
+interface Probe {
+  readonly socket: Socket;
+  readonly startedAt: number;
+  localPort: number | undefined;
+}
+
+/**
+ * Measures how long connections wait to be accepted, which no metric of the process shows: the kernel has taken them, and
+ * the process does not know of them. It connects to its own port four times a second and closes what it accepts.
+ */
+export function watchAcceptDelay(server: Server, port: number, host: string): AcceptDelay {
+  let probe: Probe | undefined;
+  let worst = 0;
+
+  function end(isAccepted: boolean): void {
+    if (probe === undefined) return;
+    if (isAccepted) worst = Math.max(worst, age());
+    probe.socket.destroy();
+    probe = undefined;
+  }
+
+  server.prependListener('connection', (socket: Socket) => {
+    if (probe?.localPort === undefined || socket.remotePort !== probe.localPort) return;
+    end(true);
+    socket.destroy();
+  });
+  let dueAt = performance.now() + EVERY_MS;
+  const timer = setInterval(() => {
+    // A client would have begun on time, however late this turn of the event loop is.
+    const startedAt = dueAt;
+    dueAt = performance.now() + EVERY_MS;
+    if (probe !== undefined) return;
+    const socket = connect({ port, host: reachable(host) }).on('error', () => end(false));
+    const begun: Probe = { socket, startedAt, localPort: undefined };
+    probe = begun;
+    // The socket has its port before the next turn, in which it may be accepted.
+    process.nextTick(() => {
+      begun.localPort = socket.localPort;
+    });
+  }, EVERY_MS);
+  timer.unref();
+
+  const age = () => (probe === undefined ? 0 : performance.now() - probe.startedAt);
+  return {
+    takeWorst() {
+      const taken = Math.max(worst, age());
+      worst = 0;
+      return taken;
+    },
+    stop() {
+      clearInterval(timer);
+      end(false);
+    },
+  };
+}
+
+const reachable = (host: string) => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);

@@ -1,0 +1,39 @@
+import type { ErrorRequestHandler } from 'express';
+import { type Presentation, sendEnvelope } from './envelope.ts';
+import { findExchange } from './exchange.ts';
+
+const INTERNAL_ERROR: Presentation = {
+  status: 500,
+  message: 'The request could not be completed. It may be repeated.',
+  reason: 'internal_error',
+  retryable: true,
+};
+
+/** The public description of a failure; undefined if it is not known. */
+export type Presenter = (error: unknown) => Presentation | undefined;
+
+/**
+ * The last Express handler: answers every failure with an error envelope and leaves the failure itself to the request's
+ * log line. A failure that `toPresentation` does not know, or fails on, is a 500 `internal_error`. An answer that had
+ * already begun is cut off, so that the client cannot mistake it for a complete one.
+ */
+export function errorHandler(toPresentation: Presenter): ErrorRequestHandler {
+  return (error, req, res, _next) => {
+    const exchange = findExchange(req);
+    if (exchange !== undefined) exchange.error ??= error;
+    if (res.writableEnded) return;
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    sendEnvelope(res, present(error, toPresentation));
+  };
+}
+
+function present(error: unknown, toPresentation: Presenter): Presentation {
+  try {
+    return toPresentation(error) ?? INTERNAL_ERROR;
+  } catch {
+    return INTERNAL_ERROR;
+  }
+}

@@ -1,0 +1,63 @@
+import { explainSystemError } from '@ori/faces/system-error';
+
+/** What PostgreSQL's conditions mean to an operator. */
+const SQLSTATES: Readonly<Record<string, string>> = {
+  '25006': 'the database is read-only, as a standby is: use the primary',
+  '28000': 'the database does not let this login in: see pg_hba.conf',
+  '28P01': 'the password of the login is wrong, or there is no such login',
+  '3D000': 'there is no such database',
+  '42501': 'the login lacks a privilege: run ori-admin migrate',
+  '42703': 'a column is missing: run ori-admin migrate',
+  '42P01': 'a table is missing: run ori-admin migrate',
+  '53300': 'the server has no connection left',
+  '57P03': 'the server is starting up, or is a standby that serves no queries',
+};
+
+/** How replies of Redis begin. */
+const REDIS_REPLIES: Readonly<Record<string, string>> = {
+  CLUSTERDOWN: 'the cluster does not serve all its slots',
+  LOADING: 'Redis is still loading its data',
+  MASTERDOWN: 'this replica has lost its master',
+  NOAUTH: 'Redis requires a password',
+  NOPERM: "the user's ACL lacks a permission",
+  READONLY: 'this Redis is a replica: use the master',
+  WRONGPASS: 'the user name or the password for Redis is wrong',
+};
+
+/** An error whose message was written for the operator and names no secret. */
+export interface ExplainedError extends Error {
+  readonly explanation: string;
+}
+
+/**
+ * Why a dependency failed, as a sentence for the operator: from codes alone, or from an error that explains itself, so
+ * that it contains neither an address nor a secret. Undefined if nothing is known.
+ */
+export function explainFailure(error: unknown): string | undefined {
+  let said: string | undefined;
+  for (const link of chainOf(error)) {
+    if ('explanation' in link && typeof link.explanation === 'string') return link.explanation;
+    const code = 'code' in link ? String(link.code) : '';
+    const known = SQLSTATES[code] ?? REDIS_REPLIES[/^[A-Z]+(?= )/.exec(link.message)?.[0] ?? ''];
+    if (known !== undefined) return known;
+    if (/^(?:E[A-Z]{3,}|ERR_[A-Z_]+|[A-Z]+_[A-Z_]+)$/.test(code) && !('path' in link)) {
+      return explainSystemError(link);
+    }
+    if (link.name === 'TimeoutError') return 'it did not answer in time';
+    // These messages name the origin of a public document, and what was wrong with the answer.
+    if (link.name === 'RemoteJsonError' && code !== 'unreachable') said = link.message;
+  }
+  return said;
+}
+
+function chainOf(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (
+    let at = error;
+    at instanceof Error && chain.length < 6;
+    at = at.cause ?? (at instanceof AggregateError ? at.errors[0] : undefined)
+  ) {
+    chain.push(at);
+  }
+  return chain;
+}

@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { findExchange } from './exchange.ts';
+
+/** Reading this much for nothing costs less than a new connection. */
+const DISCARDED_BYTES_MAX = 16 * 1024;
+
+export interface KeepAliveOptions {
+  readonly connection: { bodyDiscarded(): void } | undefined;
+  /** Whether a gateway sent the request, with a body that it already had. */
+  readonly isFromGateway: boolean;
+  /** Whether each connection closes after its next answer. */
+  readonly isClosing: () => boolean;
+}
+
+const DECIDE = Symbol('decide');
+
+type Governed = IncomingMessage & { [DECIDE]?: () => void };
+
+/**
+ * Until its body was read, the answer to a request closes the connection. A gateway's connection is kept if the body is
+ * short, and nobody has begun to read it: a refusal must not cost it a connection.
+ */
+export function governKeepAlive(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { connection, isFromGateway, isClosing }: KeepAliveOptions,
+): void {
+  const isWanted = res.shouldKeepAlive;
+  const isUntouched = () => req.readableFlowing === null && req.headers.expect === undefined;
+  const isShort = Number(req.headers['content-length']) <= DISCARDED_BYTES_MAX;
+  res.shouldKeepAlive = isWanted && !isClosing() && !hasUnreadBody(req);
+  (req as Governed)[DECIDE] = () => {
+    const mayKeep = isWanted && !isClosing();
+    const isUnread = hasUnreadBody(req);
+    const isDiscarded = mayKeep && isUnread && isFromGateway && isShort && isUntouched();
+    res.shouldKeepAlive = mayKeep && (!isUnread || isDiscarded);
+    if (isDiscarded) req.once('end', () => connection?.bodyDiscarded()).resume();
+  };
+}
+
+/**
+ * Decides again, right before the head of an answer is sent or when the body was read.
+ *
+ * @returns false for a request that {@link governKeepAlive} was not called for
+ */
+export function decideKeepAlive(req: IncomingMessage): boolean {
+  const decide = (req as Governed)[DECIDE];
+  decide?.();
+  return decide !== undefined;
+}
+
+/** Whether the request announced a body that was not read completely. */
+export function hasUnreadBody(req: IncomingMessage): boolean {
+  const { 'transfer-encoding': coding, 'content-length': length = 0 } = req.headers;
+  if (req.complete || findExchange(req)?.isBodyRead) return false;
+  return coding !== undefined || Number(length) > 0;
+}

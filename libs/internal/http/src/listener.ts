@@ -1,0 +1,56 @@
+import type { Server } from 'node:http';
+import { createServer, type ListenOptions, Server as NetServer } from 'node:net';
+
+/** Node accepts one connection per turn of the event loop and listening socket. A burst must not wait for as many turns. */
+const SOCKETS = process.platform === 'linux' ? 8 : 1;
+
+export interface Listener {
+  /** @returns the port */
+  open(port: number, host: string): Promise<number>;
+  /** Stops listening. Resolves once the last connection has ended. */
+  close(): Promise<void>;
+}
+
+/** Listens with several sockets on one port (SO_REUSEPORT), and passes every connection to one server. */
+export function createListener(server: Server, { allowHalfOpen }: { allowHalfOpen: boolean }): Listener {
+  const others = Array.from({ length: SOCKETS - 1 }, () =>
+    createServer({ allowHalfOpen, noDelay: true }, (socket) => server.emit('connection', socket)),
+  );
+  return {
+    async open(port, host) {
+      const reusePort = SOCKETS > 1;
+      if (reusePort && port !== 0) await requireFree(port, host);
+      const actual = await listen(server, { port, host, reusePort });
+      await Promise.all(others.map((other) => listen(other, { port: actual, host, reusePort })));
+      return actual;
+    },
+    async close() {
+      await Promise.all([server, ...others].map(closeListener));
+    },
+  };
+}
+
+/** Sockets that may share a port share it with another service, too, that may: that has to stay an error. */
+async function requireFree(port: number, host: string): Promise<void> {
+  const alone = createServer();
+  await listen(alone, { port, host });
+  await closeListener(alone);
+}
+
+function listen(server: NetServer, options: ListenOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+}
+
+/** Not the HTTP server's own close, which would close idle connections immediately and end its timers. */
+function closeListener(server: NetServer): Promise<void> {
+  return new Promise((resolve) => {
+    NetServer.prototype.close.call(server, () => resolve());
+  });
+}

@@ -1,0 +1,126 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import type { Budget } from '@ori/runtime/metrics';
+import { type Admission, networkOf } from './admission.ts';
+import { BodyError } from './body.ts';
+import { clientOf } from './client.ts';
+import type { Connection } from './connection.ts';
+import { Deadline, DeadlineError, presentDeadline } from './deadline.ts';
+import { type Presentation, sendEnvelope } from './envelope.ts';
+import { beginExchange, type Exchange } from './exchange.ts';
+import { governKeepAlive } from './keep-alive.ts';
+import { requestIdOf } from './request-id.ts';
+import { observe, type Sinks } from './request-line.ts';
+import type { ApiServerOptions } from './server-options.ts';
+
+const BUSY: Presentation = {
+  status: 500,
+  message: 'The service is overloaded. Repeat the request later.',
+  reason: 'internal_error',
+  retryable: true,
+  headers: { 'Retry-After': '1' },
+};
+
+/** The state of a server. */
+interface ServerState {
+  readonly connections: ReadonlyMap<Socket, Connection>;
+  readonly admission: Admission;
+  /** Whether each connection closes after its next answer. */
+  isClosing(): boolean;
+  /** Whether no connection may become idle again. */
+  isIdleOver(): boolean;
+}
+
+/** Admits requests: gives each its exchange and deadline, and records it after its answer. */
+export function createReception(
+  options: ApiServerOptions,
+  { connections, admission, isClosing, isIdleOver }: ServerState,
+): (req: IncomingMessage, res: ServerResponse) => Exchange | undefined {
+  const { deadlineMs } = options;
+  const { limits } = admission;
+
+  /** Admits a request; undefined if it was refused because a limit was reached. */
+  function accept(req: IncomingMessage, res: ServerResponse): Exchange | undefined {
+    const connection = connections.get(req.socket);
+    if (connection?.isRefused) return undefined;
+    const client = clientOf(req, options.trustGateway ?? false);
+    const network = networkOf(client.address);
+    const isCrowded = (connection?.openAnswers ?? 0) >= limits.requestsInFlightPerConnectionMax;
+    const receivedAt = connection?.firstByteAt ?? performance.now();
+    const requestId = requestIdOf(req, options.trustGateway ?? false);
+    connection?.begin(res);
+    res.setHeader('X-Request-Id', requestId);
+    const isFromGateway = options.trustGateway ?? false;
+    governKeepAlive(req, res, {
+      connection,
+      isFromGateway,
+      isClosing: () => isClosing() || connection?.isRefused === true,
+    });
+    const sinks = options.sinksOf?.(req) ?? options;
+    sinks.metrics?.requestStarted();
+    const exhausted = isCrowded ? 'connection' : admission.enter(network);
+    if (exhausted !== undefined) {
+      refuse(req, res, { budget: exhausted, receivedAt, sinks, connection });
+      return undefined;
+    }
+    const deadline = new Deadline(deadlineMs, receivedAt, () => {
+      if (res.headersSent) return;
+      exchange.error ??= new DeadlineError(deadlineMs);
+      sendEnvelope(res, exchange.deadlineAnswer ?? presentDeadline(deadlineMs));
+    });
+    const exchange: Exchange = {
+      requestId,
+      client,
+      network,
+      receivedAt,
+      deadline,
+      admission,
+      account: undefined,
+      route: undefined,
+      error: undefined,
+      facts: {},
+    };
+    beginExchange(req, exchange);
+    res.once('close', () => {
+      if (res.writableFinished) deadline.clear();
+      else deadline.abandon(new BodyError('body_aborted', 'the client disconnected before the answer'));
+      admission.leave(network, exchange.account);
+      settle(req, res, connection);
+      observe(req, res, exchange, sinks);
+    });
+    return exchange;
+  }
+
+  /** Answers without the application or a log line, so that a flood costs little. */
+  function refuse(
+    req: IncomingMessage,
+    res: ServerResponse,
+    refused: { budget: Budget; receivedAt: number; sinks: Sinks; connection: Connection | undefined },
+  ): void {
+    const { budget, receivedAt, sinks, connection } = refused;
+    sinks.metrics?.budgetExhausted(budget);
+    if (budget === 'connection') {
+      if (connection !== undefined) connection.isRefused = true;
+      res.shouldKeepAlive = false;
+      req.socket.pause();
+    }
+    res.once('close', () => {
+      settle(req, res, connection);
+      const status = res.headersSent ? res.statusCode : undefined;
+      const seconds = (performance.now() - receivedAt) / 1000;
+      sinks.metrics?.requestEnded({ route: undefined, method: req.method ?? '', status, seconds });
+    });
+    sendEnvelope(res, options.presentBusy?.(req, budget) ?? BUSY);
+  }
+
+  function settle(req: IncomingMessage, res: ServerResponse, connection: Connection | undefined): void {
+    const wasLast = connection?.current === res && !connection.lingering;
+    connection?.answered(res);
+    // The head of the answer may have been sent before the stop began, so the client may use the connection again until
+    // told otherwise.
+    if (wasLast && isIdleOver()) req.socket.destroySoon();
+  }
+
+  return accept;
+}

@@ -1,0 +1,108 @@
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import { type Presentation, sendEnvelope } from './envelope.ts';
+import { errorHandler, type Presenter } from './error-handler.ts';
+import { findExchange } from './exchange.ts';
+
+export type { Express, Request } from 'express';
+
+/** One operation of an application. */
+export interface Route {
+  /** With `{name}` for a parameter, as in OpenAPI; logs and metrics contain this template instead of the path. */
+  readonly template: string;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** An Express handler, whose failures reach `present`. `req.originalUrl` has the raw path. */
+  readonly handler: RequestHandler<Record<string, string>>;
+}
+
+export interface AppOptions {
+  readonly routes: readonly Route[];
+  /** The answer to a path of no route. */
+  readonly notFound: Presentation;
+  /** See {@link errorHandler}. */
+  readonly present: Presenter;
+}
+
+/**
+ * An Express application that routes strictly and case-sensitively, and answers every failure with an envelope. A known
+ * path with another method gets 405 with `Allow`. Where two templates match a path, the one with the earlier literal
+ * segment wins, in whatever order they are listed.
+ *
+ * @throws TypeError for two routes of which one could never be reached
+ */
+export function createExpressApp({ routes, notFound, present }: AppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('query parser');
+  app.enable('strict routing').enable('case sensitive routing');
+  app.use(keepUndecodable);
+  for (const [template, methods] of literalsFirst(routes)) {
+    const route = app.route(expressPath(template));
+    route.all(nameRoute(template));
+    for (const { method, handler } of methods) {
+      route[method.toLowerCase() as 'get'](handler as unknown as RequestHandler);
+    }
+    route.all(refuseMethod(methods));
+  }
+  app.use((_req, res) => sendEnvelope(res, notFound));
+  // A path that does not decode names nothing.
+  const undecodable: ErrorRequestHandler = (error, _req, res, next) =>
+    error instanceof URIError ? sendEnvelope(res, notFound) : next(error);
+  app.use(undecodable, errorHandler(present));
+  return app;
+}
+
+/** The routes by template. Of templates that match the same path, the one whose first different segment is literal comes first. */
+function literalsFirst(routes: readonly Route[]): [template: string, methods: readonly Route[]][] {
+  for (const [shape, same] of Map.groupBy(routes, ({ template }) => template.replace(/\{\w+\}/g, '{}'))) {
+    if (new Set(same.map(({ template }) => template)).size > 1) {
+      throw new TypeError(`these routes match the same paths: ${same.map(({ template }) => template)}`);
+    }
+    if (new Set(same.map(({ method }) => method)).size < same.length) {
+      throw new TypeError(`two routes have the same method and path: ${shape}`);
+    }
+  }
+  const kinds = (template: string) => template.split('/').map((segment) => Number(segment.includes('{')));
+  return [...Map.groupBy(routes, ({ template }) => template)].sort(([one], [other]) =>
+    kinds(one).join('') < kinds(other).join('') ? -1 : 1,
+  );
+}
+
+/** `{name}` is `:name` to Express. Every other character is literal. */
+function expressPath(template: string): string {
+  return template.replace(/\{(\w+)\}|[{}()[\]+?!:*\\]/g, (literal, name?: string) =>
+    name === undefined ? `\\${literal}` : `:${name}`,
+  );
+}
+
+/**
+ * Express would refuse a parameter that does not decode before its handler has judged the caller. With its percent signs
+ * escaped, such a path has parameters as they were sent: the names of nothing.
+ */
+const keepUndecodable: RequestHandler = (req, _res, next) => {
+  if (req.url.includes('%') && !isDecodable(req.url.split('?', 1)[0] ?? '')) {
+    req.url = req.url.replaceAll('%', '%25');
+  }
+  next();
+};
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function nameRoute(template: string): RequestHandler {
+  return (req, _res, next) => {
+    const exchange = findExchange(req);
+    if (exchange !== undefined) exchange.route = template;
+    next();
+  };
+}
+
+function refuseMethod(routes: readonly Route[]): RequestHandler {
+  const allow = routes.map(({ method }) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ');
+  const refusal = { status: 405, message: `This route only allows ${allow}.`, headers: { Allow: allow } };
+  return (_req, res) => sendEnvelope(res, refusal);
+}

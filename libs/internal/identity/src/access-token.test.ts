@@ -1,0 +1,242 @@
+import { describe, expect, test } from 'vitest';
+import { checkIntrospection, checkTokenClaims, checkTokenHeader, TOKEN_ALGORITHMS } from './access-token.ts';
+import { IdentityError } from './identity-error.ts';
+
+const THUMBPRINT = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I';
+const NOW = 1_789_000_000;
+const expected = {
+  issuer: 'https://issuer.test',
+  audience: 'https://api.test/v1',
+  clients: ['ori-cli', 'ori-desktop'],
+  lifetimeMaxSeconds: 3600,
+  requiresAuthTime: false,
+};
+const claims = {
+  iss: expected.issuer,
+  aud: expected.audience,
+  sub: 'ada',
+  exp: NOW + 300,
+  iat: NOW,
+  client_id: 'ori-cli',
+  scope: 'vault:read interns',
+};
+const introspected = { ...claims, active: true, token_type: 'Bearer' };
+
+test('reads the facts that the signer needs from a valid token', () => {
+  const facts = {
+    issuer: claims.iss,
+    subject: 'ada',
+    scopes: ['vault:read', 'interns'],
+    expiresAt: claims.exp,
+  };
+  expect(checkTokenClaims(claims, expected, NOW)).toEqual(facts);
+  expect(checkTokenClaims({ ...claims, auth_time: 5 }, expected, NOW)).toEqual({
+    ...facts,
+    authenticatedAt: 5,
+  });
+  expect(checkIntrospection(introspected, expected, NOW)).toEqual(facts);
+  const { scope: _, iat: __, ...least } = claims;
+  expect(checkTokenClaims(least, expected, NOW)).toEqual({ ...facts, scopes: [] });
+});
+
+test.each(['at+jwt', 'AT+JWT', 'application/at+jwt'])('accepts typ %s', (typ) => {
+  for (const alg of TOKEN_ALGORITHMS) expect(() => checkTokenHeader({ alg, typ })).not.toThrow();
+});
+
+test('allows no symmetric algorithm and not none', () => {
+  expect(TOKEN_ALGORITHMS.filter((alg) => /^(HS|none)/i.test(alg))).toEqual([]);
+});
+
+test('accepts an introspection without iss and token_type', () => {
+  const { iss: _, token_type: __, ...rest } = introspected;
+  expect(checkIntrospection(rest, expected, NOW).issuer).toBe(expected.issuer);
+});
+
+/** For each member: wrong types, arrays and other values; undefined is the member missing. */
+const wrong: Record<string, unknown[]> = {
+  iss: [undefined, null, 1, [expected.issuer], 'https://issuer.test/', 'https://ISSUER.test'],
+  aud: [
+    undefined,
+    null,
+    1,
+    [],
+    [1],
+    [expected.audience, 1],
+    [[expected.audience]],
+    'https://api.test/v10',
+    { 0: expected.audience },
+  ],
+  sub: [undefined, null, 1, '', ['ada'], 'ada\0', '\ud800'],
+  exp: [
+    undefined,
+    null,
+    String(NOW + 300),
+    [NOW + 300],
+    NOW - 2,
+    0,
+    -1,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+  ],
+  nbf: [null, '0', [0], NOW + 3, -1],
+  iat: [null, '0', [0], {}],
+  auth_time: [null, '0', [0]],
+  scope: [null, 1, ['vault:read'], {}],
+  cnf: [null, {}, '', [], { jkt: 'x' }, { jkt: 1 }, { kid: 'x' }, { jkt: THUMBPRINT, kid: 'x' }],
+  act: [null, {}, { sub: 'service' }],
+  client_id: [undefined, null, '', 'another-client', 'ORI-CLI', ['ori-cli']],
+  azp: [null, '', 'another-client', ['ori-cli']],
+};
+const cases = Object.entries(wrong).flatMap(([name, values]) =>
+  values.map((value) => [name, value] as const),
+);
+
+test.each(cases)('refuses a token whose %s is %j', (name, value) => {
+  expect(codeOf(() => checkTokenClaims({ ...claims, [name]: value }, expected, NOW))).toBe('bearer_refused');
+});
+
+test.each(cases.filter(([name, value]) => !(name === 'iss' && value === undefined)))(
+  'refuses an introspection whose %s is %j',
+  (name, value) => {
+    expect(codeOf(() => checkIntrospection({ ...introspected, [name]: value }, expected, NOW))).toBe(
+      'bearer_refused',
+    );
+  },
+);
+
+test('accepts a token with its client only in azp', () => {
+  const { client_id, ...rest } = claims;
+  expect(checkTokenClaims({ ...rest, azp: client_id }, expected, NOW).subject).toBe('ada');
+});
+
+test('refuses a token that is valid for longer than the longest lifetime', () => {
+  const exp = NOW + expected.lifetimeMaxSeconds + 1;
+  expect(checkTokenClaims({ ...claims, exp: exp - 1 }, expected, NOW).expiresAt).toBe(exp - 1);
+  expect(codeOf(() => checkTokenClaims({ ...claims, exp }, expected, NOW))).toBe('bearer_refused');
+  const { iat: _, ...undated } = claims;
+  expect(codeOf(() => checkTokenClaims({ ...undated, exp }, expected, NOW))).toBe('bearer_refused');
+});
+
+test('refuses a token without auth_time if it is required', () => {
+  const strict = { ...expected, requiresAuthTime: true };
+  expect(checkTokenClaims({ ...claims, auth_time: NOW }, strict, NOW).authenticatedAt).toBe(NOW);
+  expect(codeOf(() => checkTokenClaims(claims, strict, NOW))).toBe('bearer_refused');
+});
+
+test.each([
+  ['active', undefined],
+  ['active', false],
+  ['active', 'true'],
+  ['active', 1],
+  ['active', [true]],
+  ['token_type', 'DPoP'],
+  ['token_type', 'mac'],
+  ['token_type', null],
+  ['token_type', ['Bearer']],
+])('refuses an introspection whose %s is %j', (name, value) => {
+  expect(codeOf(() => checkIntrospection({ ...introspected, [name]: value }, expected, NOW))).toBe(
+    'bearer_refused',
+  );
+});
+
+test.each([
+  { alg: 'ES256' },
+  { alg: 'ES256', typ: 'JWT' },
+  { alg: 'ES256', typ: 'at+jwtx' },
+  { alg: 'ES256', typ: ['at+jwt'] },
+  { alg: 'ES256', typ: null },
+  { typ: 'at+jwt' },
+  { alg: 'none', typ: 'at+jwt' },
+  { alg: 'HS256', typ: 'at+jwt' },
+  { alg: ['ES256'], typ: 'at+jwt' },
+  { alg: 'es256', typ: 'at+jwt' },
+  { alg: 'ES256', typ: 'at+jwt', crit: [] },
+])('refuses the header %j', (header) => {
+  expect(codeOf(() => checkTokenHeader(header))).toBe('bearer_refused');
+});
+
+test('names the key that a token is bound to', () => {
+  const bound = { ...claims, cnf: { jkt: THUMBPRINT } };
+  expect(checkTokenClaims(bound, expected, NOW).keyThumbprint).toBe(THUMBPRINT);
+  for (const token_type of ['DPoP', 'Bearer', undefined]) {
+    const answer = { ...introspected, cnf: { jkt: THUMBPRINT }, token_type };
+    expect(checkIntrospection(answer, expected, NOW).keyThumbprint).toBe(THUMBPRINT);
+  }
+});
+
+test.each([{ 'x5t#S256': THUMBPRINT }, { 'x5t#S256': THUMBPRINT, jkt: THUMBPRINT }])(
+  'reports a token bound to a client certificate as such: %j',
+  (cnf) => {
+    expect(codeOf(() => checkTokenClaims({ ...claims, cnf }, expected, NOW))).toBe('certificate_bound');
+    expect(codeOf(() => checkIntrospection({ ...introspected, cnf }, expected, NOW))).toBe(
+      'certificate_bound',
+    );
+  },
+);
+
+describe('an introspection without aud', () => {
+  const { aud: _, ...answer } = introspected;
+  const lenient = { ...expected, introspectionWithoutAudience: true };
+
+  test('is refused, unless the settings of the issuer allow it', () => {
+    expect(codeOf(() => checkIntrospection(answer, expected, NOW))).toBe('bearer_refused');
+    expect(checkIntrospection(answer, lenient, NOW)).toMatchObject({ subject: 'ada' });
+  });
+
+  test.each<[string, object]>([
+    ['another audience', { aud: 'https://other.test' }],
+    ['an audience that is null', { aud: null }],
+    ['no type, as that of a refresh token', { token_type: undefined }],
+    ['the use of a refresh token', { token_use: 'refresh_token' }],
+    ['no scope', { scope: undefined }],
+    ['a nonce', { nonce: 'n' }],
+    ['no client', { client_id: undefined }],
+    ['another client', { client_id: 'other' }],
+  ])('is refused with %s all the same', (_what, changes) => {
+    expect(codeOf(() => checkIntrospection({ ...answer, ...changes }, lenient, NOW))).toBe('bearer_refused');
+  });
+});
+
+describe('with claims of other names', () => {
+  const named = {
+    ...expected,
+    claims: { subject: 'oid', client: 'cid', scope: 'scp', authTime: 'signed_in' },
+    scopes: { 'vault:read': ['api://ori/vault.read', 'read'], interns: ['api://ori/interns'] },
+  };
+  const theirs = { ...claims, oid: 'o1', cid: 'ori-cli', scp: 'api://ori/vault.read openid', signed_in: 7 };
+
+  test('reads those, and no other scope than the mapped ones', () => {
+    expect(checkTokenClaims(theirs, named, NOW)).toMatchObject({
+      ...{ subject: 'o1', scopes: ['vault:read'], authenticatedAt: 7 },
+    });
+    const listed = { ...theirs, scp: ['read', 'api://ori/interns', 'vault:read '] };
+    expect(checkTokenClaims(listed, named, NOW).scopes).toEqual(['vault:read', 'interns']);
+    expect(checkTokenClaims({ ...theirs, scp: ['vault:read', 'interns'] }, named, NOW).scopes).toEqual([]);
+  });
+
+  test.each(['oid', 'cid'])('requires the claim %s', (name) => {
+    expect(codeOf(() => checkTokenClaims({ ...theirs, [name]: undefined }, named, NOW))).toBe(
+      'bearer_refused',
+    );
+  });
+
+  test('a name that every object has is no claim', () => {
+    const odd = { ...expected, claims: { subject: 'constructor' } };
+    expect(codeOf(() => checkTokenClaims(claims, odd, NOW))).toBe('bearer_refused');
+  });
+});
+
+test('allows the clock of the issuer to differ by two seconds', () => {
+  expect(checkTokenClaims({ ...claims, exp: NOW - 1 }, expected, NOW).expiresAt).toBe(NOW - 1);
+  expect(checkTokenClaims({ ...claims, nbf: NOW + 2 }, expected, NOW).subject).toBe('ada');
+});
+
+function codeOf(judge: () => unknown): string {
+  try {
+    judge();
+  } catch (error) {
+    if (error instanceof IdentityError) return error.code;
+    throw error;
+  }
+  throw new TypeError('nothing was refused');
+}

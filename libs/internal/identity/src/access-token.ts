@@ -1,0 +1,167 @@
+import { TOKEN_TYPES, type TokenExpectation, type TokenType } from './expectation.ts';
+import { tokenRefused as refused } from './identity-error.ts';
+import {
+  authTimeIn,
+  type Claims,
+  clientsIn,
+  isOneOf,
+  isString,
+  isTime,
+  isTimeOrAbsent,
+  listOf,
+  ours,
+  requireClient,
+  scopesIn,
+  subjectIn,
+  thumbprintOf,
+} from './read-claims.ts';
+
+/** How far the issuer's clock may differ from ours, in seconds. */
+export const TOKEN_CLOCK_TOLERANCE_SECONDS = 2;
+
+/** The signature algorithms an access token may name: asymmetric ones only. */
+export const TOKEN_ALGORITHMS: readonly string[] = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+
+/** The facts of a valid access token. Times in Unix seconds. */
+export interface TokenFacts {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: number;
+  /**
+   * `auth_time`: when the person signed in, if the token says so. Not `iat`, unless the issuer's settings name it: a
+   * refresh renews it, so that a revoked session would become valid again.
+   */
+  readonly authenticatedAt?: number;
+  /** `cnf.jkt` (RFC 9449, 6): thumbprint of the key that the token is bound to; absent from a bearer token. */
+  readonly keyThumbprint?: string;
+}
+
+/**
+ * Checks the protected header of a JWT: RFC 9068, 2.1 and 4. `jwk`, `jku`, `x5u` and `x5c` are ignored, here and later.
+ *
+ * @throws IdentityError `bearer_refused`
+ */
+export function checkTokenHeader(
+  header: { readonly alg?: unknown; readonly typ?: unknown; readonly crit?: unknown },
+  tokenTypes: readonly TokenType[] = ['at+jwt'],
+): TokenType {
+  const { alg, typ, crit } = header;
+  if (typeof alg !== 'string' || !TOKEN_ALGORITHMS.includes(alg)) throw refused('alg');
+  const type = tokenTypeOf(typ);
+  if (type === undefined || !tokenTypes.includes(type)) throw refused('typ');
+  if (crit !== undefined) throw refused('crit');
+  return type;
+}
+
+/** RFC 7515, 4.1.9: a media type, whose `application/` may be missing, in any case. */
+function tokenTypeOf(typ: unknown): TokenType | undefined {
+  if (typ === undefined) return 'none';
+  if (typeof typ !== 'string') return undefined;
+  const subtype = typ.toLowerCase().replace(/^application\//, '');
+  return TOKEN_TYPES.find((known) => known !== 'none' && known.toLowerCase() === subtype);
+}
+
+/**
+ * Checks the claims of a JWT access token: RFC 9068, 4. The signature is checked elsewhere.
+ *
+ * @param type of {@link checkTokenHeader}: only `at+jwt` distinguishes an access token from others of the issuer
+ * @param now Unix seconds
+ * @throws IdentityError `bearer_refused`, `certificate_bound`
+ */
+export function checkTokenClaims(
+  claims: Claims,
+  expected: TokenExpectation,
+  now: number,
+  type: TokenType = 'at+jwt',
+): TokenFacts {
+  if (claims['iss'] !== expected.issuer) throw refused('iss');
+  if (type !== 'at+jwt') requireAccessToken(claims, expected);
+  return checkCommonClaims(claims, expected, now);
+}
+
+/**
+ * Checks the answer of an introspection endpoint: RFC 7662, 2.2. Some issuers report a refresh token as active; it is
+ * refused because it has no audience or, where the audience may be missing, no type.
+ *
+ * @throws IdentityError `bearer_refused`, `certificate_bound`
+ */
+export function checkIntrospection(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {
+  if (claims['active'] !== true) throw refused('active');
+  if (claims['iss'] !== undefined && claims['iss'] !== expected.issuer) throw refused('iss');
+  const { token_type: type, cnf, aud } = claims;
+  if (type !== undefined && !(isString(type) && isTokenType(type.toLowerCase(), cnf !== undefined)))
+    throw refused('token_type');
+  if (expected.introspectionWithoutAudience !== true || aud !== undefined) {
+    return checkCommonClaims(claims, expected, now);
+  }
+  if (type === undefined) throw refused('token_type');
+  requireAccessTokenClaims(claims, expected);
+  return checkCommonClaims({ ...claims, aud: expected.audience }, expected, now);
+}
+
+/** Some issuers call a bound token `Bearer`, too; one called `DPoP` must be bound. */
+function isTokenType(type: string, isBound: boolean): boolean {
+  return type === 'bearer' || (type === 'dpop' && isBound);
+}
+
+/** Claims that belong to ID tokens, logout tokens and security events, never to an access token. */
+const FOREIGN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
+
+/**
+ * Without `at+jwt` an ID token of the same issuer looks much like an access token. It is told apart by its audience,
+ * which is a client, by the claims that only it has, and by the lack of a scope.
+ */
+function requireAccessToken(claims: Claims, expected: TokenExpectation): void {
+  const audiences = listOf(claims['aud']);
+  const clients: unknown[] = [...expected.clients, ...clientsIn(claims, expected)];
+  if (audiences.some((audience) => clients.includes(audience))) throw refused('aud');
+  requireAccessTokenClaims(claims, expected);
+}
+
+function requireAccessTokenClaims(claims: Claims, expected: TokenExpectation): void {
+  const foreign = FOREIGN_CLAIMS.find((name) => Object.hasOwn(claims, name));
+  if (foreign !== undefined) throw refused(foreign);
+  // Keycloak's, and Cognito's and Hydra's, own words for the kind of a token.
+  if (!isOneOf(claims['typ'], ['Bearer', 'DPoP'])) throw refused('typ');
+  if (!isOneOf(claims['token_use'], ['access', 'access_token'])) throw refused('token_use');
+  const name = expected.claims?.scope ?? 'scope';
+  if (scopesIn(claims, expected).length === 0) throw refused(name);
+}
+
+function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {
+  const { aud, exp, nbf, iat, cnf, act } = claims;
+  const audiences = listOf(aud);
+  if (!audiences.every(isString) || !audiences.includes(expected.audience)) throw refused('aud');
+  const subject = subjectIn(claims, expected);
+  if (!isTime(exp) || exp <= now - TOKEN_CLOCK_TOLERANCE_SECONDS) throw refused('exp');
+  if (!isTimeOrAbsent(nbf) || (nbf ?? 0) > now + TOKEN_CLOCK_TOLERANCE_SECONDS) throw refused('nbf');
+  if (!isTimeOrAbsent(iat)) throw refused('iat');
+  if (exp - (iat ?? now) > expected.lifetimeMaxSeconds) throw refused('lifetime');
+  const authTime = authTimeIn(claims, expected);
+  const scopes = scopesIn(claims, expected);
+  const keyThumbprint = cnf === undefined ? undefined : thumbprintOf(cnf);
+  // A delegated token (RFC 8693, 4.1), with which another party acts for the user.
+  if (act !== undefined) throw refused('act');
+  requireClient(claims, expected);
+  return {
+    issuer: expected.issuer,
+    subject,
+    scopes: ours(scopes, expected.scopes),
+    expiresAt: exp,
+    ...(authTime === undefined ? {} : { authenticatedAt: authTime }),
+    ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
+  };
+}

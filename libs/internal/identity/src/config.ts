@@ -1,0 +1,167 @@
+import { type Config, choice, flag, integer, list, path, secret, text, url } from '@ori/runtime/config';
+import { type IssuerSettings, OUR_SCOPES, readIssuersFile } from './issuers-file.ts';
+
+/** The settings for the access tokens that a service accepts. */
+export const IDENTITY_SPEC = {
+  issuer: url({
+    optional: true,
+    doc: 'The OpenID issuer, exactly as in `iss` of its tokens; or `…_ISSUERS_FILE`',
+  }),
+  issuersFile: path({
+    optional: true,
+    doc: 'Several issuers, or one whose tokens differ from RFC 9068: a JSON file',
+  }),
+  audience: text({
+    optional: true,
+    doc: 'What `aud` of an access token must hold; default: `…_BASE_URL`',
+  }),
+  baseUrl: url({
+    optional: true,
+    doc: 'The public base address, ending in `/v1`; default: `…_AUDIENCE`',
+  }),
+  clients: list({
+    default: ['ori-cli'],
+    doc: 'Clients of the issuer whose tokens are taken: their `client_id`, or `azp`',
+    item: 'client id',
+    pattern: /^[\x21\x23-\x2b\x2d-\x7e]+$/,
+  }),
+  tokenLifetimeMaxSeconds: integer({
+    min: 60,
+    max: 604_800,
+    default: 86_400,
+    doc: 'The longest time for which a token may be valid, from `iat` to `exp`',
+    unit: 's',
+  }),
+  requireAuthTime: flag({
+    default: false,
+    doc: 'Whether every token must say in `auth_time` when its person signed in; where sessions were revoked, it must anyway',
+  }),
+  introspectionClientId: text({
+    optional: true,
+    doc: 'Client that may introspect opaque tokens; without it they are refused',
+  }),
+  introspectionClientSecret: secret({ optional: true, doc: 'Its secret' }),
+  introspectionAuthMethod: choice(['client_secret_basic', 'client_secret_post'], {
+    default: 'client_secret_basic',
+    doc: 'How it authenticates to the issuer',
+  }),
+  introspectionsInFlightMax: integer({
+    min: 1,
+    max: 1000,
+    default: 64,
+    doc: 'Introspections under way at once; more of them wait',
+    unit: 'calls',
+  }),
+  issuerCoolDownSeconds: integer({
+    min: 1,
+    max: 300,
+    default: 5,
+    doc: 'Shortest time between two fetches of the same document of the issuer, after success and failure alike',
+    unit: 's',
+  }),
+  issuerKeysStaleSeconds: integer({
+    min: 0,
+    max: 43_200,
+    default: 300,
+    doc: "How long an issuer's keys are used beyond 300 s while it does not answer: sessions outlast an outage that long, and so does a key that the issuer withdraws during it",
+    unit: 's',
+  }),
+  issuerAllowPlainHttp: flag({
+    default: false,
+    doc: 'Permits an `http:` issuer beyond loopback: anyone on that network can then forge tokens',
+  }),
+  requireDpop: flag({
+    default: false,
+    doc: 'Refuses every session that is not bound to a key (RFC 9449): a stolen token is then worth nothing',
+  }),
+  dpopRequireNonce: flag({
+    default: true,
+    doc: "Whether a DPoP proof must carry a nonce of ours; without one the client's clock decides how old a proof may be, and it could be used again after the store lost its data",
+  }),
+  dpopRequireContent: flag({
+    default: true,
+    doc: "Whether a DPoP proof must carry the claim `x-camara:bh` over the request's content; without it a server in between can change the request of a bound session",
+  }),
+} as const;
+
+type Loaded = Config<typeof IDENTITY_SPEC>;
+
+/** The issuers whose tokens a service accepts, and its public address. */
+export type IdentityConfig = Omit<Loaded, 'baseUrl'> & {
+  readonly baseUrl: string;
+  readonly issuers: readonly IssuerSettings[];
+};
+
+/**
+ * What follows from the settings: the issuers, and the public base address.
+ *
+ * @param complaints gets a message for the operator for each conflict between values that are valid on their own
+ */
+export function completeIdentity(
+  prefix: string,
+  config: Loaded,
+  complaints: string[],
+): Pick<IdentityConfig, 'issuers' | 'baseUrl'> {
+  const complain = (complaint: string) => complaints.push(`${prefix}_${complaint}`);
+  const { introspectionClientId, introspectionClientSecret, issuersFile, audience } = config;
+  const baseUrl = config.baseUrl ?? audience;
+  if (baseUrl === undefined) complain('AUDIENCE: required, or the base URL');
+  else if (!isBaseUrl(baseUrl)) {
+    const where =
+      config.baseUrl === undefined ? `BASE_URL: required, because ${prefix}_AUDIENCE is none:` : 'BASE_URL:';
+    complain(`${where} expected a URL whose path ends in /v1, without query or fragment`);
+  }
+  if ((introspectionClientId === undefined) !== (introspectionClientSecret === undefined)) {
+    complain(`INTROSPECTION_CLIENT_ID and ${prefix}_INTROSPECTION_CLIENT_SECRET: set both or neither`);
+  }
+  if ((config.issuer === undefined) === (issuersFile === undefined)) {
+    complain(`ISSUER: required, or ${prefix}_ISSUERS_FILE, and not both`);
+  }
+  if (issuersFile !== undefined && introspectionClientId !== undefined) {
+    complain('INTROSPECTION_CLIENT_ID: belongs into the file of issuers');
+  }
+  const defaults = {
+    audience: audience ?? baseUrl,
+    clients: config.clients,
+    lifetimeMaxSeconds: config.tokenLifetimeMaxSeconds,
+    requiresAuthTime: config.requireAuthTime,
+  };
+  const issuers =
+    issuersFile === undefined
+      ? [onlyIssuer(config, baseUrl ?? '')]
+      : readIssuersFile(issuersFile, defaults, (complaint) => complain(`ISSUERS_FILE: ${complaint}`));
+  for (const { issuer } of issuers) {
+    if (issuer === '' || config.issuerAllowPlainHttp || isHttpsOrLoopback(issuer)) continue;
+    const variable = issuersFile === undefined ? 'ISSUER' : 'ISSUERS_FILE';
+    complain(
+      `${variable}: expected https, or http on loopback; ${prefix}_ISSUER_ALLOW_PLAIN_HTTP=true permits more`,
+    );
+  }
+  return { issuers, baseUrl: baseUrl ?? '' };
+}
+
+/** The issuer of the settings outside the file, whose tokens are those of RFC 9068. */
+function onlyIssuer(config: Loaded, baseUrl: string): IssuerSettings {
+  const { introspectionClientId: clientId, introspectionClientSecret: clientSecret } = config;
+  return {
+    issuer: config.issuer ?? '',
+    audience: config.audience ?? baseUrl,
+    clients: config.clients,
+    lifetimeMaxSeconds: config.tokenLifetimeMaxSeconds,
+    requiresAuthTime: config.requireAuthTime,
+    introspection:
+      clientId === undefined || clientSecret === undefined
+        ? undefined
+        : { clientId, clientSecret, authMethod: config.introspectionAuthMethod, tokenPrefix: '' },
+    signIn: { clientId: config.clients[0] ?? '', scopes: OUR_SCOPES, resource: true },
+  };
+}
+
+function isBaseUrl(value: string): boolean {
+  return URL.canParse(value) && /^https?:\/\/[^?#]*\/v1$/.test(value);
+}
+
+function isHttpsOrLoopback(value: string): boolean {
+  const { protocol, hostname } = new URL(value);
+  return protocol === 'https:' || /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}

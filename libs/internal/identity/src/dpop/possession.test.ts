@@ -1,0 +1,232 @@
+import { createDpopKey } from '@ori/test-env/dpop';
+import { describe, expect, test } from 'vitest';
+import { ContentDigest } from './content.ts';
+import { DpopError } from './dpop-error.ts';
+import { createDpopNonces, NONCE_SLOT_SECONDS } from './nonces.ts';
+// Proofs made by other implementations; the file names the source of each.
+import others from './other-implementations.vectors.json' with { type: 'json' };
+import { createPossession, type ProvenRequest } from './possession.ts';
+import { importKey } from './proof-keys.ts';
+import { readClaims, readHeader, splitProof } from './read-proof.ts';
+import { memorySpentProofs } from './spent-proofs.ts';
+import { isTarget } from './target.ts';
+
+/** RFC 9449, section 7.1, figures 13 to 15. */
+const RFC = {
+  accessToken: 'Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU',
+  proof:
+    'eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVTMjU2IiwiandrIjp7Imt0eSI6IkVDIiwieCI6Imw4dEZyaHgtMzR0VjNoUklDUkRZOXpDa0RscEJoRjQyVVFVZldWQVdCRnMiLCJ5IjoiOVZFNGpmX09rX282NHpiVFRsY3VOSmFqSG10NnY5VERWclUwQ2R2R1JEQSIsImNydiI6IlAtMjU2In19.eyJqdGkiOiJlMWozVl9iS2ljOC1MQUVCIiwiaHRtIjoiR0VUIiwiaHR1IjoiaHR0cHM6Ly9yZXNvdXJjZS5leGFtcGxlLm9yZy9wcm90ZWN0ZWRyZXNvdXJjZSIsImlhdCI6MTU2MjI2MjYxOCwiYXRoIjoiZlVIeU8ycjJaM0RaNTNFc05yV0JiMHhXWG9hTnk1OUlpS0NBcWtzbVFFbyJ9.2oW9RP35yRqzhrtNP86L-Ey71EOptxRimPPToA1plemAgR6pxHF8y6-yqyVnmcw6Fy1dqd-jfxSYoMxhAJpLjA',
+  thumbprint: '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I',
+  iat: 1_562_262_618,
+};
+const request: ProvenRequest = {
+  proofs: [RFC.proof],
+  method: 'GET',
+  origin: 'https://resource.example.org',
+  path: '/protectedresource',
+  accessToken: RFC.accessToken,
+};
+
+function at(seconds: number, { requireNonce = false, requireContent = false } = {}) {
+  const now = () => seconds * 1000;
+  const spent = memorySpentProofs(now);
+  const nonces = createDpopNonces(() => [new Uint8Array(32)], now, spent.epoch);
+  const possession = createPossession({
+    nonces,
+    spent,
+    requireNonce,
+    requireContent,
+    now,
+  });
+  return {
+    nonces,
+    async prove(thumbprint: string, sent: ProvenRequest, content?: ContentDigest) {
+      const proof = await possession.verify(thumbprint, sent);
+      if (content !== undefined) proof.requireContent(content);
+      await possession.spend(proof);
+      return proof;
+    },
+  };
+}
+
+/** The code and cause of a refusal. */
+async function refusal(judged: Promise<unknown>): Promise<string> {
+  return judged.then(
+    () => 'accepted',
+    (error) => (error instanceof DpopError ? error.code : String(error)),
+  );
+}
+
+describe('the example of RFC 9449', () => {
+  test.each([0, 60, -10])('is accepted when the clock is %i seconds ahead of its iat', async (seconds) => {
+    const { thumbprint } = await at(RFC.iat + seconds).prove(RFC.thumbprint, request);
+    expect(thumbprint).toBe(RFC.thumbprint);
+  });
+
+  test.each([61, 600, -11, -600])('needs a nonce when the clock is %i seconds ahead', async (seconds) => {
+    expect(await refusal(at(RFC.iat + seconds).prove(RFC.thumbprint, request))).toBe('dpop_nonce_required');
+  });
+
+  test('needs a nonce if nonces are required', async () => {
+    const strict = at(RFC.iat, { requireNonce: true });
+    expect(await refusal(strict.prove(RFC.thumbprint, request))).toBe('dpop_nonce_required');
+  });
+
+  test.each<[string, Partial<ProvenRequest>, string]>([
+    ['another method', { method: 'POST' }, 'dpop_proof_refused'],
+    ['another host', { origin: 'https://resource.example.com' }, 'dpop_proof_refused'],
+    ['another path', { path: '/other' }, 'dpop_proof_refused'],
+    ['another token', { accessToken: `${RFC.accessToken}x` }, 'dpop_proof_refused'],
+  ])('is refused for %s', async (_, wrong, code) => {
+    expect(await refusal(at(RFC.iat).prove(RFC.thumbprint, { ...request, ...wrong }))).toBe(code);
+  });
+
+  test.each([
+    ['a changed signature', RFC.proof.replace(/^(.*\.)./, '$1A')],
+    ['a changed claim', RFC.proof.replace('.eyJqdGki', '.eyJqdGkj')],
+    ['a second spelling of its signature', RFC.proof.replace(/A$/, 'B')],
+    ['padding after its signature', `${RFC.proof}==`],
+    ['no signature', RFC.proof.replace(/[^.]*$/, '')],
+  ])('is refused with %s', async (_, proof) => {
+    expect(proof).not.toBe(RFC.proof);
+    const judged = at(RFC.iat).prove(RFC.thumbprint, { ...request, proofs: [proof] });
+    expect(await refusal(judged)).toBe('dpop_proof_refused');
+  });
+
+  test('is refused for a token bound to another key, without being spent', async () => {
+    const { prove } = at(RFC.iat);
+    expect(await refusal(prove('A'.repeat(43), request))).toBe('dpop_binding_refused');
+    expect(await refusal(prove(RFC.thumbprint, request))).toBe('accepted');
+    expect(await refusal(prove(RFC.thumbprint, request))).toBe('dpop_proof_replayed');
+  });
+});
+
+describe('the content', () => {
+  const digestOf = (content: string) => {
+    const digest = new ContentDigest();
+    digest.update(Buffer.from(content));
+    return digest;
+  };
+
+  test('of a proof without the claim is refused before anything else is read of the request', async () => {
+    const strict = at(RFC.iat, { requireContent: true });
+    expect(await refusal(strict.prove(RFC.thumbprint, request))).toBe('dpop_content_refused');
+  });
+
+  test('of a proof without the claim is not judged where none is required', async () => {
+    expect(await refusal(at(RFC.iat).prove(RFC.thumbprint, request, digestOf('any')))).toBe('accepted');
+  });
+
+  test.each([
+    ['the same', 'content', 'accepted'],
+    ['another', 'Content', 'dpop_content_refused'],
+    ['none', '', 'dpop_content_refused'],
+  ])('of a proof with the claim: %s', async (_, content, expected) => {
+    const key = await createDpopKey();
+    for (const requireContent of [true, false]) {
+      const { nonces, prove } = at(RFC.iat, { requireContent });
+      const { origin, path, accessToken } = request;
+      const options = { url: origin + path, method: 'GET', accessToken, nonce: nonces.current() };
+      const proofs = [await key.proof({ ...options, content: 'content' })];
+      const judged = prove(key.thumbprint, { ...request, proofs }, digestOf(content));
+      expect(await refusal(judged)).toBe(expected);
+    }
+  });
+});
+
+test.each(others.vectors)(
+  'judges "$name" of $source: $expect',
+  async ({ proof: jwt, htu, expect: expected }) => {
+    const judge = async () => {
+      const proof = splitProof([jwt]);
+      const header = readHeader(proof.header);
+      const { origin, pathname: path } = new URL(htu);
+      if (!isTarget(readClaims(proof.claims).htu, { origin, path })) return 'htu';
+      const key = await importKey(header);
+      return key.isSignerOf(jwt) ? 'good' : 'signature';
+    };
+    const outcome = await judge().catch((error: DpopError) => error.message.split(' ').at(-1));
+    expect(outcome).toBe(expected);
+  },
+);
+
+test.each([
+  ['https://server.example.com:443/token', true],
+  ['HTTPS://SERVER.EXAMPLE.COM/token', true],
+  ['https://server.example.com/TOKEN', false],
+  ['https://server.example.com/token?query=true', false],
+  ['https://server.example.com/token#x/y%2Fz', false],
+  ['https://notFriendlyPlace/help', false],
+  ['https://server.example.com', false],
+  ['https://server.example.com@evil.test/token', false],
+  ['https://server.example.com:444/token', false],
+  ['https://server.example.com\\@evil.test/token', false],
+])('%s matches the target: %s', (htu, expected) => {
+  expect(isTarget(htu, { origin: 'https://server.example.com', path: '/token' })).toBe(expected);
+});
+
+test('a nonce is good in its period and the next, under any secret that the processes share', () => {
+  const secrets = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+  const start = 1_789_000_020_000;
+  const epoch = 'AAAAAAAAAAAA';
+  const noncesAt = (seconds: number, of = secrets) =>
+    createDpopNonces(
+      () => of,
+      () => start + seconds * 1000,
+      () => epoch,
+    );
+  const nonce = noncesAt(0, secrets.slice(1)).current();
+  const later = (seconds: number) => noncesAt(seconds).epochOf(nonce);
+  expect([0, 30, 59, -30].map(later)).toEqual([epoch, epoch, epoch, epoch]);
+  expect([-31, 60, 3600].map(later)).toEqual([undefined, undefined, undefined]);
+  const running = noncesAt(0);
+  expect([running.epochOf(nonce), running.epochOf(nonce)]).toEqual([epoch, epoch]);
+  expect(noncesAt(0, [new Uint8Array(32)]).epochOf(nonce)).toBeUndefined();
+  expect(NONCE_SLOT_SECONDS).toBe(30);
+});
+
+test('a nonce that was good is not for ever', () => {
+  let now = 1_789_000_020_000;
+  const nonces = createDpopNonces(
+    () => [new Uint8Array(32)],
+    () => now,
+    () => undefined,
+  );
+  const nonce = nonces.current();
+  expect(nonces.epochOf(nonce)).toBeDefined();
+  now += 60_000;
+  expect(nonces.epochOf(nonce)).toBeUndefined();
+});
+
+test('remembers a used proof for as long as any server could accept it', () => {
+  let now = 0;
+  const store = memorySpentProofs(() => now);
+  const spend = (id: string, epoch = store.epoch()) => store.spend({ id, epoch });
+  expect([spend('a'), spend('b'), spend('a')]).toEqual(['spent', 'spent', 'replayed']);
+  now = 119_999;
+  expect(spend('a')).toBe('replayed');
+  now = 120_000;
+  expect(spend('a')).toBe('spent');
+  expect(spend('c', 'another')).toBe('forgotten');
+  expect(spend('c')).toBe('spent');
+});
+
+test('a memory that began later accepts no proof of the one before', async () => {
+  const key = await createDpopKey();
+  const { origin, path, accessToken } = request;
+  const options = { url: origin + path, method: 'GET', accessToken };
+  const [before, after] = [at(RFC.iat), at(RFC.iat)];
+  const proofs = [await key.proof({ ...options, nonce: before.nonces.current() })];
+  expect(await refusal(after.prove(key.thumbprint, { ...request, proofs }))).toBe('dpop_nonce_required');
+  expect(await refusal(before.prove(key.thumbprint, { ...request, proofs }))).toBe('accepted');
+});
+
+test('quotes neither token nor proof when it refuses', async () => {
+  const key = await createDpopKey();
+  const accessToken = 'canary-token';
+  const jwt = await key.proof({ url: 'https://other.test/', accessToken, claims: { jti: 'canary-jti' } });
+  const judged = at(RFC.iat).prove(key.thumbprint, { ...request, proofs: [jwt], accessToken });
+  const error: unknown = await judged.catch((refused: unknown) => refused);
+  expect(error).toBeInstanceOf(DpopError);
+  expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toMatch(/canary|eyJ/);
+});

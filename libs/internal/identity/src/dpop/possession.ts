@@ -1,0 +1,153 @@
+import { hash } from 'node:crypto';
+import type { ContentDigest } from './content.ts';
+import { DpopError } from './dpop-error.ts';
+import { createFamiliarHeaders } from './familiar-headers.ts';
+import type { DpopNonces } from './nonces.ts';
+import { importKey } from './proof-keys.ts';
+import { type ProofClaims, readClaims, readHeader, splitProof } from './read-proof.ts';
+import type { SpendableProof, Spending, SpentProofs } from './spent-proofs.ts';
+import { isTarget, type ProofTarget } from './target.ts';
+
+/** How old a proof without a nonce may be by its own `iat`, and how far ahead, in seconds. */
+const IAT_PAST_SECONDS = 60;
+const IAT_FUTURE_SECONDS = 10;
+
+/** A request whose sender must prove possession of a key. */
+export interface ProvenRequest extends ProofTarget {
+  /** Every `DPoP` value of the raw header list. */
+  readonly proofs: readonly string[];
+  readonly method: string;
+  readonly accessToken: string;
+}
+
+/**
+ * A verified proof for this request. Its content has to be checked, and it has to be spent, before the request has an
+ * effect.
+ */
+class VerifiedProof {
+  protected readonly stage = 'verify';
+  /** Of the key that signed it. */
+  readonly thumbprint: string;
+  readonly #content: unknown;
+  #spendable: SpendableProof | undefined;
+
+  /** @param content the claim over the request's content; undefined if the proof covers none, and need not */
+  constructor(thumbprint: string, spendable: SpendableProof, content: unknown) {
+    this.thumbprint = thumbprint;
+    this.#spendable = spendable;
+    this.#content = content;
+  }
+
+  /**
+   * @param digest of the content that arrived; undefined if there is some that was not read
+   * @throws DpopError `dpop_content_refused`
+   */
+  requireContent(digest: ContentDigest | undefined): void {
+    if (this.#content !== undefined && this.#content !== digest?.base64url())
+      throw contentRefused('another content');
+  }
+
+  /** For the one who spends the proof: undefined after the first call. */
+  take(): SpendableProof | undefined {
+    const spendable = this.#spendable;
+    this.#spendable = undefined;
+    return spendable;
+  }
+}
+
+export type { VerifiedProof };
+
+export interface Possession {
+  /**
+   * Verifies the proof of a request (RFC 9449, section 4.3), the signature last.
+   *
+   * @param thumbprint of the key that the access token is bound to
+   * @throws DpopError
+   */
+  verify(thumbprint: string, request: ProvenRequest): Promise<VerifiedProof>;
+  /**
+   * Spends a proof that was not taken yet.
+   *
+   * @throws DpopError `dpop_proof_replayed`, `dpop_nonce_required`; whatever `SpentProofs.spend` throws
+   */
+  spend(proof: VerifiedProof): Promise<void>;
+}
+
+export interface PossessionOptions {
+  readonly nonces: DpopNonces;
+  readonly spent: SpentProofs;
+  /** False: a proof without a nonce is accepted if its `iat` is current by this server's clock. */
+  readonly requireNonce: boolean;
+  /** False: a proof without {@link CONTENT_CLAIM} is accepted for any content. */
+  readonly requireContent: boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export function createPossession({
+  nonces,
+  spent,
+  requireNonce,
+  requireContent,
+  now,
+}: PossessionOptions): Possession {
+  const headers = createFamiliarHeaders();
+
+  /** @returns the epoch in the nonce */
+  function checkTime({ nonce, iat, exp, nbf }: ProofClaims): string | undefined {
+    const seconds = now() / 1000;
+    const epoch = nonce === undefined ? undefined : nonces.epochOf(nonce);
+    if (nonce !== undefined) {
+      if (epoch === undefined) throw nonceRequired('the nonce is not ours, or too old');
+    } else {
+      if (requireNonce) throw nonceRequired('no nonce');
+      if (iat < seconds - IAT_PAST_SECONDS || iat > seconds + IAT_FUTURE_SECONDS) {
+        throw nonceRequired('no nonce, and iat is not now');
+      }
+    }
+    if (exp !== undefined && exp <= seconds) throw refused('exp');
+    if (nbf !== undefined && nbf > seconds + IAT_FUTURE_SECONDS) throw refused('nbf');
+    return epoch;
+  }
+
+  return {
+    async verify(thumbprint, request) {
+      // Otherwise the nonce of this answer would be refused, too.
+      if (spent.epoch() === undefined) await spent.learn();
+      const { jwt, header, claims } = splitProof(request.proofs);
+      const proof = readClaims(claims);
+      if (proof.htm !== request.method) throw refused('htm');
+      if (!isTarget(proof.htu, request)) throw refused('htu');
+      if (proof.ath !== hash('sha256', request.accessToken, 'base64url')) throw refused('ath');
+      if (requireContent && proof.content === undefined) throw contentRefused('no content');
+      const epoch = checkTime(proof);
+      const familiar = headers.keyOf(thumbprint, header);
+      const key = familiar ?? (await importKey(readHeader(header)));
+      if (key.thumbprint !== thumbprint) {
+        throw new DpopError('dpop_binding_refused', 'the access token is bound to another key');
+      }
+      if (!key.isSignerOf(jwt)) throw refused('signature');
+      if (familiar === undefined) headers.remember(header, key);
+      const id = hash('sha256', `${thumbprint}.${proof.jti}`, 'base64url');
+      return new VerifiedProof(thumbprint, { id, epoch }, proof.content);
+    },
+    async spend(proof) {
+      const spendable = proof.take();
+      if (spendable === undefined) return;
+      const spending = await spent.spend(spendable);
+      if (spending !== 'spent') throw unspent(spending);
+    },
+  };
+}
+
+/** The refusal of a proof that the store did not spend. */
+export function unspent(spending: Exclude<Spending, 'spent'>): DpopError {
+  return spending === 'replayed'
+    ? new DpopError('dpop_proof_replayed', 'the DPoP proof was used before')
+    : nonceRequired('the nonce is older than the store of used proofs');
+}
+
+const contentRefused = (what: string) =>
+  new DpopError('dpop_content_refused', `the DPoP proof covers ${what}`);
+const refused = (what: string) => new DpopError('dpop_proof_refused', `DPoP proof refused for its ${what}`);
+const nonceRequired = (message: string) => new DpopError('dpop_nonce_required', message);

@@ -1,0 +1,101 @@
+import { decodeProtectedHeader } from 'jose';
+import { type DpopAlgorithm, isDpopAlgorithm, type PublicJwk, publicJwkOf } from './algorithms.ts';
+import { CONTENT_CLAIM } from './content.ts';
+import { decodeObject } from './decode-object.ts';
+import { DpopError } from './dpop-error.ts';
+
+/** The longest accepted proof, in characters. */
+const PROOF_CHARACTERS_MAX = 4096;
+const JTI_CHARACTERS_MAX = 128;
+
+/** A proof in its three parts. */
+export interface EncodedProof {
+  readonly jwt: string;
+  readonly header: string;
+  readonly claims: string;
+}
+
+/** The decoded header of a proof (RFC 9449, section 4.2). */
+export interface ProofHeader {
+  readonly alg: DpopAlgorithm;
+  readonly jwk: PublicJwk;
+}
+
+/** The decoded claims of a proof (RFC 9449, section 4.2). They are not compared with the request yet. */
+export interface ProofClaims {
+  readonly jti: string;
+  readonly htm: unknown;
+  readonly htu: string;
+  /** Seconds since the epoch, by the client's clock. */
+  readonly iat: number;
+  readonly exp: number | undefined;
+  readonly nbf: number | undefined;
+  readonly ath: unknown;
+  readonly nonce: string | undefined;
+  /** {@link CONTENT_CLAIM} */
+  readonly content: unknown;
+}
+
+/**
+ * Takes the only proof of a request.
+ *
+ * @param values every `DPoP` value of the raw header list
+ * @throws DpopError `dpop_proof_refused`
+ */
+export function splitProof(values: readonly string[]): EncodedProof {
+  const [jwt, second] = values;
+  if (jwt === undefined) throw refused('no DPoP header');
+  if (second !== undefined) throw refused('more than one DPoP header');
+  if (jwt.length > PROOF_CHARACTERS_MAX) throw refused('too long');
+  const [header, claims, signature, ...rest] = jwt.split('.', 4);
+  if (!header || !claims || signature === undefined || rest.length > 0) throw refused('form');
+  return { jwt, header, claims };
+}
+
+/** @throws DpopError `dpop_proof_refused` */
+export function readHeader(header: string): ProofHeader {
+  const { typ, alg, jwk, crit, b64 } = decode(() => decodeProtectedHeader(`${header}..`));
+  if (typ !== 'dpop+jwt') throw refused('typ');
+  if (!isDpopAlgorithm(alg)) throw refused('alg');
+  if (crit !== undefined || b64 !== undefined) throw refused('crit');
+  const publicJwk = publicJwkOf(alg, jwk);
+  if (publicJwk === undefined) throw refused('jwk');
+  return { alg, jwk: publicJwk };
+}
+
+/** @throws DpopError `dpop_proof_refused` */
+export function readClaims(claims: string): ProofClaims {
+  const {
+    jti,
+    htm,
+    htu,
+    iat,
+    exp,
+    nbf,
+    ath,
+    nonce,
+    [CONTENT_CLAIM]: content,
+  } = decode(() => decodeObject(claims));
+  if (typeof jti !== 'string' || jti === '' || jti.length > JTI_CHARACTERS_MAX) throw refused('jti');
+  if (typeof htu !== 'string') throw refused('htu');
+  if (!isTime(iat)) throw refused('iat');
+  if (exp !== undefined && !isTime(exp)) throw refused('exp');
+  if (nbf !== undefined && !isTime(nbf)) throw refused('nbf');
+  if (nonce !== undefined && typeof nonce !== 'string') throw refused('nonce');
+  return { jti, htm, htu, iat, exp, nbf, ath, nonce, content };
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+function decode<T>(read: () => T): T {
+  try {
+    return read();
+  } catch {
+    // The decoder's own error may quote what it read.
+    throw refused('form');
+  }
+}
+
+const refused = (what: string) => new DpopError('dpop_proof_refused', `DPoP proof refused for its ${what}`);

@@ -1,0 +1,122 @@
+import { LRUCache } from 'lru-cache';
+import type { TokenFacts } from './access-token.ts';
+import type { TokenExpectation } from './expectation.ts';
+import { IdentityError, tokenRefused } from './identity-error.ts';
+import type { Arrival, Introspect } from './introspect.ts';
+import type { Issuer } from './issuer.ts';
+import type { Bearer } from './read-bearer.ts';
+import { issuerClaimOf, verifyJwt } from './verify-jwt.ts';
+
+/** The maximum time for which the facts of a token are cached, whatever its own expiry. */
+const REMEMBERED_MS = { jwt: 60_000, opaque: 5000 } as const;
+const TOKENS_MAX = 100_000;
+const REFUSED_TOKENS_MAX = 10_000;
+
+/** The result for a bearer credential: the facts of an access token, the record of an API key, or nothing. */
+export type Identity<ApiKey> = { readonly token: TokenFacts } | { readonly apiKey: ApiKey } | undefined;
+
+export interface Identities<ApiKey> {
+  /**
+   * @param network where the request came from, as `networkOf` of its address
+   * @throws IdentityError, and any error of looking up an API key
+   */
+  identify(bearer: Bearer, network: string): Promise<Identity<ApiKey>>;
+}
+
+/** An issuer, and what its tokens must be like. */
+export interface Authority {
+  readonly expected: TokenExpectation;
+  readonly issuer: Pick<Issuer, 'keyFor'>;
+  /** Absent without a configured introspection client: then it is not asked about opaque tokens. */
+  readonly introspect?: Introspect | undefined;
+  /** How its opaque tokens begin. No other issuer is asked about them. */
+  readonly tokenPrefix?: string | undefined;
+}
+
+export interface IdentitiesOptions<ApiKey> {
+  readonly authorities: readonly Authority[];
+  readonly apiKey: (hash: string) => ApiKeyHolder<ApiKey> | Promise<ApiKeyHolder<ApiKey>>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onLookup?: ((hit: boolean) => void) | undefined;
+  /** Called once for each token that was found valid. */
+  readonly onVerified?: ((facts: TokenFacts) => void) | undefined;
+}
+
+/** Looks up an API key by its hash; the result is empty if it is unknown. */
+export interface ApiKeyHolder<ApiKey> {
+  readonly apiKey?: ApiKey;
+}
+
+/**
+ * Identifies the caller of a bearer credential. Results are cached by the SHA-256 of the whole token; decisions on
+ * scope and gate are never cached. Concurrent requests with one token share one introspection.
+ */
+export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Identities<ApiKey> {
+  const { authorities, apiKey, now, onLookup, onVerified } = options;
+  const known = new LRUCache<string, TokenFacts>({ max: TOKENS_MAX, noDeleteOnStaleGet: true });
+  const refused = new LRUCache<string, IdentityError>({ max: REFUSED_TOKENS_MAX, ttl: REMEMBERED_MS.opaque });
+  const underWay = new Map<string, Promise<TokenFacts>>();
+
+  const byIssuer = new Map<unknown, Authority>(authorities.map((one) => [one.expected.issuer, one]));
+  const introspecting = (token: string) =>
+    authorities.find((one) => one.introspect !== undefined && token.startsWith(one.tokenPrefix ?? ''));
+
+  async function judge({ kind, token }: Bearer, arrival: Arrival): Promise<TokenFacts> {
+    const seconds = Math.floor(now() / 1000);
+    if (kind === 'opaque') {
+      const { introspect, expected } = introspecting(token) ?? {};
+      if (introspect === undefined || expected === undefined) throw new TypeError('no issuer introspects it');
+      return await introspect(token, expected, seconds, arrival);
+    }
+    const authority = byIssuer.get(issuerClaimOf(token));
+    if (authority === undefined) throw tokenRefused('iss');
+    return await verifyJwt(token, authority.expected, authority.issuer, seconds);
+  }
+
+  async function find(bearer: Bearer, digest: string, arrival: Arrival): Promise<TokenFacts> {
+    const { kind } = bearer;
+    const start = performance.now();
+    try {
+      const facts = await judge(bearer, arrival);
+      onVerified?.(facts);
+      const ttl = Math.min(
+        kind === 'opaque' ? REMEMBERED_MS.opaque : REMEMBERED_MS.jwt,
+        facts.expiresAt * 1000 - now(),
+      );
+      if (ttl > 0) known.set(digest, facts, { start, ttl });
+      return facts;
+    } catch (error) {
+      if (kind === 'opaque' && error instanceof IdentityError && error.code !== 'issuer_unavailable') {
+        known.delete(digest);
+        refused.set(digest, error);
+      }
+      throw error;
+    } finally {
+      underWay.delete(digest);
+    }
+  }
+
+  return {
+    async identify(bearer, network) {
+      const digest = bearer.digestHex();
+      if (bearer.kind === 'api-key') {
+        const { apiKey: facts } = await apiKey(digest);
+        return facts && { apiKey: facts };
+      }
+      if (bearer.kind === 'opaque' && introspecting(bearer.token) === undefined) return undefined;
+      const isFamiliar = known.peek(digest, { allowStale: true }) !== undefined;
+      const remembered = known.get(digest);
+      onLookup?.(remembered !== undefined);
+      if (remembered !== undefined) return { token: remembered };
+      const refusal = refused.get(digest);
+      if (refusal !== undefined)
+        throw new IdentityError(refusal.code, refusal.message, {
+          ...(refusal.claim && { claim: refusal.claim }),
+        });
+      const asked = underWay.get(digest) ?? find(bearer, digest, { network, isFamiliar });
+      underWay.set(digest, asked);
+      return { token: await asked };
+    },
+  };
+}

@@ -1,0 +1,28 @@
+/**
+ * - `bearer_refused`: the credential is missing, malformed, or not one that this service accepts.
+ * - `certificate_bound`: the access token is bound to a TLS client certificate (RFC 8705), which is not supported.
+ * - `issuer_unavailable`: the credential cannot be checked now, because the issuer does not answer.
+ */
+export type IdentityErrorCode = 'bearer_refused' | 'certificate_bound' | 'issuer_unavailable';
+
+/** The caller could not be identified. The message is for the log and contains no part of the credential. */
+export class IdentityError extends Error {
+  readonly code: IdentityErrorCode;
+  /** The part of an access token that it was refused for: a claim, or a member of the header. */
+  readonly claim: string | undefined;
+
+  constructor(
+    code: IdentityErrorCode,
+    message: string,
+    options?: ErrorOptions & { readonly claim?: string },
+  ) {
+    super(message, options);
+    this.name = 'IdentityError';
+    this.code = code;
+    this.claim = options?.claim;
+  }
+}
+
+/** @param claim a claim, or a member of the header */
+export const tokenRefused = (claim: string) =>
+  new IdentityError('bearer_refused', `access token refused for its ${claim}`, { claim });

@@ -1,0 +1,141 @@
+import { startIssuer, type TestIssuer } from '@ori/test-env/issuer';
+import { expect, test } from 'vitest';
+import { createIssuer } from './issuer.ts';
+
+const audience = 'https://api.test/v1';
+
+function connect(
+  issuer: TestIssuer,
+  options: { coolDownSeconds?: number; fetch?: typeof globalThis.fetch } = {},
+) {
+  return createIssuer({
+    issuer: issuer.url,
+    coolDownSeconds: 0.05,
+    keysStaleSeconds: 300,
+    timeoutMs: 2000,
+    allowPlainHttp: false,
+    ...options,
+  });
+}
+
+const unavailable = { code: 'issuer_unavailable' };
+const header = (kid: string) => ({ alg: 'ES256', kid });
+
+test('nothing is fetched before the first use, then discovery and keys once', async () => {
+  await using test = await startIssuer({ audience, algorithms: ['ES256'] });
+  const issuer = connect(test);
+  expect(test.counts).toMatchObject({ discovery: 0, jwks: 0 });
+  await Promise.all([issuer.check(), issuer.check(), issuer.metadata()]);
+  await issuer.check();
+  expect(test.counts).toMatchObject({ discovery: 1, jwks: 1 });
+  issuer.close();
+});
+
+test.each([
+  ['of another issuer', (url: string) => ({ issuer: `${url}/` })],
+  ['without issuer', () => ({ issuer: undefined })],
+  ['with keys on another origin', () => ({ jwks_uri: 'http://127.0.0.1:1/jwks' })],
+  [
+    'with keys on another host',
+    (url: string) => ({ jwks_uri: `${url.replace('127.0.0.1', 'localhost')}/jwks` }),
+  ],
+  ['without keys', () => ({ jwks_uri: undefined })],
+  [
+    'with introspection on another origin',
+    () => ({ introspection_endpoint: 'https://elsewhere.test/introspect' }),
+  ],
+])('a discovery document %s is refused', async (_, members) => {
+  await using test = await startIssuer({ audience, algorithms: ['ES256'] });
+  test.announce(members(test.url));
+  const issuer = connect(test);
+  await expect(issuer.check()).rejects.toMatchObject(unavailable);
+  await expect(issuer.metadata()).rejects.toMatchObject(unavailable);
+  issuer.close();
+});
+
+test.each(['redirecting', 'error', 'huge', 'malformed'] as const)(
+  'documents that are %s are refused, and no redirect is followed',
+  async (behaviour) => {
+    await using test = await startIssuer({ audience, algorithms: ['ES256'] });
+    const issuer = connect(test);
+    test.behave(behaviour, 'jwks');
+    await expect(issuer.check()).rejects.toMatchObject(unavailable);
+    expect(test.counts.elsewhere).toBe(0);
+    test.behave('good');
+    await expect
+      .poll(() =>
+        issuer.check().then(
+          () => 'recovered',
+          () => 'unavailable',
+        ),
+      )
+      .toBe('recovered');
+    issuer.close();
+  },
+);
+
+test('an unknown key triggers one fetch per cool-down, and stays unknown if the issuer does not have it', async () => {
+  await using test = await startIssuer({ audience, algorithms: ['ES256'] });
+  const issuer = connect(test, { coolDownSeconds: 60 });
+  await issuer.check();
+  for (const kid of ['a', 'b', 'c']) expect(await issuer.keyFor(header(kid))).toBeUndefined();
+  expect(test.counts.jwks).toBe(1);
+  issuer.close();
+});
+
+test('a key stays unknown, and does not become unavailable, if the issuer says that its keys are unchanged', async () => {
+  await using test = await startIssuer({ audience, algorithms: ['ES256'] });
+  let unchanged = 0;
+  const issuer = connect(test, {
+    async fetch(url, init) {
+      if (new Headers(init?.headers).has('if-none-match')) {
+        unchanged += 1;
+        return new Response(null, { status: 304 });
+      }
+      const answer = await fetch(url, init);
+      return new Response(answer.body, { headers: { etag: '"1"' } });
+    },
+  });
+  await issuer.check();
+  await expect.poll(() => issuer.keyFor(header('unknown')).then(() => unchanged)).toBeGreaterThan(0);
+  expect(await issuer.keyFor(header('unknown'))).toBeUndefined();
+  issuer.close();
+});
+
+test('a key that was added is found after the cool-down', async () => {
+  await using test = await startIssuer({ audience, algorithms: ['ES256'] });
+  const issuer = connect(test);
+  await issuer.check();
+  const kid = await test.addKey('ES256', true);
+  await expect.poll(async () => (await issuer.keyFor(header(kid)))?.type).toBe('public');
+  issuer.close();
+});
+
+test('while the issuer is down, a known key stays valid and an unknown one is unavailable', async () => {
+  await using test = await startIssuer({ audience, algorithms: ['ES256'] });
+  const known = await test.addKey('ES256', true);
+  const issuer = connect(test);
+  await issuer.check();
+  await test.stop();
+  await expect
+    .poll(() =>
+      issuer.keyFor(header('unknown')).then(
+        () => 'judged',
+        (error: { code: string }) => error.code,
+      ),
+    )
+    .toBe('issuer_unavailable');
+  expect((await issuer.keyFor(header(known)))?.type).toBe('public');
+  await issuer.check();
+  issuer.close();
+});
+
+test('a key is found by id and algorithm together', async () => {
+  await using test = await startIssuer({ audience, algorithms: ['ES256', 'RS256'] });
+  const kid = await test.addKey('ES256', true);
+  const issuer = connect(test);
+  expect(await issuer.keyFor({ alg: 'RS256', kid })).toBeUndefined();
+  expect((await issuer.keyFor({ alg: 'RS256' }))?.type).toBe('public');
+  expect(await issuer.keyFor({ alg: 'ES256' })).toBeUndefined();
+  issuer.close();
+});

@@ -1,0 +1,117 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { readIssuersFile } from './issuers-file.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'ori-issuers-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const path = join(folder, 'issuers.json');
+const defaults = {
+  ...{ audience: 'https://api.test/v1', clients: ['ori-cli'] },
+  ...{ lifetimeMaxSeconds: 3600, requiresAuthTime: false },
+};
+
+function read(content: unknown, mode = 0o644) {
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  chmodSync(path, mode);
+  const complaints: string[] = [];
+  const issuers = readIssuersFile(path, defaults, (complaint) => complaints.push(complaint));
+  return { issuers, complaints };
+}
+const complaintsOf = (...issuers: object[]) =>
+  read({ issuers: issuers.map((entry) => ({ issuer: 'https://one.test', ...entry })) }).complaints;
+const secret = 'hidden-client-secret';
+
+test('an entry with nothing but its issuer is one of RFC 9068 with the defaults', () => {
+  expect(read({ issuers: [{ issuer: 'https://one.test' }] })).toMatchObject({
+    complaints: [],
+    issuers: [
+      {
+        ...{
+          ...defaults,
+          issuer: 'https://one.test',
+          tokenTypes: ['at+jwt'],
+          introspectionWithoutAudience: false,
+        },
+        signIn: { clientId: 'ori-cli', scopes: ['vault:read', 'interns'], resource: true },
+      },
+    ],
+  });
+});
+
+test('the scopes of a sign-in are the issuer’s words for ours', () => {
+  const scopes = { 'vault:read': 'api://ori/vault.read', interns: ['api://ori/interns', 'interns'] };
+  const [only] = read({ issuers: [{ issuer: 'https://one.test', scopes }] }).issuers;
+  expect(only?.signIn.scopes).toEqual(['api://ori/vault.read', 'api://ori/interns']);
+});
+
+test.each([
+  ['issuers[0].audience', { audience: 'ori-cli', tokenTypes: ['JWT'] }],
+  ['issuers[0].audience', { audience: 'x', clients: ['x'], tokenTypes: ['none'] }],
+  ['issuers[0].claims.subject', { claims: { subject: 'email' } }],
+  ['issuers[0].claims.subject', { claims: { subject: 'preferred_username' } }],
+  ['issuers[0].tokenTypes', { tokenTypes: [] }],
+  ['issuers[0].tokenTypes[0]', { tokenTypes: ['id'] }],
+  ['issuers[0].issuer', { issuer: 'one.test' }],
+  ['issuers[0].scopes', { scopes: { admin: 'admin' } }],
+  ['issuers[0]', { tokenType: ['JWT'] }],
+  ['issuers[0].clients', { clients: [] }],
+  ['issuers[0].signIn.redirectPort', { signIn: { redirectPort: 0 } }],
+])('%s is refused where it says %j', (place, entry) => {
+  const complaints = complaintsOf(entry);
+  expect(complaints).toHaveLength(1);
+  expect(complaints[0]).toMatch(place);
+});
+
+test('the same issuer twice is refused', () => {
+  expect(complaintsOf({}, {})).toEqual([expect.stringContaining('listed twice')]);
+});
+
+test('two issuers that introspect need prefixes, so that neither gets the tokens of the other', () => {
+  const introspection = (tokenPrefix?: string) => ({
+    introspection: { clientId: 'ori', clientSecret: secret, ...(tokenPrefix && { tokenPrefix }) },
+  });
+  const both = (one?: string, two?: string) =>
+    read(
+      {
+        issuers: [
+          { issuer: 'https://one.test', ...introspection(one) },
+          { issuer: 'https://two.test', ...introspection(two) },
+        ],
+      },
+      0o600,
+    ).complaints;
+  expect(both()).toEqual([expect.stringContaining('tokenPrefix')]);
+  expect(both('ory_at_')).toHaveLength(1);
+  expect(both('ory', 'ory_at_')).toHaveLength(1);
+  expect(both('ory_at_', 'two_')).toEqual([]);
+});
+
+test('a file with a client secret must be closed to others, and no complaint quotes it', () => {
+  const content = {
+    issuers: [
+      { issuer: 'https://one.test', introspection: { clientId: 'ori', clientSecret: secret, x: secret } },
+    ],
+  };
+  expect(read(content, 0o644).complaints).toEqual([expect.stringContaining('chmod')]);
+  const { complaints } = read(content, 0o600);
+  expect(complaints).toHaveLength(1);
+  expect(complaints.join()).not.toContain(secret);
+});
+
+test.each([
+  ['is no JSON', '{"issuers":['],
+  ['is of another kind', '[]'],
+  ['is empty', '{"issuers":[]}'],
+])('a file that %s is refused', (_what, content) => {
+  const { complaints, issuers } = read(content);
+  expect(complaints).toHaveLength(1);
+  expect(issuers).toEqual([]);
+});
+
+test('a file that is missing is refused', () => {
+  const complaints: string[] = [];
+  readIssuersFile(join(folder, 'absent.json'), defaults, (complaint) => complaints.push(complaint));
+  expect(complaints).toEqual([expect.stringContaining('ENOENT')]);
+});

@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs';
+import { Secret } from '@ori/runtime/secret';
+import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
+import { z } from 'zod';
+import { TOKEN_TYPES, type TokenExpectation } from './expectation.ts';
+
+/** How a service asks an issuer about opaque tokens (RFC 7662). */
+export interface IntrospectionSettings {
+  readonly clientId: string;
+  readonly clientSecret: Secret;
+  readonly authMethod: 'client_secret_basic' | 'client_secret_post';
+  /** How the issuer's opaque tokens begin, where more than one issuer is asked: no other one may see them. */
+  readonly tokenPrefix: string;
+}
+
+/** What `ori login` sends to an issuer, as the protected-resource document tells it. */
+export interface SignInSettings {
+  readonly clientId: string;
+  /** The issuer's words for our scopes. */
+  readonly scopes: readonly string[];
+  /** Whether the base address is sent as `resource` (RFC 8707). */
+  readonly resource: boolean;
+  /** The port of the redirect address, where the issuer compares it exactly. */
+  readonly redirectPort?: number | undefined;
+}
+
+/** One issuer whose tokens a service accepts. */
+export interface IssuerSettings extends TokenExpectation {
+  readonly introspection?: IntrospectionSettings | undefined;
+  readonly signIn: SignInSettings;
+}
+
+/** What applies to an issuer that does not say otherwise. */
+export interface IssuerDefaults {
+  readonly audience: string | undefined;
+  readonly clients: readonly string[];
+  readonly lifetimeMaxSeconds: number;
+  readonly requiresAuthTime: boolean;
+}
+
+export const OUR_SCOPES = ['vault:read', 'interns'] as const;
+
+/** Claims that the issuer's users or administrators can change, or that a second person can get later. */
+const MUTABLE_CLAIMS = ['email', 'name', 'nickname', 'preferred_username', 'unique_name', 'upn', 'username'];
+
+const name = z.string().min(1).max(200);
+const words = z.union([name, z.array(name).min(1)]).transform((value) => [value].flat());
+const issuerEntry = z.strictObject({
+  issuer: z.url({ protocol: /^https?$/ }),
+  audience: name.optional(),
+  clients: z.array(name).min(1).optional(),
+  tokenTypes: z.array(z.enum(TOKEN_TYPES)).min(1).optional(),
+  claims: z
+    .strictObject({
+      subject: name
+        .refine((claim) => !MUTABLE_CLAIMS.includes(claim), 'can pass to another person')
+        .optional(),
+      client: name.optional(),
+      scope: name.optional(),
+      authTime: name.optional(),
+    })
+    .optional(),
+  scopes: z.partialRecord(z.enum(OUR_SCOPES), words).optional(),
+  requireAuthTime: z.boolean().optional(),
+  tokenLifetimeMaxSeconds: z.int().min(60).max(604_800).optional(),
+  introspection: z
+    .strictObject({
+      clientId: name,
+      clientSecret: name,
+      authMethod: z.enum(['client_secret_basic', 'client_secret_post']).default('client_secret_basic'),
+      tokenPrefix: z.string().max(64).default(''),
+      withoutAudience: z.boolean().default(false),
+    })
+    .optional(),
+  signIn: z
+    .strictObject({
+      clientId: name.optional(),
+      scopes: z.array(name).min(1).optional(),
+      resource: z.boolean().default(true),
+      redirectPort: z.int().min(1).max(65_535).optional(),
+    })
+    .prefault({}),
+});
+const issuersFile = z.strictObject({ issuers: z.array(issuerEntry).min(1).max(20) });
+
+type Entry = z.output<typeof issuerEntry>;
+
+/**
+ * Reads the file of issuers. One that contains a client secret must not be accessible to others.
+ *
+ * @param complain called with each complaint, which quotes nothing of the file but the names of settings
+ */
+export function readIssuersFile(
+  path: string,
+  defaults: IssuerDefaults,
+  complain: (complaint: string) => void,
+): IssuerSettings[] {
+  const entries = readEntries(path, complain);
+  const settings = entries.map((entry, index) => settingsOf(entry, index, defaults, complain));
+  complaintsOfAll(settings).map(complain);
+  return settings;
+}
+
+function readEntries(path: string, complain: (complaint: string) => void): readonly Entry[] {
+  let value: unknown;
+  try {
+    const text = readFileSync(path, 'utf8');
+    value = JSON.parse(text.includes('"clientSecret"') ? readSecretFile(path) : text);
+  } catch (error) {
+    if (error instanceof SecretFileError) complain(error.message);
+    else if (error instanceof SyntaxError) complain(`${JSON.stringify(path)} is not JSON`);
+    else
+      complain(`cannot read ${JSON.stringify(path)} (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    return [];
+  }
+  const parsed = issuersFile.safeParse(value);
+  if (parsed.success) return parsed.data.issuers;
+  for (const issue of parsed.error.issues) complain(`${pathOf(issue.path)}: ${issue.message}`);
+  return [];
+}
+
+const pathOf = (path: readonly PropertyKey[]): string =>
+  path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .slice(1) || 'the file';
+
+function settingsOf(
+  entry: Entry,
+  index: number,
+  defaults: IssuerDefaults,
+  complain: (complaint: string) => void,
+): IssuerSettings {
+  const { issuer, claims, tokenTypes = ['at+jwt'], scopes, introspection, signIn } = entry;
+  const { audience = defaults.audience, clients = defaults.clients } = entry;
+  const place = `issuers[${index}]`;
+  if (audience === undefined) complain(`${place}.audience: required`);
+  if (tokenTypes.some((type) => type !== 'at+jwt') && clients.some((client) => client === audience)) {
+    complain(`${place}.audience: is one of the clients, so that an ID token could pass for an access token`);
+  }
+  return {
+    issuer,
+    audience: audience ?? '',
+    clients,
+    tokenTypes,
+    lifetimeMaxSeconds: entry.tokenLifetimeMaxSeconds ?? defaults.lifetimeMaxSeconds,
+    requiresAuthTime: entry.requireAuthTime ?? defaults.requiresAuthTime,
+    ...(claims && { claims: definedMembers(claims) }),
+    ...(scopes && { scopes }),
+    introspectionWithoutAudience: introspection?.withoutAudience ?? false,
+    ...(introspection && {
+      introspection: { ...introspection, clientSecret: new Secret(introspection.clientSecret) },
+    }),
+    signIn: {
+      clientId: signIn.clientId ?? clients[0] ?? '',
+      scopes: signIn.scopes ?? OUR_SCOPES.map((scope) => scopes?.[scope]?.[0] ?? scope),
+      resource: signIn.resource,
+      redirectPort: signIn.redirectPort,
+    },
+  };
+}
+
+function definedMembers<T extends object>(value: T) {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}
+
+function complaintsOfAll(settings: readonly IssuerSettings[]): string[] {
+  const complaints: string[] = [];
+  const issuers = settings.map(({ issuer }) => issuer);
+  const twice = issuers.find((issuer, index) => issuers.indexOf(issuer) !== index);
+  if (twice !== undefined) complaints.push(`issuers: ${JSON.stringify(twice)} is listed twice`);
+  const prefixes = settings.flatMap(({ introspection }) =>
+    introspection ? [introspection.tokenPrefix] : [],
+  );
+  const isAmbiguous = prefixes.some((prefix, index) =>
+    prefixes.some((other, otherIndex) => index !== otherIndex && other.startsWith(prefix)),
+  );
+  if (isAmbiguous) {
+    complaints.push(
+      'issuers: more than one introspects opaque tokens, so each needs a tokenPrefix that no other one begins with',
+    );
+  }
+  return complaints;
+}

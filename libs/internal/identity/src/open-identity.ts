@@ -1,0 +1,81 @@
+import type { IdentityConfig } from './config.ts';
+import { createIdentities, type Identities, type IdentitiesOptions } from './identities.ts';
+import { createIntrospection, type Introspect } from './introspect.ts';
+import { createIssuer, type Issuer } from './issuer.ts';
+import type { IssuerSettings } from './issuers-file.ts';
+
+/**
+ * Time limits for one document of the issuer and for one introspection with its wait, in milliseconds: together below
+ * one second.
+ */
+const DOCUMENT_TIMEOUT_MS = 400;
+const INTROSPECTION_TIMEOUT_MS = 700;
+
+export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
+  /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
+  check(): Promise<void>;
+  /** Seconds since an issuer's keys were last fetched, of several the longest; NaN before the first time. */
+  keysAgeSeconds(): number;
+  close(): void;
+}
+
+/** The configured identification of callers. Does not contact an issuer before the first request. */
+export function openIdentity<ApiKey>(
+  config: IdentityConfig,
+  options: Pick<IdentitiesOptions<ApiKey>, 'apiKey' | 'now' | 'onLookup' | 'onVerified'> & {
+    /** The global one unless given. */
+    readonly fetch?: typeof fetch | undefined;
+  },
+): OpenIdentity<ApiKey> {
+  const { fetch } = options;
+  const opened = config.issuers.map((settings) => {
+    const issuer = createIssuer({
+      fetch,
+      issuer: settings.issuer,
+      coolDownSeconds: config.issuerCoolDownSeconds,
+      keysStaleSeconds: config.issuerKeysStaleSeconds,
+      timeoutMs: DOCUMENT_TIMEOUT_MS,
+      allowPlainHttp: config.issuerAllowPlainHttp,
+    });
+    return { settings, issuer };
+  });
+  const { identify } = createIdentities({
+    ...options,
+    authorities: opened.map(({ settings, issuer }) => ({
+      expected: settings,
+      issuer,
+      introspect: introspectionOf(settings, config, issuer, fetch),
+      tokenPrefix: settings.introspection?.tokenPrefix,
+    })),
+  });
+  const issuers = opened.map(({ issuer }) => issuer);
+  return {
+    identify,
+    // With one of several issuers away, the people of the others sign in.
+    check: () => Promise.any(issuers.map((issuer) => issuer.check())).catch(firstOf),
+    keysAgeSeconds() {
+      const ages = issuers.map((issuer) => issuer.keysAgeSeconds()).filter((age) => !Number.isNaN(age));
+      return ages.length === 0 ? Number.NaN : Math.max(...ages);
+    },
+    close() {
+      for (const issuer of issuers) issuer.close();
+    },
+  };
+}
+
+function firstOf(error: unknown): never {
+  throw error instanceof AggregateError ? error.errors[0] : error;
+}
+
+function introspectionOf(
+  { introspection }: IssuerSettings,
+  { introspectionsInFlightMax: inFlightMax }: IdentityConfig,
+  issuer: Issuer,
+  fetch: typeof globalThis.fetch | undefined,
+): Introspect | undefined {
+  if (introspection === undefined) return undefined;
+  return createIntrospection(
+    { ...introspection, inFlightMax, timeoutMs: INTROSPECTION_TIMEOUT_MS, fetch },
+    issuer,
+  );
+}

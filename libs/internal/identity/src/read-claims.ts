@@ -1,0 +1,88 @@
+import type { TokenExpectation } from './expectation.ts';
+import { IdentityError, tokenRefused as refused } from './identity-error.ts';
+
+/** A token's claims, or an introspection answer. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+export function subjectIn(claims: Claims, { claims: names }: TokenExpectation): string {
+  const name = names?.subject ?? 'sub';
+  const subject = own(claims, name);
+  if (!isString(subject) || subject === '' || subject.includes('\0') || !subject.isWellFormed())
+    throw refused(name);
+  return subject;
+}
+
+export function authTimeIn(
+  claims: Claims,
+  { claims: names, requiresAuthTime }: TokenExpectation,
+): number | undefined {
+  const name = names?.authTime ?? 'auth_time';
+  const time = own(claims, name);
+  if (!isTimeOrAbsent(time)) throw refused(name);
+  if (time === undefined && requiresAuthTime) throw refused(name);
+  return time;
+}
+
+/** The issuer's own words. Only a claim that the settings name may be an array, as Okta's `scp` is. */
+export function scopesIn(claims: Claims, { claims: names }: TokenExpectation): string[] {
+  const name = names?.scope ?? 'scope';
+  const value = own(claims, name);
+  if (value === undefined) return [];
+  if (isString(value)) return value.split(' ').filter((word) => word !== '');
+  if (names?.scope === undefined || !Array.isArray(value) || !value.every(isString)) throw refused(name);
+  return value;
+}
+
+export function ours(scopes: readonly string[], words: TokenExpectation['scopes']): readonly string[] {
+  if (words === undefined) return scopes;
+  return Object.keys(words).filter((our) => words[our]?.some((word) => scopes.includes(word)));
+}
+
+/**
+ * RFC 9068, 2.2 names the client in `client_id`, some issuers in `azp` or a claim of their own. At least one is
+ * required, and each one present must be accepted.
+ */
+export function requireClient(claims: Claims, expected: TokenExpectation): void {
+  const given = clientsIn(claims, expected);
+  const { claims: names, clients } = expected;
+  const isMissing = names?.client !== undefined && own(claims, names.client) === undefined;
+  if (isMissing || given.length === 0) throw refused(names?.client ?? 'client');
+  if (!given.every((client) => isString(client) && clients.includes(client))) throw refused('client');
+}
+
+export function clientsIn(claims: Claims, { claims: names }: TokenExpectation): unknown[] {
+  const places = new Set(['client_id', 'azp', ...(names?.client === undefined ? [] : [names.client])]);
+  return [...places].map((name) => own(claims, name)).filter((client) => client !== undefined);
+}
+
+/** Only the thumbprint of a key is supported (RFC 7800, 3.1; RFC 9449, 6.1): other bindings cannot be proven here. */
+export function thumbprintOf(cnf: unknown): string {
+  if (typeof cnf !== 'object' || cnf === null) throw refused('cnf');
+  if (Object.hasOwn(cnf, 'x5t#S256')) {
+    throw new IdentityError('certificate_bound', 'access token bound to a client certificate');
+  }
+  const { jkt, ...others } = cnf as { readonly jkt?: unknown };
+  if (typeof jkt !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(jkt)) throw refused('cnf');
+  if (Object.keys(others).length > 0) throw refused('cnf');
+  return jkt;
+}
+
+const own = (claims: Claims, name: string): unknown =>
+  Object.hasOwn(claims, name) ? claims[name] : undefined;
+
+export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
+
+export const isOneOf = (value: unknown, words: readonly string[]): boolean =>
+  value === undefined || words.includes(value as string);
+
+export function isString(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+export function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+export function isTimeOrAbsent(value: unknown): value is number | undefined {
+  return value === undefined || isTime(value);
+}

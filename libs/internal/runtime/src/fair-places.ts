@@ -1,0 +1,112 @@
+import { BusyError } from './busy-error.ts';
+import type { Budget } from './metrics.ts';
+
+export interface FairPlacesOptions {
+  /** The name of the budget in the metrics. */
+  readonly budget: Budget;
+  /** The name of the budget that a key exhausts by waiting too often; the same by default. */
+  readonly budgetPerKey?: Budget;
+  readonly places: number;
+  /** The maximum for one key; all of them by default. */
+  readonly placesPerKey?: number;
+  /** How many may wait: for one key, and in total. */
+  readonly waitingPerKeyMax: number;
+  readonly waitingMax: number;
+}
+
+/** Ends a wait, such as a request's deadline. The signal is only read if there is a wait. */
+export interface Waiter {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs work in a free slot, or queues it.
+ *
+ * @param key the owner of the work: keys take turns, so that a busy key delays only itself
+ * @param waiter ends the wait, with the reason of its signal; work that has begun is not stopped
+ * @throws {BusyError} immediately, if too much is already queued
+ */
+export type FairPlaces = <T>(key: string, waiter: Waiter | undefined, work: () => Promise<T>) => Promise<T>;
+
+/** Limits concurrent work, and gives free slots in turn to the keys with queued work. */
+export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
+  const {
+    budget,
+    places,
+    placesPerKey = places,
+    budgetPerKey = budget,
+    waitingPerKeyMax,
+    waitingMax,
+  } = options;
+  const taken = new Map<string, number>();
+  const lines = new Map<string, Set<() => void>>();
+  let free = places;
+  let waiting = 0;
+
+  function enter(key: string): void {
+    free -= 1;
+    taken.set(key, (taken.get(key) ?? 0) + 1);
+  }
+
+  function leave(key: string): void {
+    free += 1;
+    const count = taken.get(key) ?? 0;
+    if (count <= 1) taken.delete(key);
+    else taken.set(key, count - 1);
+    next();
+  }
+
+  const hasRoom = (key: string) => free > 0 && (taken.get(key) ?? 0) < placesPerKey;
+
+  /** Starts the first work of the first queue that is below its limit, and moves that queue to the end. */
+  function next(): void {
+    for (const [key, line] of lines) {
+      if (!hasRoom(key)) continue;
+      const [first] = line;
+      lines.delete(key);
+      if (first === undefined) continue;
+      lines.set(key, line);
+      first();
+      return;
+    }
+  }
+
+  function wait(key: string, waiter: Waiter | undefined): Promise<void> {
+    const signal = waiter?.signal;
+    signal?.throwIfAborted();
+    const line = lines.get(key) ?? new Set();
+    if (line.size >= waitingPerKeyMax) throw new BusyError(budgetPerKey);
+    if (waiting >= waitingMax) throw new BusyError(budget);
+    lines.set(key, line);
+    waiting += 1;
+    return new Promise((resolve, reject) => {
+      const stepOut = () => {
+        waiting -= 1;
+        line.delete(start);
+        if (line.size === 0) lines.delete(key);
+        signal?.removeEventListener('abort', giveUp);
+      };
+      const start = () => {
+        stepOut();
+        enter(key);
+        resolve();
+      };
+      const giveUp = () => {
+        stepOut();
+        reject(signal?.reason);
+      };
+      line.add(start);
+      signal?.addEventListener('abort', giveUp, { once: true });
+    });
+  }
+
+  return async (key, waiter, work) => {
+    if (hasRoom(key)) enter(key);
+    else await wait(key, waiter);
+    try {
+      return await work();
+    } finally {
+      leave(key);
+    }
+  };
+}

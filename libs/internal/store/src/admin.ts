@@ -1,0 +1,24 @@
+export { type ApplyOptions, applyTeam, type KeyPlace } from './apply/apply-team.ts';
+export { type Team, TeamFile } from './apply/team.ts';
+export * from './queries/admin/admin-audit.ts';
+export { AdminError, type AdminErrorCode } from './queries/admin/admin-error.ts';
+export * from './queries/admin/api-keys.ts';
+export * from './queries/admin/byok.ts';
+export * from './queries/admin/icons.ts';
+export { slugOf } from './queries/admin/ids.ts';
+export * from './queries/admin/interns.ts';
+export * from './queries/admin/kek-usage.ts';
+export {
+  type KeyStater,
+  type Restated,
+  restateKeys,
+} from './queries/admin/key-statements.ts';
+export * from './queries/admin/lists.ts';
+export * from './queries/admin/members.ts';
+export * from './queries/admin/organization-changes.ts';
+export * from './queries/admin/organizations.ts';
+export * from './queries/admin/reseal.ts';
+export * from './queries/admin/revocations.ts';
+export * from './queries/admin/signing-keys.ts';
+export * from './queries/admin/users.ts';
+export { type DueKey, dueKeys } from './queries/key-outlook.ts';

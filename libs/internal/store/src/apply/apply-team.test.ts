@@ -1,0 +1,198 @@
+import { openTestStore, type TestStore } from '@ori/test-env/stores';
+import { type KyselyPlugin, sql } from 'kysely';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Database } from '../database.ts';
+import { generateKekRing, parseKekRing } from '../sealing/kek-ring-text.ts';
+import { type ApplyOptions, applyTeam } from './apply-team.ts';
+import { TeamFile } from './team.ts';
+
+const ISSUER = 'https://login.example.com';
+
+let store: TestStore;
+beforeAll(async () => {
+  store = await openTestStore('postgres');
+});
+afterAll(() => store[Symbol.asyncDispose]());
+
+const home = { sealer: parseKekRing(generateKekRing('signer')), lifetimeSeconds: 3600 };
+
+/** A team of `size` people, with everything that a file can name. */
+const teamOf = (name: string, size = 3) => ({
+  name,
+  limits: { turns_per_user: 30 },
+  keys: ['console'],
+  workspaces: [
+    {
+      name: 'Workshop',
+      default: true,
+      programme: true,
+      members: Array.from({ length: size }, (_, index) => ({
+        subject: `${name}|${index}`,
+        email: `${name}-${index}@example.com`,
+        name: `Person ${index}`,
+      })),
+      interns: [{ name: 'charles', status: 'running' as const, signing_key: true }],
+      keys: ['ci'],
+    },
+    { name: 'Yard', members: [{ email: `${name}-0@EXAMPLE.com` }] },
+  ],
+});
+
+async function apply(
+  team: object,
+  { db = store.owner, ...options }: Partial<ApplyOptions> & { readonly db?: Database } = {},
+) {
+  const keys: string[] = [];
+  const [wanted] = TeamFile.parse({ organizations: [team] }).organizations;
+  if (wanted === undefined) throw new Error('no team');
+  const plan = await applyTeam(db, wanted, {
+    ...{ issuer: ISSUER, prune: false, dryRun: false, home },
+    deliver: ({ key }) => keys.push(key),
+    ...options,
+  });
+  return { id: plan.organizationId, told: plan.changes.map(({ sign, what }) => `${sign} ${what}`), keys };
+}
+
+/** Every row that exists, and how often it was written. */
+async function fingerprint(): Promise<string> {
+  const tables = [
+    'organizations',
+    'workspaces',
+    'users',
+    'user_subjects',
+    'members',
+    'interns',
+    'signing_keys',
+  ];
+  const texts: string[] = [];
+  for (const table of [...tables, 'api_keys', 'admin_audit']) {
+    const { rows } = await sql<{ digest: string }>`
+      select count(*) || ' ' || coalesce(md5(string_agg(t::text || xmin::text, ' ' order by t::text)), '') as digest
+      from ${sql.table(table)} t`.execute(store.owner.kysely);
+    texts.push(`${table} ${rows[0]?.digest}`);
+  }
+  return texts.join('\n');
+}
+
+it('creates what the file says, and writes nothing the second time', async () => {
+  const first = await apply(teamOf('first'));
+  expect(first.told).toEqual([
+    '+ organization',
+    '~ limits',
+    '+ 3 people',
+    '+ workshop',
+    '~ workshop: default',
+    '+ workshop: 3 members',
+    '+ workshop: intern charles',
+    '+ workshop: intern charles: signing key',
+    '+ workshop: key ci',
+    '+ yard',
+    '+ yard: 1 member',
+    '+ management key console',
+  ]);
+  expect(first.keys).toHaveLength(2);
+  const before = await fingerprint();
+  expect(await apply(teamOf('first'))).toEqual({ id: first.id, told: [], keys: [] });
+  expect(await apply(teamOf('first'), { prune: true })).toEqual({ id: first.id, told: [], keys: [] });
+  expect(await fingerprint()).toBe(before);
+});
+
+it('a dry run writes nothing', async () => {
+  const before = await fingerprint();
+  const { told, keys } = await apply(teamOf('dry'), { dryRun: true });
+  expect(told).toContain('+ organization');
+  expect(keys).toEqual([]);
+  expect(await fingerprint()).toBe(before);
+});
+
+it('changes what differs, and removes what is not named only with prune', async () => {
+  await apply(teamOf('changing'));
+  const [workshop] = teamOf('changing', 2).workspaces;
+  const smaller = {
+    ...teamOf('changing', 2),
+    limits: { turns_per_user: null },
+    keys: [],
+    workspaces: [
+      { ...workshop, programme: false, keys: [], interns: [{ name: 'charles', status: 'stopped' }] },
+    ],
+  };
+  const differences = ['~ limits', '~ workshop: programme', '~ workshop: intern charles: status'];
+  expect((await apply(smaller)).told).toEqual(differences);
+  const removed = ['- workshop: 1 member', '- workshop: key ci', '- management key console', '- yard'];
+  expect((await apply(smaller, { prune: true })).told).toEqual(removed);
+  expect((await apply(smaller, { prune: true })).told).toEqual([]);
+  expect((await apply(teamOf('changing'))).told).toContain('+ workshop: 1 member');
+});
+
+it('makes another workspace the default one', async () => {
+  await apply(teamOf('default'));
+  const { workspaces, ...rest } = teamOf('default');
+  const moved = { ...rest, workspaces: workspaces.map((one) => ({ ...one, default: one.name === 'Yard' })) };
+  expect((await apply(moved)).told).toEqual(['~ yard: default']);
+  expect((await apply(moved)).told).toEqual([]);
+});
+
+it('is whole or not there, wherever it is cut', async () => {
+  const full = await countStatements(teamOf('counted'));
+  expect(full).toBeGreaterThan(20);
+  for (let cut = 1; cut <= full; cut += 1) {
+    const before = await fingerprint();
+    const name = `cut-${cut}`;
+    const cutting = cuttingAt(cut);
+    const db = { ...store.owner, kysely: store.owner.kysely.withPlugin(cutting) };
+    await expect(apply(teamOf(name), { db })).rejects.toThrow('cut');
+    expect(await fingerprint()).toBe(before);
+  }
+  expect((await apply(teamOf('cut-1'))).told).toContain('+ organization');
+});
+
+it('two at once make one organization', async () => {
+  const [one, other] = await Promise.all([apply(teamOf('twice')), apply(teamOf('twice'))]);
+  expect(one.id).toBe(other.id);
+  expect([one.told.length, other.told.length].sort()).toEqual([0, 12]);
+});
+
+it.each([
+  ['two workspaces of one slug', { name: 'x', workspaces: [{ name: 'A b' }, { name: 'a-b' }] }],
+  [
+    'two default workspaces',
+    {
+      name: 'x',
+      workspaces: [
+        { name: 'a', default: true },
+        { name: 'b', default: true },
+      ],
+    },
+  ],
+  [
+    'a person without subject and e-mail',
+    { name: 'x', workspaces: [{ name: 'a', members: [{ name: 'Ada' }] }] },
+  ],
+  ['an unknown field', { name: 'x', budget: 5 }],
+])('refuses a file with %s', (_what, team) => {
+  expect(TeamFile.safeParse({ organizations: [team] }).success).toBe(false);
+});
+
+it('refuses a person who is known by e-mail address only, and is not known', async () => {
+  const team = { name: 'x', workspaces: [{ name: 'a', members: [{ email: 'nobody@example.com' }] }] };
+  await expect(apply(team)).rejects.toMatchObject({ code: 'not_found' });
+});
+
+function cuttingAt(cut: number): KyselyPlugin & { readonly count: () => number } {
+  let count = 0;
+  return {
+    transformQuery({ node }) {
+      count += 1;
+      if (count === cut) throw new Error('cut');
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+    count: () => count,
+  };
+}
+
+async function countStatements(team: object): Promise<number> {
+  const counting = cuttingAt(-1);
+  await apply(team, { db: { ...store.owner, kysely: store.owner.kysely.withPlugin(counting) } });
+  return counting.count();
+}

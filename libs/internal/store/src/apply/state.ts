@@ -1,0 +1,89 @@
+import { type Selectable, sql } from 'kysely';
+import type { Handle } from '../database.ts';
+import { AdminError } from '../queries/admin/admin-error.ts';
+import type { InternsTable, OrganizationsTable, WorkspacesTable } from '../schema.ts';
+import type { Team } from './team.ts';
+
+export interface KnownPerson {
+  readonly id: string;
+  readonly subject: string | null;
+  readonly email: string | null;
+}
+
+export interface KnownKey {
+  readonly hash: string;
+  readonly kind: 'api' | 'management';
+  readonly name: string;
+  readonly workspace_id: string | null;
+}
+
+/** What is stored of an organization, and of the people that its team names. */
+export interface TeamState {
+  readonly organization: Selectable<OrganizationsTable> | undefined;
+  readonly workspaces: readonly Selectable<WorkspacesTable>[];
+  readonly people: readonly KnownPerson[];
+  /** Current members. */
+  readonly members: readonly { readonly workspace_id: string; readonly user_id: string }[];
+  readonly interns: readonly (Selectable<InternsTable> & { readonly has_key: boolean })[];
+  /** Keys that are accepted; interns' own keys are not among them. */
+  readonly keys: readonly KnownKey[];
+}
+
+/** @throws AdminError `conflict` if several organizations have the name, `not_found` if none has the id */
+export async function readTeamState({ kysely }: Handle, team: Team, issuer: string): Promise<TeamState> {
+  const organizations = await kysely
+    .selectFrom('organizations')
+    .selectAll()
+    .where(team.id === undefined ? 'name' : 'id', '=', team.id ?? team.name)
+    .limit(2)
+    .execute();
+  if (organizations.length > 1) {
+    throw new AdminError('conflict', `several organizations are named ${team.name}: give its id in the file`);
+  }
+  const [organization] = organizations;
+  const people = await findPeople({ kysely }, team, issuer);
+  if (organization === undefined) {
+    return { organization, workspaces: [], people, members: [], interns: [], keys: [] };
+  }
+  const { id } = organization;
+  const workspaces = await kysely
+    .selectFrom('workspaces')
+    .selectAll()
+    .where('organization_id', '=', id)
+    .where('deleted_at', 'is', null)
+    .execute();
+  const places = workspaces.map((one) => one.id);
+  const members = await kysely
+    .selectFrom('members')
+    .select(['workspace_id', 'user_id'])
+    .where('organization_id', '=', id)
+    .where('removed_at', 'is', null)
+    .execute();
+  const { rows: interns } = await sql<TeamState['interns'][number]>`
+    select i.*, exists (
+      select from signing_keys k
+      where k.intern_id = i.id and k.retired_at is null
+        and coalesce(k.expires_at > extract(epoch from now()), true)) as has_key
+    from interns i where i.workspace_id = any (${places}::text[])`.execute(kysely);
+  const keys = await kysely
+    .selectFrom('api_keys')
+    .select(['hash', 'kind', 'name', 'workspace_id'])
+    .where('organization_id', '=', id)
+    .where('disabled_at', 'is', null)
+    .where('intern_id', 'is', null)
+    .execute();
+  return { organization, workspaces, people, members, interns, keys };
+}
+
+async function findPeople({ kysely }: Handle, team: Team, issuer: string): Promise<KnownPerson[]> {
+  const named = (team.workspaces ?? []).flatMap(({ members = [] }) => members);
+  const subjects = named.flatMap(({ subject }) => subject ?? []);
+  const emails = named.flatMap(({ email }) => email?.toLowerCase() ?? []);
+  if (named.length === 0) return [];
+  const { rows } = await sql<KnownPerson>`
+    select u.id, s.subject, u.email from user_subjects s join users u on u.id = s.user_id
+    where s.issuer = ${issuer} and s.subject = any (${subjects}::text[])
+    union all
+    select u.id, null, u.email from users u where lower(u.email) = any (${emails}::text[])`.execute(kysely);
+  return rows;
+}

@@ -1,0 +1,63 @@
+import { maskSecret } from '../mask.ts';
+import type { ByokUpdate, DeclaredRegion } from './credential.ts';
+import { InvalidCredential } from './invalid-credential.ts';
+import { readKeyMaterial, requireDeclarable } from './key-material.ts';
+import type { Provider } from './provider.ts';
+
+/** The fields of a stored credential that the rules of a change depend on. */
+export interface CredentialFacts {
+  readonly provider: Provider;
+  readonly is_fallback: boolean;
+  readonly is_byok_only: boolean;
+  readonly is_required: boolean;
+  /** The region in the stored key; null if it has none. */
+  readonly key_region: DeclaredRegion | null;
+}
+
+/** The columns that a change sets. A rotated key is none of them: it is sealed before it is stored. */
+export type CredentialChange = Omit<ByokUpdate, 'key'> & {
+  label?: string;
+  key_region?: DeclaredRegion | null;
+};
+
+/**
+ * Validates a change of a credential against the resulting record, and returns the columns to set.
+ * A rotated key has its own label and, for providers whose keys contain a region, its own region.
+ *
+ * @throws {InvalidCredential} when flags exclude each other or the region cannot be declared.
+ */
+export function applyUpdate(stored: CredentialFacts, update: ByokUpdate): CredentialChange {
+  const { key, ...columns } = update;
+  requireCompatibleFlags({
+    is_fallback: columns.is_fallback ?? stored.is_fallback,
+    is_byok_only: columns.is_byok_only ?? stored.is_byok_only,
+    is_required: columns.is_required ?? stored.is_required,
+  });
+
+  const rotated = key === undefined ? undefined : readKeyMaterial(stored.provider, key);
+  const keyRegion = rotated === undefined ? (stored.key_region ?? undefined) : rotated.region;
+  if (columns.declared_region !== undefined) {
+    requireDeclarable(stored.provider, columns.declared_region, keyRegion);
+  }
+  if (rotated === undefined) return columns;
+
+  const region = rotated.region ?? null;
+  const followsKey = region !== null || stored.key_region !== null;
+  return {
+    ...columns,
+    ...(columns.declared_region === undefined && followsKey && { declared_region: region }),
+    label: maskSecret(rotated.apiKey),
+    key_region: region,
+  };
+}
+
+function requireCompatibleFlags(
+  result: Pick<CredentialFacts, 'is_fallback' | 'is_byok_only' | 'is_required'>,
+) {
+  if (result.is_fallback && result.is_byok_only) {
+    throw new InvalidCredential('is_byok_only cannot be combined with is_fallback.');
+  }
+  if (result.is_fallback && result.is_required) {
+    throw new InvalidCredential('is_required cannot be combined with is_fallback.');
+  }
+}

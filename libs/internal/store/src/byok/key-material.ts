@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { DeclaredRegion } from './credential.ts';
+import { InvalidCredential } from './invalid-credential.ts';
+import type { Provider } from './provider.ts';
+
+/** The providers whose key can contain the region, as JSON with `api_key` and `region`. */
+const STRUCTURED: ReadonlySet<Provider> = new Set<Provider>(['openai', 'fireworks']);
+
+/** The regions that can be declared where the key contains none; every region for a provider that is not listed. */
+const DECLARABLE: Partial<Record<Provider, readonly DeclaredRegion[]>> = {
+  azure: ['europe', 'us'],
+  anthropic: ['us'],
+};
+
+/** Control characters anywhere, or white space at either end: signs of a key that was copied with its surroundings. */
+const NOT_A_KEY = /\p{Cc}|^\s|\s$/u;
+
+const StructuredKey = z.strictObject({ api_key: z.string().min(1), region: DeclaredRegion });
+
+export interface KeyMaterial {
+  /** The secret part of the key, from which the label is derived. */
+  readonly apiKey: string;
+  /** The region in the key; undefined if it has none. */
+  readonly region: DeclaredRegion | undefined;
+}
+
+/**
+ * Parses a provider key.
+ *
+ * @throws {InvalidCredential} for control characters or surrounding white space, and for a broken structured key
+ */
+export function readKeyMaterial(provider: Provider, key: string): KeyMaterial {
+  requireClean(key);
+  if (!STRUCTURED.has(provider) || !key.startsWith('{')) return { apiKey: key, region: undefined };
+  const parsed = StructuredKey.safeParse(parseJson(key));
+  if (!parsed.success) {
+    throw new InvalidCredential('key: a structured key is JSON with exactly "api_key" and "region".');
+  }
+  requireClean(parsed.data.api_key);
+  return { apiKey: parsed.data.api_key, region: parsed.data.region };
+}
+
+function requireClean(key: string): void {
+  if (!NOT_A_KEY.test(key)) return;
+  throw new InvalidCredential('key: must have no control characters, and no white space at either end.');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Checks a region that the caller declares. `null` (undeclared) is always allowed. */
+export function requireDeclarable(
+  provider: Provider,
+  region: DeclaredRegion | null,
+  ofKey: DeclaredRegion | undefined,
+): void {
+  if (region === null) return;
+  const allowed = STRUCTURED.has(provider) ? [ofKey ?? 'global'] : DECLARABLE[provider];
+  if (allowed === undefined || allowed.includes(region)) return;
+  throw new InvalidCredential(
+    `declared_region: ${provider} accepts ${allowed.join(' or ')} here, not ${region}.`,
+  );
+}

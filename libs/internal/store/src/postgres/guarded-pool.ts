@@ -1,0 +1,184 @@
+import { once } from 'node:events';
+import { Socket } from 'node:net';
+import { startUnhurriedTimer } from '@ori/runtime/unhurried-timer';
+import type { PostgresPool, PostgresPoolClient } from 'kysely';
+import pg from 'pg';
+import type { ConnectionCounts } from '../database.ts';
+import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from '../store-unavailable.ts';
+import { createStatementNames } from './statement-names.ts';
+
+/** How long a server may take to acknowledge an orderly close. */
+const FAREWELL_MS = 500;
+
+/**
+ * A client that exposes its socket, so that a connection to a frozen server can be destroyed. It always has an error
+ * listener: the server can close it while accepting it, before the pool or this code listens, and pg would end the
+ * process.
+ */
+class SocketClient extends pg.Client {
+  readonly socket: Socket;
+
+  constructor(config?: pg.ClientConfig) {
+    const socket = new Socket();
+    const failure = failureToRead(config);
+    super({ ...(failure === undefined && config), stream: () => socket });
+    this.socket = socket;
+    this.on('error', () => {});
+    if (failure !== undefined) {
+      this.connect = ((done: (failure: unknown) => void) =>
+        process.nextTick(done, failure)) as pg.Client['connect'];
+    }
+  }
+}
+
+/**
+ * pg reads the certificate files that the address names whenever it creates a client. The pool does not catch that one
+ * is missing, as in the middle of its renewal, and the process would end.
+ */
+function failureToRead(config?: pg.ClientConfig): unknown {
+  try {
+    new pg.Client(config);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** Statements of one checked-out connection; a connection that failed once is never given back to the pool. */
+function guardClient(
+  client: pg.PoolClient,
+  nameOf: ReturnType<typeof createStatementNames>,
+  statementTimeoutMs: number,
+): PostgresPoolClient {
+  let broken = false;
+  const onError = (): void => {
+    broken = true; // a checked-out client without this listener would end the process
+  };
+  client.on('error', onError);
+  const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
+    // Skips the rollback of a transaction that failed with its connection: the server rolls back when the connection
+    // ends.
+    if (broken)
+      throw new StoreUnavailable('unreachable', 'The database connection was discarded after an error.');
+    try {
+      const name = nameOf(text, values);
+      const answer = client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
+      return await (statementTimeoutMs === 0
+        ? answer
+        : within(statementTimeoutMs, answer, 'Timed out waiting for the answer to a statement.'));
+    } catch (error) {
+      const unavailable = unavailableFrom(error);
+      if (unavailable === undefined) throw error;
+      // The server itself ended a statement that was slow or contended, so the connection is intact. After any other
+      // error it is not trusted.
+      if (!isServerCancel(error) && unavailable.code !== 'contended') broken = true;
+      throw unavailable;
+    }
+  };
+  const release = (discard?: boolean): void => {
+    client.removeListener('error', onError);
+    client.release(broken || discard === true);
+  };
+  // Kysely uses only query, release and processID; its types require the whole client.
+  return Object.assign(Object.create(client), { query, release });
+}
+
+function isServerCancel(error: unknown): boolean {
+  return error instanceof Error && 'severity' in error && 'code' in error && error.code === '57014';
+}
+
+/** In milliseconds. */
+export interface PoolTimes {
+  /** To acquire a connection. */
+  readonly connectTimeoutMs: number;
+  /** For the answer to a statement; 0: no limit. */
+  readonly statementTimeoutMs: number;
+}
+
+export interface GuardedPool extends PostgresPool {
+  connect(): Promise<PostgresPoolClient>;
+  connections(): ConnectionCounts;
+}
+
+/**
+ * A `pg` pool with strict time limits that never ends the process: errors of idle connections only drop them, failures become
+ * `StoreUnavailable`.
+ *
+ * @param judge called with each new connection before it is used; the connection is refused if it throws
+ */
+export function createGuardedPool(
+  config: pg.PoolConfig,
+  { connectTimeoutMs, statementTimeoutMs }: PoolTimes,
+  judge?: (client: pg.ClientBase) => Promise<void>,
+): GuardedPool {
+  const pool = new pg.Pool({ ...config, Client: SocketClient });
+  const nameOf = createStatementNames();
+  const sockets = new Set<Socket>();
+  pool.on('error', () => {}); // pg has dropped the idle connection already; the next request opens another
+  pool.on('connect', (client) => {
+    if (!(client instanceof SocketClient)) return;
+    sockets.add(client.socket);
+    client.socket.once('close', () => sockets.delete(client.socket));
+  });
+
+  return {
+    options: config,
+    connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    async connect() {
+      const pending = judge === undefined ? pool.connect() : judged(pool.connect(), judge);
+      const late = 'Timed out acquiring a database connection.';
+      const client = await within(connectTimeoutMs, pending, late).catch((error) => {
+        pending.then((unwanted) => unwanted.release()).catch(() => {});
+        throw unavailableAtConnect(error);
+      });
+      return guardClient(client, nameOf, statementTimeoutMs);
+    },
+    async end() {
+      await pool.end();
+      // pg does not wait until the server closes the connection; a server that never does would keep Node alive.
+      const closed = [...sockets].map((socket) => once(socket, 'close'));
+      const abandon = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, FAREWELL_MS);
+      await Promise.allSettled(closed);
+      clearTimeout(abandon);
+    },
+  };
+}
+
+const admitted = new WeakSet<pg.PoolClient>();
+
+async function judged(
+  connecting: Promise<pg.PoolClient>,
+  judge: (client: pg.ClientBase) => Promise<void>,
+): Promise<pg.PoolClient> {
+  const client = await connecting;
+  if (admitted.has(client)) return client;
+  const onError = (): void => {}; // the query fails too; without a listener the process would end
+  client.on('error', onError);
+  try {
+    await judge(client);
+  } catch (error) {
+    client.release(true);
+    throw error;
+  } finally {
+    client.removeListener('error', onError);
+  }
+  admitted.add(client);
+  return client;
+}
+
+/**
+ * The result of the work, with a timeout that counts only time in which this process could run. pg's own timeouts also
+ * elapse while the process is too busy to read, and the one on connecting restarts when a waiting request gets a new
+ * connection.
+ */
+async function within<T>(ms: number, work: Promise<T>, lateMessage: string): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const cancel = startUnhurriedTimer(ms, () => reject(new StoreUnavailable('timed_out', lateMessage)));
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    cancel();
+  }
+}

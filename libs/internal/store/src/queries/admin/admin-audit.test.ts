@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto';
+import { createScenario } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
+import { sql, type Transaction } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Database } from '../../database.ts';
+import { openPostgres } from '../../postgres/open-postgres.ts';
+import type { Schema } from '../../schema.ts';
+import { credentialContext } from '../../sealing/credential-context.ts';
+import { generateKekRing, parseKekRing } from '../../sealing/kek-ring-text.ts';
+import { seal } from '../../sealing/seal.ts';
+import { managementQueries } from '../management.ts';
+import { type AuditEntry, compareAudit, endOfAudit, exportAudit, listAudit } from './admin-audit.ts';
+import { createCredential } from './byok.ts';
+import { setLifecycleWrites } from './organizations.ts';
+import { revocationsOf } from './revocations.ts';
+import { addSigningKey, retireSigningKey, revokeSigningKey, rotateSigningKey } from './signing-keys.ts';
+import { createUser, disableUser } from './users.ts';
+
+const DENIED = { code: '42501' };
+const ring = parseKekRing(generateKekRing('management'));
+
+describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
+  let store: TestStore;
+  beforeAll(async () => {
+    store = await openTestStore(dialect);
+  });
+  afterAll(() => store?.[Symbol.asyncDispose]());
+
+  const about = async (row: string): Promise<AuditEntry[]> =>
+    (await listAudit(store.owner, { limit: 50, row })).rows.toReversed();
+
+  it('records who made a change, and the values before and after', async () => {
+    const { id } = await createUser(store.owner, { name: 'Ada' });
+    await disableUser(store.owner, { userId: id });
+    const [made, disabled] = await about(id);
+    expect(made).toMatchObject({ operation: 'insert', table_name: 'users', before: null, break_glass: true });
+    expect(made?.after).toMatchObject({ id, name: 'Ada' });
+    expect(disabled).toMatchObject({ operation: 'update', before: { disabled_at: null } });
+    expect(Object.keys(disabled?.after ?? {})).toEqual(['disabled_at']);
+    expect(disabled?.seq).toBeGreaterThan(made?.seq ?? Infinity);
+  });
+
+  it('records nothing for a change that was rolled back', async () => {
+    const id = `user_${randomUUID()}`;
+    const failing = store.owner.kysely.transaction().execute(async (tx) => {
+      await createUser({ ...store.owner, kysely: tx } as Database, { name: 'Ada', id });
+      throw new Error('undone');
+    });
+    await expect(failing).rejects.toThrow();
+    expect(await about(id)).toEqual([]);
+  });
+
+  it('records the API key and the organization of a change by management, and no sealed text', async () => {
+    const { organizationId } = await createScenario(store.owner);
+    const row = { id: randomUUID(), organization_id: organizationId };
+    const sealUnder = (text: string) => seal(ring, Buffer.from(text), credentialContext(row));
+    const first = await sealUnder('sk-1');
+    await createCredential(store.owner, { ...row, provider: 'openai', label: 's...1', sealed_key: first });
+    const next = await sealUnder('sk-2');
+    const account = { organizationId, actor: 'api_key:abc' };
+    await managementQueries(store.as('ori_management')).changeCredential(account, row.id, async () => ({
+      sealed_key: next,
+      label: 's...2',
+    }));
+    const [made, changed] = await about(row.id);
+    expect(changed).toMatchObject({
+      actor: 'api_key:abc',
+      organization_id: organizationId,
+      break_glass: false,
+      before: { label: 's...1', sealed_key: '[sealed]' },
+      after: { label: 's...2', sealed_key: '[sealed]' },
+    });
+    for (const sealed of [first, next]) expect(JSON.stringify([made, changed])).not.toContain(sealed);
+  });
+
+  it('records a change of many sealed texts in one row', async () => {
+    const { internId } = await createScenario(store.owner);
+    const sealer = parseKekRing(generateKekRing('signer'));
+    const keys = [await addSigningKey(store.owner, { internId, sealer })];
+    keys.push(await addSigningKey(store.owner, { internId, sealer }));
+    await sql`update signing_keys set sealed_seed = sealed_seed || '' where intern_id = ${internId}`.execute(
+      store.owner.kysely,
+    );
+    await sql`update signing_keys set sealed_seed = 'x' where intern_id = ${internId}`.execute(
+      store.owner.kysely,
+    );
+    const { rows } = await listAudit(store.owner, { limit: 1 });
+    expect(rows[0]).toMatchObject({ operation: 'reseal', row_key: '2 rows' });
+    expect(rows[0]?.after).toEqual({ rows: expect.arrayContaining(keys.map(({ id }) => id)) });
+  });
+
+  it.each(['ori_signer', 'ori_management', 'ori_operator', 'ori_auditor'] as const)(
+    'cannot be written or changed by %s',
+    async (role) => {
+      for (const statement of [
+        `insert into admin_audit (login, actor, break_glass, table_name, row_key, operation) values ('a','a',false,'t','r','o')`,
+        `update admin_audit set actor = 'x'`,
+        'delete from admin_audit',
+        'truncate admin_audit',
+        'alter table admin_audit disable trigger all',
+        `alter table users disable trigger all`,
+      ]) {
+        const attempt = store.as(role).kysely.transaction();
+        await expect(
+          attempt.execute((tx) => sql.raw(statement).execute(tx)),
+          statement,
+        ).rejects.toMatchObject(DENIED);
+      }
+    },
+  );
+
+  it('cannot be changed by the owner either while its trigger is enabled', async () => {
+    for (const statement of [
+      `update admin_audit set actor = 'x'`,
+      'delete from admin_audit',
+      'truncate admin_audit',
+    ]) {
+      await expect(sql.raw(statement).execute(store.owner.kysely)).rejects.toMatchObject(DENIED);
+    }
+  });
+
+  it('can be read by an auditor, who can read nothing else', async () => {
+    const auditor = store.as('ori_auditor');
+    expect((await listAudit(auditor, { limit: 1 })).rows).toHaveLength(1);
+    await expect(sql`select id from users`.execute(auditor.kysely)).rejects.toMatchObject(DENIED);
+  });
+
+  it('finds the changes that a restore lost, with the commands that repeat lost revocations', async () => {
+    const { id } = await createUser(store.owner, { name: "O'Hara" });
+    await disableUser(store.owner, { userId: id });
+    await setLifecycleWrites(store.owner, { enabled: false });
+    await setLifecycleWrites(store.owner, { enabled: true });
+    const exported = await exportAll(store.owner);
+    expect(exported.at(-1)?.after).toMatchObject({ enabled: true });
+    expect(exported.map(({ seq }) => seq)).toEqual(exported.map(({ seq }) => seq).toSorted((a, b) => a - b));
+    expect(await compareAudit(store.owner, exported)).toEqual({ missing: [], changed: [] });
+    const last = exported.at(-1)?.seq ?? 0;
+    await sql`alter table admin_audit disable trigger all`.execute(store.owner.kysely);
+    await sql`delete from admin_audit where seq > ${last - 4}`.execute(store.owner.kysely);
+    await sql`update admin_audit set actor = 'nobody' where seq = ${exported[0]?.seq ?? 0}`.execute(
+      store.owner.kysely,
+    );
+    await sql`alter table admin_audit enable trigger all`.execute(store.owner.kysely);
+    const { missing, changed } = await compareAudit(store.owner, exported);
+    expect(missing).toHaveLength(4);
+    expect(changed.map(({ seq }) => seq)).toEqual([exported[0]?.seq]);
+    expect(revocationsOf(missing)).toEqual([`ori-admin user disable ${id} || [ $? = 3 ]`]);
+  });
+});
+
+it('repeats the retirement and the revocation of a key after a restore, but not the end that a rotation set', async () => {
+  await using own = await openTestStore('postgres');
+  const { internId } = await createScenario(own.owner);
+  const sealer = parseKekRing(generateKekRing('signer'));
+  const notBefore = Math.floor(Date.now() / 1000) - 10;
+  const { id } = await addSigningKey(own.owner, { internId, sealer, notBefore });
+  const next = await rotateSigningKey(own.owner, { internId, sealer });
+  const commands = async () => revocationsOf(await exportAll(own.owner));
+  expect(await commands()).toEqual([]);
+  await retireSigningKey(own.owner, { keyId: id });
+  await revokeSigningKey(own.owner, { keyId: next.id });
+  expect(await commands()).toEqual([
+    `ori-admin signing-key retire ${id} --yes || [ $? = 3 ]`,
+    `ori-admin signing-key revoke ${next.id} --yes || [ $? = 3 ]`,
+  ]);
+});
+
+async function exportAll(db: Database, after = 0): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  const { end } = await endOfAudit(db, after);
+  for await (const entry of exportAudit(db, { after, end })) entries.push(entry);
+  return entries;
+}
+
+it('exports no change while one with a lower number may still be committed', async () => {
+  await using own = await openTestStore('postgres');
+  const start = (await exportAll(own.owner)).at(-1)?.seq ?? 0;
+  const seqs = async () => (await exportAll(own.owner, start)).map(({ seq }) => seq - start);
+  const insertUser = (tx: Transaction<Schema>, id: string) =>
+    tx.insertInto('users').values({ id, name: 'Ada' }).execute();
+  const [older, younger] = await Promise.all([1, 2].map(() => own.owner.kysely.startTransaction().execute()));
+  if (older === undefined || younger === undefined) throw new Error('two transactions were started');
+  await insertUser(older, 'u1');
+  await insertUser(younger, 'u2');
+  await insertUser(older, 'u3');
+  await older.commit().execute();
+  expect(await seqs()).toEqual([1]);
+  await younger.rollback().execute();
+  expect(await seqs()).toEqual([1, 3]);
+});
+
+it('exports beside a short transaction, and waits for its end', async () => {
+  await using own = await openTestStore('postgres');
+  const start = (await exportAll(own.owner)).at(-1)?.seq ?? 0;
+  const open = await own.owner.kysely.startTransaction().execute();
+  await open.insertInto('users').values({ id: 'u1', name: 'Ada' }).execute();
+  await createUser(own.owner, { id: 'u2', name: 'Ada' });
+  const end = endOfAudit(own.owner, start);
+  await open.rollback().execute();
+  expect(await end).toEqual({ end: start + 2, complete: true });
+});
+
+describe('an operator', () => {
+  it('is identified by the login, or by a role that the login is a member of', async () => {
+    await using own = await openTestStore('postgres');
+    const { rows } = await sql<{ name: string }>`select current_database()::text as name`.execute(
+      own.owner.kysely,
+    );
+    const suffix = rows[0]?.name ?? '';
+    const [grace, team] = [`grace_${suffix}`, `team_${suffix}`];
+    await sql.raw(`create role ${team} nologin`).execute(own.owner.kysely);
+    await sql
+      .raw(`create role ${grace} login password 'x' in role ori_operator, ${team}`)
+      .execute(own.owner.kysely);
+    await sql.raw(`grant connect on database ${suffix} to ${grace}`).execute(own.owner.kysely);
+    const url = new URL(databaseUrlOf(own));
+    Object.assign(url, { username: grace, password: 'x' });
+    const as = async (actor?: string) => {
+      const db = openPostgres({ url: url.href, poolMax: 1, ...(actor === undefined ? {} : { actor }) });
+      try {
+        const { id } = await createUser(db, { name: 'x' });
+        return (await listAudit(db, { limit: 1, row: id })).rows[0];
+      } finally {
+        await db.close();
+      }
+    };
+    expect(await as()).toMatchObject({ login: grace, actor: grace, break_glass: false });
+    expect(await as(team)).toMatchObject({ login: grace, actor: team, break_glass: false });
+    for (const other of ['ori_management', 'nobody_at_all'])
+      await expect(as(other)).rejects.toMatchObject(DENIED);
+    await sql.raw(`drop owned by ${grace}`).execute(own.owner.kysely);
+    await sql.raw(`drop role ${grace}, ${team}`).execute(own.owner.kysely);
+  });
+});
+
+function databaseUrlOf(store: TestStore): string {
+  if (store.url === undefined) throw new Error('a store on a server has an address');
+  return store.url;
+}

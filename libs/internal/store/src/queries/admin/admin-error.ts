@@ -1,0 +1,73 @@
+import type { z } from 'zod';
+
+/**
+ * - `invalid_input`: a value is not acceptable; `complaints` names each place.
+ * - `not_found`: a row that the operation names does not exist.
+ * - `conflict`: existing data forbids it.
+ */
+export type AdminErrorCode = 'invalid_input' | 'not_found' | 'conflict';
+
+/** An operator's request that was refused; nothing was written. */
+export class AdminError extends Error {
+  readonly code: AdminErrorCode;
+  readonly complaints: readonly string[];
+
+  constructor(
+    code: AdminErrorCode,
+    message: string,
+    options: { cause?: unknown; complaints?: readonly string[] } = {},
+  ) {
+    super(message, options);
+    this.name = 'AdminError';
+    this.code = code;
+    this.complaints = options.complaints ?? [];
+  }
+}
+
+/** @throws AdminError `invalid_input` with every complaint */
+export function requireInput<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const complaints = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`,
+  );
+  throw new AdminError('invalid_input', complaints.join('; '), { complaints });
+}
+
+const MEANINGS: Readonly<Record<string, { code: AdminErrorCode; message: string }>> = {
+  '23505': { code: 'conflict', message: 'it already exists' },
+  '23503': { code: 'not_found', message: 'a row that it refers to does not exist' },
+  '23514': { code: 'invalid_input', message: 'a value is not acceptable' },
+};
+
+/** What a violated constraint means, where the database's report tells more than its kind. */
+function reasonOf(error: Error): string | undefined {
+  const { constraint, detail } = error as { constraint?: unknown; detail?: unknown };
+  if (constraint === 'workspaces_default') return 'its organization has a default workspace already';
+  if (constraint === 'workspaces_slug') return 'its organization has a workspace with this slug already';
+  if (constraint === 'users_email') return 'another user has this e-mail address';
+  const absent = /^Key \(([\w, ]+)\)=\((.*)\) is not present in table/.exec(String(detail));
+  return absent === null ? undefined : `no ${absent[1]} ${absent[2]}`;
+}
+
+/** Runs a write, and turns a violated constraint into the corresponding `AdminError`. */
+export async function judged<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error) || error instanceof AdminError) throw error;
+    const meaning = MEANINGS[String(error.code)];
+    if (meaning === undefined) throw error;
+    throw new AdminError(meaning.code, `${what}: ${reasonOf(error) ?? meaning.message}`, { cause: error });
+  }
+}
+
+/** Runs a removal. Throws a `conflict` if other rows still refer to the removed one. */
+export async function unreferred<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === '23503')) throw error;
+    throw new AdminError('conflict', `${what} is not empty`, { cause: error });
+  }
+}

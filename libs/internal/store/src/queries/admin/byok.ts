@@ -1,0 +1,43 @@
+import type { InsertObject, Selectable } from 'kysely';
+import type { Database, Handle } from '../../database.ts';
+import type { Schema } from '../../schema.ts';
+import type { ByokCredentialsTable } from '../../schema-management.ts';
+import { AdminError, judged } from './admin-error.ts';
+
+/**
+ * Stores a provider credential whose key is sealed to the id of the row. `applyUpdate` of `@ori/store/byok/apply-update` has the rules of
+ * its fields.
+ */
+export async function createCredential(
+  db: Handle,
+  credential: InsertObject<Schema, 'byok_credentials'>,
+): Promise<Selectable<ByokCredentialsTable>> {
+  return await judged('BYOK credential', () =>
+    db.kysely.insertInto('byok_credentials').values(credential).returningAll().executeTakeFirstOrThrow(),
+  );
+}
+
+export async function deleteCredential(
+  db: Handle,
+  { id, organizationId }: { readonly id: string; readonly organizationId: string },
+): Promise<void> {
+  const { numDeletedRows } = await db.kysely
+    .deleteFrom('byok_credentials')
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw new AdminError('not_found', `no BYOK credential ${id}`);
+}
+
+/** The organization of a credential, by its UUID; undefined if it does not exist. */
+export async function ownerOfCredential(
+  db: Database,
+  { id }: { readonly id: string },
+): Promise<string | undefined> {
+  const row = await db.kysely
+    .selectFrom('byok_credentials')
+    .select('organization_id')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row?.organization_id;
+}

@@ -1,0 +1,47 @@
+import { randomInt } from 'node:crypto';
+import { z } from 'zod';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const LENGTH = 22;
+
+export type IdPrefix = 'org' | 'ws' | 'user' | 'int' | 'key';
+
+/** A new id such as `int_4fzZ…`: 131 random bits in letters and digits, so that no id can be guessed. */
+export function newId(prefix: IdPrefix): string {
+  const characters = Array.from({ length: LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length)));
+  return `${prefix}_${characters.join('')}`;
+}
+
+/** The alphabet of ids in a path and in a proof (proof format, section 1). */
+export const idSchema = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/,
+    'expected 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit',
+  );
+
+export const nameSchema = z
+  .string()
+  .min(1, 'expected at least 1 character')
+  .max(255, 'expected at most 255 characters');
+
+/** A name for addresses: unique in its organization. */
+export const slugSchema = z
+  .string()
+  .max(100, 'expected at most 100 characters')
+  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'expected words of a-z 0-9, joined by single hyphens');
+
+/** The slug of a name: `Analytical Engines` gives `analytical-engines`. */
+export function slugOf(name: string): string {
+  const words = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .match(/[a-z0-9]+/g) ?? ['workspace'];
+  return words.join('-').slice(0, 100).replace(/-$/, '');
+}
+
+export const descriptionSchema = z.string().max(1000, 'expected at most 1000 characters').nullable();
+
+/** Unix seconds. */
+export const secondsSchema = z.int('expected whole Unix seconds').min(0).max(999_999_999_999);

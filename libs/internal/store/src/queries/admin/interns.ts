@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import type { Handle } from '../../database.ts';
+import { INTERN_STATUSES } from '../../vocabulary.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { organizationOf } from './api-keys.ts';
+import { idSchema, nameSchema, newId } from './ids.ts';
+
+const text = z.string().max(65_536, 'expected at most 65536 characters').nullish();
+
+/** The fields of both a new intern and a change; null is no value. */
+const internFields = {
+  description: text,
+  hostname: z
+    .string()
+    .regex(/^(?=.{1,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+$/, 'expected <intern_name>.<domain>')
+    .nullish(),
+  model: z
+    .string()
+    .regex(/^[^/\s]+\/[^\s]+$/, 'expected <provider>/<model>')
+    .nullish(),
+  vaultId: idSchema.nullish(),
+  attachedVaultId: idSchema.nullish(),
+  instructions: text,
+  lastFailureMessage: text,
+  progress: z
+    .strictObject({ step_label: z.string(), step_number: z.int().min(1), total_steps: z.int().min(1) })
+    .nullish(),
+} as const;
+
+/** The fields of an intern, named as in the API. Omitted ones are null. */
+const newIntern = z.strictObject({
+  id: idSchema.optional(),
+  workspaceId: idSchema,
+  name: nameSchema,
+  status: z.enum(INTERN_STATUSES).default('queued'),
+  ...internFields,
+  createdByUserId: idSchema.optional(),
+  createdByKeyHash: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'expected 64 characters of 0-9a-f')
+    .optional(),
+  createdAt: z.date().optional(),
+});
+
+/** @throws AdminError `invalid_input`, `not_found`, `conflict` */
+export async function createIntern(db: Handle, input: z.input<typeof newIntern>): Promise<{ id: string }> {
+  const intern = requireInput(newIntern, input);
+  const id = intern.id ?? newId('int');
+  const organizationId = await organizationOf(db, intern.workspaceId);
+  if (intern.createdByKeyHash !== undefined) await requireKeyOf(db, organizationId, intern.createdByKeyHash);
+  await judged('intern', () =>
+    db.kysely
+      .insertInto('interns')
+      .values({
+        id,
+        organization_id: organizationId,
+        workspace_id: intern.workspaceId,
+        name: intern.name,
+        status: intern.status,
+        created_by_user_id: intern.createdByUserId,
+        created_by_key_hash: intern.createdByKeyHash,
+        created_at: intern.createdAt,
+        updated_at: intern.createdAt,
+        ...columnsOf(intern),
+      })
+      .execute(),
+  );
+  return { id };
+}
+
+async function requireKeyOf(db: Handle, organizationId: string, hash: string): Promise<void> {
+  const row = await db.kysely
+    .selectFrom('api_keys')
+    .select('hash')
+    .where('organization_id', '=', organizationId)
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  if (row === undefined) throw new AdminError('not_found', `the organization has no API key ${hash}`);
+}
+
+/** Omitted fields keep their value; null clears one. */
+const internChange = z.strictObject({
+  internId: idSchema,
+  name: nameSchema.optional(),
+  status: z.enum(INTERN_STATUSES).optional(),
+  ...internFields,
+});
+
+/** @throws AdminError `invalid_input` (also without any change), `not_found` */
+export async function updateIntern(db: Handle, input: z.input<typeof internChange>): Promise<void> {
+  const { internId, name, status, ...fields } = requireInput(internChange, input);
+  const columns = { name, status, ...columnsOf(fields) };
+  if (Object.values(columns).every((value) => value === undefined)) {
+    throw new AdminError('invalid_input', 'no change given');
+  }
+  const { numUpdatedRows } = await judged('intern', () =>
+    db.kysely
+      .updateTable('interns')
+      .set({ ...columns, updated_at: new Date() })
+      .where('id', '=', internId)
+      .executeTakeFirst(),
+  );
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no intern ${internId}`);
+}
+
+/** Deletes its icon, API keys and signing keys too: proofs that they signed can no longer be verified. */
+export async function deleteIntern(db: Handle, { internId }: { readonly internId: string }): Promise<void> {
+  const { numDeletedRows } = await db.kysely
+    .deleteFrom('interns')
+    .where('id', '=', internId)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw new AdminError('not_found', `no intern ${internId}`);
+}
+
+/** The columns of the given fields. */
+function columnsOf(fields: Partial<z.output<typeof internChange>>) {
+  const { description, hostname, model, instructions, progress } = fields;
+  return {
+    ...{ description, hostname, model, instructions },
+    vault_id: fields.vaultId,
+    attached_vault_id: fields.attachedVaultId,
+    last_failure_message: fields.lastFailureMessage,
+    progress: progress && JSON.stringify(progress),
+  };
+}

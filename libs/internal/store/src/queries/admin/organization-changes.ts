@@ -1,0 +1,105 @@
+import { sql } from 'kysely';
+import { z } from 'zod';
+import type { Database, Handle } from '../../database.ts';
+import { AdminError, requireInput, unreferred } from './admin-error.ts';
+import { nameSchema } from './ids.ts';
+
+export async function renameOrganization(
+  db: Database,
+  { organizationId, name }: { readonly organizationId: string; readonly name: string },
+): Promise<void> {
+  const { numUpdatedRows } = await db.kysely
+    .updateTable('organizations')
+    .set({ name: requireInput(nameSchema, name) })
+    .where('id', '=', organizationId)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw noOrganization(organizationId);
+}
+
+const limit = (max: number) => {
+  const error = `expected an integer from 1 to ${max}`;
+  return z.int(error).min(1, error).max(max, error).nullable().optional();
+};
+
+const turnLimits = z.strictObject({
+  turnsPerUser: limit(1_000_000),
+  turnsPerOrganization: limit(10_000_000),
+});
+
+/** Sets what is given; null for what the signer is configured with. @throws AdminError `invalid_input`, `not_found` */
+export async function setTurnLimits(
+  db: Handle,
+  { organizationId, ...given }: { readonly organizationId: string } & z.input<typeof turnLimits>,
+): Promise<{ turnsPerUser: number | null; turnsPerOrganization: number | null }> {
+  const { turnsPerUser, turnsPerOrganization } = requireInput(turnLimits, given);
+  const row = await db.kysely
+    .updateTable('organizations')
+    .set((eb) => ({
+      turns_per_user: turnsPerUser === undefined ? eb.ref('turns_per_user') : turnsPerUser,
+      turns_per_organization:
+        turnsPerOrganization === undefined ? eb.ref('turns_per_organization') : turnsPerOrganization,
+    }))
+    .where('id', '=', organizationId)
+    .returning(['turns_per_user', 'turns_per_organization'])
+    .executeTakeFirst();
+  if (row === undefined) throw noOrganization(organizationId);
+  return { turnsPerUser: row.turns_per_user, turnsPerOrganization: row.turns_per_organization };
+}
+
+/** Deletes an organization without workspaces; a deleted workspace counts too. */
+export async function deleteOrganization(
+  db: Database,
+  { organizationId }: { readonly organizationId: string },
+): Promise<void> {
+  const { numDeletedRows } = await unreferred(`organization ${organizationId}`, () =>
+    db.kysely.deleteFrom('organizations').where('id', '=', organizationId).executeTakeFirst(),
+  );
+  if (numDeletedRows === 0n) throw noOrganization(organizationId);
+}
+
+/** Makes it the default workspace of its organization instead of the current one, which may be deleted. */
+export async function setDefaultWorkspace(
+  db: Database,
+  { workspaceId }: { readonly workspaceId: string },
+): Promise<void> {
+  await db.kysely.transaction().execute(async (tx) => {
+    const workspace = await tx
+      .selectFrom('workspaces')
+      .select('organization_id')
+      .where('id', '=', workspaceId)
+      .where('deleted_at', 'is', null)
+      .executeTakeFirst();
+    if (workspace === undefined) throw new AdminError('not_found', `no workspace ${workspaceId}`);
+    await makeDefault({ kysely: tx }, { organizationId: workspace.organization_id, workspaceId });
+  });
+}
+
+/** The same within a transaction, for a workspace that exists. */
+export async function makeDefault(
+  { kysely }: Handle,
+  { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },
+): Promise<void> {
+  // Concurrent changes of the default of one organization are serialized.
+  await sql`select from organizations where id = ${organizationId} for update`.execute(kysely);
+  await kysely
+    .updateTable('workspaces')
+    .set({ is_default: false })
+    .where('organization_id', '=', organizationId)
+    .where('is_default', '=', true)
+    .execute();
+  await kysely.updateTable('workspaces').set({ is_default: true }).where('id', '=', workspaceId).execute();
+}
+
+/** Whether the operator's switch is on; see `setLifecycleWrites`. */
+export async function readLifecycleWrites(db: Database): Promise<boolean> {
+  const row = await db.kysely
+    .selectFrom('switches')
+    .select('enabled')
+    .where('name', '=', 'lifecycle_writes')
+    .executeTakeFirst();
+  return row?.enabled ?? false;
+}
+
+function noOrganization(id: string): AdminError {
+  return new AdminError('not_found', `no organization ${id}`);
+}

@@ -1,0 +1,133 @@
+import { type ExpressionBuilder, sql } from 'kysely';
+import { z } from 'zod';
+import type { Database, Handle } from '../../database.ts';
+import type { Schema } from '../../schema.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { descriptionSchema, idSchema, nameSchema, newId, slugOf, slugSchema } from './ids.ts';
+
+const newOrganization = z.strictObject({ id: idSchema.optional(), name: nameSchema });
+
+export async function createOrganization(
+  db: Handle,
+  input: z.input<typeof newOrganization>,
+): Promise<{ id: string }> {
+  const { id = newId('org'), name } = requireInput(newOrganization, input);
+  await judged('organization', () => db.kysely.insertInto('organizations').values({ id, name }).execute());
+  return { id };
+}
+
+const newWorkspace = z.strictObject({
+  id: idSchema.optional(),
+  organizationId: idSchema,
+  name: nameSchema,
+  slug: slugSchema.optional(),
+  description: descriptionSchema.optional(),
+  isDefault: z.boolean().default(false),
+  inProgramme: z.boolean().default(false),
+  createdBy: idSchema.nullish(),
+});
+
+/**
+ * An organization has at most one default workspace, and a deleted one counts. Its slug, by default derived from the
+ * name, is unique among the workspaces that are not deleted.
+ */
+export async function createWorkspace(
+  db: Handle,
+  input: z.input<typeof newWorkspace>,
+): Promise<{ id: string }> {
+  const wanted = requireInput(newWorkspace, input);
+  const id = wanted.id ?? newId('ws');
+  await judged('workspace', () =>
+    db.kysely
+      .insertInto('workspaces')
+      .values({
+        id,
+        organization_id: wanted.organizationId,
+        name: wanted.name,
+        slug: wanted.slug ?? slugOf(wanted.name),
+        description: wanted.description ?? null,
+        is_default: wanted.isDefault,
+        in_programme: wanted.inProgramme,
+        created_by: wanted.createdBy ?? null,
+      })
+      .execute(),
+  );
+  return { id };
+}
+
+/** One workspace; with an organization, only if it belongs to that one. */
+interface WorkspaceChoice {
+  readonly workspaceId: string;
+  readonly organizationId?: string | undefined;
+}
+
+/** One that is not deleted. */
+const chosen =
+  ({ workspaceId, organizationId }: WorkspaceChoice) =>
+  (eb: ExpressionBuilder<Schema, 'workspaces'>) =>
+    eb.and([
+      eb('id', '=', workspaceId),
+      eb('deleted_at', 'is', null),
+      ...(organizationId === undefined ? [] : [eb('organization_id', '=', organizationId)]),
+    ]);
+
+const workspaceChange = z.strictObject({
+  name: nameSchema.optional(),
+  slug: slugSchema.optional(),
+  description: descriptionSchema.optional(),
+});
+
+/** Sets what is given. @throws AdminError `invalid_input`, `not_found`, `conflict` */
+export async function updateWorkspace(
+  db: Handle,
+  { workspaceId, organizationId, ...given }: WorkspaceChoice & z.input<typeof workspaceChange>,
+): Promise<void> {
+  const columns = requireInput(workspaceChange, given);
+  const { numUpdatedRows } = await judged('workspace', () =>
+    db.kysely
+      .updateTable('workspaces')
+      .set({ ...columns, updated_at: sql<Date>`now()` })
+      .where(chosen({ workspaceId, organizationId }))
+      .executeTakeFirst(),
+  );
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
+}
+
+/**
+ * Adds the workspace to the interns programme, or removes it. Outside the programme, every intern operation answers
+ * 404.
+ */
+export async function setProgramme(
+  db: Handle,
+  { workspaceId, inProgramme }: { readonly workspaceId: string; readonly inProgramme: boolean },
+): Promise<void> {
+  const { numUpdatedRows } = await db.kysely
+    .updateTable('workspaces')
+    .set({ in_programme: inProgramme })
+    .where('id', '=', workspaceId)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
+}
+
+/** Marks it deleted, which hides its interns; its rows stay. */
+export async function deleteWorkspace(db: Handle, workspace: WorkspaceChoice): Promise<void> {
+  const { workspaceId } = workspace;
+  const { numUpdatedRows } = await db.kysely
+    .updateTable('workspaces')
+    .set({ deleted_at: new Date() })
+    .where(chosen(workspace))
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
+}
+
+/** The operator's switch for the whole service: while it is off, every intern operation that signs answers 404. */
+export async function setLifecycleWrites(
+  db: Database,
+  { enabled }: { readonly enabled: boolean },
+): Promise<void> {
+  await db.kysely
+    .insertInto('switches')
+    .values({ name: 'lifecycle_writes', enabled })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ enabled }))
+    .execute();
+}

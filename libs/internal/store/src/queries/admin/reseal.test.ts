@@ -1,0 +1,31 @@
+import { createRing, createScenario } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore } from '@ori/test-env/stores';
+import { describe, expect, it } from 'vitest';
+import { KekRing } from '../../sealing/kek-ring.ts';
+import { open } from '../../sealing/seal.ts';
+import { seedContext } from '../../sealing/seed-context.ts';
+import { signingKeys } from '../signing-keys.ts';
+import { resealSigningKeys } from './reseal.ts';
+import { addSigningKey } from './signing-keys.ts';
+
+describe.each(DIALECTS)('the operator on %s', (dialect) => {
+  it('re-seals every seed under the first key of the ring, and reports those that cannot be opened', async () => {
+    await using own = await openTestStore(dialect);
+    const sealer = createRing();
+    const { internId } = await createScenario(own.owner);
+    const intern = { internId, sealer };
+    const good = await addSigningKey(own.owner, intern);
+    const elsewhere = await addSigningKey(own.owner, { ...intern, sealer: createRing() });
+    const next = createRing();
+    const both = new KekRing(new Map([next, sealer].map((ring) => [ring.primary.kid, ring.primary.key])));
+    const report = await resealSigningKeys(own.owner, { ring: both });
+    expect(report).toEqual({ resealed: 1, kept: 0, failed: [elsewhere.id] });
+    const row = (await signingKeys(own.owner, internId)).find(({ id }) => id === good.id);
+    if (row === undefined) throw new Error('no row');
+    expect(await open(next, row.sealedSeed, seedContext(row))).toHaveLength(32);
+    expect(await resealSigningKeys(own.owner, { ring: both })).toMatchObject({
+      resealed: 0,
+      kept: 1,
+    });
+  });
+});

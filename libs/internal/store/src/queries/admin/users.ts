@@ -1,0 +1,118 @@
+import { type RawBuilder, sql } from 'kysely';
+import { z } from 'zod';
+import type { Database, Handle } from '../../database.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { idSchema, nameSchema, newId } from './ids.ts';
+
+const emailSchema = z.email('expected an e-mail address').max(320);
+
+const newUser = z.strictObject({
+  id: idSchema.optional(),
+  name: nameSchema,
+  email: emailSchema.nullish(),
+});
+
+export async function createUser(db: Database, input: z.input<typeof newUser>): Promise<{ id: string }> {
+  const { id = newId('user'), name, email = null } = requireInput(newUser, input);
+  await judged('user', () => db.kysely.insertInto('users').values({ id, name, email }).execute());
+  return { id };
+}
+
+const subjectInput = z.strictObject({
+  userId: idSchema,
+  issuer: z.url({ protocol: /^https?$/, error: 'expected an http(s) address' }).max(2048),
+  // Any `sub` an issuer may give (OpenID Connect Core 2: at most 255 ASCII characters), controls excluded.
+  subject: z.string().regex(/^[\x20-\x7e]{1,255}$/, 'expected 1 to 255 printable ASCII characters'),
+});
+
+/**
+ * Accepts tokens of `issuer` (compared byte for byte) with this `sub` as those of the user. A proof contains the
+ * subject without its issuer, so no other user may have the same one at another issuer.
+ */
+export async function addSubject(db: Database, input: z.input<typeof subjectInput>): Promise<void> {
+  const { userId, issuer, subject } = requireInput(subjectInput, input);
+  await db.kysely.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended(${subject}, 0))`.execute(tx);
+    const other = await tx
+      .selectFrom('user_subjects')
+      .select('user_id')
+      .where('subject', '=', subject)
+      .where('issuer', '<>', issuer)
+      .where('user_id', '<>', userId)
+      .executeTakeFirst();
+    if (other !== undefined) {
+      const message = `subject: ${other.user_id} has the same one at another issuer, and daemons could not tell them apart`;
+      throw new AdminError('conflict', message);
+    }
+    await judged('subject', () =>
+      tx.insertInto('user_subjects').values({ issuer, subject, user_id: userId }).execute(),
+    );
+  });
+}
+
+/** A new user with a subject. */
+export interface NewPerson {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly subject: string;
+}
+
+/** Creates users with their subjects, within a transaction, by the rules of `createUser` and `addSubject`. */
+export async function createPeople(db: Handle, people: readonly NewPerson[], issuer: string): Promise<void> {
+  for (const { id, name, email, subject } of people) {
+    requireInput(newUser, { id, name, email });
+    requireInput(subjectInput, { userId: id, issuer, subject });
+  }
+  const subjects = people.map(({ subject }) => subject).sort();
+  await sql`
+    select pg_advisory_xact_lock(hashtextextended(subject, 0))
+    from unnest(${subjects}::text[]) as wanted (subject)`.execute(db.kysely);
+  const { rows } = await sql<{ subject: string }>`
+    select subject from user_subjects where subject = any (${subjects}::text[]) and issuer <> ${issuer}`.execute(
+    db.kysely,
+  );
+  if (rows[0] !== undefined) {
+    throw new AdminError('conflict', `subject: a user has ${rows[0].subject} at another issuer`);
+  }
+  const users = people.map(({ id, name, email }) => ({ id, name, email }));
+  await judged('user', () => db.kysely.insertInto('users').values(users).execute());
+  const named = people.map(({ id, subject }) => ({ issuer, subject, user_id: id }));
+  await judged('subject', () => db.kysely.insertInto('user_subjects').values(named).execute());
+}
+
+export async function removeSubject(
+  db: Database,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+): Promise<void> {
+  const { numDeletedRows } = await db.kysely
+    .deleteFrom('user_subjects')
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw new AdminError('not_found', 'no such subject');
+}
+
+/** Every signing request of the user is refused within the second for which gate facts are cached. */
+export async function disableUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
+  await setDisabled(db, userId, sql<Date>`coalesce(disabled_at, now())`);
+}
+
+export async function enableUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
+  await setDisabled(db, userId, null);
+}
+
+/** Deletes subjects and memberships too: the user then gets 404, whereas a disabled one gets 403. */
+export async function deleteUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
+  const { numDeletedRows } = await db.kysely.deleteFrom('users').where('id', '=', userId).executeTakeFirst();
+  if (numDeletedRows === 0n) throw new AdminError('not_found', `no user ${userId}`);
+}
+
+async function setDisabled(db: Database, userId: string, disabledAt: RawBuilder<Date> | null): Promise<void> {
+  const { numUpdatedRows } = await db.kysely
+    .updateTable('users')
+    .set({ disabled_at: disabledAt })
+    .where('id', '=', userId)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no user ${userId}`);
+}

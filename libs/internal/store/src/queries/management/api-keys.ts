@@ -1,0 +1,134 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { ApiKeysTable, Schema } from '../../schema.ts';
+import {
+  type CreatedApiKey,
+  createApiKey,
+  deleteApiKey,
+  type NewApiKey,
+  updateApiKey,
+} from '../admin/api-keys.ts';
+import { requirePeople } from './members.ts';
+import { type Account, asTenant } from './tenant.ts';
+import { findWorkspace } from './workspaces.ts';
+
+/** An ordinary key: of a workspace, or of one intern in it. */
+export type ApiKeyRow = Selectable<ApiKeysTable> & { readonly workspace_id: string };
+
+/** The account's ordinary keys, in workspaces that are not deleted. */
+function keysOf(trx: Transaction<Schema>, { organizationId }: Account) {
+  return trx
+    .selectFrom('api_keys as k')
+    .selectAll('k')
+    .$narrowType<{ workspace_id: string }>()
+    .where('k.organization_id', '=', organizationId)
+    .where('k.kind', '=', 'api')
+    .where(
+      sql<boolean>`exists (select from workspaces w where w.id = k.workspace_id and w.deleted_at is null)`,
+    );
+}
+
+/** A page of the keys of one workspace, newest first. Undefined if the account has no such workspace. */
+export function listKeys(
+  db: Database,
+  account: Account,
+  {
+    workspaceId,
+    includeDisabled,
+    ...page
+  }: { workspaceId?: string; includeDisabled: boolean; offset: number; limit: number },
+): Promise<ApiKeyRow[] | undefined> {
+  return asTenant(db, account, async (trx) => {
+    const workspace = await findWorkspace(trx, account, workspaceId);
+    if (workspace === undefined) return undefined;
+    return await keysOf(trx, account)
+      .where('k.workspace_id', '=', workspace)
+      .$if(!includeDisabled, (query) => query.where('k.disabled_at', 'is', null))
+      .orderBy('k.created_at', 'desc')
+      .orderBy('k.hash')
+      .offset(page.offset)
+      .limit(page.limit)
+      .execute();
+  });
+}
+
+export function findKey(db: Database, account: Account, hash: string): Promise<ApiKeyRow | undefined> {
+  return asTenant(db, account, (trx) =>
+    keysOf(trx, account)
+      .where('k.hash', '=', hash)
+      .$if(db.locksRecords === true, (query) => query.forUpdate('k'))
+      .executeTakeFirst(),
+  );
+}
+
+/**
+ * Undefined if the account has no such workspace.
+ *
+ * @throws AdminError `invalid_input` if the creator is not a member of the organization
+ */
+export function createKey(
+  db: Database,
+  account: Account,
+  {
+    workspaceId,
+    actingUser,
+    createdBy,
+    ...wanted
+  }: Pick<NewApiKey, 'name' | 'expiresAt' | 'createdBy'> & {
+    readonly workspaceId: string | undefined;
+    /** The creator, if none is named. */
+    readonly actingUser: string | null;
+  },
+): Promise<{ readonly row: ApiKeyRow; readonly made: CreatedApiKey } | undefined> {
+  return asTenant(db, account, async (trx) => {
+    const workspace = await findWorkspace(trx, account, workspaceId);
+    if (workspace === undefined) return undefined;
+    if (createdBy !== undefined) await requirePeople(trx, account, [createdBy]);
+    const key = {
+      kind: 'api',
+      workspaceId: workspace,
+      createdBy: createdBy ?? actingUser ?? undefined,
+    } as const;
+    const made = await createApiKey({ kysely: trx }, { ...key, ...wanted });
+    const row = await keysOf(trx, account).where('k.hash', '=', made.hash).executeTakeFirstOrThrow();
+    return { row, made };
+  });
+}
+
+/** Sets what is given; without any, `updated_at` is unchanged too. @throws AdminError `not_found` */
+export function changeKey(
+  db: Database,
+  account: Account,
+  hash: string,
+  change: { readonly name?: string | undefined; readonly disabled?: boolean | undefined },
+): Promise<ApiKeyRow | undefined> {
+  return asTenant(db, account, async (trx) => {
+    const found = await keysOf(trx, account).where('k.hash', '=', hash).executeTakeFirst();
+    if (found === undefined || Object.values(change).every((value) => value === undefined)) return found;
+    await updateApiKey({ kysely: trx }, { hash, organizationId: account.organizationId, ...change });
+    return await keysOf(trx, account).where('k.hash', '=', hash).executeTakeFirstOrThrow();
+  });
+}
+
+/** Whether it existed. */
+export function deleteKey(db: Database, account: Account, hash: string): Promise<boolean> {
+  return asTenant(db, account, async (trx) => {
+    const found = await keysOf(trx, account).where('k.hash', '=', hash).executeTakeFirst();
+    if (found === undefined) return false;
+    await deleteApiKey({ kysely: trx }, { hash, organizationId: account.organizationId });
+    return true;
+  });
+}
+
+/** The key that was presented; undefined if it was deleted meanwhile. */
+export function findOwnKey(
+  db: Database,
+  { hash }: { readonly hash: string },
+): Promise<Selectable<ApiKeysTable> | undefined> {
+  return asTenant(db, { apiKeyHash: hash }, (trx) =>
+    trx.selectFrom('api_keys').selectAll().where('hash', '=', hash).executeTakeFirst(),
+  );
+}
+
+/** The queries of this file that `managementQueries` includes. */
+export const keyQueries = { listKeys, findKey, createKey, changeKey, deleteKey, findOwnKey };

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { type Insertable, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { Schema } from '../../schema.ts';
+import type { GuardrailsTable } from '../../schema-management.ts';
+import { type Page, type PageRequest, readPage } from './page.ts';
+import { type Account, asTenant, asWriter, ofAccount } from './tenant.ts';
+import { findWorkspace, workspaceExists } from './workspaces.ts';
+
+export type GuardrailRow = Selectable<GuardrailsTable>;
+
+type Settable = Omit<GuardrailRow, 'id' | 'organization_id' | 'workspace_id' | 'created_at' | 'updated_at'>;
+
+/** The columns that a request sets; undefined ones keep their value. */
+export type GuardrailColumns = { readonly [Column in keyof Settable]?: Settable[Column] | undefined };
+
+/** A page of the guardrails of one workspace, newest first. Undefined if the account has no such workspace. */
+export function listGuardrails(
+  db: Database,
+  account: Account,
+  { offset, limit, workspaceId }: PageRequest & { workspaceId?: string },
+): Promise<Page<GuardrailRow> | undefined> {
+  return asTenant(db, account, async (trx) => {
+    const workspace = await findWorkspace(trx, account, workspaceId);
+    if (workspace === undefined) return undefined;
+    return readPage(trx, {
+      total: sql`coalesce((select guardrails from workspace_tallies where workspace_id = ${workspace}), 0)`,
+      rows: sql<GuardrailRow>`
+        select * from guardrails
+        where organization_id = ${account.organizationId} and workspace_id = ${workspace}
+        order by created_at desc, id offset ${offset} limit ${limit}`,
+      order: sql`page.created_at desc, page.id`,
+    });
+  });
+}
+
+/** The change would exceed the total size of an account's guardrails. Nothing was changed. */
+export class GuardrailsTooLarge extends Error {
+  override readonly name = 'GuardrailsTooLarge';
+}
+
+/**
+ * Undefined if the account has no such workspace.
+ *
+ * @param bytesMax maximum total size of the account's guardrails, as JSON
+ * @throws GuardrailsTooLarge
+ */
+export function createGuardrail(
+  db: Database,
+  account: Account,
+  workspaceId: string | undefined,
+  columns: GuardrailColumns & { readonly name: string },
+  bytesMax: number,
+): Promise<GuardrailRow | undefined> {
+  return asWriter(db, account, async (trx) => {
+    const workspace = await findWorkspace(trx, account, workspaceId);
+    if (workspace === undefined) return undefined;
+    const values = {
+      ...asStored(columns),
+      name: columns.name,
+      id: randomUUID(),
+      organization_id: account.organizationId,
+      workspace_id: workspace,
+    } as Insertable<GuardrailsTable>;
+    return await withinRoom(trx, account, bytesMax, () =>
+      trx.insertInto('guardrails').values(values).returningAll().executeTakeFirstOrThrow(),
+    );
+  });
+}
+
+export function findGuardrail(db: Database, account: Account, id: string): Promise<GuardrailRow | undefined> {
+  const find = (trx: Transaction<Schema>) =>
+    guardrailOf(trx, account, id)
+      .selectAll()
+      .$if(db.locksRecords === true, (query) => query.forUpdate())
+      .executeTakeFirst();
+  return db.locksRecords ? asWriter(db, account, find) : asTenant(db, account, find);
+}
+
+/**
+ * Sets the given columns; without any, `updated_at` is unchanged too.
+ *
+ * @param bytesMax as for `createGuardrail`
+ * @throws GuardrailsTooLarge
+ */
+export function changeGuardrail(
+  db: Database,
+  account: Account,
+  id: string,
+  columns: GuardrailColumns,
+  bytesMax: number,
+): Promise<GuardrailRow | undefined> {
+  const stored = asStored(columns);
+  if (Object.keys(stored).length === 0) return findGuardrail(db, account, id);
+  return asWriter(db, account, (trx) =>
+    withinRoom(trx, account, bytesMax, () =>
+      trx
+        .updateTable('guardrails')
+        .set({ ...stored, updated_at: sql`now()` })
+        .where(ofAccount(account))
+        .where('id', '=', id)
+        .where(workspaceExists)
+        .returningAll()
+        .executeTakeFirst(),
+    ),
+  );
+}
+
+/** The total size of the guardrails of an account, as JSON. */
+async function bytesOf(trx: Transaction<Schema>, { organizationId }: Account): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`
+    select coalesce(sum(t.guardrail_bytes), 0)::bigint as bytes
+    from workspace_tallies t join workspaces w on w.id = t.workspace_id
+    where t.organization_id = ${organizationId} and w.deleted_at is null`.execute(trx);
+  return Number(rows[0]?.bytes ?? 0);
+}
+
+/** Runs a change of guardrails, which may not make their total size grow above the maximum. */
+async function withinRoom<Result>(
+  trx: Transaction<Schema>,
+  account: Account,
+  bytesMax: number,
+  change: () => Promise<Result>,
+): Promise<Result> {
+  const before = await bytesOf(trx, account);
+  const result = await change();
+  const after = await bytesOf(trx, account);
+  if (after > bytesMax && after > before)
+    throw new GuardrailsTooLarge(`guardrails of more than ${bytesMax} bytes`);
+  return result;
+}
+
+/** Deletes a guardrail with its assignments. Returns whether it existed. */
+export function deleteGuardrail(db: Database, account: Account, id: string): Promise<boolean> {
+  return asWriter(db, account, async (trx) => {
+    const { numDeletedRows } = await trx
+      .deleteFrom('guardrails')
+      .where(ofAccount(account))
+      .where('id', '=', id)
+      .where(workspaceExists)
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
+  });
+}
+
+/** A guardrail of the account, in a workspace that still exists. */
+export function guardrailOf(trx: Transaction<Schema>, account: Account, id: string) {
+  return trx.selectFrom('guardrails').where(ofAccount(account)).where('id', '=', id).where(workspaceExists);
+}
+
+/** The defined columns, with the filter lists as JSON. */
+function asStored(columns: GuardrailColumns): Updateable<GuardrailsTable> {
+  const { content_filter_builtins: builtins, content_filters: filters, ...rest } = columns;
+  const stored = { ...rest, content_filter_builtins: asJson(builtins), content_filters: asJson(filters) };
+  return Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== undefined));
+}
+
+function asJson(list: readonly unknown[] | null | undefined): string | null | undefined {
+  return list ? JSON.stringify(list) : list;
+}
+
+/** The queries of this file that `managementQueries` includes. */
+export const guardrailQueries = {
+  listGuardrails,
+  createGuardrail,
+  findGuardrail,
+  changeGuardrail,
+  deleteGuardrail,
+};

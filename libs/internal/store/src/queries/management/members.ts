@@ -1,0 +1,123 @@
+import { sql, type Transaction } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { Schema } from '../../schema.ts';
+import { AdminError } from '../admin/admin-error.ts';
+import { addMembers, removeMembers } from '../admin/members.ts';
+import { type Page, type PageRequest, readPage } from './page.ts';
+import { type Account, asTenant } from './tenant.ts';
+
+/** A person with a membership in a workspace of the organization. */
+export interface PersonRow {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string | null;
+}
+
+export interface MemberRow {
+  /** Of workspace and user. */
+  readonly id: string;
+  readonly workspace_id: string;
+  readonly user_id: string;
+  readonly created_at: Date;
+}
+
+const MEMBER = sql`m.workspace_id || ':' || m.user_id as id, m.workspace_id, m.user_id, m.created_at`;
+
+/** The memberships of the account, in workspaces that are not deleted. Former ones are not among them. */
+const current = ({ organizationId }: Account) => sql`
+  from members m where m.organization_id = ${organizationId} and m.removed_at is null
+    and exists (select from workspaces w where w.id = m.workspace_id and w.deleted_at is null)`;
+
+/** A page of the organization's members, by id. */
+export function listOrganizationMembers(
+  db: Database,
+  account: Account,
+  { offset, limit }: PageRequest,
+): Promise<Page<PersonRow>> {
+  return asTenant(db, account, (trx) =>
+    readPage(trx, {
+      total: sql`(select count(distinct m.user_id) ${current(account)})`,
+      rows: sql<PersonRow>`
+        select u.id, u.name, u.email
+        from (select distinct m.user_id ${current(account)} order by m.user_id offset ${offset} limit ${limit}) as member
+        join users u on u.id = member.user_id`,
+      order: sql`page.id`,
+    }),
+  );
+}
+
+/** A page of the members of one workspace, which the caller has looked up, by user id. */
+export function listWorkspaceMembers(
+  db: Database,
+  account: Account,
+  { workspaceId, offset, limit }: PageRequest & { readonly workspaceId: string },
+): Promise<Page<MemberRow>> {
+  const members = sql`${current(account)} and m.workspace_id = ${workspaceId}`;
+  return asTenant(db, account, (trx) =>
+    readPage(trx, {
+      total: sql`(select count(*) ${members})`,
+      rows: sql<MemberRow>`
+        select ${MEMBER} ${members} order by m.user_id offset ${offset} limit ${limit}`,
+      order: sql`page.user_id`,
+    }),
+  );
+}
+
+/**
+ * Adds people who are, or once were, members of the organization: all of them or none.
+ *
+ * @throws AdminError `invalid_input` naming the first who never was
+ */
+export function addWorkspaceMembers(
+  db: Database,
+  account: Account,
+  workspaceId: string,
+  userIds: readonly string[],
+): Promise<MemberRow[]> {
+  return asTenant(db, account, async (trx) => {
+    await requirePeople(trx, account, userIds);
+    const { organizationId } = account;
+    await addMembers({ kysely: trx }, { workspaceId, organizationId, userIds });
+    const { rows } = await sql<MemberRow>`
+      select ${MEMBER} ${current(account)}
+        and m.workspace_id = ${workspaceId} and m.user_id = any (${[...userIds]}::text[])
+      order by m.user_id`.execute(trx);
+    return rows;
+  });
+}
+
+/** Returns how many of them were members. */
+export function removeWorkspaceMembers(
+  db: Database,
+  account: Account,
+  workspaceId: string,
+  userIds: readonly string[],
+): Promise<number> {
+  const { organizationId } = account;
+  return asTenant(db, account, (trx) =>
+    removeMembers({ kysely: trx }, { workspaceId, organizationId, userIds }),
+  );
+}
+
+/** @throws AdminError `invalid_input` naming the first who never was a member of the organization */
+export async function requirePeople(
+  trx: Transaction<Schema>,
+  { organizationId }: Account,
+  userIds: readonly string[],
+): Promise<void> {
+  const { rows } = await sql<{ id: string }>`
+    select id from unnest(${[...userIds]}::text[]) as wanted (id)
+    where not exists (select from members m where m.organization_id = ${organizationId} and m.user_id = wanted.id)
+    limit 1`.execute(trx);
+  const [unknown] = rows;
+  if (unknown === undefined) return;
+  throw new AdminError('invalid_input', `${unknown.id} is not a member of this organization`);
+}
+
+/** The queries of this file that `managementQueries` includes. */
+export const memberQueries = {
+  listOrganizationMembers,
+  listWorkspaceMembers,
+  addWorkspaceMembers,
+  removeWorkspaceMembers,
+};

@@ -1,0 +1,114 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createScenario, type Scenario } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createApiKey } from '../admin/api-keys.ts';
+import { createWorkspace, deleteWorkspace } from '../admin/organizations.ts';
+import { managementQueries } from '../management.ts';
+
+const ROUNDS = 60;
+
+describe.each(DIALECTS)('tallies on %s', (dialect) => {
+  let store: TestStore;
+  let ours: Scenario;
+  beforeAll(async () => {
+    store = await openTestStore(dialect);
+    ours = await createScenario(store.owner);
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  /** Rows where a tally differs from what it counts. */
+  async function wrong(): Promise<unknown[]> {
+    const { rows } = await sql`
+      with counted as (
+        select g.id, g.workspace_id, octet_length(to_jsonb(g)::text)::bigint as bytes,
+          (select count(*) from guardrail_key_assignments a where a.guardrail_id = g.id) as keys,
+          (select count(*) from guardrail_member_assignments a where a.guardrail_id = g.id) as members
+        from guardrails g
+      )
+      select 'guardrail' as of, coalesce(c.id, t.guardrail_id)::text as id
+      from counted c full join guardrail_tallies t on t.guardrail_id = c.id
+      where (c.workspace_id, c.bytes, c.keys, c.members) is distinct from
+        (t.workspace_id, t.bytes, t.key_assignments, t.member_assignments)
+      union all
+      select 'workspace', workspace_id from workspace_tallies t
+      where (guardrails, guardrail_bytes, key_assignments, member_assignments) is distinct from (
+        select (count(*), coalesce(sum(bytes), 0)::bigint, coalesce(sum(keys), 0)::bigint,
+          coalesce(sum(members), 0)::bigint)
+        from counted c where c.workspace_id = t.workspace_id)`.execute(store.owner.kysely);
+    return rows;
+  }
+
+  it('equal what they count after any sequence of changes, also those of an operator', async () => {
+    const { organizationId, workspaceId, userId } = ours;
+    const account = { organizationId };
+    const queries = managementQueries(store.as('ori_management'));
+    const { id: other } = await createWorkspace(store.owner, { organizationId, name: 'other' });
+    const keys: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      keys.push((await createApiKey(store.owner, { kind: 'api', name: `key ${n}`, workspaceId })).hash);
+    }
+    const guardrails: string[] = [];
+    const draw = (round: number, of: number) =>
+      createHash('sha256').update(`${dialect} ${round} ${of}`).digest().readUInt32BE(0) % of;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const guardrailId = guardrails[draw(round, Math.max(1, guardrails.length))] ?? randomUUID();
+      const targets = keys.filter((_, index) => (round + index) % 3 > 0);
+      const assignedBy = null;
+      switch (draw(round, 8)) {
+        case 0:
+        case 1: {
+          const place = round % 2 === 0 ? workspaceId : other;
+          const created = await queries.createGuardrail(account, place, { name: `g${round}` }, 1e6);
+          if (created) guardrails.push(created.id);
+          break;
+        }
+        case 2:
+          await queries.changeGuardrail(account, guardrailId, { description: 'x'.repeat(round) }, 1e6);
+          break;
+        case 3:
+        case 4:
+          await queries.keyAssignments.assign(account, { guardrailId, targets, assignedBy });
+          break;
+        case 5:
+          await queries.memberAssignments.assign(account, { guardrailId, targets: [userId], assignedBy });
+          break;
+        case 6:
+          await queries.keyAssignments.unassign(account, { guardrailId, targets });
+          break;
+        default:
+          if (round % 3 === 0) await queries.deleteGuardrail(account, guardrailId);
+          else
+            await sql`update guardrails set workspace_id = ${other} where id = ${guardrailId}`.execute(
+              store.owner.kysely,
+            );
+      }
+      expect(await wrong(), `round ${round}`).toEqual([]);
+    }
+    await sql`delete from api_keys where hash = ${keys[0]}`.execute(store.owner.kysely);
+    await sql`delete from users where id = ${userId}`.execute(store.owner.kysely);
+    expect(await wrong()).toEqual([]);
+    await sql`delete from guardrails`.execute(store.owner.kysely);
+    expect(await wrong()).toEqual([]);
+  });
+
+  it('leave out what belongs to a deleted workspace', async () => {
+    const { organizationId } = ours;
+    const account = { organizationId };
+    const queries = managementQueries(store.as('ori_management'));
+    const { id: workspaceId } = await createWorkspace(store.owner, { organizationId, name: 'short-lived' });
+    const { hash } = await createApiKey(store.owner, { kind: 'management', name: 'ops', organizationId });
+    const guardrail = await queries.createGuardrail(account, workspaceId, { name: 'policy' }, 1e6);
+    await queries.keyAssignments.assign(account, {
+      ...{ guardrailId: guardrail?.id ?? '', targets: [hash], assignedBy: null },
+    });
+    const page = { offset: 0, limit: 10 };
+    expect(await queries.keyAssignments.list(account, page)).toMatchObject({
+      total: 1,
+      rows: [{ key_hash: hash }],
+    });
+    await deleteWorkspace(store.owner, { workspaceId });
+    expect(await queries.keyAssignments.list(account, page)).toEqual({ total: 0, rows: [] });
+  });
+});

@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import { createScenario, HOME, type Scenario } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createApiKey } from '../admin/api-keys.ts';
+import { createCredential } from '../admin/byok.ts';
+import { setIcon } from '../admin/icons.ts';
+import { managementQueries } from '../management.ts';
+import { asTenant } from './tenant.ts';
+
+const TABLES = [
+  'organizations',
+  'workspaces',
+  'users',
+  'user_subjects',
+  'members',
+  'api_keys',
+  'interns',
+  'intern_icons',
+  'byok_credentials',
+  'guardrails',
+  'guardrail_key_assignments',
+  'guardrail_member_assignments',
+  'guardrail_tallies',
+  'workspace_tallies',
+  'idempotency_keys',
+] as const;
+
+const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
+
+describe.each(DIALECTS)('tenancy on %s', (dialect) => {
+  let store: TestStore;
+  let ours: Scenario;
+  let theirs: Scenario;
+  const management = () => store.as('ori_management');
+
+  beforeAll(async () => {
+    store = await openTestStore(dialect);
+    [ours, theirs] = [await createScenario(store.owner), await createScenario(store.owner)];
+    for (const scenario of [ours, theirs]) await furnish(scenario);
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  /** At least one row in every table, for a tenant. */
+  async function furnish({ organizationId, workspaceId, internId, userId }: Scenario): Promise<void> {
+    const { hash } = await createApiKey(store.owner, { kind: 'api', name: 'ci', workspaceId });
+    await setIcon(store.owner, { internId, mediaType: 'image/png', bytes: PNG });
+    await createCredential(store.owner, {
+      id: randomUUID(),
+      organization_id: organizationId,
+      provider: 'openai',
+      label: '...',
+      sealed_key: 'sealed',
+    });
+    const queries = managementQueries(management());
+    const guardrail = await queries.createGuardrail(
+      { organizationId },
+      workspaceId,
+      { name: 'policy' },
+      100_000,
+    );
+    await queries.once({ organizationId }, '0'.repeat(64), async () => 'sealed');
+    const guardrailId = guardrail?.id ?? '';
+    await queries.keyAssignments.assign(
+      { organizationId },
+      { guardrailId, targets: [hash], assignedBy: null },
+    );
+    await queries.memberAssignments.assign(
+      { organizationId },
+      { guardrailId, targets: [userId], assignedBy: null },
+    );
+  }
+
+  const counted = (tenant: Parameters<typeof asTenant>[1]) =>
+    asTenant(management(), tenant, async (trx) => {
+      const counts: Record<string, number> = {};
+      for (const table of TABLES) {
+        const { rows } = await sql<{
+          count: number;
+        }>`select count(*)::integer as count from ${sql.table(table)}`.execute(trx);
+        counts[table] = rows[0]?.count ?? -1;
+      }
+      return counts;
+    });
+
+  it('shows nothing to a transaction without a tenant', async () => {
+    expect(await counted({})).toEqual(Object.fromEntries(TABLES.map((table) => [table, 0])));
+  });
+
+  it('shows nothing outside a transaction, whatever tenant the previous one on the connection had', async () => {
+    await counted({ organizationId: ours.organizationId, workspaceIds: [ours.workspaceId] });
+    const { rows } = await sql`select 1 from interns union all select 1 from byok_credentials`.execute(
+      management().kysely,
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it('shows an account its own rows to a query without a predicate', async () => {
+    expect(await counted({ organizationId: ours.organizationId })).toMatchObject({
+      organizations: 1,
+      workspaces: 1,
+      users: 1,
+      members: 1,
+      api_keys: 1,
+      interns: 0,
+      byok_credentials: 1,
+      guardrails: 1,
+      guardrail_key_assignments: 1,
+      guardrail_member_assignments: 1,
+      guardrail_tallies: 1,
+      workspace_tallies: 1,
+      idempotency_keys: 1,
+    });
+  });
+
+  it('shows a workspace its own interns and icons to a query without a predicate', async () => {
+    expect(await counted({ workspaceIds: [ours.workspaceId] })).toMatchObject({
+      interns: 1,
+      intern_icons: 1,
+    });
+    expect(await counted({ workspaceIds: [ours.workspaceId], internId: theirs.internId })).toMatchObject({
+      interns: 0,
+    });
+    expect(await counted({ workspaceIds: [ours.workspaceId, theirs.workspaceId] })).toMatchObject({
+      interns: 2,
+    });
+  });
+
+  it('shows a credential only its own row before its tenant is known', async () => {
+    const { hash } = await createApiKey(store.owner, {
+      kind: 'management',
+      name: 'ops',
+      organizationId: ours.organizationId,
+    });
+    expect(await counted({ apiKeyHash: hash })).toMatchObject({
+      api_keys: 1,
+      workspaces: 0,
+      users: 0,
+      interns: 0,
+    });
+    expect(await counted({ issuer: HOME.issuer, subject: ours.question.subject })).toMatchObject({
+      user_subjects: 1,
+      users: 1,
+      members: 1,
+      workspaces: 1,
+      api_keys: 0,
+    });
+  });
+
+  it.each(TABLES)('shows more to some tenant if the policy of %s is broken', async (table) => {
+    const { hash } = await createApiKey(store.owner, {
+      ...{ kind: 'api', name: 'ci', workspaceId: ours.workspaceId },
+    });
+    const tenants = [
+      {},
+      { organizationId: ours.organizationId },
+      { workspaceIds: [ours.workspaceId] },
+      { apiKeyHash: hash },
+      { issuer: HOME.issuer, subject: ours.question.subject },
+    ];
+    const seen = async () => {
+      const counts = await Promise.all(tenants.map(counted));
+      return counts.map((rows) => rows[table]);
+    };
+    const policy = sql.id(`${table}_of_tenant`);
+    const { rows } = await sql<{ qual: string }>`
+      select qual from pg_policies where policyname = ${`${table}_of_tenant`}`.execute(store.owner.kysely);
+    const before = await seen();
+    await sql`alter policy ${policy} on ${sql.table(table)} using (true)`.execute(store.owner.kysely);
+    const broken = await seen();
+    await sql`alter policy ${policy} on ${sql.table(table)} using (${sql.raw(rows[0]?.qual ?? 'false')})`.execute(
+      store.owner.kysely,
+    );
+    expect(broken.every((count) => (count ?? 0) >= 2)).toBe(true);
+    expect(before.every((count) => (count ?? 0) < (broken[0] ?? 0))).toBe(true);
+    expect(await seen()).toEqual(before);
+  });
+
+  it.each(['update', 'delete'])('does not let a tenant %s a row of another', async (verb) => {
+    const statement =
+      verb === 'update'
+        ? sql`update guardrails set name = 'taken' returning id`
+        : sql`delete from guardrails returning id`;
+    const rollback = new Error('rollback');
+    await expect(
+      asTenant(management(), { organizationId: ours.organizationId }, async (trx) => {
+        const { rows } = await statement.execute(trx);
+        expect(rows).toHaveLength(1);
+        throw rollback;
+      }),
+    ).rejects.toBe(rollback);
+  });
+
+  it('does not let a tenant move a row to another', async () => {
+    await expect(
+      asTenant(management(), { organizationId: ours.organizationId }, (trx) =>
+        trx
+          .updateTable('guardrails')
+          .set({ organization_id: theirs.organizationId, workspace_id: theirs.workspaceId })
+          .execute(),
+      ),
+    ).rejects.toMatchObject({ code: '42501' });
+  });
+});

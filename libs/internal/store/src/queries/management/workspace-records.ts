@@ -1,0 +1,121 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { Schema, WorkspacesTable } from '../../schema.ts';
+import { createWorkspace, deleteWorkspace, updateWorkspace } from '../admin/organizations.ts';
+import { type Page, type PageRequest, readPage } from './page.ts';
+import { type Account, asTenant } from './tenant.ts';
+
+export type WorkspaceRow = Selectable<WorkspacesTable>;
+
+export interface WorkspaceColumns {
+  readonly name?: string | undefined;
+  readonly slug?: string | undefined;
+  readonly description?: string | null | undefined;
+}
+
+/** The account's workspaces that are not deleted. */
+const workspacesOf = (trx: Transaction<Schema>, { organizationId }: Account) =>
+  trx.selectFrom('workspaces').where('organization_id', '=', organizationId).where('deleted_at', 'is', null);
+
+/** A page of the account's workspaces, newest first. */
+export function listWorkspaces(
+  db: Database,
+  account: Account,
+  { offset, limit }: PageRequest,
+): Promise<Page<WorkspaceRow>> {
+  const matches = sql`from workspaces where organization_id = ${account.organizationId} and deleted_at is null`;
+  return asTenant(db, account, (trx) =>
+    readPage(trx, {
+      total: sql`(select count(*) ${matches})`,
+      rows: sql<WorkspaceRow>`select * ${matches} order by created_at desc, id offset ${offset} limit ${limit}`,
+      order: sql`page.created_at desc, page.id`,
+    }),
+  );
+}
+
+/** A workspace by its id, or else by its slug. */
+export function findWorkspaceRecord(
+  db: Database,
+  account: Account,
+  idOrSlug: string,
+): Promise<WorkspaceRow | undefined> {
+  return asTenant(db, account, (trx) =>
+    workspacesOf(trx, account)
+      .selectAll()
+      .where((eb) => eb.or([eb('id', '=', idOrSlug), eb('slug', '=', idOrSlug)]))
+      .orderBy(sql`id <> ${idOrSlug}`)
+      .limit(1)
+      .$if(db.locksRecords === true, (query) => query.forUpdate())
+      .executeTakeFirst(),
+  );
+}
+
+/** Outside the programme, which only an operator changes. @throws AdminError `conflict` if the slug is taken */
+export function createWorkspaceRecord(
+  db: Database,
+  account: Account,
+  columns: WorkspaceColumns & { readonly name: string; readonly createdBy: string | null },
+): Promise<WorkspaceRow> {
+  const { organizationId } = account;
+  return asTenant(db, account, async (trx) => {
+    const { id } = await createWorkspace({ kysely: trx }, { organizationId, ...columns });
+    return await workspacesOf(trx, account).selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  });
+}
+
+/** Sets what is given; without any, `updated_at` is unchanged too. @throws AdminError `conflict`, `not_found` */
+export function changeWorkspaceRecord(
+  db: Database,
+  account: Account,
+  id: string,
+  columns: WorkspaceColumns,
+): Promise<WorkspaceRow> {
+  const { organizationId } = account;
+  return asTenant(db, account, async (trx) => {
+    if (Object.values(columns).some((value) => value !== undefined)) {
+      await updateWorkspace({ kysely: trx }, { workspaceId: id, organizationId, ...columns });
+    }
+    return await workspacesOf(trx, account).selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  });
+}
+
+export type WorkspaceDeletion = 'deleted' | 'absent' | 'has_keys' | 'is_default';
+
+/** A workspace with a key that is accepted stays, and the default one unless that is confirmed. */
+export function deleteWorkspaceRecord(
+  db: Database,
+  account: Account,
+  id: string,
+  { defaultToo }: { readonly defaultToo: boolean },
+): Promise<WorkspaceDeletion> {
+  const { organizationId } = account;
+  return asTenant(db, account, async (trx) => {
+    const workspace = await workspacesOf(trx, account)
+      .select('is_default')
+      .where('id', '=', id)
+      .forUpdate()
+      .executeTakeFirst();
+    if (workspace === undefined) return 'absent';
+    if (workspace.is_default && !defaultToo) return 'is_default';
+    const key = await trx
+      .selectFrom('api_keys')
+      .select('hash')
+      .where('organization_id', '=', organizationId)
+      .where('workspace_id', '=', id)
+      .where('disabled_at', 'is', null)
+      .limit(1)
+      .executeTakeFirst();
+    if (key !== undefined) return 'has_keys';
+    await deleteWorkspace({ kysely: trx }, { workspaceId: id, organizationId });
+    return 'deleted';
+  });
+}
+
+/** The queries of this file that `managementQueries` includes. */
+export const workspaceQueries = {
+  listWorkspaces,
+  findWorkspaceRecord,
+  createWorkspaceRecord,
+  changeWorkspaceRecord,
+  deleteWorkspaceRecord,
+};

@@ -1,0 +1,305 @@
+import { randomUUID } from 'node:crypto';
+import { crowd, grow, SMALL } from '@ori/test-env/grown';
+import { createScenario, type Scenario } from '@ori/test-env/scenario';
+import { openTestStore, type TestStore } from '@ori/test-env/stores';
+import {
+  type CompiledQuery,
+  type KyselyPlugin,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
+  PostgresQueryCompiler,
+  sql,
+  type Transaction,
+} from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Database, StoreRole } from '../database.ts';
+import type { Schema } from '../schema.ts';
+import { createApiKey } from './admin/api-keys.ts';
+import { createCredential } from './admin/byok.ts';
+import { setIcon } from './admin/icons.ts';
+import { type ManagementQueries, managementQueries } from './management.ts';
+import { type SignerQueries, signerQueries } from './signer.ts';
+
+const NEIGHBOUR = 100_000;
+/** No statement has to visit more rows, whatever this account or others have. */
+const ROWS_MAX = 500;
+/** These never grow. */
+const CONSTANT = new Set(['switches', 'dpop_epoch']);
+
+/** Remembers every statement that runs through a database. */
+class Recorder implements KyselyPlugin {
+  readonly statements: CompiledQuery[] = [];
+  transformQuery({ node, queryId }: PluginTransformQueryArgs) {
+    this.statements.push(new PostgresQueryCompiler().compileQuery(node, queryId));
+    return node;
+  }
+  async transformResult({ result }: PluginTransformResultArgs) {
+    return result;
+  }
+}
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows'?: number;
+  readonly 'Actual Loops'?: number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Index Recheck'?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+const below = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(below)];
+
+function rowsRead(plan: Plan): number {
+  return below(plan)
+    .filter((node) => /Scan/.test(node['Node Type']) && !/Subquery|CTE|Function/.test(node['Node Type']))
+    .reduce((sum, node) => {
+      const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+      return sum + ((node['Actual Rows'] ?? 0) + removed) * (node['Actual Loops'] ?? 1);
+    }, 0);
+}
+
+const scanned = (plan: Plan): string[] =>
+  below(plan).flatMap(({ 'Node Type': type, 'Relation Name': table }) =>
+    type === 'Seq Scan' && table !== undefined && !CONSTANT.has(table) ? [table] : [],
+  );
+
+/** What the operations of one account name. */
+interface Facts {
+  readonly account: { readonly organizationId: string };
+  readonly scenario: Scenario;
+  /** The newest guardrail, with every assignment, and another one without any. */
+  readonly guardrailId: string;
+  readonly emptyId: string;
+  readonly keyHash: string;
+  readonly ownHash: string;
+  readonly credentialId: string;
+}
+
+let store: TestStore;
+let facts: Facts;
+const accounts: Facts[] = [];
+
+beforeAll(async () => {
+  store = await openTestStore('postgres');
+  const url = store.url ?? '';
+  await crowd(url, 5000);
+  await sql`insert into spent_dpop_proofs (id) select lpad(n::text, 43, '0') from generate_series(1, 20000) n`.execute(
+    store.owner.kysely,
+  );
+  await sql`analyze spent_dpop_proofs`.execute(store.owner.kysely);
+  const size = NEIGHBOUR;
+  const large = { members: size, keys: size, assignments: size, interns: size, guardrails: size };
+  for (const grown of [SMALL, large]) {
+    const scenario = await createScenario(store.owner);
+    const named = await name(scenario);
+    await grow(url, scenario, grown);
+    const { organizationId } = scenario;
+    const newest = async (column: string, table: string) => {
+      const { rows } = await sql<{
+        value: string;
+      }>`select ${sql.ref(column)} as value from ${sql.table(table)}
+        where organization_id = ${organizationId} order by created_at desc limit 2`.execute(
+        store.owner.kysely,
+      );
+      return rows.map(({ value }) => value);
+    };
+    const [guardrailId = '', emptyId = ''] = await newest('id', 'guardrails');
+    const [keyHash = ''] = await newest('key_hash', 'guardrail_key_assignments');
+    accounts.push({ ...named, scenario, guardrailId, emptyId, keyHash });
+  }
+}, 240_000);
+afterAll(() => store[Symbol.asyncDispose]());
+
+/** An API key, an icon and a provider credential. */
+async function name({ organizationId, workspaceId, internId }: Scenario) {
+  const { hash: ownHash } = await createApiKey(store.owner, { kind: 'api', name: 'ci', workspaceId });
+  const bytes = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
+  await setIcon(store.owner, { internId, mediaType: 'image/png', bytes });
+  const credentialId = randomUUID();
+  await createCredential(store.owner, {
+    ...{ id: credentialId, organization_id: organizationId, workspace_id: workspaceId },
+    ...{ provider: 'openai', label: '...', sealed_key: 'sealed' },
+  });
+  return { account: { organizationId }, ownHash, credentialId };
+}
+
+const page = { offset: 0, limit: 50 };
+type Operation = (management: ManagementQueries) => Promise<unknown>;
+
+/** Every query of the management service. */
+const MANAGEMENT: Record<Exclude<keyof ManagementQueries, 'ping'> | `${string} ${string}`, Operation> = {
+  findApiKeyCaller: (q) => q.findApiKeyCaller(facts.ownHash),
+  dpopEpoch: (q) => q.dpopEpoch('fresh'),
+  spendDpopProof: (q) => q.spendDpopProof({ id: 'x'.repeat(43), epoch: undefined, fresh: 'fresh' }),
+  findPerson: (q) => q.findPerson(facts.scenario.question),
+  listInterns: (q) => q.listInterns({ workspaceIds: [facts.scenario.workspaceId] }, { limit: 51 }),
+  findIcon: (q) => q.findIcon({ workspaceIds: [facts.scenario.workspaceId] }, facts.scenario.internId),
+  listCredentials: (q) => q.listCredentials(facts.account, page),
+  changeCredential: (q) =>
+    q.changeCredential(facts.account, facts.credentialId, async () => ({ name: randomUUID() })),
+  findCredential: (q) => q.findCredential(facts.account, facts.credentialId),
+  addCredential: (q) =>
+    q.addCredential(facts.account, facts.scenario.workspaceId, {
+      ...{ id: randomUUID(), provider: 'openai', label: '...', sealed_key: 'sealed' },
+    }),
+  removeCredential: (q) => q.removeCredential(facts.account, facts.credentialId),
+  findIntern: (q) => q.findIntern({ workspaceIds: [facts.scenario.workspaceId] }, facts.scenario.internId),
+  listKeys: (q) =>
+    q.listKeys(facts.account, { ...page, workspaceId: facts.scenario.workspaceId, includeDisabled: true }),
+  findKey: (q) => q.findKey(facts.account, facts.keyHash),
+  createKey: (q) =>
+    q.createKey(facts.account, {
+      ...{
+        name: 'new',
+        workspaceId: facts.scenario.workspaceId,
+        createdBy: facts.scenario.userId,
+        actingUser: null,
+      },
+    }),
+  changeKey: (q) => q.changeKey(facts.account, facts.keyHash, { name: 'renamed' }),
+  deleteKey: (q) => q.deleteKey(facts.account, facts.keyHash),
+  findOwnKey: (q) => q.findOwnKey({ hash: facts.ownHash }),
+  listWorkspaces: (q) => q.listWorkspaces(facts.account, page),
+  findWorkspaceRecord: (q) => q.findWorkspaceRecord(facts.account, facts.scenario.workspaceId),
+  createWorkspaceRecord: (q) =>
+    q.createWorkspaceRecord(facts.account, { name: 'new', createdBy: facts.scenario.userId }),
+  changeWorkspaceRecord: (q) =>
+    q.changeWorkspaceRecord(facts.account, facts.scenario.workspaceId, { name: 'renamed' }),
+  deleteWorkspaceRecord: (q) =>
+    q.deleteWorkspaceRecord(facts.account, facts.scenario.workspaceId, { defaultToo: true }),
+  listOrganizationMembers: (q) => q.listOrganizationMembers(facts.account, page),
+  listWorkspaceMembers: (q) =>
+    q.listWorkspaceMembers(facts.account, { ...page, workspaceId: facts.scenario.workspaceId }),
+  addWorkspaceMembers: (q) =>
+    q.addWorkspaceMembers(facts.account, facts.scenario.workspaceId, [facts.scenario.userId]),
+  removeWorkspaceMembers: (q) =>
+    q.removeWorkspaceMembers(facts.account, facts.scenario.workspaceId, [facts.scenario.userId]),
+  once: (q) => q.once(facts.account, '0'.repeat(64), async () => 'sealed'),
+  whileLocked: (q) => q.whileLocked((within) => within.findGuardrail(facts.account, facts.guardrailId)),
+  unknownApiKeys: (q) => q.unknownApiKeys(facts.account, [facts.keyHash]),
+  listGuardrails: (q) =>
+    q.listGuardrails(facts.account, { ...page, workspaceId: facts.scenario.workspaceId }),
+  createGuardrail: (q) => q.createGuardrail(facts.account, facts.scenario.workspaceId, { name: 'new' }, 1e10),
+  findGuardrail: (q) => q.findGuardrail(facts.account, facts.guardrailId),
+  changeGuardrail: (q) => q.changeGuardrail(facts.account, facts.guardrailId, { name: randomUUID() }, 1e10),
+  deleteGuardrail: (q) => q.deleteGuardrail(facts.account, facts.emptyId),
+  keyAssignments: (q) => q.keyAssignments.list(facts.account, page),
+  'keyAssignments of a key': (q) => q.keyAssignments.list(facts.account, { ...page, target: facts.keyHash }),
+  'memberAssignments of a member': (q) =>
+    q.memberAssignments.list(facts.account, { ...page, target: facts.scenario.userId }),
+  'keyAssignments of one': (q) => q.keyAssignments.list(facts.account, { ...page, ...facts }),
+  'keyAssignments of one without any': (q) =>
+    q.keyAssignments.list(facts.account, { ...page, guardrailId: facts.emptyId }),
+  'memberAssignments of one without any': (q) =>
+    q.memberAssignments.list(facts.account, { ...page, guardrailId: facts.emptyId }),
+  'keyAssignments assign': (q) =>
+    q.keyAssignments.assign(facts.account, { ...facts, targets: [facts.keyHash], assignedBy: null }),
+  'keyAssignments unassign': (q) =>
+    q.keyAssignments.unassign(facts.account, { ...facts, targets: [facts.keyHash] }),
+  memberAssignments: (q) => q.memberAssignments.list(facts.account, page),
+  'memberAssignments of one': (q) => q.memberAssignments.list(facts.account, { ...page, ...facts }),
+  'memberAssignments assign': (q) =>
+    q.memberAssignments.assign(facts.account, {
+      ...facts,
+      targets: [facts.scenario.userId],
+      assignedBy: null,
+    }),
+  'memberAssignments unassign': (q) =>
+    q.memberAssignments.unassign(facts.account, { ...facts, targets: [facts.scenario.userId] }),
+};
+
+/** Every query of the signer on the way to a proof. */
+const SIGNER: Record<
+  Exclude<keyof SignerQueries, 'ping' | 'time'>,
+  (q: SignerQueries) => Promise<unknown>
+> = {
+  gateFacts: (q) => q.gateFacts(facts.scenario.question),
+  signingKeys: (q) => q.signingKeys(facts.scenario.internId),
+  publishedKeys: (q) => q.publishedKeys(facts.scenario.internId, { at: 1 }),
+  keyOutlook: (q) => q.keyOutlook({ at: 1 }),
+  keksInUse: (q) => q.keksInUse(),
+  apiKey: (q) => q.apiKey(facts.ownHash),
+};
+
+function literal(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return literal(`{${value.map((item) => JSON.stringify(item)).join()}}`);
+  return `'${(value instanceof Date ? value.toISOString() : String(value)).replaceAll("'", "''")}'`;
+}
+
+/** Runs `work` in a transaction that is rolled back. */
+async function undone(db: Database, work: (trx: Transaction<Schema>) => Promise<unknown>): Promise<void> {
+  const undo = new Error('undo');
+  const done = db.kysely.transaction().execute(async (trx) => {
+    await work(trx);
+    throw undo;
+  });
+  await expect(done).rejects.toBe(undo);
+}
+
+/** Runs the work, and explains each of its statements. */
+async function explain(role: StoreRole, work: (db: Database) => Promise<unknown>) {
+  const recorder = new Recorder();
+  const db = store.as(role);
+  await undone(db, (trx) => work({ ...db, kysely: trx.withPlugin(recorder) }));
+  const plans: { readonly statement: string; readonly plan: Plan; readonly generic: Plan | undefined }[] = [];
+  await undone(db, async (trx) => {
+    await sql`set local statement_timeout = '60s'`.execute(trx);
+    for (const statement of recorder.statements) {
+      if (/set_config/.test(statement.sql)) {
+        await trx.executeQuery(statement);
+        continue;
+      }
+      await sql`prepare explained as ${sql.raw(statement.sql)}`.execute(trx);
+      const values = statement.parameters.length === 0 ? '' : `(${statement.parameters.map(literal).join()})`;
+      const of = async (mode: string, how: string) => {
+        await sql`set local plan_cache_mode = ${sql.raw(mode)}`.execute(trx);
+        const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: Plan }] }>`
+          explain (${sql.raw(how)}) execute explained ${sql.raw(values)}`.execute(trx);
+        const plan = rows[0]?.['QUERY PLAN'][0].Plan;
+        if (plan === undefined) throw new Error('EXPLAIN answers one plan');
+        return plan;
+      };
+      // The signer's plans are made once for all values, those of management for each.
+      const generic = role === 'ori_signer' ? await of('force_generic_plan', 'format json') : undefined;
+      const plan = await of('force_custom_plan', 'analyze, format json');
+      await sql`deallocate explained`.execute(trx);
+      plans.push({ statement: statement.sql, plan, generic });
+    }
+  });
+  return plans;
+}
+
+/** These count or search the account's own rows, so that their cost grows with the account, but not with another. */
+const COUNTING = new Set(['listOrganizationMembers', 'listWorkspaceMembers', 'deleteWorkspaceRecord']);
+
+async function requireGoodPlans(
+  role: StoreRole,
+  work: (db: Database) => Promise<unknown>,
+  rowsMax = ROWS_MAX,
+): Promise<void> {
+  const plans = await explain(role, work);
+  expect(plans.length).toBeGreaterThan(0);
+  for (const { statement, plan, generic } of plans) {
+    expect([...scanned(plan), ...(generic === undefined ? [] : scanned(generic))], statement).toEqual([]);
+    expect(rowsRead(plan), statement).toBeLessThan(rowsMax);
+  }
+}
+
+describe.each([
+  ['a hundred rows, beside one of many', 0],
+  [`${NEIGHBOUR} rows of each kind`, 1],
+])('an account of %s', (_, which) => {
+  beforeAll(() => {
+    facts = accounts[which] as Facts;
+  });
+  it.each(Object.entries(MANAGEMENT))('%s reads few rows, each by an index', (name, operation) => {
+    if (which === 1 && COUNTING.has(name)) return;
+    const rowsMax = COUNTING.has(name) ? 2 * ROWS_MAX : ROWS_MAX;
+    return requireGoodPlans('ori_management', (db) => operation(managementQueries(db)), rowsMax);
+  });
+  it.each(Object.entries(SIGNER))('%s reads few rows, each by an index', (_, query) =>
+    requireGoodPlans('ori_signer', (db) => query(signerQueries(db))),
+  );
+});

@@ -1,0 +1,72 @@
+import { createRing, createScenario } from '@ori/test-env/scenario';
+import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addSigningKey, revokeSigningKey } from './admin/signing-keys.ts';
+import { type SignerQueries, signerQueries } from './signer.ts';
+
+const T = 1_789_000_000;
+
+describe.each(DIALECTS)('signing keys on %s, queried as the signer', (dialect) => {
+  const sealer = createRing();
+  let store: TestStore;
+  let signer: SignerQueries;
+  beforeAll(async () => {
+    store = await openTestStore(dialect);
+    signer = signerQueries(store.as('ori_signer'));
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  const addKey = (internId: string, notBefore: number, expiresAt?: number) =>
+    addSigningKey(store.owner, {
+      ...{ internId, sealer, notBefore },
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    });
+
+  it('are sorted newest first, and include all that are not retired', async () => {
+    const { internId } = await createScenario(store.owner);
+    const former = await addKey(internId, T, T + 10);
+    const current = await addKey(internId, T + 5);
+    const retired = await addKey(internId, T + 6);
+    await revokeSigningKey(store.owner, { keyId: retired.id });
+    const rows = await signer.signingKeys(internId);
+    expect(rows.map((key) => key.id)).toEqual([current.id, former.id]);
+    expect(rows[1]).toEqual({ ...former, internId, sealedSeed: expect.any(String), statement: null });
+  });
+
+  // SPEC.md S10.
+  it('are published before they are valid, and until their last proofs are too old', async () => {
+    const { internId } = await createScenario(store.owner);
+    const { kid, publicKey } = await addKey(internId, T, T + 1000);
+    const publishedAt = async (at: number) =>
+      (await signer.publishedKeys(internId, { at })).map((key) => key.kid);
+    expect(await publishedAt(T - 100_000)).toEqual([kid]);
+    expect(await publishedAt(T - 180)).toEqual([kid]);
+    expect(await publishedAt(T + 1000 + 599)).toEqual([kid]);
+    expect(await publishedAt(T + 1000 + 600)).toEqual([]);
+    expect(await signer.publishedKeys(internId, { at: T })).toEqual([
+      { kid, publicKey, notBefore: T, expiresAt: T + 1000, statement: null },
+    ]);
+  });
+
+  it('are no longer published once retired', async () => {
+    const { internId } = await createScenario(store.owner);
+    const { id } = await addKey(internId, T);
+    await revokeSigningKey(store.owner, { keyId: id });
+    expect(await signer.publishedKeys(internId, { at: T })).toEqual([]);
+    expect(await signer.signingKeys(internId)).toEqual([]);
+  });
+
+  it('belong to the requested intern only', async () => {
+    const { internId } = await createScenario(store.owner);
+    const other = await createScenario(store.owner);
+    const { kid } = await addKey(internId, T);
+    await addKey(other.internId, T);
+    expect((await signer.publishedKeys(internId, { at: T })).map((key) => key.kid)).toEqual([kid]);
+    expect((await signer.signingKeys(internId)).map((key) => key.kid)).toEqual([kid]);
+  });
+
+  it('are empty for an unknown intern', async () => {
+    expect(await signer.publishedKeys('int_unknown', { at: T })).toEqual([]);
+    expect(await signer.signingKeys('int_unknown')).toEqual([]);
+  });
+});

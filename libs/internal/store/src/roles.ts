@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type Delegation, delegationInput, encodeSignature, ROLES } from '@ori/proof';
+import { createSigningKey, type SigningKey } from '@ori/proof/signing';
+import { ConfigError } from '@ori/runtime/config';
+import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
+import { systemErrorCode } from '@ori/runtime/system-error-code';
+import { z } from 'zod';
+import { type KeyWrapper, KmsError } from './sealing/key-wrapper.ts';
+import { createTransit, type TransitConfig } from './sealing/transit.ts';
+
+export { ROLES, type Role } from '@ori/proof';
+
+/** The file of a root's or a role's private key, and the KMS that wrapped it, if one did. */
+export interface RoleKeyFile {
+  readonly path: string;
+  /** The setting or option that names the file, for complaints. */
+  readonly variable: string;
+  readonly kmsUrl?: TransitConfig['kmsUrl'] | undefined;
+  readonly kmsTokenFile?: TransitConfig['kmsTokenFile'];
+}
+
+const bytes32 = z.string().regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/);
+const publicJwk = z.object({ kty: z.literal('OKP'), crv: z.literal('Ed25519'), x: bytes32 });
+const roleKey = publicJwk.extend({
+  d: bytes32.optional(),
+  /** Instead of `d`: the seed as a KMS wrapped it. */
+  wrapped: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,4096}$/)
+    .optional(),
+});
+
+/** The public half, as daemons pin a root and a root delegates to a role. */
+export function publicJwkOf({ publicKey }: Pick<SigningKey, 'publicKey'>) {
+  return { kty: 'OKP' as const, crv: 'Ed25519' as const, x: Buffer.from(publicKey).toString('base64url') };
+}
+
+/** A random key that is kept in memory only. */
+export function createRoleKey(): SigningKey {
+  return createSigningKey(randomBytes(32));
+}
+
+/** The text of a new key file, of mode 0600, with the seed wrapped if there is a KMS. @throws KmsError */
+export async function generateRoleKey(kms?: KeyWrapper): Promise<{ text: string; publicJwk: object }> {
+  const seed = randomBytes(32);
+  try {
+    const jwk = publicJwkOf(createSigningKey(seed));
+    const secret = kms === undefined ? { d: seed.toString('base64url') } : { wrapped: await kms.wrap(seed) };
+    return { text: `${JSON.stringify({ ...jwk, ...secret })}\n`, publicJwk: jwk };
+  } finally {
+    seed.fill(0);
+  }
+}
+
+/** @throws ConfigError, which quotes nothing of the file; KmsError */
+export async function openRoleKey(file: RoleKeyFile): Promise<SigningKey> {
+  const { x, d, wrapped } = parse(
+    file,
+    readSecret(file),
+    roleKey,
+    'a private key of ori-admin root generate',
+  );
+  if ((d === undefined) === (wrapped === undefined)) throw complaint(file, 'expected "d" or "wrapped"');
+  const seed = d === undefined ? await unwrap(file, wrapped ?? '') : Buffer.from(d, 'base64url');
+  try {
+    const key = seed.length === 32 ? createSigningKey(seed) : undefined;
+    if (key === undefined || publicJwkOf(key).x !== x)
+      throw complaint(file, '"x" is not of this private key');
+    return key;
+  } finally {
+    seed.fill(0);
+  }
+}
+
+/** The public key in a file, which may also have the private one. @throws ConfigError */
+export function readPublicKey(file: Pick<RoleKeyFile, 'path' | 'variable'>): Uint8Array {
+  return Buffer.from(parse(file, readPublic(file), publicJwk, 'a public Ed25519 JWK').x, 'base64url');
+}
+
+const time = z.int().min(0).max(999_999_999_999);
+const delegation = z.strictObject({
+  base: z.string(),
+  role: z.enum(ROLES),
+  x: bytes32,
+  nbf: time,
+  exp: time,
+  signature: z.string().regex(/^[A-Za-z0-9+/]{85}[AQgw]==$/),
+});
+
+/** A delegation as it is in a file, one line each, and without its base address in a key set. */
+export type DelegationLine = z.infer<typeof delegation>;
+
+export function makeDelegation(root: SigningKey, made: Delegation): DelegationLine {
+  return {
+    base: made.baseUrl,
+    role: made.role,
+    x: Buffer.from(made.publicKey).toString('base64url'),
+    nbf: made.notBefore,
+    exp: made.expiresAt,
+    signature: encodeSignature(root.sign(delegationInput(made))),
+  };
+}
+
+/** The delegations of a file, in its order. Only daemons can judge the signatures. @throws ConfigError */
+export function readDelegations(file: Pick<RoleKeyFile, 'path' | 'variable'>): DelegationLine[] {
+  const lines = readPublic(file).split('\n');
+  return lines
+    .filter((line) => line.trim() !== '')
+    .map((line) => parse(file, line, delegation, 'a delegation of ori-admin root delegate in each line'));
+}
+
+async function unwrap(file: RoleKeyFile, wrapped: string): Promise<Buffer> {
+  const { kmsUrl, kmsTokenFile } = file;
+  if (kmsUrl === undefined) throw complaint(file, 'only the KMS that wrapped the key opens it');
+  const seed = await createTransit({ kmsUrl, kmsTokenFile }).unwrap(wrapped);
+  if (seed.length !== 32) throw new KmsError('unusable', 'the KMS gave a key of another size');
+  return Buffer.from(seed);
+}
+
+function readSecret(file: RoleKeyFile): string {
+  try {
+    return readSecretFile(file.path);
+  } catch (error) {
+    throw error instanceof SecretFileError ? complaint(file, error.message) : error;
+  }
+}
+
+function readPublic(file: Pick<RoleKeyFile, 'path' | 'variable'>): string {
+  try {
+    return readFileSync(file.path, 'utf8');
+  } catch (error) {
+    throw complaint(file, `cannot read ${JSON.stringify(file.path)} (${systemErrorCode(error)})`);
+  }
+}
+
+function parse<T>(
+  file: Pick<RoleKeyFile, 'variable'>,
+  text: string,
+  shape: z.ZodType<T>,
+  expected: string,
+): T {
+  try {
+    return shape.parse(JSON.parse(text));
+  } catch {
+    throw complaint(file, `expected ${expected}`);
+  }
+}
+
+function complaint({ variable }: Pick<RoleKeyFile, 'variable'>, text: string): ConfigError {
+  return new ConfigError([`${variable}: ${text}`]);
+}

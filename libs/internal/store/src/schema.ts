@@ -1,0 +1,191 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type {
+  ByokCredentialsTable,
+  GuardrailKeyAssignmentsTable,
+  GuardrailMemberAssignmentsTable,
+  GuardrailsTable,
+  GuardrailTalliesTable,
+  IdempotencyKeysTable,
+  WorkspaceTalliesTable,
+} from './schema-management.ts';
+import type { InternStatus } from './vocabulary.ts';
+
+/** A timestamp that the database sets when the row is inserted, never changed. */
+type CreatedAt = ColumnType<Date, Date | undefined, never>;
+type Instant = ColumnType<Date | null, Date | null | undefined, Date | null>;
+/** Unix seconds: compared with the timestamps of tokens and proofs, which are whole seconds. */
+type UnixSeconds = ColumnType<number | null, number | null | undefined, number | null>;
+
+/** Null for what the signer is configured with. */
+type TurnLimit = ColumnType<number | null, number | null | undefined, number | null>;
+
+export interface OrganizationsTable {
+  id: string;
+  name: string;
+  turns_per_user: TurnLimit;
+  turns_per_organization: TurnLimit;
+  created_at: CreatedAt;
+}
+
+export interface SpentDpopProofsTable {
+  id: string;
+  spent_at: CreatedAt;
+}
+
+export interface DpopEpochTable {
+  only_row: Generated<boolean>;
+  server: string;
+  epoch: string;
+}
+
+export interface WorkspacesTable {
+  id: string;
+  organization_id: string;
+  name: string;
+  is_default: Generated<boolean>;
+  in_programme: Generated<boolean>;
+  /** Unique in the organization among the workspaces that are not deleted. */
+  slug: Generated<string>;
+  description: string | null;
+  created_by: string | null;
+  created_at: CreatedAt;
+  updated_at: Instant;
+  deleted_at: Instant;
+}
+
+export interface UsersTable {
+  id: string;
+  name: string;
+  /** Unique, whatever its case. */
+  email: string | null;
+  created_at: CreatedAt;
+  disabled_at: Instant;
+}
+
+export interface UserSubjectsTable {
+  issuer: string;
+  subject: string;
+  user_id: string;
+  created_at: CreatedAt;
+}
+
+export interface MembersTable {
+  workspace_id: string;
+  organization_id: string;
+  user_id: string;
+  created_at: CreatedAt;
+  removed_at: Instant;
+  sessions_valid_from: UnixSeconds;
+}
+
+export type ApiKeyKind = 'api' | 'management';
+
+export interface ApiKeysTable {
+  hash: string;
+  kind: ApiKeyKind;
+  name: string;
+  label: string;
+  organization_id: string;
+  workspace_id: string | null;
+  intern_id: string | null;
+  created_by: string | null;
+  created_at: CreatedAt;
+  updated_at: Instant;
+  disabled_at: Instant;
+  expires_at: Instant;
+}
+
+export interface InternProgress {
+  step_label: string;
+  step_number: number;
+  total_steps: number;
+}
+
+export interface InternsTable {
+  id: string;
+  organization_id: string;
+  workspace_id: string;
+  name: string;
+  description: string | null;
+  hostname: string | null;
+  model: string | null;
+  status: InternStatus;
+  vault_id: string | null;
+  attached_vault_id: string | null;
+  instructions: string | null;
+  icon_sha256: string | null;
+  last_failure_message: string | null;
+  progress: JSONColumnType<InternProgress> | null;
+  created_by_user_id: string | null;
+  created_by_key_hash: string | null;
+  created_at: CreatedAt;
+  updated_at: ColumnType<Date, Date | undefined, Date>;
+}
+
+export type IconMediaType = 'image/png' | 'image/jpeg' | 'image/webp';
+
+export interface InternIconsTable {
+  intern_id: string;
+  sha256: string;
+  media_type: IconMediaType;
+  bytes: Uint8Array;
+}
+
+export interface SigningKeysTable {
+  id: string;
+  intern_id: string;
+  kid: string;
+  public_key: Uint8Array;
+  sealed_seed: string;
+  not_before: ColumnType<number, number, never>;
+  expires_at: UnixSeconds;
+  created_at: CreatedAt;
+  retired_at: Instant;
+  /** Base64; null for a key that no root vouches for. */
+  statement: ColumnType<string | null, string | null | undefined, string | null>;
+}
+
+export interface SwitchesTable {
+  name: string;
+  enabled: boolean;
+}
+
+/** One change of one row; see migration 0010. Only a trigger writes it. */
+export interface AdminAuditTable {
+  seq: ColumnType<string, never, never>;
+  at: CreatedAt;
+  transaction: ColumnType<string, never, never>;
+  login: string;
+  actor: string;
+  break_glass: boolean;
+  organization_id: string | null;
+  table_name: string;
+  row_key: string;
+  operation: 'insert' | 'update' | 'delete' | 'reseal';
+  before: JSONColumnType<Record<string, unknown>> | null;
+  after: JSONColumnType<Record<string, unknown>> | null;
+}
+
+/** Every table of the database, as a type for Kysely. */
+export interface Schema {
+  dpop_epoch: DpopEpochTable;
+  spent_dpop_proofs: SpentDpopProofsTable;
+  admin_audit: AdminAuditTable;
+  organizations: OrganizationsTable;
+  workspaces: WorkspacesTable;
+  users: UsersTable;
+  user_subjects: UserSubjectsTable;
+  members: MembersTable;
+  api_keys: ApiKeysTable;
+  interns: InternsTable;
+  intern_icons: InternIconsTable;
+  signing_keys: SigningKeysTable;
+  switches: SwitchesTable;
+  byok_credentials: ByokCredentialsTable;
+  guardrails: GuardrailsTable;
+  idempotency_keys: IdempotencyKeysTable;
+  guardrail_tallies: GuardrailTalliesTable;
+  workspace_tallies: WorkspaceTalliesTable;
+  guardrail_key_assignments: GuardrailKeyAssignmentsTable;
+  guardrail_member_assignments: GuardrailMemberAssignmentsTable;
+}

@@ -1,0 +1,115 @@
+import { Secret } from '@ori/runtime/secret';
+import { freePort } from '@ori/test-env/ports';
+import { type RedisServer, startRedis } from '@ori/test-env/redis';
+import { Cluster, Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { createTurnLimiter, turnKey } from './limiter.ts';
+import { connectRedis, onNodeReady, type RedisClient } from './redis/connection.ts';
+import { watchEviction } from './redis/eviction.ts';
+
+const clients: RedisClient[] = [];
+function open(url: string): RedisClient {
+  const client = connectRedis(new Secret(url), { purpose: 'test' });
+  clients.push(client);
+  return client;
+}
+
+async function ready(client: RedisClient): Promise<RedisClient> {
+  if (client.status !== 'ready') await new Promise((resolve) => client.once('ready', resolve));
+  return client;
+}
+
+/** A connection whose commands have all the time that a busy machine takes. */
+function administer(): Redis {
+  const client = new Redis(cluster.url);
+  clients.push(client);
+  return client;
+}
+
+let cluster: RedisServer;
+beforeAll(async () => {
+  // By default the bus port is the port plus 10,000, which another program may use.
+  const busPort = String(await freePort());
+  cluster = await startRedis({ arguments: ['--cluster-enabled', 'yes', '--cluster-port', busPort] });
+  const admin = administer();
+  await admin.config('SET', 'cluster-announce-ip', cluster.host, 'cluster-announce-port', cluster.port);
+  await admin.call('CLUSTER', 'ADDSLOTS', ...Array.from({ length: 16384 }, (_, slot) => String(slot)));
+  await vi.waitFor(
+    async () => expect(await admin.call('CLUSTER', 'INFO')).toContain('cluster_state:ok'),
+    10_000,
+  );
+});
+afterAll(async () => {
+  for (const client of clients) client.disconnect();
+  await cluster[Symbol.asyncDispose]();
+});
+const url = () => cluster.url.replace('redis:', 'redis+cluster:');
+
+it('a Cluster serves keys of every slot', async () => {
+  const client = await ready(open(url()));
+  await expect.poll(() => client.set('first', '1').catch(() => undefined)).toBe('OK');
+  expect(await Promise.all([client.incr('{a}n'), client.incr('{b}n'), client.incr('{c}n')])).toEqual([
+    1, 1, 1,
+  ]);
+  await expect(client.mget('{a}n', '{b}n')).rejects.toThrow();
+});
+
+it('a Cluster counts turns exactly, each counter in its own slot', async () => {
+  const client = await ready(open(url()));
+  await expect.poll(() => client.set('first', '1').catch(() => undefined)).toBe('OK');
+  const limiter = createTurnLimiter({
+    redis: client,
+    turnsPerUser: 10,
+    turnsPerOrganization: 25,
+    windowSeconds: 60,
+  });
+  const take = (userId: string) => limiter.take({ userId, organizationId: 'o' });
+  const users = ['a', 'b', 'c'].flatMap((user) => Array<string>(20).fill(user));
+  const verdicts = await Promise.all(users.map(take));
+  const allowed = verdicts.filter((verdict) => verdict.allowed).length;
+  expect(allowed).toBeLessThanOrEqual(25);
+  expect(await client.get(turnKey('organization', 'o'))).toBe(String(allowed));
+});
+
+it('a Cluster prepares every node each time it is ready', async () => {
+  const prepared: number[] = [];
+  const client = open(url());
+  onNodeReady(client, async (node) => void prepared.push(node.options.port ?? 0));
+  await ready(client);
+  await expect.poll(() => prepared).toContain(cluster.port);
+});
+
+it('a Cluster fails at once what it cannot send, and is used again once it is back', async () => {
+  const client = await ready(open(url()));
+  await expect.poll(() => client.set('n', '1').catch(() => undefined)).toBe('OK');
+  await cluster.freeze();
+  const begun = performance.now();
+  await expect(client.incr('n')).rejects.toThrow('Command timed out');
+  expect(performance.now() - begun).toBeLessThan(400);
+  await cluster.thaw();
+  await expect.poll(() => client.get('n').catch(() => undefined)).toMatch(/^[12]$/);
+});
+
+it('a Cluster fails a command at once before its first connection, and one whose slot no node serves', async () => {
+  await expect(open(url()).get('n')).rejects.toThrow("isn't ready");
+  const client = await ready(open(url()));
+  await expect.poll(() => client.set('n', '1').catch(() => undefined)).toBe('OK');
+  const slot = await client.cluster('KEYSLOT', 'n');
+  const [node] = client instanceof Cluster ? client.nodes('master') : [];
+  await node?.call('CLUSTER', 'DELSLOTS', slot);
+  await expect(client.incr('n')).rejects.toThrow('CLUSTERDOWN');
+  await node?.call('CLUSTER', 'ADDSLOTS', slot);
+});
+
+it('a Cluster is checked node by node: one that evicts makes it unsafe', async () => {
+  const admin = administer();
+  const client = open(url());
+  const eviction = watchEviction(client, { everyMs: 20 });
+  await expect.poll(() => eviction.isSafe).toBe(true);
+  await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  await expect.poll(() => eviction.isUnsafe).toBe(true);
+  await expect(eviction.require()).rejects.toMatchObject({ code: 'redis_evicts', policy: 'allkeys-lru' });
+  await admin.config('SET', 'maxmemory-policy', 'noeviction');
+  await expect.poll(() => eviction.isSafe).toBe(true);
+  eviction.close();
+});

@@ -1,0 +1,152 @@
+import { hash } from 'node:crypto';
+import { createMemoryTurns } from './memory.ts';
+import type { RedisClient } from './redis/connection.ts';
+import { createRedisTurns } from './redis.ts';
+import type {
+  Claims,
+  TurnCharge,
+  TurnCounts,
+  TurnLimits,
+  TurnScope,
+  Unclaimed,
+  WindowsLeft,
+} from './store.ts';
+
+export { EPOCH_LUA, type Epoch } from './epoch.ts';
+export { type Claim, type Claims, TurnLimiterUnavailable, type TurnScope, type Unclaimed } from './store.ts';
+
+export interface TurnPolicy {
+  readonly scope: TurnScope;
+  readonly limit: number;
+  readonly windowSeconds: number;
+}
+
+/** Whether a turn may be taken; everything else describes the scope that is nearest to its limit. */
+export interface TurnVerdict {
+  readonly allowed: boolean;
+  readonly scope: TurnScope;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Until the scope's window ends; whole seconds, at least 1. */
+  readonly resetSeconds: number;
+  /** On a refusal: after how long a turn may be free again; whole seconds, at least 1. */
+  readonly retryAfterSeconds?: number;
+  readonly policies: readonly TurnPolicy[];
+  /** On an allowed turn: when the windows end that it was charged to, as `performance.now()` says it. */
+  readonly windowEnds?: WindowsLeft;
+}
+
+/** Whose turn it is. */
+export interface TurnTaker {
+  readonly userId: string;
+  readonly organizationId: string;
+  /** Of the organization, each instead of the limiter's own. */
+  readonly limits?: { readonly user?: number; readonly organization?: number } | undefined;
+}
+
+export interface TurnLimiter {
+  /**
+   * Takes one turn of the user and one of the organization, or none of either.
+   *
+   * @throws {TurnLimiterUnavailable} when the store did not answer for both; then no turn may pass.
+   */
+  take(who: TurnTaker): Promise<TurnVerdict>;
+  /**
+   * The same, and keys are claimed in the same round trip: not there where no single Redis holds all keys.
+   *
+   * @returns also whether `allowed` was claimed: false if the turn was refused, or the key already exists
+   * @throws {TurnLimiterUnavailable} as `take` does
+   */
+  takeAndClaim?(
+    who: TurnTaker,
+    claims: Claims,
+  ): Promise<{ verdict: TurnVerdict; claimed: boolean } | Unclaimed>;
+  /**
+   * Refunds an allowed turn whose request failed, if its windows are still running.
+   *
+   * @throws when the store did not answer; then the turn may stay counted
+   */
+  refund(who: TurnTaker, verdict: TurnVerdict): Promise<void>;
+}
+
+export type TurnLimiterOptions = {
+  turnsPerUser: number;
+  turnsPerOrganization: number;
+  windowSeconds: number;
+} & ({ redis: RedisClient } | { memory: true });
+
+/**
+ * The limit on turns, shared by chat and signing through its key names: fixed windows that begin with their first
+ * turn, in Redis for any number of processes, or in the memory of this one. What is refused is not counted.
+ */
+export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
+  const { turnsPerUser, turnsPerOrganization, windowSeconds } = options;
+  const store =
+    'redis' in options ? createRedisTurns(options.redis, windowSeconds) : createMemoryTurns(windowSeconds);
+  const limitsOf = ({ limits }: TurnTaker): TurnLimits => ({
+    user: limits?.user ?? turnsPerUser,
+    organization: limits?.organization ?? turnsPerOrganization,
+  });
+  const policiesOf = (limits: TurnLimits): TurnPolicy[] =>
+    (['user', 'organization'] as const).map((scope) => ({ scope, limit: limits[scope], windowSeconds }));
+  const { takeAndClaim } = store;
+  return {
+    async refund(who, { windowEnds }) {
+      if (windowEnds === undefined) return;
+      const now = performance.now();
+      const left = { user: windowEnds.user - now, organization: windowEnds.organization - now };
+      await store.refund(chargeOf(who), left);
+    },
+    async take(who) {
+      const limits = limitsOf(who);
+      return verdict(await store.take(chargeOf(who), limits), policiesOf(limits));
+    },
+    ...(takeAndClaim && {
+      async takeAndClaim(who, claims) {
+        const limits = limitsOf(who);
+        const taken = await takeAndClaim(chargeOf(who), limits, claims);
+        if (typeof taken === 'string') return taken;
+        return { verdict: verdict(taken.counts, policiesOf(limits)), claimed: taken.claimed };
+      },
+    }),
+  };
+}
+
+function chargeOf({ userId, organizationId }: TurnTaker): TurnCharge {
+  return { user: turnKey('user', userId), organization: turnKey('organization', organizationId) };
+}
+
+/** The counter's key; the hash is the Cluster hash tag, because an id may hold any character. */
+export function turnKey(scope: TurnScope, id: string): string {
+  return `ori:turns:${scope}:{${hash('sha256', id, 'hex')}}`;
+}
+
+function verdict(counts: TurnCounts, policies: readonly TurnPolicy[]): TurnVerdict {
+  const states = policies.flatMap((policy) => {
+    const count = counts[policy.scope];
+    if (count === undefined) return [];
+    const resetSeconds = Math.max(1, Math.ceil(count.msBeforeReset / 1000));
+    return {
+      ...policy,
+      allowed: count.allowed,
+      remaining: Math.max(0, policy.limit - count.used),
+      resetSeconds,
+    };
+  });
+  const refused = states.filter((state) => !state.allowed);
+  // Of two refusals the later one to end, else the one with fewer turns left.
+  const [telling] =
+    refused.length > 0
+      ? refused.sort((a, b) => b.resetSeconds - a.resetSeconds)
+      : states.sort((a, b) => a.remaining - b.remaining);
+  if (telling === undefined) throw new TypeError('no counter was asked');
+  const { scope, limit, remaining, resetSeconds } = telling;
+  const told = { scope, limit, resetSeconds, policies };
+  if (refused.length === 0) return { allowed: true, remaining, ...told, windowEnds: windowEndsOf(counts) };
+  return { allowed: false, remaining: 0, retryAfterSeconds: resetSeconds, ...told };
+}
+
+function windowEndsOf({ user, organization }: TurnCounts): WindowsLeft {
+  const now = performance.now();
+  return { user: now + (user?.msBeforeReset ?? 0), organization: now + (organization?.msBeforeReset ?? 0) };
+}

@@ -1,0 +1,131 @@
+import { Cluster } from 'ioredis';
+import { RateLimiterRes } from 'rate-limiter-flexible';
+import { requireIntegers } from './answer.ts';
+import { createClusterTurns } from './cluster.ts';
+import { EPOCH_LUA } from './epoch.ts';
+import type { RedisClient } from './redis/connection.ts';
+import { ScriptLimiter } from './script-limiter.ts';
+import {
+  type Claims,
+  REFUND_SCRIPT,
+  type TurnCounts,
+  type TurnLimits,
+  type TurnStore,
+  type Unclaimed,
+} from './store.ts';
+
+/**
+ * Charges one turn to both counters, or to neither. Keys: the user's, the organization's; arguments: the
+ * window in milliseconds and the two limits. A counter without an expiry gets one.
+ *
+ * The keys of `Claims` may follow: KEYS[3] is `allowed`, KEYS[4] is `first`. Each adds its value and its milliseconds to
+ * the arguments. KEYS[5] is the epoch of `first`, with the expected one and a fresh one.
+ */
+const CHARGE_SCRIPT = `${EPOCH_LUA}
+local window = tonumber(ARGV[1])
+local function look(key)
+  local ttl = redis.call('pttl', key)
+  if ttl == -1 then
+    redis.call('pexpire', key, window)
+    ttl = window
+  end
+  return { used = tonumber(redis.call('get', key) or '0'), ttl = ttl }
+end
+local function charge(key, count)
+  if count.ttl == -2 then
+    redis.call('set', key, 1, 'PX', window)
+    return { used = 1, ttl = window }
+  end
+  return { used = redis.call('incrby', key, 1), ttl = count.ttl }
+end
+local function claim(index)
+  return redis.call('set', KEYS[index], ARGV[2 * index - 2], 'PX', ARGV[2 * index - 1], 'NX')
+end
+if KEYS[5] and epoch_of(KEYS[5], ARGV[9]) ~= ARGV[8] then return { 0, 0, 0, 0, 0, -2 } end
+if KEYS[4] and not claim(4) then return { 0, 0, 0, 0, 0, -1 } end
+local user, organization = look(KEYS[1]), look(KEYS[2])
+local free = user.used < tonumber(ARGV[2]) and organization.used < tonumber(ARGV[3])
+local claimed = false
+if free then
+  user, organization = charge(KEYS[1], user), charge(KEYS[2], organization)
+  claimed = KEYS[3] and claim(3)
+end
+return { free and 1 or 0, user.used, user.ttl, organization.used, organization.ttl, claimed and 1 or 0 }
+`;
+
+/**
+ * Turn counters in a single Redis. One script charges both counters or neither, so a refused turn changes
+ * nothing, not even briefly. There is no fallback store.
+ */
+export function createRedisTurns(redis: RedisClient, windowSeconds: number): TurnStore {
+  if (redis instanceof Cluster) return createClusterTurns(redis, windowSeconds);
+  const scripted = redis as typeof redis & TurnCommands;
+  scripted.defineCommand('oriTurnCharge', { lua: CHARGE_SCRIPT });
+  scripted.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
+  const limiter = new ScriptLimiter<PairState, OtherKeys>(redis, windowSeconds, {
+    charge(user, windowMs, { organization, limits, claims }) {
+      const epoch = claims?.first?.epoch;
+      const claimed = [claims?.allowed ?? [], claims?.first ?? []].flat();
+      const keys = [user, organization, ...claimed.map(({ key }) => key), ...(epoch ? [epoch.key] : [])];
+      const values = claimed.flatMap(({ value, keptMs }) => [value, keptMs]);
+      if (epoch) values.push(epoch.expected, epoch.fresh);
+      const of = [windowMs, limits.user, limits.organization];
+      return scripted.oriTurnCharge(keys.length, ...keys, ...of, ...values);
+    },
+    read: (answer) => new PairState(requireIntegers(answer, 6)),
+  });
+  return {
+    take: async ({ user, organization }, limits) =>
+      (await limiter.take(user, { organization, limits })).counts(limits, windowSeconds),
+    async takeAndClaim({ user, organization }, limits, claims) {
+      const state = await limiter.take(user, { organization, limits, claims });
+      const { outcome } = state;
+      if (outcome === 'replayed' || outcome === 'forgotten') return outcome;
+      return { counts: state.counts(limits, windowSeconds), claimed: outcome === 'claimed' };
+    },
+    async refund(keys, left) {
+      await Promise.all(
+        (['user', 'organization'] as const).map((scope) => scripted.oriTurnRefund(keys[scope], left[scope])),
+      );
+    },
+  };
+}
+
+interface TurnCommands {
+  oriTurnCharge(numberOfKeys: number, ...keysAndArguments: (string | number | Buffer)[]): Promise<number[]>;
+  oriTurnRefund(key: string, windowLeftMs: number): Promise<number>;
+}
+
+interface OtherKeys {
+  readonly organization: string;
+  readonly limits: TurnLimits;
+  readonly claims?: Claims;
+}
+
+class PairState extends RateLimiterRes {
+  readonly #answer: readonly number[];
+
+  constructor(answer: number[]) {
+    super(0, answer[2] ?? 0);
+    this.#answer = answer;
+  }
+
+  get outcome(): 'claimed' | Unclaimed | undefined {
+    const [, , , , , claimed] = this.#answer;
+    if (claimed === -2) return 'forgotten';
+    return claimed === -1 ? 'replayed' : claimed === 1 ? 'claimed' : undefined;
+  }
+
+  counts(limits: TurnLimits, windowSeconds: number): TurnCounts {
+    const [free, userUsed = 0, userTtlMs = 0, used = 0, ttlMs = 0] = this.#answer;
+    const count = (usedTurns: number, limit: number, ttl: number) => ({
+      allowed: free === 1 || usedTurns < limit,
+      used: Math.min(usedTurns, limit),
+      msBeforeReset: ttl < 0 ? windowSeconds * 1000 : ttl,
+    });
+    return {
+      user: count(userUsed, limits.user, userTtlMs),
+      organization: count(used, limits.organization, ttlMs),
+    };
+  }
+}

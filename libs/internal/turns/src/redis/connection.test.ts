@@ -1,0 +1,244 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { Secret } from '@ori/runtime/secret';
+import { capturedLog } from '@ori/test-env/captured-log';
+import { type RedisServer, startRedis } from '@ori/test-env/redis';
+import { startSentinel } from '@ori/test-env/redis-sentinel';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connectRedis, onNodeReady, type RedisClient } from './connection.ts';
+
+/** The longest wait between two attempts to connect. */
+const BACKOFF_MS = 250;
+const AN_HOUR = 3_600_000;
+
+let server: RedisServer;
+const clients: RedisClient[] = [];
+beforeEach(async () => {
+  server = await startRedis({ password: 'canary-password' });
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.disconnect();
+  await server[Symbol.asyncDispose]();
+});
+
+function open(url = server.url, options: Partial<Parameters<typeof connectRedis>[1]> = {}): RedisClient {
+  const client = connectRedis(new Secret(url), { purpose: 'test', ...options });
+  clients.push(client);
+  return client;
+}
+
+async function ready(client: RedisClient): Promise<RedisClient> {
+  if (client.status !== 'ready') await until(client, 'ready');
+  return client;
+}
+
+/** Unlike `once` of node:events, it does not take an error event for the end. */
+const until = <Argument>(client: RedisClient, event: string) =>
+  new Promise<Argument>((resolve) => client.once(event, resolve));
+
+/** Waits for a number of attempts to connect. Returns how long the client waited before each, in milliseconds. */
+async function attempts(client: RedisClient, count: number): Promise<number[]> {
+  const delays: number[] = [];
+  while (delays.length < count) delays.push(await until<number>(client, 'reconnecting'));
+  return delays;
+}
+
+describe('connectRedis', () => {
+  it('names its connection for the operator', async () => {
+    const client = await ready(open());
+    expect(await client.client('LIST')).toContain('name=ori-test');
+  });
+
+  it('fails every command while there is no connection, long before its time is over', async () => {
+    const client = await ready(open(server.url, { commandTimeoutMs: AN_HOUR }));
+    await server.kill();
+    await until(client, 'close');
+    const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => client.incr('n')));
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
+  it('fails a command at once before the first connection is there', async () => {
+    await expect(open().ping()).rejects.toThrow();
+  });
+
+  it('gives a command up when its time is over, and then the connection', async () => {
+    const client = await ready(open());
+    await server.freeze();
+    await expect(client.incr('n')).rejects.toThrow('Command timed out');
+    await until(client, 'close');
+    await expect(client.incr('n')).rejects.toThrow();
+  });
+
+  it('tries a frozen Redis again and again, never long apart, and uses it once it thaws', async () => {
+    const client = await ready(open());
+    await server.freeze();
+    client.ping().catch(() => {});
+    expect(Math.max(...(await attempts(client, 3)))).toBeLessThanOrEqual(BACKOFF_MS);
+    await server.thaw();
+    expect(await (await ready(client)).ping()).toBe('PONG');
+  });
+
+  it('tries a Redis that is gone again and again, never long apart, and uses it once it is back', async () => {
+    const client = await ready(open());
+    await server.kill();
+    expect(Math.max(...(await attempts(client, 7)))).toBeLessThanOrEqual(BACKOFF_MS);
+    await server.start();
+    expect(await (await ready(client)).ping()).toBe('PONG');
+  });
+
+  it('never sends a command again that timed out or lost its connection', async () => {
+    const client = await ready(open());
+    await server.freeze();
+    const lost = Array.from({ length: 20 }, () => client.incr('n').catch(() => 'lost'));
+    expect(await Promise.all(lost)).toEqual(Array(20).fill('lost'));
+    await until(client, 'close');
+    await server.thaw();
+    await ready(client);
+    // What the server had received may happen once, when it thaws; sent again, it would happen twice.
+    expect(Number(await client.get('n'))).toBeLessThanOrEqual(20);
+  });
+
+  it('follows a script cache that the server lost', async () => {
+    const client = await ready(open());
+    client.defineCommand('seven', { numberOfKeys: 0, lua: 'return 7' });
+    const seven = () => (client as unknown as { seven(): Promise<number> }).seven();
+    expect(await seven()).toBe(7);
+    await client.script('FLUSH');
+    expect(await seven()).toBe(7);
+  });
+
+  it('shows no credential in its log or its errors', async () => {
+    const { log, lines, text } = capturedLog();
+    const client = open(server.url.replace('canary-password', 'canary-wrong'), { log });
+    const error = await until(client, 'error');
+    expect(String(error)).not.toContain('canary');
+    await expect.poll(() => lines.length).toBe(1);
+    expect(text()).not.toContain('canary');
+    expect(() => open('redis://user:canary@h:0')).toThrow(TypeError);
+    expect(() => open('redis://user:canary@h:0')).not.toThrow('canary');
+  });
+
+  it('says once that the connection is lost and once that it is back', async () => {
+    const { log, lines } = capturedLog();
+    const client = await ready(open(server.url, { log }));
+    await server.kill();
+    await attempts(client, 3);
+    await server.start();
+    await ready(client);
+    expect(lines.map(({ msg }) => msg)).toEqual(['Redis connection failed', 'Redis connection restored']);
+  });
+
+  it('closes a connection on which a reply does not end, before it takes much memory', async () => {
+    let sent = 0;
+    const endless = createServer((socket) => {
+      const piece = Buffer.alloc(65_536, 'x');
+      const pour = () => {
+        while (socket.writable && sent < 64 * 1024 * 1024) {
+          sent += piece.length;
+          if (!socket.write(piece)) return void socket.once('drain', pour);
+        }
+      };
+      socket
+        .on('error', () => {})
+        .once('data', () => {
+          socket.write('$1073741824\r\n');
+          pour();
+        });
+    }).listen(0, '127.0.0.1');
+    await once(endless, 'listening');
+    const { port } = endless.address() as AddressInfo;
+    // No other limit closes it.
+    const patient = { commandTimeoutMs: AN_HOUR, socketTimeoutMs: AN_HOUR };
+    const client = open(`redis://127.0.0.1:${port}`, patient).on('error', () => {});
+    await until(client, 'close');
+    client.disconnect();
+    // What the kernel holds for both ends was sent too.
+    expect(sent).toBeLessThan(32 * 1024 * 1024);
+    endless.close();
+  });
+
+  it('fails no command because this process was too busy to read its answer', async () => {
+    const client = await ready(open());
+    const answers = Array.from({ length: 20 }, () => client.ping());
+    await new Promise((resolve) => setImmediate(resolve));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+    expect(await Promise.all(answers)).toEqual(Array(20).fill('PONG'));
+    expect(client.status).toBe('ready');
+  });
+
+  it('keeps trying a server that accepts connections and never speaks', async () => {
+    let connections = 0;
+    const mute = createServer(() => {
+      connections += 1;
+    }).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const { port } = mute.address() as AddressInfo;
+    open(`redis://127.0.0.1:${port}`).on('error', () => {});
+    await expect.poll(() => connections, { timeout: 5000 }).toBeGreaterThan(2);
+    mute.close();
+  });
+});
+
+describe('a Sentinel address', () => {
+  it('leads to the master that the sentinels name, past one that does not answer', async () => {
+    const asked: string[] = [];
+    const sentinel = createServer((socket) => {
+      socket.setEncoding('latin1').on('data', (chunk: string) => {
+        for (const command of chunk.split(/(?=\*\d+\r\n)/)) {
+          const words = command.split('\r\n').filter((_line, index) => index > 0 && index % 2 === 0);
+          asked.push(words.join(' ').toLowerCase());
+          const reply =
+            words[1] === 'get-master-addr-by-name' ? [server.host, String(server.port)] : undefined;
+          const bulk = reply?.map((word) => `$${word.length}\r\n${word}\r\n`).join('');
+          if (words[0]?.toLowerCase() === 'hello') socket.write('-ERR unknown command HELLO\r\n');
+          else socket.write(bulk === undefined ? '*0\r\n' : `*2\r\n${bulk}`);
+        }
+      });
+    }).listen(0, '127.0.0.1');
+    await once(sentinel, 'listening');
+    const { port } = sentinel.address() as AddressInfo;
+    const client = await ready(
+      open(`redis+sentinel://:canary-password@127.0.0.1:1,127.0.0.1:${port}/main/3`),
+    );
+    expect(await client.client('LIST')).toMatch(/name=ori-test .*db=3/);
+    expect(asked).toContain('sentinel get-master-addr-by-name main');
+    // The password of Redis is not shown to them.
+    expect(asked.join()).not.toContain('canary-password');
+    sentinel.close();
+  });
+
+  it('logs in to the sentinels by a login of their own, which needs no more than the README grants', async () => {
+    const readme = await readFile(
+      join(import.meta.dirname, '../../../../../services/signer/README.md'),
+      'utf8',
+    );
+    const [, rights = ''] = /^ACL SETUSER ori-sentinel on >SECRET (.*)$/m.exec(readme) ?? [];
+    await using stack = new AsyncDisposableStack();
+    const { port } = await startSentinel(stack, server.port, 60_000, [
+      'sentinel auth-pass ori canary-password',
+      `user ori-sentinel on >of-its-own ${rights}`,
+      'user default off',
+    ]);
+    const address = `redis+sentinel://:canary-password@127.0.0.1:${port}/ori`;
+    const client = await ready(open(`${address}?sentinel=ori-sentinel:of-its-own`));
+    expect(await client.ping()).toBe('PONG');
+    const stranger = open(address);
+    const refusal = await until<Error>(stranger, 'error');
+    expect(refusal.message).toContain('NOAUTH');
+  });
+});
+
+it('prepares a single Redis each time it is ready', async () => {
+  const client = open();
+  let prepared = 0;
+  onNodeReady(client, async () => {
+    prepared += 1;
+  });
+  await ready(client);
+  expect(prepared).toBe(1);
+  await server.kill();
+  await server.start();
+  await expect.poll(() => prepared).toBe(2);
+});

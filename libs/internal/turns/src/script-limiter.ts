@@ -1,0 +1,40 @@
+import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RedisClient } from './redis/connection.ts';
+import { TurnLimiterUnavailable } from './store.ts';
+
+export interface Script<State extends RateLimiterRes, Arguments> {
+  /** Charges one turn to the key, and does what `others` says. */
+  charge(key: string, windowMs: number, others: Arguments): Promise<unknown>;
+  /** The state in a reply. @throws {TypeError} for a reply that the script cannot give */
+  read(answer: unknown): State;
+}
+
+/**
+ * The library's limiter on Redis with a script of ours as its counter, by the two methods that its documentation has a
+ * custom store implement. Its own option for a script passes one key and the limit of the limiter; ours charges two
+ * counters together, by limits of their own.
+ */
+export class ScriptLimiter<State extends RateLimiterRes, Arguments> extends RateLimiterRedis {
+  readonly #script: Script<State, Arguments>;
+
+  constructor(storeClient: RedisClient, windowSeconds: number, script: Script<State, Arguments>) {
+    // The limit is the script's to judge: each call has its own.
+    super({ storeClient, keyPrefix: '', points: Number.MAX_SAFE_INTEGER, duration: windowSeconds });
+    this.#script = script;
+  }
+
+  /** The state after the charge, whether or not it was allowed. @throws {TurnLimiterUnavailable} */
+  async take(key: string, others: Arguments): Promise<State> {
+    const state: unknown = await this.consume(key, 1, others as object).catch((refusal: unknown) => refusal);
+    if (state instanceof RateLimiterRes) return state as State;
+    throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause: state });
+  }
+
+  _upsert(key: string, _points: number, windowMs: number, _force: boolean, others: Arguments) {
+    return this.#script.charge(key, windowMs, others);
+  }
+
+  _getRateLimiterRes(_key: string, _points: number, answer: unknown): State {
+    return this.#script.read(answer);
+  }
+}

@@ -1,0 +1,80 @@
+import type { Epoch } from './epoch.ts';
+
+export type TurnScope = 'user' | 'organization';
+
+/** The keys of the counters that a turn is charged to. */
+export type TurnCharge = Readonly<Record<TurnScope, string>>;
+
+export interface TurnCount {
+  readonly allowed: boolean;
+  /** Turns used in the window, this one included when it was allowed. */
+  readonly used: number;
+  readonly msBeforeReset: number;
+}
+
+/** A counter is left out if the other one already refused. */
+export type TurnCounts = Readonly<Partial<Record<TurnScope, TurnCount>>>;
+
+/** Turns in a window. */
+export type TurnLimits = Readonly<Record<TurnScope, number>>;
+
+/** A key to set unless it exists: `SET key value PX keptMs NX`. */
+export interface Claim {
+  readonly key: string;
+  readonly value: string | Buffer;
+  readonly keptMs: number;
+}
+
+/** The keys that are claimed with a turn. */
+export interface Claims {
+  /** Claimed first, whether or not the turn is allowed. If it already exists, or in another epoch, nothing else is done. */
+  readonly first?: (Claim & { readonly epoch?: Epoch | undefined }) | undefined;
+  /** Claimed only with an allowed turn. */
+  readonly allowed: Claim;
+}
+
+/** Why nothing was done: `first` already exists, or is for another epoch. */
+export type Unclaimed = 'replayed' | 'forgotten';
+
+/** The rest of the windows that a turn was charged to, in milliseconds. */
+export type WindowsLeft = Readonly<Record<TurnScope, number>>;
+
+/**
+ * Refunds a turn, but only to the window that it was charged to: two windows of a counter end at least a
+ * second apart. Key: the counter's; argument: the expected rest of the window, in milliseconds.
+ */
+export const REFUND_SCRIPT = `
+local ttl = redis.call('pttl', KEYS[1])
+if ttl > 0 and math.abs(ttl - ARGV[1]) < 500 and tonumber(redis.call('get', KEYS[1])) > 0 then
+  redis.call('decr', KEYS[1])
+  return 1
+end
+return 0
+`;
+
+export interface TurnStore {
+  /** Charges both counters or neither. @throws {TurnLimiterUnavailable} */
+  take(charge: TurnCharge, limits: TurnLimits): Promise<TurnCounts>;
+  /**
+   * Charges both counters and claims the keys, atomically. Only if one server has all keys.
+   *
+   * @throws {TurnLimiterUnavailable}
+   */
+  takeAndClaim?(
+    charge: TurnCharge,
+    limits: TurnLimits,
+    claims: Claims,
+  ): Promise<{ counts: TurnCounts; claimed: boolean } | Unclaimed>;
+  /** Refunds a turn to both counters, each only if its window is still running. */
+  refund(charge: TurnCharge, left: WindowsLeft): Promise<void>;
+}
+
+/** The store of the turn counters did not answer, so it is unknown whether a turn is free. */
+export class TurnLimiterUnavailable extends Error {
+  readonly code = 'turn_limiter_unavailable';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'TurnLimiterUnavailable';
+  }
+}

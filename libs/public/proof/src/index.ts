@@ -1,0 +1,41 @@
+export {
+  KeyError,
+  type KeyErrorCode,
+  OriError,
+  ProofError,
+  type ProofErrorCode,
+  type ProofErrorOptions,
+  UnavailableError,
+  type UnavailableErrorCode,
+} from './errors.ts';
+export {
+  JWK_SET_KEYS_MAX,
+  type JwkSet,
+  type PublicJwk,
+  parseJwkSet,
+  type RefusedKey,
+  renderJwkSet,
+} from './jwk-set.ts';
+export { admitPublicKey, thumbprint } from './public-key.ts';
+export {
+  createRootedSetReader,
+  KEY_SET_HEADER,
+  type RootedSet,
+  type RootRules,
+  type SetAnswer,
+} from './rooted-set.ts';
+export { decodeSignature, encodeSignature, SIGNATURE_BYTES } from './signature.ts';
+export { type ProofV1, type ProofV2, signingInputV1, signingInputV2 } from './signing-input.ts';
+export {
+  type Delegation,
+  type Deployment,
+  delegationInput,
+  type KeyStatement,
+  keyStatementInput,
+  ROLES,
+  type Role,
+  type SetStatement,
+  setStatementInput,
+} from './statements.ts';
+export { holdsTimestamp, type KeyInterval, type VerificationKey } from './verification-key.ts';
+export * from './wire.ts';

@@ -1,0 +1,36 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+
+/** Stores one text: the last checkpoints that a client trusted, or the proofs that a monitor has yet to check. */
+export interface Remembered {
+  load(): Promise<string | undefined>;
+  save(note: string): Promise<void>;
+}
+
+/** In memory, for the life of the process. */
+export function rememberInMemory(): Remembered {
+  let note: string | undefined;
+  return {
+    load: async () => note,
+    async save(latest) {
+      note = latest;
+    },
+  };
+}
+
+/** In a file of mode 0600, replaced atomically. */
+export function rememberInFile(path: string): Remembered {
+  return {
+    async load() {
+      try {
+        return await readFile(path, 'utf8');
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+        throw error;
+      }
+    },
+    async save(note) {
+      await writeFile(`${path}.draft`, note, { mode: 0o600 });
+      await rename(`${path}.draft`, path);
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createLocalKeySet } from '../keys/local.ts';
+import { createTestReplayStore, createTestSigner, type TestProofOptions } from '../testing.ts';
+import { createVerifier } from '../verifier.ts';
+import { requireProof } from './fetch.ts';
+
+const PATH = '/api/invoke';
+const BODY = '{"prompt":"hello"}';
+
+function world() {
+  const signer = createTestSigner({ internId: 'int_1' });
+  const keys = createLocalKeySet(signer.jwks);
+  const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
+  const handler = vi.fn(
+    async (_request: Request, { proof, body }: { proof: { user: string }; body: Uint8Array }) =>
+      Response.json({ user: proof.user, bytes: new TextDecoder().decode(body) }),
+  );
+  const guarded = requireProof(verifier, { bodyBytesMax: 1000 }, handler);
+  const request = (options: Partial<TestProofOptions> = {}, target = options.path ?? PATH): Request => {
+    const headers = new Headers({ ...signer.sign({ path: PATH, body: BODY, ...options }) });
+    headers.set('content-type', 'application/json');
+    return new Request(`https://daemon.example${target}`, {
+      method: 'POST',
+      headers,
+      body: options.body ?? BODY,
+    } as RequestInit);
+  };
+  const codeOf = async (response: Response): Promise<unknown> =>
+    ((await response.json()) as { error: { code: string } }).error.code;
+  return { verifier, guarded, handler, request, codeOf };
+}
+
+test('passes the caller and the raw bytes to the handler', async () => {
+  const { guarded, request } = world();
+  const response = await guarded(request());
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual({ user: 'user_test', bytes: BODY });
+});
+
+test('answers a replay with 401 and its code, and does not call the handler', async () => {
+  const { guarded, request, handler, codeOf } = world();
+  const first = request();
+  const copy = first.clone();
+  await guarded(first);
+  const response = await guarded(copy);
+  expect(response.status).toBe(401);
+  expect(await codeOf(response)).toBe('nonce_replayed');
+  expect(handler).toHaveBeenCalledTimes(1);
+});
+
+test('refuses a query', async () => {
+  const { guarded, request, codeOf } = world();
+  expect(await codeOf(await guarded(request({}, `${PATH}?a=1`)))).toBe('request_not_coverable');
+});
+
+test('refuses headers that were sent twice: they arrive joined', async () => {
+  const { guarded, request, codeOf } = world();
+  const twice = request();
+  twice.headers.append('x-ori-invoke-user', 'user_test');
+  expect(await codeOf(await guarded(twice))).toBe('proof_malformed');
+});
+
+test.each(['/a/../b', '/a/./b', '/a/%2e%2e/b', '/a\\b', '/a"b', '/a<b>', '/{a}'])(
+  'refuses a legal path that Request rewrites: %s',
+  async (path) => {
+    const { guarded, request, codeOf } = world();
+    expect(await codeOf(await guarded(request({ path })))).toBe('signature_invalid');
+  },
+);
+
+test.each(['/', '//a', '/a%2Fb', '/a;b=c', "/a'b", '/~a/%E2%82%AC', '/a:b@c'])(
+  'accepts a path that Request does not change: %s',
+  async (path) => {
+    const { guarded, request } = world();
+    expect((await guarded(request({ path }))).status).toBe(200);
+  },
+);
+
+test('answers a body beyond the limit with 413', async () => {
+  const { guarded, request, codeOf } = world();
+  const response = await guarded(request({ body: 'x'.repeat(1001) }));
+  expect(response.status).toBe(413);
+  expect(await codeOf(response)).toBe('body_too_large');
+});
+
+test('accepts an empty body', async () => {
+  const { guarded, request } = world();
+  expect((await guarded(request({ body: '' }))).status).toBe(200);
+});
+
+test('answers 500 to a request whose body was already read, without verifying it', async () => {
+  const { guarded, request, handler } = world();
+  const read = request();
+  await read.text();
+  expect((await guarded(read)).status).toBe(500);
+  expect(handler).not.toHaveBeenCalled();
+});
+
+test.each([
+  ['//a b:80/', 'an invalid host'],
+  ['/api/x/../invoke', 'a path that URL shortens'],
+  ['/api/invoke?', 'an empty query'],
+])('refuses a server that passes %s', async (tail) => {
+  const { guarded, request, handler, codeOf } = world();
+  const path = tail.startsWith('/api') ? tail.replace('?', '') : PATH;
+  const given = request({ path });
+  const url = tail.startsWith('//') ? `http:${tail}${PATH.slice(1)}` : `http://daemon.example${tail}`;
+  Object.defineProperty(given, 'url', { value: url });
+  expect(await codeOf(await guarded(given))).toBe('request_not_coverable');
+  expect(handler).not.toHaveBeenCalled();
+});
+
+test('passes on the server’s other arguments', async () => {
+  const { verifier, request } = world();
+  const guarded = requireProof(
+    verifier,
+    { bodyBytesMax: 1000 },
+    (_request: Request, _proven, env: { KEY: string }, params: Promise<string>) =>
+      Response.json([env.KEY, params instanceof Promise]),
+  );
+  const response = await guarded(request(), { KEY: 'value' }, Promise.resolve('params'));
+  expect(await response.json()).toEqual(['value', true]);
+});
+
+test("does not catch the handler's own errors", async () => {
+  const { guarded, request, handler } = world();
+  handler.mockRejectedValueOnce(new Error('mine'));
+  await expect(guarded(request())).rejects.toThrow('mine');
+});
+
+test.each([undefined, {}, { bodyBytesMax: -1 }])('refuses the options %o', (options) => {
+  expect(() =>
+    requireProof({ begin: () => undefined } as never, options as never, () => new Response()),
+  ).toThrow(TypeError);
+});
+
+// SPEC.md E7.
+test('ends a request whose body does not arrive within 30 s, and tells the sender to stop', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { guarded, request, handler, codeOf } = world();
+  const cancelled = vi.fn();
+  let feed: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      feed = controller;
+    },
+    cancel: cancelled,
+  });
+  const given = request();
+  const slow = new Request(given.url, { method: 'POST', headers: given.headers, body, duplex: 'half' });
+  const answer = guarded(slow);
+  for (let seconds = 0; seconds < 29; seconds++) {
+    feed?.enqueue(new TextEncoder().encode('x'));
+    await vi.advanceTimersByTimeAsync(1000);
+  }
+  expect(cancelled).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1000);
+  const response = await answer;
+  expect(response.status).toBe(401);
+  expect(await codeOf(response)).toBe('proof_expired');
+  expect(response.headers.get('connection')).toBe('close');
+  expect(cancelled).toHaveBeenCalledOnce();
+  expect(handler).not.toHaveBeenCalled();
+});
+
+// SPEC.md V31.
+test.each<[string, { url?: string; extra?: string[] }, string | undefined]>([
+  ['as it arrived', {}, undefined],
+  ['whose path was shortened', { url: `/x/..${PATH}` }, 'signature_invalid'],
+  ['whose fragment was removed', { url: `${PATH}#top` }, 'request_not_coverable'],
+  ['whose empty query was removed', { url: `${PATH}?` }, 'request_not_coverable'],
+  [
+    'of which one Content-Type was dropped',
+    { extra: ['content-type', 'text/plain'] },
+    'request_not_coverable',
+  ],
+])('judges on Node a request %s as it was sent', async (_what, { url = PATH, extra = [] }, code) => {
+  const { verifier, request, codeOf } = world();
+  const guarded = requireProof(verifier, { bodyBytesMax: 1000 }, (_request: Request, _proven, _env: object) =>
+    Response.json({ error: { code: undefined } }),
+  );
+  const given = request();
+  const incoming = { method: 'POST', url, rawHeaders: [...[...given.headers].flat(), ...extra] };
+  const response = await guarded(given, { incoming });
+  expect(await codeOf(response)).toBe(code);
+  expect(response.status).toBe(code === undefined ? 200 : 401);
+});

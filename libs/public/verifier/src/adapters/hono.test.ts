@@ -1,0 +1,35 @@
+import { Hono } from 'hono';
+import { expect, test } from 'vitest';
+import { createLocalKeySet } from '../keys/local.ts';
+import type { ReplayStore } from '../replay/replay-store.ts';
+import { createTestReplayStore, createTestSigner } from '../testing.ts';
+import { createVerifier } from '../verifier.ts';
+import { requireProof } from './hono.ts';
+
+test('a handler sees the variables of the application, and their types', async () => {
+  const signer = createTestSigner({ internId: 'int_1' });
+  const store = createTestReplayStore();
+  // A store as an author writes it: TypeScript widens what the async method returns to string.
+  const replay: ReplayStore = {
+    attach: (policy) => store.attach?.(policy),
+    async spend(spend) {
+      if ((await store.spend(spend)) === 'spent') return 'spent';
+      throw new TypeError('not spent');
+    },
+  };
+  const verifier = createVerifier({ internId: 'int_1', keys: createLocalKeySet(signer.jwks), replay });
+  const app = new Hono<{ Variables: { tenant: string } }>();
+  app.use(async (c, next) => {
+    c.set('tenant', 'acme');
+    await next();
+  });
+  app.post(
+    '/api/invoke',
+    requireProof(verifier, { bodyBytesMax: 1000 }, (c, { proof }) =>
+      c.json({ user: proof.user, tenant: c.get('tenant').toUpperCase() }),
+    ),
+  );
+  const headers = { ...signer.sign({ path: '/api/invoke', body: '{}' }), 'content-type': 'application/json' };
+  const response = await app.request('/api/invoke', { method: 'POST', headers, body: '{}' });
+  expect(await response.json()).toEqual({ user: 'user_test', tenant: 'ACME' });
+});

@@ -1,0 +1,29 @@
+import type { Context, Env, Handler } from 'hono';
+import type { Verifier } from '../verifier.ts';
+import { arrivalOf, responseOf } from './fetch-request.ts';
+import { createGuard, type Proven, type RequireProofOptions } from './guard.ts';
+
+export type { Proven, RequireProofOptions } from './guard.ts';
+
+/**
+ * Wraps a handler of Hono: it is called only with an accepted proof, as its second argument. Everything else is answered here, as by
+ * '@ori/verifier/fetch'; errors that the handler throws go to `app.onError`.
+ *
+ *     app.post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_000_000 }, (c, { proof, body }) => c.text(proof.user)));
+ *
+ * @throws {TypeError} invalid options.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: as in Hono's own types, so that the app's variables and path reach the handler.
+export function requireProof<E extends Env = any, Answered extends Response = Response>(
+  verifier: Verifier,
+  options: RequireProofOptions,
+  handler: (context: Context<E>, proven: Proven) => Answered | Promise<Answered>,
+  // biome-ignore lint/suspicious/noExplicitAny: the same.
+): Handler<E, any, any, Promise<Answered | Response>> {
+  const guard = createGuard(verifier, options, handler);
+  return async (context) => {
+    const judgement = await guard.judge(arrivalOf(context.req.raw, context.env));
+    if (judgement.proven === undefined) return responseOf(judgement);
+    return handler(context, judgement.proven);
+  };
+}

@@ -1,0 +1,64 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Answer } from '../refusal.ts';
+import type { RequestHead } from '../request.ts';
+import type { Arrival, Judgement, Proven } from './guard.ts';
+
+/** A request of node:http, of Express, or of anything built on them. */
+export interface NodeRequest extends IncomingMessage {
+  /** Set by Express: the target before a router took its mount path off. */
+  originalUrl?: string;
+  /** Set by body parsers: a request that has one is refused. */
+  body?: unknown;
+}
+
+export type NodeProven = Proven<Buffer>;
+
+/** `request.rawHeaders` and the target as received. */
+export function headOf({ method, originalUrl, url, rawHeaders }: NodeRequest): RequestHead {
+  return { method, target: originalUrl ?? url, rawHeaders };
+}
+
+export function arrivalOf(request: NodeRequest): Arrival {
+  return {
+    head: headOf(request),
+    body: request as AsyncIterable<Buffer>,
+    announcedBytes: Number(request.headers['content-length'] ?? 0),
+    misuse: misuseOf(request),
+  };
+}
+
+function misuseOf(request: NodeRequest): string | undefined {
+  if (judged.has(request)) return 'it is mounted twice on this route: this request was already verified';
+  judged.add(request);
+  return request.readableDidRead || request.readableEnded || request.body !== undefined
+    ? 'the body was already read; mount it before any body parser'
+    : undefined;
+}
+
+const judged = new WeakSet<NodeRequest>();
+
+/** The body as a Buffer over the same memory. */
+export function toNodeProven({ proof, body }: Proven): NodeProven {
+  return { proof, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
+}
+
+/** Whether to close the connection instead of waiting for an unread body: unless little of it can be left. */
+export function closesConnection(request: NodeRequest, bodyBytesMax: number, closes: boolean): boolean {
+  const isBounded = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= bodyBytesMax;
+  return !(request.complete || (isBounded && !closes));
+}
+
+/** Writes the answer, or closes the connection of a client that disconnected. */
+export function answerNode(
+  { answer, isAborted, closes }: Extract<Judgement, { answer: Answer }>,
+  request: NodeRequest,
+  response: ServerResponse,
+  bodyBytesMax: number,
+): void {
+  if (isAborted || response.headersSent) {
+    response.destroy();
+    return;
+  }
+  if (closesConnection(request, bodyBytesMax, closes)) response.setHeader('connection', 'close');
+  response.writeHead(answer.status, answer.headers).end(answer.body);
+}

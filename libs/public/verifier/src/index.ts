@@ -1,0 +1,27 @@
+export {
+  OriError,
+  ProofError,
+  type ProofErrorCode,
+  UnavailableError,
+  type UnavailableErrorCode,
+} from '@ori/proof';
+export { createLocalKeySet, type KeySet } from './keys/local.ts';
+export {
+  createRemoteKeySet,
+  type KeySetSnapshot,
+  type RemoteKeySet,
+  type RemoteKeySetOptions,
+  type RootJwk,
+} from './keys/remote.ts';
+export { PROOF_OUTCOMES, type ProofOutcome, type ProofReport, type RequestFacts } from './outcome.ts';
+export type { VerifierOptions } from './policy.ts';
+export { type Refusal, toRefusal } from './refusal.ts';
+export {
+  type MemoryReplayStore,
+  type MemoryReplayStoreOptions,
+  memoryReplayStore,
+} from './replay/memory/store.ts';
+export type { ReplayPolicy, ReplayStore, Spend } from './replay/replay-store.ts';
+export type { RequestHead, SignedRequest } from './request.ts';
+export type { VerifiedProof } from './verified-proof.ts';
+export { createVerifier, type OpenProof, type Verifier } from './verifier.ts';

@@ -1,0 +1,303 @@
+import { once } from 'node:events';
+import { createSigningKey } from '@ori/proof/signing';
+import { expect, test } from 'vitest';
+import { createTestReplayStore, createTestSigner } from '../testing.ts';
+import { createVerifier } from '../verifier.ts';
+import { createRemoteKeySet, type KeySetSnapshot, type RemoteKeySetOptions } from './remote.ts';
+import {
+  delegate,
+  delegationsOf,
+  documentOf,
+  HERE,
+  headersOf,
+  jwkOf,
+  type Named,
+  newKey,
+  newRoot,
+  urlOf,
+} from './test-root.fixture.ts';
+
+const seed = new Uint8Array(32).fill(7);
+const honest = createSigningKey(seed);
+const held = newRoot();
+
+/** A daemon that pins a root, and whoever answers its requests. `state.answer` is what arrives. */
+function world(options: RemoteKeySetOptions = {}) {
+  const state = {
+    now: 100_000,
+    known: null as string | null,
+    answer: (): Response => serve(documentOf(held, [honest])),
+  };
+  const serve = (body: Uint8Array, { at = state.now, place = HERE, by = held.freshness } = {}) => {
+    const headers = headersOf(by, body, at, place);
+    return state.known === headers.etag
+      ? new Response(null, { status: 304, headers })
+      : new Response(body, { headers: { ...headers, 'content-type': 'application/json' } });
+  };
+  const keys = createRemoteKeySet(urlOf(HERE), {
+    root: jwkOf(held.root),
+    now: () => state.now,
+    unixTime: () => state.now,
+    revocationCheckSeconds: 1,
+    fetch: async (_url, init) => {
+      state.known = new Headers(init?.headers).get('if-none-match');
+      return state.answer();
+    },
+    ...options,
+  });
+  const kids = async () => (await keys.current()).map(({ kid }) => kid);
+  const refusal = async () => {
+    const error = await keys.reload().then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code: 'keys_unavailable' });
+    return ((error as Error).cause as { cause?: { code?: string } }).cause?.code;
+  };
+  return { state, keys, serve, kids, refusal };
+}
+
+const impostor = createTestSigner({ internId: 'int_1' });
+const forged = () => impostor.request({ path: '/', body: '{}', user: 'anybody' });
+const setOf = (keys: unknown) => new Response(JSON.stringify(keys));
+
+test('without a root, whoever answers the URL is everybody, and a warning says so once', async () => {
+  const warned = once(process, 'warning');
+  const keys = createRemoteKeySet(urlOf(HERE), { fetch: async () => setOf(impostor.jwks) });
+  createRemoteKeySet(urlOf(HERE));
+  expect((await warned)[0]).toMatchObject({ code: 'key_set_unrooted' });
+  const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
+  await expect(verifier.verify(forged())).resolves.toMatchObject({ user: 'anybody' });
+});
+
+test('with a root, the key of a server in between signs for nobody', async () => {
+  const { state, keys } = world();
+  state.answer = () => setOf(impostor.jwks);
+  const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
+  await expect(verifier.verify(forged())).rejects.toMatchObject({ code: 'keys_unavailable' });
+});
+
+test('accepts the set that the root vouches for, and one that confirms it without a body', async () => {
+  const { state, keys, kids } = world();
+  expect(await kids()).toEqual([honest.kid]);
+  const before = await keys.current();
+  state.now += 1000;
+  expect(await keys.current()).toBe(before);
+  expect(state.known).not.toBeNull();
+});
+
+// SPEC.md R1, R2, R4, R6, R7, R8, R9, R11.
+test.each<[string, string, (w: ReturnType<typeof world>) => Response]>([
+  ['a set without statements', 'key_set_unstated', () => setOf({ keys: [] })],
+  [
+    'a whole set by another root',
+    'key_set_role_missing',
+    ({ serve }) => {
+      const other = newRoot();
+      return serve(documentOf(other, [newKey()]), { by: other.freshness });
+    },
+  ],
+  [
+    'a key that is added',
+    'key_set_signature_invalid',
+    ({ serve }) => {
+      const { headers } = serve(documentOf(held, [honest]));
+      return new Response(Buffer.from(documentOf(held, [honest, newKey()])), { headers });
+    },
+  ],
+  [
+    'a key that is removed',
+    'key_set_signature_invalid',
+    ({ serve }) => {
+      const { headers } = serve(documentOf(held, [honest, newKey()]));
+      return new Response(Buffer.from(documentOf(held, [honest])), { headers });
+    },
+  ],
+  [
+    'a key that the signer added without the role that states keys',
+    'key_unstated',
+    ({ serve }) =>
+      serve(documentOf({ ...held, keys: newKey() }, [honest], { delegations: delegationsOf(held) })),
+  ],
+  [
+    'the set of another intern',
+    'key_set_signature_invalid',
+    ({ serve }) => {
+      const place = { ...HERE, internId: 'int_2' };
+      return serve(documentOf(held, [honest], { place }), { place });
+    },
+  ],
+  [
+    'the key of another intern in a set of this one',
+    'key_unstated',
+    ({ serve }) => serve(documentOf(held, [honest], { place: { ...HERE, internId: 'int_2' } })),
+  ],
+  [
+    'the set of another deployment under the same root',
+    'key_set_role_missing',
+    ({ serve }) => {
+      const place: Named = { ...HERE, baseUrl: 'https://staging.example/v1' };
+      return serve(documentOf(held, [honest], { place }), { place });
+    },
+  ],
+  [
+    'a set that was true 60 s ago',
+    'key_set_frozen',
+    ({ serve, state }) => serve(documentOf(held, [honest]), { at: state.now - 60_000 }),
+  ],
+  [
+    'a set of a time to come',
+    'key_set_ahead',
+    ({ serve, state }) => serve(documentOf(held, [honest]), { at: state.now + 10_001 }),
+  ],
+  [
+    'a role that has ended',
+    'key_set_role_missing',
+    ({ serve }) => {
+      const ended = [
+        delegate(held.root, 'keys', held.keys),
+        delegate(held.root, 'freshness', held.freshness, { exp: 100 }),
+      ];
+      return serve(documentOf(held, [honest], { delegations: ended }));
+    },
+  ],
+  [
+    'a role used as another',
+    'key_set_signature_invalid',
+    ({ serve }) => serve(documentOf(held, [honest]), { by: held.keys }),
+  ],
+  [
+    'a role that delegates',
+    'key_set_signature_invalid',
+    ({ serve }) => {
+      const thief = newKey();
+      const delegations = [...delegationsOf(held), delegate(held.keys, 'freshness', thief)];
+      return serve(documentOf(held, [honest], { delegations }), { by: thief });
+    },
+  ],
+  [
+    'more than 16 delegations',
+    'key_set_too_large',
+    ({ serve }) => serve(documentOf(held, [honest], { delegations: Array(17).fill(delegationsOf(held)[0]) })),
+  ],
+])('refuses %s', async (_name, code, answer) => {
+  const w = world();
+  w.state.answer = () => answer(w);
+  expect(await w.refusal()).toBe(code);
+});
+
+// SPEC.md R10.
+test('does not go back to a set from before a revocation', async () => {
+  const { state, serve, kids, refusal } = world();
+  const before = documentOf(held, [honest, newKey()]);
+  const after = documentOf(held, [honest]);
+  const old = serve(before).headers;
+  state.now += 100;
+  state.answer = () => serve(after);
+  expect(await kids()).toHaveLength(1);
+  state.now += 1000;
+  state.answer = () => new Response(Buffer.from(before), { headers: old });
+  expect(await refusal()).toBe('key_set_rolled_back');
+});
+
+// SPEC.md R12.
+test('a 304 has to prove its time: without a statement, or with an old one, the keys end', async () => {
+  const { state, keys, serve, kids } = world({ staleSeconds: 600 });
+  const replayed = serve(documentOf(held, [honest])).headers;
+  const start = state.now;
+  await kids();
+  state.answer = () => new Response(null, { status: 304, headers: { etag: replayed.get('etag') ?? '' } });
+  state.now = start + 59_000;
+  expect(await kids()).toEqual([honest.kid]);
+  state.answer = () => new Response(null, { status: 304, headers: replayed });
+  state.now = start + 60_000;
+  await expect(keys.current()).rejects.toMatchObject({ code: 'keys_unavailable' });
+});
+
+// SPEC.md R3.
+test.each<[string, (w: ReturnType<typeof world>) => Response]>([
+  ['a header of another form', () => new Response('{}', { headers: { 'x-ori-key-set': '1 x' } })],
+  [
+    'a header that occurs twice',
+    ({ serve }) => {
+      const answer = serve(documentOf(held, [honest]));
+      answer.headers.append('x-ori-key-set', answer.headers.get('x-ori-key-set') ?? '');
+      return answer;
+    },
+  ],
+  ['a document of another form', ({ serve }) => serve(Buffer.from('{"keys":[],"ori":[]}'))],
+  [
+    'a statement too many',
+    ({ serve }) => {
+      const set = JSON.parse(Buffer.from(documentOf(held, [honest])).toString());
+      set.ori.statements.push(set.ori.statements[0]);
+      return serve(Buffer.from(JSON.stringify(set)));
+    },
+  ],
+])('refuses %s', async (_name, answer) => {
+  const w = world();
+  w.state.answer = () => answer(w);
+  expect(await w.refusal()).toBe('key_set_malformed');
+});
+
+test('the keys end with the role that stated them', async () => {
+  const { state, keys, serve } = world({ revocationCheckSeconds: undefined as never });
+  const ending = [
+    delegate(held.root, 'keys', held.keys, { exp: 130 }),
+    delegate(held.root, 'freshness', held.freshness),
+  ];
+  state.answer = () => serve(documentOf(held, [honest], { delegations: ending }));
+  await keys.reload();
+  state.now = 130_000;
+  await expect(keys.current()).rejects.toMatchObject({ code: 'keys_unavailable' });
+});
+
+// SPEC.md R5, R13.
+test('a root is replaced by one that it signed, and roles without a change of the daemon', async () => {
+  const { state, keys, serve } = world();
+  const next = newRoot();
+  const chain = [delegate(held.root, 'root', next.root), ...delegationsOf(next)];
+  state.answer = () => serve(documentOf(next, [honest], { delegations: chain }), { by: next.freshness });
+  await keys.reload();
+  const pinned = world({ root: [jwkOf(held.root), jwkOf(next.root)] });
+  pinned.state.answer = () => pinned.serve(documentOf(next, [honest]), { by: next.freshness });
+  await pinned.keys.reload();
+  state.now += 1000;
+  state.answer = () => serve(documentOf(next, [honest]), { by: next.freshness });
+  await expect(keys.reload()).rejects.toMatchObject({ code: 'keys_unavailable' });
+});
+
+test('a snapshot is judged again by the root, and used no longer than the set', async () => {
+  const kept: KeySetSnapshot[] = [];
+  const before = world({ onSnapshot: (snapshot) => kept.push(snapshot) });
+  await before.kids();
+  const [snapshot] = JSON.parse(JSON.stringify(kept)) as [KeySetSnapshot];
+  const down = { staleSeconds: 600, fetch: async () => Promise.reject(new Error('down')) };
+  const after = world({ snapshot, ...down });
+  expect(await after.kids()).toEqual([honest.kid]);
+  after.state.now += 60_000;
+  await expect(after.kids()).rejects.toMatchObject({ code: 'keys_unavailable' });
+  const forgeries: KeySetSnapshot[] = [
+    { ...snapshot, jwks: impostor.jwks, vouched: { document: JSON.stringify(impostor.jwks), statement: '' } },
+    { jwks: impostor.jwks, fetchedAt: snapshot.fetchedAt, freshSeconds: 60 },
+  ];
+  for (const forgery of forgeries) {
+    await expect(world({ snapshot: forgery, ...down }).kids()).rejects.toMatchObject({
+      code: 'keys_unavailable',
+    });
+  }
+});
+
+test.each([
+  ['nothing', []],
+  ['a private key', { ...jwkOf(newKey()), d: 'A'.repeat(43) }],
+  ['another kind of key', { kty: 'RSA', n: 'AQAB', e: 'AQAB' }],
+  ['too many', Array.from({ length: 5 }, () => jwkOf(newKey()))],
+])('refuses %s as a root', (_name, root) => {
+  expect(() => createRemoteKeySet(urlOf(HERE), { root: root as never })).toThrow(TypeError);
+});
+
+test('with a root, the URL has to name base address and intern', () => {
+  const root = jwkOf(newKey());
+  expect(() => createRemoteKeySet('https://ori.example/jwks.json', { root })).toThrow(TypeError);
+});

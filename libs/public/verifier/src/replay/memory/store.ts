@@ -1,0 +1,156 @@
+import { ProofError, UnavailableError } from '@ori/proof';
+import { requireNames } from '../../options.ts';
+import {
+  RETENTION_SECONDS_MAX,
+  type ReplayPolicy,
+  type ReplayStore,
+  retentionSeconds,
+  type Spend,
+} from '../replay-store.ts';
+import { createLedger, type Ledger } from './ledger.ts';
+
+/** Options of `memoryReplayStore`. */
+export interface MemoryReplayStoreOptions {
+  /** Maximum number of proofs remembered, over all interns; 100000 by default. When full, it refuses all proofs until some expire. */
+  entriesMax?: number | undefined;
+  /** Unix time in milliseconds; `Date.now` by default. The verifier must use the same clock. */
+  now?: (() => number) | undefined;
+  /** Milliseconds of a monotonic clock; `performance.now` by default, or `now` if only that is set. */
+  uptime?: (() => number) | undefined;
+}
+
+/** A synchronous replay store. */
+export interface MemoryReplayStore extends ReplayStore {
+  attach(policy: ReplayPolicy): void;
+  spend(spend: Spend): 'spent';
+}
+
+/**
+ * Remembers spent proofs in this process only: not for daemons with several processes or machines.
+ * It refuses every proof issued before it was created (`proof_before_fence`), because its predecessor may have accepted them: after
+ * a restart a daemon refuses proofs for a few seconds. It never forgets a proof that could still be accepted, whatever the clock
+ * does; when it is full, it refuses.
+ * @throws {TypeError} in a worker of node:cluster, where each worker would accept the same proof once.
+ */
+export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
+  requireNames(options, ['entriesMax', 'now', 'uptime'], 'memoryReplayStore');
+  const { entriesMax = 100_000, now = Date.now } = options;
+  const uptime = options.uptime ?? options.now ?? performance.now.bind(performance);
+  if (!(Number.isInteger(entriesMax) && entriesMax > 0))
+    throw new TypeError('entriesMax: expected an integer above 0');
+  if (isClusterWorker())
+    throw new TypeError(
+      'memoryReplayStore: in a cluster each worker would accept the same proof; use redisReplayStore or postgresReplayStore',
+    );
+
+  let created = createdNow();
+  const ledgers = new Map<string, Ledger>();
+  let entries = 0;
+
+  /** The time of creation by the clock at that time or by the clock now, whichever is later: it may have been corrected since. */
+  function createdSeconds(created: Moment, wallMs: number, uptimeMs: number): number {
+    const nowSaidMs = wallMs - (uptimeMs - created.uptimeMs);
+    return (nowSaidMs > created.wallMs + DRIFT_MS ? nowSaidMs : created.wallMs) / 1000;
+  }
+
+  /** Undefined in the module scope of workerd, whose clock is 0 until the first request: then the store starts with that. */
+  function createdNow(): Moment | undefined {
+    const wallMs = now();
+    return wallMs > 0 ? { wallMs, uptimeMs: uptime() } : undefined;
+  }
+
+  function spend({ policy, timestamp, nonce, v1Id }: Spend): 'spent' {
+    const wallMs = now();
+    const uptimeMs = uptime();
+    created ??= { wallMs, uptimeMs };
+    const seconds = wallMs / 1000;
+    if (timestamp > seconds + policy.clockToleranceSeconds) {
+      throw new ProofError(
+        'proof_not_yet_valid',
+        'the timestamp is ahead of the clock of the store: check the clocks',
+      );
+    }
+    const ledger = ledgerOf(policy.internId);
+    const horizon = Math.floor(seconds - retentionSeconds(policy));
+    entries -= ledger.forget(horizon);
+    if (timestamp <= ledger.floor || timestamp <= horizon) {
+      throw new ProofError('proof_expired', 'the proof is older than the memory of the store');
+    }
+    if (nonce === undefined) ledger.marksFrom ??= ledger.highest;
+    const fence = createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds;
+    const fences = nonce === undefined ? [fence, ledger.marksFrom ?? fence] : [fence];
+    requireAfter(Math.max(...fences), timestamp, seconds);
+    const isMarking = ledger.marksFrom !== undefined;
+    const { conflicting, recorded } =
+      nonce === undefined ? idsOfV1(v1Id()) : idsOfV2(nonce, isMarking ? v1Id() : undefined);
+    if (ledger.has(conflicting)) throw new ProofError('nonce_replayed', 'the proof was spent before');
+    requireRoom(recorded.length, Math.floor(seconds - RETENTION_SECONDS_MAX));
+    entries += ledger.add(timestamp, recorded);
+    return 'spent';
+  }
+
+  /** Makes room by removing only proofs that no verifier accepts any more. */
+  function requireRoom(needed: number, horizon: number): void {
+    if (entries + needed <= entriesMax) return;
+    for (const ledger of ledgers.values()) entries -= ledger.forget(horizon);
+    if (entries + needed <= entriesMax) return;
+    throw new UnavailableError('replay_store_full', `${entriesMax} proofs are remembered`);
+  }
+
+  function ledgerOf(internId: string): Ledger {
+    let ledger = ledgers.get(internId);
+    if (ledger === undefined) {
+      ledger = createLedger();
+      ledgers.set(internId, ledger);
+    }
+    return ledger;
+  }
+
+  return {
+    attach({ internId, acceptV1 }) {
+      const ledger = ledgerOf(internId);
+      if (acceptV1) ledger.marksFrom ??= ledger.highest;
+    },
+    spend,
+  };
+}
+
+interface Moment {
+  readonly wallMs: number;
+  readonly uptimeMs: number;
+}
+
+/** Without an import, so that the module loads on runtimes without node:cluster. */
+function isClusterWorker(): boolean {
+  const cluster: object | undefined = globalThis.process?.getBuiltinModule?.('node:cluster');
+  return cluster !== undefined && 'isWorker' in cluster && cluster.isWorker === true;
+}
+
+/** Two clocks of one machine can drift apart by this much within seconds. */
+const DRIFT_MS = 5;
+
+/** The ids that must be absent, and those to record then. */
+interface Ids {
+  readonly conflicting: readonly string[];
+  readonly recorded: readonly string[];
+}
+
+function idsOfV1(id: string): Ids {
+  return { conflicting: [id, `m${id}`], recorded: [id] };
+}
+
+/** Two version 2 proofs may share a version 1 id, so it is recorded as a mark that conflicts with version 1 proofs only. */
+function idsOfV2(nonce: string, v1Id: string | undefined): Ids {
+  if (v1Id === undefined) return { conflicting: [nonce], recorded: [nonce] };
+  return { conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`] };
+}
+
+/** Refuses proofs that may have been accepted before an event that lost what was spent. */
+function requireAfter(fenceSeconds: number, timestamp: number, nowSeconds: number): void {
+  const fence = Math.ceil(fenceSeconds);
+  if (timestamp > fence) return;
+  const retryAfterSeconds = Math.max(1, Math.ceil(fence + 1 - nowSeconds));
+  throw new ProofError('proof_before_fence', 'the proof was issued before this store could remember it', {
+    retryAfterSeconds,
+  });
+}

@@ -1,0 +1,456 @@
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { OwnPostgresServer } from '@ori/test-env/postgres-server';
+import {
+  daemonOn,
+  openPool,
+  plantOldEvent,
+  query,
+  startLedgerServer,
+} from '@ori/test-env/verifier/postgres-world';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createLocalKeySet } from '../../keys/local.ts';
+import type { SignedRequest } from '../../request.ts';
+import { createVerifier } from '../../verifier.ts';
+import { postgresReplayStore } from './store.ts';
+
+let server: OwnPostgresServer;
+beforeAll(async () => {
+  server = await startLedgerServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const sql = (text: string) => query(server.url, text);
+const seconds = (): number => Math.floor(Date.now() / 1000);
+
+const stripped = (request: SignedRequest): SignedRequest => ({
+  ...request,
+  rawHeaders: request.rawHeaders.filter(
+    (_, index, list) => !/-v2$|-nonce$/.test(list[index - (index % 2)] ?? ''),
+  ),
+});
+
+describe('spend', () => {
+  test('accepts a proof once', async () => {
+    const { verifier, request } = await daemonOn(server);
+    const signed = request();
+    await expect(verifier.verify(signed)).resolves.toMatchObject({ version: 2 });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  });
+
+  test('accepts it once among verifiers on several connections', async () => {
+    const { verifierOn, request } = await daemonOn(server);
+    const verifiers = [verifierOn(server.url).verifier, verifierOn(server.url).verifier];
+    const signed = request();
+    const verdicts = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, index) => verifiers[index % 2]?.verify(signed)),
+    );
+    expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('does not share nonces between interns', async () => {
+    const [one, other] = [await daemonOn(server), await daemonOn(server)];
+    const nonce = randomBytes(16).toString('base64url');
+    await one.verifier.verify(one.request({ nonce }));
+    await expect(other.verifier.verify(other.request({ nonce }))).resolves.toBeDefined();
+  });
+
+  test('accepts a nonce once whatever its timestamp, even if another partition has it', async () => {
+    const { replay, internId } = await daemonOn(server);
+    const policy = { internId, maxAgeSeconds: 600, clockToleranceSeconds: 2, acceptV1: false };
+    const nonce = randomBytes(16).toString('base64url');
+    const spend = (timestamp: number) =>
+      replay.spend({
+        policy,
+        timestamp,
+        nonce,
+        nowMs: Date.now(),
+        signingInput: new Uint8Array(),
+        v1Id: () => '00'.repeat(32),
+      });
+    const verdicts = await Promise.allSettled([
+      spend(seconds()),
+      spend(seconds() - 400),
+      spend(seconds() - 1),
+    ]);
+    expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    await expect(spend(seconds() - 401)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  });
+
+  test('refuses a proof as old as a forgotten one', async () => {
+    const { verifier, request, internId } = await daemonOn(server);
+    await sql(`UPDATE ori_replay.ledger SET floor = ${seconds() + 1}`);
+    const refused = expect(verifier.verify(request())).rejects;
+    await refused.toMatchObject({ code: 'proof_expired' });
+    expect(await sql(`SELECT FROM ori_replay.spent WHERE intern_id = '${internId}'`)).toEqual([]);
+    await sql('UPDATE ori_replay.ledger SET floor = -1');
+  });
+
+  test('refuses a proof that is too old by the clock of the server', async () => {
+    const { verifier, request, internId } = await daemonOn(server, { now: () => Date.now() - 1900 });
+    const { replay } = await daemonOn(server);
+    const policy = { internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false };
+    await expect(
+      replay.spend({
+        policy,
+        timestamp: seconds() - 93,
+        nonce: 'AAAA',
+        nowMs: Date.now(),
+        signingInput: new Uint8Array(),
+        v1Id: () => '00',
+      }),
+    ).rejects.toMatchObject({ code: 'proof_expired' });
+    await expect(verifier.verify(request())).resolves.toBeDefined();
+  });
+
+  test('refuses a proof stamped ahead of the clock of the server, and does not spend it', async () => {
+    const { verifier, request } = await daemonOn(server, { now: () => Date.now() + 1900 });
+    const signed = request({ timestamp: Math.floor((Date.now() + 3900) / 1000) });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_not_yet_valid' });
+    await expect
+      .poll(
+        () =>
+          verifier.verify(signed).then(
+            () => true,
+            () => false,
+          ),
+        { timeout: 5000 },
+      )
+      .toBe(true);
+  });
+
+  test.each([-5, 5])('refuses to work while the clocks are %i s apart', async (apart) => {
+    const { verifier, request } = await daemonOn(server, { now: () => Date.now() + apart * 1000 });
+    await expect(verifier.verify(request({ timestamp: seconds() + apart }))).rejects.toMatchObject({
+      code: 'replay_store_unsafe',
+    });
+  });
+});
+
+describe('the fence', () => {
+  test('is written at start, and refuses every proof issued up to then, with the time to wait', async () => {
+    const { verifierOn, request } = await daemonOn(server);
+    await sql(`UPDATE ori_replay.ledger SET identity = '', event = 0`);
+    const { verifier, replay } = verifierOn(server.url);
+    await replay.touch();
+    await expect(verifier.verify(request())).rejects.toMatchObject({
+      code: 'proof_before_fence',
+      retryAfterSeconds: expect.toSatisfy((pause: number) => pause >= 2 && pause <= 4),
+    });
+  });
+
+  test.each([
+    ['another run of the server', `identity || '0'`],
+    ['another timeline', `regexp_replace(identity, ':0000', ':0001')`],
+    ['another server', `'1' || identity`],
+  ])('of %s is ignored', async (_name, identity) => {
+    const { verifier, request, replay } = await daemonOn(server);
+    const signed = request();
+    await verifier.verify(signed);
+    await sql(`UPDATE ori_replay.ledger SET identity = ${identity}; TRUNCATE ori_replay.spent;
+      UPDATE ori_replay.slot SET file = pg_relation_filenode(('ori_replay.spent_' || slot)::regclass)`);
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+    await replay.touch();
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+
+  test('is ignored if it is older than one this verifier has seen', async () => {
+    const { verifier, request, replay } = await daemonOn(server);
+    await sql(`UPDATE ori_replay.ledger SET identity = ''`);
+    await replay.touch();
+    await plantOldEvent(server.url);
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+    await replay.touch();
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+
+  test('is set again when the log position of the same run has gone back', async () => {
+    const { verifier, request, replay, pool } = await daemonOn(server);
+    const signed = request();
+    await verifier.verify(signed);
+    // A pool that reports a later position than the server has now, like a verifier after the server was restored.
+    const lend = pool.connect.bind(pool);
+    pool.connect = (async () => {
+      const client = await lend();
+      const ask = client.query.bind(client);
+      client.query = (async (text: string, values: unknown[]) => {
+        client.query = ask;
+        const answer = await ask(text, values);
+        for (const row of answer.rows) if (row.lsn !== undefined) row.lsn = 'FFFFFF/0';
+        return answer;
+      }) as never;
+      return client;
+    }) as never;
+    await verifier.verify(request());
+    pool.connect = lend as never;
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+    await replay.touch();
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+
+  test.each([
+    ['one partition emptied', () => `TRUNCATE ori_replay.spent_${Math.floor(seconds() / 300) % 6}`],
+    ['all emptied', () => 'TRUNCATE ori_replay.spent'],
+    [
+      'the ledger emptied',
+      () => "DELETE FROM ori_replay.ledger; INSERT INTO ori_replay.ledger VALUES (true, '', 0, -1)",
+    ],
+    [
+      'a partition that was unlogged for a moment',
+      () => {
+        const name = `ori_replay.spent_${Math.floor(seconds() / 300) % 6}`;
+        return `ALTER TABLE ${name} SET UNLOGGED; TRUNCATE ${name}; ALTER TABLE ${name} SET LOGGED`;
+      },
+    ],
+  ])('is set again after %s', async (_name, loss) => {
+    const { verifier, request, replay } = await daemonOn(server);
+    const signed = request();
+    await verifier.verify(signed);
+    await sql(loss());
+    await expect(verifier.verify(signed)).rejects.toMatchObject({
+      code: expect.stringMatching(/unsafe|before_fence/),
+    });
+    await replay.touch();
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+});
+
+describe('version 1', () => {
+  const recordSince = (internId: string) =>
+    sql(`UPDATE ori_replay.v1 SET since = since - 100 WHERE intern_id = '${internId}'`);
+
+  test('is refused until its ids are recorded, which starts with a verifier that accepts version 1', async () => {
+    const { verifier, request, internId } = await daemonOn(server, { acceptV1: true });
+    const signed = request({ version: 1 });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+    await recordSince(internId);
+    await expect(verifier.verify(signed)).resolves.toMatchObject({ version: 1 });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  });
+
+  test('is refused after its ids were no longer recorded, and recording starts again', async () => {
+    const { verifier, request, internId, replay } = await daemonOn(server, { acceptV1: true });
+    await sql(`DELETE FROM ori_replay.v1 WHERE intern_id = '${internId}'`);
+    await expect(verifier.verify(request({ version: 1 }))).rejects.toMatchObject({
+      code: 'proof_before_fence',
+    });
+    await replay.touch();
+    expect(await sql(`SELECT FROM ori_replay.v1 WHERE intern_id = '${internId}'`)).toHaveLength(1);
+  });
+
+  test.each(['stripped after', 'stripped before', 'stripped meanwhile'])(
+    'and the version 2 proof it was %s are accepted once together',
+    async (order) => {
+      const { verifier, request, internId } = await daemonOn(server, { acceptV1: true });
+      await recordSince(internId);
+      for (let round = 0; round < 20; round += 1) {
+        const signed = request({ user: `user_${round}` });
+        const pair = order === 'stripped before' ? [stripped(signed), signed] : [signed, stripped(signed)];
+        const asked = pair.map((proof) => () => verifier.verify(proof));
+        const verdicts =
+          order === 'stripped meanwhile'
+            ? await Promise.allSettled(asked.map((ask) => ask()))
+            : [...(await Promise.allSettled([asked[0]?.()])), ...(await Promise.allSettled([asked[1]?.()]))];
+        expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      }
+    },
+  );
+
+  test('does not block a second version 2 proof of the same user, body and second', async () => {
+    const { verifier, request, internId } = await daemonOn(server, { acceptV1: true });
+    await recordSince(internId);
+    const timestamp = seconds();
+    await verifier.verify(request({ timestamp }));
+    await expect(verifier.verify(request({ timestamp }))).resolves.toBeDefined();
+  });
+
+  test('is also recorded by verifiers that do not accept it', async () => {
+    const accepting = await daemonOn(server, { acceptV1: true });
+    await recordSince(accepting.internId);
+    const keys = createLocalKeySet(accepting.signer.jwks);
+    const strict = createVerifier({ internId: accepting.internId, keys, replay: accepting.replay });
+    const signed = accepting.request();
+    await strict.verify(signed);
+    await expect(accepting.verifier.verify(stripped(signed))).rejects.toMatchObject({
+      code: 'nonce_replayed',
+    });
+  });
+});
+
+describe('spends and the state that they depend on', () => {
+  const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%ori_replay.%' AND pid <> pg_backend_pid()`;
+
+  test('the state does not change before every spend in progress has committed', async () => {
+    const { internId, pool } = await daemonOn(server);
+    const accepting = daemonOn(server, { acceptV1: true });
+    await accepting;
+    const client = await pool.connect();
+    await client.query('BEGIN');
+    const now = Date.now() / 1000;
+    const { rows } = await client.query(
+      'SELECT * FROM ori_replay.spend($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)',
+      [
+        ...[
+          internId,
+          Math.floor(now),
+          Buffer.alloc(16, 7),
+          Buffer.alloc(32),
+          now,
+          0,
+          '',
+          '0/0',
+          90,
+          2,
+          0,
+          200,
+        ],
+      ],
+    );
+    expect(rows[0]).toMatchObject({ verdict: 'spent' });
+    await sql('DELETE FROM ori_replay.v1');
+    const touched = (await accepting).replay.touch();
+    await expect.poll(async () => (await sql(waiting)).length, { timeout: 5000 }).toBe(1);
+    expect(await sql('SELECT FROM ori_replay.v1')).toEqual([]);
+    await client.query('COMMIT');
+    client.release();
+    await touched;
+    expect(await sql('SELECT FROM ori_replay.v1')).toHaveLength(1);
+  });
+
+  test.each([
+    ['the same nonce in another partition', Buffer.alloc(16, 3), 400],
+    ['a version 1 proof of the same request', null, 0],
+  ])('a spend waits for %s in progress', async (_name, nonce, older) => {
+    const { internId, pool } = await daemonOn(server, { acceptV1: true });
+    await sql('UPDATE ori_replay.v1 SET since = since - 1000');
+    const [one, other] = [await pool.connect(), await pool.connect()];
+    const ask = (client: typeof one, id: Buffer | null, age: number) => {
+      const now = Date.now() / 1000;
+      return client.query('SELECT verdict FROM ori_replay.spend($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)', [
+        ...[internId, Math.floor(now) - age, id, Buffer.alloc(32, 9), now, 0, '', '0/0', 690, 2, 0, 5000],
+      ]);
+    };
+    await one.query('BEGIN');
+    expect((await ask(one, Buffer.alloc(16, 3), 0)).rows).toEqual([{ verdict: 'spent' }]);
+    const asked = ask(other, nonce, older);
+    await expect.poll(async () => (await sql(waiting)).length, { timeout: 5000 }).toBe(1);
+    await one.query('COMMIT');
+    expect((await asked).rows).toEqual([{ verdict: 'replayed' }]);
+    for (const client of [one, other]) client.release();
+  });
+
+  test('a spend that must wait is refused in time, by the client and the server', async () => {
+    const { verifierOn, request, pool } = await daemonOn(server);
+    const { verifier, replay } = verifierOn(server.url, { timeoutMs: 300 });
+    await replay.touch();
+    const client = await pool.connect();
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE ori_replay.ledger IN EXCLUSIVE MODE');
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+    await expect.poll(async () => (await sql(waiting)).length, { timeout: 5000 }).toBe(0);
+    await client.query('ROLLBACK');
+    client.release();
+    await replay.touch();
+    await expect(verifier.verify(request())).resolves.toBeDefined();
+  });
+});
+
+describe('the caller', () => {
+  test.each([undefined, {}, { options: { connectionTimeoutMillis: 1 } }, { connect: () => undefined }])(
+    'must pass a pool with a connection timeout, not %o',
+    (pool) => {
+      expect(() => postgresReplayStore(pool as never, { replicas: 0 })).toThrow(TypeError);
+    },
+  );
+
+  test.each([
+    undefined,
+    {},
+    { replicas: -1 },
+    { replicas: 0, timeoutMs: 0 },
+    { replicas: 0, touchSeconds: 61 },
+    { replicas: 0, acquireMs: 0 },
+    { replicas: 0, timeout: 100 },
+  ])('must pass valid options, not %o', async (options) => {
+    const { pool } = await daemonOn(server);
+    expect(() => postgresReplayStore(pool, options as never)).toThrow(TypeError);
+  });
+});
+
+describe('the pool', () => {
+  test('serves 500 concurrent spends with ten connections', async () => {
+    const { verifier, request } = await daemonOn(server, { timeoutMs: 5000, acquireMs: 10_000 });
+    const requests = Array.from({ length: 500 }, () => request());
+    const verdicts = await Promise.allSettled(requests.map((signed) => verifier.verify(signed)));
+    expect(verdicts.filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
+  test('without a free connection does not count as a silent server: the next spend is sent', async () => {
+    const { verifierOn, request } = await daemonOn(server);
+    const { pool, verifier, replay } = verifierOn(server.url, { acquireMs: 50 });
+    await replay.ready();
+    const taken = await Promise.all(Array.from({ length: 10 }, () => pool.connect()));
+    await expect(verifier.verify(request())).rejects.toMatchObject({
+      code: 'replay_store_unavailable',
+      message: expect.stringContaining('50 ms'),
+    });
+    for (const connection of taken) connection.release();
+    await expect(verifier.verify(request())).resolves.toBeDefined();
+  });
+
+  test('without an error listener does not end the process when the server closes a connection', async () => {
+    const child = fork(
+      fileURLToPath(new URL('../../../../../../test/env/verifier/killed-pool.ts', import.meta.url)),
+    );
+    const exited = once(child, 'exit');
+    child.send({ url: server.url });
+    const [pid] = await once(child, 'message');
+    const dismissed = Promise.race([once(child, 'message'), exited]);
+    await sql(`SELECT pg_terminate_backend(${pid})`);
+    expect((await dismissed)[0]).toBe('dismissed');
+    child.send('go');
+    expect((await exited)[0]).toBe(0);
+  });
+});
+
+describe('ready', () => {
+  test('is refused while no verifier uses the store', async () => {
+    const replay = postgresReplayStore(openPool(server.url), { replicas: 0 });
+    await expect(replay.ready()).rejects.toThrow(TypeError);
+    await expect(replay.touch()).rejects.toThrow(TypeError);
+    replay.close();
+  });
+
+  test('rejects if the server is not available in time', async () => {
+    const { verifierOn } = await daemonOn(server);
+    const { replay } = verifierOn('postgres://127.0.0.1:1/none');
+    await expect(replay.ready(100)).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+  });
+});
+
+describe('postgres.js', () => {
+  test('accepts a proof once', async () => {
+    const client = postgres(server.url, { max: 4, onnotice: () => undefined });
+    onTestFinished(() => client.end());
+    const { internId, signer, request } = await daemonOn(server);
+    const replay = postgresReplayStore(client, { replicas: 0, timeoutMs: 5000 });
+    onTestFinished(() => replay.close());
+    const verifier = createVerifier({ internId, keys: createLocalKeySet(signer.jwks), replay });
+    await replay.ready();
+    const signed = request();
+    const verdicts = await Promise.allSettled(Array.from({ length: 50 }, () => verifier.verify(signed)));
+    expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const verdict of verdicts) {
+      if (verdict.status === 'rejected') expect(verdict.reason).toMatchObject({ code: 'nonce_replayed' });
+    }
+    await expect(verifier.verify(request({ version: 2 }))).resolves.toBeDefined();
+  });
+
+  test('is refused if a standby must confirm', () => {
+    const client = postgres(server.url);
+    expect(() => postgresReplayStore(client, { replicas: 1 })).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,361 @@
+import { once } from 'node:events';
+import { sharedRedisUrl } from '@ori/test-env/redis';
+import { connect, daemonOn, headerOf, plantOldFence, reserve } from '@ori/test-env/verifier/redis-world';
+import { STRICT } from '@ori/test-env/verifier/strict-client';
+import { createClient, createClientPool, createCluster } from '@redis/client';
+import { Redis } from 'ioredis';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createLocalKeySet } from '../../keys/local.ts';
+import type { SignedRequest } from '../../request.ts';
+import { createVerifier } from '../../verifier.ts';
+import { issuedKey } from './keys.ts';
+import { redisReplayStore } from './store.ts';
+
+let redis: Redis;
+beforeEach(async () => {
+  redis = await connect(sharedRedisUrl());
+});
+
+const stripped = (request: SignedRequest): SignedRequest => ({
+  ...request,
+  rawHeaders: request.rawHeaders.filter(
+    (_, index, list) => !/-v2$|-nonce$/.test(list[index - (index % 2)] ?? ''),
+  ),
+});
+
+describe('spend', () => {
+  test('accepts a proof once', async () => {
+    const { verifier, request } = await daemonOn(redis);
+    const signed = request();
+    await expect(verifier.verify(signed)).resolves.toMatchObject({ version: 2 });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  });
+
+  test('accepts a nonce once, whatever proof it is in', async () => {
+    const { verifier, request } = await daemonOn(redis);
+    const signed = request();
+    await verifier.verify(signed);
+    const nonce = headerOf(signed, 'x-ori-invoke-nonce');
+    const timestamp = Number(headerOf(signed, 'x-ori-invoke-timestamp')) - 1;
+    await expect(verifier.verify(request({ nonce, timestamp, user: 'user_other' }))).rejects.toMatchObject({
+      code: 'nonce_replayed',
+    });
+  });
+
+  test('accepts it once among verifiers on several connections', async () => {
+    const { verifierOn, request } = await daemonOn(redis);
+    const clients = await Promise.all([connect(sharedRedisUrl()), connect(sharedRedisUrl())]);
+    const verifiers = clients.map((client) => verifierOn(client).verifier);
+    const signed = request();
+    const verdicts = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, index) => verifiers[index % 2]?.verify(signed)),
+    );
+    expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('stores only the raw id and its time', async () => {
+    const { verifier, request, key } = await daemonOn(redis);
+    const signed = request();
+    await verifier.verify(signed);
+    const id = Buffer.concat([
+      Buffer.from('2'),
+      Buffer.from(headerOf(signed, 'x-ori-invoke-nonce'), 'base64url'),
+    ]);
+    expect(await redis.zscore(key, id)).toBe(headerOf(signed, 'x-ori-invoke-timestamp'));
+    expect(await redis.zcount(key, 0, '+inf')).toBe(1);
+  });
+
+  test('removes a few expired ids with every spend, and raises the floor', async () => {
+    const { verifier, request, key } = await daemonOn(redis);
+    const old = Math.floor(Date.now() / 1000) - 200;
+    await redis.zadd(key, ...Array.from({ length: 100 }, (_, index) => [old, `old-${index}`]).flat());
+    await verifier.verify(request());
+    expect(await redis.zcount(key, 0, '+inf')).toBe(100 - 64 + 1);
+    expect(-Number(await redis.zscore(key, 'floor'))).toBeGreaterThan(old);
+    await verifier.verify(request());
+    expect(await redis.zcount(key, 0, '+inf')).toBe(2);
+  });
+
+  test('refuses a proof as old as a forgotten one', async () => {
+    const { verifier, request, key } = await daemonOn(redis);
+    const signed = request();
+    await redis.zadd(key, -Number(headerOf(signed, 'x-ori-invoke-timestamp')), 'floor');
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_expired' });
+  });
+
+  test('refuses a proof stamped ahead of the clock of the server', async () => {
+    const { verifier, request } = await daemonOn(redis, { now: () => Date.now() + 1900 });
+    const signed = request({ timestamp: Math.floor((Date.now() + 3900) / 1000) });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_not_yet_valid' });
+  });
+
+  test.each([-5, 5])('refuses to work while the clocks are %i s apart', async (seconds) => {
+    const { verifier, request } = await daemonOn(redis, { now: () => Date.now() + seconds * 1000 });
+    const timestamp = Math.floor(Date.now() / 1000) + seconds;
+    await expect(verifier.verify(request({ timestamp }))).rejects.toMatchObject({
+      code: 'replay_store_unsafe',
+    });
+  });
+});
+
+describe('the fence', () => {
+  test('is written at start, and refuses every proof issued up to then, with the time to wait', async () => {
+    const { verifier, request, key, replay } = await daemonOn(redis);
+    await redis.del(key);
+    await replay.touch();
+    expect(await redis.zcard(key)).toBe(1);
+    await expect(verifier.verify(request())).rejects.toMatchObject({
+      code: 'proof_before_fence',
+      retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds >= 3 && seconds <= 4),
+    });
+  });
+
+  test('is found missing, and set again, by the first spend after a loss', async () => {
+    const { verifier, request, key } = await daemonOn(redis);
+    const signed = request();
+    await verifier.verify(signed);
+    await redis.del(key);
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+
+  test('is ignored if it is older than one this verifier has seen', async () => {
+    const { verifier, request, key, internId } = await daemonOn(redis);
+    await redis.del(key);
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
+    await plantOldFence(redis, internId);
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+
+  test('of another server is ignored and removed', async () => {
+    const { verifier, request, key } = await daemonOn(redis);
+    await redis.del(key);
+    await redis.zadd(key, -(Date.now() / 1000 - 100), `fence:${'0'.repeat(40)}`);
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
+    expect(await redis.zscore(key, `fence:${'0'.repeat(40)}`)).toBeNull();
+  });
+});
+
+describe('version 1', () => {
+  test('is refused until its ids are recorded, which starts with a verifier that accepts version 1', async () => {
+    const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
+    expect(await redis.zscore(key, 'v1')).not.toBeNull();
+    const signed = request({ version: 1 });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+    await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
+    await expect(verifier.verify(signed)).resolves.toMatchObject({ version: 1 });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  });
+
+  test('starts the recording with its first spend', async () => {
+    const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
+    await redis.zrem(key, 'v1');
+    await expect(verifier.verify(request({ version: 1 }))).rejects.toMatchObject({
+      code: 'proof_before_fence',
+    });
+    expect(await redis.zscore(key, 'v1')).not.toBeNull();
+  });
+
+  test.each(['stripped after', 'stripped before'])(
+    'and the version 2 proof it was %s are accepted once together',
+    async (order) => {
+      const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
+      await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
+      const signed = request();
+      const pair = order === 'stripped after' ? [signed, stripped(signed)] : [stripped(signed), signed];
+      await verifier.verify(pair[0] as SignedRequest);
+      await expect(verifier.verify(pair[1] as SignedRequest)).rejects.toMatchObject({
+        code: 'nonce_replayed',
+      });
+    },
+  );
+
+  test('does not block a second version 2 proof of the same user, body and second', async () => {
+    const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
+    await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
+    const timestamp = Math.floor(Date.now() / 1000);
+    await verifier.verify(request({ timestamp }));
+    await expect(verifier.verify(request({ timestamp }))).resolves.toBeDefined();
+  });
+
+  test('is also recorded by verifiers that do not accept it', async () => {
+    const accepting = await daemonOn(redis, { acceptV1: true });
+    await redis.zadd(accepting.key, -(Date.now() / 1000 - 100), 'v1');
+    const strict = createVerifier({
+      internId: accepting.internId,
+      keys: createLocalKeySet(accepting.signer.jwks),
+      replay: accepting.replay,
+    });
+    const signed = accepting.request();
+    await strict.verify(signed);
+    await expect(accepting.verifier.verify(stripped(signed))).rejects.toMatchObject({
+      code: 'nonce_replayed',
+    });
+  });
+});
+
+describe('redeem', () => {
+  test('accepts a reserved nonce once', async () => {
+    const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
+    const signed = request();
+    await reserve(redis, internId, signed);
+    await expect(verifier.verify(signed)).resolves.toBeDefined();
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  });
+
+  // SPEC.md V28.
+  test('refuses a correctly signed proof whose nonce was never issued, and does not spend it', async () => {
+    const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
+    const signed = request();
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_not_issued' });
+    await reserve(redis, internId, signed);
+    await expect(verifier.verify(signed)).resolves.toBeDefined();
+  });
+
+  test('refuses a nonce that was issued for another proof', async () => {
+    const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
+    const first = request();
+    const nonce = headerOf(first, 'x-ori-invoke-nonce');
+    await reserve(redis, internId, first);
+    const second = request({ nonce, user: 'user_other' });
+    await expect(verifier.verify(second)).rejects.toMatchObject({ code: 'nonce_not_issued' });
+  });
+
+  test('is fenced like a spend', async () => {
+    const { verifier, request, internId, key } = await daemonOn(redis, { mode: 'redeem' });
+    const signed = request();
+    await reserve(redis, internId, signed);
+    await redis.del(key);
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+
+  test('leaves the reservation in place: the nonce cannot be issued again', async () => {
+    const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
+    const signed = request();
+    const nonce = headerOf(signed, 'x-ori-invoke-nonce');
+    await reserve(redis, internId, signed);
+    await verifier.verify(signed);
+    expect(await redis.exists(issuedKey(internId, nonce))).toBe(1);
+  });
+
+  // SPEC.md V29.
+  test('excludes version 1, which has no nonce', async () => {
+    await expect(daemonOn(redis, { mode: 'redeem', acceptV1: true })).rejects.toThrow(TypeError);
+  });
+});
+
+describe('the client', () => {
+  test.each([
+    [{ enableOfflineQueue: true }, /enableOfflineQueue: false/],
+    [{ autoResendUnfulfilledCommands: true }, /autoResendUnfulfilledCommands: false/],
+    [{ maxRetriesPerRequest: null }, /maxRetriesPerRequest: 0/],
+    [{ maxRetriesPerRequest: 3 }, /maxRetriesPerRequest: 0/],
+    [{ keyPrefix: 'x:' }, /no keyPrefix/],
+  ])(
+    'that queues or repeats commands, or adds a prefix, is refused with the option to set: %o',
+    (wrong, words) => {
+      const client = new Redis({ lazyConnect: true, ...STRICT, ...wrong });
+      expect(() => redisReplayStore(client, { mode: 'spend' })).toThrow(words);
+      expect(() => redisReplayStore(client, { mode: 'spend' })).toThrow(TypeError);
+    },
+  );
+
+  test.each([undefined, {}, { call: () => undefined }])(
+    'that is not a Redis client is refused: %o',
+    (client) => {
+      expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
+    },
+  );
+
+  test.each([
+    undefined,
+    {},
+    { mode: 'both' },
+    { mode: 'spend', replicas: -1 },
+    { mode: 'spend', timeoutMs: 0 },
+    { mode: 'spend', touchSeconds: 61 },
+    { mode: 'spend', replica: 2 },
+  ])('must come with valid options, not %o', (options) => {
+    expect(() => redisReplayStore(redis, options as never)).toThrow(TypeError);
+  });
+
+  test('that is not connected fails immediately, and works as soon as it is connected', async () => {
+    const { verifierOn, request } = await daemonOn(redis);
+    const client = new Redis(sharedRedisUrl(), { lazyConnect: true, ...STRICT });
+    const { verifier } = verifierOn(client);
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+    await once(client, 'ready');
+    await expect(verifier.verify(request())).resolves.toBeDefined();
+    client.disconnect();
+  });
+});
+
+describe('ready', () => {
+  test('is refused while no verifier uses the store, whatever the server', async () => {
+    const replay = redisReplayStore(redis, { mode: 'spend' });
+    await expect(replay.ready()).rejects.toThrow(TypeError);
+    await expect(replay.touch()).rejects.toThrow(TypeError);
+    replay.close();
+  });
+
+  test('waits for a client that is still connecting', async () => {
+    const { verifierOn } = await daemonOn(redis);
+    const client = new Redis(sharedRedisUrl(), STRICT);
+    const { replay } = verifierOn(client);
+    await expect(replay.ready()).resolves.toBeUndefined();
+    client.disconnect();
+  });
+
+  test('rejects if the server is not available in time', async () => {
+    const { verifierOn } = await daemonOn(redis);
+    const client = new Redis({ ...STRICT, port: 1, retryStrategy: () => 10 }).on('error', () => undefined);
+    const { replay } = verifierOn(client);
+    await expect(replay.ready(100)).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+    client.disconnect();
+  });
+});
+
+describe('node-redis', () => {
+  const open = async () => {
+    const client = createClient({ url: sharedRedisUrl(), disableOfflineQueue: true });
+    client.on('error', () => undefined);
+    await client.connect();
+    onTestFinished(() => client.destroy());
+    return client;
+  };
+
+  test.each(['spend', 'redeem'] as const)('accepts a proof once, in mode %s', async (mode) => {
+    const client = await open();
+    const { verifierOn, request, internId } = await daemonOn(redis);
+    const { verifier, replay } = verifierOn(client, { mode });
+    await replay.ready();
+    const signed = request();
+    if (mode === 'redeem') {
+      await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_not_issued' });
+      await reserve(redis, internId, signed);
+    }
+    const verdicts = await Promise.allSettled(Array.from({ length: 50 }, () => verifier.verify(signed)));
+    expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('waits for replicas on the connection that spent', async () => {
+    const client = await open();
+    const { verifierOn, request } = await daemonOn(redis);
+    const { verifier } = verifierOn(client, { replicas: 2 });
+    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+  });
+
+  test('loads missing scripts', async () => {
+    const client = await open();
+    const { verifierOn, request } = await daemonOn(redis);
+    await redis.script('FLUSH');
+    const { verifier, replay } = verifierOn(client);
+    await replay.ready();
+    await expect(verifier.verify(request())).resolves.toBeDefined();
+  });
+
+  test('is refused if it queues commands or is not a single connection', () => {
+    for (const client of [createClient(), createCluster({ rootNodes: [] }), createClientPool()]) {
+      expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
+    }
+  });
+});

@@ -1,0 +1,321 @@
+import { ProofError } from '@ori/proof';
+import { requireNames } from '../options.ts';
+import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from './replay-store.ts';
+
+/** What `requireReplayStore` tests. */
+export interface ReplayStoreUnderTest {
+  /**
+   * Opens the store. Called several times, over the same data, as the processes of a daemon would. With the clock `injected`, the store
+   * must take its time from `now` (Unix milliseconds) alone.
+   */
+  open(now: () => number): ReplayStore | Promise<ReplayStore>;
+  /**
+   * Whether the test moves the clock of the store, or waits. `real` takes as long as the store must remember a proof: 94 s for the
+   * default policy. It cannot test a clock that is corrected.
+   */
+  clock: 'injected' | 'real';
+  /** Causes a possible loss of spent nonces, such as a flush or a restart. Without it, that case is not tested. */
+  restart?(): void | Promise<void>;
+  /** The greatest values of the verifiers that will use the store; 60 and 2 by default. */
+  maxAgeSeconds?: number | undefined;
+  clockToleranceSeconds?: number | undefined;
+  /** How many callers present the same proof concurrently; 100 by default. */
+  callers?: number | undefined;
+  /** How long a new store may refuse new proofs with `proof_before_fence`; 10 s by default. */
+  fenceSeconds?: number | undefined;
+}
+
+const OPTION_NAMES: readonly (keyof ReplayStoreUnderTest)[] = [
+  'open',
+  'clock',
+  'restart',
+  'maxAgeSeconds',
+  'clockToleranceSeconds',
+  'callers',
+  'fenceSeconds',
+];
+
+/**
+ * Tests what a verifier relies on (SPEC.md, sections 5.6 and 6): of many concurrent callers, through two open stores, exactly one spends a nonce;
+ * nonces are remembered for as long as their proofs could be accepted, and after that refused by age, also when the clock goes back;
+ * what is too far ahead is refused; interns do not share nonces; version 1 proofs, unless `attach` refuses them; and after a loss every
+ * earlier proof is refused.
+ * @throws {Error} says what the store does wrong.
+ * @throws {TypeError} for invalid options.
+ */
+export async function requireReplayStore(under: ReplayStoreUnderTest): Promise<void> {
+  requireNames(under, OPTION_NAMES, 'requireReplayStore');
+  if (under.clock !== 'injected' && under.clock !== 'real') {
+    throw new TypeError(
+      "clock: expected 'injected', if the store uses the clock passed to `open`, or 'real'",
+    );
+  }
+  const bench = await openBench(under);
+  await requireOnce(bench, under.callers ?? 100);
+  await requireWindow(bench);
+  await requireV1(bench);
+  await requireMemory(bench);
+  if (bench.isInjected) await requireFloor(bench);
+  if (under.restart !== undefined) await requireFence(bench, under);
+}
+
+/** Two open stores over the same data, and their clock. */
+interface Bench {
+  readonly stores: readonly ReplayStore[];
+  readonly isInjected: boolean;
+  readonly fenceSeconds: number;
+  /** An intern of its own for each test. */
+  policy(change?: Partial<ReplayPolicy>): ReplayPolicy;
+  seconds(): number;
+  /** Moves the injected clock, or waits. */
+  pass(seconds: number): Promise<void>;
+  attach(policy: ReplayPolicy): void;
+}
+
+async function openBench(under: ReplayStoreUnderTest): Promise<Bench> {
+  const isInjected = under.clock === 'injected';
+  let movedMs = isInjected ? 3_600_000 : 0;
+  const startMs = Date.now();
+  const now = (): number => (isInjected ? startMs : Date.now()) + movedMs;
+  const stores = [await under.open(now), await under.open(now)];
+  const { maxAgeSeconds = 60, clockToleranceSeconds = 2, fenceSeconds = 10 } = under;
+  return {
+    stores,
+    isInjected,
+    fenceSeconds,
+    policy: (change) => ({
+      internId: `int_${crypto.randomUUID().replaceAll('-', '')}`,
+      maxAgeSeconds,
+      clockToleranceSeconds,
+      acceptV1: false,
+      ...change,
+    }),
+    seconds: () => now() / 1000,
+    async pass(seconds) {
+      if (isInjected) movedMs += seconds * 1000;
+      else if (seconds > 0) await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+    },
+    attach(policy) {
+      for (const store of stores) store.attach?.(policy);
+    },
+  };
+}
+
+function spendOf(bench: Bench, policy: ReplayPolicy, change: Partial<Spend> = {}): Spend {
+  const nonce = newNonce();
+  return {
+    policy,
+    timestamp: Math.floor(bench.seconds()),
+    nowMs: bench.seconds() * 1000,
+    nonce,
+    signingInput: new TextEncoder().encode(nonce),
+    v1Id: () => nonceDigest(nonce),
+    ...change,
+  };
+}
+
+/** 'spent', the code of a ProofError, or anything else that was returned or thrown. */
+async function answerOf(bench: Bench, spend: Spend, index = 0): Promise<unknown> {
+  try {
+    return await bench.stores[index]?.spend({ ...spend, nowMs: bench.seconds() * 1000 });
+  } catch (error) {
+    return error instanceof ProofError ? error.code : error;
+  }
+}
+
+/** Spends new nonces until one is past the fence of the store. */
+async function untilSpent(
+  bench: Bench,
+  policy: ReplayPolicy,
+  draw = () => spendOf(bench, policy),
+): Promise<Spend> {
+  for (let waited = 0; ; waited += 0.25) {
+    const spend = draw();
+    const answer = await answerOf(bench, spend);
+    if (answer === 'spent') return spend;
+    if (waited >= bench.fenceSeconds) {
+      throw new Error(`spend: expected 'spent' for a new nonce${clockHint(bench, answer)}`, {
+        cause: answer,
+      });
+    }
+    await bench.pass(0.25);
+  }
+}
+
+function clockHint({ isInjected }: Bench, answer: unknown): string {
+  return isInjected && (answer === 'proof_not_yet_valid' || answer === 'proof_expired')
+    ? ": does the store use the clock that was passed to `open`? If it cannot, test it with the clock 'real'"
+    : '';
+}
+
+async function expectAnswer(
+  bench: Bench,
+  spend: Spend,
+  expected: readonly string[],
+  why: string,
+): Promise<void> {
+  for (const index of bench.stores.keys()) {
+    const answer = await answerOf(bench, spend, index);
+    if (answer === 'spent') throw new Error(`spend: ${why}`);
+    if (!expected.includes(String(answer))) {
+      throw new Error(`spend: expected ${expected.join(' or ')}: ${why}`, { cause: answer });
+    }
+  }
+}
+
+/** V22: one of many; and interns do not share nonces. */
+async function requireOnce(bench: Bench, callers: number): Promise<void> {
+  const [own, other] = [bench.policy(), bench.policy()];
+  for (const policy of [own, other]) bench.attach(policy);
+  const spent = await untilSpent(bench, own);
+  await untilSpent(bench, other);
+  const contested = spendOf(bench, own);
+  const answers = await Promise.all(
+    Array.from({ length: callers }, (_, index) => answerOf(bench, contested, index % 2)),
+  );
+  const winners = answers.filter((answer) => answer === 'spent').length;
+  if (winners !== 1) throw new Error(`spend: ${winners} of ${callers} concurrent callers spent one nonce`);
+  const losers = answers.filter((answer) => answer === 'nonce_replayed').length;
+  if (losers !== callers - 1) throw new Error('spend: expected nonce_replayed for all but one caller');
+  await expectAnswer(bench, spent, ['nonce_replayed'], 'a nonce was spent twice');
+  if ((await answerOf(bench, { ...contested, policy: other }, 1)) !== 'spent') {
+    throw new Error('spend: two interns share their nonces');
+  }
+}
+
+/** V18, V19. */
+async function requireWindow(bench: Bench): Promise<void> {
+  const policy = bench.policy();
+  bench.attach(policy);
+  await untilSpent(bench, policy);
+  const at = (seconds: number): Spend =>
+    spendOf(bench, policy, { timestamp: Math.floor(bench.seconds() + seconds) });
+  const ahead = at(policy.clockToleranceSeconds + 2);
+  await expectAnswer(
+    bench,
+    ahead,
+    ['proof_not_yet_valid'],
+    'accepted a proof from beyond its own clock (V18)',
+  );
+  const old = at(-retentionSeconds(policy) - 1);
+  await expectAnswer(bench, old, ['proof_expired'], 'accepted a proof that it may have forgotten (V19)');
+}
+
+/** O1 to O6, unless the store refuses to accept version 1. */
+async function requireV1(bench: Bench): Promise<void> {
+  const policy = bench.policy({ acceptV1: true });
+  try {
+    bench.attach(policy);
+  } catch (error) {
+    if (error instanceof TypeError) return;
+    throw error;
+  }
+  const v1Of = (v1Id: string): Spend => {
+    const { nonce: _, ...spend } = spendOf(bench, policy);
+    return { ...spend, v1Id: () => v1Id };
+  };
+  const v2Of = (v1Id: string): Spend => spendOf(bench, policy, { v1Id: () => v1Id });
+  const replayed = ['nonce_replayed'];
+  const first = await untilSpent(bench, policy, () => v1Of(newDigest()));
+  await expectAnswer(bench, first, replayed, 'a version 1 proof was spent twice (O1)');
+  await expectAnswer(
+    bench,
+    v2Of(first.v1Id()),
+    replayed,
+    'a version 2 proof was spent after its version 1 (O4)',
+  );
+  const marked = newDigest();
+  for (const store of bench.stores.keys()) {
+    if ((await answerOf(bench, v2Of(marked), store)) !== 'spent') {
+      throw new Error('spend: refused one of two version 2 proofs of one request (O5)');
+    }
+    await expectAnswer(
+      bench,
+      v1Of(marked),
+      replayed,
+      'the stripped copy of a version 2 proof was spent (O2)',
+    );
+  }
+}
+
+const AHEAD_SECONDS = 300;
+
+/** V30: what was forgotten by a fast clock is refused when the clock is corrected. */
+async function requireFloor(bench: Bench): Promise<void> {
+  const policy = bench.policy();
+  bench.attach(policy);
+  const spent = await untilSpent(bench, policy);
+  const ahead = retentionSeconds(policy) + AHEAD_SECONDS;
+  await bench.pass(ahead);
+  await untilSpent(bench, policy);
+  await bench.pass(-ahead);
+  const why = 'accepted a proof again after a fast clock was corrected (V30)';
+  await expectAnswer(bench, spent, ['nonce_replayed', 'proof_expired'], why);
+  await bench.pass(-5);
+  await expectAnswer(bench, spent, ['nonce_replayed', 'proof_expired', 'proof_not_yet_valid'], why);
+  // Past the floor, for the tests that follow.
+  await bench.pass(ahead + 5);
+}
+
+/** V23, and V30 for a verifier of a greater age. */
+async function requireMemory(bench: Bench): Promise<void> {
+  const policy = bench.policy();
+  bench.attach(policy);
+  const spent = await untilSpent(bench, policy);
+  const { maxAgeSeconds } = policy;
+  const retention = retentionSeconds(policy);
+  for (const age of [1, maxAgeSeconds - 0.1, maxAgeSeconds + 0.9, retention - 1.5]) {
+    const missing = spent.timestamp + age - bench.seconds();
+    if (missing > 0) await bench.pass(missing);
+    // Another spend, because many stores forget when they are used.
+    await untilSpent(bench, policy);
+    const why = `accepted a proof again ${age} s after its timestamp, within the ${retention} s of V23`;
+    await expectAnswer(bench, spent, ['nonce_replayed'], why);
+  }
+  await bench.pass(spent.timestamp + retention + 1 - bench.seconds());
+  await untilSpent(bench, policy);
+  await expectAnswer(
+    bench,
+    spent,
+    ['proof_expired'],
+    'accepted a proof again that it may have forgotten (V19)',
+  );
+  const patient = { ...policy, maxAgeSeconds: 600 };
+  bench.attach(patient);
+  const why = 'accepted for a verifier of a greater age what it had forgotten for another (V30)';
+  await expectAnswer(bench, { ...spent, policy: patient }, ['nonce_replayed', 'proof_expired'], why);
+}
+
+/** V20. */
+async function requireFence(bench: Bench, { open, restart }: ReplayStoreUnderTest): Promise<void> {
+  const policy = bench.policy();
+  bench.attach(policy);
+  const spent = await untilSpent(bench, policy);
+  await restart?.();
+  const reopened = { ...bench, stores: [...bench.stores, await open(() => bench.seconds() * 1000)] };
+  reopened.attach(policy);
+  for (const index of reopened.stores.keys()) {
+    if ((await answerOf(reopened, spent, index)) === 'spent') {
+      throw new Error('spend: accepted a proof again that was spent before a loss (V20)');
+    }
+  }
+}
+
+function newNonce(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .slice(0, 22);
+}
+
+const newDigest = (): string => nonceDigest(newNonce());
+
+/** 64 hex digits, different for each nonce. */
+function nonceDigest(nonce: string): string {
+  return [...nonce]
+    .map((character) => character.charCodeAt(0).toString(16).padStart(2, '0'))
+    .join('')
+    .padEnd(64, '0')
+    .slice(0, 64);
+}

@@ -1,0 +1,89 @@
+import { UnavailableError } from '@ori/proof';
+import { requireNames } from '../options.ts';
+import type { ReplayPolicy, ReplayStore, Spend } from './replay-store.ts';
+
+/** A replay store on a server that several processes share. */
+export interface SharedReplayStore extends ReplayStore {
+  attach(policy: ReplayPolicy): void;
+  spend(spend: Spend): Promise<'spent'>;
+  /**
+   * Waits until the store is usable: connected, safe, and with a fence for each verifier that uses it. `withinMs` is 5000 by default;
+   * 0 checks once, for a health check. A proof signed a moment earlier may still be refused with `proof_before_fence`.
+   * @throws {UnavailableError} of the last check: `replay_store_unavailable`, `replay_store_unsafe`, `replay_store_full`.
+   * @throws {TypeError} no verifier uses the store yet.
+   */
+  ready(withinMs?: number): Promise<void>;
+  /** The same as `ready(0)`. The store does it by itself at start, every few seconds, and when it suspects a change. */
+  touch(): Promise<void>;
+  /** Stops these checks. The client stays open: it belongs to the caller. */
+  close(): void;
+}
+
+/** Options of every shared store. */
+export interface SharedReplayStoreOptions {
+  /**
+   * How many replicas or standbys could be promoted. Half of them, rounded up, must acknowledge a spend. With 0, a failover can
+   * accept a proof twice.
+   */
+  replicas?: number | undefined;
+  /** Limit for one answer; 200 by default. */
+  timeoutMs?: number | undefined;
+  /** Interval between checks of the server's state; 2 by default. */
+  touchSeconds?: number | undefined;
+  /** Unix time in milliseconds for these checks; `Date.now` by default. */
+  now?: (() => number) | undefined;
+}
+
+/** The options with their defaults. Throws TypeError for values out of range, and for names other than these and `others`. */
+export function requireSharedOptions(
+  options: SharedReplayStoreOptions,
+  others: readonly string[],
+  where: string,
+): { [Name in keyof SharedReplayStoreOptions]-?: NonNullable<SharedReplayStoreOptions[Name]> } {
+  requireNames(options, ['replicas', 'timeoutMs', 'touchSeconds', 'now', ...others], where);
+  const { replicas = 0, timeoutMs = 200, touchSeconds = 2, now = Date.now } = options;
+  if (!(Number.isInteger(replicas) && replicas >= 0))
+    throw new TypeError('replicas: expected an integer from 0');
+  if (!(timeoutMs > 0 && timeoutMs <= 5000)) throw new TypeError('timeoutMs: expected 1 to 5000');
+  if (!(touchSeconds > 0 && touchSeconds <= 60)) throw new TypeError('touchSeconds: expected up to 60');
+  return { replicas, timeoutMs, touchSeconds, now };
+}
+
+/** Rejects with `toError()` after `limitMs`, without waiting for `answer` any longer. */
+export async function within<T>(limitMs: number, answer: Promise<T>, toError: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(toError()), limitMs);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const READY_WITHIN_MS = 5000;
+const LOOK_AGAIN_MS = 50;
+
+/**
+ * Checks until a check succeeds, for at most `withinMs`; 0 checks once.
+ * @throws {UnavailableError} of the last check.
+ * @throws {TypeError} no verifier uses the store yet, so there is nothing to wait for.
+ */
+export async function waitUntilReady(look: () => Promise<void>, withinMs = READY_WITHIN_MS): Promise<void> {
+  if (!(withinMs >= 0)) throw new TypeError('ready: expected milliseconds');
+  const endMs = performance.now() + withinMs;
+  for (;;) {
+    try {
+      return await look();
+    } catch (error) {
+      if (!(error instanceof UnavailableError) || performance.now() + LOOK_AGAIN_MS > endMs) throw error;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    }
+  }
+}
+
+/** Throws TypeError if no verifier uses the store. */
+export function requireAttached(verifiers: { readonly size: number }): void {
+  if (verifiers.size === 0) throw new TypeError('no verifier uses this store yet: call createVerifier first');
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import {
+  bodySha256,
+  type JwkSet,
+  PROOF_METHOD,
+  type ProofHeaderValues,
+  renderJwkSet,
+  renderProofHeaders,
+  signingInputV1,
+  signingInputV2,
+} from '@ori/proof';
+import { createNonce, createSigningKey } from '@ori/proof/signing';
+import { memoryReplayStore } from './replay/memory/store.ts';
+import type { ReplayStore } from './replay/replay-store.ts';
+import type { SignedRequest } from './request.ts';
+
+/** Options of `createTestSigner`. */
+export interface TestSignerOptions {
+  internId: string;
+  /** The same seed makes the same key: 32 bytes. Random by default. */
+  seed?: Uint8Array | undefined;
+  /** Unix time in milliseconds; `Date.now` by default. */
+  now?: (() => number) | undefined;
+}
+
+/** The request that a test signs. */
+export interface TestProofOptions {
+  path: string;
+  /** Text is sent as UTF-8. */
+  body: Uint8Array | string;
+  user?: string | undefined;
+  /** Unix seconds; now by default. */
+  timestamp?: number | undefined;
+  nonce?: string | undefined;
+  /** 1 leaves the version 2 headers out. */
+  version?: 1 | 2 | undefined;
+}
+
+/** Signs like the signer service, with a key that only the test trusts. */
+export interface TestSigner {
+  readonly internId: string;
+  /** For `createLocalKeySet`. */
+  readonly jwks: JwkSet;
+  /** The proof's headers, to be sent with exactly this body to exactly this path. */
+  sign(options: TestProofOptions): ProofHeaderValues;
+  /** A whole request for `verifier.verify`, of type application/json. */
+  request(options: TestProofOptions): SignedRequest;
+}
+
+/** Signs proofs like the signer, for a daemon's own tests, with a key that nothing else trusts. */
+export function createTestSigner({ internId, seed, now = Date.now }: TestSignerOptions): TestSigner {
+  const key = createSigningKey(seed ?? randomBytes(32));
+
+  const sign = (options: TestProofOptions): ProofHeaderValues => {
+    const { path, user = 'user_test', version = 2, nonce = createNonce() } = options;
+    const timestamp = options.timestamp ?? Math.floor(now() / 1000);
+    const named = { internId, timestamp, user, bodySha256: bodySha256(toBytes(options.body)) };
+    const signatureV1 = key.sign(signingInputV1(named));
+    if (version === 1) return renderProofHeaders({ timestamp, user, signatureV1 });
+    const signature = key.sign(signingInputV2({ ...named, nonce, method: PROOF_METHOD, path }));
+    return renderProofHeaders({ timestamp, user, signatureV1, v2: { signature, nonce } });
+  };
+
+  return {
+    internId,
+    jwks: renderJwkSet([key]),
+    sign,
+    request: (options) => ({
+      method: PROOF_METHOD,
+      target: options.path,
+      rawHeaders: ['Content-Type', 'application/json', ...Object.entries(sign(options)).flat()],
+      body: toBytes(options.body),
+    }),
+  };
+}
+
+/** A memory store that behaves as if created an hour ago, so that a test need not wait for its fence. */
+export function createTestReplayStore(): ReplayStore {
+  let earlierMs = 3_600_000;
+  const store = memoryReplayStore({
+    now: () => Date.now() - earlierMs,
+    uptime: () => performance.now() - earlierMs,
+  });
+  earlierMs = 0;
+  return store;
+}
+
+function toBytes(body: Uint8Array | string): Uint8Array {
+  return typeof body === 'string' ? new TextEncoder().encode(body) : body;
+}
+
+export { type ReplayStoreUnderTest, requireReplayStore } from './replay/require-replay-store.ts';

@@ -1,0 +1,85 @@
+import type { ServerResponse } from 'node:http';
+import { isMatch } from '@ori/http/if-none-match';
+import type { Principal } from '../callers/caller.ts';
+import { Refusal } from '../refusal.ts';
+import { answersRecord, isStrongMatch, tagOf } from './entity-tag.ts';
+import type { Answers, Executed } from './idempotent-answers.ts';
+import { jsonPieces } from './json-pieces.ts';
+import type { Call, JsonOperation, Operation } from './operation.ts';
+import type { RunningServices, Services } from './services.ts';
+
+/** The headers of a request that make its execution depend on what was before. */
+export interface Conditions {
+  readonly ifMatch: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+type AnyCall = Call<Principal, unknown, unknown>;
+
+/** The operation that reads the record that another one changes or deletes: the GET on the same path. */
+export function readerOf(
+  { method, path }: Operation,
+  operations: readonly Operation[],
+): JsonOperation | undefined {
+  if (method !== 'PATCH' && method !== 'DELETE') return undefined;
+  const reader = operations.find((other) => other.path === path && other.method === 'GET');
+  return reader !== undefined && 'run' in reader ? reader : undefined;
+}
+
+/**
+ * Runs an operation, as its conditions ask for: `If-Match` on a change or deletion compares the record in the
+ * transaction that changes it; a POST with an `Idempotency-Key` is executed once.
+ *
+ * @throws Refusal `precondition_failed`, `key_used_otherwise`, `key_in_use`, `answer_lost`
+ */
+export async function execute(
+  operation: JsonOperation,
+  call: AnyCall,
+  { ifMatch, ifNoneMatch, idempotencyKey }: Conditions,
+  {
+    services,
+    answers,
+    reader,
+  }: { services: RunningServices; answers: Answers; reader: JsonOperation | undefined },
+): Promise<Executed> {
+  if (operation.method === 'POST' && idempotencyKey !== undefined) {
+    return await answers.once(operation, call, idempotencyKey, (store) =>
+      run(operation, call, { ...services, store }),
+    );
+  }
+  if (reader !== undefined && ifMatch !== undefined) {
+    return await services.store.whileLocked(async (store) => {
+      const within = { ...services, store };
+      const current = (await reader.run(call, within)) as object;
+      if (!isStrongMatch(ifMatch, tagOf(current))) throw new Refusal('precondition_failed');
+      return await run(operation, call, within);
+    });
+  }
+  const executed = await run(operation, call, services);
+  const isKnown =
+    operation.method === 'GET' && executed.tag !== undefined && isMatch(ifNoneMatch, executed.tag);
+  return isKnown ? { ...executed, status: 304, pieces: [] } : executed;
+}
+
+async function run(operation: JsonOperation, call: AnyCall, services: Services): Promise<Executed> {
+  const answer = (await operation.run(call, services)) as object;
+  const tag = answersRecord(operation) ? tagOf(answer) : undefined;
+  return { status: operation.status, tag, pieces: await jsonPieces(answer) };
+}
+
+export function sendExecuted(res: ServerResponse, { status, tag, pieces }: Executed): void {
+  res.statusCode = status;
+  if (tag !== undefined) res.setHeader('etag', tag);
+  // A record may be kept to ask with its tag whether it changed; nothing else is kept.
+  res.setHeader('cache-control', 'no-store');
+  if (status !== 304) {
+    res.setHeader('content-type', 'application/json');
+    res.setHeader(
+      'content-length',
+      pieces.reduce((sum, { length }) => sum + length, 0),
+    );
+  }
+  for (const piece of pieces) res.write(piece);
+  res.end();
+}

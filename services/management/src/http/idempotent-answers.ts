@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import type { ManagementQueries, OperationQueries } from '@ori/store';
+import { type KekRing, open, type SealContext, SealingError, seal } from '@ori/store/sealing';
+import type { Principal } from '../callers/caller.ts';
+import { Refusal } from '../refusal.ts';
+import type { Call, JsonOperation } from './operation.ts';
+
+/** Printable ASCII, as a header value or as the string of a structured field. */
+const KEY = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;
+
+/** What is answered. */
+export interface Executed {
+  readonly status: number;
+  readonly tag: string | undefined;
+  readonly pieces: readonly Uint8Array[];
+}
+
+/** Requests with an `Idempotency-Key` (IETF draft-ietf-httpapi-idempotency-key-header). */
+export interface Answers {
+  /** @throws Refusal `key_used_otherwise`, `key_in_use`, `answer_lost`, `invalid_parameters` for an unusable key */
+  once(
+    operation: JsonOperation,
+    call: Call<Principal, unknown, unknown>,
+    key: string,
+    run: (store: OperationQueries) => Promise<Executed>,
+  ): Promise<Executed>;
+}
+
+/** An answer as it is sealed, with the digest of the request that it belongs to. */
+interface Kept {
+  readonly content: string;
+  readonly status: number;
+  readonly tag: string | undefined;
+  readonly body: string;
+}
+
+/**
+ * Keeps answers in the store, sealed, since that of a created API key contains the key. An answer that was sealed under
+ * a KEK that has left the ring since then is lost; its request is still not executed again.
+ */
+export function createAnswers(store: Pick<ManagementQueries, 'once'>, ring: KekRing): Answers {
+  return {
+    async once({ method }, { principal, path, target, body }, key, run) {
+      if (!KEY.test(key)) {
+        throw new Refusal(
+          'invalid_parameters',
+          'Idempotency-Key: expected 1 to 255 printable ASCII characters.',
+        );
+      }
+      const account = { organizationId: principal.account };
+      const keyHash = sha256(key);
+      const context = {
+        ...{ table: 'idempotency_keys', column: 'sealed_answer', row: keyHash },
+        ...account,
+      };
+      const content = sha256(JSON.stringify([method, target, path, body]));
+      const outcome = await store.once(account, keyHash, async (queries) => {
+        const { status, tag, pieces } = await run(queries);
+        const kept: Kept = { content, status, tag, body: Buffer.concat(pieces).toString() };
+        return await seal(ring, Buffer.from(JSON.stringify(kept)), context);
+      });
+      if (outcome === 'running') throw new Refusal('key_in_use');
+      const kept = await openAnswer(ring, outcome.sealed, context);
+      if (kept.content !== content) throw new Refusal('key_used_otherwise');
+      return { status: kept.status, tag: kept.tag, pieces: [Buffer.from(kept.body)] };
+    },
+  };
+}
+
+async function openAnswer(ring: KekRing, sealed: string, context: SealContext): Promise<Kept> {
+  try {
+    return JSON.parse(Buffer.from(await open(ring, sealed, context)).toString());
+  } catch (error) {
+    throw error instanceof SealingError ? new Refusal('answer_lost') : error;
+  }
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -1,0 +1,155 @@
+import { ApiKeyHash } from '@ori/identity/api-key-hash';
+import { notFound, requireKeyHolder, requireManager } from '../callers/caller.ts';
+import { Deleted } from '../fields.ts';
+import { jsonOperation, type Operation } from '../http/operation.ts';
+import { Refusal } from '../refusal.ts';
+import { noWorkspace } from '../workspaces/no-workspace.ts';
+import { renderCurrentKey, renderKey } from './render.ts';
+import {
+  CurrentKeyRecord,
+  KEYS_PER_PAGE,
+  KeyCreate,
+  KeyCreated,
+  KeyListQuery,
+  KeyPage,
+  KeyRecord,
+  KeyUpdate,
+} from './shape.ts';
+
+const family = 'API keys';
+const permit = requireManager;
+const one = { family, permit, path: '/keys/{hash}', status: 200 } as const;
+
+const list = jsonOperation({
+  operationId: 'listApiKeys',
+  family,
+  permit,
+  method: 'GET',
+  path: '/keys',
+  summary: 'List API keys',
+  description:
+    'The keys of one workspace, newest first, at most 100; `offset` leads to more. Without `workspace_id`: of the default workspace. Management keys are not listed.',
+  returns: 'A page of keys, without the keys themselves.',
+  query: KeyListQuery,
+  status: 200,
+  result: KeyPage,
+  refusals: [],
+  invalidExample: { query: 'offset=-1' },
+  async run({ principal, query }, { store }) {
+    const { workspace_id: workspaceId, offset, include_disabled: includeDisabled } = query;
+    const rows = await store.listKeys(principal, {
+      ...{ offset, limit: KEYS_PER_PAGE, includeDisabled },
+      ...(workspaceId !== undefined && { workspaceId }),
+    });
+    if (rows === undefined) throw noWorkspace(workspaceId);
+    return { data: rows.map(renderKey) };
+  },
+});
+
+const create = jsonOperation({
+  operationId: 'createApiKey',
+  family,
+  permit,
+  method: 'POST',
+  path: '/keys',
+  summary: 'Create an API key',
+  description:
+    'An ordinary key of one workspace. It is shown in this answer only: the service stores its SHA-256, which is its `hash`. Management keys are created by an operator.',
+  returns: 'The key, and its record.',
+  body: KeyCreate,
+  status: 201,
+  result: KeyCreated,
+  refusals: [403],
+  invalidExample: { body: { name: '' } },
+  async run({ principal, body }, { store }) {
+    const { name, workspace_id: workspaceId, creator_user_id: creator, expires_at: expiresAt } = body;
+    if (expiresAt && expiresAt.getTime() <= Date.now()) {
+      throw new Refusal('invalid_parameters', 'expires_at: must be in the future.');
+    }
+    const created = await store.createKey(principal, {
+      ...{ name, workspaceId, actingUser: principal.userId },
+      ...(creator && { createdBy: creator }),
+      ...(expiresAt && { expiresAt }),
+    });
+    if (created === undefined) throw noWorkspace(workspaceId);
+    return { data: renderKey(created.row), key: created.made.key };
+  },
+});
+
+const get = jsonOperation({
+  ...one,
+  operationId: 'getApiKey',
+  method: 'GET',
+  summary: 'Get an API key',
+  description: 'The record of a key by its hash, without the key itself.',
+  returns: 'The record.',
+  result: KeyRecord,
+  refusals: [404],
+  async run({ principal, path }, { store }) {
+    const found = await store.findKey(principal, requireHash(path));
+    if (found === undefined) throw notFound();
+    return { data: renderKey(found) };
+  },
+});
+
+const update = jsonOperation({
+  ...one,
+  operationId: 'updateApiKey',
+  method: 'PATCH',
+  summary: 'Rename, disable or enable an API key',
+  description:
+    'Omitted fields keep their value. A disabled key is refused from the next request on, and can be enabled again.',
+  returns: 'The updated record.',
+  body: KeyUpdate,
+  result: KeyRecord,
+  refusals: [404],
+  invalidExample: { body: { limit: 10 } },
+  async run({ principal, path, body: { name, disabled } }, { store }) {
+    const changed = await store.changeKey(principal, requireHash(path), { name, disabled });
+    if (changed === undefined) throw notFound();
+    return { data: renderKey(changed) };
+  },
+});
+
+const remove = jsonOperation({
+  ...one,
+  operationId: 'deleteApiKey',
+  method: 'DELETE',
+  summary: 'Delete an API key',
+  description: 'It is refused from the next request on. Its guardrail assignment is deleted too.',
+  returns: 'The key was deleted.',
+  result: Deleted,
+  refusals: [404],
+  async run({ principal, path }, { store }) {
+    if (!(await store.deleteKey(principal, requireHash(path)))) throw notFound();
+    return { deleted: true as const };
+  },
+});
+
+const current = jsonOperation({
+  operationId: 'getCurrentKey',
+  family,
+  method: 'GET',
+  path: '/key',
+  summary: "Get the caller's own key",
+  description: 'The record of the key that the request carries, of whatever kind.',
+  returns: 'The record.',
+  permit: requireKeyHolder,
+  status: 200,
+  result: CurrentKeyRecord,
+  refusals: [],
+  async run({ principal }, { store }) {
+    const row = await store.findOwnKey(principal);
+    if (row === undefined) throw new Refusal('bearer_refused');
+    return { data: renderCurrentKey(row, principal) };
+  },
+});
+
+export const KEY_OPERATIONS: readonly Operation[] = [list, create, get, update, remove, current];
+
+/** What is not a hash names no key. */
+function requireHash(path: Readonly<Record<string, string>>): string {
+  const hash = ApiKeyHash.safeParse(path['hash']);
+  if (!hash.success) throw notFound();
+  return hash.data;
+}

@@ -1,0 +1,198 @@
+import type { WorkspaceRow } from '@ori/store';
+import { type Manager, notFound, requireManager } from '../callers/caller.ts';
+import { Deleted } from '../fields.ts';
+import { jsonOperation, type Operation } from '../http/operation.ts';
+import type { Services } from '../http/services.ts';
+import { renderPage } from '../page.ts';
+import { Refusal } from '../refusal.ts';
+import { renderMember, renderWorkspace } from './render.ts';
+import {
+  MembersAdded,
+  MembersRemoved,
+  PageQuery,
+  UserSelection,
+  WorkspaceCreate,
+  WorkspaceDeletion,
+  WorkspaceMemberPage,
+  WorkspacePage,
+  WorkspaceRecord,
+  WorkspaceUpdate,
+} from './shape.ts';
+
+const ID_OR_SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+
+const family = 'Workspaces';
+const permit = requireManager;
+const one = { family, permit, path: '/workspaces/{id}', status: 200 } as const;
+
+const list = jsonOperation({
+  operationId: 'listWorkspaces',
+  family,
+  permit,
+  method: 'GET',
+  path: '/workspaces',
+  summary: 'List workspaces',
+  description: 'The workspaces of the account, newest first. Deleted ones are not listed.',
+  returns: 'A page of workspaces.',
+  query: PageQuery,
+  status: 200,
+  result: WorkspacePage,
+  refusals: [],
+  invalidExample: { query: 'limit=101' },
+  async run({ principal, query }, { store }) {
+    return renderPage(await store.listWorkspaces(principal, query), renderWorkspace);
+  },
+});
+
+const create = jsonOperation({
+  operationId: 'createWorkspace',
+  family,
+  permit,
+  method: 'POST',
+  path: '/workspaces',
+  summary: 'Create a workspace',
+  description:
+    'It is outside the interns programme until an operator adds it. A `slug` that another workspace of the account has is refused with 400.',
+  returns: 'The workspace.',
+  body: WorkspaceCreate,
+  status: 201,
+  result: WorkspaceRecord,
+  refusals: [403],
+  invalidExample: { body: { name: 'Workshop', slug: 'Work Shop' } },
+  async run({ principal, body }, { store }) {
+    const created = await store.createWorkspaceRecord(principal, { ...body, createdBy: principal.userId });
+    return { data: renderWorkspace(created) };
+  },
+});
+
+const get = jsonOperation({
+  ...one,
+  operationId: 'getWorkspace',
+  method: 'GET',
+  summary: 'Get a workspace',
+  description: 'A workspace by its id or its slug.',
+  returns: 'The workspace.',
+  result: WorkspaceRecord,
+  refusals: [404],
+  async run({ principal, path }, { store }) {
+    return { data: renderWorkspace(await requireWorkspace(store, principal, path)) };
+  },
+});
+
+const update = jsonOperation({
+  ...one,
+  operationId: 'updateWorkspace',
+  method: 'PATCH',
+  summary: 'Change a workspace',
+  description: 'Omitted fields keep their value; a `description` of `null` clears it.',
+  returns: 'The updated workspace.',
+  body: WorkspaceUpdate,
+  result: WorkspaceRecord,
+  refusals: [403, 404],
+  invalidExample: { body: { slug: '-' } },
+  async run({ principal, path, body }, { store }) {
+    const { id } = await requireWorkspace(store, principal, path);
+    return { data: renderWorkspace(await store.changeWorkspaceRecord(principal, id, body)) };
+  },
+});
+
+const remove = jsonOperation({
+  ...one,
+  operationId: 'deleteWorkspace',
+  method: 'DELETE',
+  summary: 'Delete a workspace',
+  description:
+    'Its interns are hidden, and its sessions refused. A workspace with API keys that are not disabled is refused with 400: delete the keys first. The default workspace requires `confirm_default_workspace_deletion`; an account has no default workspace after that.',
+  returns: 'The workspace was deleted.',
+  query: WorkspaceDeletion,
+  result: Deleted,
+  refusals: [403, 404],
+  invalidExample: { query: 'confirm_default_workspace_deletion=yes' },
+  async run({ principal, path, query }, { store }) {
+    const { id } = await requireWorkspace(store, principal, path);
+    const defaultToo = query.confirm_default_workspace_deletion;
+    const outcome = await store.deleteWorkspaceRecord(principal, id, { defaultToo });
+    if (outcome === 'absent') throw notFound();
+    if (outcome === 'has_keys') throw refused('The workspace has API keys: delete or disable them first.');
+    if (outcome === 'is_default') {
+      throw refused('The default workspace: pass confirm_default_workspace_deletion=true.');
+    }
+    return { deleted: true as const };
+  },
+});
+
+const listMembers = jsonOperation({
+  ...one,
+  operationId: 'listWorkspaceMembers',
+  method: 'GET',
+  path: '/workspaces/{id}/members',
+  summary: "List a workspace's members",
+  description: 'By user id. Former members are not listed.',
+  returns: 'A page of members.',
+  query: PageQuery,
+  result: WorkspaceMemberPage,
+  refusals: [403, 404],
+  invalidExample: { query: 'limit=101' },
+  async run({ principal, path, query }, { store }) {
+    const { id: workspaceId } = await requireWorkspace(store, principal, path);
+    return renderPage(await store.listWorkspaceMembers(principal, { ...query, workspaceId }), renderMember);
+  },
+});
+
+const addMembers = jsonOperation({
+  ...one,
+  operationId: 'bulkAddWorkspaceMembers',
+  method: 'POST',
+  path: '/workspaces/{id}/members/add',
+  summary: 'Add members to a workspace',
+  description:
+    'At most 1000 people who are, or once were, members of the organization; an operator adds anybody else. All or nothing. Repeats count once; members already count as added.',
+  returns: 'The memberships.',
+  body: UserSelection,
+  result: MembersAdded,
+  refusals: [403, 404],
+  invalidExample: { body: { user_ids: [] } },
+  async run({ principal, path, body }, { store }) {
+    const { id } = await requireWorkspace(store, principal, path);
+    const rows = await store.addWorkspaceMembers(principal, id, body.user_ids);
+    return { added_count: rows.length, data: rows.map(renderMember) };
+  },
+});
+
+const removeMembers = jsonOperation({
+  ...one,
+  operationId: 'bulkRemoveWorkspaceMembers',
+  method: 'POST',
+  path: '/workspaces/{id}/members/remove',
+  summary: 'Remove members from a workspace',
+  description:
+    'At most 1000. They are refused in the workspace within two seconds. People who are no members are not counted.',
+  returns: 'The number of removed members.',
+  body: UserSelection,
+  result: MembersRemoved,
+  refusals: [403, 404],
+  invalidExample: { body: { user_ids: [] } },
+  async run({ principal, path, body }, { store }) {
+    const { id } = await requireWorkspace(store, principal, path);
+    return { removed_count: await store.removeWorkspaceMembers(principal, id, body.user_ids) };
+  },
+});
+
+export const WORKSPACE_OPERATIONS: readonly Operation[] = [
+  ...[list, create, get, update, remove],
+  ...[listMembers, addMembers, removeMembers],
+];
+
+async function requireWorkspace(
+  store: Services['store'],
+  principal: Manager,
+  path: Readonly<Record<string, string>>,
+): Promise<WorkspaceRow> {
+  const id = path['id'] ?? '';
+  if (!ID_OR_SLUG.test(id)) throw notFound();
+  const found = await store.findWorkspaceRecord(principal, id);
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+const refused = (message: string) => new Refusal('invalid_parameters', message);

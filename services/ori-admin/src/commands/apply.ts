@@ -1,0 +1,117 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  AdminError,
+  applyTeam,
+  type CreatedApiKey,
+  type KeyPlace,
+  slugOf,
+  type Team,
+  TeamFile,
+} from '@ori/store/admin';
+import type { Command } from 'commander';
+import { parse } from 'yaml';
+import type { Context } from '../context.ts';
+import { UsageError } from '../failure.ts';
+import { examples } from '../help.ts';
+import { openSecretOutput } from '../secret-output.ts';
+
+interface ApplyCommandOptions {
+  file: string;
+  dryRun?: true;
+  prune?: true;
+  yes?: true;
+  keysOut?: string;
+}
+
+/** Keys that `apply` adds end like those of `signing-key add`. */
+const SIGNING_KEY_SECONDS = 90 * 86_400;
+
+export function addApplyCommand(program: Command, context: () => Context): void {
+  program
+    .command('apply')
+    .description('make organizations what a file says: workspaces, members, interns, keys and limits')
+    .requiredOption('-f, --file <file>', 'YAML or JSON; - for stdin')
+    .option('--dry-run', 'only show what would be done')
+    .option('--prune', 'also remove what the lists of the file do not name; requires --yes')
+    .option('--yes', 'confirm --prune')
+    .option('--keys-out <folder>', 'where each new key is written, to a file that only its owner can read')
+    .addHelpText(
+      'after',
+      `
+Each organization is changed in one transaction. A file that was applied changes nothing when it is applied again; after
+an interruption, apply it again.
+${examples('ori-admin apply -f team.yaml --dry-run', 'ori-admin apply -f team.yaml --keys-out keys')}`,
+    )
+    .action(async (options: ApplyCommandOptions) => {
+      const admin = context();
+      const teams = readTeams(options.file);
+      const { dryRun = false, prune = false, keysOut } = options;
+      if (prune && !dryRun && !options.yes) {
+        throw new UsageError(
+          '--prune removes what the file does not name. Nothing was done.',
+          'To confirm, repeat with --yes.',
+        );
+      }
+      const { issuer } = admin.config('databaseUrl', 'issuer');
+      const home = dryRun ? undefined : await homeOf(admin, teams);
+      const deliver = keyWriter(admin, keysOut);
+      const done: { id: string; name: string; changes: string[] }[] = [];
+      await admin
+        .withDatabase(async (db) => {
+          for (const team of teams) {
+            const plan = await applyTeam(db, team, { issuer, prune, dryRun, home, deliver });
+            const changes = plan.changes.map(({ sign, what }) => `${sign} ${what}`);
+            done.push({ id: plan.organizationId, name: team.name, changes });
+            admin.progress.show(`${done.length} of ${teams.length} organizations …`);
+          }
+        })
+        .finally(() => {
+          admin.progress.end();
+          const changed = done.filter(({ changes }) => changes.length > 0);
+          const lines = changed.flatMap(({ name, changes }) => changes.map((change) => `${name}: ${change}`));
+          const told = `${changed.length} of ${done.length} organizations ${dryRun ? 'would be changed' : 'changed'}.`;
+          admin.report({ dry_run: dryRun, organizations: done }, { lines, note: told });
+        });
+    });
+}
+
+/** @throws UsageError for a file that cannot be read, AdminError for one that says something else */
+function readTeams(file: string): readonly Team[] {
+  let document: unknown;
+  try {
+    document = parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+    throw new UsageError(`Cannot read ${JSON.stringify(file)}: ${why}`, 'Expected YAML or JSON.');
+  }
+  const parsed = TeamFile.safeParse(document);
+  if (parsed.success) return parsed.data.organizations;
+  const complaints = parsed.error.issues.map(
+    ({ path, message }) => `${path.join('.') || 'file'}: ${message}`,
+  );
+  throw new AdminError('invalid_input', complaints.join('; '), { complaints });
+}
+
+async function homeOf(admin: Context, teams: readonly Team[]) {
+  const interns = teams.flatMap(({ workspaces = [] }) => workspaces.flatMap((one) => one.interns ?? []));
+  if (!interns.some((one) => one.signing_key)) return undefined;
+  return { sealer: await admin.readRing('signer'), lifetimeSeconds: SIGNING_KEY_SECONDS };
+}
+
+/** Writes each key to a file of its own, before it is committed. A file of an interrupted run is replaced. */
+function keyWriter(admin: Context, folder: string | undefined) {
+  return ({ key }: CreatedApiKey, { organization, workspace, name }: KeyPlace): void => {
+    if (folder === undefined) {
+      throw new UsageError(
+        `A new key ${JSON.stringify(name)} has to be written somewhere.`,
+        'Add --keys-out FOLDER.',
+      );
+    }
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const parts = [organization, workspace ?? 'management', name].map(slugOf);
+    const out = join(folder, `${parts.join('.')}.key`);
+    rmSync(out, { force: true });
+    openSecretOutput(admin, { out }).deliver(`${key}\n`);
+  };
+}

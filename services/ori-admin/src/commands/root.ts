@@ -1,0 +1,118 @@
+import { ConfigError } from '@ori/runtime/config';
+import { type KeyStater, restateKeys } from '@ori/store/admin';
+import {
+  generateRoleKey,
+  makeDelegation,
+  openRoleKey,
+  ROLES,
+  type Role,
+  type RoleKeyFile,
+  readPublicKey,
+} from '@ori/store/roles';
+import { createTransit } from '@ori/store/sealing/transit';
+import { Argument, type Command } from 'commander';
+import type { Context } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+import { PartialFailure } from '../failure.ts';
+import { examples } from '../help.ts';
+import { wholeNumber } from '../options.ts';
+import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
+
+const DAY_SECONDS = 24 * 3600;
+const ROLE_DAYS = 30;
+
+interface DelegateOptions {
+  root: string;
+  key: string;
+  lifetime: number;
+}
+
+export function addRootCommands(program: Command, context: () => Context): void {
+  const root = program
+    .command('root')
+    .description('the root that daemons pin, and the roles that it delegates to vouch for key sets');
+
+  root
+    .command('generate')
+    .description('generate the private key of a root or of a role; prints the public key; needs no database')
+    .requiredOption('--out <file>', 'write the private key to a new file that only its owner can read')
+    .addHelpText('after', examples('ori-admin root generate --out root.json > root.pub'))
+    .action(async (options: SecretOptions & { out: string }) => {
+      const admin = context();
+      const { rootKmsUrl: kmsUrl, kmsTokenFile } = admin.config('rootKmsUrl', 'kmsTokenFile');
+      await withSecretOutput(admin, options, async (output) => {
+        const made = await generateRoleKey(
+          kmsUrl === undefined ? undefined : createTransit({ kmsUrl, kmsTokenFile }),
+        );
+        output.deliver(made.text);
+        admin.stdout.write(`${JSON.stringify(made.publicJwk)}\n`);
+        admin.note(`Wrote ${options.out}. Keep a root offline; no service needs it.`);
+      });
+    });
+
+  root
+    .command('delegate')
+    .description(
+      "sign, with a root, that a key has a role in this deployment; prints a line of the signers' file",
+    )
+    .addArgument(new Argument('<role>', 'what the key may do').choices(ROLES))
+    .requiredOption('--root <file>', 'the private key of the root')
+    .requiredOption('--key <file>', 'the public key of the role, or of the next root')
+    .option('--lifetime <days>', 'how long it is good', wholeNumber(1, 3650), ROLE_DAYS)
+    .addHelpText(
+      'after',
+      examples(
+        'ori-admin root delegate keys --root root.json --key keys.pub >> delegations.jsonl',
+        'ori-admin root delegate freshness --root root.json --key freshness.pub >> delegations.jsonl',
+      ),
+    )
+    .action(async (role: Role, options: DelegateOptions) => {
+      const admin = context();
+      const { baseUrl } = admin.config('baseUrl');
+      const signer = await openRoleKey(keyFile(admin, options.root, '--root'));
+      const publicKey = readPublicKey({ path: options.key, variable: '--key' });
+      const notBefore = Math.floor(Date.now() / 1000);
+      const expiresAt = notBefore + options.lifetime * DAY_SECONDS;
+      const line = makeDelegation(signer, { baseUrl, role, publicKey, notBefore, expiresAt });
+      admin.stdout.write(`${JSON.stringify(line)}\n`);
+    });
+
+  root
+    .command('state')
+    .description('have the new key of the role "keys" state the keys that the former one stated')
+    .option('--former <file>', 'the public key of the former role')
+    .option('--all', 'also state the keys that nobody stated: once, when a deployment gets its root')
+    .action(async ({ former, all }: { former?: string; all?: true }) => {
+      const admin = context();
+      admin.config('databaseUrl', 'baseUrl');
+      const stater = await staterOf(admin);
+      if (stater === undefined) throw new ConfigError(['ORI_ADMIN_KEYS_ROLE_FILE: is required but not set']);
+      const by = former === undefined ? undefined : readPublicKey({ path: former, variable: '--former' });
+      const result = await admin.withDatabase((db) => restateKeys(db, stater, { former: by, all }));
+      admin.report(
+        { stated: result.stated.length, skipped: result.skipped },
+        { note: `${result.stated.length} keys stated.` },
+      );
+      if (result.skipped.length > 0) {
+        throw new PartialFailure(
+          EXIT.conflict,
+          `${result.skipped.length} keys were stated by nobody, or by another role: ${result.skipped.slice(0, 20).join(', ')}.`,
+          'Revoke what you did not add. Otherwise name the former role with --former, or state all with --all.',
+        );
+      }
+    });
+}
+
+/** The role that states keys, if its file is configured. @throws ConfigError; KmsError */
+export async function staterOf(admin: Context): Promise<KeyStater | undefined> {
+  const { keysRoleFile } = admin.config('keysRoleFile');
+  if (keysRoleFile === undefined) return undefined;
+  const { baseUrl } = admin.config('baseUrl');
+  const { publicKey, sign } = await openRoleKey(keyFile(admin, keysRoleFile, 'ORI_ADMIN_KEYS_ROLE_FILE'));
+  return { baseUrl, publicKey, sign };
+}
+
+function keyFile(admin: Context, path: string, variable: string): RoleKeyFile {
+  const { rootKmsUrl, kmsTokenFile } = admin.config('rootKmsUrl', 'kmsTokenFile');
+  return { path, variable, kmsUrl: rootKmsUrl, kmsTokenFile };
+}

@@ -1,0 +1,231 @@
+import type { Database } from '@ori/store';
+import {
+  type AddedSigningKey,
+  AdminError,
+  addSigningKey,
+  type DueKey,
+  dueKeys,
+  listSigningKeys,
+  retireSigningKey,
+  revokeSigningKey,
+  rotateSigningKey,
+} from '@ori/store/admin';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+import { PartialFailure, UsageError } from '../failure.ts';
+import { examples } from '../help.ts';
+import { addList, confirmed, type ListOptions, toDate, unixSeconds, wholeNumber } from '../options.ts';
+
+import { staterOf } from './root.ts';
+
+interface TimingOptions {
+  notBefore?: number;
+  expiresAt?: number;
+  lifetime: number;
+  expiry: boolean;
+}
+
+const DAY_SECONDS = 24 * 3600;
+const LIFETIME_DAYS = 90;
+/** Long before the alert OriSigningKeyEndsSoon opens a ticket. */
+const DUE_DAYS = 14;
+
+export function addSigningKeyCommands(program: Command, context: () => Context): void {
+  const signingKey = program
+    .command('signing-key')
+    .description('the Ed25519 keys that sign proofs; their seeds are stored sealed');
+
+  timed(signingKey.command('add'))
+    .description('add a signing key to an intern; prints its id')
+    .addHelpText(
+      'after',
+      examples(
+        'ori-admin signing-key add int_7Qm2',
+        'ori-admin signing-key add int_7Qm2 --lifetime 30',
+        'ori-admin signing-key add int_7Qm2 --no-expiry',
+      ),
+    )
+    .argument('<intern>', 'id of the intern')
+    .action(async (internId: string, options: TimingOptions) => {
+      const admin = context();
+      const keys = await keysOf(admin);
+      const made = await admin.withDatabase((db) =>
+        addSigningKey(db, { internId, ...keys, ...timingOf(options) }),
+      );
+      reportKey(admin, made);
+    });
+
+  timed(signingKey.command('rotate'))
+    .description('add the next key of an intern; the former keys end soon after it becomes valid')
+    .argument('[intern]', 'id of the intern, unless --due is given')
+    .option(
+      '--due [days]',
+      `every intern whose last key expires within this many days (default: ${DUE_DAYS})`,
+      days,
+    )
+    .option(
+      '--overlap <seconds>',
+      'how long the former keys stay valid after the next one becomes valid (default: 60)',
+      wholeNumber(0, 86_400),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'ori-admin signing-key rotate int_7Qm2',
+        'ori-admin signing-key rotate --due   # daily, by a timer',
+      ),
+    )
+    .action(async (internId: string | undefined, options: RotateOptions) => {
+      const { overlap, due } = options;
+      if ((internId === undefined) === (due === undefined)) {
+        throw new UsageError('Give the id of an intern, or --due.');
+      }
+      const admin = context();
+      const keys = await keysOf(admin);
+      const rotate = (db: Database, id: string) =>
+        rotateSigningKey(db, {
+          internId: id,
+          ...keys,
+          ...timingOf(options),
+          overlapSeconds: overlap,
+        });
+      if (internId !== undefined) {
+        reportKey(admin, await admin.withDatabase((db) => rotate(db, internId)));
+        return;
+      }
+      await admin.withDatabase(async (db) => {
+        const found = await dueKeys(db, { at: nowSeconds(), seconds: daysOf(due) * DAY_SECONDS });
+        await rotateAll(admin, found, (id) => rotate(db, id));
+      });
+    });
+
+  addList(signingKey, 'list signing keys without their seeds, including retired ones')
+    .option('--intern <id>', 'only those of this intern')
+    .option(
+      '--expiring [days]',
+      `only last keys of interns that expire within this many days (default: ${DUE_DAYS}), or have expired`,
+      days,
+    )
+    .action(async ({ limit, intern, expiring }: KeyListOptions) => {
+      const admin = context();
+      if (expiring !== undefined) {
+        const seconds = daysOf(expiring) * DAY_SECONDS;
+        const due = await admin.withDatabase((db) => dueKeys(db, { at: nowSeconds(), seconds }));
+        const rows = due
+          .filter(({ internId }) => intern === undefined || internId === intern)
+          .map(({ id, internId, expiresAt }) => ({ id, intern_id: internId, expires_at: expiresAt }));
+        const listed = { rows: rows.slice(0, limit), hasMore: rows.length > limit };
+        admin.reportList(listed, ({ id, intern_id, expires_at }) => ({
+          ...{ id, intern: intern_id, expires: toDate(expires_at) },
+        }));
+        return;
+      }
+      const listed = await admin.withDatabase((db) => listSigningKeys(db, { limit, intern_id: intern }));
+      admin.reportList(listed, (row) => ({
+        id: row.id,
+        intern: row.intern_id,
+        kid: row.kid,
+        'not before': toDate(row.not_before),
+        expires: toDate(row.expires_at),
+        withdrawn: row.retired_at,
+      }));
+    });
+
+  confirmed(
+    signingKey.command('retire'),
+    (id) => `The key ${id} will sign nothing more; without another key its intern cannot be called.`,
+  )
+    .description('stop signing with a key now; proofs that it signed remain valid')
+    .argument('<key>', 'id of the signing key')
+    .action(async (keyId: string) => {
+      const admin = context();
+      admin.config('databaseUrl');
+      const stater = await staterOf(admin);
+      await admin.withDatabase((db) => retireSigningKey(db, { keyId, stater }));
+      admin.report({ id: keyId, retired: true }, { note: 'Retired.' });
+    });
+
+  confirmed(
+    signingKey.command('revoke'),
+    (id) => `Daemons will refuse every proof of the key ${id}, including those already issued.`,
+  )
+    .description('stop signing with an untrusted key and remove it from the published set, now')
+    .argument('<key>', 'id of the signing key')
+    .action(async (keyId: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => revokeSigningKey(db, { keyId }));
+      admin.report({ id: keyId, revoked: true }, { note: 'Revoked.' });
+    });
+}
+
+interface RotateOptions extends TimingOptions {
+  overlap?: number;
+  /** True if given without a number of days. */
+  due?: number | true;
+}
+
+interface KeyListOptions extends ListOptions<'intern'> {
+  expiring?: number | true;
+}
+
+const days = wholeNumber(1, 3650);
+const daysOf = (given: number | true | undefined): number => (typeof given === 'number' ? given : DUE_DAYS);
+const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+
+/** Continues after an intern whose key cannot be rotated, and fails at the end. */
+async function rotateAll(
+  admin: Context,
+  due: readonly DueKey[],
+  rotate: (internId: string) => Promise<AddedSigningKey>,
+): Promise<void> {
+  let failed = 0;
+  for (const { internId } of due) {
+    const outcome = await rotate(internId).catch((error: unknown) => {
+      if (error instanceof AdminError) return error;
+      throw error;
+    });
+    const isFailure = outcome instanceof AdminError;
+    failed += isFailure ? 1 : 0;
+    admin.report(
+      isFailure
+        ? { intern_id: internId, error: outcome.message }
+        : { intern_id: internId, id: outcome.id, kid: outcome.kid, expires_at: outcome.expiresAt },
+      { lines: [`${internId} ${isFailure ? outcome.message : outcome.id}`] },
+    );
+  }
+  if (failed > 0) {
+    throw new PartialFailure(
+      EXIT.conflict,
+      `${failed} of ${due.length} interns were not rotated.`,
+      'Each is listed with its error.',
+    );
+  }
+}
+
+function timed(command: Command): Command {
+  return command
+    .option('--not-before <seconds>', 'valid from this time, in Unix seconds', unixSeconds)
+    .option('--expires-at <seconds>', 'expires at this time, in Unix seconds', unixSeconds)
+    .option('--lifetime <days>', 'valid for this many days', days, LIFETIME_DAYS)
+    .option('--no-expiry', 'valid until it is rotated or retired');
+}
+
+/** A key expires after its lifetime unless `--expires-at` or `--no-expiry` is given. */
+function timingOf({ notBefore, expiresAt, lifetime, expiry }: TimingOptions) {
+  const ends = expiresAt !== undefined || !expiry;
+  return { notBefore, expiresAt, lifetimeSeconds: ends ? undefined : lifetime * DAY_SECONDS };
+}
+
+async function keysOf(admin: Context) {
+  admin.config('databaseUrl', 'signerKekFile');
+  return { sealer: await admin.readRing('signer'), stater: await staterOf(admin) };
+}
+
+function reportKey(admin: Context, { id, kid, notBefore, expiresAt }: AddedSigningKey): void {
+  const from = toDate(notBefore)?.toISOString();
+  admin.report(
+    { id, kid, not_before: notBefore, expires_at: expiresAt },
+    { lines: [id], note: `It is published as ${kid} and is valid from ${from}.` },
+  );
+}

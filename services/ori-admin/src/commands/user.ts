@@ -1,0 +1,125 @@
+import {
+  addSubject,
+  createUser,
+  deleteUser,
+  disableUser,
+  enableUser,
+  listUsers,
+  removeSubject,
+} from '@ori/store/admin';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { examples } from '../help.ts';
+import { addList, confirmed, type ListOptions, listing } from '../options.ts';
+
+export function addUserCommands(program: Command, context: () => Context): void {
+  const user = program.command('user').description('users and their OpenID subjects');
+
+  user
+    .command('create')
+    .description('create a user; prints the id')
+    .argument('<name>')
+    .option('--id <id>', 'use this id instead of a generated one')
+    .option('--subject <subject>', '`sub` in the user’s tokens')
+    .option('--issuer <url>', 'issuer of the subject (default: ORI_ADMIN_ISSUER)')
+    .addHelpText('after', examples('ada=$(ori-admin user create Ada --subject auth0|5f7c…)'))
+    .action(async (name: string, options: { id?: string; subject?: string; issuer?: string }) => {
+      const admin = context();
+      const { subject } = options;
+      const issuer = subject === undefined ? undefined : issuerOf(admin, options);
+      const made = await admin.withDatabase(async (db) => {
+        const { id } = await createUser(db, { name, id: options.id });
+        if (subject === undefined || issuer === undefined) return { id };
+        // If adding the subject failed, the user would remain, and a second try would create another.
+        await addSubject(db, { userId: id, issuer, subject }).catch(async (error: unknown) => {
+          await deleteUser(db, { userId: id });
+          throw error;
+        });
+        return { id, issuer, subject };
+      });
+      admin.report(made, { lines: [made.id], note: `Created the user ${name}.` });
+    });
+
+  addList(user, 'list users with their subjects')
+    .option('--user <id>', 'only this one')
+    .action(
+      listing(
+        context,
+        (db, { limit, user: id }: ListOptions<'user'>) => listUsers(db, { limit, id }),
+        (row) => ({
+          id: row.id,
+          name: row.name,
+          created: row.created_at,
+          disabled: row.disabled_at,
+          subjects: row.subjects.map(({ issuer, subject }) => `${subject} (${issuer})`).join(', '),
+        }),
+      ),
+    );
+
+  for (const [verb, change, disabled] of [
+    ['disable', disableUser, true],
+    ['enable', enableUser, false],
+  ] as const) {
+    user
+      .command(verb)
+      .description(
+        disabled
+          ? 'refuse every request of the user, within two seconds'
+          : 'accept requests of the user again',
+      )
+      .argument('<user>', 'id of the user')
+      .action(async (userId: string) => {
+        const admin = context();
+        await admin.withDatabase((db) => change(db, { userId }));
+        admin.report({ id: userId, disabled }, { note: disabled ? 'Disabled.' : 'Enabled.' });
+      });
+  }
+
+  user
+    .command('link')
+    .alias('add-subject')
+    .description('accept tokens with this `sub` as those of the user, who may have several')
+    .argument('<user>', 'id of the user')
+    .argument('<subject>', '`sub`, exactly as in the tokens')
+    .option('--issuer <url>', 'issuer of the tokens (default: ORI_ADMIN_ISSUER)')
+    .action(async (userId: string, subject: string, options: { issuer?: string }) => {
+      const admin = context();
+      const issuer = issuerOf(admin, options);
+      await admin.withDatabase((db) => addSubject(db, { userId, issuer, subject }));
+      admin.report(
+        { id: userId, issuer, subject },
+        { note: `Tokens of ${subject} from ${issuer} are accepted as those of the user.` },
+      );
+    });
+
+  user
+    .command('unlink')
+    .alias('remove-subject')
+    .description('refuse tokens with this `sub`')
+    .argument('<subject>', '`sub`, exactly as in the tokens')
+    .option('--issuer <url>', 'issuer of the tokens (default: ORI_ADMIN_ISSUER)')
+    .action(async (subject: string, options: { issuer?: string }) => {
+      const admin = context();
+      const issuer = issuerOf(admin, options);
+      await admin.withDatabase((db) => removeSubject(db, { issuer, subject }));
+      admin.report({ issuer, subject, removed: true }, { note: 'Removed.' });
+    });
+
+  confirmed(
+    user.command('delete'),
+    (id) => `This deletes the user ${id}; to refuse their requests, use disable.`,
+  )
+    .description('delete a user with their subjects and memberships')
+    .argument('<user>', 'id of the user')
+    .action(async (userId: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => deleteUser(db, { userId }));
+      admin.report({ id: userId, deleted: true }, { note: 'Deleted.' });
+    });
+}
+
+function issuerOf(admin: Context, { issuer }: { issuer?: string }): string {
+  // Read together with the database address, so that both errors are reported.
+  if (issuer === undefined) return admin.config('databaseUrl', 'issuer').issuer;
+  return issuer;
+}

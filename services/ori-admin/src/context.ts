@@ -1,0 +1,145 @@
+import type { Readable, Writable } from 'node:stream';
+import { printable, printableJson } from '@ori/faces/printable';
+import { type Cell, renderTable } from '@ori/faces/table';
+import { type Config, ConfigError } from '@ori/runtime/config';
+import { type Database, openPostgres } from '@ori/store';
+import type { Listed } from '@ori/store/admin';
+import type { KekOwner, KekRing } from '@ori/store/sealing';
+import { openRingFile, type RingFile } from '@ori/store/sealing/read-kek-ring';
+import { type ADMIN_SPEC, loadAdminConfig } from './config.ts';
+import { UsageError } from './failure.ts';
+
+export interface OutputStream extends Writable {
+  readonly isTTY?: boolean;
+}
+
+/** The environment of a command. Only main.ts creates it from the real process. */
+export interface Surroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+}
+
+type AdminConfig = Config<typeof ADMIN_SPEC>;
+
+/** What a command works with. Results go to stdout, messages to stderr. */
+export interface Context extends Surroundings {
+  readonly json: boolean;
+  config<Key extends keyof AdminConfig>(...needed: readonly Key[]): Pick<AdminConfig, Key>;
+  /** Runs `work` on the database, connected on its first query and closed after it. */
+  withDatabase<Result>(
+    work: (db: Database) => Promise<Result>,
+    options?: { readonly statementTimeoutMs: number },
+  ): Promise<Result>;
+  /** The ring that the service opens and seals with. @throws ConfigError; KmsError */
+  readRing(owner: KekOwner): Promise<KekRing>;
+  /** Its file. @throws ConfigError */
+  ringFile(owner: KekOwner): RingFile;
+  /** The KMS that wraps its keys; without `kmsUrl` there is none. @throws ConfigError */
+  kms(owner: KekOwner): Pick<RingFile, 'kmsUrl' | 'kmsTokenFile'>;
+  /** Prints a result: with `--json` the value, otherwise its lines, and a note on stderr. */
+  report(value: object, told: { readonly lines?: readonly string[]; readonly note?: string }): void;
+  /** Prints a list: with `--json` as `{ data, has_more }`, otherwise as a table, with a column for each of `cells`. */
+  reportList<Row>(listed: Listed<Row>, cells: (row: Row) => Readonly<Record<string, Cell>>): void;
+  note(line: string): void;
+  /** Redraws one line of stderr, if stderr is a terminal. */
+  readonly progress: { show(line: string): void; end(): void };
+}
+
+export function createContext(
+  surroundings: Surroundings,
+  { json = false, actor }: { json?: boolean; actor?: string },
+): Context {
+  const { environment, stdout, stderr } = surroundings;
+  const note = (line: string): void => void stderr.write(`${printable(line)}\n`);
+  const print = (lines: readonly string[]): void => {
+    if (lines.length > 0) stdout.write(`${lines.map(printable).join('\n')}\n`);
+  };
+  const printJson = (value: unknown): void => void stdout.write(`${printableJson(value, 2)}\n`);
+  const config: Context['config'] = (...needed) => loadAdminConfig(environment, needed);
+  const ringFile: Context['ringFile'] = (owner) => {
+    const path =
+      owner === 'signer'
+        ? config('signerKekFile').signerKekFile
+        : config('managementKekFile').managementKekFile;
+    const rules = { owner, allowShared: true };
+    return { path, variable: `ORI_ADMIN_${owner.toUpperCase()}_KEK_FILE`, rules, ...kms(owner) };
+  };
+  const kms: Context['kms'] = (owner) => {
+    const { signerKmsUrl, managementKmsUrl, kmsTokenFile } = config(
+      ...(['signerKmsUrl', 'managementKmsUrl', 'kmsTokenFile'] as const),
+    );
+    return { kmsUrl: owner === 'signer' ? signerKmsUrl : managementKmsUrl, kmsTokenFile };
+  };
+  return {
+    ...surroundings,
+    json,
+    config,
+    note,
+    withDatabase: (work, options) =>
+      withDatabase(config('databaseUrl').databaseUrl.reveal(), work, { ...options, actor }),
+    ringFile,
+    kms,
+    readRing: async (owner) => await openRingFile(ringFile(owner)),
+    report(value, { lines = [], note: line }) {
+      if (json) return printJson(value);
+      print(lines);
+      if (line !== undefined) note(line);
+    },
+    reportList({ rows, hasMore }, cells) {
+      if (json) return printJson({ data: rows, has_more: hasMore });
+      if (rows.length === 0) note('None found.');
+      else print(renderTable(rows.map(cells)));
+      if (hasMore) note(`Only the first ${rows.length} are shown: narrow the list, or raise --limit.`);
+    },
+    progress: createProgress(stderr),
+  };
+}
+
+async function withDatabase<Result>(
+  url: string,
+  work: (db: Database) => Promise<Result>,
+  {
+    statementTimeoutMs = 30_000,
+    actor,
+  }: { readonly statementTimeoutMs?: number; readonly actor?: string | undefined },
+): Promise<Result> {
+  let db: Database;
+  try {
+    db = openPostgres({
+      url,
+      poolMax: 2,
+      connectTimeoutMs: 5000,
+      statementTimeoutMs,
+      applicationName: 'ori-admin',
+      ...(actor === undefined ? {} : { actor }),
+    });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    if (error.message.startsWith('actor: ')) throw new UsageError(`--${error.message}.`);
+    throw new ConfigError([`ORI_ADMIN_DATABASE_URL: ${error.message.replace(/^url: /, '')}`]);
+  }
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}
+
+const ERASE_LINE = '\r\u001b[K';
+
+function createProgress(stderr: OutputStream): Context['progress'] {
+  let shown = false;
+  return {
+    show(line) {
+      if (!stderr.isTTY) return;
+      stderr.write(ERASE_LINE + printable(line));
+      shown = true;
+    },
+    end() {
+      if (shown) stderr.write(ERASE_LINE);
+      shown = false;
+    },
+  };
+}

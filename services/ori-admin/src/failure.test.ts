@@ -1,0 +1,33 @@
+import { ConfigError } from '@ori/runtime/config';
+import { StoreUnavailable } from '@ori/store';
+import { AdminError } from '@ori/store/admin';
+import { InvalidCredential } from '@ori/store/byok/invalid-credential';
+import { MigrationError } from '@ori/store/migrate';
+import { CommanderError } from 'commander';
+import { expect, test } from 'vitest';
+import { fromCommander, tell, UsageError } from './failure.ts';
+
+test.each([
+  [new UsageError('x'), 2],
+  [new ConfigError(['x']), 2],
+  [new AdminError('invalid_input', 'x'), 2],
+  [new InvalidCredential('x'), 2],
+  [new AdminError('not_found', 'x'), 3],
+  [new AdminError('conflict', 'x'), 4],
+  [new MigrationError('database_not_ours', 'x'), 4],
+  [Object.assign(new Error('no such table'), { code: '42P01' }), 4],
+  [Object.assign(new Error('permission denied'), { code: '42501' }), 2],
+  [new StoreUnavailable('unreachable', 'x'), 6],
+])('%s is explained with the next step, and exits with %i', (error, exit) => {
+  expect(tell(error)).toMatchObject({ exit, next: expect.stringMatching(/\.$/) });
+});
+
+test('an unexpected error is reported as a defect', () => {
+  expect(tell(new TypeError('x'))).toBeUndefined();
+  expect(tell(undefined)).toBeUndefined();
+});
+
+test('does not repeat the value of an unknown option', () => {
+  const error = new CommanderError(1, 'commander.unknownOption', "error: unknown option '--key=sk-1'");
+  expect(fromCommander(error).message).toBe("Unknown option '--key'.");
+});

@@ -1,0 +1,60 @@
+import type { Cell } from '@ori/faces/table';
+import type { Database } from '@ori/store';
+import type { Listed } from '@ori/store/admin';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Context } from './context.ts';
+import { UsageError } from './failure.ts';
+
+/** The options of a command that lists rows, some of them filters. */
+export type ListOptions<Filter extends string = never> = { readonly limit: number } & {
+  readonly [Name in Filter]?: string;
+};
+
+/** The action of a command that lists rows, with a column for each of `cells`. */
+export function listing<Options, Row>(
+  context: () => Context,
+  query: (db: Database, options: Options) => Promise<Listed<Row>>,
+  cells: (row: Row) => Readonly<Record<string, Cell>>,
+): (options: Options) => Promise<void> {
+  return async (options) => {
+    const admin = context();
+    admin.reportList(await admin.withDatabase((db) => query(db, options)), cells);
+  };
+}
+
+/** Options of commands that list rows. */
+export function addList(parent: Command, description: string): Command {
+  return parent
+    .command('list')
+    .description(description)
+    .option('--limit <rows>', 'maximum number of rows', wholeNumber(1, 100_000), 500);
+}
+
+/** A whole number from `min` to `max`, in decimal. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^(0|-?[1-9]\d{0,14})$/.test(text) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
+  };
+}
+
+export const unixSeconds = wholeNumber(0, 999_999_999_999);
+
+export const toDate = (seconds: number | null): Date | null =>
+  seconds === null ? null : new Date(seconds * 1000);
+
+/** An option that may be given several times. */
+export function collected(value: string, former: string[] | undefined): string[] {
+  return [...(former ?? []), value];
+}
+
+/** Makes a command that cannot be undone require `--yes`. @param warning by the command's first argument */
+export function confirmed(command: Command, warning: (id: string) => string): Command {
+  return command
+    .option('--yes', 'confirm: this cannot be undone')
+    .hook('preAction', ({ args: [id = ''] }) => {
+      if (command.opts<{ yes?: true }>().yes) return;
+      throw new UsageError(`${warning(id)} Nothing was done.`, 'To confirm, repeat with --yes.');
+    });
+}

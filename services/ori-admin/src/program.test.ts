@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { Sink } from '@ori/test-env/sink';
+import { expect, it } from 'vitest';
+import { EXIT, EXIT_MEANINGS } from './exit-codes.ts';
+import { run } from './program.ts';
+
+async function admin(...args: string[]) {
+  const [stdout, stderr] = [new Sink(), new Sink()];
+  const exit = await run(args, {
+    environment: {},
+    stdin: Readable.from([]),
+    stdout,
+    stderr,
+  });
+  return { exit, stdout: stdout.text, stderr: stderr.text };
+}
+
+const readme = () => readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+
+const COMMANDS = {
+  migrate: [],
+  org: ['create', 'list', 'rename', 'limits', 'delete'],
+  workspace: ['create', 'list', 'set-default', 'delete'],
+  programme: ['add', 'remove'],
+  user: ['create', 'list', 'disable', 'enable', 'link', 'unlink', 'delete'],
+  member: ['add', 'list', 'remove', 'revoke-sessions'],
+  key: ['create', 'list', 'disable'],
+  intern: ['create', 'list', 'update', 'icon', 'delete'],
+  'signing-key': ['add', 'rotate', 'list', 'retire', 'revoke'],
+  byok: ['create', 'list', 'rotate', 'disable', 'enable', 'delete'],
+  kek: ['generate', 'list', 'promote', 'reseal', 'remove', 'wrap', 'unwrap'],
+  audit: ['list', 'export', 'compare', 'verify', 'keys'],
+  lifecycle: ['on', 'off', 'show'],
+} as const;
+
+it('documents every exit code in the help and in the README', async () => {
+  const section = readme().split('### Exit codes')[1] ?? '';
+  const documented = [...section.matchAll(/^\| (\d+) +\| (.*?) +\|$/gm)].map(([, code, meaning]) => [
+    Number(code),
+    meaning,
+  ]);
+  expect(documented).toEqual(EXIT_MEANINGS);
+  const { stdout } = await admin('--help');
+  for (const [code, meaning] of EXIT_MEANINGS) expect(stdout).toContain(`${code}  ${meaning}`);
+});
+
+it.each(Object.entries(COMMANDS))(
+  'lists %s and its subcommands in the help and in the README',
+  async (noun, verbs) => {
+    const { exit, stdout } = await admin(noun, '--help');
+    expect(exit).toBe(EXIT.ok);
+    const [, row = ''] = new RegExp(`^\\| \`${noun} ?(.*?)\` `, 'm').exec(readme()) ?? [];
+    for (const verb of verbs) {
+      expect(stdout).toMatch(new RegExp(`^  ${verb}[ |]`, 'm'));
+      expect(row.split(/[|\\ ]+/), verb).toContain(verb);
+      expect((await admin(noun, verb, '--help')).stdout).toContain('--json');
+    }
+  },
+);
+
+it('says the same failure to people and, with --json, to scripts', async () => {
+  const people = await admin('org', 'list');
+  expect(people).toMatchObject({
+    exit: 2,
+    stdout: '',
+    stderr: expect.stringContaining('ORI_ADMIN_DATABASE_URL'),
+  });
+  const scripts = await admin('org', 'list', '--json');
+  expect(JSON.parse(scripts.stderr)).toEqual({
+    error: {
+      code: 'configuration',
+      exit: 2,
+      message: expect.stringContaining('ORI_ADMIN_DATABASE_URL'),
+      next: expect.any(String),
+    },
+  });
+});
+
+it.each([
+  [['key', 'create', '--kind', 'api', '--name', 'x']],
+  [['key', 'create', '--kind', 'management', '--name', 'x', '--workspace', 'ws_1']],
+  [['key', 'disable', 'sk-ori-v1-secret']],
+  [['intern', 'update', 'int_1', '--progress', '5/2 x']],
+  [['intern', 'update', 'int_1', '--progress', 'half way']],
+  [['intern', 'update', 'int_1', '--clear', 'name']],
+  [['intern', 'update', 'int_1', '--model', 'a/b', '--clear', 'model']],
+  [['intern', 'list', '--limit', '0']],
+  [['signing-key', 'add', 'int_1', '--not-before', '1e3']],
+  [['byok', 'create', '--provider', 'openai', '--workspace', 'ws_1', '--key', 'sk-secret']],
+  [['byok', 'create', '--provider', 'openai', '--workspace', 'ws_1', '--key=sk-secret']],
+  [['byok', 'create', '--provider', 'openai', '--kee=sk-secret']],
+  [['org', 'mend']],
+  [['org']],
+])('refuses %j before it reads the environment, and repeats no secret', async (args) => {
+  const { exit, stderr } = await admin(...args);
+  expect(exit).toBe(EXIT.usage);
+  expect(stderr).not.toMatch(/ORI_ADMIN_|secret/);
+});
+
+it('hides the refused option from the help', async () => {
+  expect((await admin('byok', 'create', '--help')).stdout).not.toMatch(/--key\b(?!-)/);
+});

@@ -1,0 +1,92 @@
+import { printable, printableJson, printableLines } from '@ori/faces/printable';
+import { VERSION } from '@ori/runtime/version';
+import { Command, CommanderError } from 'commander';
+import { addApplyCommand } from './commands/apply.ts';
+import { addAuditCommands } from './commands/audit.ts';
+import { addByokCommands } from './commands/byok.ts';
+import { addInternCommands } from './commands/intern.ts';
+import { addKekCommands } from './commands/kek.ts';
+import { addKeyCommands } from './commands/key.ts';
+import { addMemberCommands } from './commands/member.ts';
+import { addMigrateCommand } from './commands/migrate.ts';
+import { addOrganizationCommands } from './commands/org.ts';
+import { addRootCommands } from './commands/root.ts';
+import { addSigningKeyCommands } from './commands/signing-key.ts';
+import { addSwitchCommands } from './commands/switches.ts';
+import { addUserCommands } from './commands/user.ts';
+import { addWorkspaceCommands } from './commands/workspace.ts';
+import { createContext, type Surroundings } from './context.ts';
+import { EXIT } from './exit-codes.ts';
+import { fromCommander, type Told, tell } from './failure.ts';
+import { MAIN_HELP } from './help.ts';
+
+/**
+ * Runs one command line and resolves to its exit code. Writes to the two streams of `surroundings`, never to the
+ * console, and does not throw.
+ */
+export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  try {
+    await createProgram(surroundings).parseAsync(args, { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
+    const failure = error instanceof CommanderError ? fromCommander(error) : error;
+    return report(failure, surroundings, args.includes('--json'));
+  }
+}
+
+function createProgram(surroundings: Surroundings): Command {
+  const program = new Command('ori-admin')
+    .description(
+      'Administer an ori deployment: organizations, users, interns, access, and the keys that sign and seal.',
+    )
+    .version(VERSION, '--version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .option('--actor <role>', 'attribute changes to this role, which the database login must be a member of')
+    .option('--json', 'results on stdout and failures on stderr as JSON')
+    .addHelpText('after', MAIN_HELP)
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => surroundings.stdout.write(text),
+      writeErr: (text) => surroundings.stderr.write(text),
+      outputError: () => {},
+    })
+    .exitOverride();
+  const context = () => createContext(surroundings, program.opts<{ json?: boolean; actor?: string }>());
+  for (const add of [
+    addMigrateCommand,
+    addApplyCommand,
+    addOrganizationCommands,
+    addWorkspaceCommands,
+    addUserCommands,
+    addMemberCommands,
+    addKeyCommands,
+    addInternCommands,
+    addSigningKeyCommands,
+    addRootCommands,
+    addByokCommands,
+    addKekCommands,
+    addSwitchCommands,
+    addAuditCommands,
+  ]) {
+    add(program, context);
+  }
+  return program;
+}
+
+function report(error: unknown, { stderr }: Surroundings, json: boolean): number {
+  const { exit, code, message, next } = tell(error) ?? tellDefect(error);
+  if (json) stderr.write(`${printableJson({ error: { code, exit, message, next } })}\n`);
+  else stderr.write(`ori-admin: ${printableLines(message)}\n           ${printable(next)}\n`);
+  return exit;
+}
+
+function tellDefect(error: unknown): Told {
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return {
+    exit: EXIT.unexpected,
+    code: 'defect',
+    message,
+    next: 'This is a defect of ori-admin; please report it.',
+  };
+}

@@ -1,0 +1,150 @@
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { renderTraceparent, type Traceparent } from '@ori/http/traceparent';
+import { PROOF_METHOD } from '@ori/proof/wire';
+import { CliError } from '../core/errors.ts';
+import { type OpenedRequest, openRequest, type Peer } from './http-request.ts';
+import type { RequestBody } from './request-body.ts';
+import { USER_AGENT } from './user-agent.ts';
+
+const CONNECT_SECONDS = 10;
+/** A body larger than this waits for "100 Continue", so that a refused call does not upload it. */
+const ASK_FIRST_BYTES = 1024 * 1024;
+/** How long to wait for "100 Continue" from a daemon that does not know it (RFC 9110, section 10.1.1). */
+const CONTINUE_MS = 1000;
+
+export interface DaemonCall {
+  readonly origin: URL;
+  /** Sent unchanged, byte for byte. */
+  readonly path: string;
+  readonly contentType: string;
+  /** Additional headers, by name in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: RequestBody;
+  /** The headers of a proof, by name in lower case. */
+  readonly proof: Readonly<Record<string, string>>;
+  readonly trace: Traceparent;
+  /** How long the daemon may be silent, in milliseconds. */
+  readonly silenceSeconds: number;
+  /** Called with the number of body bytes sent so far. */
+  readonly onSent?: (bytes: number) => void;
+}
+
+/** The head of an answer, and its body, which can be read once. */
+export interface DaemonResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly traceId: string;
+  /** Throws CliError `answer_broke_off`, `timed_out` or `interrupted` if the rest does not arrive. */
+  readonly body: AsyncIterable<Buffer>;
+  /** Discards the unread rest. */
+  end(): void;
+}
+
+/** The target of the call, for messages. */
+export function daemonPeer(origin: URL): Peer {
+  return { what: 'the daemon', address: origin.origin };
+}
+
+/**
+ * Sends exactly the path and the hashed bytes with their proof, and returns the head of the answer; its body is not
+ * read yet. Does not follow redirects. Throws CliError `body_changed`, `unreachable`, `timed_out` or `interrupted`.
+ */
+export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise<DaemonResponse> {
+  const peer = daemonPeer(call.origin);
+  const limits = { connectSeconds: CONNECT_SECONDS, silenceSeconds: call.silenceSeconds, signal };
+  const askFirst = call.body.bytes > ASK_FIRST_BYTES;
+  const headers = {
+    accept: '*/*',
+    traceparent: renderTraceparent(call.trace),
+    ...call.headers,
+    ...call.proof,
+    'content-type': call.contentType,
+    'content-length': call.body.bytes,
+    'user-agent': call.headers['user-agent'] ?? USER_AGENT,
+    connection: 'close',
+    ...(askFirst ? { expect: '100-continue' } : {}),
+  };
+  const opened = await openRequest(
+    call.origin,
+    { method: PROOF_METHOD, path: call.path, headers },
+    limits,
+    peer,
+  );
+  const { request, answer } = opened;
+  if (askFirst) {
+    request.flushHeaders();
+    if (!(await isWanted(request, answer))) return answered(opened, peer, call.trace);
+  }
+  // Not awaited: the answer may arrive before the last byte is sent, and counts then.
+  void sendBody(request, call);
+  return answered(opened, peer, call.trace);
+}
+
+async function answered(
+  { request, answer, cause }: OpenedRequest,
+  peer: Peer,
+  { traceId }: Traceparent,
+): Promise<DaemonResponse> {
+  const response = await answer;
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    traceId,
+    body: bodyOf(response, (error) => cause() ?? new CliError('answer_broke_off', peer, { cause: error })),
+    end: () => void request.destroy(),
+  };
+}
+
+async function* bodyOf(
+  response: IncomingMessage,
+  explain: (error: unknown) => CliError,
+): AsyncIterable<Buffer> {
+  try {
+    yield* response;
+  } catch (error) {
+    throw explain(error);
+  }
+}
+
+async function sendBody(
+  request: ClientRequest,
+  { body, onSent }: Pick<DaemonCall, 'body' | 'onSent'>,
+): Promise<void> {
+  let sent = 0;
+  try {
+    for await (const chunk of body.chunks()) {
+      if (request.destroyed) return;
+      if (!request.write(chunk)) await drained(request);
+      sent += chunk.length;
+      onSent?.(sent);
+    }
+    request.end();
+  } catch (error) {
+    request.destroy(error instanceof Error ? error : new Error('the body cannot be read'));
+  }
+}
+
+function drained(request: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      request.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    request.once('drain', settle).once('close', settle);
+  });
+}
+
+async function isWanted(request: ClientRequest, answer: Promise<IncomingMessage>): Promise<boolean> {
+  const go = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => go.resolve(true), CONTINUE_MS);
+  request.once('continue', () => go.resolve(true));
+  answer.then(
+    () => go.resolve(false),
+    () => go.resolve(false),
+  );
+  try {
+    return await go.promise;
+  } finally {
+    clearTimeout(timer);
+  }
+}

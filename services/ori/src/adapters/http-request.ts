@@ -1,0 +1,87 @@
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { explainSystemError } from '@ori/faces/system-error';
+import { CliError } from '../core/errors.ts';
+
+/** The target of a request, as named in messages. */
+export interface Peer {
+  readonly what: string;
+  readonly address: string;
+}
+
+export interface RequestLimits {
+  /** Time limit for connecting, including TLS, in milliseconds. */
+  readonly connectSeconds: number;
+  /** Time limit for silence in either direction, in milliseconds. */
+  readonly silenceSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** A request in progress. */
+export interface OpenedRequest {
+  readonly request: ClientRequest;
+  /** The head of the answer. Rejects as CliError `unreachable`, `timed_out` or `interrupted`. */
+  readonly answer: Promise<IncomingMessage>;
+  /** Why the request failed, whatever error its streams report; undefined if it was not ended here. */
+  cause(): CliError | undefined;
+  /** Ends the request with a timeout. */
+  expire(seconds: number): void;
+}
+
+/**
+ * Opens a request with node:http or node:https and returns both of its streams. Not `fetch`, which normalizes the path
+ * and takes longer to load than everything else in `ori`. The path is sent byte for byte as given; redirects are
+ * returned as answers.
+ */
+export async function openRequest(
+  origin: URL,
+  options: Pick<RequestOptions, 'method' | 'path' | 'headers'>,
+  limits: RequestLimits,
+  peer: Peer,
+): Promise<OpenedRequest> {
+  const isTls = origin.protocol === 'https:';
+  const { request: open } = isTls ? await import('node:https') : await import('node:http');
+  const request = open({
+    hostname: origin.hostname.replace(/^\[|\]$/g, ''),
+    port: origin.port,
+    // The default agent uses the proxies of the environment. Plain http bypasses them, because it must not leave this
+    // machine.
+    ...(isTls ? {} : { agent: false }),
+    maxHeaderSize: 64 * 1024,
+    signal: limits.signal,
+    ...options,
+  });
+  let expired: CliError | undefined;
+  const expire = (seconds: number) => {
+    expired = new CliError('timed_out', { ...peer, seconds });
+    request.destroy(expired);
+  };
+  const cause = () => (limits.signal.aborted ? new CliError('interrupted', {}) : expired);
+  const connecting = setTimeout(() => expire(limits.connectSeconds), limits.connectSeconds * 1000);
+  request.once('socket', (socket) => {
+    // Through a proxy, the socket arrives with its handshake done.
+    if (isTls && !socket.connecting) clearTimeout(connecting);
+    else socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+  });
+  request.once('close', () => clearTimeout(connecting));
+  request.setTimeout(limits.silenceSeconds * 1000, () => expire(limits.silenceSeconds));
+  const answer = new Promise<IncomingMessage>((resolve, reject) => {
+    request.once('response', resolve);
+    request.on('error', (error) => reject(cause() ?? toCliError(error, peer, origin)));
+  });
+  answer.catch(() => {});
+  return { request, answer, cause, expire };
+}
+
+function toCliError(error: unknown, peer: Peer, origin: URL): CliError {
+  if (error instanceof CliError) return error;
+  const why = explainSystemError(error) + proxyOf(error, origin);
+  return new CliError('unreachable', { ...peer, why }, { cause: error });
+}
+
+/** The address that could not be connected to, if it is not that of the peer: then it is a proxy of the environment. */
+function proxyOf(error: unknown, origin: URL): string {
+  const failed: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  if (!(failed instanceof Error && 'address' in failed && 'port' in failed)) return '';
+  const isProxy = origin.protocol === 'https:' && String(failed.port) !== (origin.port || '443');
+  return isProxy ? ` (at the proxy of HTTPS_PROXY, ${failed.address}:${failed.port})` : '';
+}

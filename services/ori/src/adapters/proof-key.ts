@@ -1,0 +1,123 @@
+import { createHash, createPrivateKey, type KeyObject, randomUUID, sign } from 'node:crypto';
+import { CliError, isCliError } from '../core/errors.ts';
+import { parseJson } from '../core/parse-json.ts';
+import { readSecret, removeSecret, writeSecret } from './keychain.ts';
+import { readPrivateFile, removePrivateFile, writePrivateFile } from './private-file.ts';
+import { type Keeper, keeperOf, type SessionPlace } from './session-store.ts';
+
+/** The private key that a session is bound to (RFC 9449): a JWK of P-256. */
+export interface PrivateJwk {
+  readonly kty: 'EC';
+  readonly crv: 'P-256';
+  readonly x: string;
+  readonly y: string;
+  readonly d: string;
+}
+
+/** Signs the DPoP proofs of one session, and remembers the server's last nonce. */
+export interface ProofKey {
+  readonly thumbprint: string;
+  nonce: string | undefined;
+  /**
+   * A proof for one request (RFC 9449, section 4.2). It expires with its nonce.
+   *
+   * @param contentSha256 of the exact content of the request, in base64url
+   */
+  prove(method: string, url: URL, accessToken: string, contentSha256: string): string;
+}
+
+/** Uses node:crypto, because a library would take longer to load than most commands take to run. */
+export function proofKeyOf(jwk: PrivateJwk): ProofKey {
+  const { kty, crv, x, y } = jwk;
+  const key: KeyObject = createPrivateKey({ key: { ...jwk }, format: 'jwk' });
+  const header = encode({ alg: 'ES256', typ: 'dpop+jwt', jwk: { kty, crv, x, y } });
+  return {
+    // RFC 7638, section 3.2: these members in this order.
+    thumbprint: sha256(JSON.stringify({ crv, kty, x, y })),
+    nonce: undefined,
+    prove(method, url, accessToken, contentSha256) {
+      const claims = {
+        jti: randomUUID(),
+        htm: method,
+        htu: url.origin + url.pathname,
+        iat: Math.floor(Date.now() / 1000),
+        ath: sha256(accessToken),
+        nonce: this.nonce,
+        // As in the CAMARA Security and Interoperability Profile: what a server in between must not change.
+        'x-camara:bh': contentSha256,
+      };
+      const input = `${header}.${encode(claims)}`;
+      const signature = sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' });
+      return `${input}.${signature.toString('base64url')}`;
+    },
+  };
+}
+
+const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+export const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
+
+/** The keychain account for the key of a profile, separate from its tokens. */
+const accountOf = ({ file }: SessionPlace) => `${file}#key`;
+
+/** The stored key of a profile's session; undefined if there is none. Throws like reading a session. */
+export async function readProofKey(place: SessionPlace): Promise<PrivateJwk | undefined> {
+  const text = (await readPrivateFile(place.keyFile, false)) ?? (await readKeychain(place));
+  return text === undefined ? undefined : requirePrivateJwk(text, place.keyFile);
+}
+
+async function readKeychain(place: SessionPlace): Promise<string | undefined> {
+  try {
+    return await readSecret(accountOf(place), place.interrupted);
+  } catch (error) {
+    // The key of a session that is stored in a file is not in a keychain, which this computer may not have.
+    if (isCliError(error, 'keychain_unusable') && (await keeperOf(place)) === 'file') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Reads the key that was given with a token. Throws `token_key_unusable`, `session_file_exposed`,
+ * `session_file_damaged`.
+ */
+export async function readGivenKey(file: string): Promise<PrivateJwk> {
+  const text = await readPrivateFile(file, false);
+  if (text === undefined) throw new CliError('token_key_unusable', { file, why: 'does not exist' });
+  return requirePrivateJwk(text, file);
+}
+
+/**
+ * Stores the key in the keychain, otherwise in its own file with mode 0600, in a folder separate from the tokens.
+ * Throws `session_file_unusable`, with `only` also `keychain_unusable`.
+ */
+export async function writeProofKey(
+  place: SessionPlace,
+  jwk: PrivateJwk,
+  { keeper, only }: { keeper: Keeper; only: boolean },
+): Promise<void> {
+  const text = `${JSON.stringify(jwk)}\n`;
+  await removeProofKey(place);
+  if (keeper === 'keychain') {
+    try {
+      return await writeSecret(accountOf(place), text, place.interrupted);
+    } catch (error) {
+      if (only || !isCliError(error, 'keychain_unusable')) throw error;
+    }
+  }
+  await writePrivateFile(place.keyFile, text);
+}
+
+/** Removes the key from the keychain and from the file. */
+export async function removeProofKey(place: SessionPlace): Promise<void> {
+  await removePrivateFile(place.keyFile);
+  await removeSecret(accountOf(place), place.interrupted).catch(() => {});
+}
+
+function requirePrivateJwk(text: string, file: string): PrivateJwk {
+  const value = parseJson(text);
+  if (typeof value === 'object' && value !== null) {
+    const { kty, crv, x, y, d } = value as Partial<Record<keyof PrivateJwk, unknown>>;
+    const isKey = kty === 'EC' && crv === 'P-256' && [x, y, d].every((part) => typeof part === 'string');
+    if (isKey) return { kty, crv, x, y, d } as PrivateJwk;
+  }
+  throw new CliError('session_file_damaged', { file });
+}

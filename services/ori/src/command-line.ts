@@ -1,0 +1,123 @@
+import { Argument, Command } from 'commander';
+import { trustAuthorities } from './adapters/authorities.ts';
+import { VERSION } from './adapters/user-agent.ts';
+import type { Context, GlobalOptions, Surroundings } from './commands/context.ts';
+import { CliError } from './core/errors.ts';
+import { declareRequests, parseSeconds } from './request-commands.ts';
+import { type Completable, renderCompletion, SHELLS, type Shell } from './text/completion.ts';
+import { COMPLETION_HELP, LOGIN_HELP, MAIN_HELP } from './text/help.ts';
+import { createTerminal, takesColour } from './text/terminal.ts';
+import { wrapLines } from './text/wrap.ts';
+
+/** Every command of `ori` with its options. The module of a command is loaded when the command runs. */
+export function createProgram(surroundings: Surroundings, { json = false } = {}): Command {
+  const columns = surroundings.stdout.isTTY ? (surroundings.stdout.columns ?? 80) : 80;
+  const wrapped = (text: string) => wrapLines(text, columns);
+  const program: Command = new Command('ori')
+    .description('Sign in, sign requests to intern daemons, call them.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .option('--base-url <url>', 'base address of the API, ending in /v1 (ORI_BASE_URL)')
+    .option('--profile <name>', 'profile to use (ORI_PROFILE; default)')
+    .option('--cacert <file>', 'also trust the certificate authorities in this file (PEM)')
+    .option('--json', 'print results and failures as JSON')
+    .option('-v, --verbose', 'print progress to stderr; never a token')
+    .addHelpText('after', wrapped(MAIN_HELP))
+    .configureHelp({ showGlobalOptions: true, helpWidth: columns })
+    .configureOutput({
+      writeOut: (text) => surroundings.stdout.write(text),
+      // Help for people; a script gets only the error.
+      writeErr: (text) => json || surroundings.stderr.write(text),
+      outputError: () => {},
+    })
+    .hook('preAction', (command) => trustAuthorities(command.opts<GlobalOptions>().cacert))
+    .helpCommand(false)
+    .exitOverride();
+  const context = (): Context => toContext(surroundings, program.opts());
+
+  program
+    .command('login')
+    .description('sign in and store the session')
+    .option('--oidc', 'with OpenID Connect (the default)')
+    .option('--device', 'with a code, for a machine without a browser')
+    .option('--no-browser', 'only print the address')
+    .option('--scope <scopes>', 'request only these scopes of the API')
+    .option('--with-token', 'read an access token from stdin instead')
+    .option('--timeout <seconds>', 'how long to wait (300)', parseSeconds)
+    .addHelpText('after', wrapped(LOGIN_HELP))
+    .action(async (options) => (await import('./commands/login.ts')).login(context(), options));
+  program
+    .command('whoami')
+    .description('show who is signed in, where, and with which scopes')
+    .action(async () => (await import('./commands/whoami.ts')).whoami(context()));
+  program
+    .command('profiles')
+    .description('list the profiles that have a session')
+    .action(async () => (await import('./commands/profiles.ts')).profiles(context()));
+  program
+    .command('logout')
+    .description('end the session, here and at the issuer')
+    .action(async () => (await import('./commands/logout.ts')).logout(context()));
+  declareRequests(program, context, wrapped);
+  program
+    .command('help')
+    .description('print the help of a command')
+    .argument('[command...]', 'such as: doctor call')
+    .action((names: readonly string[]) => helpedBy(program, names).outputHelp());
+  program
+    .command('version')
+    .description('print the version')
+    .action(() => void surroundings.stdout.write(`${VERSION}\n`));
+  program
+    .command('completion')
+    .description('print a completion script for a shell')
+    .addArgument(new Argument('<shell>').choices(SHELLS))
+    .addHelpText('after', wrapped(COMPLETION_HELP))
+    .action((shell: Shell) => void surroundings.stdout.write(renderCompletion(shell, completables(program))));
+  return program;
+}
+
+/** The command of these names. Throws CliError `usage` if there is none. */
+function helpedBy(program: Command, names: readonly string[]): Command {
+  let command = program;
+  for (const name of names) {
+    const below = command.commands.find((sub) => sub.name() === name || sub.aliases().includes(name));
+    if (below === undefined)
+      throw new CliError('usage', { detail: `There is no command '${names.join(' ')}'.` });
+    command = below;
+  }
+  return command;
+}
+
+/** Every command below `ori`, for shell completion. */
+function completables(command: Command, path: readonly string[] = []): Completable[] {
+  const below = [
+    ...command.commands.map((sub) => ({ name: sub.name(), description: sub.description() })),
+    ...command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+      argChoices.map((name) => ({ name, description })),
+    ),
+  ];
+  const options = command.options.map(({ short, long, description }) => ({
+    flags: [short, long].filter((flag) => flag !== undefined && flag !== null),
+    description,
+  }));
+  const own: Completable = { path, commands: below, options };
+  return [own, ...command.commands.flatMap((sub) => completables(sub, [...path, sub.name()]))];
+}
+
+function toContext(surroundings: Surroundings, options: GlobalOptions): Context {
+  const { baseUrl, profile, json = false, verbose = false } = options;
+  const { stdout, stderr, environment } = surroundings;
+  const terminal = createTerminal(stdout, stderr, {
+    verbose,
+    json,
+    colour: takesColour(stdout, environment),
+  });
+  return {
+    ...surroundings,
+    terminal,
+    json,
+    baseUrlOption: baseUrl,
+    profileOption: profile,
+  };
+}

@@ -1,0 +1,164 @@
+import { type Credential, TokenRefused } from '../adapters/api.ts';
+import { type Issuer, openIssuer, refreshGrant } from '../adapters/issuer.ts';
+import { isPassing } from '../adapters/issuer-failure.ts';
+import { type PrivateJwk, proofKeyOf, readGivenKey, readProofKey } from '../adapters/proof-key.ts';
+import { withSessionLock } from '../adapters/session-lock.ts';
+import { readSession, writeSession } from '../adapters/session-store.ts';
+import { isClockWrong } from '../core/clock.ts';
+import { CliError, isCliError } from '../core/errors.ts';
+import { sessionOfToken } from '../core/given-token.ts';
+import { isAlive, isFresh, renewSession, type Session } from '../core/session.ts';
+import { tellClock } from '../text/clock.ts';
+import { tellFallback } from '../text/session-sentences.ts';
+import {
+  baseUrlToSignIn,
+  type Context,
+  chosenBaseUrl,
+  chosenProfile,
+  PROFILE_DEFAULT,
+  sessionPlace,
+  variable,
+} from './context.ts';
+
+/**
+ * The current session: that of `ORI_TOKEN`, otherwise the stored one, for the current base address. Throws CliError
+ * `not_signed_in`, `session_elsewhere` (a token for one address is never sent to another), `session_ended`, and the
+ * errors of reading it.
+ */
+export async function requireSession(context: Context): Promise<Session> {
+  const token = variable(context, 'ORI_TOKEN');
+  if (token !== undefined) {
+    return sessionOfToken(token, baseUrlToSignIn(context, undefined), context.nowSeconds());
+  }
+  const session = await readSession(sessionPlace(context));
+  if (session === undefined) {
+    const profile = chosenProfile(context);
+    throw new CliError('not_signed_in', profile === PROFILE_DEFAULT ? {} : { profile });
+  }
+  const baseUrl = chosenBaseUrl(context);
+  if (baseUrl !== undefined && baseUrl !== session.base_url) {
+    throw new CliError('session_elsewhere', { sessionBaseUrl: session.base_url, baseUrl });
+  }
+  if (session.ended !== undefined) throw new CliError('session_ended', { why: session.ended });
+  return session;
+}
+
+/**
+ * Runs `work` with an access token that has not expired. If a server refuses the token anyway, refreshes it and runs
+ * `work` once more. Throws CliError `session_ended` if no other token is available.
+ */
+export async function withAccessToken<T>(
+  context: Context,
+  work: (session: Session, credential: Credential) => Promise<T>,
+): Promise<T> {
+  const session = await freshSession(context);
+  try {
+    return await work(session, await credentialOf(context, session));
+  } catch (error) {
+    if (!(error instanceof TokenRefused)) throw error;
+  }
+  if (session.client_id === null) throw new CliError('token_refused', { baseUrl: session.base_url });
+  context.terminal.detail('The access token was refused; refreshing it.');
+  try {
+    const renewed = await freshSession(context, session.access_token);
+    return await work(renewed, await credentialOf(context, renewed));
+  } catch (error) {
+    if (error instanceof TokenRefused) throw new CliError('session_ended', { why: 'its token is refused' });
+    throw error;
+  }
+}
+
+/**
+ * The token of a session and the key that it is bound to, which is `ORI_DPOP_KEY` for a given token. Throws CliError
+ * `session_key_missing`, and the errors of reading the key.
+ */
+export async function credentialOf(context: Context, session: Session): Promise<Credential> {
+  const jwk = await keyOf(context, session);
+  return { accessToken: session.access_token, ...(jwk && { key: proofKeyOf(jwk) }) };
+}
+
+async function keyOf(context: Context, session: Session): Promise<PrivateJwk | undefined> {
+  if (session.client_id === null) {
+    return givenKey(session.key_thumbprint, variable(context, 'ORI_DPOP_KEY'));
+  }
+  if (session.key_thumbprint === undefined) return undefined;
+  const jwk = await readProofKey(sessionPlace(context));
+  if (jwk === undefined || proofKeyOf(jwk).thumbprint !== session.key_thumbprint)
+    throw new CliError('session_key_missing', {});
+  return jwk;
+}
+
+/** The key in `file`, for a token that is bound to `thumbprint`, as far as it says. */
+async function givenKey(
+  thumbprint: string | undefined,
+  file: string | undefined,
+): Promise<PrivateJwk | undefined> {
+  if (file === undefined) {
+    if (thumbprint === undefined) return undefined;
+    throw new CliError('token_key_unusable', { why: 'is not set' });
+  }
+  const jwk = await readGivenKey(file);
+  if (thumbprint !== undefined && proofKeyOf(jwk).thumbprint !== thumbprint)
+    throw new CliError('token_key_unusable', { file, why: 'is another one' });
+  return jwk;
+}
+
+/**
+ * The session with an access token that is valid for a while and is not `refused`. Refreshes under the lock if
+ * necessary: a process that waited for the lock uses the token of the one before it.
+ */
+export async function freshSession(context: Context, refused?: string): Promise<Session> {
+  const good = (session: Session) =>
+    isFresh(session, context.nowSeconds()) && session.access_token !== refused;
+  const session = await requireSession(context);
+  // A given token cannot be renewed; the server reports its expiry.
+  if (good(session) || session.client_id === null) return session;
+  return withSessionLock(sessionPlace(context).lock, context.interrupted, async () => {
+    const current = await requireSession(context);
+    return good(current) ? current : refresh(context, current, refused);
+  });
+}
+
+async function refresh(context: Context, session: Session, refused: string | undefined): Promise<Session> {
+  const usable = isAlive(session, context.nowSeconds()) && session.access_token !== refused;
+  if (session.refresh_token === null || session.client_id === null) {
+    if (usable) return session;
+    throw new CliError('session_ended', { why: 'the issuer gave no refresh token' });
+  }
+  // Not interrupted by Ctrl-C, because a rotated refresh token that is not stored would be lost. Timeouts bound it.
+  const { signal } = new AbortController();
+  const store = (changed: Session) => storeRenewed(context, changed, signal);
+  let issuer: Issuer | undefined;
+  try {
+    context.terminal.detail(`Refreshing the access token at ${session.issuer}`);
+    issuer = await openIssuer(session.issuer, session.client_id, signal);
+    noteClock(context, issuer);
+    const { refresh_token: refreshToken, resource, subject } = session;
+    const key = await keyOf(context, session);
+    const grant = await refreshGrant(issuer, { refreshToken, resource, subject, key }, signal);
+    const renewed = renewSession(session, grant, context.nowSeconds());
+    await store(renewed);
+    return renewed;
+  } catch (error) {
+    // A refused answer may contain the successor of the refresh token that was just spent.
+    const kept = { ...session, refresh_token: issuer?.answers.lastRefreshToken() ?? session.refresh_token };
+    if (isCliError(error, 'session_ended')) await store({ ...kept, ended: error.facts.why ?? 'refused' });
+    else if (kept.refresh_token !== session.refresh_token) await store(kept);
+    if (usable && isPassing(error)) return kept;
+    throw error;
+  }
+}
+
+async function storeRenewed(context: Context, session: Session, signal: AbortSignal): Promise<void> {
+  const { why } = await writeSession({ ...sessionPlace(context), interrupted: signal }, session);
+  if (why !== undefined) context.terminal.note(tellFallback(why));
+}
+
+/** Notes if this computer's clock differs from the issuer's. */
+export function noteClock({ terminal }: Context, { address, answers }: Issuer): void {
+  const aheadSeconds = answers.clockAheadSeconds();
+  if (!isClockWrong(aheadSeconds)) return;
+  terminal.note(
+    `This computer's clock is ${tellClock(aheadSeconds)}, compared with ${address}: set it right.`,
+  );
+}

@@ -1,0 +1,104 @@
+import { requestApi, TokenRefused } from '../adapters/api.ts';
+import { CliError } from '../core/errors.ts';
+import { parseJson } from '../core/parse-json.ts';
+import { type ApiAnswer, judgeAnswer } from '../core/refusal.ts';
+import { withAccessToken } from './access.ts';
+import type { Context } from './context.ts';
+
+export interface ApiOptions {
+  readonly method?: string;
+  /** `name=value`: parameters of the query for GET, otherwise members of the JSON body. */
+  readonly field?: readonly string[];
+  /** The JSON body itself. */
+  readonly data?: string;
+  readonly paginate?: boolean;
+}
+
+/** A longer list is treated as endless. */
+const PAGES_MAX = 1000;
+
+/**
+ * Makes any request to the API with the session, and prints the JSON of its answer; with `paginate` the records of
+ * all pages. Throws the CliError of a refusal.
+ */
+export async function api(context: Context, path: string, options: ApiOptions): Promise<void> {
+  const { data, field = [], paginate = false } = options;
+  const method = (options.method ?? (data === undefined ? 'GET' : 'POST')).toUpperCase();
+  if (!/^[A-Z]{1,16}$/.test(method)) throw usage('--method takes a method, such as PATCH.');
+  const isRead = method === 'GET';
+  if (paginate && !isRead) throw usage('--paginate is for lists, which GET returns.');
+  if (data !== undefined && (isRead || field.length > 0)) {
+    throw usage('--data is a body, so it excludes GET and --field.');
+  }
+  const fields = field.map(parseField);
+  const body =
+    data ?? (isRead || fields.length === 0 ? undefined : JSON.stringify(Object.fromEntries(fields)));
+  const query = new URLSearchParams(
+    isRead ? fields.map(([name, value]): [string, string] => [name, String(value)]) : [],
+  );
+  if (!paginate) {
+    const answer = await request(context, { method, path, query, body });
+    const value = parseJson(answer.body);
+    if (value === undefined) context.terminal.print(...answer.body.split('\n'));
+    else context.terminal.printJson(value);
+    return;
+  }
+  context.terminal.printJson(await allPages(context, path, query));
+}
+
+async function allPages(context: Context, path: string, query: URLSearchParams): Promise<unknown[]> {
+  const records: unknown[] = [];
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const page = parseJson((await request(context, { method: 'GET', path, query })).body);
+    if (typeof page !== 'object' || page === null || !('data' in page) || !Array.isArray(page.data)) {
+      throw usage(`${path} is not a list, so it has no pages.`);
+    }
+    records.push(...page.data);
+    if ('next_cursor' in page && typeof page.next_cursor === 'string') {
+      query.set('starting_after', page.next_cursor);
+    } else if ('total_count' in page && Number(page.total_count) > records.length && page.data.length > 0) {
+      query.set('offset', String(records.length));
+    } else return records;
+  }
+  throw usage(`${path} has more than ${PAGES_MAX} pages.`);
+}
+
+interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body?: string | undefined;
+}
+
+async function request(context: Context, { method, path, query, body }: Request): Promise<ApiAnswer> {
+  return withAccessToken(context, async (session, credential) => {
+    const url = addressBelow(session.base_url, path);
+    for (const [name, value] of query) url.searchParams.set(name, value);
+    context.terminal.detail(`${method} ${url.href}`);
+    const asked = { method, credential, ...(body !== undefined && { body }) };
+    const answer = await requestApi(url.href, asked, context.interrupted);
+    if (answer.status === 401) throw new TokenRefused();
+    if (answer.status >= 400) throw judgeAnswer(answer);
+    return answer;
+  });
+}
+
+/** The token goes nowhere but to the API. */
+function addressBelow(baseUrl: string, path: string): URL {
+  const address = path.startsWith(`${baseUrl}/`) ? path : `${baseUrl}/${path.replace(/^\//, '')}`;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !url.href.startsWith(`${baseUrl}/`)) {
+    throw usage(`${path} is not a path below ${baseUrl}.`);
+  }
+  return url;
+}
+
+/** `name=value`; a value that is JSON, such as 5, true or null, is that value. */
+function parseField(text: string): [string, unknown] {
+  const at = text.indexOf('=');
+  if (at < 1) throw usage('--field takes name=value.');
+  const value = text.slice(at + 1);
+  return [text.slice(0, at), parseJson(value) ?? (value === 'null' ? null : value)];
+}
+
+const usage = (detail: string) => new CliError('usage', { detail, next: 'See: ori api --help' });

@@ -1,0 +1,106 @@
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { SessionPlace } from '../adapters/session-store.ts';
+import { BASE_URL_DEFAULT, parseBaseAddress } from '../core/address.ts';
+import { CliError } from '../core/errors.ts';
+import type { Session } from '../core/session.ts';
+import type { OutputStream, Terminal } from '../text/terminal.ts';
+
+/** The default profile. */
+export const PROFILE_DEFAULT = 'default';
+
+/** The environment of a command. Only main.ts creates it from the real process. */
+export interface Surroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  /** Aborted by the first Ctrl-C or SIGTERM. */
+  readonly interrupted: AbortSignal;
+  readonly nowSeconds: () => number;
+}
+
+/** The options that every command has. */
+export interface GlobalOptions {
+  readonly baseUrl?: string;
+  readonly profile?: string;
+  readonly cacert?: string;
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+}
+
+/** What a command works with. */
+export interface Context extends Surroundings {
+  readonly terminal: Terminal;
+  readonly json: boolean;
+  readonly baseUrlOption: string | undefined;
+  readonly profileOption: string | undefined;
+}
+
+/** An environment variable; an empty one counts as unset. */
+export function variable(context: Surroundings, name: string): string | undefined {
+  const value = context.environment[name];
+  return value === '' ? undefined : value;
+}
+
+/** The base address that the user chose for this command; undefined means that of the session. */
+export function chosenBaseUrl(context: Context): string | undefined {
+  const chosen = context.baseUrlOption ?? variable(context, 'ORI_BASE_URL');
+  return chosen === undefined ? undefined : parseBaseAddress(chosen);
+}
+
+/** The base address to sign in to: the chosen one, otherwise that of the last session, otherwise the standalone's. */
+export function baseUrlToSignIn(context: Context, session: Session | undefined): string {
+  return chosenBaseUrl(context) ?? session?.base_url ?? BASE_URL_DEFAULT;
+}
+
+/** The profile that the user chose; `default` without a choice. Throws CliError `profile_malformed`. */
+export function chosenProfile(context: Pick<Context, 'environment' | 'profileOption'>): string {
+  const { environment, profileOption } = context;
+  const profile = profileOption ?? (environment['ORI_PROFILE'] || PROFILE_DEFAULT);
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(profile)) throw new CliError('profile_malformed', { profile });
+  return profile;
+}
+
+/** Where the session of the current profile is stored. */
+export function sessionPlace(context: Context): SessionPlace {
+  return placeOf(context, chosenProfile(context));
+}
+
+/** Where the session of a profile is stored. */
+export function placeOf(context: Context, profile: string): SessionPlace {
+  const folder = profile === PROFILE_DEFAULT ? configFolder(context) : join(profilesFolder(context), profile);
+  return {
+    profile,
+    file: join(folder, 'session.json'),
+    lock: join(folder, 'session.lock'),
+    keyFile: join(dataFolder(context), 'keys', `${profile}.json`),
+    interrupted: context.interrupted,
+  };
+}
+
+/** Contains a folder for each profile except the default one. */
+export function profilesFolder(context: Surroundings): string {
+  return join(configFolder(context), 'profiles');
+}
+
+function configFolder(context: Surroundings): string {
+  return xdgFolder(context, 'XDG_CONFIG_HOME', '.config');
+}
+
+function dataFolder(context: Surroundings): string {
+  return xdgFolder(context, 'XDG_DATA_HOME', '.local/share');
+}
+
+/** Where the last trusted checkpoint of each signing log is stored. */
+export function checkpointsFolder(context: Surroundings): string {
+  return join(dataFolder(context), 'checkpoints');
+}
+
+/** XDG Base Directory Specification: a relative folder is ignored. */
+function xdgFolder(context: Surroundings, name: string, fallback: string): string {
+  const configured = variable(context, name);
+  const home = variable(context, 'HOME') ?? homedir();
+  return join(configured !== undefined && isAbsolute(configured) ? configured : join(home, fallback), 'ori');
+}

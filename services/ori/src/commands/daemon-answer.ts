@@ -1,0 +1,142 @@
+import { writeFile } from 'node:fs/promises';
+import { explainSystemError } from '@ori/faces/system-error';
+import { z } from 'zod';
+import { type DaemonResponse, daemonPeer } from '../adapters/daemon.ts';
+import { CliError } from '../core/errors.ts';
+import { parseJson } from '../core/parse-json.ts';
+import { retryAfterSeconds } from '../core/refusal.ts';
+import type { Context } from './context.ts';
+
+/** How many bytes of a refusal are read to find its code before it is printed. */
+const REFUSAL_BYTES_MAX = 64 * 1024;
+/** The largest answer that `--json` accepts, in bytes. */
+const JSON_BYTES_MAX = 64 * 1024 * 1024;
+
+const RefusalShape = z.object({
+  error: z.object({ code: z.string().regex(/^[a-z0-9_]{1,64}$/), diagnosis: z.unknown().optional() }),
+});
+
+/** An answer, read as far as necessary to classify it. */
+export interface DaemonAnswer extends DaemonResponse {
+  /** The refusal code of a daemon with @ori/verifier. */
+  readonly code?: string;
+  /** The `diagnosis` of such a daemon, not parsed. */
+  readonly diagnosis?: unknown;
+}
+
+/**
+ * Reads an answer as far as necessary: nothing of a success, and the beginning of a refusal, which contains its code.
+ * `body` still yields the whole body.
+ */
+export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer> {
+  if (isGood(response)) return response;
+  const rest = response.body[Symbol.asyncIterator]();
+  const beginning: Buffer[] = [];
+  let bytes = 0;
+  let broken: { error: unknown } | undefined;
+  try {
+    while (bytes <= REFUSAL_BYTES_MAX) {
+      const next = await rest.next();
+      if (next.done) break;
+      beginning.push(next.value);
+      bytes += next.value.length;
+    }
+  } catch (error) {
+    broken = { error };
+  }
+  async function* body() {
+    yield* beginning;
+    if (broken !== undefined) throw broken.error;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  }
+  return { ...response, body: body(), ...readRefusal(Buffer.concat(beginning)) };
+}
+
+export interface AnswerOptions {
+  /** File for the body, instead of stdout. */
+  readonly output?: string;
+  /** Prints status and headers before the body. */
+  readonly include?: boolean;
+}
+
+/**
+ * Prints the answer's body on stdout, or writes it to a file. Throws CliError `output_unwritable`; `daemon_refused` or
+ * `daemon_failed` for a status other than 2xx, and the errors of `body` if the rest does not arrive.
+ */
+export async function presentAnswer(
+  context: Context,
+  answer: DaemonAnswer,
+  origin: URL,
+  { output, include = false }: AnswerOptions = {},
+): Promise<void> {
+  try {
+    if (context.json) context.terminal.printJson(await wrapUp(answer, origin));
+    else {
+      if (include) context.terminal.print(...headOf(answer), '');
+      if (output === undefined) await context.terminal.printBody(answer.body);
+      else await writeOutput(output, answer.body);
+    }
+  } finally {
+    answer.end();
+  }
+  if (isGood(answer)) return;
+  const { status, headers, code, traceId } = answer;
+  const facts = { status, code, traceId, retryAfterSeconds: retryAfterSeconds(headers) };
+  if (status >= 500) throw new CliError('daemon_failed', facts);
+  throw new CliError('daemon_refused', { ...facts, location: headers.location });
+}
+
+function headOf({ status, headers }: DaemonAnswer): string[] {
+  const lines = Object.entries(headers).flatMap(([name, value = '']) =>
+    [value].flat().map((one) => `${name}: ${one}`),
+  );
+  return [`HTTP ${status}`, ...lines];
+}
+
+async function writeOutput(file: string, body: AsyncIterable<Buffer>): Promise<void> {
+  try {
+    await writeFile(file, body);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError('output_unwritable', { file, why: explainSystemError(error) }, { cause: error });
+  }
+}
+
+async function wrapUp(
+  { status, headers, body }: DaemonAnswer,
+  origin: URL,
+): Promise<Record<string, unknown>> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > JSON_BYTES_MAX) {
+      const why = 'it is too long for --json; without it, the answer is streamed';
+      throw new CliError('answer_not_understood', { ...daemonPeer(origin), why });
+    }
+  }
+  return { status, media_type: headers['content-type'] ?? null, ...asJson(Buffer.concat(chunks)) };
+}
+
+/**
+ * `body` is the value of a JSON body, or the text of any other; bytes that are not text become `body_base64`.
+ */
+function asJson(body: Buffer): Record<string, unknown> {
+  const text = body.toString('utf8');
+  if (!Buffer.from(text, 'utf8').equals(body)) return { body_base64: body.toString('base64') };
+  return { body: parseJson(text) ?? text };
+}
+
+/**
+ * The code in `{"error":{"code":"…"}}`; a number, as in the API's envelope, is ignored because it repeats the status.
+ */
+function readRefusal(body: Buffer): Pick<DaemonAnswer, 'code' | 'diagnosis'> {
+  const value = RefusalShape.safeParse(parseJson(body.toString('utf8')));
+  return value.success ? value.data.error : {};
+}
+
+/** Whether the daemon accepted the call. */
+export function isGood({ status }: DaemonResponse): boolean {
+  return status >= 200 && status < 300;
+}

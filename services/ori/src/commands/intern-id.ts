@@ -1,0 +1,68 @@
+import type { Intern, InternFilter } from '../adapters/interns.ts';
+import { CliError, isCliError } from '../core/errors.ts';
+import { requireInternId } from '../core/proof-request.ts';
+import { holdsScope, LISTING_SCOPE } from '../core/scopes.ts';
+import { requireSession, withAccessToken } from './access.ts';
+import type { Context } from './context.ts';
+
+/** Every intern that the session can see. */
+export async function internsOf(context: Context, filter: InternFilter = {}): Promise<Intern[]> {
+  const { listInterns } = await import('../adapters/interns.ts');
+  return withAccessToken(context, (session, credential) => {
+    context.terminal.detail(`GET ${session.base_url}/interns`);
+    return listInterns(session.base_url, credential, filter, context.interrupted);
+  });
+}
+
+/**
+ * The id of the intern that the user named, by id or by name. A text that begins with `int_` is an id and is not looked
+ * up. Throws CliError `intern_id_malformed`, `intern_not_found`, and `usage` for an ambiguous name.
+ */
+export async function takeInternId(context: Context, named: string): Promise<string> {
+  requireInternId(named);
+  if (named.startsWith('int_')) return named;
+  try {
+    return findIntern(await internsOf(context), named).id;
+  } catch (error) {
+    // Without a list there are no names, and an id may begin differently.
+    const isUnlisted = isCliError(error, 'interns_not_listed') || isCliError(error, 'scope_missing');
+    if (isUnlisted) return named;
+    throw error;
+  }
+}
+
+/** The intern with this id or name. Throws CliError `intern_not_found`, and `usage` for an ambiguous name. */
+export function findIntern(interns: readonly Intern[], named: string): Intern {
+  const found = interns.find(({ id }) => id === named);
+  if (found !== undefined) return found;
+  const [first, ...more] = interns.filter(({ name }) => name === named);
+  if (first === undefined) throw new CliError('intern_not_found', { internId: named });
+  if (more.length > 0) {
+    throw new CliError('usage', {
+      detail: `${more.length + 1} interns are named ${named}.`,
+      next: `Name one by its id: ${[first, ...more].map(({ id }) => id).join(', ')}`,
+    });
+  }
+  return first;
+}
+
+/**
+ * Explains why the API does not sign for an intern: one that is not running has no key. Throws CliError
+ * `intern_not_running` if the list shows that, otherwise the given failure.
+ */
+export async function explainUnsigned(context: Context, internId: string, failure: unknown): Promise<never> {
+  if (isCliError(failure, 'intern_not_found') && !internId.startsWith('int_')) {
+    // Taken for an id, because there was no list.
+    const { scope } = await requireSession(context);
+    if (scope !== '' && !holdsScope(scope, LISTING_SCOPE))
+      throw new CliError('name_not_resolved', { name: internId, scope: LISTING_SCOPE, ...failure.facts });
+  }
+  if (!isCliError(failure, 'api_misconfigured')) throw failure;
+  const interns = await internsOf(context).catch(() => []);
+  const intern = interns.find(({ id }) => id === internId);
+  if (intern === undefined || intern.status === 'running') throw failure;
+  const why = intern.last_failure_message || undefined;
+  const { status, requestId, traceId } = failure.facts;
+  const told = { status, requestId, traceId };
+  throw new CliError('intern_not_running', { internId, state: intern.status, why, ...told });
+}

@@ -1,0 +1,137 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Traceparent } from '@ori/http/traceparent';
+import type { ProofHeaderValues } from '@ori/proof/wire';
+import { callDaemon, type DaemonCall, type DaemonResponse } from '../adapters/daemon.ts';
+import type { RequestBody } from '../adapters/request-body.ts';
+import { requestProof } from '../adapters/signer.ts';
+import { parseDaemonAddress } from '../core/address.ts';
+import type { AttackRequest } from '../core/attacks.ts';
+import { CliError } from '../core/errors.ts';
+import { parseHeaders } from '../core/extra-headers.ts';
+import { type ProofRequest, requirePath } from '../core/proof-request.ts';
+import { retryAfterSeconds } from '../core/refusal.ts';
+import { requireSession, withAccessToken } from './access.ts';
+import { type BodyOptions, takeBody } from './body-options.ts';
+import { type Context, variable } from './context.ts';
+import { type DaemonAnswer, readAnswer } from './daemon-answer.ts';
+import { findDaemon } from './daemon-origin.ts';
+import { explainUnsigned, takeInternId } from './intern-id.ts';
+import { takeTrace } from './trace.ts';
+
+const SILENCE_SECONDS_DEFAULT = 300;
+const CONTENT_TYPE_DEFAULT = 'application/json';
+/** The progress of smaller uploads is not shown. */
+const PROGRESS_BYTES = 4 * 1024 * 1024;
+/** The maximum Retry-After that is waited for, in seconds. */
+const PAUSE_SECONDS_MAX = 30;
+
+export interface CallOptions extends BodyOptions {
+  readonly daemon?: string;
+  readonly contentType?: string;
+  readonly timeout?: number;
+  /** Additional headers, `Name: value`. */
+  readonly header?: readonly string[];
+}
+
+/** A call with a hashed body and a known daemon. */
+export interface ReadyCall extends AsyncDisposable {
+  readonly origin: URL;
+  readonly contentType: string;
+  readonly body: RequestBody;
+  /** Signs and sends the call. If the daemon asks for it, waits, then signs and sends it once more. */
+  send(): Promise<{ answer: DaemonAnswer; proof: ProofHeaderValues }>;
+  /** A new proof, which is not sent. */
+  sign(path: string, bodySha256: string): Promise<ProofHeaderValues>;
+  /** Sends another request to the daemon: any headers of a proof, with any path and body. */
+  sendInstead(request: Omit<AttackRequest, 'body'> & { readonly body: RequestBody }): Promise<DaemonAnswer>;
+}
+
+/** Checks the command line, finds the daemon and hashes the body. Nothing is sent to the daemon yet. */
+export async function prepareCall(
+  context: Context,
+  intern: string,
+  path: string,
+  options: CallOptions,
+): Promise<ReadyCall> {
+  requirePath(path);
+  const { 'content-type': typed, ...headers } = parseHeaders(options.header ?? []);
+  const named = options.daemon ?? variable(context, 'ORI_DAEMON_URL');
+  const address = named === undefined ? undefined : parseDaemonAddress(named);
+  await requireSession(context);
+  const internId = await takeInternId(context, intern);
+  const origin = address ?? (await findDaemon(context, internId));
+  const body = await takeBody(context, options);
+  const { timeout: silenceSeconds = SILENCE_SECONDS_DEFAULT } = options;
+  const trace = takeTrace(context, headers['traceparent']);
+  const contentType = options.contentType ?? typed ?? CONTENT_TYPE_DEFAULT;
+  const sending = { origin, contentType, headers, silenceSeconds, trace };
+  const sign: ReadyCall['sign'] = (path, bodySha256) =>
+    signFor(context, { internId, bodySha256, path }, trace);
+  const sendInstead: ReadyCall['sendInstead'] = async ({ headers: proof, ...request }) =>
+    readAnswer(await present(context, { ...sending, ...request, proof }));
+  const signAndSend = async () => {
+    const proof = await sign(path, body.sha256);
+    return { proof, answer: await sendInstead({ path, body, headers: proof }) };
+  };
+  return {
+    origin,
+    contentType,
+    body,
+    sign,
+    sendInstead,
+    async send() {
+      const sent = await signAndSend();
+      const seconds = pauseNamed(sent.answer);
+      if (seconds === undefined) return sent;
+      context.terminal.note(`The daemon’s replay store was restarted; signing again in ${seconds} s.`);
+      sent.answer.end();
+      await waited(seconds, context.interrupted);
+      return signAndSend();
+    },
+    [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
+  };
+}
+
+async function signFor(
+  context: Context,
+  request: ProofRequest,
+  trace: Traceparent,
+): Promise<ProofHeaderValues> {
+  const { terminal, interrupted } = context;
+  const { internId } = request;
+  return withAccessToken(context, (session, credential) => {
+    terminal.detail(`POST ${session.base_url}/interns/${internId}/daemon/sign`);
+    return requestProof(session.base_url, credential, request, { trace, signal: interrupted });
+  }).catch((error) => explainUnsigned(context, internId, error));
+}
+
+async function present(context: Context, call: DaemonCall): Promise<DaemonResponse> {
+  const { terminal, interrupted } = context;
+  const { origin, path, body, proof } = call;
+  const carried = Object.keys(proof).join(', ') || 'no proof';
+  terminal.detail(`POST ${origin.origin}${path}, ${body.bytes} bytes, with ${carried}`);
+  const shown = body.bytes > PROGRESS_BYTES ? { onSent: progressOf(context, body.bytes) } : {};
+  const response = await callDaemon({ ...call, ...shown }, interrupted).finally(() => terminal.progress(''));
+  terminal.detail(`${response.status}, with ${Object.keys(response.headers).join(', ')}`);
+  return response;
+}
+
+function progressOf({ terminal }: Context, total: number): (bytes: number) => void {
+  const inMegabytes = (bytes: number) => (bytes / 1_000_000).toFixed(1);
+  return (bytes) => terminal.progress(`Sent ${inMegabytes(bytes)} of ${inMegabytes(total)} MB`);
+}
+
+// The only refusal that a new proof can fix: the daemon refused the old one without spending it.
+function pauseNamed({ status, headers, code }: DaemonAnswer): number | undefined {
+  if (status !== 401 || code !== 'proof_before_fence') return undefined;
+  const seconds = retryAfterSeconds(headers);
+  return seconds !== undefined && seconds <= PAUSE_SECONDS_MAX ? seconds : undefined;
+}
+
+async function waited(seconds: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(seconds * 1000, undefined, { signal });
+  } catch {
+    throw new CliError('interrupted', {});
+  }
+}

@@ -1,0 +1,82 @@
+import { keeperOf } from '../adapters/session-store.ts';
+import { holdsScope, SIGNING_SCOPE } from '../core/scopes.ts';
+import type { Session } from '../core/session.ts';
+import { freshSession } from './access.ts';
+import { type Context, chosenProfile, sessionPlace, variable } from './context.ts';
+
+/**
+ * Prints who is signed in, where and with which scopes. An expired token is renewed first, so that the answer is
+ * current.
+ */
+export async function whoami(context: Context): Promise<void> {
+  const session = await freshSession(context);
+  const keptIn =
+    variable(context, 'ORI_TOKEN') === undefined ? await keeperOf(sessionPlace(context)) : 'ORI_TOKEN';
+  if (context.json) {
+    context.terminal.printJson({
+      ...describeSession(session),
+      bound: isBound(context, session),
+      profile: chosenProfile(context),
+      kept_in: keptIn,
+    });
+    return;
+  }
+  const { terminal } = context;
+  terminal.print(nameOf(session));
+  terminal.print(`  API     ${session.base_url}`);
+  terminal.print(`  issuer  ${session.issuer || '-'}`);
+  terminal.print(`  scope   ${session.scope || '-'}${mayNotSign(session) ? ' (cannot sign)' : ''}`);
+  terminal.print(`  token   ${tokenLife(session, context.nowSeconds())}`);
+  terminal.print(
+    `  bound   ${isBound(context, session) ? 'to a key on this computer, which signs each request (DPoP)' : 'no: anyone who gets the token can use it'}`,
+  );
+  terminal.print(
+    `  stored  ${keptIn === 'ORI_TOKEN' ? 'no: given in ORI_TOKEN' : `in ${keptIn === 'file' ? 'a file' : 'the keychain'}, profile ${chosenProfile(context)}`}`,
+  );
+}
+
+/** Whether the session can only be used with a key on this computer. */
+function isBound(context: Context, session: Session): boolean {
+  if (session.client_id === null) return variable(context, 'ORI_DPOP_KEY') !== undefined;
+  return session.key_thumbprint !== undefined;
+}
+
+/** The subject, and the name from the ID token if there is one. */
+export function nameOf(session: Session): string {
+  return session.name === null || session.name === session.subject
+    ? session.subject
+    : `${session.subject} (${session.name})`;
+}
+
+/** The `--json` form of a session, which contains no token. */
+export function describeSession(session: Session): Record<string, unknown> {
+  return {
+    subject: session.subject,
+    name: session.name,
+    base_url: session.base_url,
+    issuer: session.issuer,
+    client_id: session.client_id,
+    scope: session.scope.split(' ').filter((scope) => scope !== ''),
+    can_sign: session.scope === '' ? null : !mayNotSign(session),
+    renewable: session.refresh_token !== null,
+    expires_at: session.expires_at === null ? null : new Date(session.expires_at * 1000).toISOString(),
+    signed_in_at: new Date(session.signed_in_at * 1000).toISOString(),
+  };
+}
+
+/** True if the grant is known and lacks the scope for signing. */
+export function mayNotSign(session: Session): boolean {
+  return session.scope !== '' && !holdsScope(session.scope, SIGNING_SCOPE);
+}
+
+function tokenLife(session: Session, nowSeconds: number): string {
+  const after =
+    session.client_id === null
+      ? 'then provide another'
+      : session.refresh_token === null
+        ? 'then sign in again'
+        : 'then renewed automatically';
+  if (session.expires_at === null) return `until a server refuses it, ${after}`;
+  const seconds = Math.max(0, session.expires_at - nowSeconds);
+  return `valid for ${seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`}, ${after}`;
+}

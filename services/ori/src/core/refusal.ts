@@ -1,0 +1,116 @@
+import type { SigningErrorCode } from '@ori/api/refusals';
+import { z } from 'zod';
+import { CliError, type CliErrorCode, type ServerSaid, type Told } from './errors.ts';
+import { parseJson } from './parse-json.ts';
+import { LISTING_SCOPE, SIGNING_SCOPE } from './scopes.ts';
+
+/** The parts of an API answer that determine the failure. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+  /** The trace that the request belonged to. */
+  readonly traceId?: string | undefined;
+}
+
+const ErrorEnvelope = z.object({
+  error: z.object({
+    message: z.string(),
+    metadata: z.object({ reason: z.string(), retryable: z.boolean() }).optional(),
+  }),
+});
+
+/** The failure for a signing answer other than 200 and 401. */
+export function judgeSigning(answer: ApiAnswer, internId: string): CliError {
+  const said = readSaid(answer);
+  if (answer.status === 404) return new CliError('intern_not_found', { internId, ...toldIn(said) });
+  return judge(answer, said, SIGNING_SCOPE);
+}
+
+/** The failure for a list answer other than 200 and 401. */
+export function judgeList(answer: ApiAnswer): CliError {
+  const said = readSaid(answer);
+  return answer.status === 404
+    ? new CliError('programme_not_found', said)
+    : judge(answer, said, LISTING_SCOPE);
+}
+
+/** The failure for any other answer of the API from 400 on, except 401. */
+export function judgeAnswer(answer: ApiAnswer): CliError {
+  return judge(answer, readSaid(answer), LISTING_SCOPE);
+}
+
+function judge(answer: ApiAnswer, said: ServerSaid, scope: string): CliError {
+  if (answer.status === 429) {
+    return new CliError('rate_limited', {
+      ...toldIn(said),
+      retryAfterSeconds: retryAfterSeconds(answer.headers),
+    });
+  }
+  if (answer.status === 403 && (said.reason === 'insufficient_scope' || challengesScope(answer.headers))) {
+    return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? scope, ...toldIn(said) });
+  }
+  if (isKnown(said.reason)) return new CliError(BY_REASON[said.reason], said);
+  if (answer.status >= 500 || answer.status === 408) return new CliError('api_failed', said);
+  return new CliError('refused', said);
+}
+
+/** The failure for each reason of a signing refusal; reasons with facts of their own are handled before. */
+const BY_REASON = {
+  regional_host_refused: 'regional_host',
+  bearer_refused: 'refused',
+  certificate_bound: 'refused',
+  dpop_nonce_required: 'refused',
+  dpop_proof_refused: 'refused',
+  dpop_proof_replayed: 'refused',
+  dpop_content_refused: 'refused',
+  dpop_binding_refused: 'refused',
+  dpop_required: 'bound_session_required',
+  personal_identity_required: 'refused',
+  insufficient_scope: 'refused',
+  unsupported_media_type: 'refused',
+  payload_too_large: 'refused',
+  invalid_body: 'refused',
+  not_found: 'refused',
+  access_revoked: 'access_revoked',
+  configuration_error: 'api_misconfigured',
+  rate_limited: 'refused',
+  internal_error: 'api_failed',
+} as const satisfies Record<SigningErrorCode, CliErrorCode>;
+
+function isKnown(reason: string | undefined): reason is SigningErrorCode {
+  return reason !== undefined && Object.hasOwn(BY_REASON, reason);
+}
+
+/**
+ * `Retry-After` in whole seconds (RFC 9110, section 10.2.3); undefined for a date, which our servers never send.
+ */
+export function retryAfterSeconds(headers: ApiAnswer['headers']): number | undefined {
+  const value = headers['retry-after'];
+  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+}
+
+// The 403 of the list has no reason in its body.
+function challengesScope(headers: ApiAnswer['headers']): boolean {
+  const challenge = headers['www-authenticate'];
+  return typeof challenge === 'string' && challenge.includes('error="insufficient_scope"');
+}
+
+/** The scope that a refusal requires (RFC 6750, section 3). */
+function scopeNamed(headers: ApiAnswer['headers']): string | undefined {
+  const challenge = headers['www-authenticate'];
+  return typeof challenge === 'string' ? /[\s,]scope="([^"]{1,255})"/.exec(challenge)?.[1] : undefined;
+}
+
+function toldIn({ status, requestId, traceId }: ServerSaid): Told {
+  return { status, requestId, traceId };
+}
+
+function readSaid({ status, headers, body, traceId }: ApiAnswer): ServerSaid {
+  const requestId = headers['x-request-id'];
+  const told = { status, requestId: typeof requestId === 'string' ? requestId : undefined, traceId };
+  const envelope = ErrorEnvelope.safeParse(parseJson(body));
+  if (!envelope.success) return { ...told, message: 'no explanation that ori understands' };
+  const { message, metadata } = envelope.data.error;
+  return { ...told, message, reason: metadata?.reason };
+}

@@ -1,0 +1,143 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Context } from './commands/context.ts';
+import {
+  API_HELP,
+  CALL_HELP,
+  DOCTOR_CALL_HELP,
+  DOCTOR_GATEWAY_HELP,
+  DPOP_PROOF_HELP,
+  HEADERS_HELP,
+  SIGN_HELP,
+} from './text/help.ts';
+
+/** The commands that sign, send and examine requests to interns. */
+export function declareRequests(
+  program: Command,
+  context: () => Context,
+  wrapped: (text: string) => string,
+): void {
+  takingBody(program.command('sign'))
+    .description('print the proof headers for a request that another program will send')
+    .option('--path <path>', 'path of the request, exactly as it will be sent')
+    .option('--body-sha256 <hex>', 'SHA-256 of the request body, instead of the body')
+    .option('--v1-only', 'a version 1 proof, which covers no path; most daemons refuse it')
+    .addHelpText('after', wrapped(SIGN_HELP))
+    .action(async (intern, options) => (await import('./commands/sign.ts')).sign(context(), intern, options));
+  withBody(program.command('dpop-proof'))
+    .description('print the DPoP proof for one API request that another program will send')
+    .argument('<method>', 'method of the request, such as POST')
+    .argument('<url>', 'address of the request')
+    .addHelpText('after', DPOP_PROOF_HELP)
+    .action(async (method, url, options) =>
+      (await import('./commands/dpop-proof.ts')).dpopProof(context(), method, url, options),
+    );
+  program
+    .command('token')
+    .description('print an access token for another program')
+    .action(async () => (await import('./commands/token.ts')).token(context()));
+  withBody(program.command('headers'))
+    .description('print the headers that authorize one API request of another program')
+    .argument('<method>', 'method of the request, such as POST')
+    .argument('<url>', 'address of the request')
+    .addHelpText('after', wrapped(HEADERS_HELP))
+    .action(async (method, url, options) =>
+      (await import('./commands/headers.ts')).headers(context(), method, url, options),
+    );
+  program
+    .command('api')
+    .description('make any request to the API, and print the JSON that it answers')
+    .argument('<path>', 'path below the base address, such as /interns')
+    .option('-X, --method <method>', 'method (GET, or POST with --data)')
+    .option(
+      '-f, --field <name=value>',
+      'parameter of a GET, otherwise member of the body; may be repeated',
+      collect,
+    )
+    .option('-d, --data <json>', 'body')
+    .option('--paginate', 'print the records of all pages of a list')
+    .addHelpText('after', wrapped(API_HELP))
+    .action(async (path, options) => (await import('./commands/api.ts')).api(context(), path, options));
+  takingCall(program.command('call'))
+    .description('sign a request and send it to the daemon of an intern')
+    .option('-i, --include', 'also print status and headers of the answer')
+    .option('-o, --output <file>', 'write the body of the answer to a file')
+    .addHelpText('after', wrapped(CALL_HELP))
+    .action(async (intern, path, options) =>
+      (await import('./commands/call.ts')).call(context(), intern, path, options),
+    );
+  const interns = program.command('interns').description('list and show interns');
+  interns
+    .command('list')
+    .description('list the interns that you can see, newest first')
+    .option('--status <statuses>', 'only with these statuses, comma-separated')
+    .option('--workspace <id>', 'only in this workspace')
+    .action(async ({ status, workspace: workspaceId }) =>
+      (await import('./commands/interns-list.ts')).internsList(context(), { status, workspaceId }),
+    );
+  interns
+    .command('get')
+    .alias('show')
+    .description('show one intern')
+    .argument('<intern>', 'id or name of the intern')
+    .action(async (intern) => (await import('./commands/interns-get.ts')).internsGet(context(), intern));
+  takingBody(program.command('log').description('check the signing log').command('verify'))
+    .description('verify that the proof of a call is in the signing log')
+    .requiredOption('--headers <file>', 'the headers of the proof, as ori sign prints them')
+    .requiredOption('--path <path>', 'path of the request')
+    .requiredOption('--policy <file>', 'a tlog-policy file: the log, its witnesses, and its quorum')
+    .option('--body-sha256 <hex>', 'SHA-256 of the request body, instead of the body')
+    .option('--proof <file>', 'a .tlog-proof file to verify offline, instead of asking the log')
+    .option('--out <file>', 'write the .tlog-proof file, which verifies offline')
+    .action(async (intern, options) =>
+      (await import('./commands/log-verify.ts')).logVerify(context(), intern, options),
+    );
+  const doctor = program.command('doctor').description('find out why a proof is refused');
+  doctor
+    .command('gateway')
+    .description('check an nginx configuration for what breaks proofs')
+    .argument('<nginx.conf>', 'the main configuration, or an included file (- for stdin)')
+    .option('--skip-missing', 'skip included files that do not exist')
+    .addHelpText('after', wrapped(DOCTOR_GATEWAY_HELP))
+    .action(async (file, options) =>
+      (await import('./commands/doctor-gateway.ts')).doctorGateway(context(), file, options),
+    );
+  takingCall(doctor.command('call'))
+    .description('call a daemon, report what changed on the way, and attack it')
+    .option('--one', 'make the call only, without attacks')
+    .addHelpText('after', wrapped(DOCTOR_CALL_HELP))
+    .action(async (intern, path, options) =>
+      (await import('./commands/doctor-call.ts')).doctorCall(context(), intern, path, options),
+    );
+}
+
+function takingBody(command: Command): Command {
+  return withBody(command.argument('<intern>', 'id or name of the intern'));
+}
+
+function withBody(command: Command): Command {
+  return command
+    .option('-d, --data <text>', 'request body, or @FILE to read it from (@- for stdin)')
+    .option('--data-raw <text>', 'request body, even if it begins with @')
+    .option('--file <file>', 'file to read the request body from (- for stdin)');
+}
+
+function takingCall(command: Command): Command {
+  return takingBody(command)
+    .argument('<path>', 'path of the request, such as /api/invoke')
+    .option('--daemon <url>', 'origin of the daemon (ORI_DAEMON_URL)')
+    .option('--content-type <type>', 'media type of the body (application/json)')
+    .option('-H, --header <header>', "another header, 'Name: value'; may be repeated", collect)
+    .option('--timeout <seconds>', 'how long the daemon may be silent (300)', parseSeconds);
+}
+
+function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value];
+}
+
+/** A whole number of seconds. Throws InvalidArgumentError. */
+export function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!/^\d{1,5}$/.test(text) || seconds < 1)
+    throw new InvalidArgumentError('Expected a whole number of seconds.');
+  return seconds;
+}

@@ -1,0 +1,42 @@
+import type { ProofErrorCode, UnavailableErrorCode } from '@ori/proof';
+
+/** What to do about the refusals of a daemon with @ori/verifier (libs/public/proof/SPEC.md, section 7). */
+const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = {
+  proof_missing: 'Something between ori and the daemon dropped the proof headers.',
+  proof_malformed: 'Something between ori and the daemon changed the proof headers.',
+  proof_version_not_accepted: 'This daemon accepts another version of the proof.',
+  request_not_coverable: 'The daemon does not accept this media type; see --content-type.',
+  proof_expired:
+    'The proof was too old on arrival: check the clocks of the daemon and the signer, or send a smaller body.',
+  proof_not_yet_valid: 'The daemon’s clock is behind the signer’s.',
+  key_unknown:
+    'The daemon does not have the key of this intern: check the intern’s id and the daemon’s address.',
+  signature_invalid:
+    'The daemon received other bytes or another path than ori sent, or serves another intern. To find out which, use ori doctor call instead of ori call.',
+  nonce_replayed:
+    'The daemon has seen this proof before: something repeated the request. Run the command again.',
+  nonce_not_issued: 'The daemon shares no Redis with the signer that made this proof.',
+  proof_before_fence: 'The daemon’s replay store was just restarted. Run the command again in a few seconds.',
+  body_too_large: 'Send a smaller body.',
+  keys_unavailable: 'The daemon cannot get the public keys of this intern. Try again in a moment.',
+  replay_store_unavailable: 'The daemon’s replay store is down. Try again in a moment.',
+  replay_store_unsafe:
+    'The daemon’s replay store is not safe to use: report it to the operator of the daemon.',
+  replay_store_full: 'The daemon’s replay store is full. Try again in a minute.',
+};
+
+/** What to do next about a daemon's answer. An unknown code gets the advice of its status. */
+export function daemonAdvice(status: number, code: string | undefined, isShown = true): string {
+  if (code !== undefined && isKnown(code)) return ADVICE[code];
+  if (code === 'internal_error')
+    return 'The daemon’s log says why, such as a body parser that is mounted before requireProof.';
+  const answer = isShown ? 'Its answer is above.' : 'To see its answer, make the call: ori call';
+  if (status >= 500) return `${answer} The call may have been carried out.`;
+  if (status >= 300 && status < 400)
+    return 'ori does not follow redirects: a proof is for one path. Check the daemon’s address.';
+  return answer;
+}
+
+function isKnown(code: string): code is keyof typeof ADVICE {
+  return Object.hasOwn(ADVICE, code);
+}

@@ -1,0 +1,87 @@
+import { EXIT } from '../core/exit-codes.ts';
+import { tellAttack, tellCause } from './attacks.ts';
+import { daemonAdvice } from './daemon-advice.ts';
+import type { Sentences } from './sentence.ts';
+
+/** The failures that only `ori doctor` has. */
+export const DOCTOR_SENTENCES = {
+  configuration_unreadable: {
+    exit: EXIT.usage,
+    what: ({ file, why }) => `Cannot read ${file}: ${why}.`,
+    next: ({ from }) =>
+      from === undefined
+        ? 'Check the name and its permissions.'
+        : `It is included at ${from.file}:${from.line}; a relative name starts at the folder of the main file. Without it: --skip-missing.`,
+  },
+  configuration_malformed: {
+    exit: EXIT.usage,
+    what: ({ file, line, why }) => `${file}:${line}: ${why}.`,
+    next: () =>
+      'nginx would not start with it; see nginx -t. For a gateway other than nginx, make a call through it: ori doctor call',
+  },
+  gateway_without_route: {
+    exit: EXIT.usage,
+    what: ({ file }) => `Nothing in ${file} forwards requests, so there is nothing to check.`,
+    next: () => 'Name the main configuration, nginx.conf, or a file with the servers that call a daemon.',
+  },
+  gateway_faulty: {
+    exit: EXIT.unexpected,
+    what: ({ errors, warnings }) =>
+      `This gateway is not safe for proofs: ${counted(errors, 'error')}, ${counted(warnings, 'warning')}.`,
+    next: () => 'The findings are above. To accept a warning: # ori-doctor: allow RULE, because …',
+  },
+  call_changed: {
+    exit: EXIT.daemonRefused,
+    what: ({ status, code, fields }) =>
+      `The daemon answered ${status} (${code}): the request changed on the way (${fields.join(', ')}).`,
+    next: () => 'Check what is in between, such as nginx: ori doctor gateway /etc/nginx/nginx.conf',
+  },
+  call_unchanged: {
+    exit: EXIT.daemonRefused,
+    what: ({ status, code }) => `The request arrived unchanged, and the daemon answered ${status} (${code}).`,
+    next: ({ status, code }) => UNCHANGED_ADVICE[code] ?? daemonAdvice(status, code),
+  },
+  call_undiagnosed: {
+    exit: EXIT.daemonRefused,
+    what: ({ status, code }) =>
+      `The daemon answered ${status} (${code}) and does not report what it received.`,
+    next: () =>
+      'Enable it in the daemon, with requireProof(verifier, { bodyBytesMax, diagnose: true }), then run this again. To check a gateway: ori doctor gateway /etc/nginx/nginx.conf',
+  },
+  call_not_judged: {
+    exit: EXIT.daemonRefused,
+    what: ({ status, location }) =>
+      `The answer is ${status}${location === undefined ? '' : `, pointing to ${location}`}, and says nothing about the proof.`,
+    next: () =>
+      'Either a gateway answered, or the daemon accepted the proof and answered this itself: check its address and the path. A gateway may also have cut or rewritten the path: ori doctor gateway /etc/nginx/nginx.conf',
+  },
+  daemon_unsafe: {
+    exit: EXIT.unexpected,
+    what: ({ holes }) => `This daemon is not safe. It accepted ${listed(holes.map(tellAttack))}.`,
+    next: ({ holes }) => [...new Set(holes.map(tellCause))].join(' '),
+  },
+  daemon_unproven: {
+    exit: EXIT.unexpected,
+    what: ({ attacks }) =>
+      `The daemon accepted the call, but it did not refuse ${listed(attacks.map(tellAttack))} as a verifier does.`,
+    next: () =>
+      'Something else may have answered, such as a gateway or a limit. The codes that a verifier answers with are in SPEC.md, section 7.',
+  },
+} satisfies Partial<Sentences>;
+
+function listed(parts: readonly string[]): string {
+  return new Intl.ListFormat('en', { type: 'conjunction' }).format(parts);
+}
+
+/** Advice on codes that have other causes when the request arrived unchanged. */
+const UNCHANGED_ADVICE: Readonly<Record<string, string>> = {
+  signature_invalid:
+    'The daemon serves another intern, or has this intern’s keys from another signer. Check the intern’s id and the address.',
+  nonce_replayed:
+    'Something sent the request twice, or another daemon received a copy first (a mirror or a retry). Check the gateway: ori doctor gateway /etc/nginx/nginx.conf',
+  request_not_coverable: 'This daemon accepts another media type; see --content-type.',
+};
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

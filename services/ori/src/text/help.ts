@@ -1,0 +1,116 @@
+import { EXIT_MEANINGS } from '../core/exit-codes.ts';
+
+const EXIT_CODES = [
+  'Exit codes:',
+  ...EXIT_MEANINGS.map(([code, meaning]) => `  ${String(code).padStart(3)}  ${meaning}`),
+];
+
+/** The text of `ori --help` below the commands. */
+export const MAIN_HELP = `
+Examples:
+  ori login
+  ori call int_7Qm2 /api/invoke --data '{"prompt":"hello"}' --daemon https://my-intern.example.com
+  ori sign int_7Qm2 --path /api/invoke --file body.json > headers.txt
+  curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
+  ori doctor gateway /etc/nginx/nginx.conf
+  ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
+
+Environment:
+  ORI_TOKEN        access token to use instead of a session
+  ORI_PROFILE      profile to use (default: default)
+  ORI_SESSION_STORE  keychain or file (default: the keychain, where there is one)
+  ORI_BASE_URL     base address of the API, ending in /v1 (default: the session's, else
+                   http://127.0.0.1:8080/v1)
+  ORI_DAEMON_URL   origin of the daemon (default: the hostname that the API lists)
+  ORI_DPOP_KEY     file of the private key (JWK) that the token of ORI_TOKEN is bound to
+  ORI_CLIENT_ID    client at the OpenID issuer (default: ori-cli)
+  BROWSER          program that opens the sign-in page
+  XDG_CONFIG_HOME  folder of ori/session.json (default: ~/.config)
+  TRACEPARENT      trace to continue (W3C Trace Context; default: a new trace)
+  NO_COLOR         turns colours off
+  XDG_DATA_HOME    where ori/keys (what sessions are bound to) and ori/checkpoints (of signing logs) are kept
+                   (default: ~/.local/share)
+
+${EXIT_CODES.join('\n')}`;
+
+export const LOGIN_HELP = `
+Examples:
+  ori login                        in a browser on this machine
+  ori login --device               with a code to type on another device
+  ori login --scope vault:read     only what signing needs
+  ori login --profile work         in addition to the default profile
+  ori login --with-token < token.txt`;
+
+export const SIGN_HELP = `
+The body comes from --data, --file or stdin. Only its SHA-256 is sent. A proof is valid for one request and for about
+a minute.
+
+Examples:
+  ori sign int_7Qm2 --path /api/invoke --file body.json > headers.txt
+  curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
+  ori sign int_7Qm2 --path /api/invoke --body-sha256 "$(sha256sum < body.json | cut -c1-64)" --json`;
+
+export const DPOP_PROOF_HELP = `
+A session that is bound to a key needs a new proof for each request (RFC 9449), over its exact content: that of --data
+or --file, otherwise none. To use a token of your own, set ORI_TOKEN to it and ORI_DPOP_KEY to the file of its private
+key.
+
+Examples:
+  curl -H "Authorization: DPoP $ORI_TOKEN" -H "DPoP: $(ori dpop-proof GET "$URL")" "$URL"
+  curl -H "Authorization: DPoP $ORI_TOKEN" -H "DPoP: $(ori dpop-proof POST "$URL" --file body.json)" \\
+    -H 'Content-Type: application/json' --data-binary @body.json "$URL"`;
+
+export const HEADERS_HELP = `
+A session that is bound to a key (DPoP) needs new headers for each request, and they cover its body.
+
+Examples:
+  curl -H @<(ori headers GET "$URL") "$URL"
+  curl -H @<(ori headers POST "$URL" --file body.json) -H 'content-type: application/json' --data-binary @body.json "$URL"`;
+
+export const API_HELP = `
+Examples:
+  ori api /interns -f limit=1
+  ori api /interns --paginate | jq -r '.[].name'
+  ori api /guardrails -X POST -d '{"name":"no secrets"}'`;
+
+export const CALL_HELP = `
+The body comes from --data, --file or stdin. The path is sent as it is, byte for byte: percent-encode it yourself.
+The daemon's answer goes to stdout unchanged; on a terminal its control characters are escaped.
+
+Examples:
+  ori call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
+  ori call difference /api/invoke -d @body.json -i
+  ori call int_7Qm2 /api/import --file dump.ndjson --content-type application/x-ndjson -o answer.json
+  jq -n '{prompt:"hello"}' | ori call int_7Qm2 /api/invoke --json`;
+
+export const DOCTOR_GATEWAY_HELP = `
+Reads the file and everything that it includes; starts nothing. Each finding gives its place, its effect on a proof, and a fix.
+To accept one, add a comment at the directive or on the line above it:
+
+  # ori-doctor: allow RULE, because …
+
+It reads only nginx configurations. For Envoy, HAProxy, Caddy or a cloud load balancer, make a call through it:
+ori doctor call reports what changed on the way.
+
+Examples:
+  ori doctor gateway /etc/nginx/nginx.conf
+  nginx -T | ori doctor gateway -
+  ori doctor gateway deploy/gateway/nginx.conf --skip-missing --json`;
+
+export const DOCTOR_CALL_HELP = `
+This makes a real call: if the daemon accepts it, it is carried out. The answer is not printed.
+If the daemon refuses it, the report says what changed on the way; for that, the daemon must report what it received:
+requireProof(verifier, { bodyBytesMax, diagnose: true }).
+If the daemon accepts it, it is attacked with calls that it must refuse, which takes two more turns: without a proof, with
+another body, path, person or time, with a query, with version 1, and the same call again. A daemon that is not safe
+carries them out. --one makes the call only.
+
+Examples:
+  ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
+  ori doctor call int_7Qm2 /api/invoke --file body.json --daemon https://my-intern.example.com --json`;
+
+export const COMPLETION_HELP = `
+Examples:
+  source <(ori completion bash)
+  source <(ori completion zsh)
+  ori completion fish | source`;

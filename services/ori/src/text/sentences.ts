@@ -1,0 +1,236 @@
+import type { AddressFault, CliError, CliErrorCode, CliErrorFacts, ServerSaid } from '../core/errors.ts';
+import { EXIT, type ExitCode } from '../core/exit-codes.ts';
+import { daemonAdvice } from './daemon-advice.ts';
+import { DOCTOR_SENTENCES } from './doctor-sentences.ts';
+import { LOG_SENTENCES } from './log-sentences.ts';
+import type { Sentence, Sentences } from './sentence.ts';
+import { SESSION_SENTENCES } from './session-sentences.ts';
+
+const TRY_AGAIN = 'Try again in a moment.';
+
+const ADDRESS_FAULTS = {
+  not_a_url: ['is not a URL', 'Write it in full, such as https://api.example.com/v1'],
+  not_http: ['is neither https nor http', 'Use an https:// address.'],
+  plain_http: [
+    'is plain http, and not on this machine',
+    'Use https://. Plain http is accepted on 127.0.0.1, [::1] and localhost only.',
+  ],
+  credentials: ['contains a user name or a password', 'Remove them: ori never sends any.'],
+  query_or_fragment: ['contains a query or a fragment', 'Remove everything from the ? or # on.'],
+  not_an_origin: [
+    'is more than an origin',
+    'Give only scheme, host and port. The path is a separate argument, because the proof covers it.',
+  ],
+} satisfies Record<AddressFault, readonly [string, string]>;
+
+/** The message of every failure of `ori`: what happened, and what to do next. */
+const SENTENCES: Sentences = {
+  usage: {
+    exit: EXIT.usage,
+    what: ({ detail }) => detail,
+    next: ({ next }) => next ?? 'See: ori --help',
+  },
+  address_not_usable: {
+    exit: EXIT.usage,
+    what: ({ what, address, why }) => `The ${what} ${address} ${ADDRESS_FAULTS[why][0]}.`,
+    next: ({ why }) => ADDRESS_FAULTS[why][1],
+  },
+  issuer_not_usable: {
+    exit: EXIT.refused,
+    what: ({ what, address, why }) =>
+      `The ${what} ${address}, named by the server, ${ADDRESS_FAULTS[why][0]}.`,
+    next: () => 'ori sends nothing there. Report it to the operator of the API or the issuer.',
+  },
+  path_not_signable: {
+    exit: EXIT.usage,
+    what: ({ path }) => `A proof cannot cover the path ${shortened(path)}`,
+    next: () =>
+      'A path begins with / and has at most 2048 printable ASCII characters, without space, # and ?. Percent-encode others; a query is not possible.',
+  },
+  intern_id_malformed: {
+    exit: EXIT.usage,
+    what: ({ internId }) => `${shortened(internId)} is not an intern id.`,
+    next: () => 'Ids consist of letters, digits, _ and -, such as int_7Qm2. See: ori interns list',
+  },
+  body_missing: {
+    exit: EXIT.usage,
+    what: () => 'There is no request body.',
+    next: () => `Give --data '{"prompt":"hello"}', --file FILE, or pipe it in. For an empty one: --data ''`,
+  },
+  body_unreadable: {
+    exit: EXIT.usage,
+    what: ({ file, why }) => `Cannot read ${file}: ${why}.`,
+    next: () => 'Check the name and its permissions.',
+  },
+  body_changed: {
+    exit: EXIT.unexpected,
+    what: ({ file }) => `${file} changed between hashing and sending, so the call was aborted.`,
+    next: () =>
+      'The daemon did not receive a complete request. Try again when the file is no longer being written.',
+  },
+  output_unwritable: {
+    exit: EXIT.usage,
+    what: ({ file, why }) => `Cannot write ${file}: ${why}.`,
+    next: () => 'The daemon has answered: repeat the call with another file only if it may be made twice.',
+  },
+  daemon_unknown: {
+    exit: EXIT.usage,
+    what: () => 'The address of this intern’s daemon is unknown.',
+    next: () => 'Give it with --daemon https://… or ORI_DAEMON_URL.',
+  },
+  ...SESSION_SENTENCES,
+  resource_mismatch: {
+    exit: EXIT.refused,
+    what: ({ baseUrl, resource }) => `${baseUrl} describes itself as ${resource}.`,
+    next: () =>
+      'Check the base address (ORI_BASE_URL or --base-url): a token for one must not go to the other.',
+  },
+  metadata_unusable: {
+    exit: EXIT.unavailable,
+    what: ({ url, why }) => `${url} does not describe how to sign in: ${why}.`,
+    next: () => 'Check the base address (ORI_BASE_URL or --base-url); it ends in /v1.',
+  },
+  unreachable: {
+    exit: EXIT.unavailable,
+    what: ({ what, address, why }) => `Cannot reach ${what} at ${address}: ${why}.`,
+    next: ({ what }) =>
+      `Check the address${what === 'the daemon' ? ' (--daemon, ORI_DAEMON_URL)' : ''} and the network, then try again.`,
+  },
+  timed_out: {
+    exit: EXIT.unavailable,
+    what: ({ what, address, seconds }) => `No answer from ${what} at ${address} within ${seconds} s.`,
+    next: ({ what }) =>
+      what === 'the daemon'
+        ? 'The call may have been carried out. To repeat it is a new call, with a new proof: do so if it may happen twice.'
+        : TRY_AGAIN,
+  },
+  answer_not_understood: {
+    exit: EXIT.unavailable,
+    what: ({ what, address, why }) => `Cannot understand the answer of ${what} at ${address}: ${why}.`,
+    next: () => 'Check the address: something else may be listening there.',
+  },
+  scope_missing: {
+    exit: EXIT.refused,
+    what: ({ scope }) => `The session lacks the scope ${scope}.`,
+    next: ({ scope }) =>
+      `Sign in again and grant it: ori login. If it is still missing, the issuer does not allow you ${scope}.`,
+  },
+  access_revoked: {
+    exit: EXIT.refused,
+    what: (said) => `Your access was revoked: ${serverSaid(said)}`,
+    next: () =>
+      `If it was restored since, sign in again: ori login. If you have just done so, your issuer does not tell when you signed in, and an operator has to clear the revocation (ori-admin member revoke-sessions --clear). Otherwise ask an owner of the workspace.`,
+  },
+  bound_session_required: {
+    exit: EXIT.refused,
+    what: (said) => `This session is not bound to a key: ${serverSaid(said)}`,
+    next: () =>
+      'Sign in again: ori login. If the new session is not bound either, the issuer does not offer DPoP.',
+  },
+  regional_host: {
+    exit: EXIT.refused,
+    what: (said) => `Interns are not served on a regional host: ${serverSaid(said)}`,
+    next: () => 'Use the global base address (ORI_BASE_URL or --base-url).',
+  },
+  name_not_resolved: {
+    exit: EXIT.refused,
+    what: ({ name, scope }) =>
+      `There is no intern with the id ${name}, and the session lacks the scope ${scope}, which names need.`,
+    next: () => 'Give the id, such as int_7Qm2, or sign in with all scopes: ori login',
+  },
+  intern_not_found: {
+    exit: EXIT.refused,
+    what: ({ internId }) => `There is no intern ${internId} that you can call.`,
+    next: () =>
+      'Check the id (ori interns list), who you are (ori whoami), and whether your workspace is in the interns programme.',
+  },
+  intern_not_running: {
+    exit: EXIT.refused,
+    what: ({ internId, state, why }) =>
+      `The intern ${internId} is not running, so calls to it are not signed: ${state}${why === undefined ? '' : ` (${why})`}.`,
+    next: () => 'Wait until it is running, or call another one: ori interns list',
+  },
+  programme_not_found: {
+    exit: EXIT.refused,
+    what: (said) => `You have no interns here: ${serverSaid(said)}`,
+    next: () => 'Check who you are (ori whoami), and whether your workspace is in the interns programme.',
+  },
+  refused: {
+    exit: EXIT.refused,
+    what: (said) => `The API refused: ${serverSaid(said)}`,
+    next: () => 'The same request will be refused again.',
+  },
+  rate_limited: {
+    exit: EXIT.rateLimited,
+    what: () => 'Too many turns: you or your organization have used up this minute’s turns.',
+    next: ({ retryAfterSeconds }) =>
+      retryAfterSeconds === undefined ? 'Try again in a minute.' : `Try again in ${retryAfterSeconds} s.`,
+  },
+  api_failed: {
+    exit: EXIT.unavailable,
+    what: (said) => `The API failed: ${serverSaid(said)}`,
+    next: () => TRY_AGAIN,
+  },
+  api_misconfigured: {
+    exit: EXIT.refused,
+    what: (said) => `The API cannot sign for this intern: ${serverSaid(said)}`,
+    next: () => 'Trying again will not help: report it to the operator of the API.',
+  },
+  interns_not_listed: {
+    exit: EXIT.refused,
+    what: ({ baseUrl }) => `The server at ${baseUrl} does not list interns.`,
+    next: () => 'Ask its operator for the intern’s id: ori sign and ori call need nothing else.',
+  },
+  daemon_refused: {
+    exit: EXIT.daemonRefused,
+    what: ({ status, code, location }) =>
+      `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}${location === undefined ? '' : `, pointing to ${location}`}.`,
+    next: ({ status, code, isShown }) => daemonAdvice(status, code, isShown),
+  },
+  daemon_failed: {
+    exit: EXIT.daemonFailed,
+    what: ({ status, code }) => `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}.`,
+    next: ({ status, code, isShown }) => daemonAdvice(status, code, isShown),
+  },
+  answer_broke_off: {
+    exit: EXIT.unavailable,
+    what: ({ what, address }) => `The answer of ${what} at ${address} was cut off.`,
+    next: () => 'The output is incomplete. The call itself may have been carried out.',
+  },
+  revocation_failed: {
+    exit: EXIT.unavailable,
+    what: ({ issuer, why }) =>
+      `You are signed out on this machine, but ${issuer} did not revoke the session: ${why}.`,
+    next: () => 'Revoke it on the issuer’s page of your sessions, or wait until it expires.',
+  },
+  ...DOCTOR_SENTENCES,
+  ...LOG_SENTENCES,
+  interrupted: {
+    exit: EXIT.interrupted,
+    what: () => 'Interrupted.',
+    next: () => 'Nothing was left running.',
+  },
+};
+
+export interface Told {
+  readonly exit: ExitCode;
+  readonly what: string;
+  readonly next: string;
+}
+
+/** The message of a failure. May contain text from a server, which the caller escapes. */
+export function tell<Code extends CliErrorCode>(error: CliError<Code>): Told {
+  const sentence: Sentence<CliErrorFacts[Code]> = SENTENCES[error.code];
+  return { exit: sentence.exit, what: sentence.what(error.facts), next: sentence.next(error.facts) };
+}
+
+function serverSaid({ status, message, requestId, traceId }: ServerSaid): string {
+  const said = /[.!?]$/.test(message) ? message : `${message}.`;
+  const ids = [requestId && `request ${requestId}`, traceId && `trace ${traceId}`];
+  return `${said} (${[status, ...ids].filter(Boolean).join(', ')})`;
+}
+
+function shortened(text: string): string {
+  const shown = text.length > 80 ? `${text.slice(0, 77)}…` : text;
+  return shown === '' ? '(empty)' : shown;
+}

@@ -1,0 +1,114 @@
+import { EXIT } from '../core/exit-codes.ts';
+import type { Sentences } from './sentence.ts';
+
+const SIGN_IN = 'Sign in again: ori login';
+
+/** The messages of failures to sign in and to keep a session. */
+export const SESSION_SENTENCES = {
+  not_signed_in: {
+    exit: EXIT.signInNeeded,
+    what: ({ profile }) =>
+      profile === undefined ? 'You are not signed in.' : `The profile ${profile} has no session.`,
+    next: ({ profile }) =>
+      profile === undefined
+        ? 'Sign in: ori login'
+        : `Sign in to it: ori --profile ${profile} login. The others: ori profiles`,
+  },
+  session_elsewhere: {
+    exit: EXIT.signInNeeded,
+    what: ({ sessionBaseUrl, baseUrl }) => `The session is for ${sessionBaseUrl}, not for ${baseUrl}.`,
+    next: ({ baseUrl }) => `Sign in there: ori --base-url ${baseUrl} login, or unset ORI_BASE_URL.`,
+  },
+  session_file_exposed: {
+    exit: EXIT.signInNeeded,
+    what: ({ file, mode }) =>
+      `Other users of this machine can access the session file ${file} (${mode}), so it is not used.`,
+    next: () => 'End that session and start a new one: ori logout, then ori login',
+  },
+  session_file_damaged: {
+    exit: EXIT.signInNeeded,
+    what: ({ file }) => `${file} is not a session file of this version of ori.`,
+    next: () => SIGN_IN,
+  },
+  session_file_unusable: {
+    exit: EXIT.unexpected,
+    what: ({ file, why }) => `Cannot use ${file}: ${why}.`,
+    next: () => 'ori stores its session there: make the folder writable, or set XDG_CONFIG_HOME.',
+  },
+  session_key_missing: {
+    exit: EXIT.signInNeeded,
+    what: () => 'The key that this session is bound to is not on this computer.',
+    next: () => 'Sign in again here: ori login',
+  },
+  binding_not_offered: {
+    exit: EXIT.refused,
+    what: ({ issuer }) => `The API accepts only sessions bound to a key, and ${issuer} does not offer them.`,
+    next: () => 'Ask the operator of the issuer to enable DPoP (RFC 9449) with ES256.',
+  },
+  session_busy: {
+    exit: EXIT.unavailable,
+    what: ({ file }) => `Another ori process has been holding ${file} for too long.`,
+    next: () => 'Wait for it, or stop it, and try again.',
+  },
+  keychain_unusable: {
+    exit: EXIT.signInNeeded,
+    what: ({ why }) => `The system keychain cannot be used: ${why}.`,
+    next: () => 'Unlock it, or store the session in a file: ORI_SESSION_STORE=file ori login',
+  },
+  token_refused: {
+    exit: EXIT.signInNeeded,
+    what: ({ baseUrl }) => `${baseUrl} refused the given access token.`,
+    next: () => 'It may have expired, or be for another audience: get a new one from the issuer.',
+  },
+  token_unusable: {
+    exit: EXIT.usage,
+    what: ({ why }) => `There is no usable access token: ${why}.`,
+    next: () => 'Set ORI_TOKEN, or pipe it in: ori login --with-token < token.txt',
+  },
+  token_key_unusable: {
+    exit: EXIT.usage,
+    what: ({ file, why }) =>
+      `The token in ORI_TOKEN is bound to a key (DPoP), and ${file === undefined ? 'ORI_DPOP_KEY' : `the key in ${file}`} ${why}.`,
+    next: () => 'Set ORI_DPOP_KEY to the file of the private key (JWK) that the token was requested with.',
+  },
+  profile_malformed: {
+    exit: EXIT.usage,
+    what: ({ profile }) => `${profile} is not a profile name.`,
+    next: () => 'Use up to 64 letters, digits, - and _, beginning with a letter or digit.',
+  },
+  session_ended: {
+    exit: EXIT.signInNeeded,
+    what: ({ why }) => `The session has ended${why === undefined ? '' : ` (${why})`}.`,
+    next: () => SIGN_IN,
+  },
+  scope_not_granted: {
+    exit: EXIT.refused,
+    what: ({ scopes }) => `The issuer did not grant ${scopes.join(', ')}.`,
+    next: () => 'Nothing was stored. Request fewer scopes with --scope, or have the issuer allow them.',
+  },
+  sign_in_denied: {
+    exit: EXIT.refused,
+    what: ({ why }) => `The sign-in was denied${why === undefined ? '' : ` (${why})`}.`,
+    next: () => 'Nothing was stored. To try again: ori login',
+  },
+  sign_in_failed: {
+    exit: EXIT.refused,
+    what: ({ why }) => `The issuer's answer was refused: ${why}.`,
+    next: () => 'Nothing was stored. Try again; if it fails again, report it to the operator of the issuer.',
+  },
+  sign_in_timed_out: {
+    exit: EXIT.unavailable,
+    what: ({ seconds }) => `The sign-in was not completed within ${seconds} s.`,
+    next: () => 'Try again: ori login (on a machine without a browser, add --device).',
+  },
+  sign_in_method_missing: {
+    exit: EXIT.refused,
+    what: ({ issuer, method }) => `The issuer ${issuer} does not offer ${method}.`,
+    next: ({ next }) => next,
+  },
+} satisfies Partial<Sentences>;
+
+/** For a session that the keychain could not store. */
+export function tellFallback(why: string): string {
+  return `The system keychain cannot store the session (${why}), so it is stored in a file that only you can read.`;
+}

@@ -1,0 +1,110 @@
+import type { Writable } from 'node:stream';
+import { printable, printableJson, printableLines } from '@ori/faces/printable';
+import { type Cell, renderTable } from '@ori/faces/table';
+
+/** An output stream, and whether it is a terminal. */
+export interface OutputStream extends Writable {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/**
+ * The two streams of a command. All text is escaped here, once; only the body of a daemon's answer is not, and never on
+ * a terminal.
+ */
+export interface Terminal {
+  /** Results: stdout, one line each. */
+  print(...lines: string[]): void;
+  /** Rows under the names of their members: stdout, truncated to the width of the terminal. */
+  printTable(rows: readonly Readonly<Record<string, Cell>>[]): void;
+  /** A result for scripts: stdout, JSON. */
+  printJson(value: unknown): void;
+  /** Information for the user: stderr. With `--json` as `{"note"}`. */
+  note(...lines: string[]): void;
+  /** A step that the user, or a script on their behalf, has to take: stderr. With `--json` the record. */
+  event(record: Record<string, unknown>, ...lines: string[]): void;
+  /** A line that the next one replaces, only on a terminal; an empty one clears it. */
+  progress(line: string): void;
+  /** The same as `note`, with `--verbose` only. */
+  detail(line: string): void;
+  /**
+   * A daemon's answer: stdout. Byte for byte to a file or a pipe; on a terminal as text with visible control
+   * characters.
+   */
+  printBody(body: AsyncIterable<Uint8Array>): Promise<void>;
+}
+
+/** A terminal over two streams. */
+export function createTerminal(
+  stdout: OutputStream,
+  stderr: OutputStream,
+  options: { verbose: boolean; json: boolean; colour?: boolean },
+): Terminal {
+  const record = (value: Record<string, unknown>) => void stderr.write(`${printableJson(value)}\n`);
+  let shown = '';
+  const note = (lines: readonly string[]) =>
+    options.json ? record({ note: lines.join(' ') }) : writeLines(stderr, lines);
+  return {
+    print: (...lines) => writeLines(stdout, lines),
+    printTable: (rows) => {
+      const columns = stdout.isTTY ? stdout.columns : undefined;
+      const [first = '', ...rest] = renderTable(rows, { columns });
+      stdout.write(`${options.colour && stdout.isTTY ? bold(first) : first}\n`);
+      writeLines(stdout, rest);
+    },
+    printJson: (value) => void stdout.write(`${printableJson(value, 2)}\n`),
+    note: (...lines) => note(lines),
+    event: (value, ...lines) => (options.json ? record(value) : writeLines(stderr, lines)),
+    progress: (line) => {
+      if (!stderr.isTTY || options.json || line === shown) return;
+      shown = line;
+      stderr.write(`\r${printable(line)}\u001b[K`);
+    },
+    detail: (line) => {
+      if (options.verbose) note([line]);
+    },
+    printBody: async (body) => {
+      for await (const chunk of stdout.isTTY ? asText(body) : body) {
+        if (!stdout.write(chunk)) await drained(stdout);
+      }
+    },
+  };
+}
+
+/** Whether to colour a stream: a terminal, unless the user opted out (https://no-color.org). */
+export function takesColour(
+  stream: OutputStream,
+  environment: Readonly<Record<string, string | undefined>>,
+): boolean {
+  return stream.isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
+}
+
+export const bold = (text: string): string => `\u001b[1m${text}\u001b[22m`;
+export const red = (text: string): string => `\u001b[31m${text}\u001b[39m`;
+
+function writeLines(stream: Writable, lines: readonly string[]): void {
+  for (const line of lines) stream.write(`${printable(line)}\n`);
+}
+
+async function* asText(body: AsyncIterable<Uint8Array>): AsyncIterable<string> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let last = '\n';
+  for await (const chunk of body) {
+    const text = printableLines(decoder.decode(chunk, { stream: true }));
+    if (text === '') continue;
+    last = text;
+    yield text;
+  }
+  const rest = decoder.decode();
+  if (rest !== '' || !last.endsWith('\n')) yield `${rest}\n`;
+}
+
+function drained(stream: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      stream.off('drain', settle).off('close', settle).off('error', settle);
+      resolve();
+    };
+    stream.once('drain', settle).once('close', settle).once('error', settle);
+  });
+}

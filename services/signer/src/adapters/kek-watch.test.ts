@@ -1,0 +1,52 @@
+import { generateKekRing, parseKekRing } from '@ori/store/sealing';
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { watchKeks } from './kek-watch.ts';
+
+const ringOf = () => parseKekRing(generateKekRing('signer'));
+
+function world(inUse: (held: string) => readonly string[]) {
+  const registry = new Registry();
+  const state = { now: 0 };
+  const ring = ringOf();
+  const held = ring.primary.kid;
+  const watch = watchKeks({ inUse: async () => inUse(held), ring, registry, now: () => state.now });
+  const missing = async () => Number(/^signer_keks_missing (\S+)$/m.exec(await registry.metrics())?.[1]);
+  return { state, ring, held, watch, missing };
+}
+
+test('a ring that holds none of the KEKs in use fails the check, and one that lacks some does not', async () => {
+  let inUse: string[] = [];
+  const { state, held, watch, missing } = world(() => inUse);
+  await watch.check();
+  inUse = [held, 'signer-fedcba9876543210'];
+  state.now += 5000;
+  await watch.check();
+  expect(await missing()).toBe(1);
+  inUse = ['signer-fedcba9876543210'];
+  state.now += 5000;
+  await expect(watch.check()).rejects.toMatchObject({ code: 'no_kek_in_use' });
+  expect(await missing()).toBe(1);
+});
+
+test('another ring is judged at once', async () => {
+  const other = ringOf();
+  const { ring, watch } = world(() => [other.primary.kid]);
+  await expect(watch.check()).rejects.toMatchObject({ code: 'no_kek_in_use' });
+  ring.replaceBy(other);
+  await watch.check();
+});
+
+test('while the database does not answer, the last comparison counts', async () => {
+  const answers: (readonly string[] | undefined)[] = [undefined, ['signer-fedcba9876543210'], undefined];
+  const { state, watch, missing } = world(() => {
+    const answer = answers.shift();
+    if (answer === undefined) throw new Error('no answer');
+    return answer;
+  });
+  await watch.check();
+  await expect(watch.check()).rejects.toMatchObject({ code: 'no_kek_in_use' });
+  state.now += 5000;
+  await expect(watch.check()).rejects.toMatchObject({ code: 'no_kek_in_use' });
+  expect(await missing()).toBeGreaterThan(0);
+});

@@ -1,0 +1,118 @@
+import { unwatchFile, watchFile } from 'node:fs';
+import { encodeSignature, setStatementInput } from '@ori/proof';
+import type { SigningKey } from '@ori/proof/signing';
+import { ConfigError } from '@ori/runtime/config';
+import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
+import type { Logger } from '@ori/runtime/log';
+import { type DelegationLine, openRoleKey, publicJwkOf, type Role, readDelegations } from '@ori/store/roles';
+import type { SignerConfig } from '../config.ts';
+import { DependencyError } from './dependency-error.ts';
+
+const LOOK_EVERY_MS = 1000;
+
+/** What a signer vouches for key sets with, where daemons pin a root (SPEC.md, section 15). */
+export interface KeySetRoles {
+  /** The member `ori` of a set, without the statements of its keys. @throws DependencyError `roles` if a role has ended */
+  member(now: number): object;
+  /** The header of an answer: that these bytes are the intern's set at this time. */
+  state(internId: string, at: number, sha256: string): string;
+  /** When the first of the roles ends, in Unix seconds. */
+  endsAt(): number;
+}
+
+type RolesConfig = Pick<
+  SignerConfig,
+  'freshnessKeyFile' | 'delegationsFile' | 'kmsUrl' | 'kmsTokenFile' | 'baseUrl'
+>;
+
+export interface HeldRoles {
+  readonly key: SigningKey;
+  readonly delegations: readonly DelegationLine[];
+}
+
+/** @param held the key of the freshness role, and the delegations of this deployment, as they are now */
+export function createKeySetRoles(
+  { baseUrl }: Pick<RolesConfig, 'baseUrl'>,
+  held: () => HeldRoles,
+): KeySetRoles {
+  /** When the role ends that this signer depends on; 0 if it is not in force. */
+  const endOf = (role: Role, at: number): number => {
+    const { key, delegations } = held();
+    const { x } = publicJwkOf(key);
+    const good = delegations.filter(
+      (one) => one.role === role && one.nbf * 1000 <= at && (role === 'keys' || one.x === x),
+    );
+    return Math.max(0, ...good.map(({ exp }) => exp));
+  };
+  const endsAt = (at: number): number => Math.min(endOf('keys', at), endOf('freshness', at));
+  return {
+    member(at) {
+      if (endsAt(at) * 1000 <= at)
+        throw new DependencyError('roles', 'no delegation of the roles of the key sets is in force');
+      const current = held().delegations.filter(({ exp }) => exp * 1000 > at);
+      return { delegations: current.map(({ base: _base, ...shown }) => shown) };
+    },
+    state(internId, at, sha256) {
+      const input = setStatementInput({ baseUrl, internId, at, sha256 });
+      return `${at} ${encodeSignature(held().key.sign(input))}`;
+    },
+    endsAt: () => endsAt(Date.now()),
+  };
+}
+
+/**
+ * Opens the key of the freshness role and the delegations, and follows both files.
+ *
+ * @returns undefined if neither is configured
+ * @throws ConfigError; KmsError
+ */
+export async function openKeySetRoles(
+  config: RolesConfig,
+  log: Pick<Logger, 'info' | 'error'>,
+): Promise<(KeySetRoles & { close(): void }) | undefined> {
+  const { freshnessKeyFile, delegationsFile } = config;
+  if (freshnessKeyFile === undefined || delegationsFile === undefined) return undefined;
+  let held = await load(config, freshnessKeyFile, delegationsFile);
+  const look = async () => {
+    try {
+      held = await load(config, freshnessKeyFile, delegationsFile);
+      log.info('roles of the key sets reloaded');
+    } catch (err) {
+      log.error({ err }, 'roles of the key sets unusable, keeping the former ones');
+    }
+  };
+  const listener = () => void look();
+  const files = [freshnessKeyFile, delegationsFile];
+  for (const file of files) watchFile(file, { interval: LOOK_EVERY_MS, persistent: false }, listener);
+  return {
+    ...createKeySetRoles(config, () => held),
+    close() {
+      for (const file of files) unwatchFile(file, listener);
+    },
+  };
+}
+
+/** When the roles end, for an alert: a daemon that pins a root then refuses every proof. */
+export function collectKeySetRoles(registry: Registry, roles: Pick<KeySetRoles, 'endsAt'>): void {
+  instrumentsOf(registry).reading(
+    'signer_key_set_roles_end_timestamp_seconds',
+    'When the first of the roles that vouch for key sets ends, in Unix seconds; only where daemons pin a root.',
+    () => roles.endsAt(),
+  );
+}
+
+async function load(config: RolesConfig, keyFile: string, delegationsFile: string): Promise<HeldRoles> {
+  const { kmsUrl, kmsTokenFile, baseUrl } = config;
+  const variable = 'SIGNER_DELEGATIONS_FILE';
+  const delegations = readDelegations({ path: delegationsFile, variable });
+  const stray = delegations.findIndex((one) => one.base !== baseUrl);
+  if (stray >= 0) throw new ConfigError([`${variable}: delegation ${stray + 1} is for another base address`]);
+  const key = await openRoleKey({
+    ...{ path: keyFile, variable: 'SIGNER_FRESHNESS_KEY_FILE' },
+    ...{ kmsUrl, kmsTokenFile },
+  });
+  const { x } = publicJwkOf(key);
+  if (!delegations.some((one) => one.role === 'freshness' && one.x === x))
+    throw new ConfigError([`${variable}: no delegation of the role "freshness" is for the freshness key`]);
+  return { key, delegations };
+}

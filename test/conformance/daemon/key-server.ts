@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** What the key-set server answers. */
+export interface KeyAnswer {
+  readonly body?: string | Buffer;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Milliseconds before the body. */
+  readonly delayMs?: number;
+  /** Answered with 304 to who already has it. */
+  readonly etag?: string;
+}
+
+/** A key set under the control of the suite, at an address of its own. */
+export interface KeySource {
+  readonly url: string;
+  answer: KeyAnswer;
+  fetches: number;
+}
+
+export interface KeyServer extends AsyncDisposable {
+  open(answer: KeyAnswer): KeySource;
+}
+
+/** Serves key sets on loopback. `port` 0 takes a free one. */
+export async function startKeyServer(port = 0): Promise<KeyServer> {
+  const sources: KeySource[] = [];
+  const server = createServer((request, response) => void reply(sources, request, response));
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    open(answer) {
+      const source = { url: `${base}/${sources.length}/jwks.json`, answer, fetches: 0 };
+      sources.push(source);
+      return source;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function reply(
+  sources: readonly KeySource[],
+  { url = '', headers: asked }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const [, index = '', rest = ''] = url.split('/');
+  const source = sources[Number(index)];
+  if (source === undefined) return void response.writeHead(404).end();
+  source.fetches += 1;
+  const { body = '', status = 200, headers = {}, delayMs = 0, etag } = source.answer;
+  const sent = { 'content-type': 'application/json', 'cache-control': 'public, max-age=60', ...headers };
+  if (status >= 300 && status < 400 && rest === 'jwks.json') {
+    return void response.writeHead(status, { location: `/${index}/elsewhere` }).end();
+  }
+  if (etag !== undefined && asked['if-none-match'] === etag) {
+    return void response.writeHead(304, { 'cache-control': sent['cache-control'] }).end();
+  }
+  // A redirect leads to a good set, so that following it shows.
+  response.writeHead(status >= 300 && status < 400 ? 200 : status, { ...sent, ...(etag && { etag }) });
+  response.flushHeaders();
+  if (delayMs > 0) await pause(delayMs, undefined, { ref: false });
+  response.end(body);
+}

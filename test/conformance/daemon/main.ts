@@ -1,0 +1,92 @@
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { INTERN_ID, sectionOf } from '../../vectors/generator/scenario.ts';
+import { sentencesOfSpec } from '../../vectors/sentences.ts';
+import { readScenarios } from '../protocol.ts';
+import { junit } from '../report.ts';
+import { startKeyServer } from './key-server.ts';
+import { type Outcome, runningAt, runSuite, startedBy } from './suite.ts';
+
+const USAGE = `Usage: npm run conformance -- --daemon [options] URL
+       npm run conformance -- --daemon [options] -- <command with {intern} and {jwks}> …
+test/conformance/README.md describes both, and the options.`;
+
+/** One line per sentence of SPEC.md about verifiers, for a daemon of any language. Returns the exit status. */
+export async function testDaemon(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      path: { type: 'string', default: '/api/invoke' },
+      'body-bytes-max': { type: 'string', default: '1000000' },
+      'keys-port': { type: 'string', default: '0' },
+      fetch: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      json: { type: 'string' },
+      junit: { type: 'string' },
+    },
+  });
+  const [first] = positionals;
+  if (first === undefined) {
+    console.error(USAGE);
+    return 2;
+  }
+  await using keyServer = await startKeyServer(Number(values['keys-port']));
+  const isUrl = /^http:\/\//.test(first);
+  const daemons = isUrl ? runningAt(new URL(first), keyServer) : startedBy(positionals, keyServer);
+  if (isUrl) console.log(`intern ${INTERN_ID}, key set http://127.0.0.1:${values['keys-port']}/0/jwks.json`);
+  const { path, only } = values;
+  const options = { path, only, bodyBytesMax: Number(values['body-bytes-max']), isFetch: values.fetch };
+  let outcomes: readonly Outcome[];
+  try {
+    outcomes = await runSuite(daemons, options, (text) => console.log(text));
+  } catch (error) {
+    console.error(`Cannot test the daemon: ${error instanceof Error ? error.message : error}`);
+    return 2;
+  }
+  const lines = linesOf(outcomes);
+  for (const { id, state, detail } of lines) console.log(`${id.padEnd(4)} ${state.padEnd(8)} ${detail}`);
+  if (values.json !== undefined)
+    writeFileSync(values.json, `${JSON.stringify({ sentences: lines, outcomes }, null, 1)}\n`);
+  if (values.junit !== undefined) writeFileSync(values.junit, junit(outcomes.map(toResult)));
+  const failed = outcomes.filter(({ difference, isUnseen }) => difference !== undefined && isUnseen !== true);
+  for (const { sentence, title, difference } of failed) console.log(`${sentence} ${title}: ${difference}`);
+  const unseen = outcomes.filter(({ isUnseen }) => isUnseen).length;
+  console.log(
+    `${outcomes.length - failed.length - unseen} of ${outcomes.length} checks passed, ${unseen} cannot be seen`,
+  );
+  return failed.length === 0 ? 0 : 1;
+}
+
+interface Line {
+  readonly id: string;
+  readonly state: 'ok' | 'FAILED' | 'unseen' | 'vectors' | 'tests';
+  readonly detail: string;
+}
+
+/** Sentences for signers and clients are left out. */
+function linesOf(outcomes: readonly Outcome[]): Line[] {
+  const scenarios = readScenarios();
+  return [...sentencesOfSpec()]
+    .filter(([id]) => !/^[SC]/.test(id))
+    .map(([id, text]) => {
+      const own = outcomes.filter(({ sentence }) => sentence === id);
+      const shown = text.replaceAll('`', '').slice(0, 80);
+      const vectors = scenarios.filter(({ sentences }) => sentences.includes(id)).length;
+      if (own.length === 0) return { id, state: vectors > 0 ? 'vectors' : 'tests', detail: shown };
+      const bad = own.filter(({ difference }) => difference !== undefined);
+      const state = bad.length === 0 ? 'ok' : bad.every(({ isUnseen }) => isUnseen) ? 'unseen' : 'FAILED';
+      const titles = bad.map(({ title }) => title).join('; ');
+      return { id, state, detail: bad.length === 0 ? shown : titles };
+    });
+}
+
+function toResult({ sentence, title, difference, isUnseen }: Outcome) {
+  return {
+    section: sectionOf(sentence),
+    title: `${sentence} ${title}`,
+    steps: 1,
+    differences: difference === undefined || isUnseen ? [] : [difference],
+    ...(isUnseen ? { skipped: `not seen: ${difference}` } : {}),
+  };
+}

@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { INTERN_ID } from '../../vectors/generator/scenario.ts';
+import { judgeAnswers } from './answers.ts';
+import { type Bench, createBench, type Daemon, GOOD, type Refusal } from './bench.ts';
+import { CHECKS, SLOW_CHECKS } from './checks.ts';
+import { KEY_CHECKS } from './key-checks.ts';
+import type { KeyAnswer, KeyServer } from './key-server.ts';
+
+export interface SuiteOptions {
+  /** The path of the guarded route. */
+  readonly path: string;
+  readonly bodyBytesMax: number;
+  /** The daemon gets Fetch `Request`s: what it cannot see is not counted as a failure (SPEC.md, V31). */
+  readonly isFetch: boolean;
+  readonly only: string | undefined;
+}
+
+/** The result of one check. */
+export interface Outcome {
+  readonly sentence: string;
+  readonly title: string;
+  readonly difference?: string | undefined;
+  /** It failed in what the runtime does not show. */
+  readonly isUnseen?: boolean;
+}
+
+/** How the suite gets a daemon with a key set. */
+export interface Daemons {
+  /** Whether each call starts a daemon of its own. */
+  readonly areSeparate: boolean;
+  start(answer: KeyAnswer): Promise<Daemon & AsyncDisposable>;
+}
+
+/** Starts `command` for each key set, with `{intern}` and `{jwks}` replaced. It prints its address, or `port N`. */
+export function startedBy(command: readonly string[], keyServer: KeyServer): Daemons {
+  return {
+    areSeparate: true,
+    async start(answer) {
+      const keys = keyServer.open(answer);
+      const [program = '', ...args] = command.map((part) =>
+        part.replaceAll('{intern}', INTERN_ID).replaceAll('{jwks}', keys.url),
+      );
+      const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+      const ended = new Promise<never>((_, reject) => {
+        child.once('error', reject);
+        child.once('exit', (code) =>
+          reject(new Error(`${program} exited with ${code} before it printed its address`)),
+        );
+      });
+      ended.catch(() => undefined);
+      const url = await Promise.race([ended, addressOf(createInterface({ input: child.stdout }))]);
+      return {
+        url,
+        keys,
+        async [Symbol.asyncDispose]() {
+          if (child.exitCode !== null || child.signalCode !== null) return;
+          const exit = once(child, 'exit');
+          child.kill('SIGKILL');
+          await exit;
+        },
+      };
+    },
+  };
+}
+
+async function addressOf(lines: AsyncIterable<string>): Promise<URL> {
+  for await (const line of lines) {
+    const [, address, port] = /(http:\/\/[\w.[\]:-]+)|\bport (\d+)/.exec(line) ?? [];
+    if (address !== undefined || port !== undefined) return new URL(address ?? `http://127.0.0.1:${port}`);
+  }
+  throw new Error('it printed no address');
+}
+
+/** A daemon that runs already. Between two key sets the suite waits until it may fetch again. */
+export function runningAt(url: URL, keyServer: KeyServer): Daemons {
+  const keys = keyServer.open(GOOD);
+  let isFirst = true;
+  return {
+    areSeparate: false,
+    async start(answer) {
+      keys.answer = answer;
+      if (!isFirst) await pause(10_500);
+      isFirst = false;
+      return { url, keys, [Symbol.asyncDispose]: async () => undefined };
+    },
+  };
+}
+
+const AT_ONCE = 6;
+
+/** Runs every check. Throws if a daemon does not start or accepts no proof at all. */
+export async function runSuite(
+  daemons: Daemons,
+  options: SuiteOptions,
+  tell: (text: string) => void,
+): Promise<Outcome[]> {
+  const refusals: Refusal[] = [];
+  const outcomes: Outcome[] = [];
+  const wanted = ({ sentence, title }: { sentence: string; title: string }): boolean =>
+    options.only === undefined || `${sentence} ${title}`.includes(options.only);
+  const { path, bodyBytesMax } = options;
+  const benchOf = (daemon: Daemon): Bench =>
+    createBench(daemon, { internId: INTERN_ID, path, bodyBytesMax }, refusals);
+
+  async function judge(
+    check: Omit<Outcome, 'difference'> & { run(bench: Bench): Promise<string | undefined>; isRaw?: true },
+    bench: Bench,
+  ) {
+    const { sentence, title } = check;
+    const difference = await check.run(bench).catch((error: unknown) => String(error));
+    const isUnseen = difference !== undefined && options.isFetch && check.isRaw === true;
+    outcomes.push({ sentence, title, difference, isUnseen });
+  }
+
+  const keyChecks = KEY_CHECKS.filter(wanted);
+  const inTurn = async (): Promise<void> => {
+    for (let check = keyChecks.shift(); check !== undefined; check = keyChecks.shift()) {
+      await using daemon = await daemons.start(check.answer);
+      await judge(check, benchOf(daemon));
+    }
+  };
+  tell(`key sets: ${keyChecks.length} checks`);
+  const keysDone = Promise.all(Array.from({ length: daemons.areSeparate ? AT_ONCE : 1 }, inTurn));
+  if (!daemons.areSeparate) await keysDone;
+
+  await using daemon = await daemons.start(GOOD);
+  const bench = benchOf(daemon);
+  await bench.ready();
+  const slow = Promise.all(SLOW_CHECKS.filter(wanted).map((check) => judge(check, bench)));
+  const checks = CHECKS.filter(wanted);
+  tell(`requests: ${checks.length} checks`);
+  for (const check of checks) await judge(check, bench);
+  await Promise.all([slow, keysDone]);
+  outcomes.push(...judgeAnswers(refusals).filter(wanted));
+  return outcomes;
+}

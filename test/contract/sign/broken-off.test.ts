@@ -1,0 +1,72 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { openConnection } from '../raw-connection.ts';
+import { useSignerWorld, V2_BODY } from '../signer-world.ts';
+import { createDpopWorld, steadyClock } from './dpop-world.ts';
+
+const clock = steadyClock();
+const world = await useSignerWorld({ parts: { now: clock, clocks: {} } });
+const dpop = await createDpopWorld(world, clock);
+
+/** A sample per byte would take minutes; the positions differ from run to run. */
+const SAMPLES = 120;
+
+/** The sum of a metric's series. */
+async function total(name: string, labels = ''): Promise<number> {
+  const { text } = await world.page('/metrics');
+  const series = text.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(labels));
+  return series.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+const spentProofs = async () => (await world.redis.keys('ori:dpop:*')).length;
+
+test.each(['fin', 'reset'] as const)(
+  'bound requests that break off with %s, at any byte: each handler ends, spends its proof and is counted once',
+  async (ending) => {
+    const route = 'daemon/sign';
+    const before = {
+      spent: await spentProofs(),
+      refused: await total('signer_refusals_total'),
+      issued: await total('signer_proofs_issued_total'),
+      gone: await total('signer_refusals_total', 'client_gone'),
+      requests: await total('http_server_request_duration_seconds_count', route),
+    };
+    const begun = Math.floor(Math.random() * 7);
+    await Promise.all(
+      Array.from({ length: SAMPLES }, async (_, index) => {
+        const request = [
+          `POST ${dpop.path} HTTP/1.1`,
+          'Host: api.ori.test',
+          `Authorization: DPoP ${dpop.token}`,
+          `DPoP: ${await dpop.proof()}`,
+          'Content-Type: application/json',
+          `Content-Length: ${V2_BODY.length}`,
+          '',
+          V2_BODY,
+        ].join('\r\n');
+        // Every third in the head, the others in the body.
+        const length = request.length - V2_BODY.length;
+        const at = index % 3 === 0 ? (index * 13 + begun) % length : length + (index % V2_BODY.length);
+        await using connection = await openConnection(world.url);
+        connection.write(request.slice(0, at));
+        await turn();
+        if (ending === 'reset') connection.socket.resetAndDestroy();
+        else {
+          connection.socket.end();
+          await connection.untilClosed();
+        }
+      }),
+    );
+    // A connection after all of theirs.
+    await world.request({ path: '/nowhere' });
+    await expect
+      .poll(async () => (await world.page('/metrics')).text)
+      .toMatch(/^http_server_requests_in_flight 0$/m);
+    const requests = (await total('http_server_request_duration_seconds_count', route)) - before.requests;
+    await expect.poll(async () => (await total('signer_refusals_total')) - before.refused).toBe(requests);
+    expect((await total('signer_refusals_total', 'client_gone')) - before.gone).toBe(requests);
+    expect((await total('signer_proofs_issued_total')) - before.issued).toBe(0);
+    expect((await spentProofs()) - before.spent).toBe(requests);
+    if (ending === 'fin') expect(requests).toBe(80);
+  },
+);

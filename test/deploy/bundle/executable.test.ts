@@ -1,0 +1,56 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildExecutable, CAN_BUILD } from '../../../deploy/bundle/executable.ts';
+import { INTERN_ID, openSignedInWorld } from '../../e2e/cli-world.ts';
+
+const run = promisify(execFile);
+
+describe.runIf(CAN_BUILD)('the executable of ori', () => {
+  let folder: string;
+  let file: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ori-executable-'));
+    file = await buildExecutable(folder);
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  /** Alone: no PATH, so no Node, and no other file. */
+  const alone = (args: readonly string[], env: Record<string, string> = {}) =>
+    run(file, args, { cwd: '/', env: { HOME: folder, PATH: '/nonexistent', ...env } });
+
+  it('needs no Node, and no other file', async () => {
+    expect((await alone(['--version'])).stdout).toBe('1.0.0\n');
+    const config = new URL('../../../deploy/gateway/nginx.conf', import.meta.url).pathname;
+    expect((await alone(['doctor', 'gateway', config, '--skip-missing'])).stdout).not.toBe('');
+  });
+
+  it('signs and calls with a stored session', async () => {
+    const { world, home } = await openSignedInWorld();
+    const env = {
+      HOME: home.folder,
+      ORI_BASE_URL: world.baseUrl,
+      ORI_DAEMON_URL: world.daemonUrl,
+      ORI_SESSION_STORE: 'file',
+    };
+    const { stdout } = await alone(['call', INTERN_ID, '/api/invoke', '--data', '{}'], env);
+    expect(JSON.parse(stdout)).toEqual({ user: 'acct_ada' });
+  });
+
+  it('comes with its checksum, its licences and its bill of materials', async () => {
+    const sha256 = createHash('sha256')
+      .update(await readFile(file))
+      .digest('hex');
+    execFileSync('sha256sum', ['-c', `${file}.sha256`], { cwd: folder });
+    const bill = JSON.parse(await readFile(`${file}.cdx.json`, 'utf8'));
+    expect(bill.metadata.component.hashes).toEqual([{ alg: 'SHA-256', content: sha256 }]);
+    const names = bill.components.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(expect.arrayContaining(['commander', 'openid-client', 'jose', 'zod']));
+    const licences = await readFile(`${file}.licenses`, 'utf8');
+    for (const name of names) expect(licences).toContain(`${name} `);
+  });
+});

@@ -1,0 +1,144 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { runOri } from './cli-in-process.ts';
+import { ORI } from './cli-process.ts';
+import { INTERN_ID, listen, openSignedInWorld, send } from './cli-world.ts';
+
+const { world, home } = await openSignedInWorld();
+const env = { ORI_BASE_URL: world.baseUrl, ORI_DAEMON_URL: world.daemonUrl };
+const ori = (args: readonly string[], more: Record<string, string> = {}) =>
+  runOri(home, args, { ...env, ...more });
+const codeOf = (stderr: string) => JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').error.code;
+
+it('has the commands that other tools have: help, version, show', async () => {
+  expect((await ori(['help', 'doctor', 'call'])).stdout).toBe(
+    (await ori(['doctor', 'call', '--help'])).stdout,
+  );
+  expect((await ori(['help'])).stdout).toBe((await ori(['--help'])).stdout);
+  expect(await ori(['help', 'nothing'])).toMatchObject({ exit: 2, stdout: '' });
+  expect(await ori(['version'])).toEqual(await ori(['--version']));
+  world.scripted.push({ status: 200, body: { data: [intern('int_1')], has_more: false } });
+  expect((await ori(['interns', 'show', 'int_1'])).stdout).toContain('int_1');
+});
+
+it('suggests the command that was meant', async () => {
+  const { exit, stderr } = await ori(['calll']);
+  expect({ exit, stderr }).toMatchObject({ exit: 2, stderr: expect.stringContaining('Did you mean call?') });
+  const missing = await ori(['--json']);
+  expect(missing.exit).toBe(2);
+  expect(codeOf(missing.stderr)).toBe('usage');
+});
+
+it('says that a name needs a scope, instead of that there is no such intern', async () => {
+  await using other = await world.newHome();
+  await world.signIn(other, { args: ['--scope', 'vault:read'] });
+  world.scripted.push({
+    status: 403,
+    headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="interns"' },
+    body: { error: { code: 403, message: 'No.' } },
+  });
+  const args = ['--json', 'call', 'difference', '/api/invoke', '--data', '{}'];
+  const { exit, stderr } = await runOri(other, args, env);
+  expect([exit, codeOf(stderr)]).toEqual([4, 'name_not_resolved']);
+});
+
+it('says that the key of a given token is missing, instead of that the token expired', async () => {
+  const claims = { sub: 'ada', cnf: { jkt: 'thumbprint' } };
+  const token = `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
+  const call = ['--json', 'call', INTERN_ID, '/api/invoke', '--data', '{}'];
+  const keyless = await ori(call, { ORI_TOKEN: token });
+  expect([keyless.exit, codeOf(keyless.stderr)]).toEqual([2, 'token_key_unusable']);
+  const astray = await ori(call, { ORI_TOKEN: token, ORI_DPOP_KEY: '/nonexistent/key.json' });
+  expect([astray.exit, codeOf(astray.stderr)]).toEqual([2, 'token_key_unusable']);
+});
+
+it('names the profile that has no session', async () => {
+  const { exit, stderr } = await ori(['--profile', 'nope', 'whoami']);
+  expect(exit).toBe(3);
+  expect(stderr).toContain('ori --profile nope login');
+});
+
+it('does not sign an empty body that nobody asked for', async () => {
+  world.requests.length = 0;
+  expect((await ori(['call', INTERN_ID, '/api/invoke'])).exit).toBe(2);
+  expect((await ori(['sign', INTERN_ID, '--path', '/api/invoke'])).exit).toBe(2);
+  expect(world.requests).toEqual([]);
+  expect((await ori(['sign', INTERN_ID, '--path', '/api/invoke', '--file', '-'])).exit).toBe(0);
+});
+
+it('finds a folder that it cannot write before the sign-in', async () => {
+  const { exit, stderr } = await ori(['login', '--no-browser'], { XDG_CONFIG_HOME: '/dev/null/config' });
+  expect(exit).toBe(1);
+  expect(stderr).toContain('/dev/null/config');
+  expect(stderr).not.toContain('sign in:');
+});
+
+it('says that a call without an answer may have been carried out', async () => {
+  const silent = await listen(() => {});
+  const args = ['call', INTERN_ID, '/api/invoke', '--data', '{}', '--timeout', '1', '--daemon', silent.url];
+  const { exit, stderr } = await ori(args);
+  await silent.stop();
+  expect(exit).toBe(6);
+  expect(stderr).toContain('may have been carried out');
+});
+
+it('does not refer to an answer that it has not printed', async () => {
+  const failing = await listen((_req, res) => send(res, { status: 501 }));
+  const args = ['doctor', 'call', INTERN_ID, '/api/invoke', '--data', '{}', '--daemon', failing.url];
+  const { stderr } = await ori(args);
+  await failing.stop();
+  expect(stderr).not.toContain('above');
+});
+
+it('says that it could not write', async () => {
+  const command = `'${process.execPath}' '${ORI}' --help > /dev/full`;
+  const failure = await promisify(execFile)('sh', ['-c', command]).catch((error) => error);
+  expect(failure).toMatchObject({ code: 1, stderr: 'ori: Cannot write to stdout: no space is left.\n' });
+});
+
+function intern(id: string) {
+  return { id, name: id, status: 'running', hostname: null, model: null };
+}
+
+it('makes any request to the API, and reads all pages of a list', async () => {
+  world.scripted.push({ status: 200, body: { hello: 'world' } });
+  const one = await ori(['api', '/hello', '-f', 'limit=2']);
+  expect(JSON.parse(one.stdout)).toEqual({ hello: 'world' });
+  expect(world.requests.at(-1)).toMatchObject({ method: 'GET', url: '/v1/hello?limit=2' });
+
+  world.scripted.push(
+    { status: 200, body: { data: [intern('int_1')], has_more: true, next_cursor: 'c1' } },
+    { status: 200, body: { data: [intern('int_2')], has_more: false } },
+    { status: 200, body: { data: [1, 2], total_count: 3 } },
+    { status: 200, body: { data: [3], total_count: 3 } },
+  );
+  const all = JSON.parse((await ori(['api', 'interns', '--paginate'])).stdout);
+  expect(all.map(({ id }: { id: string }) => id)).toEqual(['int_1', 'int_2']);
+  expect(world.requests.at(-1)?.url).toBe('/v1/interns?starting_after=c1');
+  expect(JSON.parse((await ori(['api', 'byok', '--paginate'])).stdout)).toEqual([1, 2, 3]);
+  expect(world.requests.at(-1)?.url).toBe('/v1/byok?offset=2');
+
+  world.scripted.push({ status: 200 });
+  await ori(['api', '/guardrails/1', '-X', 'patch', '-f', 'name=none', '-f', 'limit_usd=5']);
+  expect(world.requests.at(-1)).toMatchObject({ method: 'PATCH', body: '{"name":"none","limit_usd":5}' });
+
+  world.scripted.push({ status: 403, body: { error: { code: 403, message: 'No.' } } });
+  expect(await ori(['api', '/hello'])).toMatchObject({ exit: 4, stdout: '' });
+});
+
+it('sends the token nowhere but below the base address', async () => {
+  world.requests.length = 0;
+  for (const path of ['https://elsewhere.example/v1/x', '../../x', '//elsewhere.example/x', '/../x']) {
+    await ori(['api', path]);
+  }
+  for (const { url } of world.requests) expect(url).toMatch(/^\/v1\//);
+});
+
+it('prints a token, and the headers of a request', async () => {
+  const { stdout: token } = await ori(['token']);
+  expect((await ori(['headers', 'GET', `${world.baseUrl}/interns`])).stdout).toBe(
+    `authorization: Bearer ${token}`,
+  );
+  expect((await ori(['headers', 'GET', 'https://elsewhere.example/'])).exit).toBe(2);
+});
