@@ -5,6 +5,7 @@ import { readTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
 import { Cluster, type DNSLookupFunction, Redis } from 'ioredis';
 import { type CommandLimits, limitCommands } from './command-limits.ts';
 import { parseRedisUrl, REDIS_URL_FORMS, type RedisAddress } from './url.ts';
+import { writeTogether } from './write-together.ts';
 
 export { parseRedisUrl, REDIS_URL_FORMS } from './url.ts';
 
@@ -43,6 +44,7 @@ export function connectRedis(url: Secret, options: RedisConnectionOptions): Redi
   const client = open(address, options, limits);
   onNode(client, (node) => limitCommands(node, limits));
   report(client, options);
+  onNodeReady(client, async (node) => writeTogether(node.stream));
   return client;
 }
 

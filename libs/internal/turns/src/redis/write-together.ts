@@ -1,0 +1,36 @@
+import type { Writable } from 'node:stream';
+
+/**
+ * This many are sent before the end of a turn, so that the server works on them during the rest of a long
+ * turn.
+ */
+const TOGETHER_MAX = 8;
+
+/**
+ * Sends what is written to a stream in one turn of the event loop in few system calls, by replacing its `write`: a call
+ * for each command takes 10 % of the CPU of a proof (`npm run bench -- --rows sign`).
+ */
+export function writeTogether(stream: Pick<Writable, 'cork' | 'uncork' | 'write'>): void {
+  const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
+  let waiting = 0;
+  let isFlushDue = false;
+  const flush = () => {
+    if (waiting === 0) return;
+    waiting = 0;
+    stream.uncork();
+  };
+  stream.write = (...args: unknown[]) => {
+    if (waiting === 0) stream.cork();
+    if (!isFlushDue) {
+      isFlushDue = true;
+      setImmediate(() => {
+        isFlushDue = false;
+        flush();
+      });
+    }
+    waiting += 1;
+    const isTaken = write(...args);
+    if (waiting === TOGETHER_MAX) flush();
+    return isTaken;
+  };
+}
