@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { type RunningWitness, startWitness } from '@ori/log/witness';
 import { loadWitnessConfig } from '@ori/log/witness-config';
 import { createLogger } from '@ori/runtime/log';
-import { createLogKeys } from '@ori/tlog/log-keys';
-import { renderVkey } from '@ori/tlog/note';
+import { createLogKeys, renderVkeys } from '@ori/tlog/log-keys';
 
 export interface TestWitness extends RunningWitness, AsyncDisposable {
   /** A policy of the log, this witness, and the log's own completeness. */
@@ -22,9 +21,9 @@ export async function startTestWitness(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<TestWitness> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-witness-'));
-  const { logKey, completeKey } = createLogKeys(origin, seed);
+  const vkeys = renderVkeys(createLogKeys(origin, seed));
   const logs = join(folder, 'logs');
-  await writeFile(logs, `log ${renderVkey(logKey)}\nquorum none\n`);
+  await writeFile(logs, `log ${vkeys.log}\nlog ${vkeys.logMlDsa}\nquorum none\n`);
   const config = loadWitnessConfig({
     WITNESS_NAME: 'witness.example/w1',
     WITNESS_KEY: randomBytes(32).toString('base64'),
@@ -38,10 +37,14 @@ export async function startTestWitness(
   const running = await startWitness(config, { log: createLogger({ service: 'witness', level: 'silent' }) });
   const policy = (url = '') =>
     [
-      `log ${renderVkey(logKey)} ${url}`,
+      `log ${vkeys.log} ${url}`,
+      `log ${vkeys.logMlDsa}`,
       `witness w1 ${running.vkey} ${running.url}`,
-      `witness complete ${renderVkey(completeKey)}`,
-      'quorum w1\n',
+      `witness w1-ml-dsa ${running.vkeyMlDsa} ${running.url}`,
+      `witness complete ${vkeys.complete}`,
+      `witness complete-ml-dsa ${vkeys.completeMlDsa}`,
+      'group w all w1 w1-ml-dsa',
+      'quorum w\n',
     ].join('\n');
   const policyFile = join(folder, 'policy');
   await writeFile(policyFile, policy());

@@ -53,9 +53,16 @@ export async function openLogWorld(): Promise<LogWorld> {
   };
 }
 
-/** A policy with one log and its completeness witness. */
+/** A policy with one log and its completeness witness, both with ML-DSA-44 beside Ed25519, which it requires. */
 export function policyOf({ vkeys, url }: Pick<RunningLog, 'vkeys' | 'url'>): Policy {
-  return parsePolicy(`log ${vkeys.log} ${url}\nwitness complete ${vkeys.complete}\nquorum none\n`);
+  const lines = [
+    `log ${vkeys.log} ${url}`,
+    `log ${vkeys.logMlDsa}`,
+    `witness complete ${vkeys.complete}`,
+    `witness complete-ml-dsa ${vkeys.completeMlDsa}`,
+    'quorum none',
+  ];
+  return parsePolicy(lines.join('\n'), { requireMlDsa: true });
 }
 
 /** The first checkpoint of `size` leaves or more. @throws Error after the deadline, with the current state */

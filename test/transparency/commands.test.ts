@@ -50,7 +50,7 @@ async function openLoggedCalls() {
   const log = await world.start();
   const lines = auditLines(10);
   await appendLines(world.auditFile, lines);
-  const policyText = `log ${log.vkeys.log} ${log.url}\nquorum none\n`;
+  const policyText = `log ${log.vkeys.log} ${log.url}\nlog ${log.vkeys.logMlDsa}\nquorum none\n`;
   await untilSize(clientOf(log), 10);
   const policy = join(world.folder, 'log.policy');
   const headers = join(world.folder, 'proof.txt');
@@ -85,6 +85,14 @@ test('ori log verify finds a call in the log, and its .tlog-proof file verifies 
   expect(JSON.parse(online.stdout)).toMatchObject({ logged: true, index: 3 });
   await log.stop();
   expect((await verify(bodySha256, '--proof', file)).exit).toBe(0);
+  expect((await verify(bodySha256, '--proof', file, '--require-ml-dsa')).exit).toBe(0);
+  const signedOnce = join(world.folder, 'once.tlog-proof');
+  const lastLine = /— [^\n]+\n$/;
+  for (let text = await readFile(file, 'utf8'); lastLine.test(text); text = text.replace(lastLine, ''))
+    if (text.match(/^— /gm)?.length === 1) await writeFile(signedOnce, text);
+  expect((await verify(bodySha256, '--proof', signedOnce)).exit).toBe(0);
+  const refused = await verify(bodySha256, '--proof', signedOnce, '--require-ml-dsa');
+  expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'log_not_trusted' } });
   const otherBody = createHash('sha256').update('another').digest('hex');
   const other = await verify(otherBody, '--proof', file);
   expect(other.exit).toBe(2);

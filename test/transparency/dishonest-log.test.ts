@@ -17,7 +17,7 @@ async function openWitnessedWorld() {
     ...world,
     witness,
     witnessed: { LOG_POLICY_FILE: witness.policyFile },
-    policy: (url: string) => parsePolicy(witness.policy(url)),
+    policy: (url: string) => parsePolicy(witness.policy(url), { requireMlDsa: true }),
     async [Symbol.asyncDispose]() {
       await world[Symbol.asyncDispose]();
       await witness[Symbol.asyncDispose]();

@@ -14,6 +14,7 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from '@ori/tlog/merkle';
+import { createMlDsaKey } from '@ori/tlog/ml-dsa';
 import { NOTE_TYPES, noteKey, renderNote, renderVkey, signNote } from '@ori/tlog/note';
 import { renderTlogProof } from '@ori/tlog/proof';
 import { readTile, subtreesOf, type Tile, tilePath } from '@ori/tlog/tile';
@@ -68,11 +69,15 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function noteOf(size: number, root: Hash): string {
   const text = renderCheckpoint({ origin: ORIGIN, size, root });
-  // Go ignores a cosignature by an unknown key.
+  // Go ignores a cosignature by an unknown key, and one with ML-DSA-44.
   const witness = createSigningKey(createHash('sha256').update('witness').digest());
   return renderNote({
     text,
-    signatures: [signNote(text, ORIGIN, key), cosign(text, 1_789_000_000, 'witness.example', witness)],
+    signatures: [
+      signNote(text, ORIGIN, key),
+      cosign(text, 1_789_000_000, 'witness.example', witness),
+      cosign(text, 0, ORIGIN, createMlDsaKey(createHash('sha256').update('ML-DSA-44').digest())),
+    ],
   });
 }
 

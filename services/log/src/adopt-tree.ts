@@ -1,9 +1,9 @@
-import { renderCheckpoint } from '@ori/tlog/checkpoint';
 import { createLogKeys } from '@ori/tlog/log-keys';
-import { renderNote, signNote } from '@ori/tlog/note';
+import { renderNote } from '@ori/tlog/note';
 import type { LogConfig } from './config.ts';
 import { openLogFolder } from './disk/log-folder.ts';
 import { LogError } from './log-error.ts';
+import { signHead } from './sign-head.ts';
 import { createWitnesses, witnessesToAsk } from './witnesses.ts';
 
 const WITNESS_TIMEOUT_MS = 10_000;
@@ -24,8 +24,7 @@ export async function adoptTree(config: LogConfig): Promise<string> {
     guardFolder,
     async adopt({ head, published, subtrees }) {
       if (published !== undefined) checked.push(`the published checkpoint of ${published.size} leaves`);
-      const text = renderCheckpoint({ origin, ...head });
-      const note = renderNote({ text, signatures: [signNote(text, origin, keys.log)] });
+      const signed = signHead(keys, head);
       const witnesses = createWitnesses(policy, {
         timeoutMs: WITNESS_TIMEOUT_MS,
         onFailure(witness, cause) {
@@ -34,7 +33,7 @@ export async function adoptTree(config: LogConfig): Promise<string> {
           });
         },
       });
-      await witnesses.cosign({ head, text, note, subtrees });
+      await witnesses.cosign({ head, text: signed.text, note: renderNote(signed), subtrees });
       checked.push(...witnessesToAsk(policy).map(([name]) => `the witness ${name}`));
     },
   });

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import { type Checkpoint, renderCheckpoint } from '@ori/tlog/checkpoint';
 import { cosign } from '@ori/tlog/cosignature';
 import type { LogKeys } from '@ori/tlog/log-keys';
-import { isSameHash } from '@ori/tlog/merkle';
-import { type NoteSignature, renderNote, signNote } from '@ori/tlog/note';
+import { isSameHash, type TreeHead } from '@ori/tlog/merkle';
+import { type NoteSignature, renderNote } from '@ori/tlog/note';
 import type { Policy } from '@ori/tlog/policy';
 import type { MadeTile } from '@ori/tlog/tree';
 import { replaceFile } from './disk/durable-file.ts';
 import { type LogFolder, publicFolder } from './disk/log-folder.ts';
 import { LogError } from './log-error.ts';
+import { signHead } from './sign-head.ts';
 import { type Witnesses, witnessesToAsk } from './witnesses.ts';
 
 /** A tree to be published. */
@@ -46,21 +46,15 @@ export function createPublisher(
   },
 ): Publisher {
   const { folder, keys, policy, witnesses } = parts;
-  const origin = keys.logKey.name;
   let cosigned: { readonly text: string; readonly by: Map<string, NoteSignature> } | undefined;
 
-  function sign(head: Omit<Checkpoint, 'origin'>): { text: string; signature: NoteSignature } {
-    const text = renderCheckpoint({ origin, ...head });
-    return { text, signature: signNote(text, origin, keys.log) };
-  }
-
   /** Cosignatures of exactly this checkpoint; missing ones are requested. */
-  async function witnessed(head: Omit<Checkpoint, 'origin'>): Promise<ReadonlyMap<string, NoteSignature>> {
-    const { text, signature } = sign(head);
+  async function witnessed(head: TreeHead): Promise<ReadonlyMap<string, NoteSignature>> {
+    const { text, signatures } = signHead(keys, head);
     const known = cosigned?.text === text ? cosigned.by : new Map<string, NoteSignature>();
     cosigned = { text, by: known };
     if (witnessesToAsk(policy).every(([name]) => known.has(name))) return known;
-    const note = renderNote({ text, signatures: [signature] });
+    const note = renderNote({ text, signatures });
     const answers = await witnesses.cosign({ head, text, note, subtrees: () => tiles.subtrees(head.size) });
     for (const [name, one] of answers) known.set(name, one);
     return known;
@@ -76,10 +70,12 @@ export function createPublisher(
       }
       const by = await witnessed({ size, root });
       if (policy !== undefined && !policy.isQuorum(new Set(by.keys()))) return undefined;
-      const { text, signature } = sign({ size, root });
+      const { text, signatures } = signHead(keys, { size, root });
       const complete =
-        completeAt === undefined ? [] : [cosign(text, completeAt, keys.completeKey.name, keys.complete)];
-      const note = renderNote({ text, signatures: [signature, ...by.values(), ...complete] });
+        completeAt === undefined
+          ? []
+          : keys.complete.map((signer) => cosign(text, completeAt, keys.completeKey.name, signer));
+      const note = renderNote({ text, signatures: [...signatures, ...by.values(), ...complete] });
       await replaceFile(join(publicFolder(folder), 'checkpoint'), note);
       return { note, size };
     },

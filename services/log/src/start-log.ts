@@ -3,8 +3,7 @@ import { basename, join } from 'node:path';
 import { openPorts } from '@ori/http/open-ports';
 import { openTracing } from '@ori/http/tracing';
 import { createLogger, type Logger } from '@ori/runtime/log';
-import { createLogKeys } from '@ori/tlog/log-keys';
-import { renderVkey } from '@ori/tlog/note';
+import { createLogKeys, type LogVkeys, renderVkeys } from '@ori/tlog/log-keys';
 import type { LogConfig } from './config.ts';
 import { openLogFolder, publicFolder } from './disk/log-folder.ts';
 import { openSource } from './follow/open-source.ts';
@@ -32,7 +31,7 @@ export interface RunningLog {
   readonly url: string;
   readonly opsUrl: string;
   /** Verifier keys, as in a policy. */
-  readonly vkeys: { readonly log: string; readonly complete: string };
+  readonly vkeys: LogVkeys;
   /** Rejects when the log must exit because only a restart can determine what is on disk. */
   readonly failed: Promise<never>;
   stop(): Promise<void>;
@@ -129,7 +128,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
     },
     stack,
   );
-  const vkeys = { log: renderVkey(keys.logKey), complete: renderVkey(keys.completeKey) };
+  const vkeys = renderVkeys(keys);
   log.info({ url: `${api.url}${prefix}`, opsUrl, leaves: folder.tree.size, ...vkeys }, 'listening');
   const { promise: failed, reject } = Promise.withResolvers<never>();
   failed.catch(() => undefined);

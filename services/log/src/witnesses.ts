@@ -38,12 +38,13 @@ export function createWitnesses(
   policy: Policy | undefined,
   { timeoutMs, onFailure }: { timeoutMs: number; onFailure(witness: string, error: unknown): void },
 ): Witnesses {
-  const asked = witnessesToAsk(policy);
-  /** The last size that each witness is known to have cosigned. */
+  /** By their address: a witness with several keys signs with all of them at once. */
+  const asked = Map.groupBy(witnessesToAsk(policy), ([, { url = '' }]) => url);
+  /** The last size that each address is known to have cosigned. */
   const sizes = new Map<string, number>();
 
   async function post(
-    { url = '' }: PolicyWitness,
+    url: string,
     old: number,
     { head, note, subtrees }: Submission,
   ): Promise<{ status: number; text: string }> {
@@ -60,43 +61,49 @@ export function createWitnesses(
     return { status: response.status, text };
   }
 
-  async function ask(name: string, witness: PolicyWitness, submission: Submission): Promise<NoteSignature> {
-    const { head, text } = submission;
-    let answer = await post(witness, Math.min(sizes.get(name) ?? 0, head.size), submission);
+  async function ask(url: string, submission: Submission): Promise<readonly NoteSignature[]> {
+    const { head } = submission;
+    let answer = await post(url, Math.min(sizes.get(url) ?? 0, head.size), submission);
     if (answer.status === 409) {
       const size = parseSize(answer.text.trim());
       if (size === undefined) throw new Error('409 without a size');
       if (size > head.size) {
         throw new LogError(
           'witness_is_ahead',
-          `${name} has cosigned ${size} leaves, and this tree has ${head.size}`,
+          `${url} has cosigned ${size} leaves, and this tree has ${head.size}`,
         );
       }
-      answer = await post(witness, size, submission);
+      answer = await post(url, size, submission);
     }
     if (answer.status !== 200) throw new Error(`the witness answered ${answer.status}`);
-    for (const line of answer.text.trimEnd().split('\n')) {
-      const signature = parseSignature(line);
-      if (!isBy(witness.key, signature)) continue;
-      if (verifyCosignature(text, signature, witness.key) === undefined) break;
-      sizes.set(name, head.size);
-      return signature;
+    sizes.set(url, head.size);
+    return answer.text.trimEnd().split('\n').map(parseSignature);
+  }
+
+  function pick(signatures: readonly NoteSignature[], text: string, { key }: PolicyWitness): NoteSignature {
+    const signature = signatures.find((one) => isBy(key, one));
+    if (signature === undefined || verifyCosignature(text, signature, key) === undefined) {
+      throw new Error('the answer contains no valid cosignature of the witness');
     }
-    throw new Error('the answer contains no valid cosignature of the witness');
+    return signature;
   }
 
   return {
     async cosign(submission) {
-      const answers = asked.map(async ([name, witness]): Promise<[string, NoteSignature] | undefined> => {
-        try {
-          return [name, await ask(name, witness, submission)];
-        } catch (error) {
-          if (error instanceof LogError) throw error;
-          onFailure(name, error);
-          return undefined;
+      const cosigned = new Map<string, NoteSignature>();
+      const turns = [...asked].map(async ([url, witnesses]) => {
+        const answering = ask(url, submission);
+        for (const [name, witness] of witnesses) {
+          try {
+            cosigned.set(name, pick(await answering, submission.text, witness));
+          } catch (error) {
+            if (error instanceof LogError) throw error;
+            onFailure(name, error);
+          }
         }
       });
-      return new Map((await Promise.all(answers)).filter((answer) => answer !== undefined));
+      await Promise.all(turns);
+      return cosigned;
     },
   };
 }

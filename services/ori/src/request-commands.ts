@@ -87,6 +87,10 @@ export function declareRequests(
     .requiredOption('--policy <file>', 'a tlog-policy file: the log, its witnesses, and its quorum')
     .option('--body-sha256 <hex>', 'SHA-256 of the request body, instead of the body')
     .option('--proof <file>', 'a .tlog-proof file to verify offline, instead of asking the log')
+    .option(
+      '--require-ml-dsa',
+      'refuse checkpoints that only Ed25519 vouches for: each signer needs ML-DSA-44 too',
+    )
     .option('--out <file>', 'write the .tlog-proof file, which verifies offline')
     .action(async (intern, options) =>
       (await import('./commands/log-verify.ts')).logVerify(context(), intern, options),

@@ -1,15 +1,21 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
-import { decodeBase64, NOTE_TYPES, type NoteKey, noteKey } from './note.ts';
+import { cosignerKey, type NoteSigner } from './cosignature.ts';
+import { createMlDsaKey } from './ml-dsa.ts';
+import { decodeBase64, NOTE_TYPES, type NoteKey, noteKey, renderVkey } from './note.ts';
 
 /** The keys that the log signs with, and those that hide version 1 proofs: all derived from one seed. */
 export interface LogKeys {
   /** Signs checkpoints. */
   readonly log: SigningKey;
-  /** Cosigns them with a time: every audit line that was there at that time is in the tree. */
-  readonly complete: SigningKey;
+  /** Signs them too, so that they outlive Ed25519. */
+  readonly logMlDsa: NoteSigner;
+  /** These cosign them with a time: every audit line that was there at that time is in the tree. */
+  readonly complete: readonly NoteSigner[];
   readonly logKey: NoteKey;
+  readonly logMlDsaKey: NoteKey;
   readonly completeKey: NoteKey;
+  readonly completeMlDsaKey: NoteKey;
   /** The key that commitments of an intern's version 1 proofs are made with: for its daemon, where that accepts version 1. */
   v1KeyOf(internId: string): Uint8Array;
 }
@@ -21,15 +27,53 @@ export function isSeed(text: string): boolean {
 
 export function createLogKeys(origin: string, seed: string): LogKeys {
   const bytes = Buffer.from(seed, 'base64');
-  const derive = (use: string) => Buffer.from(hkdfSync('sha256', bytes, '', `ori signing log: ${use}`, 32));
+  const derive = (use: string) => deriveSeed(bytes, `ori signing log: ${use}`);
   const log = createSigningKey(bytes);
+  const logMlDsa = createMlDsaKey(derive('ML-DSA-44'));
   const complete = createSigningKey(derive('complete'));
+  const completeMlDsa = createMlDsaKey(derive('complete, ML-DSA-44'));
   const v1 = derive('version 1');
   return {
     log,
-    complete,
+    logMlDsa,
+    complete: [complete, completeMlDsa],
     logKey: noteKey(origin, NOTE_TYPES.ed25519, log.publicKey),
-    completeKey: noteKey(`${origin}/complete`, NOTE_TYPES.cosignatureV1, complete.publicKey),
+    logMlDsaKey: cosignerKey(origin, logMlDsa),
+    completeKey: cosignerKey(`${origin}/complete`, complete),
+    completeMlDsaKey: cosignerKey(`${origin}/complete`, completeMlDsa),
     v1KeyOf: (internId) => createHmac('sha256', v1).update(internId).digest(),
   };
+}
+
+/** The verifier keys of a log, as in a policy. */
+export interface LogVkeys {
+  readonly log: string;
+  readonly logMlDsa: string;
+  readonly complete: string;
+  readonly completeMlDsa: string;
+}
+
+export function renderVkeys(keys: LogKeys): LogVkeys {
+  return {
+    log: renderVkey(keys.logKey),
+    logMlDsa: renderVkey(keys.logMlDsaKey),
+    complete: renderVkey(keys.completeKey),
+    completeMlDsa: renderVkey(keys.completeMlDsaKey),
+  };
+}
+
+/** A witness cosigns with both. @param seed 32 bytes */
+export function createWitnessKeys(seed: Uint8Array): { ed25519: NoteSigner; mlDsa: NoteSigner } {
+  return {
+    ed25519: createSigningKey(seed),
+    mlDsa: createMlDsaKey(deriveSeed(seed, 'ori witness: ML-DSA-44')),
+  };
+}
+
+/**
+ * Another seed. Whoever computes an Ed25519 private key from its public key has a SHA-512 of the first seed, and so
+ * neither that seed nor one derived from it.
+ */
+function deriveSeed(seed: Uint8Array, use: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', seed, '', use, 32));
 }

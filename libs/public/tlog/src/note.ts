@@ -3,8 +3,8 @@ import type { SigningKey } from '@ori/proof/signing';
 import { sha256 } from './merkle.ts';
 import { TlogError } from './tlog-error.ts';
 
-/** Signature types of signed-note: plain Ed25519, and a timestamped cosignature of a checkpoint. */
-export const NOTE_TYPES = { ed25519: 0x01, cosignatureV1: 0x04 } as const;
+/** Signature types of signed-note: plain Ed25519, and timestamped cosignatures with Ed25519 and with ML-DSA-44. */
+export const NOTE_TYPES = { ed25519: 0x01, cosignatureV1: 0x04, mlDsa44: 0x06 } as const;
 
 export type NoteType = (typeof NOTE_TYPES)[keyof typeof NOTE_TYPES];
 
@@ -28,11 +28,13 @@ export interface NoteKey {
   readonly name: string;
   readonly id: string;
   readonly type: NoteType;
-  /** The 32 bytes of the Ed25519 key. */
+  /** The 32 bytes of an Ed25519 key, or the 1312 of an ML-DSA-44 key. */
   readonly publicKey: Uint8Array;
   readonly key: KeyObject;
 }
 
+/** Bytes of an ML-DSA-44 public key (FIPS 204, table 2). */
+export const ML_DSA_44_BYTES = 1312;
 const BYTES_MAX = 1_000_000;
 const SIGNATURES_MAX = 100;
 const SIGNATURE_LINE = /^— ([^\s\u0085+]+) ([A-Za-z0-9+/]+={0,2})$/;
@@ -80,12 +82,16 @@ export function isBy(key: NoteKey, signature: NoteSignature): boolean {
   return signature.name === key.name && signature.id === key.id;
 }
 
-/** @throws TlogError `malformed` for a name or a key that cannot be one */
+/** @throws TlogError `malformed` for a name that cannot be one */
 export function noteKey(name: string, type: NoteType, publicKey: Uint8Array): NoteKey {
   if (!NAME.test(name) || CONTROL.test(name))
     throw new TlogError('malformed', 'a key name has a space or a plus');
-  const x = Buffer.from(publicKey).toString('base64url');
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  const text = Buffer.from(publicKey).toString('base64url');
+  const jwk =
+    type === NOTE_TYPES.mlDsa44
+      ? { kty: 'AKP', alg: 'ML-DSA-44', pub: text }
+      : { kty: 'OKP', crv: 'Ed25519', x: text };
+  const key = createPublicKey({ key: jwk, format: 'jwk' });
   const id = sha256(Buffer.concat([Buffer.from(`${name}\n`), Uint8Array.of(type), publicKey])).subarray(0, 4);
   return { name, id: Buffer.from(id).toString('hex'), type, publicKey, key };
 }
@@ -100,8 +106,12 @@ export function parseVkey(vkey: string): NoteKey {
   const [, name, id, base64] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(vkey) ?? [];
   const bytes = decodeBase64(base64 ?? '');
   const type = Object.values(NOTE_TYPES).find((known) => known === bytes?.[0]);
-  if (name === undefined || bytes?.length !== 33 || type === undefined) {
-    throw new TlogError('malformed', 'expected a verifier key with an Ed25519 key of type 1 or 4');
+  const length = type === NOTE_TYPES.mlDsa44 ? ML_DSA_44_BYTES : 32;
+  if (name === undefined || bytes?.length !== 1 + length || type === undefined) {
+    throw new TlogError(
+      'malformed',
+      'expected a verifier key: Ed25519 of type 1 or 4, or ML-DSA-44 of type 6',
+    );
   }
   const key = noteKey(name, type, bytes.subarray(1));
   if (key.id !== id)

@@ -1,6 +1,6 @@
 import { type Checkpoint, parseCheckpoint } from './checkpoint.ts';
-import { verifyCosignature } from './cosignature.ts';
-import { isBy, NOTE_TYPES, type NoteKey, parseNote, parseVkey, verifyNoteSignature } from './note.ts';
+import { verifyCosignature, verifyLogSignature } from './cosignature.ts';
+import { isBy, NOTE_TYPES, type NoteKey, type NoteType, parseNote, parseVkey } from './note.ts';
 import { TlogError } from './tlog-error.ts';
 
 /** Which logs are trusted, and how many of which witnesses must have cosigned (c2sp.org/tlog-policy). */
@@ -10,6 +10,11 @@ export interface Policy {
   readonly witnesses: ReadonlyMap<string, PolicyWitness>;
   /** Whether the witnesses with these names are enough. */
   isQuorum(names: ReadonlySet<string>): boolean;
+  /**
+   * Makes every signature need an ML-DSA-44 one beside it: a log or witness counts only if keys of all types that the policy
+   * has for its key name have signed, and ML-DSA-44 is among them. Who can forge either type alone cannot forge a checkpoint.
+   */
+  readonly requireMlDsa?: boolean;
 }
 
 export interface PolicyLog {
@@ -40,22 +45,41 @@ export interface TrustedCheckpoint extends Checkpoint {
 export function requireTrusted(note: string, policy: Policy): TrustedCheckpoint {
   const { text, signatures } = parseNote(note);
   const checkpoint = parseCheckpoint(text);
-  let signed = false;
-  const witnessed = new Map<string, number>();
+  const logs = policy.logs.map(({ key }) => key);
+  const witnesses = [...policy.witnesses.values()].map(({ key }) => key);
+  /** When each key signed; a log's time says nothing. */
+  const signed = new Map<NoteKey, number>();
   for (const signature of signatures) {
-    const log = policy.logs.find(({ key }) => isBy(key, signature));
-    if (log !== undefined) {
-      if (!verifyNoteSignature(text, signature, log.key)) throw badSignature(signature.name);
-      if (log.key.name === checkpoint.origin) signed = true;
+    for (const key of logs.filter((key) => isBy(key, signature))) {
+      if (!verifyLogSignature(text, signature, key)) throw badSignature(signature.name);
+      signed.set(key, 0);
     }
-    for (const [name, { key }] of policy.witnesses) {
-      if (!isBy(key, signature)) continue;
+    for (const key of witnesses.filter((key) => isBy(key, signature))) {
       const timestamp = verifyCosignature(text, signature, key);
       if (timestamp === undefined) throw badSignature(signature.name);
-      witnessed.set(name, Math.max(timestamp, witnessed.get(name) ?? 0));
+      // 0 is that of a subtree, and no statement about the log's latest tree (tlog-witness, sign-subtree).
+      if (timestamp > 0) signed.set(key, Math.max(timestamp, signed.get(key) ?? 0));
     }
   }
-  if (!signed) throw new TlogError('signature_invalid', 'no log of the policy has signed this checkpoint');
+  /** Since when a key counts, undefined if it does not: the earliest of the signatures that are needed. */
+  const countsSince = (key: NoteKey, keys: readonly NoteKey[]): number | undefined => {
+    if (!policy.requireMlDsa) return signed.get(key);
+    const same = keys.filter(({ name }) => name === key.name);
+    const types = new Set([NOTE_TYPES.mlDsa44, ...same.map(({ type }) => type)]);
+    const times = [...types].map((type) =>
+      Math.max(...same.filter((one) => one.type === type).map((one) => signed.get(one) ?? -1)),
+    );
+    return signed.has(key) && times.every((time) => time >= 0) ? Math.min(...times) : undefined;
+  };
+  if (!logs.some((key) => key.name === checkpoint.origin && countsSince(key, logs) !== undefined)) {
+    const how = policy.requireMlDsa ? ' with ML-DSA-44 and all its other types of keys' : '';
+    throw new TlogError('signature_invalid', `no log of the policy has signed this checkpoint${how}`);
+  }
+  const witnessed = new Map<string, number>();
+  for (const [name, { key }] of policy.witnesses) {
+    const time = countsSince(key, witnesses);
+    if (time !== undefined) witnessed.set(name, time);
+  }
   if (!policy.isQuorum(new Set(witnessed.keys()))) {
     throw new TlogError('quorum_missing', 'too few witnesses have cosigned this checkpoint');
   }
@@ -67,7 +91,7 @@ export function requireTrusted(note: string, policy: Policy): TrustedCheckpoint 
  *
  * @throws TlogError `malformed`, with the number of the line
  */
-export function parsePolicy(text: string): Policy {
+export function parsePolicy(text: string, options: Pick<Policy, 'requireMlDsa'> = {}): Policy {
   const logs: PolicyLog[] = [];
   const witnesses = new Map<string, PolicyWitness>();
   const rules = new Map<string, Rule>([['none', () => true]]);
@@ -79,10 +103,11 @@ export function parsePolicy(text: string): Policy {
     if (name === undefined || rules.has(name)) throw new Error(`${name} is defined twice`);
     rules.set(name, rule);
   }
-  function unique(vkey: string | undefined, kind: string, type: number): NoteKey {
+  function unique(vkey: string | undefined, kind: string, type: NoteType): NoteKey {
     const key = parseVkey(vkey ?? '');
     const bytes = `${kind} ${Buffer.from(key.publicKey).toString('hex')}`;
-    if (key.type !== type || keys.has(bytes)) throw new Error('the key is of another type, or given twice');
+    if ((key.type !== type && key.type !== NOTE_TYPES.mlDsa44) || keys.has(bytes))
+      throw new Error('the key is of another type, or given twice');
     keys.add(bytes);
     return key;
   }
@@ -136,7 +161,7 @@ export function parsePolicy(text: string): Policy {
     }
   }
   if (quorum === undefined) throw new TlogError('malformed', 'policy: no quorum line');
-  return { logs, witnesses, isQuorum: quorum };
+  return { ...options, logs, witnesses, isQuorum: quorum };
 }
 
 type Rule = (witnessed: ReadonlySet<string>) => boolean;

@@ -4,12 +4,13 @@ import { sendEnvelope } from '@ori/http/envelope';
 import { exchangeOf } from '@ori/http/exchange';
 import { openPorts } from '@ori/http/open-ports';
 import { createExpressApp, type Express, type Route } from '@ori/http/routes';
-import { createSigningKey } from '@ori/proof/signing';
 import { lockFolder } from '@ori/runtime/folder-lock';
 import { instrumentsOf } from '@ori/runtime/instruments';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createMetrics } from '@ori/runtime/metrics';
-import { NOTE_TYPES, noteKey, renderVkey } from '@ori/tlog/note';
+import { cosignerKey } from '@ori/tlog/cosignature';
+import { createWitnessKeys } from '@ori/tlog/log-keys';
+import { renderVkey } from '@ori/tlog/note';
 import { makeFolder } from '../disk/durable-file.ts';
 import { present } from '../http/failure.ts';
 import type { WitnessConfig } from './config.ts';
@@ -20,8 +21,9 @@ const ROUTES = { add: '/add-checkpoint', checkpoint: '/{origin}/checkpoint' } as
 
 export interface RunningWitness {
   readonly url: string;
-  /** The verifier key, as in a policy. */
+  /** The verifier keys, as in a policy. */
   readonly vkey: string;
+  readonly vkeyMlDsa: string;
   stop(): Promise<void>;
 }
 
@@ -32,8 +34,9 @@ export async function startWitness(
 ): Promise<RunningWitness> {
   const { log = createLogger({ service: 'witness', level: config.logLevel }), now = Date.now } = parts;
   const { name, policy, folder } = config;
-  const key = createSigningKey(Buffer.from(config.key.reveal(), 'base64'));
-  const vkey = renderVkey(noteKey(name, NOTE_TYPES.cosignatureV1, key.publicKey));
+  const keys = createWitnessKeys(Buffer.from(config.key.reveal(), 'base64'));
+  const vkey = renderVkey(cosignerKey(name, keys.ed25519));
+  const vkeyMlDsa = renderVkey(cosignerKey(name, keys.mlDsa));
   const metrics = createMetrics({ service: 'witness', routes: Object.values(ROUTES) });
   const { counter } = instrumentsOf(metrics.registry);
   const answers = counter(
@@ -51,7 +54,7 @@ export async function startWitness(
   stack.defer(() => metrics.close());
   await makeFolder(folder);
   stack.defer(await lockFolder(join(folder, 'witness')));
-  const witness = await openWitness({ name, key, policy, folder, now });
+  const witness = await openWitness({ name, keys: [keys.ed25519, keys.mlDsa], policy, folder, now });
   const app = createWitnessApp(witness, ({ status, misbehaviour }) => {
     answers.inc({ status });
     if (misbehaviour === undefined) return;
@@ -59,8 +62,8 @@ export async function startWitness(
     log.error({ misbehaviour }, 'a log has signed two contradictory trees');
   });
   const { api, opsUrl, stop } = await openPorts(config, { app, log, metrics, checks: {} }, stack);
-  log.info({ url: api.url, opsUrl, vkey }, 'listening');
-  return { url: api.url, vkey, stop };
+  log.info({ url: api.url, opsUrl, vkey, vkeyMlDsa }, 'listening');
+  return { url: api.url, vkey, vkeyMlDsa, stop };
 }
 
 function createWitnessApp(

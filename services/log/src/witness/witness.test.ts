@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSigningKey } from '@ori/proof/signing';
 import { renderCheckpoint } from '@ori/tlog/checkpoint';
+import { cosign } from '@ori/tlog/cosignature';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { renderNote, signNote } from '@ori/tlog/note';
 import { afterAll, expect, it } from 'vitest';
@@ -12,20 +13,26 @@ import { openWitness } from './witness.ts';
 const ORIGIN = 'log.example/log';
 const folder = await mkdtemp(join(tmpdir(), 'ori-witness-'));
 afterAll(() => rm(folder, { recursive: true }));
-const { log, logKey } = createLogKeys(ORIGIN, randomBytes(32).toString('base64'));
+const keys = createLogKeys(ORIGIN, randomBytes(32).toString('base64'));
 const witness = await openWitness({
   name: 'witness.example/w1',
-  key: createSigningKey(randomBytes(32)),
-  policy: { logs: [{ key: logKey, url: undefined }] },
+  keys: [createSigningKey(randomBytes(32))],
+  policy: {
+    logs: [
+      { key: keys.logKey, url: undefined },
+      { key: keys.logMlDsaKey, url: undefined },
+    ],
+  },
   folder,
   now: Date.now,
 });
 
-/** A checkpoint of a tree that is named by its root. */
-function checkpoint(size: number, name: string): string {
+/** A checkpoint of a tree that is named by its root, with the log's signatures of one or both kinds. */
+function checkpoint(size: number, name: string, kinds = 2): string {
   const root = createHash('sha256').update(name).digest();
   const text = renderCheckpoint({ origin: ORIGIN, size, root });
-  return renderNote({ text, signatures: [signNote(text, ORIGIN, log)] });
+  const signatures = [signNote(text, ORIGIN, keys.log), cosign(text, 0, ORIGIN, keys.logMlDsa)];
+  return renderNote({ text, signatures: signatures.slice(0, kinds) });
 }
 
 it('keeps both checkpoints as evidence when a log signs two trees of one size, and only then', async () => {
@@ -37,4 +44,10 @@ it('keeps both checkpoints as evidence when a log signs two trees of one size, a
   // Without a valid proof, a larger tree is nobody's fault but the sender's.
   const larger = await witness.addCheckpoint(`old 5\n\n${checkpoint(6, 'larger')}`);
   expect([larger.status, larger.misbehaviour]).toEqual([422, undefined]);
+});
+
+it('cosigns nothing that the log signed with only one kind of its keys', async () => {
+  const submission = `old 5\n\n${checkpoint(5, 'one', 1)}`;
+  expect(await witness.addCheckpoint(submission)).toMatchObject({ status: 403 });
+  expect(await witness.addCheckpoint(`old 5\n\n${checkpoint(5, 'one')}`)).toMatchObject({ status: 200 });
 });

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SigningKey } from '@ori/proof/signing';
 import { type Checkpoint, parseCheckpoint } from '@ori/tlog/checkpoint';
-import { cosign } from '@ori/tlog/cosignature';
+import { cosign, type NoteSigner, verifyLogSignature } from '@ori/tlog/cosignature';
 import { EMPTY_ROOT, isSameHash, verifyConsistency } from '@ori/tlog/merkle';
-import { isBy, parseNote, renderNote, renderSignature, verifyNoteSignature } from '@ori/tlog/note';
+import { isBy, parseNote, renderNote, renderSignature } from '@ori/tlog/note';
 import type { Policy } from '@ori/tlog/policy';
 import { makeFolder, replaceFile } from '../disk/durable-file.ts';
 import { parseSubmission } from './submission.ts';
@@ -27,13 +26,14 @@ export interface Witness {
 
 export async function openWitness(parts: {
   readonly name: string;
-  readonly key: SigningKey;
+  /** Each cosigns. */
+  readonly keys: readonly NoteSigner[];
   readonly policy: Pick<Policy, 'logs'>;
   readonly folder: string;
   /** Milliseconds since the epoch. */
   now(): number;
 }): Promise<Witness> {
-  const { name, key, policy, folder, now } = parts;
+  const { name, keys, policy, folder, now } = parts;
   await makeFolder(folder);
   /** By file: checking and recording one checkpoint ends before the next one is checked. */
   const turns = new Map<string, Promise<unknown>>();
@@ -56,10 +56,14 @@ export async function openWitness(parts: {
     if (submission === undefined || note === undefined) return refuse(400, 'not a submission');
     const { text, signatures, checkpoint } = note;
     const { size, root, origin } = checkpoint;
-    const log = policy.logs.find(({ key }) => key.name === origin);
-    if (log === undefined) return refuse(404, 'this log is not witnessed here');
-    const own = signatures.filter((signature) => isBy(log.key, signature));
-    if (own.length === 0 || !own.every((one) => verifyNoteSignature(text, one, log.key))) {
+    const logs = policy.logs.map(({ key }) => key).filter((key) => key.name === origin);
+    if (logs.length === 0) return refuse(404, 'this log is not witnessed here');
+    const own = logs.flatMap((key) =>
+      signatures.filter((one) => isBy(key, one)).map((one) => ({ key, one })),
+    );
+    // A policy with several types of keys of a log demands all types: one that can be forged is then not enough.
+    const isSigned = logs.every(({ type }) => own.some(({ key }) => key.type === type));
+    if (!isSigned || !own.every(({ key, one }) => verifyLogSignature(text, one, key))) {
       return refuse(403, 'not signed by the log');
     }
     const { old, path } = submission;
@@ -76,9 +80,10 @@ export async function openWitness(parts: {
       return { status: 409, body: `${formerSize}\n`, ...(misbehaviour && { misbehaviour }) };
     }
     if (!verifyConsistency(first, checkpoint, path)) return refuse(422, 'not consistent');
-    const signature = cosign(text, Math.floor(now() / 1000), name, key);
-    await replaceFile(file, renderNote({ text, signatures: [...own, signature] }));
-    return { status: 200, body: `${renderSignature(signature)}\n` };
+    const time = Math.floor(now() / 1000);
+    const made = keys.map((key) => cosign(text, time, name, key));
+    await replaceFile(file, renderNote({ text, signatures: [...own.map(({ one }) => one), ...made] }));
+    return { status: 200, body: made.map((one) => `${renderSignature(one)}\n`).join('') };
   }
 
   return {

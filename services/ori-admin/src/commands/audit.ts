@@ -3,8 +3,7 @@ import { readSecretFile } from '@ori/runtime/secret-file';
 import { createLogClient, rememberInFile, rememberInMemory } from '@ori/tlog/client';
 import { entryOfLine, parseEntry } from '@ori/tlog/entry';
 import { TlogError } from '@ori/tlog/error';
-import { createLogKeys, isSeed } from '@ori/tlog/log-keys';
-import { renderVkey } from '@ori/tlog/note';
+import { createLogKeys, isSeed, renderVkeys } from '@ori/tlog/log-keys';
 import { parsePolicy } from '@ori/tlog/policy';
 import { TILE_WIDTH } from '@ori/tlog/tile';
 import type { Command } from 'commander';
@@ -64,8 +63,7 @@ export function addAuditCommands(program: Command, context: () => Context): void
       if (!isSeed(seed)) throw new UsageError(`${keyFile}: expected 32 bytes in base64.`);
       const keys = createLogKeys(origin, seed);
       const told = {
-        log: renderVkey(keys.logKey),
-        complete: renderVkey(keys.completeKey),
+        ...renderVkeys(keys),
         ...(intern !== undefined && { v1_key: Buffer.from(keys.v1KeyOf(intern)).toString('base64') }),
       };
       context().report(told, { lines: Object.entries(told).map(([name, value]) => `${name} ${value}`) });

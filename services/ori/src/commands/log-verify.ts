@@ -14,6 +14,8 @@ import { isSigned, type LoggedRequestOptions, readText, takeLoggedRequest } from
 
 export interface LogVerifyOptions extends LoggedRequestOptions {
   readonly policy: string;
+  /** Every signature by Ed25519 needs one by ML-DSA-44 beside it. */
+  readonly requireMlDsa?: boolean;
   /** A `.tlog-proof` file to use instead of asking the log. */
   readonly proof?: string;
   /** Where to write the `.tlog-proof` file. */
@@ -27,7 +29,8 @@ export interface LogVerifyOptions extends LoggedRequestOptions {
  * `unreachable` for a policy or an address that cannot be used.
  */
 export async function logVerify(context: Context, intern: string, options: LogVerifyOptions): Promise<void> {
-  const policy = await usable(options.policy, parsePolicy);
+  const { requireMlDsa = false } = options;
+  const policy = await usable(options.policy, (text) => parsePolicy(text, { requireMlDsa }));
   const request = await takeLoggedRequest(context, intern, options);
   const commitment = commitmentV2(request.signingInput);
   const { internId } = request;

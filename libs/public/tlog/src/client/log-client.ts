@@ -23,6 +23,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
 /** 256 entries of the longest kind. */
 const BUNDLE_BYTES_MAX = 256 * 65_537;
 const TIMEOUT_MS = 5000;
+const LENIENT = { isQuorum: () => true, requireMlDsa: false };
 /** A signed note among several: text, an empty line, signatures. */
 const NOTE = /(?:[^\n]+\n)+\n(?:— [^\n]+\n)+/g;
 
@@ -106,10 +107,10 @@ export function createLogClient(options: LogClientOptions): LogClient {
     return path;
   }
 
-  /** They were trusted when they were saved, perhaps under another quorum. */
+  /** They were trusted when they were saved, perhaps under another quorum and before ML-DSA-44 was required. */
   async function load(): Promise<Map<string, TrustedCheckpoint>> {
     const notes = (await remembered.load())?.match(NOTE) ?? [];
-    const trusted = notes.map((note) => requireTrusted(note, { ...policy, isQuorum: () => true }));
+    const trusted = notes.map((note) => requireTrusted(note, { ...policy, ...LENIENT }));
     return new Map(trusted.map((checkpoint) => [checkpoint.origin, checkpoint]));
   }
 
