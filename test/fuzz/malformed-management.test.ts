@@ -6,7 +6,7 @@ import {
   startManagementWorld,
 } from '../contract/management/world.ts';
 
-const REQUESTS = 20_000;
+const REQUESTS = 6000;
 const AT_ONCE = 20;
 
 let world: ManagementWorld;

@@ -7,7 +7,7 @@ import { startWorld, type World } from '../env/world.ts';
 import { goodHeaders, type Malformed, malformedRequest } from './malformed-requests.ts';
 import type { ValidRequest } from './valid-request.ts';
 
-const REQUESTS = 20_000;
+const REQUESTS = 6000;
 /** Sent concurrently, each beside its twin. fast-check shrinks a failing batch to its smallest failing members. */
 const AT_ONCE = 20;
 

@@ -1,4 +1,4 @@
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { type Presentation, sendEnvelope } from './envelope.ts';
 import { errorHandler, type Presenter } from './error-handler.ts';
 import { findExchange } from './exchange.ts';
@@ -43,10 +43,7 @@ export function createExpressApp({ routes, notFound, present }: AppOptions): Exp
     route.all(refuseMethod(methods));
   }
   app.use((_req, res) => sendEnvelope(res, notFound));
-  // A path that does not decode names nothing.
-  const undecodable: ErrorRequestHandler = (error, _req, res, next) =>
-    error instanceof URIError ? sendEnvelope(res, notFound) : next(error);
-  app.use(undecodable, errorHandler(present));
+  app.use(errorHandler(present));
   return app;
 }
 
@@ -84,10 +81,10 @@ const keepUndecodable: RequestHandler = (req, _res, next) => {
   next();
 };
 
+/** Uses what it decodes: the bundler takes a call without a use for pure, and leaves it out. */
 function isDecodable(path: string): boolean {
   try {
-    decodeURIComponent(path);
-    return true;
+    return decodeURIComponent(path) !== '';
   } catch {
     return false;
   }
