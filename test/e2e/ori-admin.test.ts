@@ -13,7 +13,6 @@ import { open, parseKekRing, sealedUnder } from '@ori/store/sealing';
 import { createRemoteKeySet, createVerifier, type ReplayStore } from '@ori/verifier';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
-import { shipped } from '../env/programs.ts';
 import { sharedRedisUrl } from '../env/redis.ts';
 import { hostAsProcess } from '../env/signer-host.ts';
 import { type OperatorWorld, startOperatorWorld } from './ori-admin-world.ts';
@@ -561,12 +560,14 @@ it('tells who changed what, and after a restore what to take away again', LONG, 
   await world.query('alter table admin_audit disable trigger append_only');
   await world.query(`delete from admin_audit where seq >= ${data[0].seq}`);
   await world.query('alter table admin_audit enable trigger append_only');
-  const { exit, stdout: reapply } = await admin.run(['audit', 'compare', exported]);
-  expect(exit).toBe(4);
-  const program = `"${process.execPath}" "${await shipped('admin/ori-admin')}"`;
-  await writeFile(join(room.directory, 'ori-admin'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });
-  const env = { ...world.environment, PATH: `${room.directory}:${process.env['PATH']}` };
-  for (const _run of ['first', 'again']) await promisify(execFile)('sh', ['-e', '-c', reapply], { env });
+  expect(await admin.run(['audit', 'compare', exported])).toMatchObject({ exit: 4, stdout: '' });
+  expect(await admin.run(['audit', 'reapply', exported])).toMatchObject({ exit: 2 });
+  const reapply = async (flag: string) =>
+    (await admin.run(['audit', 'reapply', exported, flag])).stdout.replaceAll(/ \d+ /g, ' ');
+  expect(await reapply('--dry-run')).toBe(`lost user disable ${eve}\nlost user disable ${lost}\n`);
+  expect((await admin.json('user', 'list', '--user', eve)).data[0].disabled_at).toBeNull();
+  for (const _run of ['first', 'again'])
+    expect(await reapply('--yes')).toBe(`done user disable ${eve}\nabsent user disable ${lost}\n`);
   expect((await admin.json('user', 'list', '--user', eve)).data[0].disabled_at).not.toBeNull();
   const asOther = await admin.run(['--actor', 'nobody_at_all', 'user', 'enable', eve]);
   expect(asOther).toMatchObject({ exit: 2, stderr: expect.stringContaining('not proven by the login') });
@@ -578,6 +579,55 @@ it('tells who changed what, and after a restore what to take away again', LONG, 
   ]);
 });
 
+it('prints hostile names and subjects on one line each, and repeats their removal', LONG, async () => {
+  const { admin, room } = world;
+  const values = HOSTILE.flatMap((text) => [text, `x${text}`]);
+  expect(values.length).toBeGreaterThanOrEqual(50);
+  const mallory = await admin.get('user', 'create', 'Mallory');
+  // An operator may insert them by SQL.
+  const quoted = values.map(
+    (text) => `e'${[...Buffer.from(text)].map((b) => `\\x${b.toString(16).padStart(2, '0')}`).join('')}'`,
+  );
+  for (const [at, text] of quoted.entries()) {
+    await world.query(`insert into users (id, name) values ('hostile_${at}', ${text})`);
+    if (!/^[A-Za-z0-9][\w-]*$/.test(values[at] ?? '')) {
+      const asId = world.query(`insert into users (id, name) values (${text}, 'x')`);
+      await expect(asId).rejects.toMatchObject({ constraint: 'users_id_form' });
+    }
+    await world.query(
+      `insert into user_subjects (issuer, subject, user_id) values ('https://a/ b', ${text}, '${mallory}')`,
+    );
+  }
+  const [{ seq = 0 } = {}] = await world.query<{ seq: number }>(
+    'select max(seq)::int as seq from admin_audit',
+  );
+  await world.query(`delete from user_subjects where user_id = '${mallory}'`);
+  const exported = join(room.directory, 'hostile.jsonl');
+  await writeFile(exported, (await admin.run(['audit', 'export'])).stdout);
+  // As if the database had been restored from before the deletion.
+  for (const text of quoted)
+    await world.query(
+      `insert into user_subjects (issuer, subject, user_id) values ('https://a/ b', ${text}, '${mallory}')`,
+    );
+  await world.query('alter table admin_audit disable trigger append_only');
+  await world.query(`delete from admin_audit where seq > ${seq}`);
+  await world.query('alter table admin_audit enable trigger append_only');
+
+  const lines = async (...args: string[]) => {
+    const { stdout, stderr } = await admin.run(args);
+    expect(stdout + stderr).not.toMatch(/(?!\n|\u200c|\u200d)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    return stdout.split('\n').length - 1;
+  };
+  expect(await lines('user', 'list')).toBe(1 + (await admin.json('user', 'list')).data.length);
+  expect(await lines('audit', 'list', '--row', 'hostile_0')).toBe(2);
+  await lines('audit', 'compare', exported);
+  expect(await lines('audit', 'reapply', exported, '--dry-run')).toBe(values.length);
+  expect((await admin.run(['audit', 'reapply', exported, '--yes'])).stdout.match(/^done /gm)).toHaveLength(
+    values.length,
+  );
+  expect(await world.query(`select from user_subjects where user_id = '${mallory}'`)).toEqual([]);
+});
+
 it('wrote no secret except where requested', async () => {
   const managementKey = (await readFile(made.managementKeyFile, 'utf8')).trim();
   const written = world.admin.written().replaceAll(/--key[ =]sk-proj\S+/g, '');
@@ -587,6 +637,49 @@ it('wrote no secret except where requested', async () => {
     expect(written).not.toContain(secret);
   }
 });
+
+/** Shell, SQL, option, newline, ANSI, bidi: what a name must not do where it is printed. */
+const HOSTILE = [
+  ...[
+    '$(touch /tmp/a)',
+    '`id`',
+    '; rm -rf .',
+    '| sh',
+    '&& id',
+    '> /tmp/a',
+    "'; id; '",
+    '"; id; "',
+    '\\',
+    '$HOME',
+    '*',
+  ],
+  ...["' or 1=1 --", "'); drop table users; --", '-h', '--help', '--yes', '--', '-', '=1+1', '#', '!!'],
+  ...[
+    '\n',
+    '\r',
+    '\r\nid',
+    '\ndone 1 user disable x',
+    '\t',
+    '\u001b[31m',
+    '\u001b]0;t\u0007',
+    '\u001b[2J',
+    '\u0007',
+    '\u0008',
+  ],
+  ...[
+    '\u009b31m',
+    '\u202eevil',
+    '\u2066x\u2069',
+    '\u200b',
+    '\u2028',
+    '\u2029',
+    '\ufeff',
+    ' ',
+    '  a',
+    'a b',
+    '\u007f',
+  ],
+];
 
 /** An ops port that reports the KEKs of its instance, of which the first seals. */
 async function startInstance(kids: readonly string[]) {

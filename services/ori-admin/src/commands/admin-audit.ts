@@ -1,12 +1,5 @@
 import type { Database } from '@ori/store';
-import {
-  compareAudit,
-  endOfAudit,
-  exportAudit,
-  listAudit,
-  revocationsOf,
-  whileExporting,
-} from '@ori/store/admin';
+import { compareAudit, endOfAudit, exportAudit, listAudit, whileExporting } from '@ori/store/admin';
 import type { Command } from 'commander';
 import { openExportFile, readExport } from '../audit-export.ts';
 import type { Context } from '../context.ts';
@@ -14,12 +7,13 @@ import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';
 import { examples } from '../help.ts';
 import { addList, type ListOptions, listing } from '../options.ts';
+import { addReapplyCommand } from './audit-reapply.ts';
 
 interface AuditListOptions extends ListOptions<'by' | 'table' | 'row' | 'organization'> {
   breakGlass?: true;
 }
 
-/** `ori-admin audit list|export|compare`: changes by operators and the management service. */
+/** `ori-admin audit list|export|compare|reapply`: changes by operators and the management service. */
 export function addAdminAuditCommands(audit: Command, context: () => Context): void {
   addList(audit, 'list changes by operators and the management service, newest first')
     .option('--by <actor>', 'only changes by this actor or login')
@@ -64,24 +58,14 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
       'compare exported changes with the database: which ones a restore lost, and which were altered',
     )
     .argument('<file>', 'the output of audit export')
-    .addHelpText(
-      'after',
-      `
-Prints shell commands that repeat the lost removals and revocations, in order. Run them after a
-restore, before the services start.
-${examples('ori-admin audit compare /backup/ori-admin-audit.jsonl > reapply.sh')}`,
-    )
+    .addHelpText('after', examples('ori-admin audit compare /backup/ori-admin-audit.jsonl'))
     .action(async (file: string) => {
       const admin = context();
       const exported = await readExport(file);
       const { missing, changed } = await admin.withDatabase((db) => compareAudit(db, exported));
-      const commands = revocationsOf(missing);
       admin.report(
-        { missing: missing.map(({ seq }) => seq), changed: changed.map(({ seq }) => seq), reapply: commands },
-        {
-          lines: commands,
-          note: `${exported.length} compared: ${missing.length} missing, ${changed.length} altered.`,
-        },
+        { missing: missing.map(({ seq }) => seq), changed: changed.map(({ seq }) => seq) },
+        { note: `${exported.length} compared: ${missing.length} missing, ${changed.length} altered.` },
       );
       if (missing.length + changed.length > 0) {
         throw new PartialFailure(
@@ -92,10 +76,12 @@ ${examples('ori-admin audit compare /backup/ori-admin-audit.jsonl > reapply.sh')
                 .slice(0, 20)
                 .map(({ seq }) => seq)
                 .join(', ')}. Only the owner of the database can alter them: find out who did.`
-            : 'After a restore, run the printed commands.',
+            : 'After a restore, run ori-admin audit reapply with this file.',
         );
       }
     });
+
+  addReapplyCommand(audit, context);
 }
 
 async function appendTo(path: string, db: Database, admin: Context): Promise<void> {

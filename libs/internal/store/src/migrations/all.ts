@@ -16,6 +16,7 @@ import * as managementWrites from './0014-management-writes.ts';
 import * as spentDpopProofs from './0015-spent-dpop-proofs.ts';
 import * as keyStatements from './0016-key-statements.ts';
 import * as idempotencyKeys from './0017-idempotency-keys.ts';
+import * as idForm from './0018-id-form.ts';
 
 /** In order. A released migration is never edited; every change of the database is a new file here. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -36,4 +37,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0015-spent-dpop-proofs': spentDpopProofs,
   '0016-key-statements': keyStatements,
   '0017-idempotency-keys': idempotencyKeys,
+  '0018-id-form': idForm,
 };

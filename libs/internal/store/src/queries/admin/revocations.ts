@@ -1,90 +1,187 @@
+import type { Database } from '../../database.ts';
 import type { AuditEntry } from './admin-audit.ts';
+import { AdminError } from './admin-error.ts';
+import { deleteApiKey, disableApiKey } from './api-keys.ts';
+import { deleteCredential, ownerOfCredential } from './byok.ts';
+import { deleteIntern } from './interns.ts';
+import type { KeyStater } from './key-statements.ts';
+import { removeMember, revokeSessions } from './members.ts';
+import { deleteOrganization } from './organization-changes.ts';
+import { deleteWorkspace, setLifecycleWrites, setProgramme } from './organizations.ts';
+import { retireSigningKey, revokeSigningKey } from './signing-keys.ts';
+import { deleteUser, disableUser, removeSubject } from './users.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
+
+/** Repeats one revocation. @throws AdminError `not_found` if its object does not exist */
+type Apply = (
+  db: Database,
+  key: readonly [string, string],
+  facts: Facts,
+  stater: KeyStater | undefined,
+) => Promise<unknown>;
 
 interface Revocation {
   readonly column: string;
   /** Whether the new value, set at this time, revokes something. */
   takes(value: unknown, at: string): boolean;
-  command(row: readonly string[], after: Facts): string;
+  readonly action: string;
+  readonly apply: Apply;
+}
+
+/** A revocation that an export has and the database may lack. */
+export interface LostRevocation {
+  /** The number of its change. */
+  readonly seq: number;
+  /** `user disable`. */
+  readonly action: string;
+  /** What it applies to: the key of the row. */
+  readonly subject: readonly string[];
+  /** Can be repeated. @throws AdminError `not_found` if the object was lost too, or is deleted already */
+  apply(db: Database, stater?: KeyStater): Promise<void>;
 }
 
 const isSet = (value: unknown): boolean => value !== null;
+const isFalse = (value: unknown): boolean => value === false;
 
 /** Between the clocks of the database and of the operator, by which a retired key ends. */
 const CLOCK_TOLERANCE_MS = 5000;
 const hasPassed = (seconds: unknown, at: string): boolean =>
   typeof seconds === 'number' && seconds * 1000 <= Date.parse(at) + CLOCK_TOLERANCE_MS;
 
-/** The columns that can revoke something, and the command that repeats it. */
+/** The columns that can revoke something, and what repeats it. */
 const REVOCATIONS: Readonly<Record<string, readonly Revocation[]>> = {
-  users: [{ column: 'disabled_at', takes: isSet, command: ([id]) => `user disable ${id}` }],
-  api_keys: [{ column: 'disabled_at', takes: isSet, command: ([hash]) => `key disable ${hash}` }],
+  users: [
+    {
+      ...{ column: 'disabled_at', takes: isSet, action: 'user disable' },
+      apply: (db, [userId]) => disableUser(db, { userId }),
+    },
+  ],
+  api_keys: [
+    {
+      ...{ column: 'disabled_at', takes: isSet, action: 'key disable' },
+      apply: (db, [hash]) => disableApiKey(db, { hash }),
+    },
+  ],
   members: [
     {
-      column: 'removed_at',
-      takes: isSet,
-      command: ([workspace, user]) => `member remove ${workspace} ${user}`,
+      ...{ column: 'removed_at', takes: isSet, action: 'member remove' },
+      apply: (db, [workspaceId, userId]) => removeMember(db, { workspaceId, userId }),
     },
     {
-      column: 'sessions_valid_from',
-      takes: isSet,
-      command: ([workspace, user], after) =>
-        `member revoke-sessions ${user} --workspace ${workspace} --before ${after['sessions_valid_from']} --yes`,
+      ...{ column: 'sessions_valid_from', takes: isSet, action: 'member revoke-sessions' },
+      apply: (db, [workspaceId, userId], { sessions_valid_from: validFrom }) =>
+        revokeSessions(db, { workspaceId, userId, validFrom: Number(validFrom) }),
     },
   ],
   signing_keys: [
     // A rotation sets an end in the future.
-    { column: 'expires_at', takes: hasPassed, command: ([id]) => `signing-key retire ${id} --yes` },
-    { column: 'retired_at', takes: isSet, command: ([id]) => `signing-key revoke ${id} --yes` },
+    {
+      ...{ column: 'expires_at', takes: hasPassed, action: 'signing-key retire' },
+      apply: (db, [keyId], _, stater) => retireSigningKey(db, { keyId, stater }),
+    },
+    {
+      ...{ column: 'retired_at', takes: isSet, action: 'signing-key revoke' },
+      apply: (db, [keyId]) => revokeSigningKey(db, { keyId }),
+    },
   ],
   byok_credentials: [
-    { column: 'disabled', takes: (value) => value === true, command: ([id]) => `byok disable ${id}` },
-  ],
-  switches: [{ column: 'enabled', takes: (value) => value === false, command: () => 'lifecycle off' }],
-  workspaces: [
-    { column: 'deleted_at', takes: isSet, command: ([id]) => `workspace delete ${id} --yes` },
     {
-      column: 'in_programme',
-      takes: (value) => value === false,
-      command: ([id]) => `programme remove ${id}`,
+      ...{ column: 'disabled', takes: (value) => value === true, action: 'byok disable' },
+      apply: (db, [id]) => disableCredential(db, id),
+    },
+  ],
+  switches: [
+    {
+      ...{ column: 'enabled', takes: isFalse, action: 'lifecycle off' },
+      apply: (db) => setLifecycleWrites(db, { enabled: false }),
+    },
+  ],
+  workspaces: [
+    {
+      ...{ column: 'deleted_at', takes: isSet, action: 'workspace delete' },
+      apply: (db, [workspaceId]) => deleteWorkspace(db, { workspaceId }),
+    },
+    {
+      ...{ column: 'in_programme', takes: isFalse, action: 'programme remove' },
+      apply: (db, [workspaceId]) => setProgramme(db, { workspaceId, inProgramme: false }),
     },
   ],
 };
 
-const DELETIONS: Readonly<Record<string, (before: Facts) => string>> = {
-  interns: ({ id }) => `intern delete ${id} --yes`,
-  users: ({ id }) => `user delete ${id} --yes`,
-  user_subjects: ({ issuer, subject }) => `user unlink ${quoted(subject)} --issuer ${quoted(issuer)}`,
-  byok_credentials: ({ id }) => `byok delete ${id} --yes`,
-  organizations: ({ id }) => `org delete ${id} --yes`,
+const DELETIONS: Readonly<Record<string, Pick<Revocation, 'action' | 'apply'>>> = {
+  interns: { action: 'intern delete', apply: (db, [internId]) => deleteIntern(db, { internId }) },
+  users: { action: 'user delete', apply: (db, [userId]) => deleteUser(db, { userId }) },
+  user_subjects: {
+    action: 'user unlink',
+    apply: (db, _, { issuer, subject }) =>
+      removeSubject(db, { issuer: String(issuer), subject: String(subject) }),
+  },
+  api_keys: { action: 'key delete', apply: (db, [hash]) => deleteApiKey(db, { hash }) },
+  byok_credentials: { action: 'byok delete', apply: (db, [id]) => removeCredential(db, id) },
+  organizations: {
+    action: 'org delete',
+    apply: (db, [organizationId]) => deleteOrganization(db, { organizationId }),
+  },
 };
 
-const quoted = (value: unknown): string => `'${String(value).replaceAll("'", "'\\''")}'`;
-
 /**
- * The shell commands that repeat, in order, the revocations among these changes that no later one undid; for a database
- * that was restored from an earlier backup. They can be run again: one whose object does not exist (exit code 3), because
- * it was lost too or is deleted already, succeeds.
+ * The revocations among these changes that no later one undid, in order; for a database that was restored from an earlier
+ * backup.
  *
  * @param entries oldest first
  */
-export function revocationsOf(entries: readonly AuditEntry[]): string[] {
-  const commands = new Map<string, string>();
-  for (const { table_name, row_key, operation, before, after, at } of entries) {
+export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] {
+  const found = new Map<string, LostRevocation>();
+  const lost = (
+    { seq, row_key, table_name }: AuditEntry,
+    { action, apply }: Pick<Revocation, 'action' | 'apply'>,
+    facts: Facts,
+  ): LostRevocation => {
+    const [first = '', second = ''] = row_key.split(' ');
+    const subject =
+      table_name === 'user_subjects'
+        ? [String(facts['subject']), String(facts['issuer'])]
+        : row_key.split(' ');
+    return {
+      ...{ seq, action, subject: table_name === 'switches' ? [] : subject },
+      async apply(db, stater) {
+        await apply(db, [first, second], facts, stater);
+      },
+    };
+  };
+  for (const entry of entries) {
+    const { table_name, row_key, operation, before, after, at } = entry;
     const place = `${table_name} ${row_key}`;
     if (operation === 'delete' || operation === 'insert') {
-      for (const key of [...commands.keys()]) if (key.startsWith(`${place} `)) commands.delete(key);
-      const command = operation === 'delete' ? DELETIONS[table_name]?.(before ?? {}) : undefined;
-      if (command !== undefined) commands.set(`${place} deleted`, command);
+      for (const key of [...found.keys()]) if (key.startsWith(`${place} `)) found.delete(key);
+      const deletion = DELETIONS[table_name];
+      if (operation === 'delete' && deletion !== undefined)
+        found.set(`${place} deleted`, lost(entry, deletion, before ?? {}));
     }
     if (operation !== 'update' || after === null) continue;
-    for (const { column, takes, command } of REVOCATIONS[table_name] ?? []) {
+    for (const revocation of REVOCATIONS[table_name] ?? []) {
+      const { column, takes } = revocation;
       if (!(column in after)) continue;
       const key = `${place} ${column}`;
-      commands.delete(key);
-      if (takes(after[column], at)) commands.set(key, command(row_key.split(' '), after));
+      found.delete(key);
+      if (takes(after[column], at)) found.set(key, lost(entry, revocation, after));
     }
   }
-  return [...commands.values()].map((command) => `ori-admin ${command} || [ $? = 3 ]`);
+  return [...found.values()];
+}
+
+async function disableCredential(db: Database, id: string): Promise<void> {
+  const { numUpdatedRows } = await db.kysely
+    .updateTable('byok_credentials')
+    .set({ disabled: true })
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no BYOK credential ${id}`);
+}
+
+async function removeCredential(db: Database, id: string): Promise<void> {
+  const organizationId = await ownerOfCredential(db, { id });
+  if (organizationId === undefined) throw new AdminError('not_found', `no BYOK credential ${id}`);
+  await deleteCredential(db, { id, organizationId });
 }
