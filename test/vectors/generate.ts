@@ -15,6 +15,7 @@ import { render, type Scenario } from './generator/scenario.ts';
 import { signingVectors } from './generator/signing.ts';
 import { storeScenarios } from './generator/stores.ts';
 import { timeScenarios } from './generator/times.ts';
+import { version3Vectors } from './generator/version-3.ts';
 import { versionScenarios } from './generator/versions.ts';
 import { sentencesOfSpec } from './sentences.ts';
 
@@ -41,6 +42,7 @@ export function vectorFiles(): Map<string, string> {
   const files = new Map([
     ['verdicts.json', lines('scenarios', SCENARIOS)],
     ['signing.json', lines('cases', signingVectors)],
+    ['version-3.json', lines('cases', version3Vectors)],
   ]);
   files.set('manifest.json', manifest(files));
   return files;
