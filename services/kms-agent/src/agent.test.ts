@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { CreateKeyCommand, KMSClient } from '@aws-sdk/client-kms';
 import { generateKekRing, openKekRing, parseKekRing, unwrapKekRing, wrapKekRing } from '@ori/store/sealing';
@@ -12,6 +13,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const RULES = { owner: 'signer' } as const;
 const hsm = findHsm();
 const moto = findProgram('moto_server');
+/** Whether OpenSC's command can do what the token can. */
+const hasGcm = hsm !== undefined && spawnSync(hsm.tool, ['--help']).stdout.includes('--tag-bits-len');
 
 /** A KMS that AWS's own client talks to, with one key. */
 async function startMoto(room: Room): Promise<Record<string, string>> {
@@ -43,7 +46,7 @@ async function startMoto(room: Room): Promise<Record<string, string>> {
 describe.each([
   ['a PKCS#11 token', hsm !== undefined, async (room: Room) => hsm && createToken(hsm, room)],
   ['AWS KMS', moto !== undefined, startMoto],
-] as const)('an agent for %s', (_name, isThere, environmentOf) => {
+] as const)('an agent for %s', (name, isThere, environmentOf) => {
   let room: Room;
   let agent: KmsAgent;
   beforeAll(async () => {
@@ -77,6 +80,7 @@ describe.each([
     const { wrapped } = ring.keys[0];
     const at = wrapped.lastIndexOf(':') + 30;
     const altered = wrapped.slice(0, at) + (wrapped[at] === 'A' ? 'B' : 'A') + wrapped.slice(at + 1);
+    expect(wrapped).toContain(hasGcm && name === 'a PKCS#11 token' ? ':v2:' : ':v1:');
     for (const other of ['vault:v1:AAAA', `${wrapped.split(':')[0]}:v1:AAAA`, altered]) {
       ring.keys[0].wrapped = other;
       const failure = await openKekRing(JSON.stringify(ring), RULES, kms).catch((error: unknown) => error);

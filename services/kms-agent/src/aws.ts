@@ -1,5 +1,6 @@
 import { DecryptCommand, EncryptCommand, KMSClient, KMSServiceException } from '@aws-sdk/client-kms';
-import { type KeyWrapper, KmsError } from '@ori/store/sealing';
+import { KmsError } from '@ori/store/sealing';
+import type { AgentKey } from './serve-transit.ts';
 
 const TIMEOUT_MS = 4000;
 const VERSION = 'aws:v1:';
@@ -8,28 +9,28 @@ const VERSION = 'aws:v1:';
 const CONTEXT = { 'ori:purpose': 'kek' };
 
 /** A symmetric key of AWS KMS. Region, address and credentials come from where the SDK looks for them. */
-export function createAwsKms({ keyId }: { readonly keyId: string }): KeyWrapper {
+export function createAwsKms({ keyId }: { readonly keyId: string }): AgentKey {
   const client = new KMSClient({ maxAttempts: 2 });
   const facts = { KeyId: keyId, EncryptionContext: CONTEXT };
   return {
-    async wrap(kek) {
+    async wrap(kek, signal) {
       const command = new EncryptCommand({ ...facts, Plaintext: kek });
-      const { CiphertextBlob } = await ask((abortSignal) => client.send(command, { abortSignal }));
+      const { CiphertextBlob } = await ask(signal, (abortSignal) => client.send(command, { abortSignal }));
       return VERSION + Buffer.from(required(CiphertextBlob)).toString('base64');
     },
-    async unwrap(wrapped) {
+    async unwrap(wrapped, signal) {
       if (!wrapped.startsWith(VERSION)) throw new KmsError('refused', 'not wrapped by this agent');
       const CiphertextBlob = Buffer.from(wrapped.slice(VERSION.length), 'base64');
       const command = new DecryptCommand({ ...facts, CiphertextBlob });
-      const { Plaintext } = await ask((abortSignal) => client.send(command, { abortSignal }));
+      const { Plaintext } = await ask(signal, (abortSignal) => client.send(command, { abortSignal }));
       return Buffer.from(required(Plaintext));
     },
   };
 }
 
-async function ask<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function ask<T>(caller: AbortSignal, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
   try {
-    return await send(AbortSignal.timeout(TIMEOUT_MS));
+    return await send(AbortSignal.any([caller, AbortSignal.timeout(TIMEOUT_MS)]));
   } catch (error) {
     const name = error instanceof Error ? error.name : 'unknown';
     const isRefusal = error instanceof KMSServiceException && error.$fault === 'client';

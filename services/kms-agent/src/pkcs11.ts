@@ -1,41 +1,81 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { type KeyWrapper, KmsError } from '@ori/store/sealing';
+import { KmsError } from '@ori/store/sealing';
 import type { Pkcs11Config } from './config.ts';
+import type { AgentKey, AgentLog } from './serve-transit.ts';
 
 const TIMEOUT_MS = 4000;
-const OUTPUT_BYTES_MAX = 4096;
-const IV_BYTES = 16;
-const VERSION = 'pkcs11:v1:';
+const OUTPUT_BYTES_MAX = 256 * 1024;
+/** 32 bytes, and a tag or a block of padding. */
+const SEALED_BYTES = 48;
+
+interface Mode {
+  readonly version: string;
+  readonly ivBytes: number;
+  readonly options: readonly string[];
+}
+
+/** Needs OpenSC 0.25. The additional data names the purpose: `ori kek`. */
+const GCM: Mode = {
+  version: 'pkcs11:v2:',
+  ivBytes: 12,
+  options: [
+    '--mechanism',
+    'AES-GCM',
+    '--tag-bits-len',
+    '128',
+    '--aad',
+    Buffer.from('ori kek').toString('hex'),
+  ],
+};
+
+/** Does not authenticate; the `kid` of a KEK shows whether what was unwrapped is the key. */
+const CBC: Mode = { version: 'pkcs11:v1:', ivBytes: 16, options: ['--mechanism', 'AES-CBC-PAD'] };
 
 /**
- * An AES key on a PKCS#11 token, by OpenSC's `pkcs11-tool`: AES-CBC with padding, what every version of it offers. That
- * does not authenticate; the `kid` of a KEK shows whether what was unwrapped is the key. One call at a time, for tokens with
- * one session.
+ * An AES key on a PKCS#11 token, by OpenSC's `pkcs11-tool`. AES-GCM if both the token and this version of the command can;
+ * otherwise AES-CBC with padding.
  */
-export function createPkcs11(config: Pkcs11Config): KeyWrapper {
+export function createPkcs11(config: Pkcs11Config, log: Pick<AgentLog, 'info'>): AgentKey {
   const { module, token, keyId } = config;
-  let last: Promise<unknown> = Promise.resolve();
-  const call = (operation: 'encrypt' | 'decrypt', iv: Buffer, input: Uint8Array): Promise<Buffer> => {
-    const args = [
-      ...['--module', module, '--token-label', token, '--login', '--pin', 'env:ORI_PKCS11_PIN'],
-      ...[`--${operation}`, '--id', keyId, '--mechanism', 'AES-CBC-PAD', '--iv', iv.toString('hex')],
-    ];
-    const mine = last.then(() => runTool(config, args, input));
-    last = mine.catch(() => {});
-    return mine;
+  const onToken = ['--module', module, '--token-label', token];
+  let best: Mode | undefined;
+
+  async function findBest(signal: AbortSignal): Promise<Mode> {
+    // Some versions exit with 1 after their help.
+    const help = await runTool(config, ['--help'], { signal, mayFail: true });
+    const mechanisms = await runTool(config, [...onToken, '--list-mechanisms'], { signal });
+    const hasGcm = help.includes('--tag-bits-len') && /AES-GCM.*encrypt, decrypt/.test(mechanisms.toString());
+    const mode = hasGcm ? GCM : CBC;
+    log.info({ mechanism: mode.options[1], authenticated: hasGcm }, 'chose the mechanism that wraps');
+    return mode;
+  }
+
+  const call = (
+    operation: 'encrypt' | 'decrypt',
+    { options }: Mode,
+    { iv, ...run }: { iv: Buffer; input: Uint8Array; signal: AbortSignal },
+  ) => {
+    const login = ['--login', '--pin', 'env:ORI_PKCS11_PIN'];
+    const what = [`--${operation}`, '--id', keyId, ...options, '--iv', iv.toString('hex')];
+    return runTool(config, [...onToken, ...login, ...what], run);
   };
+
   return {
-    async wrap(kek) {
-      const iv = randomBytes(IV_BYTES);
-      return VERSION + Buffer.concat([iv, await call('encrypt', iv, kek)]).toString('base64');
+    async wrap(kek, signal) {
+      best ??= await findBest(signal);
+      const iv = randomBytes(best.ivBytes);
+      const sealed = await call('encrypt', best, { iv, input: kek, signal });
+      return best.version + Buffer.concat([iv, sealed]).toString('base64');
     },
-    async unwrap(wrapped) {
-      const bytes = Buffer.from(wrapped.slice(VERSION.length), 'base64');
-      if (!wrapped.startsWith(VERSION) || bytes.length <= IV_BYTES || bytes.length % IV_BYTES !== 0) {
+    async unwrap(wrapped, signal) {
+      const mode = [GCM, CBC].find(({ version }) => wrapped.startsWith(version));
+      const bytes = Buffer.from(wrapped.slice(mode?.version.length), 'base64');
+      if (mode === undefined || bytes.length !== mode.ivBytes + SEALED_BYTES) {
         throw new KmsError('refused', 'not wrapped by this agent');
       }
-      return await call('decrypt', bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES));
+      const iv = bytes.subarray(0, mode.ivBytes);
+      return await call('decrypt', mode, { iv, input: bytes.subarray(mode.ivBytes), signal });
     },
   };
 }
@@ -44,16 +84,16 @@ export function createPkcs11(config: Pkcs11Config): KeyWrapper {
 function runTool(
   { tool, pin, environment }: Pkcs11Config,
   args: readonly string[],
-  input: Uint8Array,
+  { input, signal, mayFail = false }: { input?: Uint8Array; signal: AbortSignal; mayFail?: boolean },
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const options = {
       env: { ...environment, ORI_PKCS11_PIN: pin.reveal() },
-      ...{ encoding: 'buffer' as const, timeout: TIMEOUT_MS, killSignal: 'SIGKILL' as const },
+      ...{ encoding: 'buffer' as const, timeout: TIMEOUT_MS, killSignal: 'SIGKILL' as const, signal },
       maxBuffer: OUTPUT_BYTES_MAX,
     };
     const child = execFile(tool, args, options, (error, stdout) => {
-      if (error === null) return resolve(stdout);
+      if (error === null || (mayFail && !error.killed && stdout.length > 0)) return resolve(stdout);
       // Neither what it wrote nor its command line is passed on.
       const why = error.killed
         ? 'gave no answer in time'

@@ -1,44 +1,71 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { BusyError } from '@ori/runtime/busy-error';
+import { createFairPlaces } from '@ori/runtime/fair-places';
 import type { Logger } from '@ori/runtime/log';
-import { type KeyWrapper, KmsError } from '@ori/store/sealing';
+import { KmsError } from '@ori/store/sealing';
 import { AGENT_PATH } from '@ori/store/sealing/transit';
 import { z } from 'zod';
 
 const BODY_BYTES_MAX = 16 * 1024;
 const KEK_BYTES = 32;
+/** Callers give up after five seconds. */
+const DEADLINE_MS = 4500;
+const WAITING_MAX = 32;
+
+/** A key that wraps KEKs. The signal aborts once nobody waits for the result any more. */
+export interface AgentKey {
+  /** @throws KmsError */
+  wrap(kek: Uint8Array, signal: AbortSignal): Promise<string>;
+  /** The bytes are the caller's to wipe. @throws KmsError */
+  unwrap(wrapped: string, signal: AbortSignal): Promise<Buffer>;
+}
 
 export type AgentLog = Pick<Logger, 'info' | 'error'>;
 
 const toWrap = z.strictObject({ plaintext: z.base64().transform((text) => Buffer.from(text, 'base64')) });
 const toUnwrap = z.strictObject({ ciphertext: z.string().min(1).max(4096) });
 
-/** The two calls of a transit engine that wrap and unwrap a KEK. Nothing else is answered, and nothing else wrapped. */
-export function serveTransit(key: KeyWrapper, log: AgentLog): Server {
-  const operations: Readonly<Record<string, (body: unknown) => Promise<object>>> = {
-    async encrypt(body) {
+type Operation = (body: unknown, signal: AbortSignal) => Promise<object>;
+
+/**
+ * The two calls of a transit engine that wrap and unwrap a KEK. Nothing else is answered, and nothing else wrapped or
+ * unwrapped. One call at a time, since a token may have one session; each is answered within five seconds.
+ */
+export function serveTransit(key: AgentKey, log: AgentLog, deadlineMs = DEADLINE_MS): Server {
+  const turns = createFairPlaces({
+    ...{ budget: 'work', places: 1, waitingPerKeyMax: WAITING_MAX, waitingMax: WAITING_MAX },
+  });
+  const inTurn = <T>(signal: AbortSignal, work: () => Promise<T>) => turns('', { signal }, work);
+  const operations: Readonly<Record<string, Operation>> = {
+    async encrypt(body, signal) {
       const { plaintext } = toWrap.parse(body);
       try {
         if (plaintext.length !== KEK_BYTES) throw new KmsError('refused', 'a KEK is 32 bytes');
-        return { ciphertext: await key.wrap(plaintext) };
+        return { ciphertext: await inTurn(signal, () => key.wrap(plaintext, signal)) };
       } finally {
         plaintext.fill(0);
       }
     },
-    async decrypt(body) {
-      const plaintext = await key.unwrap(toUnwrap.parse(body).ciphertext);
+    async decrypt(body, signal) {
+      const { ciphertext } = toUnwrap.parse(body);
+      const plaintext = await inTurn(signal, () => key.unwrap(ciphertext, signal));
       try {
+        if (plaintext.length !== KEK_BYTES) throw new KmsError('refused', 'a KEK is 32 bytes');
         return { plaintext: plaintext.toString('base64') };
       } finally {
         plaintext.fill(0);
       }
     },
   };
-  const answer = async (request: IncomingMessage): Promise<{ status: number; body: object }> => {
+  const answer = async (
+    request: IncomingMessage,
+    signal: AbortSignal,
+  ): Promise<{ status: number; body: object }> => {
     const name = Object.keys(operations).find((name) => request.url === AGENT_PATH.replace('keys', name));
     const operation = name === undefined ? undefined : operations[name];
     if (operation === undefined || request.method !== 'POST') return { status: 404, body: { errors: [] } };
     try {
-      const data = await operation(JSON.parse(await bodyOf(request)));
+      const data = await until(signal, operation(JSON.parse(await until(signal, bodyOf(request))), signal));
       log.info({ operation: name }, 'answered');
       return { status: 200, body: { data } };
     } catch (err) {
@@ -48,16 +75,36 @@ export function serveTransit(key: KeyWrapper, log: AgentLog): Server {
     }
   };
   return createServer((request, response) => {
-    void answer(request).then(({ status, body }) => {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort(new KmsError('unavailable', 'the caller left')));
+    const timer = setTimeout(() => gone.abort(new KmsError('unavailable', 'no answer in time')), deadlineMs);
+    void answer(request, gone.signal).then(({ status, body }) => {
       response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' });
       response.end(JSON.stringify(body));
+      clearTimeout(timer);
     });
   }).setTimeout(10_000);
+}
+
+/** The result of the work, or a rejection with the signal's reason when it aborts. */
+async function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // Without this, a failure after the deadline would end the process.
+    work.catch(() => {});
+  }
 }
 
 /** The status and message for an error; neither quotes the input. */
 function judge(error: unknown): { status: number; why: string } {
   if (error instanceof KmsError) return { status: error.code === 'refused' ? 400 : 503, why: error.message };
+  if (error instanceof BusyError) return { status: 503, why: 'too many calls wait for the key' };
   if (error instanceof z.ZodError || error instanceof SyntaxError)
     return { status: 400, why: 'unreadable body' };
   return { status: 500, why: 'internal error' };

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
-import type { KeyWrapper } from '@ori/store/sealing';
 import { createAwsKms } from './aws.ts';
 import type { AgentConfig } from './config.ts';
 import { createPkcs11 } from './pkcs11.ts';
-import { type AgentLog, serveTransit } from './serve-transit.ts';
+import { type AgentKey, type AgentLog, serveTransit } from './serve-transit.ts';
 
 export { type AgentConfig, loadAgentConfig } from './config.ts';
 
@@ -19,7 +18,7 @@ const SOCKET_MODE = 0o660;
 export async function startAgent(
   { socket, key }: AgentConfig,
   log: AgentLog,
-  wrapper: KeyWrapper = 'aws' in key ? createAwsKms(key.aws) : createPkcs11(key.pkcs11),
+  wrapper: AgentKey = 'aws' in key ? createAwsKms(key.aws) : createPkcs11(key.pkcs11, log),
 ): Promise<{ stop(): Promise<void> }> {
   const former = lstatSync(socket, { throwIfNoEntry: false });
   if (former !== undefined && !former.isSocket()) {
