@@ -10,12 +10,16 @@ test('a connection that is not accepted yet counts, and so does the one that was
   const queue = createNetServer((socket) => void waiting.push(socket)).listen(0, '127.0.0.1');
   await once(queue, 'listening');
   const server = createServer();
-  const delay = watchAcceptDelay(server, (queue.address() as AddressInfo).port, '127.0.0.1');
+  const waits: [number, boolean][] = [];
+  const { port } = queue.address() as AddressInfo;
+  const delay = watchAcceptDelay(server, { port, host: '127.0.0.1' }, (...wait) => waits.push(wait));
   await expect.poll(() => delay.takeWorst(), { timeout: 10_000 }).toBeGreaterThan(300);
   expect(waiting).toHaveLength(1);
   const [socket] = waiting;
   server.emit('connection', socket);
   expect(socket?.destroyed).toBe(true);
+  expect(waits.at(0)).toEqual([expect.any(Number), false]);
+  expect(waits.at(-1)).toEqual([expect.any(Number), true]);
   expect(delay.takeWorst()).toBeGreaterThan(300);
   expect(delay.takeWorst()).toBe(0);
   delay.stop();

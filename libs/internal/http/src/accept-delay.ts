@@ -19,14 +19,23 @@ interface Probe {
 /**
  * Measures how long connections wait to be accepted, which no metric of the process shows: the kernel has taken them, and
  * the process does not know of them. It connects to its own port four times a second and closes what it accepts.
+ *
+ * @param onWait called with each wait when it is over, and four times a second while it lasts
  */
-export function watchAcceptDelay(server: Server, port: number, host: string): AcceptDelay {
+export function watchAcceptDelay(
+  server: Server,
+  { port, host }: { readonly port: number; readonly host: string },
+  onWait?: (waitedMs: number, isOver: boolean) => void,
+): AcceptDelay {
   let probe: Probe | undefined;
   let worst = 0;
 
   function end(isAccepted: boolean): void {
     if (probe === undefined) return;
-    if (isAccepted) worst = Math.max(worst, age());
+    if (isAccepted) {
+      worst = Math.max(worst, age());
+      onWait?.(age(), true);
+    }
     probe.socket.destroy();
     probe = undefined;
   }
@@ -41,7 +50,7 @@ export function watchAcceptDelay(server: Server, port: number, host: string): Ac
     // A client would have begun on time, however late this turn of the event loop is.
     const startedAt = dueAt;
     dueAt = performance.now() + EVERY_MS;
-    if (probe !== undefined) return;
+    if (probe !== undefined) return onWait?.(age(), false);
     const socket = connect({ port, host: reachable(host) }).on('error', () => end(false));
     const begun: Probe = { socket, startedAt, localPort: undefined };
     probe = begun;

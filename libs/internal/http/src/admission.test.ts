@@ -57,6 +57,36 @@ test('refuses requests beyond the limit in flight, and accepts new ones after th
   expect(await server.exhausted('process')).toBe(1);
 });
 
+test('in overload, who was served before is served, and others are refused before the application', async () => {
+  let asked = 0;
+  await using server = await serve({ overloadDelayMs: 50 }, (req, res) => {
+    asked += 1;
+    if (req.headers.authorization !== undefined) countFor(exchangeOf(req), 'ada');
+    res.end('ok');
+  });
+  using client = await server.connect();
+  const ask = (address: string, bearer = '') => {
+    client.send(get(address).replace('\r\n\r\n', `\r\n${bearer && `Authorization: ${bearer}\r\n`}\r\n`));
+    return client.answer();
+  };
+  await ask('192.0.2.1', 'ada');
+  await ask('192.0.2.2');
+  const busy = setInterval(() => {
+    for (const until = performance.now() + 60; performance.now() < until; );
+  }, 70);
+  try {
+    await expect.poll(() => ask('192.0.2.2'), { timeout: 10_000 }).toMatchObject(refusal);
+    const before = asked;
+    expect(await ask('192.0.2.1')).toMatchObject({ status: 200 });
+    expect(await ask('192.0.2.3', 'ada')).toMatchObject({ status: 200 });
+    expect(asked).toBe(before + 2);
+    expect(await server.exhausted('overload')).toBeGreaterThanOrEqual(1);
+  } finally {
+    clearInterval(busy);
+  }
+  await expect.poll(() => ask('192.0.2.2'), { timeout: 10_000 }).toMatchObject({ status: 200 });
+});
+
 test('one address, and one /64 of IPv6, does not block others', async () => {
   await using server = await serve({ requestsInFlightPerAddressMax: 1 });
   const clients = await Promise.all(Array.from({ length: 4 }, () => server.connect()));

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -13,6 +14,7 @@ import { governKeepAlive } from './keep-alive.ts';
 import { requestIdOf } from './request-id.ts';
 import { observe, type Sinks } from './request-line.ts';
 import type { ApiServerOptions } from './server-options.ts';
+import type { Sender, Shedding } from './shedding.ts';
 
 const BUSY: Presentation = {
   status: 500,
@@ -26,6 +28,7 @@ const BUSY: Presentation = {
 interface ServerState {
   readonly connections: ReadonlyMap<Socket, Connection>;
   readonly admission: Admission;
+  readonly shedding: Shedding;
   /** Whether each connection closes after its next answer. */
   isClosing(): boolean;
   /** Whether no connection may become idle again. */
@@ -35,7 +38,7 @@ interface ServerState {
 /** Admits requests: gives each its exchange and deadline, and records it after its answer. */
 export function createReception(
   options: ApiServerOptions,
-  { connections, admission, isClosing, isIdleOver }: ServerState,
+  { connections, admission, shedding, isClosing, isIdleOver }: ServerState,
 ): (req: IncomingMessage, res: ServerResponse) => Exchange | undefined {
   const { deadlineMs } = options;
   const { limits } = admission;
@@ -59,7 +62,12 @@ export function createReception(
     });
     const sinks = options.sinksOf?.(req) ?? options;
     sinks.metrics?.requestStarted();
-    const exhausted = isCrowded ? 'connection' : admission.enter(network);
+    const sender = senderOf(req, network);
+    const exhausted = isCrowded
+      ? 'connection'
+      : shedding.admits(sender)
+        ? admission.enter(network)
+        : 'overload';
     if (exhausted !== undefined) {
       refuse(req, res, { budget: exhausted, receivedAt, sinks, connection });
       return undefined;
@@ -86,6 +94,8 @@ export function createReception(
       if (res.writableFinished) deadline.clear();
       else deadline.abandon(new BodyError('body_aborted', 'the client disconnected before the answer'));
       admission.leave(network, exchange.account);
+      // Others are public, and would make anybody known.
+      if (exchange.account !== undefined && res.statusCode < 300) shedding.served(sender);
       settle(req, res, connection);
       observe(req, res, exchange, sinks);
     });
@@ -123,4 +133,12 @@ export function createReception(
   }
 
   return accept;
+}
+
+function senderOf(req: IncomingMessage, network: string): Sender {
+  const { authorization } = req.headers;
+  return {
+    network,
+    credential: () => (authorization === undefined ? undefined : hash('sha256', authorization, 'base64')),
+  };
 }

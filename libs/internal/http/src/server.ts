@@ -21,6 +21,7 @@ import {
 } from './protocol-errors.ts';
 import { createReception } from './reception.ts';
 import type { ApiServer, ApiServerOptions } from './server-options.ts';
+import { Shedding } from './shedding.ts';
 import { followListenerTls, readListenerTls } from './tls.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -49,6 +50,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const connections = new Map<Socket, Connection>();
   const admission = new Admission(options.limits);
   const { limits } = admission;
+  const shedding = new Shedding(limits.overloadDelayMs);
   let draining = false;
   let withdrawn = false;
   let idleOver = false;
@@ -79,6 +81,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const accept = createReception(options, {
     connections,
     admission,
+    shedding,
     isClosing: () => draining || withdrawn,
     isIdleOver: () => idleOver,
   });
@@ -137,7 +140,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 
   const port = await listener.open(options.port, options.host);
   if (options.metrics !== undefined) {
-    acceptDelay = watchAcceptDelay(server, port, options.host);
+    acceptDelay = watchAcceptDelay(server, { port, host: options.host }, (waitedMs, isOver) =>
+      shedding.observe(waitedMs, isOver),
+    );
     instrumentsOf(options.metrics.registry).reading(
       'http_server_accept_delay_seconds',
       'Longest time that a connection waited to be accepted since the last scrape.',

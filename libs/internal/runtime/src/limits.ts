@@ -32,6 +32,13 @@ export const LIMITS_SPEC = {
     'Memory for answers that clients have not read yet; more ends the oldest',
     'bytes',
   ),
+  overloadDelayMs: integer({
+    min: 50,
+    max: 600_000,
+    default: 500,
+    doc: 'Wait of new connections from which callers that were not lately served are refused',
+    unit: 'ms',
+  }),
   writeTimeoutMs: integer({
     min: 100,
     max: 600_000,

@@ -19,6 +19,7 @@ export const BUDGETS = [
   'patterns',
   'introspections',
   'work',
+  'overload',
 ] as const;
 export type Budget = (typeof BUDGETS)[number];
 

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { Shedding } from './shedding.ts';
+
+const sender = (network: string, credential?: string) => ({ network, credential: () => credential });
+
+/** How many of 1,000 strangers are admitted. */
+function admitted(shedding: Shedding): number {
+  let count = 0;
+  for (let at = 0; at < 1000; at++) if (shedding.admits(sender(`n${at}`, `c${at}`), 0)) count += 1;
+  return count;
+}
+
+function overloaded(): Shedding {
+  const shedding = new Shedding(500);
+  for (let times = 0; times < 20; times++) shedding.observe(500, true);
+  return shedding;
+}
+
+test('one pause of the process, which is late twice, sheds nobody', () => {
+  const shedding = new Shedding(500);
+  for (let times = 0; times < 5; times++) {
+    shedding.observe(3000, false);
+    shedding.observe(3000, true);
+    shedding.observe(0, true);
+  }
+  expect(admitted(shedding)).toBe(1000);
+});
+
+test('while waits are long, one in twenty strangers is admitted; then more with each short one', () => {
+  const shedding = overloaded();
+  expect(admitted(shedding)).toBe(50);
+  shedding.observe(499, true);
+  shedding.observe(250, true);
+  shedding.observe(0, false);
+  expect(admitted(shedding)).toBe(50);
+  shedding.observe(249, true);
+  expect(admitted(shedding)).toBeCloseTo(100, -1);
+  for (let times = 0; times < 18; times++) shedding.observe(0, true);
+  expect(admitted(shedding)).toBe(1000);
+});
+
+test('who was served in the last ten minutes goes first: by network or by credential', () => {
+  const shedding = overloaded();
+  shedding.served(sender('a', 'token'), 0);
+  expect(admitted(shedding)).toBe(50);
+  expect(shedding.admits(sender('a'), 0)).toBe(true);
+  expect(shedding.admits(sender('b', 'token'), 600_000)).toBe(true);
+  expect(shedding.admits(sender('a', 'token'), 600_001)).toBe(false);
+});
+
+test('a known caller with more than five requests a second is a stranger for the rest of it', () => {
+  const shedding = overloaded();
+  shedding.served(sender('a'), 0);
+  const burst = (now: number) => Array.from({ length: 8 }, () => shedding.admits(sender('a'), now));
+  expect(burst(0)).toEqual([true, true, true, true, true, false, false, false]);
+  expect(burst(1000).slice(0, 5)).toEqual([true, true, true, true, true]);
+});
+
+test('remembers 16,384 of each, and forgets who was served longest ago', () => {
+  const shedding = overloaded();
+  for (let at = 0; at <= 16_384; at++) {
+    shedding.served(sender(`n${at}`), 0);
+    if (at === 0) shedding.served(sender('first'), 0);
+    else shedding.served(sender('n0'), 0);
+  }
+  expect(shedding.admits(sender('n0'), 0)).toBe(true);
+  expect(shedding.admits(sender('first'), 0)).toBe(false);
+});

@@ -1,0 +1,93 @@
+import { performance } from 'node:perf_hooks';
+
+/** How many late measurements in a row count as overload: a process that was paused once is late twice. */
+const LATE_MIN = 3;
+/** Somebody new always has a chance, also after a restart, when nobody is known. */
+const STRANGERS_MIN = 0.05;
+const RECOVERY = 0.05;
+const KNOWN_MAX = 16_384;
+const KNOWN_MS = 600_000;
+/** A known caller who sends more than this per second counts as a stranger. */
+const PER_SECOND_MAX = 5;
+
+/** Whom a request comes from, as far as its head tells. */
+export interface Sender {
+  readonly network: string;
+  /** A digest of its credential; undefined without one. Only called if needed. */
+  credential(): string | undefined;
+}
+
+/**
+ * Decides who goes first while the process is overloaded: callers that it lately served. Of the others it admits a share,
+ * which is halved while connections wait longer than `delayMs`, and recovers once they wait less than half of that.
+ */
+export class Shedding {
+  readonly #delayMs: number;
+  readonly #networks = new Lately();
+  readonly #credentials = new Lately();
+  #late = 0;
+  #share = 1;
+  #credit = 0;
+
+  constructor(delayMs: number) {
+    this.#delayMs = delayMs;
+  }
+
+  /** @param isOver false for a wait that still lasts, which says nothing if it is short */
+  observe(waitedMs: number, isOver: boolean): void {
+    if (waitedMs >= this.#delayMs) {
+      this.#late += 1;
+      if (this.#late >= LATE_MIN) this.#share = Math.max(STRANGERS_MIN, this.#share / 2);
+    } else if (isOver && waitedMs < this.#delayMs / 2) {
+      this.#late = 0;
+      this.#share = Math.min(1, this.#share + RECOVERY);
+    }
+  }
+
+  /** A request of this sender was answered as it wanted. */
+  served({ network, credential }: Sender, now: number = performance.now()): void {
+    this.#networks.remember(network, now);
+    const name = credential();
+    if (name !== undefined) this.#credentials.remember(name, now);
+  }
+
+  admits({ network, credential }: Sender, now: number = performance.now()): boolean {
+    if (this.#share === 1) return true;
+    if (this.#networks.admits(network, now)) return true;
+    const name = credential();
+    if (name !== undefined && this.#credentials.admits(name, now)) return true;
+    this.#credit += this.#share;
+    if (this.#credit < 1) return false;
+    this.#credit -= 1;
+    return true;
+  }
+}
+
+interface Entry {
+  servedAt: number;
+  secondAt: number;
+  inSecond: number;
+}
+
+/** Names that were lately served; beyond the limit the one that was served longest ago is forgotten. */
+class Lately {
+  readonly #entries = new Map<string, Entry>();
+
+  remember(name: string, now: number): void {
+    const entry = this.#entries.get(name) ?? { servedAt: now, secondAt: now, inSecond: 0 };
+    entry.servedAt = now;
+    this.#entries.delete(name);
+    this.#entries.set(name, entry);
+    if (this.#entries.size <= KNOWN_MAX) return;
+    const [oldest = ''] = this.#entries.keys();
+    this.#entries.delete(oldest);
+  }
+
+  admits(name: string, now: number): boolean {
+    const entry = this.#entries.get(name);
+    if (entry === undefined || now - entry.servedAt > KNOWN_MS) return false;
+    if (now - entry.secondAt >= 1000) Object.assign(entry, { secondAt: now, inSecond: 0 });
+    entry.inSecond += 1;
+    return entry.inSecond <= PER_SECOND_MAX;
+  }
+}
