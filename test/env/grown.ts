@@ -14,6 +14,7 @@ export async function crowd(databaseUrl: string, accounts: number): Promise<void
          select 'key_other_' || n, 'int_other_' || n, 'kid' || n, sha256(n::text::bytea), 'sealed', 0, 4000000000`,
       `workspace_tallies (workspace_id, organization_id) select 'ws_other_' || n, 'org_other_' || n`,
       `idempotency_keys (organization_id, key_hash, sealed_answer) select 'org_other_' || n, repeat('0', 64), 'sealed'`,
+      `idempotency_tallies (organization_id, bytes) select 'org_other_' || n, 6`,
       `byok_credentials (id, organization_id, workspace_id, provider, label, sealed_key)
          select md5('byok' || n)::uuid, 'org_other_' || n, 'ws_other_' || n, 'openai', '...', 'sealed'`,
     ]) {
@@ -102,10 +103,12 @@ export async function grow(
     );
     await client.query(
       `insert into workspace_tallies select workspace_id, organization_id, count(*), sum(bytes), sum(key_assignments),
-         sum(member_assignments) from guardrail_tallies where organization_id = $1 group by workspace_id, organization_id
+         sum(member_assignments),
+         (select count(*) from members m where m.workspace_id = t.workspace_id and m.removed_at is null)
+       from guardrail_tallies t where organization_id = $1 group by workspace_id, organization_id
        on conflict (workspace_id) do update set guardrails = excluded.guardrails,
          guardrail_bytes = excluded.guardrail_bytes, key_assignments = excluded.key_assignments,
-         member_assignments = excluded.member_assignments`,
+         member_assignments = excluded.member_assignments, members = excluded.members`,
       [org],
     );
   });

@@ -11,7 +11,8 @@ export type RefusalCode =
   | 'precondition_failed'
   | 'key_used_otherwise'
   | 'key_in_use'
-  | 'answer_lost';
+  | 'answer_lost'
+  | 'too_many_answers';
 
 /** A request that is refused because of its content or its caller. */
 export class Refusal extends Error {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { managementQueries } from '@ori/store';
+import { createApiKey, createCredential, createWorkspace } from '@ori/store/admin';
 import { SIGN_BODY } from '../../env/world.ts';
 import { type Account, openGrowthStage } from '../growth-stage.ts';
 import type { Finding, Row } from '../row.ts';
@@ -44,7 +45,7 @@ export const growthRow: Row = {
 };
 
 async function askersOf(account: Account): Promise<Readonly<Record<string, Asker>>> {
-  const { world, managementPort: port, organizationId, apiKey, managementKey } = account;
+  const { world, managementPort: port, organizationId, workspaceId, apiKey, managementKey } = account;
   const [assigned, other] = account.guardrailIds;
   const queries = managementQueries(world.store);
   const request = (method: string, path: string, bearer: string, host: string, body?: unknown) => {
@@ -75,6 +76,27 @@ async function askersOf(account: Account): Promise<Readonly<Record<string, Asker
       await assignments.assign({ organizationId }, { guardrailId: other, targets, assignedBy: null });
       return request('POST', `/guardrails/${other}/assignments/${segment}/remove`, managementKey, host, body);
     });
+  /** A request to a path, once what it names was created. */
+  const afterwards = (method: string, prepare: () => Promise<string>, body?: () => unknown) =>
+    asker(async () => request(method, await prepare(), managementKey, host, body?.()));
+  const [firstKey] = account.keyHashes;
+  const [firstUser] = account.userIds;
+  const people = { user_ids: account.userIds };
+  const memberPath = `/workspaces/${workspaceId}/members`;
+  const place = { organization_id: organizationId, workspace_id: workspaceId, provider: 'openai' } as const;
+  const createdKey = async () =>
+    `/keys/${(await createApiKey(world.store, { kind: 'api', name: 'new', workspaceId })).hash}`;
+  const createdWorkspace = async () => {
+    const wanted = { organizationId, name: 'new', slug: `w-${randomUUID()}` };
+    return `/workspaces/${(await createWorkspace(world.store, wanted)).id}`;
+  };
+  const createdCredential = async () => {
+    const id = randomUUID();
+    await createCredential(world.store, { id, ...place, label: '...', sealed_key: 'sealed' });
+    return `/byok/${id}`;
+  };
+  const renamed = () => ({ name: randomUUID() });
+  const sample = { model: 'anthropic/claude-sonnet-4.5', provider: 'openai', text: 'ada@example.com' };
   const signerHost = new URL(world.baseUrl).host;
   const token = await account.accessToken();
   return {
@@ -107,6 +129,32 @@ async function askersOf(account: Account): Promise<Readonly<Record<string, Asker
     'assign members': assign('members', members),
     'unassign keys': unassign('keys', account.keyHashes, keys),
     'unassign members': unassign('members', account.userIds, members),
+    'list all keys, of one': manages('GET', `/guardrails/assignments/keys?key_hash=${firstKey}`),
+    'list all members, of one': manages('GET', `/guardrails/assignments/members?user_id=${firstUser}`),
+    'POST /guardrails/{id}/evaluate': manages('POST', `/guardrails/${assigned}/evaluate`, sample),
+    'GET /interns/{id}': reads('GET', `/interns/${account.internId}`),
+    'GET /byok/{id}': manages('GET', `/byok/${account.credentialId}`),
+    'POST /byok': manages('POST', '/byok', { provider: 'openai', key: 'sk-1234567890' }),
+    'DELETE /byok/{id}': afterwards('DELETE', createdCredential),
+    'GET /key': reads('GET', '/key'),
+    'GET /keys': manages('GET', '/keys'),
+    'GET /keys/{hash}': manages('GET', `/keys/${firstKey}`),
+    'POST /keys': manages('POST', '/keys', { name: 'new' }),
+    'PATCH /keys/{hash}': afterwards('PATCH', async () => `/keys/${firstKey}`, renamed),
+    'DELETE /keys/{hash}': afterwards('DELETE', createdKey),
+    'GET /organization/members': manages('GET', '/organization/members'),
+    'GET /workspaces': manages('GET', '/workspaces'),
+    'GET /workspaces/{id}': manages('GET', `/workspaces/${workspaceId}`),
+    'PATCH /workspaces/{id}': afterwards('PATCH', async () => `/workspaces/${workspaceId}`, renamed),
+    'GET /workspaces/{id}/members': manages('GET', memberPath),
+    'remove members': manages('POST', `${memberPath}/remove`, people),
+    'add members': manages('POST', `${memberPath}/add`, people),
+    'POST /workspaces': afterwards(
+      'POST',
+      async () => '/workspaces',
+      () => ({ name: 'new', slug: `w-${randomUUID()}` }),
+    ),
+    'DELETE /workspaces/{id}': afterwards('DELETE', createdWorkspace),
     sign: {
       port: Number(new URL(world.baseUrl).port),
       next: () => request('POST', `/interns/${account.internId}/daemon/sign`, token, signerHost, SIGN_BODY),

@@ -298,9 +298,17 @@ describe('PATCH /byok/{id}', () => {
   it('409: refuses a change while another is in progress, as retryable', async () => {
     await world.store.kysely.transaction().execute(async (trx) => {
       await sql`select 1 from byok_credentials where id = ${id} for update`.execute(trx);
-      const { status, json } = await update({ disabled: true });
-      expect(status).toBe(409);
-      expect(json).toEqual(envelope(409));
+      for (const headers of [[], ['If-Match', '*']]) {
+        const path = `/byok/${id}`;
+        const { status, json } = await world.call({
+          method: 'PATCH',
+          path,
+          json: { disabled: true },
+          headers,
+        });
+        expect(status).toBe(409);
+        expect(json).toEqual(envelope(409));
+      }
     });
     expect((await update({ disabled: true })).status).toBe(200);
   });

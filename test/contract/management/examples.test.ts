@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 import type { Database } from '@ori/store';
 import { createApiKey, removeMember } from '@ori/store/admin';
@@ -85,6 +86,18 @@ async function storeExamples(db: Database): Promise<void> {
   await insert('guardrail_member_assignments', memberAssignment);
 }
 
+const examplesOf = (operationId: string, status: number): Json[] =>
+  Object.values<Json>(described(operationId).responses[status].content['application/json'].examples).map(
+    ({ value }) => value,
+  );
+
+/** Makes the kept answers of the account that large. */
+async function fillAnswers(bytes: number): Promise<void> {
+  const { organization_id } = answerOf('listMemberAssignments').data[0];
+  await sql`insert into idempotency_tallies values (${organization_id}, ${bytes})
+    on conflict (organization_id) do update set bytes = excluded.bytes`.execute(world.store.kysely);
+}
+
 /** A workspace with keys, and a default one, cannot be deleted. Makes ours one that can, or what it was before. */
 async function makeDeletable(deletable: boolean): Promise<void> {
   const { id } = answerOf('listWorkspaces').data[0];
@@ -126,12 +139,23 @@ it.each(inOrder)(
     const json = requestOf(operationId);
     const isLast = operationId === 'deleteWorkspace';
     if (isLast) await makeDeletable(true);
-    const reply = await world.call({
-      method,
-      path: pathOf(operationId, path) + (QUERIES[operationId] ?? ''),
-      bearer: family === 'Interns' || operationId === 'getCurrentKey' ? readerKey : managementKey,
-      ...(json !== undefined && { json }),
-    });
+    const send = (headers: readonly string[] = []) =>
+      world.call({
+        method,
+        path: pathOf(operationId, path) + (QUERIES[operationId] ?? ''),
+        bearer: family === 'Interns' || operationId === 'getCurrentKey' ? readerKey : managementKey,
+        headers,
+        ...(json !== undefined && { json }),
+      });
+    if (412 in described(operationId).responses) {
+      expect(examplesOf(operationId, 412)).toEqual([(await send(['If-Match', '"x"'])).json]);
+    }
+    if (method === 'POST') {
+      await fillAnswers(64 * 1024 * 1024);
+      expect(examplesOf(operationId, 429)).toContainEqual((await send(['Idempotency-Key', 'late'])).json);
+      await fillAnswers(0);
+    }
+    const reply = await send();
     if (isLast) await makeDeletable(false);
     const expected = structuredClone(answerOf(operationId));
     if (operationId === 'createByokCredential') expected.data.allowed_api_key_hashes = null;
@@ -152,7 +176,11 @@ it('the server accepts the cursor and the ids of the examples', async () => {
   }
 });
 
-const ELSEWHERE = new Set(['408', '409', '412', '422', '429', '500', '503']);
+/** These need a blocked dependency: `any-route.test.ts` and below. */
+const BLOCKED = new Set(['408', '500', '503']);
+/** Tested above, below, in `overload.test.ts` and `conditions.test.ts`. */
+const ELSEWHERE =
+  /^(The record is not as|The answers kept|The credential is being|Too many requests of|A request with this)/;
 
 /** Refusals of DPoP (RFC 9449) are provoked in `sign/401-dpop.test.ts`. */
 const OF_DPOP: ReadonlySet<string> = new Set(Object.values(DPOP_REFUSALS).map(({ message }) => message));
@@ -171,6 +199,10 @@ const PROVOKED: Readonly<Record<string, (send: Send, family: string) => Promise<
     send({ headers: ['Host', 'eu.ori.example'] }),
   'Not found.': (send, family) =>
     send({ absent: true, bearer: family === 'Interns' ? readerKey : managementKey }),
+  'This Idempotency-Key was used for another request.': (send) =>
+    send({ headers: ['Idempotency-Key', 'used'] }),
+  'The request with this Idempotency-Key was executed, but its answer can no longer be read.': (send) =>
+    send({ headers: ['Idempotency-Key', 'lost'] }),
   'The body is larger than 1048576 bytes.': (send) =>
     send({ body: 'x'.repeat(1_048_577), headers: ['Content-Type', 'application/json'] }),
   'The body must not have a content encoding.': (send) =>
@@ -187,6 +219,23 @@ interface Question {
   readonly absent?: boolean;
 }
 type Send = (question: Question) => Promise<{ text: string }>;
+
+const post = (key: string) =>
+  world.call({
+    ...{ method: 'POST', path: '/guardrails', json: { name: key }, bearer: managementKey },
+    headers: ['Idempotency-Key', key],
+  });
+
+/** Uses up two keys, and loses the answer of one. */
+async function useKeys(): Promise<void> {
+  for (const key of ['used', 'lost']) expect((await post(key)).status).toBe(201);
+  const lost = createHash('sha256').update('lost').digest('hex');
+  await sql`update idempotency_keys set sealed_answer = 'x.x.x.x.x' where key_hash = ${lost}`.execute(
+    world.store.kysely,
+  );
+}
+
+it('the keys of the refusals below are used up', () => useKeys());
 
 it.each(OPERATIONS)('$operationId refuses as its examples show', async (operation) => {
   const { operationId, method, path, family, invalidExample } = operation;
@@ -206,13 +255,12 @@ it.each(OPERATIONS)('$operationId refuses as its examples show', async (operatio
   const responses = Object.entries<Json>(described(operationId).responses);
   for (const [status, response] of responses) {
     for (const { value } of Object.values<Json>(response.content?.['application/json']?.examples ?? {})) {
-      // These need a blocked dependency or an earlier request and are tested elsewhere: deadline, missing database, row
-      // lock, repeated request, overload.
-      if (ELSEWHERE.has(status) || OF_DPOP.has(value.error.message)) continue;
+      const { message } = value.error;
+      if (BLOCKED.has(status) || ELSEWHERE.test(message) || OF_DPOP.has(message)) continue;
       const reply =
         status === '400' && invalidExample !== undefined
           ? await send('query' in invalidExample ? invalidExample : { json: invalidExample.body })
-          : await PROVOKED[value.error.message]?.(send, family);
+          : await PROVOKED[message]?.(send, family);
       expect([operationId, JSON.parse(reply?.text ?? 'null')]).toEqual([operationId, value]);
     }
   }

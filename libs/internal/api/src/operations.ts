@@ -1,6 +1,5 @@
 import { presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
-import { CONTENT_CLAIM, DPOP_ALGORITHMS } from '@ori/identity/dpop';
 import { KEY_SET_HEADER, PROOF_HEADERS } from '@ori/proof';
 import { z } from 'zod';
 import { PRESENTATIONS, SIGNING_SCOPE } from './refusals.ts';
@@ -18,8 +17,8 @@ export interface DescribedAnswer {
 export interface DescribedOperation {
   readonly operationId: string;
   readonly method: 'GET' | 'POST';
-  /** Below the base address, with `{name}` for a parameter; `well-known`: the resource's metadata (RFC 9728, section 3.1). */
-  readonly path: `/${string}` | 'well-known';
+  /** Below the base address, with `{name}` for a parameter. */
+  readonly path: `/${string}`;
   readonly summary: string;
   readonly description: string;
   /** The scopes that a session needs; undefined: public. */
@@ -133,31 +132,6 @@ export const VerificationKeySet = z
   })
   .meta({ id: 'VerificationKeySet', description: 'JWK Set (RFC 7517).' });
 
-export const ProtectedResource = z
-  .strictObject({
-    resource: z.url().meta({ description: 'The base address.', example: 'https://api.ori.example/v1' }),
-    authorization_servers: z
-      .array(z.url())
-      .meta({ description: 'The OpenID issuer.', example: ['https://id.ori.example'] }),
-    scopes_supported: z.array(z.string()).meta({ example: [SIGNING_SCOPE, 'interns'] }),
-    bearer_methods_supported: z.array(z.literal('header')),
-    dpop_signing_alg_values_supported: z
-      .array(z.string())
-      .meta({ description: 'The accepted algorithms of a DPoP proof.', example: DPOP_ALGORITHMS }),
-    dpop_bound_access_tokens_required: z
-      .boolean()
-      .meta({ description: 'Whether sessions without a bound key are refused.', example: false }),
-    'x-dpop_claims_required': z
-      .array(z.string())
-      .optional()
-      .meta({
-        description:
-          "The claims that a DPoP proof needs besides those of RFC 9449: the SHA-256 of the request's exact content, in base64url.",
-        example: [CONTENT_CLAIM],
-      }),
-  })
-  .meta({ id: 'ProtectedResource', description: 'OAuth 2.0 Protected Resource Metadata (RFC 9728).' });
-
 const rateLimit = {
   RateLimit: z.string().meta({
     description: 'The remaining turns of the limit that runs out first (IETF draft).',
@@ -242,20 +216,5 @@ Requires a session of \`ori login --oidc\` whose grant has the scope \`${SIGNING
       },
     },
     refusals: [PRESENTATIONS.regional_host_refused, PRESENTATIONS.not_found, ...always],
-  },
-  {
-    operationId: 'getProtectedResource',
-    method: 'GET',
-    path: 'well-known',
-    summary: 'Find the issuer and the scopes',
-    description: 'Public. A client needs only this document and the base address to sign in.',
-    answers: {
-      200: {
-        description: 'The metadata of this API as an OAuth 2.0 protected resource.',
-        body: ProtectedResource,
-        headers: z.object(cacheControl('public, max-age=60')),
-      },
-    },
-    refusals: [],
   },
 ];

@@ -78,6 +78,7 @@ export const GRANTS: Readonly<Record<StoreRole, Grants>> = {
     guardrail_tallies: { select: true },
     guardrails: WHOLE,
     idempotency_keys: WHOLE,
+    idempotency_tallies: WHOLE,
     intern_icons: { select: true },
     interns: { select: true },
     members: { select: true, insert: true, update: ['removed_at'] },
@@ -102,6 +103,7 @@ export const GRANTS: Readonly<Record<StoreRole, Grants>> = {
     guardrail_tallies: { select: true },
     guardrails: WHOLE,
     idempotency_keys: WHOLE,
+    idempotency_tallies: WHOLE,
     intern_icons: WHOLE,
     interns: WHOLE,
     members: WHOLE,
@@ -133,7 +135,7 @@ export function mayWrite(role: StoreRole, table: string): boolean {
 }
 
 /** The newest migration that {@link GRANTS} knows. */
-export const GRANTS_AS_OF = '0017-idempotency-keys';
+export const GRANTS_AS_OF = '0019-bounded-lists';
 
 /**
  * Makes the privileges of each role exactly {@link GRANTS}, whatever they were before, for example after a restore that

@@ -104,7 +104,7 @@ export interface GuardrailTalliesTable {
   member_assignments: Tally;
 }
 
-/** Only triggers write it; a workspace that never had a guardrail has none. */
+/** Only triggers write it; a workspace that never had a guardrail or a member has none. */
 export interface WorkspaceTalliesTable {
   workspace_id: ColumnType<string, never, never>;
   organization_id: ColumnType<string, never, never>;
@@ -112,6 +112,8 @@ export interface WorkspaceTalliesTable {
   guardrail_bytes: Tally;
   key_assignments: Tally;
   member_assignments: Tally;
+  /** Current memberships. */
+  members: Tally;
 }
 
 /** A request with an `Idempotency-Key`. `sealed_answer` is a JWE that opens only for this row. */
@@ -120,4 +122,10 @@ export interface IdempotencyKeysTable {
   key_hash: string;
   sealed_answer: string;
   created_at: CreatedAt;
+}
+
+/** The total size of an account's kept answers. */
+export interface IdempotencyTalliesTable {
+  organization_id: string;
+  bytes: number;
 }

@@ -6,6 +6,7 @@ import type {
   GuardrailsTable,
   GuardrailTalliesTable,
   IdempotencyKeysTable,
+  IdempotencyTalliesTable,
   WorkspaceTalliesTable,
 } from './schema-management.ts';
 import type { InternStatus } from './vocabulary.ts';
@@ -184,6 +185,7 @@ export interface Schema {
   byok_credentials: ByokCredentialsTable;
   guardrails: GuardrailsTable;
   idempotency_keys: IdempotencyKeysTable;
+  idempotency_tallies: IdempotencyTalliesTable;
   guardrail_tallies: GuardrailTalliesTable;
   workspace_tallies: WorkspaceTalliesTable;
   guardrail_key_assignments: GuardrailKeyAssignmentsTable;

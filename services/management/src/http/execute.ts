@@ -31,7 +31,7 @@ export function readerOf(
  * Runs an operation, as its conditions ask for: `If-Match` on a change or deletion compares the record in the
  * transaction that changes it; a POST with an `Idempotency-Key` is executed once.
  *
- * @throws Refusal `precondition_failed`, `key_used_otherwise`, `key_in_use`, `answer_lost`
+ * @throws Refusal `precondition_failed`, `key_used_otherwise`, `key_in_use`, `answer_lost`, `too_many_answers`
  */
 export async function execute(
   operation: JsonOperation,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ManagementQueries, OperationQueries } from '@ori/store';
+import { type ManagementQueries, type OperationQueries, TooManyAnswers } from '@ori/store';
 import { type KekRing, open, type SealContext, SealingError, seal } from '@ori/store/sealing';
 import type { Principal } from '../callers/caller.ts';
 import { Refusal } from '../refusal.ts';
@@ -17,7 +17,7 @@ export interface Executed {
 
 /** Requests with an `Idempotency-Key` (IETF draft-ietf-httpapi-idempotency-key-header). */
 export interface Answers {
-  /** @throws Refusal `key_used_otherwise`, `key_in_use`, `answer_lost`, `invalid_parameters` for an unusable key */
+  /** @throws Refusal `key_used_otherwise`, `key_in_use`, `answer_lost`, `too_many_answers`, `invalid_parameters` for an unusable key */
   once(
     operation: JsonOperation,
     call: Call<Principal, unknown, unknown>,
@@ -54,11 +54,15 @@ export function createAnswers(store: Pick<ManagementQueries, 'once'>, ring: KekR
         ...account,
       };
       const content = sha256(JSON.stringify([method, target, path, body]));
-      const outcome = await store.once(account, keyHash, async (queries) => {
-        const { status, tag, pieces } = await run(queries);
-        const kept: Kept = { content, status, tag, body: Buffer.concat(pieces).toString() };
-        return await seal(ring, Buffer.from(JSON.stringify(kept)), context);
-      });
+      const outcome = await store
+        .once(account, keyHash, async (queries) => {
+          const { status, tag, pieces } = await run(queries);
+          const kept: Kept = { content, status, tag, body: Buffer.concat(pieces).toString() };
+          return await seal(ring, Buffer.from(JSON.stringify(kept)), context);
+        })
+        .catch((error) => {
+          throw error instanceof TooManyAnswers ? new Refusal('too_many_answers') : error;
+        });
       if (outcome === 'running') throw new Refusal('key_in_use');
       const kept = await openAnswer(ring, outcome.sealed, context);
       if (kept.content !== content) throw new Refusal('key_used_otherwise');

@@ -69,6 +69,12 @@ const TERMS = {
     status: 409,
     message: 'The request with this Idempotency-Key was executed, but its answer can no longer be read.',
   },
+  too_many_answers: {
+    status: 429,
+    message:
+      'The answers kept for the Idempotency-Keys of this account exceed 64 MiB. Repeat it later, or without one.',
+    headers: { 'Retry-After': '3600' },
+  },
 } satisfies Record<RefusalCode, Terms>;
 
 const BODY_TERMS = {

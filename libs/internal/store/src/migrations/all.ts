@@ -17,6 +17,7 @@ import * as spentDpopProofs from './0015-spent-dpop-proofs.ts';
 import * as keyStatements from './0016-key-statements.ts';
 import * as idempotencyKeys from './0017-idempotency-keys.ts';
 import * as idForm from './0018-id-form.ts';
+import * as boundedLists from './0019-bounded-lists.ts';
 
 /** In order. A released migration is never edited; every change of the database is a new file here. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -38,4 +39,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0016-key-statements': keyStatements,
   '0017-idempotency-keys': idempotencyKeys,
   '0018-id-form': idForm,
+  '0019-bounded-lists': boundedLists,
 };

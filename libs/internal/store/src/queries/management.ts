@@ -17,7 +17,7 @@ import { dpopProofQueries } from './management/dpop-proofs.ts';
 import { guardrailQueries } from './management/guardrails.ts';
 import { internQueries } from './management/interns.ts';
 import { memberQueries } from './management/members.ts';
-import { once } from './management/once.ts';
+import { once, TooManyAnswers } from './management/once.ts';
 import { type Account, inTransaction } from './management/tenant.ts';
 import { workspaceQueries } from './management/workspace-records.ts';
 
@@ -29,6 +29,7 @@ export { type GuardrailColumns, type GuardrailRow, GuardrailsTooLarge } from './
 export type { InternRow } from './management/interns.ts';
 export type { MemberRow, PersonRow } from './management/members.ts';
 export type { WorkspaceRow } from './management/workspace-records.ts';
+export { TooManyAnswers };
 
 /**
  * What the operations of the management service ask of the database. Each call is one transaction that sees its tenant's

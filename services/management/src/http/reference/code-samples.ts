@@ -29,14 +29,14 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
 
 /** The call of an operation with its own examples, for curl, JavaScript and Python. */
 export function codeSamplesOf(described: Described, baseUrl: string): CodeSample[] {
-  const { method, path, origin, scopes, tag, body, answers } = described;
+  const { method, path, scopes, tag, body, answers } = described;
   const parameters = pathParametersOf(path)?.shape ?? {};
   const target = path.replace(/\{(\w+)\}/g, (_, name) =>
     String(parameters[name] && exampleOf(parameters[name])),
   );
   const call: SampleCall = {
     method,
-    url: (origin ?? baseUrl) + target,
+    url: baseUrl + target,
     credential: scopes === null ? undefined : scopes.length > 0 ? 'ORI_ACCESS_TOKEN' : CREDENTIALS[tag],
     body: body && exampleOf(body),
     isJson: answers[200]?.mediaTypes === undefined,

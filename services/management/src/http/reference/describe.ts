@@ -60,16 +60,13 @@ export function describeManagement(operation: Operation): Described {
   };
 }
 
-export function describeSigner(operation: DescribedOperation, baseUrl: string): Described {
-  const { path, scopes = null, requestHeaders: headers, requestBody: body, ...described } = operation;
-  if (path !== 'well-known') return { ...described, tag: 'Interns', path, scopes, headers, body };
-  const { origin, pathname } = new URL(baseUrl);
-  const wellKnown = `/.well-known/oauth-protected-resource${pathname}`;
-  return { ...described, tag: 'Discovery', path: wellKnown, origin, scopes };
+export function describeSigner(operation: DescribedOperation): Described {
+  const { scopes = null, requestHeaders: headers, requestBody: body, ...described } = operation;
+  return { ...described, tag: 'Interns', scopes, headers, body };
 }
 
 export function renderOperation(described: Described, baseUrl: string): ZodOpenApiOperationObject {
-  const { operationId, tag, summary, description, scopes, origin, path, query, headers, body } = described;
+  const { operationId, tag, summary, description, scopes, path, query, headers, body } = described;
 
   const pathParameters = pathParametersOf(path);
   const answers = Object.entries(described.answers).map(([status, { description, ...content }]) => [
@@ -84,7 +81,6 @@ export function renderOperation(described: Described, baseUrl: string): ZodOpenA
     ...(scopes === null
       ? { security: [] }
       : scopes.length > 0 && { security: [{ bearer: [...scopes] }, { dpop: [...scopes] }] }),
-    ...(origin !== undefined && { servers: [{ url: origin }] }),
     requestParams: {
       ...(pathParameters && { path: pathParameters }),
       ...(query && { query }),

@@ -11,8 +11,6 @@ export interface Described {
   readonly description: string;
   /** The scopes that a session needs; null for a public operation. */
   readonly scopes: readonly string[] | null;
-  /** Set if the path is not below the base address. */
-  readonly origin?: string;
   readonly query?: z.ZodObject | undefined;
   readonly headers?: z.ZodObject | undefined;
   readonly body?: z.ZodType | undefined;

@@ -24,7 +24,7 @@ export type ApiDocument = ReturnType<typeof createDocument>;
  */
 export function createApiDocument(baseUrl: string): ApiDocument {
   const described = [
-    ...SIGNER_OPERATIONS.map((operation) => describeSigner(operation, baseUrl)),
+    ...SIGNER_OPERATIONS.map(describeSigner),
     ...OPERATIONS.map(describeManagement),
     DESCRIPTION_OPERATION,
   ];

@@ -13,6 +13,8 @@ Every operation requires \`Authorization: Bearer …\`, except those marked publ
 
 A session may be bound to a key (DPoP, RFC 9449). Then it is sent as \`Authorization: DPoP …\` with a fresh proof in \`DPoP\`, and is good for nothing without one. Besides the claims of RFC 9449 the proof has \`x-camara:bh\`: the SHA-256 of the request's exact content in base64url, also where there is none. A proof is good once and carries the nonce of the last \`DPoP-Nonce\` header; a request without it is answered 401 with \`error="use_dpop_nonce"\` and a nonce to repeat it with.
 
+A program finds the issuer and the scopes of a session in \`/.well-known/oauth-protected-resource/v1\` (RFC 9728), at the origin of the base address and before its path. It is public.
+
 An API key names no person, so it cannot sign. A management key opens no intern.
 
 The examples read the credential from the environment: \`ORI_API_KEY\`, \`ORI_MANAGEMENT_KEY\` and, of a session, \`ORI_ACCESS_TOKEN\`. \`ori token\` prints an access token. For a bound session, \`ori headers METHOD URL\` prints both headers of one request, as \`curl -H @FILE\` reads them. In the demo, \`npm run --silent token -- --user ada\` prints a token that is not bound.

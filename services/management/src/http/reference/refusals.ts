@@ -22,7 +22,7 @@ const FORBIDDEN: Readonly<Record<Family, readonly Settled[]>> = {
 
 type Settled = Exclude<RefusalCode, 'invalid_parameters'>;
 
-const OF_IDEMPOTENCY = ['key_in_use', 'answer_lost', 'key_used_otherwise'] as const;
+const OF_IDEMPOTENCY = ['key_in_use', 'answer_lost', 'key_used_otherwise', 'too_many_answers'] as const;
 
 /** The deadline that the example of a 408 names: the default. */
 const DEADLINE_MS = 5000;

@@ -2,6 +2,7 @@ import { type InsertObject, type Selectable, sql, type Transaction, type Updatea
 import type { Database } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
 import type { ByokCredentialsTable } from '../../schema-management.ts';
+import { StoreUnavailable } from '../../store-unavailable.ts';
 import type { Provider } from '../../vocabulary.ts';
 import { createCredential, deleteCredential } from '../admin/byok.ts';
 import { type Page, type PageRequest, readPage } from './page.ts';
@@ -46,17 +47,25 @@ export function listCredentials(
 const credentialOf = (trx: Transaction<Schema>, account: Account, id: string) =>
   trx.selectFrom('byok_credentials').where(ofAccount(account)).where('id', '=', id).where(workspaceExists);
 
-export function findCredential(
+/** @throws StoreUnavailable `contended` if it is to be locked and another change of the row is in progress */
+export async function findCredential(
   db: Database,
   account: Account,
   id: string,
 ): Promise<CredentialRow | undefined> {
-  return asTenant(db, account, (trx) =>
-    credentialOf(trx, account, id)
-      .selectAll()
-      .$if(db.locksRecords === true, (query) => query.forUpdate())
-      .executeTakeFirst(),
-  );
+  try {
+    return await asTenant(db, account, (trx) =>
+      credentialOf(trx, account, id)
+        .selectAll()
+        .$if(db.locksRecords === true, (query) => query.forUpdate().noWait())
+        .executeTakeFirst(),
+    );
+  } catch (error) {
+    if (failedWith(error, 'lock_not_available')) {
+      throw new StoreUnavailable('contended', 'The credential is being changed.', { cause: error });
+    }
+    throw error;
+  }
 }
 
 /**

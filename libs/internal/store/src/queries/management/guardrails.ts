@@ -130,9 +130,24 @@ async function withinRoom<Result>(
   return result;
 }
 
+/** How many assignments one statement deletes: a fraction of a second. */
+const DELETED_AT_ONCE = 5000;
+
 /** Deletes a guardrail with its assignments. Returns whether it existed. */
 export function deleteGuardrail(db: Database, account: Account, id: string): Promise<boolean> {
   return asWriter(db, account, async (trx) => {
+    if ((await guardrailOf(trx, account, id).select('id').executeTakeFirst()) === undefined) return false;
+    for (const table of ['guardrail_key_assignments', 'guardrail_member_assignments'] as const) {
+      // Many would take a cascade longer than a statement may take.
+      for (let deleted = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE; ) {
+        const { rows } = await sql`
+          delete from ${sql.table(table)} where id = any (array(
+            select id from ${sql.table(table)} where guardrail_id = ${id} limit ${DELETED_AT_ONCE})) returning 1`.execute(
+          trx,
+        );
+        deleted = rows.length;
+      }
+    }
     const { numDeletedRows } = await trx
       .deleteFrom('guardrails')
       .where(ofAccount(account))

@@ -28,6 +28,19 @@ const current = ({ organizationId }: Account) => sql`
   from members m where m.organization_id = ${organizationId} and m.removed_at is null
     and exists (select from workspaces w where w.id = m.workspace_id and w.deleted_at is null)`;
 
+/** Up to so many memberships, people in several workspaces are counted exactly. */
+const COUNTED_MAX = 10_000;
+
+/**
+ * How many people the account has. Read from the tallies of its workspaces if only one has members, or if counting would
+ * take too long: then, people count once in each workspace.
+ */
+const people = (account: Account) => sql<number>`(
+  select case when count(*) <= 1 or coalesce(sum(t.members), 0) > ${COUNTED_MAX} then coalesce(sum(t.members), 0)
+    else (select count(distinct m.user_id) ${current(account)}) end
+  from workspace_tallies t join workspaces w on w.id = t.workspace_id
+  where t.organization_id = ${account.organizationId} and t.members > 0 and w.deleted_at is null)`;
+
 /** A page of the organization's members, by id. */
 export function listOrganizationMembers(
   db: Database,
@@ -36,7 +49,7 @@ export function listOrganizationMembers(
 ): Promise<Page<PersonRow>> {
   return asTenant(db, account, (trx) =>
     readPage(trx, {
-      total: sql`(select count(distinct m.user_id) ${current(account)})`,
+      total: people(account),
       rows: sql<PersonRow>`
         select u.id, u.name, u.email
         from (select distinct m.user_id ${current(account)} order by m.user_id offset ${offset} limit ${limit}) as member
@@ -55,7 +68,7 @@ export function listWorkspaceMembers(
   const members = sql`${current(account)} and m.workspace_id = ${workspaceId}`;
   return asTenant(db, account, (trx) =>
     readPage(trx, {
-      total: sql`(select count(*) ${members})`,
+      total: sql`coalesce((select members from workspace_tallies where workspace_id = ${workspaceId}), 0)`,
       rows: sql<MemberRow>`
         select ${MEMBER} ${members} order by m.user_id offset ${offset} limit ${limit}`,
       order: sql`page.user_id`,

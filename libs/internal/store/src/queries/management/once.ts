@@ -7,6 +7,13 @@ import { type Account, asTenant, inTransaction } from './tenant.ts';
 const KEY_LOCK = 7_163_094_502_118_235n;
 /** How many expired keys a request deletes, so that an account's keys do not accumulate. */
 const DELETED_AT_ONCE = 100;
+/** The maximum total size of the answers that are kept for one account. */
+const BYTES_MAX = 64 * 1024 * 1024;
+
+/** The account has too many answers kept. Nothing was changed. */
+export class TooManyAnswers extends Error {
+  override readonly name = 'TooManyAnswers';
+}
 
 /** `first`: the work was done now. */
 export interface OnceAnswer {
@@ -18,6 +25,8 @@ export interface OnceAnswer {
  * Does the work for a key once in 24 hours, and keeps the sealed answer that it returns, in one transaction. For a key
  * that was used, returns the answer that was kept; `running` while another request with the key is in progress. Nothing
  * is kept of work that throws.
+ *
+ * @throws TooManyAnswers if the account's answers of the last 24 hours would exceed 64 MiB
  */
 export function once(
   db: Database,
@@ -31,14 +40,7 @@ export function once(
     const found = await asTenant(within, account, () => take(trx, organizationId, keyHash));
     if (found !== undefined) return found;
     const sealed = await work(within);
-    await asTenant(within, account, async () => {
-      await sql`
-        insert into idempotency_keys (organization_id, key_hash, sealed_answer)
-        values (${organizationId}, ${keyHash}, ${sealed})
-        on conflict (organization_id, key_hash) do update set sealed_answer = excluded.sealed_answer, created_at = now()`.execute(
-        trx,
-      );
-    });
+    await asTenant(within, account, () => keep(trx, organizationId, keyHash, sealed));
     return { sealed, isFirst: true };
   });
 }
@@ -53,16 +55,37 @@ async function take(
     trx,
   );
   if (locks[0]?.taken !== true) return 'running';
-  await sql`
-    delete from idempotency_keys k using (
-      select organization_id, key_hash from idempotency_keys
-      where organization_id = ${organizationId} and created_at <= now() - interval '24 hours'
-      order by created_at limit ${DELETED_AT_ONCE} for update skip locked
-    ) expired
-    where k.organization_id = expired.organization_id and k.key_hash = expired.key_hash`.execute(trx);
   const { rows } = await sql<{ sealed: string }>`
     select sealed_answer as sealed from idempotency_keys
     where organization_id = ${organizationId} and key_hash = ${keyHash}
       and created_at > now() - interval '24 hours'`.execute(trx);
   return rows[0] && { sealed: rows[0].sealed, isFirst: false };
+}
+
+/** Last in the transaction, because the account's other requests with a key wait for its tally. */
+async function keep(
+  trx: Transaction<Schema>,
+  organizationId: string,
+  keyHash: string,
+  sealed: string,
+): Promise<void> {
+  const { rows } = await sql<{ bytes: string }>`
+    with expired as (
+      select key_hash from idempotency_keys
+      where organization_id = ${organizationId} and created_at <= now() - interval '24 hours'
+      order by created_at limit ${DELETED_AT_ONCE} for update skip locked
+    ), deleted as (
+      delete from idempotency_keys
+      where organization_id = ${organizationId} and key_hash = any (array(select key_hash from expired) || ${keyHash}::text)
+      returning octet_length(sealed_answer) as bytes
+    )
+    insert into idempotency_tallies as t (organization_id, bytes)
+    select ${organizationId}, octet_length(${sealed}) - coalesce(sum(bytes), 0) from deleted
+    on conflict (organization_id) do update set bytes = t.bytes + excluded.bytes
+    returning bytes`.execute(trx);
+  if (Number(rows[0]?.bytes) > BYTES_MAX) throw new TooManyAnswers(`answers of more than ${BYTES_MAX} bytes`);
+  await trx
+    .insertInto('idempotency_keys')
+    .values({ organization_id: organizationId, key_hash: keyHash, sealed_answer: sealed })
+    .execute();
 }

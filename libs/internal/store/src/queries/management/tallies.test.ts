@@ -33,9 +33,10 @@ describe.each(DIALECTS)('tallies on %s', (dialect) => {
         (t.workspace_id, t.bytes, t.key_assignments, t.member_assignments)
       union all
       select 'workspace', workspace_id from workspace_tallies t
-      where (guardrails, guardrail_bytes, key_assignments, member_assignments) is distinct from (
+      where (guardrails, guardrail_bytes, key_assignments, member_assignments, members) is distinct from (
         select (count(*), coalesce(sum(bytes), 0)::bigint, coalesce(sum(keys), 0)::bigint,
-          coalesce(sum(members), 0)::bigint)
+          coalesce(sum(members), 0)::bigint, (
+            select count(*) from members m where m.workspace_id = t.workspace_id and m.removed_at is null))
         from counted c where c.workspace_id = t.workspace_id)`.execute(store.owner.kysely);
     return rows;
   }
@@ -56,7 +57,7 @@ describe.each(DIALECTS)('tallies on %s', (dialect) => {
       const guardrailId = guardrails[draw(round, Math.max(1, guardrails.length))] ?? randomUUID();
       const targets = keys.filter((_, index) => (round + index) % 3 > 0);
       const assignedBy = null;
-      switch (draw(round, 8)) {
+      switch (draw(round, 10)) {
         case 0:
         case 1: {
           const place = round % 2 === 0 ? workspaceId : other;
@@ -75,6 +76,13 @@ describe.each(DIALECTS)('tallies on %s', (dialect) => {
           await queries.memberAssignments.assign(account, { guardrailId, targets: [userId], assignedBy });
           break;
         case 6:
+          await queries.removeWorkspaceMembers(account, workspaceId, [userId]);
+          break;
+        case 7:
+          await queries.addWorkspaceMembers(account, workspaceId, [userId]);
+          await queries.addWorkspaceMembers(account, other, [userId]);
+          break;
+        case 8:
           await queries.keyAssignments.unassign(account, { guardrailId, targets });
           break;
         default:
@@ -91,6 +99,41 @@ describe.each(DIALECTS)('tallies on %s', (dialect) => {
     expect(await wrong()).toEqual([]);
     await sql`delete from guardrails`.execute(store.owner.kysely);
     expect(await wrong()).toEqual([]);
+  });
+
+  it('follow the deletion of a guardrail with more assignments than one statement deletes', async () => {
+    const { organizationId, workspaceId } = ours;
+    const account = { organizationId };
+    const queries = managementQueries(store.as('ori_management'));
+    const id = (await queries.createGuardrail(account, workspaceId, { name: 'large' }, 1e6))?.id ?? '';
+    const hash = sql`encode(sha256(convert_to('large' || n, 'UTF8')), 'hex')`;
+    await sql`insert into api_keys (hash, kind, name, label, organization_id, workspace_id)
+      select ${hash}, 'api', 'k', 'sk-...', ${organizationId}, ${workspaceId} from generate_series(1, 5001) n`.execute(
+      store.owner.kysely,
+    );
+    await sql`insert into guardrail_key_assignments (id, organization_id, guardrail_id, key_hash)
+      select md5('large' || n)::uuid, ${organizationId}, ${id}, ${hash} from generate_series(1, 5001) n`.execute(
+      store.owner.kysely,
+    );
+    expect(await wrong()).toEqual([]);
+    expect(await queries.deleteGuardrail(account, id)).toBe(true);
+    expect(await wrong()).toEqual([]);
+  });
+
+  it('count a person of several workspaces once, up to 10,000 memberships', async () => {
+    const { organizationId, workspaceId, userId } = await createScenario(store.owner);
+    const account = { organizationId };
+    const queries = managementQueries(store.as('ori_management'));
+    const { id: other } = await createWorkspace(store.owner, { organizationId, name: 'second' });
+    await queries.addWorkspaceMembers(account, other, [userId]);
+    const total = async () => (await queries.listOrganizationMembers(account, { offset: 0, limit: 1 })).total;
+    expect(await total()).toBe(1);
+    await sql`update workspace_tallies set members = 10000 where workspace_id = ${workspaceId}`.execute(
+      store.owner.kysely,
+    );
+    expect(await total()).toBe(10_001);
+    await deleteWorkspace(store.owner, { workspaceId });
+    expect(await total()).toBe(1);
   });
 
   it('leave out what belongs to a deleted workspace', async () => {

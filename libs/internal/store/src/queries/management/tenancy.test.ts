@@ -25,6 +25,7 @@ const TABLES = [
   'guardrail_tallies',
   'workspace_tallies',
   'idempotency_keys',
+  'idempotency_tallies',
 ] as const;
 
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
@@ -111,6 +112,7 @@ describe.each(DIALECTS)('tenancy on %s', (dialect) => {
       guardrail_tallies: 1,
       workspace_tallies: 1,
       idempotency_keys: 1,
+      idempotency_tallies: 1,
     });
   });
 
