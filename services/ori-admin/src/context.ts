@@ -40,7 +40,7 @@ export interface Context extends Surroundings {
   kms(owner: KekOwner): Pick<RingFile, 'kmsUrl' | 'kmsTokenFile'>;
   /** Prints a result: with `--json` the value, otherwise its lines, and a note on stderr. */
   report(value: object, told: { readonly lines?: readonly string[]; readonly note?: string }): void;
-  /** Prints a list: with `--json` as `{ data, has_more }`, otherwise as a table, with a column for each of `cells`. */
+  /** Prints a list: with `--json` as `{ data, has_more, next? }`, otherwise as a table, with a column for each of `cells`. */
   reportList<Row>(listed: Listed<Row>, cells: (row: Row) => Readonly<Record<string, Cell>>): void;
   note(line: string): void;
   /** Redraws one line of stderr, if stderr is a terminal. */
@@ -87,11 +87,14 @@ export function createContext(
       print(lines);
       if (line !== undefined) note(line);
     },
-    reportList({ rows, hasMore }, cells) {
-      if (json) return printJson({ data: rows, has_more: hasMore });
+    reportList({ rows, hasMore, next }, cells) {
+      if (json) return printJson({ data: rows, has_more: hasMore, next });
       if (rows.length === 0) note('None found.');
       else print(renderTable(rows.map(cells)));
-      if (hasMore) note(`Only the first ${rows.length} are shown: narrow the list, or raise --limit.`);
+      if (hasMore) {
+        const go = next === undefined ? 'narrow the list, or raise --limit' : `the next with --after ${next}`;
+        note(`Only ${rows.length} are shown: ${go}.`);
+      }
     },
     progress: createProgress(stderr),
   };

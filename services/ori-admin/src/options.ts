@@ -6,7 +6,10 @@ import type { Context } from './context.ts';
 import { UsageError } from './failure.ts';
 
 /** The options of a command that lists rows, some of them filters. */
-export type ListOptions<Filter extends string = never> = { readonly limit: number } & {
+export type ListOptions<Filter extends string = never> = {
+  readonly limit: number;
+  readonly after?: string;
+} & {
   readonly [Name in Filter]?: string;
 };
 
@@ -27,7 +30,11 @@ export function addList(parent: Command, description: string): Command {
   return parent
     .command('list')
     .description(description)
-    .option('--limit <rows>', 'maximum number of rows', wholeNumber(1, 100_000), 500);
+    .option('--limit <rows>', 'maximum number of rows', wholeNumber(1, 100_000), 500)
+    .option(
+      '--after <cursor>',
+      'continue where a list ended; the cursor is at its end, with --json in `next`',
+    );
 }
 
 /** A whole number from `min` to `max`, in decimal. */

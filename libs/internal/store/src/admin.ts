@@ -15,6 +15,7 @@ export {
 } from './queries/admin/key-statements.ts';
 export * from './queries/admin/lists.ts';
 export * from './queries/admin/members.ts';
+export * from './queries/admin/named.ts';
 export * from './queries/admin/organization-changes.ts';
 export * from './queries/admin/organizations.ts';
 export * from './queries/admin/reseal.ts';

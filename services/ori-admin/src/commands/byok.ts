@@ -70,8 +70,8 @@ export function addByokCommands(program: Command, context: () => Context): void 
     .action(
       listing(
         context,
-        (db, { limit, organization, provider }: ListOptions<'organization' | 'provider'>) =>
-          listAllCredentials(db, { limit, organization_id: organization, provider }),
+        (db, { limit, after, organization, provider }: ListOptions<'organization' | 'provider'>) =>
+          listAllCredentials(db, { limit, after, organization_id: organization, provider }),
         ({ id, label, provider, name, disabled, ...row }) => ({
           ...{ id, label, provider, name, organization: row.organization_id },
           workspace: row.workspace_id ?? '(all)',

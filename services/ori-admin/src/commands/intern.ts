@@ -1,5 +1,5 @@
 import type { InternProgress } from '@ori/store';
-import { createIntern, deleteIntern, listAllInterns, updateIntern } from '@ori/store/admin';
+import { createNamedIntern, deleteIntern, listAllInterns, updateIntern } from '@ori/store/admin';
 import { INTERN_STATUSES, type InternStatus } from '@ori/store/vocabulary';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Context } from '../context.ts';
@@ -65,7 +65,7 @@ export function addInternCommands(program: Command, context: () => Context): voi
           createdByKeyHash: options.createdByKey,
           ...fieldsOf(options),
         };
-        const made = await admin.withDatabase((db) => createIntern(db, wanted));
+        const made = await admin.withDatabase((db) => createNamedIntern(db, wanted));
         admin.report(made, { lines: [made.id], note: `Created the intern ${name}.` });
       },
     );
@@ -76,8 +76,8 @@ export function addInternCommands(program: Command, context: () => Context): voi
     .action(
       listing(
         context,
-        (db, { limit, workspace, status }: ListOptions<'workspace' | 'status'>) =>
-          listAllInterns(db, { limit, workspace_id: workspace, status }),
+        (db, { limit, after, workspace, status }: ListOptions<'workspace' | 'status'>) =>
+          listAllInterns(db, { limit, after, workspace_id: workspace, status }),
         ({ id, name, status, progress, hostname, model, ...row }) => ({
           ...{ id, name, workspace: row.workspace_id, status },
           progress: progress && `${progress.step_number}/${progress.total_steps} ${progress.step_label}`,

@@ -1,4 +1,4 @@
-import { createApiKey, disableApiKey, listApiKeys, type NewApiKey } from '@ori/store/admin';
+import { createNamedKey, disableApiKey, listApiKeys, type NewApiKey } from '@ori/store/admin';
 import { type Command, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
@@ -44,7 +44,7 @@ export function addKeyCommands(program: Command, context: () => Context): void {
       const wanted = toNewKey(options);
       const admin = context();
       await withSecretOutput(admin, options, async (output) => {
-        const { key: made, hash, label } = await admin.withDatabase((db) => createApiKey(db, wanted));
+        const { key: made, hash, label } = await admin.withDatabase((db) => createNamedKey(db, wanted));
         output.deliver(`${made}\n`);
         const where = output.file === undefined ? { key: made } : { file: output.file };
         admin.report(
@@ -62,8 +62,8 @@ export function addKeyCommands(program: Command, context: () => Context): void {
     .action(
       listing(
         context,
-        (db, { limit, organization }: ListOptions<'organization'>) =>
-          listApiKeys(db, { limit, organization_id: organization }),
+        (db, { limit, after, organization }: ListOptions<'organization'>) =>
+          listApiKeys(db, { limit, after, organization_id: organization }),
         ({ hash, label, kind, name, ...row }) => ({
           ...{ hash, label, kind, name },
           organization: row.organization_id,

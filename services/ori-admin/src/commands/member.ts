@@ -42,8 +42,8 @@ export function addMemberCommands(program: Command, context: () => Context): voi
     .action(
       listing(
         context,
-        (db, { limit, workspace, user }: ListOptions<'workspace' | 'user'>) =>
-          listMembers(db, { limit, workspace_id: workspace, user_id: user }),
+        (db, { limit, after, workspace, user }: ListOptions<'workspace' | 'user'>) =>
+          listMembers(db, { limit, after, workspace_id: workspace, user_id: user }),
         (row) => ({
           workspace: row.workspace_id,
           user: row.user_id,

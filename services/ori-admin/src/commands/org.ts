@@ -1,5 +1,5 @@
 import {
-  createOrganization,
+  createNamedOrganization,
   deleteOrganization,
   listOrganizations,
   renameOrganization,
@@ -22,7 +22,7 @@ export function addOrganizationCommands(program: Command, context: () => Context
     .addHelpText('after', examples('org=$(ori-admin org create "Analytical Engines")'))
     .action(async (name: string, options: { id?: string }) => {
       const admin = context();
-      const made = await admin.withDatabase((db) => createOrganization(db, { name, id: options.id }));
+      const made = await admin.withDatabase((db) => createNamedOrganization(db, { name, id: options.id }));
       admin.report(made, { lines: [made.id], note: `Created the organization ${name}.` });
     });
 

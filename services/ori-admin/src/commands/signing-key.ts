@@ -107,7 +107,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       `only last keys of interns that expire within this many days (default: ${DUE_DAYS}), or have expired`,
       days,
     )
-    .action(async ({ limit, intern, expiring }: KeyListOptions) => {
+    .action(async ({ limit, after, intern, expiring }: KeyListOptions) => {
       const admin = context();
       if (expiring !== undefined) {
         const seconds = daysOf(expiring) * DAY_SECONDS;
@@ -121,7 +121,9 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
         }));
         return;
       }
-      const listed = await admin.withDatabase((db) => listSigningKeys(db, { limit, intern_id: intern }));
+      const listed = await admin.withDatabase((db) =>
+        listSigningKeys(db, { limit, after, intern_id: intern }),
+      );
       admin.reportList(listed, (row) => ({
         id: row.id,
         intern: row.intern_id,

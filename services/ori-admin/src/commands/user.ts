@@ -45,7 +45,7 @@ export function addUserCommands(program: Command, context: () => Context): void 
     .action(
       listing(
         context,
-        (db, { limit, user: id }: ListOptions<'user'>) => listUsers(db, { limit, id }),
+        (db, { limit, after, user: id }: ListOptions<'user'>) => listUsers(db, { limit, after, id }),
         (row) => ({
           id: row.id,
           name: row.name,

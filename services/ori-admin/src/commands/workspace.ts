@@ -45,8 +45,8 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
     .action(
       listing(
         context,
-        (db, { limit, organization }: ListOptions<'organization'>) =>
-          listWorkspaces(db, { limit, organization_id: organization }),
+        (db, { limit, after, organization }: ListOptions<'organization'>) =>
+          listWorkspaces(db, { limit, after, organization_id: organization }),
         (row) => ({
           id: row.id,
           name: row.name,

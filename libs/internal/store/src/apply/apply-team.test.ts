@@ -146,6 +146,15 @@ it('is whole or not there, wherever it is cut', async () => {
   expect((await apply(teamOf('cut-1'))).told).toContain('+ organization');
 });
 
+it('recognises by name a workspace that had no slug, and gives it one', async () => {
+  const { id } = await apply(teamOf('older'));
+  await sql`update workspaces set slug = 'ws-0123456789abcdef' where organization_id = ${id} and name = 'Workshop'`.execute(
+    store.owner.kysely,
+  );
+  expect((await apply(teamOf('older'), { prune: true })).told).toEqual(['~ workshop: slug']);
+  expect((await apply(teamOf('older'))).told).toEqual([]);
+});
+
 it('two at once make one organization', async () => {
   const [one, other] = await Promise.all([apply(teamOf('twice')), apply(teamOf('twice'))]);
   expect(one.id).toBe(other.id);

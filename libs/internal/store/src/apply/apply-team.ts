@@ -84,7 +84,7 @@ async function take(
       return;
     }
     case 'rename':
-      return await updateWorkspace(db, { workspaceId: step.id, name: step.name });
+      return await updateWorkspace(db, { workspaceId: step.id, name: step.name, slug: step.slug });
     case 'default':
       return await makeDefault(db, { organizationId, workspaceId: step.id });
     case 'programme':

@@ -9,7 +9,7 @@ export type Step =
   | { readonly kind: 'organization'; readonly id: string; readonly name: string }
   | { readonly kind: 'limits'; readonly user?: number | null; readonly organization?: number | null }
   | { readonly kind: 'workspace'; readonly id: string; readonly wanted: TeamWorkspace }
-  | { readonly kind: 'rename'; readonly id: string; readonly name: string }
+  | { readonly kind: 'rename'; readonly id: string; readonly name: string; readonly slug: string }
   | { readonly kind: 'default'; readonly id: string }
   | { readonly kind: 'programme'; readonly id: string; readonly inProgramme: boolean }
   | { readonly kind: 'people'; readonly people: readonly NewPerson[] }
@@ -54,12 +54,14 @@ export function planTeam(team: Team, state: TeamState, { prune }: { readonly pru
   const people = planPeople(team, state, add);
 
   for (const wanted of team.workspaces ?? []) {
-    const stored = state.workspaces.find(({ slug }) => slug === wanted.slug);
+    const stored = findWorkspace(state.workspaces, wanted);
     const id = stored?.id ?? newId('ws');
     const at = wanted.slug;
     if (stored === undefined) add('+', at, { kind: 'workspace', id, wanted });
     else {
-      if (stored.name !== wanted.name) add('~', `${at}: name`, { kind: 'rename', id, name: wanted.name });
+      const { name, slug } = wanted;
+      if (stored.name !== name) add('~', `${at}: name`, { kind: 'rename', id, name, slug });
+      else if (stored.slug !== slug) add('~', `${at}: slug`, { kind: 'rename', id, name, slug });
       if (wanted.programme !== undefined && wanted.programme !== stored.in_programme) {
         add('~', `${at}: programme`, { kind: 'programme', id, inProgramme: wanted.programme });
       }
@@ -71,8 +73,8 @@ export function planTeam(team: Team, state: TeamState, { prune }: { readonly pru
   }
   planKeys('management ', team.keys, undefined);
   if (prune && team.workspaces !== undefined) {
-    const kept = new Set(team.workspaces.map(({ slug }) => slug));
-    for (const { id, slug } of state.workspaces.filter((one) => !kept.has(one.slug))) {
+    const kept = team.workspaces.map((one) => findWorkspace(state.workspaces, one)?.id);
+    for (const { id, slug } of state.workspaces.filter((one) => !kept.includes(one.id))) {
       add('-', slug, { kind: 'deleted_workspace', id });
     }
   }
@@ -133,6 +135,16 @@ export function planTeam(team: Team, state: TeamState, { prune }: { readonly pru
       add('-', `${prefix}key ${name}`, { kind: 'disabled_key', hash });
     }
   }
+}
+
+/** The default of the column `slug`, for workspaces that had none. */
+const DRAWN_SLUG = /^ws-[0-9a-f]{16}$/;
+
+/** The workspace with the slug, or else the only one of that name whose slug was drawn. */
+function findWorkspace(stored: TeamState['workspaces'], { slug, name }: TeamWorkspace) {
+  const bySlug = stored.find((one) => one.slug === slug);
+  const byName = stored.filter((one) => one.name === name && DRAWN_SLUG.test(one.slug));
+  return bySlug ?? (byName.length === 1 ? byName[0] : undefined);
 }
 
 type Add = (sign: Change['sign'], what: string, step: Step) => void;

@@ -14,7 +14,7 @@ export const INDEXES: Readonly<Record<string, string>> = {
   // The pages of a workspace's API keys.
   api_keys_of_workspace: 'api_keys (workspace_id, created_at desc, hash)',
   // Whether a workspace has a key that is accepted.
-  api_keys_accepted: 'api_keys (workspace_id) where disabled_at is null',
+  api_keys_accepted: 'api_keys (workspace_id, hash) where disabled_at is null',
   // One entry per KEK answers which KEKs are in use; see `keksInUse`.
   signing_keys_kek: 'signing_keys ((left(sealed_seed, 96))) where retired_at is null',
   members_of_organization: 'members (organization_id, user_id)',

@@ -26,6 +26,8 @@ export interface AuditEntry {
 
 export interface AuditFilter {
   readonly limit: number;
+  /** The cursor of the page before. */
+  readonly after?: string | undefined;
   readonly actor?: string | undefined;
   readonly table?: string | undefined;
   readonly row?: string | undefined;
@@ -41,8 +43,9 @@ const toEntry = (row: Row): AuditEntry => ({ ...row, seq: Number(row.seq) });
 
 /** The changes that match, newest first. */
 export async function listAudit(db: Database, filter: AuditFilter): Promise<Listed<AuditEntry>> {
-  const { limit, actor, table, row, organizationId, breakGlass } = filter;
+  const { limit, after, actor, table, row, organizationId, breakGlass } = filter;
   const wanted = [
+    ...(after === undefined ? [] : [sql`admin_audit.seq < ${after}::bigint`]),
     ...(actor === undefined ? [] : [sql`(actor = ${actor} or login = ${actor})`]),
     ...(table === undefined ? [] : [sql`table_name = ${table}`]),
     ...(row === undefined ? [] : [sql`row_key = ${row}`]),
@@ -54,7 +57,9 @@ export async function listAudit(db: Database, filter: AuditFilter): Promise<List
     select ${COLUMNS} from admin_audit where ${where} order by admin_audit.seq desc limit ${limit + 1}`.execute(
     db.kysely,
   );
-  return { rows: rows.slice(0, limit).map(toEntry), hasMore: rows.length > limit };
+  const shown = rows.slice(0, limit);
+  const hasMore = rows.length > limit;
+  return { rows: shown.map(toEntry), hasMore, ...(hasMore && { next: shown.at(-1)?.seq }) };
 }
 
 const PAGE = 1000;

@@ -1,16 +1,21 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from '../../database.ts';
+import { AdminError } from './admin-error.ts';
 
-/** The first rows of a list, and whether the limit cut any off. */
+/** One page of a list. */
 export interface Listed<Row> {
   readonly rows: Row[];
+  /** Whether the limit cut any off. */
   readonly hasMore: boolean;
+  /** The cursor of the next page; undefined if this is the last one. */
+  readonly next?: string | undefined;
 }
 
-/** How many rows to list, and what their columns equal; a column that is undefined may have any value. */
-type Request<Column extends string = never> = { readonly limit: number } & {
-  readonly [Name in Column]?: string | undefined;
-};
+/** How many rows to list, after which cursor, and what their columns equal; a column that is undefined may have any value. */
+type Request<Column extends string = never> = {
+  readonly limit: number;
+  readonly after?: string | undefined;
+} & { readonly [Name in Column]?: string | undefined };
 
 function matching(filter: Readonly<Record<string, string | undefined>>): RawBuilder<SqlBool> {
   const conditions = Object.entries(filter).map(([column, value]) =>
@@ -19,16 +24,45 @@ function matching(filter: Readonly<Record<string, string | undefined>>): RawBuil
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `);
 }
 
-interface Limitable<Row> {
-  limit(rows: number): { execute(): Promise<Row[]> };
+/** A column and its direction. The columns of an order identify a row. */
+type Order = readonly (readonly [column: string, direction?: 'desc'])[];
+
+/** The first rows after the cursor, which is the place of the last row of the page before. @throws AdminError `invalid_input` */
+async function pageOf<Tables, Names extends keyof Tables, Row extends object>(
+  query: SelectQueryBuilder<Tables, Names, Row>,
+  { limit, after }: Request,
+  order: Order,
+): Promise<Listed<Row>> {
+  let page = after === undefined ? query : query.where(isAfter(readCursor(after, order.length), order));
+  for (const [column, direction] of order) page = page.orderBy(sql.ref(column), direction ?? 'asc');
+  const rows = await page.limit(limit + 1).execute();
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1) as Readonly<Record<string, unknown>> | undefined;
+  if (last === undefined || rows.length === shown.length) return { rows: shown, hasMore: false };
+  const place = order.map(([column]) => last[column.split('.').at(-1) ?? '']);
+  return { rows: shown, hasMore: true, next: Buffer.from(JSON.stringify(place)).toString('base64url') };
 }
 
-async function firstOf<Row>(limit: number, query: Limitable<Row>): Promise<Listed<Row>> {
-  const rows = await query.limit(limit + 1).execute();
-  return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
+/** Whether a row comes after the place: it is further in one column, and equal in those before. */
+function isAfter(place: readonly unknown[], order: Order): RawBuilder<SqlBool> {
+  const alternatives = order.map(([column, direction], index) => {
+    const equal = order.slice(0, index).map(([one], at) => sql`${sql.ref(one)} = ${place[at]}`);
+    const further = sql`${sql.ref(column)} ${sql.raw(direction === 'desc' ? '<' : '>')} ${place[index]}`;
+    return sql`(${sql.join([...equal, further], sql` and `)})`;
+  });
+  return sql`(${sql.join(alternatives, sql` or `)})`;
 }
 
-export function listOrganizations({ kysely }: Database, { limit }: Request) {
+function readCursor(text: string, length: number): readonly unknown[] {
+  try {
+    const place: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    const isPlain = (value: unknown) => typeof value === 'string' || typeof value === 'number';
+    if (Array.isArray(place) && place.length === length && place.every(isPlain)) return place;
+  } catch {}
+  throw new AdminError('invalid_input', 'cursor: expected one that this list printed');
+}
+
+export function listOrganizations({ kysely }: Database, { limit, after }: Request) {
   const query = kysely
     .selectFrom('organizations')
     .selectAll()
@@ -40,63 +74,72 @@ export function listOrganizations({ kysely }: Database, { limit }: Request) {
         .where('deleted_at', 'is', null)
         .as('workspaces'),
     );
-  return firstOf(limit, query.orderBy('created_at').orderBy('id'));
+  return pageOf(query, { limit, after }, [['created_at'], ['id']]);
 }
 
 /** Includes deleted ones, whose rows stay because other rows refer to them. */
-export function listWorkspaces({ kysely }: Database, { limit, ...filter }: Request<'organization_id'>) {
+export function listWorkspaces(
+  { kysely }: Database,
+  { limit, after, ...filter }: Request<'organization_id'>,
+) {
   const query = kysely.selectFrom('workspaces').selectAll().where(matching(filter));
-  return firstOf(limit, query.orderBy('organization_id').orderBy('created_at').orderBy('id'));
+  return pageOf(query, { limit, after }, [['organization_id'], ['created_at'], ['id']]);
 }
 
 /** Users with their subjects, each with its issuer. */
-export function listUsers({ kysely }: Database, { limit, ...filter }: Request<'id'>) {
+export function listUsers({ kysely }: Database, { limit, after, ...filter }: Request<'id'>) {
   const subjects = sql<{ issuer: string; subject: string }[]>`(
     select coalesce(json_agg(json_build_object('issuer', issuer, 'subject', subject) order by issuer, subject), '[]')
     from user_subjects where user_id = users.id)`;
   const query = kysely.selectFrom('users').selectAll().select(subjects.as('subjects'));
-  return firstOf(limit, query.where(matching(filter)).orderBy('created_at').orderBy('id'));
+  return pageOf(query.where(matching(filter)), { limit, after }, [['created_at'], ['id']]);
 }
 
 /** Members of one workspace, or memberships of one user, or all of them, including removed ones. */
-export function listMembers({ kysely }: Database, { limit, ...filter }: Request<'workspace_id' | 'user_id'>) {
+export function listMembers(
+  { kysely }: Database,
+  { limit, after, ...filter }: Request<'workspace_id' | 'user_id'>,
+) {
   const query = kysely
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'user_id')
     .select(['workspace_id', 'user_id', 'users.name as user_name'])
     .select(['members.created_at', 'removed_at', 'sessions_valid_from'])
     .where(matching(filter));
-  return firstOf(limit, query.orderBy('workspace_id').orderBy('members.created_at').orderBy('user_id'));
+  return pageOf(query, { limit, after }, [['workspace_id'], ['members.created_at'], ['user_id']]);
 }
 
 /** Interns of one workspace or of all, newest first, whether or not the workspace is in the programme. */
 export function listAllInterns(
   { kysely }: Database,
-  { limit, ...filter }: Request<'workspace_id' | 'status'>,
+  { limit, after, ...filter }: Request<'workspace_id' | 'status'>,
 ) {
   const query = kysely.selectFrom('interns').selectAll().where(matching(filter));
-  return firstOf(limit, query.orderBy('created_at', 'desc').orderBy('id', 'desc'));
+  return pageOf(query, { limit, after }, [
+    ['created_at', 'desc'],
+    ['id', 'desc'],
+  ]);
 }
 
 /** API keys, of which only hash and label are stored. */
-export function listApiKeys({ kysely }: Database, { limit, ...filter }: Request<'organization_id'>) {
+export function listApiKeys({ kysely }: Database, { limit, after, ...filter }: Request<'organization_id'>) {
   const query = kysely.selectFrom('api_keys').selectAll().where(matching(filter));
-  return firstOf(limit, query.orderBy('organization_id').orderBy('created_at').orderBy('hash'));
+  return pageOf(query, { limit, after }, [['organization_id'], ['created_at'], ['hash']]);
 }
 
 /** Signing keys without their seeds, including retired ones, the newest interval first. */
-export function listSigningKeys({ kysely }: Database, { limit, ...filter }: Request<'intern_id'>) {
+export function listSigningKeys({ kysely }: Database, { limit, after, ...filter }: Request<'intern_id'>) {
   const query = kysely
     .selectFrom('signing_keys')
     .select(['id', 'intern_id', 'kid', 'not_before', 'expires_at', 'created_at', 'retired_at'])
     .where(matching(filter));
-  return firstOf(limit, query.orderBy('intern_id').orderBy('not_before', 'desc').orderBy('id'));
+  return pageOf(query, { limit, after }, [['intern_id'], ['not_before', 'desc'], ['id']]);
 }
 
 /** Provider credentials without their keys. */
 export function listAllCredentials(
   { kysely }: Database,
-  { limit, ...filter }: Request<'organization_id' | 'provider'>,
+  { limit, after, ...filter }: Request<'organization_id' | 'provider'>,
 ) {
   const query = kysely
     .selectFrom('byok_credentials')
@@ -104,6 +147,5 @@ export function listAllCredentials(
     .select(['is_fallback', 'is_required', 'is_byok_only', 'sort_order', 'declared_region', 'declared_zdr'])
     .select(['allowed_api_key_hashes', 'allowed_models', 'allowed_user_ids', 'created_at'])
     .where(matching(filter));
-  const ordered = query.orderBy('organization_id').orderBy('sort_order').orderBy('created_at');
-  return firstOf(limit, ordered.orderBy('id'));
+  return pageOf(query, { limit, after }, [['organization_id'], ['sort_order'], ['created_at'], ['id']]);
 }

@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
 import { AdminError } from '../admin/admin-error.ts';
@@ -26,20 +26,24 @@ const MEMBER = sql`m.workspace_id || ':' || m.user_id as id, m.workspace_id, m.u
 /** The memberships of the account, in workspaces that are not deleted. Former ones are not among them. */
 const current = ({ organizationId }: Account) => sql`
   from members m where m.organization_id = ${organizationId} and m.removed_at is null
-    and exists (select from workspaces w where w.id = m.workspace_id and w.deleted_at is null)`;
+    and exists (select from workspaces w where w.id = m.workspace_id and w.deleted_at is null offset 0)`;
 
 /** Up to so many memberships, people in several workspaces are counted exactly. */
 const COUNTED_MAX = 10_000;
 
 /**
- * How many people the account has. Read from the tallies of its workspaces if only one has members, or if counting would
- * take too long: then, people count once in each workspace.
+ * The number of people as an expression: from the tallies of the workspaces if only one has members, or if counting would
+ * take too long. In the latter case, people count once in each workspace.
  */
-const people = (account: Account) => sql<number>`(
-  select case when count(*) <= 1 or coalesce(sum(t.members), 0) > ${COUNTED_MAX} then coalesce(sum(t.members), 0)
-    else (select count(distinct m.user_id) ${current(account)}) end
-  from workspace_tallies t join workspaces w on w.id = t.workspace_id
-  where t.organization_id = ${account.organizationId} and t.members > 0 and w.deleted_at is null)`;
+async function peopleOf(trx: Transaction<Schema>, account: Account): Promise<RawBuilder<number>> {
+  const tallied = sql`
+    from workspace_tallies t join workspaces w on w.id = t.workspace_id
+    where t.organization_id = ${account.organizationId} and t.members > 0 and w.deleted_at is null`;
+  const total = sql<number>`(select coalesce(sum(t.members), 0) ${tallied})`;
+  const { rows } = await sql<{ isCounted: boolean }>`
+    select count(*) > 1 and sum(t.members) <= ${COUNTED_MAX} as "isCounted" ${tallied}`.execute(trx);
+  return rows[0]?.isCounted ? sql`(select count(distinct m.user_id) ${current(account)})` : total;
+}
 
 /** A page of the organization's members, by id. */
 export function listOrganizationMembers(
@@ -47,9 +51,9 @@ export function listOrganizationMembers(
   account: Account,
   { offset, limit }: PageRequest,
 ): Promise<Page<PersonRow>> {
-  return asTenant(db, account, (trx) =>
+  return asTenant(db, account, async (trx) =>
     readPage(trx, {
-      total: people(account),
+      total: await peopleOf(trx, account),
       rows: sql<PersonRow>`
         select u.id, u.name, u.email
         from (select distinct m.user_id ${current(account)} order by m.user_id offset ${offset} limit ${limit}) as member

@@ -103,6 +103,7 @@ export function deleteWorkspaceRecord(
       .where('organization_id', '=', organizationId)
       .where('workspace_id', '=', id)
       .where('disabled_at', 'is', null)
+      .orderBy('hash')
       .limit(1)
       .executeTakeFirst();
     if (key !== undefined) return 'has_keys';
