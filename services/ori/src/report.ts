@@ -2,8 +2,7 @@ import { printable, printableJson, printableLines } from '@ori/faces/printable';
 import { type Command, CommanderError } from 'commander';
 import type { Surroundings } from './commands/context.ts';
 import { CliError, isCliError } from './core/errors.ts';
-import { EXIT } from './core/exit-codes.ts';
-import { tell } from './text/sentences.ts';
+import { recordOf } from './text/failure-record.ts';
 import { red, takesColour } from './text/terminal.ts';
 
 /** The command in the arguments, such as `ori doctor call`. */
@@ -37,24 +36,10 @@ export function toFailure(error: unknown, command: string): unknown {
 export function report(error: unknown, { stderr, environment }: Surroundings, json: boolean): number {
   const colour = takesColour(stderr, environment);
   const name = colour ? red('ori:') : 'ori:';
-  if (!(error instanceof CliError)) {
-    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const what = 'This is a defect of ori; please report it.';
-    if (json)
-      stderr.write(
-        `${printableJson({ error: { code: 'defect', exit: EXIT.unexpected, message, next: what } })}\n`,
-      );
-    else stderr.write(`${name} ${what}\n${printableLines(message)}\n`);
-    return EXIT.unexpected;
-  }
-  const { exit, what, next } = tell(error);
-  if (json) {
-    const { status, retryAfterSeconds, requestId, traceId } = error.facts as Partial<Record<string, unknown>>;
-    const figures = { status, retry_after: retryAfterSeconds, request_id: requestId, trace_id: traceId };
-    stderr.write(
-      `${printableJson({ error: { code: error.code, exit, message: what, next, ...figures } })}\n`,
-    );
-  } else if (isCliError(error, 'interrupted')) stderr.write(`${name} Interrupted.\n`);
-  else stderr.write(`${name} ${printable(what)}\n     ${printable(next)}\n`);
+  const { exit, message, next } = recordOf(error);
+  if (json) stderr.write(`${printableJson({ error: recordOf(error) })}\n`);
+  else if (!(error instanceof CliError)) stderr.write(`${name} ${next}\n${printableLines(message)}\n`);
+  else if (isCliError(error, 'interrupted')) stderr.write(`${name} Interrupted.\n`);
+  else stderr.write(`${name} ${printable(message)}\n     ${printable(next)}\n`);
   return exit;
 }

@@ -7,6 +7,8 @@ import {
   DOCTOR_GATEWAY_HELP,
   DPOP_PROOF_HELP,
   HEADERS_HELP,
+  MCP_HELP,
+  PROXY_HELP,
   SIGN_HELP,
 } from './text/help.ts';
 
@@ -64,6 +66,21 @@ export function declareRequests(
     .addHelpText('after', wrapped(CALL_HELP))
     .action(async (intern, path, options) =>
       (await import('./commands/call.ts')).call(context(), intern, path, options),
+    );
+  takingTarget(program.command('proxy').argument('<intern>', 'id or name of the intern'))
+    .description('sign what other programs send to a local address')
+    .option('--port <port>', 'port of 127.0.0.1 (a free one)', parsePort)
+    .option('--allow-origin <origin>', 'also let web pages of this origin use it; may be repeated', collect)
+    .addHelpText('after', wrapped(PROXY_HELP))
+    .action(async (intern, options) =>
+      (await import('./commands/proxy.ts')).proxy(context(), intern, options),
+    );
+  takingTarget(program.command('mcp').argument('<intern>', 'id or name of the intern'))
+    .description('connect an MCP client, by stdin and stdout, to the MCP server of an intern')
+    .argument('[path]', 'path of the MCP endpoint (/mcp)')
+    .addHelpText('after', wrapped(MCP_HELP))
+    .action(async (intern, path, options) =>
+      (await import('./commands/mcp.ts')).mcp(context(), intern, path, options),
     );
   const interns = program.command('interns').description('list and show interns');
   interns
@@ -126,11 +143,14 @@ function withBody(command: Command): Command {
 }
 
 function takingCall(command: Command): Command {
-  return takingBody(command)
-    .argument('<path>', 'path of the request, such as /api/invoke')
-    .option('--daemon <url>', 'origin of the daemon (ORI_DAEMON_URL)')
+  return takingTarget(takingBody(command).argument('<path>', 'path of the request, such as /api/invoke'))
     .option('--content-type <type>', 'media type of the body (application/json)')
-    .option('-H, --header <header>', "another header, 'Name: value'; may be repeated", collect)
+    .option('-H, --header <header>', "another header, 'Name: value'; may be repeated", collect);
+}
+
+function takingTarget(command: Command): Command {
+  return command
+    .option('--daemon <url>', 'origin of the daemon (ORI_DAEMON_URL)')
     .option('--timeout <seconds>', 'how long the daemon may be silent (300)', parseSeconds);
 }
 
@@ -144,4 +164,11 @@ export function parseSeconds(text: string): number {
   if (!/^\d{1,5}$/.test(text) || seconds < 1)
     throw new InvalidArgumentError('Expected a whole number of seconds.');
   return seconds;
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('Expected an integer from 0 to 65535.');
+  return port;
 }

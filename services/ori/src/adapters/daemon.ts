@@ -27,6 +27,8 @@ export interface DaemonCall {
   readonly silenceSeconds: number;
   /** Called with the number of body bytes sent so far. */
   readonly onSent?: (bytes: number) => void;
+  /** Called when the whole request was handed to the operating system. */
+  readonly onFlushed?: (() => void) | undefined;
 }
 
 /** The head of an answer, and its body, which can be read once. */
@@ -108,7 +110,7 @@ async function* bodyOf(
 
 async function sendBody(
   request: ClientRequest,
-  { body, onSent }: Pick<DaemonCall, 'body' | 'onSent'>,
+  { body, onSent, onFlushed }: Pick<DaemonCall, 'body' | 'onSent' | 'onFlushed'>,
 ): Promise<void> {
   let sent = 0;
   try {
@@ -118,7 +120,7 @@ async function sendBody(
       sent += chunk.length;
       onSent?.(sent);
     }
-    request.end();
+    request.end(onFlushed);
   } catch (error) {
     request.destroy(error instanceof Error ? error : new Error('the body cannot be read'));
   }

@@ -9,7 +9,7 @@ import type { Context } from './context.ts';
 
 /** How many bytes of a refusal are read to find its code before it is printed. */
 const REFUSAL_BYTES_MAX = 64 * 1024;
-/** The largest answer that `--json` accepts, in bytes. */
+/** The largest answer that is read as a whole, in bytes. */
 const JSON_BYTES_MAX = 64 * 1024 * 1024;
 
 const RefusalShape = z.object({
@@ -79,11 +79,23 @@ export async function presentAnswer(
   } finally {
     answer.end();
   }
-  if (isGood(answer)) return;
-  const { status, headers, code, traceId } = answer;
-  const facts = { status, code, traceId, retryAfterSeconds: retryAfterSeconds(headers) };
-  if (status >= 500) throw new CliError('daemon_failed', facts);
-  throw new CliError('daemon_refused', { ...facts, location: headers.location });
+  if (!isGood(answer)) throw refusalOf(answer);
+}
+
+/**
+ * The failure that an answer other than 2xx is.
+ *
+ * @param isShown false if its body was not printed
+ */
+export function refusalOf({ status, headers, code, traceId }: DaemonAnswer, isShown = true): CliError {
+  const facts = { status, code, traceId, retryAfterSeconds: retryAfterSeconds(headers), isShown };
+  if (status >= 500) return new CliError('daemon_failed', facts);
+  return new CliError('daemon_refused', { ...facts, location: headers.location });
+}
+
+/** The body of an answer as text. Throws CliError `answer_not_understood` if it is longer than `JSON_BYTES_MAX`. */
+export async function textOf(answer: DaemonResponse, origin: URL): Promise<string> {
+  return (await collect(answer, origin, 'it is too long')).toString('utf8');
 }
 
 function headOf({ status, headers }: DaemonAnswer): string[] {
@@ -102,21 +114,22 @@ async function writeOutput(file: string, body: AsyncIterable<Buffer>): Promise<v
   }
 }
 
-async function wrapUp(
-  { status, headers, body }: DaemonAnswer,
-  origin: URL,
-): Promise<Record<string, unknown>> {
+async function wrapUp(answer: DaemonAnswer, origin: URL): Promise<Record<string, unknown>> {
+  const tooLong = 'it is too long for --json; without it, the answer is streamed';
+  const body = await collect(answer, origin, tooLong);
+  return { status: answer.status, media_type: answer.headers['content-type'] ?? null, ...asJson(body) };
+}
+
+async function collect({ body }: DaemonResponse, origin: URL, tooLong: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > JSON_BYTES_MAX) {
-      const why = 'it is too long for --json; without it, the answer is streamed';
-      throw new CliError('answer_not_understood', { ...daemonPeer(origin), why });
-    }
+    if (bytes > JSON_BYTES_MAX)
+      throw new CliError('answer_not_understood', { ...daemonPeer(origin), why: tooLong });
   }
-  return { status, media_type: headers['content-type'] ?? null, ...asJson(Buffer.concat(chunks)) };
+  return Buffer.concat(chunks);
 }
 
 /**

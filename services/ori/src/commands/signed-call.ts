@@ -25,10 +25,8 @@ const PROGRESS_BYTES = 4 * 1024 * 1024;
 /** The maximum Retry-After that is waited for, in seconds. */
 const PAUSE_SECONDS_MAX = 30;
 
-export interface CallOptions extends BodyOptions {
-  readonly daemon?: string;
+export interface CallOptions extends BodyOptions, TargetOptions {
   readonly contentType?: string;
-  readonly timeout?: number;
   /** Additional headers, `Name: value`. */
   readonly header?: readonly string[];
 }
@@ -46,6 +44,31 @@ export interface ReadyCall extends AsyncDisposable {
   sendInstead(request: Omit<AttackRequest, 'body'> & { readonly body: RequestBody }): Promise<DaemonAnswer>;
 }
 
+/** The intern that calls go to, and its daemon. */
+export interface CallTarget {
+  readonly internId: string;
+  readonly origin: URL;
+}
+
+export interface TargetOptions {
+  /** Origin of the daemon; by default `ORI_DAEMON_URL`, otherwise the hostname that the API lists. */
+  readonly daemon?: string;
+  /** How long the daemon may be silent, in seconds. */
+  readonly timeout?: number;
+}
+
+/** A request to sign and send. */
+export interface CallRequest {
+  readonly path: string;
+  readonly contentType?: string | undefined;
+  /** Additional headers, by name in lower case. No proof covers them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: RequestBody;
+  readonly silenceSeconds?: number | undefined;
+  /** Called when the whole request was handed to the operating system. */
+  readonly onFlushed?: (() => void) | undefined;
+}
+
 /** Checks the command line, finds the daemon and hashes the body. Nothing is sent to the daemon yet. */
 export async function prepareCall(
   context: Context,
@@ -55,16 +78,37 @@ export async function prepareCall(
 ): Promise<ReadyCall> {
   requirePath(path);
   const { 'content-type': typed, ...headers } = parseHeaders(options.header ?? []);
+  const target = await findTarget(context, intern, options);
+  const body = await takeBody(context, options);
+  const contentType = options.contentType ?? typed;
+  return readyCall(context, target, { path, contentType, headers, body, silenceSeconds: options.timeout });
+}
+
+/**
+ * The intern that the user named, and its daemon. Throws CliError `address_not_usable`, and the errors of
+ * `requireSession`, `takeInternId` and `findDaemon`.
+ */
+export async function findTarget(
+  context: Context,
+  intern: string,
+  options: Pick<TargetOptions, 'daemon'>,
+): Promise<CallTarget> {
   const named = options.daemon ?? variable(context, 'ORI_DAEMON_URL');
   const address = named === undefined ? undefined : parseDaemonAddress(named);
   await requireSession(context);
   const internId = await takeInternId(context, intern);
-  const origin = address ?? (await findDaemon(context, internId));
-  const body = await takeBody(context, options);
-  const { timeout: silenceSeconds = SILENCE_SECONDS_DEFAULT } = options;
+  return { internId, origin: address ?? (await findDaemon(context, internId)) };
+}
+
+/** A call with a hashed body to a known daemon. Nothing is sent yet. */
+export function readyCall(
+  context: Context,
+  { internId, origin }: CallTarget,
+  { path, headers, body, ...request }: CallRequest,
+): ReadyCall {
+  const { contentType = CONTENT_TYPE_DEFAULT, silenceSeconds = SILENCE_SECONDS_DEFAULT, onFlushed } = request;
   const trace = takeTrace(context, headers['traceparent']);
-  const contentType = options.contentType ?? typed ?? CONTENT_TYPE_DEFAULT;
-  const sending = { origin, contentType, headers, silenceSeconds, trace };
+  const sending = { origin, contentType, headers, silenceSeconds, trace, onFlushed };
   const sign: ReadyCall['sign'] = (path, bodySha256) =>
     signFor(context, { internId, bodySha256, path }, trace);
   const sendInstead: ReadyCall['sendInstead'] = async ({ headers: proof, ...request }) =>

@@ -13,6 +13,7 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   body_changed: { file: string };
   output_unwritable: { file: string; why: string };
   daemon_unknown: Record<never, never>;
+  not_proxied: { why: ProxyRefusal };
   not_signed_in: { profile?: string };
   session_elsewhere: { sessionBaseUrl: string; baseUrl: string };
   session_file_exposed: { file: string; mode: string };
@@ -78,6 +79,9 @@ export type AddressFault =
   | 'credentials'
   | 'query_or_fragment'
   | 'not_an_origin';
+
+/** Why `ori proxy` does not sign a request. */
+export type ProxyRefusal = 'host' | 'origin' | 'secret' | 'method' | 'coding';
 
 /** The trace that the request belonged to. */
 interface Traced {

@@ -22,3 +22,32 @@ function parseHeader(line: string): [string, string] {
   if (OWN.test(lower)) throw new CliError('usage', { detail: `${name} cannot be set with -H.` });
   return [lower, value];
 }
+
+/** Cookies of a loopback address are shared by all of its ports, and a page's address is nobody else's business. */
+const LOCAL = /^(?:cookie|origin|referer|sec-.*|access-control-.*)$/;
+
+/** The headers of a proxied request that are passed on. No proof covers them. */
+export function passedHeaders(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string> {
+  const named = new Set(
+    String(headers['connection'] ?? '')
+      .toLowerCase()
+      .split(/[\t ,]+/),
+  );
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]): [string, string][] => {
+      const isKept = value !== undefined && !OWN.test(name) && !LOCAL.test(name) && !named.has(name);
+      return isKept && name !== 'content-type' ? [[name, String(value)]] : [];
+    }),
+  );
+}
+
+/** Headers of an answer that belong to one connection, or that another origin must not decide about. */
+const ANSWER_OWN =
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|set-cookie|access-control-.*)$/;
+
+/** The headers of the daemon's answer that are passed back. */
+export function answeredHeaders<Value>(headers: Readonly<Record<string, Value>>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ANSWER_OWN.test(name)));
+}

@@ -83,6 +83,26 @@ Examples:
   ori call int_7Qm2 /api/import --file dump.ndjson --content-type application/x-ndjson -o answer.json
   jq -n '{prompt:"hello"}' | ori call int_7Qm2 /api/invoke --json`;
 
+export const PROXY_HELP = `
+Prints an address on this computer. A POST to a path below it is signed as you and passed on to the daemon; the answer
+comes back as it is. The address contains a secret, so only programs that you give it to can use it; the header
+x-ori-proxy-secret may carry the secret instead. Nothing else is signed, and web pages are refused, unless
+--allow-origin names their origin. The arguments of a program can be read by other users of this computer: give curl
+the address in a file.
+
+Examples:
+  ori proxy int_7Qm2 --port 4999 > address.txt
+  curl --config <(printf 'url = "%s/api/invoke"' "$(cat address.txt)") --json '{"prompt":"hello"}'
+  ori proxy int_7Qm2 --allow-origin http://localhost:5173`;
+
+export const MCP_HELP = `
+For the configuration of an MCP client, as the command of a server: each JSON-RPC message becomes one signed POST to
+the path. Signs in with a browser if nobody is signed in. Failures are JSON-RPC errors, whose data has the code of ori.
+
+Examples:
+  ori mcp int_7Qm2
+  ori mcp difference /api/mcp --daemon https://my-intern.example.com`;
+
 export const DOCTOR_GATEWAY_HELP = `
 Reads the file and everything that it includes; starts nothing. Each finding gives its place, its effect on a proof, and a fix.
 To accept one, add a comment at the directive or on the line above it:

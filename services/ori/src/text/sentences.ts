@@ -1,4 +1,11 @@
-import type { AddressFault, CliError, CliErrorCode, CliErrorFacts, ServerSaid } from '../core/errors.ts';
+import type {
+  AddressFault,
+  CliError,
+  CliErrorCode,
+  CliErrorFacts,
+  ProxyRefusal,
+  ServerSaid,
+} from '../core/errors.ts';
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
 import { daemonAdvice } from './daemon-advice.ts';
 import { DOCTOR_SENTENCES } from './doctor-sentences.ts';
@@ -22,6 +29,20 @@ const ADDRESS_FAULTS = {
     'Give only scheme, host and port. The path is a separate argument, because the proof covers it.',
   ],
 } satisfies Record<AddressFault, readonly [string, string]>;
+
+const PROXY_REFUSALS = {
+  host: ['The request names another host.', 'Use the address that ori proxy printed.'],
+  origin: [
+    'The request comes from a web page that may not use this proxy.',
+    'To allow pages of an origin, start ori proxy with --allow-origin.',
+  ],
+  secret: [
+    'The request lacks the secret of this proxy.',
+    'Use the address that ori proxy printed, with its path, or the header x-ori-proxy-secret.',
+  ],
+  method: ['Only POST requests are signed.', 'Make requests with another method without the proxy.'],
+  coding: ['A proof does not cover a content coding.', 'Send the body without Content-Encoding.'],
+} satisfies Record<ProxyRefusal, readonly [string, string]>;
 
 /** The message of every failure of `ori`: what happened, and what to do next. */
 const SENTENCES: Sentences = {
@@ -77,6 +98,11 @@ const SENTENCES: Sentences = {
     exit: EXIT.usage,
     what: () => 'The address of this intern’s daemon is unknown.',
     next: () => 'Give it with --daemon https://… or ORI_DAEMON_URL.',
+  },
+  not_proxied: {
+    exit: EXIT.refused,
+    what: ({ why }) => PROXY_REFUSALS[why][0],
+    next: ({ why }) => PROXY_REFUSALS[why][1],
   },
   ...SESSION_SENTENCES,
   resource_mismatch: {

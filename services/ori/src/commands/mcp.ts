@@ -1,0 +1,104 @@
+import { isUtf8 } from 'node:buffer';
+import { printableJson } from '@ori/faces/printable';
+import { linesOf } from '../adapters/lines.ts';
+import { CliError, isCliError } from '../core/errors.ts';
+import { JSON_RPC_FAULTS, readJsonRpc } from '../core/json-rpc.ts';
+import { requirePath } from '../core/proof-request.ts';
+import { recordOf } from '../text/failure-record.ts';
+import { type Context, variable } from './context.ts';
+import { createMcpSession, type McpSession } from './mcp-session.ts';
+import type { TargetOptions } from './signed-call.ts';
+
+/** The default path of the MCP endpoint. */
+const MCP_PATH = '/mcp';
+/** The largest message of a client, in bytes. */
+const LINE_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Passes the JSON-RPC messages of stdin on, each as one signed POST, and writes the answers to stdout, one message per
+ * line, until stdin ends and every answer has arrived.
+ */
+export async function mcp(
+  context: Context,
+  intern: string,
+  path: string = MCP_PATH,
+  options: TargetOptions = {},
+): Promise<void> {
+  requirePath(path);
+  const print = (line: string) => context.terminal.printBody(once(Buffer.from(`${line}\n`)));
+  const session = createMcpSession({
+    context,
+    intern,
+    path,
+    options,
+    print,
+    signedIn: (work) => signedIn(context, work),
+    fail: (ids, error) => fail(context, print, ids, error),
+  });
+  const open = new Set<Promise<void>>();
+  for await (const line of linesOf(context.stdin, LINE_BYTES_MAX, context.interrupted)) {
+    await takeLine(session, line, open, (code, message) => print(errorOf(null, code, message)));
+  }
+  session.endSubscriptions();
+  await Promise.all(open);
+  if (context.interrupted.aborted) throw new CliError('interrupted', {});
+}
+
+/** Passes one line on. Resolves when the next one may follow. */
+async function takeLine(
+  session: McpSession,
+  line: Buffer | undefined,
+  open: Set<Promise<void>>,
+  refuse: (code: number, message: string) => Promise<void>,
+): Promise<void> {
+  if (line === undefined) return refuse(JSON_RPC_FAULTS.invalid, 'The message is too long.');
+  const message = isUtf8(line) ? readJsonRpc(line.toString('utf8')) : 'parse';
+  if (message === 'parse') return refuse(JSON_RPC_FAULTS.parse, 'The line is not JSON in UTF-8.');
+  if (message === 'invalid')
+    return refuse(JSON_RPC_FAULTS.invalid, 'The line is not a JSON-RPC 2.0 message.');
+  const { isSent, isDone } = session.pass(line, message);
+  open.add(isDone);
+  void isDone.finally(() => open.delete(isDone));
+  await isSent;
+}
+
+/** Runs `work`; if nobody is signed in, signs in with a browser first, as `ori login` does, and runs it again. */
+async function signedIn<T>(context: Context, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isSignedOut = isCliError(error, 'not_signed_in') || isCliError(error, 'session_ended');
+    if (!isSignedOut || variable(context, 'ORI_TOKEN') !== undefined) throw error;
+  }
+  const { login } = await import('./login.ts');
+  // stdout carries nothing but JSON-RPC.
+  const { note } = context.terminal;
+  const terminal = {
+    ...context.terminal,
+    print: note,
+    printJson: (value: unknown) => note(printableJson(value)),
+  };
+  await login({ ...context, terminal }, { browser: true });
+  return work();
+}
+
+/** Answers the requests that got no answer; what expects none is reported on stderr. */
+async function fail(
+  { terminal, interrupted }: Context,
+  print: (line: string) => Promise<void>,
+  ids: readonly (string | number)[],
+  error: unknown,
+): Promise<void> {
+  if (interrupted.aborted) return;
+  const { message, ...data } = recordOf(error);
+  terminal.note(`${message} ${data.next}`);
+  for (const id of ids) await print(errorOf(id, JSON_RPC_FAULTS.ours, `${message} ${data.next}`, data));
+}
+
+function errorOf(id: string | number | null, code: number, message: string, data?: object): string {
+  return printableJson({ jsonrpc: '2.0', id, error: { code, message, data } });
+}
+
+async function* once(bytes: Buffer): AsyncIterable<Buffer> {
+  yield bytes;
+}

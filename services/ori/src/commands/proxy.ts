@@ -1,0 +1,137 @@
+import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { printableJson } from '@ori/faces/printable';
+import { type ProxyExchange, startProxyServer } from '../adapters/proxy-server.ts';
+import { bodyOfStream } from '../adapters/request-body.ts';
+import { CliError, isCliError } from '../core/errors.ts';
+import { EXIT, type ExitCode } from '../core/exit-codes.ts';
+import { answeredHeaders, passedHeaders } from '../core/extra-headers.ts';
+import {
+  corsHeaders,
+  isPreflight,
+  parseOrigin,
+  requirePlace,
+  requireSignable,
+} from '../core/proxy-request.ts';
+import { recordOf } from '../text/failure-record.ts';
+import type { Context } from './context.ts';
+import { type CallTarget, findTarget, readyCall, type TargetOptions } from './signed-call.ts';
+
+export interface ProxyOptions extends TargetOptions {
+  /** 0, the default, is any free port. */
+  readonly port?: number;
+  readonly allowOrigin?: readonly string[];
+}
+
+/** Signs what this person's programs send to a loopback address, and passes it to the daemon, until interrupted. */
+export async function proxy(context: Context, intern: string, options: ProxyOptions): Promise<void> {
+  const origins = (options.allowOrigin ?? []).map(parseOrigin);
+  const target = await findTarget(context, intern, options);
+  await using server = await startProxyServer({ port: options.port ?? 0, origins }, (exchange) =>
+    serve(context, target, exchange, options.timeout),
+  );
+  const { url, secret } = server;
+  if (context.json) context.terminal.printJson({ url, secret });
+  else context.terminal.print(url);
+  context.terminal.note(
+    `POST requests to this address are signed as you, for ${target.internId} at ${target.origin.origin}.`,
+    'Whoever knows it acts in your name until you stop ori proxy (Ctrl-C).',
+  );
+  await interruptedBy(context.interrupted);
+  throw new CliError('interrupted', {});
+}
+
+/** One request. Reports it in one line, without what a stranger sent. */
+async function serve(
+  context: Context,
+  target: CallTarget,
+  { request, response, rules, closed }: ProxyExchange,
+  silenceSeconds: number | undefined,
+): Promise<void> {
+  const start = performance.now();
+  const asked = { method: request.method ?? '', target: request.url ?? '', headers: request.headers };
+  let path = '';
+  let cors: Record<string, string> = {};
+  let bytes = 0;
+  let code: string | undefined;
+  try {
+    requirePlace(asked, rules);
+    cors = corsHeaders(asked);
+    if (isPreflight(asked) && asked.headers.origin !== undefined) {
+      response.writeHead(204, cors).end();
+      return;
+    }
+    path = requireSignable(asked, rules);
+    const mine = { ...context, interrupted: AbortSignal.any([context.interrupted, closed]) };
+    await using body = await bodyOfStream(request, 'the request', mine.interrupted);
+    bytes = body.bytes;
+    const headers = passedHeaders(request.headers);
+    const contentType = request.headers['content-type'];
+    const { answer } = await readyCall(mine, target, {
+      path,
+      contentType,
+      headers,
+      body,
+      silenceSeconds,
+    }).send();
+    try {
+      response.writeHead(answer.status, { ...answeredHeaders(answer.headers), ...cors });
+      response.flushHeaders();
+      await pipeline(answer.body, response);
+    } finally {
+      answer.end();
+    }
+  } catch (error) {
+    code = isCliError(error, 'not_proxied') ? error.facts.why : recordOf(error).code;
+    if (closed.aborted && !response.writableFinished) code = 'aborted';
+    refuse(response, error, cors);
+    request.resume();
+  }
+  const ms = Math.round(performance.now() - start);
+  const status = response.statusCode;
+  const record = { method: 'POST', path, status, bytes, ms, ...(code === undefined ? {} : { code }) };
+  const shown = path === '' ? 'refused' : `POST ${path}`;
+  context.terminal.event(
+    record,
+    `${shown} ${status}${code === undefined ? '' : ` (${code})`}, ${bytes} bytes, ${ms} ms`,
+  );
+}
+
+/** Answers with a failure of ours, or ends an answer that has begun. */
+function refuse(response: ServerResponse, error: unknown, cors: Record<string, string>): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const record = recordOf(error);
+  response.writeHead(statusOf(error, record.exit), {
+    'content-type': 'application/json',
+    'x-ori-proxy-error': record.code,
+    connection: 'close',
+    ...(record.retry_after === undefined ? {} : { 'retry-after': String(record.retry_after) }),
+    ...cors,
+  });
+  response.end(printableJson({ error: record }));
+}
+
+const PROXY_STATUS = { host: 421, origin: 403, secret: 403, method: 405, coding: 415 } as const;
+const STATUS: Readonly<Partial<Record<ExitCode, number>>> = {
+  [EXIT.unexpected]: 500,
+  [EXIT.usage]: 400,
+  [EXIT.signInNeeded]: 401,
+  [EXIT.refused]: 403,
+  [EXIT.rateLimited]: 429,
+};
+
+function statusOf(error: unknown, exit: ExitCode): number {
+  if (isCliError(error, 'not_proxied')) return PROXY_STATUS[error.facts.why];
+  if (isCliError(error, 'timed_out')) return 504;
+  return STATUS[exit] ?? 502;
+}
+
+function interruptedBy(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,112 @@
+import { parseJson } from './parse-json.ts';
+
+type Id = string | number;
+
+/** One line of an MCP client, as far as the bridge looks into it. The text itself is passed on unchanged. */
+export interface JsonRpcText {
+  /** The ids that expect an answer. */
+  readonly ids: readonly Id[];
+  /** The method, unless it is a response or a batch. */
+  readonly method: string | undefined;
+  /** The protocol version that a stateless request states in its own `_meta`. */
+  readonly version: string | undefined;
+  /** The request that `notifications/cancelled` names. */
+  readonly cancels: Id | undefined;
+  /** `params.name`, `params.uri` or `params.taskId`, which a stateless request repeats in a header. */
+  readonly name: string | undefined;
+  /** The ids that it answers. */
+  readonly answers: readonly Id[];
+  /** The protocol version that the result of `initialize` chooses. */
+  readonly chosenVersion: string | undefined;
+  /** The error of a response, to be passed on under another id. */
+  readonly error: unknown;
+}
+
+/** JSON-RPC 2.0, section 5.1. */
+export const JSON_RPC_FAULTS = { parse: -32700, invalid: -32600, ours: -32000 } as const;
+
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+const NAMED_BY: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+};
+
+/** What a text says: a request, a notification, a response, or a batch of these; otherwise the code of the fault. */
+export function readJsonRpc(text: string): JsonRpcText | 'parse' | 'invalid' {
+  const value = parseJson(text);
+  if (value === undefined) return 'parse';
+  const all: unknown[] = Array.isArray(value) ? value : [value];
+  if (all.length === 0 || !all.every(isMessage)) return 'invalid';
+  const { method, params, result, error } = Array.isArray(value) ? ({} as Message) : (all[0] as Message);
+  return {
+    ids: all.flatMap(({ method, id }) => (method !== undefined && id !== undefined ? [id as Id] : [])),
+    method,
+    version: textIn(memberOf(params, '_meta'), VERSION_KEY),
+    cancels: method === 'notifications/cancelled' ? idIn(params, 'requestId') : undefined,
+    name:
+      method !== undefined && Object.hasOwn(NAMED_BY, method) ? textIn(params, NAMED_BY[method]) : undefined,
+    answers: all.flatMap(({ method, id }) => (method === undefined && isId(id) ? [id] : [])),
+    chosenVersion: textIn(result, 'protocolVersion'),
+    error,
+  };
+}
+
+/**
+ * The headers of a stateless request, which repeat what its body says (MCP 2026-07-28); none for any other message.
+ */
+export function headersOfStateless({ method, version, name }: JsonRpcText): Record<string, string> {
+  if (method === undefined || version === undefined || !isFieldValue(version) || !isFieldValue(method))
+    return {};
+  const named = name === undefined ? {} : { 'mcp-name': encodeFieldValue(name) };
+  return { 'mcp-protocol-version': version, 'mcp-method': method, ...named };
+}
+
+/** Whether a text can be the value of a header as it is. */
+export function isFieldValue(text: string): boolean {
+  return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text);
+}
+
+function encodeFieldValue(text: string): string {
+  if (isFieldValue(text) && !/^=\?base64\?.*\?=$/i.test(text)) return text;
+  const bytes = new TextEncoder().encode(text);
+  return `=?base64?${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}?=`;
+}
+
+interface Message {
+  readonly method?: string;
+  readonly id?: unknown;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+function isMessage(value: unknown): value is Message {
+  if (typeof value !== 'object' || value === null || memberOf(value, 'jsonrpc') !== '2.0') return false;
+  const { method, id } = value as Message;
+  if (method !== undefined) return typeof method === 'string' && (id === undefined || isId(id));
+  // The id of a response to something unreadable is null, or absent.
+  return (isId(id) && 'result' in value) !== 'error' in value;
+}
+
+function isId(value: unknown): value is Id {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
+function memberOf(value: unknown, name: string | undefined): unknown {
+  if (typeof value !== 'object' || value === null || name === undefined) return undefined;
+  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+function textIn(value: unknown, name: string | undefined): string | undefined {
+  const member = memberOf(value, name);
+  return typeof member === 'string' ? member : undefined;
+}
+
+function idIn(value: unknown, name: string): Id | undefined {
+  const member = memberOf(value, name);
+  return isId(member) ? member : undefined;
+}

@@ -1,0 +1,29 @@
+import { CliError } from '../core/errors.ts';
+import { EXIT, type ExitCode } from '../core/exit-codes.ts';
+import { tell } from './sentences.ts';
+
+/** A failure for programs. `code` and `exit` are stable; members without a value are left out of the JSON. */
+export interface FailureRecord {
+  readonly code: string;
+  readonly exit: ExitCode;
+  readonly message: string;
+  readonly next: string;
+  readonly status?: unknown;
+  /** In seconds. */
+  readonly retry_after?: unknown;
+  readonly request_id?: unknown;
+  readonly trace_id?: unknown;
+}
+
+/** The record of any error. May contain text from a server, which the caller escapes. */
+export function recordOf(error: unknown): FailureRecord {
+  if (!(error instanceof CliError)) {
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const next = 'This is a defect of ori; please report it.';
+    return { code: 'defect', exit: EXIT.unexpected, message, next };
+  }
+  const { exit, what, next } = tell(error);
+  const { status, retryAfterSeconds, requestId, traceId } = error.facts as Partial<Record<string, unknown>>;
+  const figures = { status, retry_after: retryAfterSeconds, request_id: requestId, trace_id: traceId };
+  return { code: error.code, exit, message: what, next, ...figures };
+}

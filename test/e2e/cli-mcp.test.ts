@@ -1,0 +1,286 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { Client as NewClient } from '@modelcontextprotocol/client';
+import { StdioClientTransport as NewStdioTransport } from '@modelcontextprotocol/client/stdio';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { ElicitRequestSchema, ElicitResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { createMcpHandler, McpServer as NewServer } from '@modelcontextprotocol/server';
+import { freePort } from '@ori/test-env/ports';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { z } from 'zod';
+import { walkThrough } from '../../services/standalone/src/person.ts';
+import { INTERN_ID, listen, openSignedInWorld, send } from './cli-world.ts';
+import { authOf, bridgeOf, connectClient, environmentOf, guarded, startRecorder } from './mcp-world.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** Messages of the test that loses none. */
+const COUNT = Number(process.env['MCP_MESSAGES'] ?? 200);
+const { world, home } = await openSignedInWorld();
+
+/** The MCP server of the verifier's README, as a process. */
+async function startRecipe(): Promise<string> {
+  const readme = await readFile(join(ROOT, 'libs/public/verifier/README.md'), 'utf8');
+  const block = /### MCP servers\n.*?```js\n(.*?)```/s.exec(readme)?.[1] ?? '';
+  const keys = await listen((_request, response) => send(response, { status: 200, body: world.jwks }));
+  const port = await freePort();
+  const folder = await mkdtemp(join(ROOT, 'node_modules', '.mcp-'));
+  const file = join(folder, 'server.mjs');
+  await writeFile(
+    file,
+    block
+      .replaceAll('8080', String(port))
+      .replaceAll('int_7Qm2', INTERN_ID)
+      .replace(/'https:[^']*'/, `'${keys.url}'`),
+  );
+  const child = spawn(process.execPath, [file], { stdio: 'inherit' });
+  onTestFinished(async () => {
+    child.kill();
+    await once(child, 'close');
+    await keys.stop();
+    await rm(folder, { recursive: true });
+  });
+  await vi.waitFor(() => fetch(`http://127.0.0.1:${port}/`), { timeout: 10_000, interval: 50 });
+  return `http://127.0.0.1:${port}`;
+}
+
+it('connects an unmodified client to the server of the README, whose tools see the person', async () => {
+  await using hop = await startRecorder(await startRecipe());
+  await using client = await connectClient(environmentOf(home, world, hop.url));
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['whoami']);
+  expect(await client.callTool({ name: 'whoami' })).toMatchObject({ content: [{ text: 'acct_ada' }] });
+  const statuses = await hop.repeated();
+  // initialize twice, because a new memory store refuses the first; initialized, list, call.
+  expect(statuses.length).toBeGreaterThanOrEqual(4);
+  expect(new Set(statuses.slice(-4))).toEqual(new Set(['401 nonce_replayed']));
+});
+
+it('keeps the session, the order of a stream and the requests of the server, and loses and doubles nothing', async () => {
+  const sessions = new Map<string, StreamableHTTPServerTransport>();
+  const calls: string[] = [];
+  const headers: unknown[] = [];
+  const daemon = await guarded(world, async (req, res, { proof, body }) => {
+    const { 'mcp-session-id': id, 'mcp-protocol-version': version } = req.headers;
+    headers.push([id, version]);
+    let transport = sessions.get(String(id));
+    if (transport === undefined) {
+      transport = new StreamableHTTPServerTransport({
+        sessionIdGenerator: () => 'session-of-ada',
+        onsessioninitialized: (opened) =>
+          void sessions.set(opened, transport as StreamableHTTPServerTransport),
+      });
+      await talkingServer(calls).connect(transport as Transport);
+    }
+    await transport.handleRequest(
+      Object.assign(req, { auth: authOf(proof) }),
+      res,
+      JSON.parse(body.toString()),
+    );
+  });
+  onTestFinished(() => daemon.stop());
+  await using client = await connectClient(environmentOf(home, world, daemon.url), (client) =>
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({
+      action: 'accept',
+      content: { answer: `to ${params.message}` },
+    })),
+  );
+  const steps: unknown[] = [];
+  const onprogress = ({ progress }: { progress: number }) => void steps.push(progress);
+  expect(await client.callTool({ name: 'count' }, undefined, { onprogress })).toMatchObject({
+    content: [{ text: '"to \u2028how far?"' }],
+  });
+  expect(steps).toEqual(Array.from({ length: 50 }, (_, i) => i));
+  const texts = Array.from({ length: COUNT }, (_, i) => `${i}\u2028`);
+  const answers = await Promise.all(
+    texts.map((text) =>
+      client.callTool({ name: 'echo', arguments: { text } }, undefined, { timeout: 300_000 }),
+    ),
+  );
+  expect(answers.map(({ content }) => content)).toEqual(
+    texts.map((text) => [{ type: 'text', text: `acct_ada ${text}` }]),
+  );
+  expect(calls).toEqual(texts);
+  expect(headers[0]).toEqual([undefined, undefined]);
+  expect(new Set(headers.slice(1).map(String))).toEqual(new Set(['session-of-ada,2025-11-25']));
+});
+
+it('serves a stateless client of the newest SDK, and cancels by ending the request', async () => {
+  const [started, cancelled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const handler = createMcpHandler(() => {
+    const server = new NewServer({ name: 'new', version: '1.0.0' });
+    server.registerTool('whoami', {}, (context) => ({
+      content: [{ type: 'text', text: String(context.http?.authInfo?.extra?.['user']) }],
+    }));
+    server.registerTool(
+      'wait',
+      {},
+      ({ mcpReq }) =>
+        new Promise((_, reject) => {
+          mcpReq.signal.addEventListener('abort', () => {
+            cancelled.resolve();
+            reject(new Error('cancelled'));
+          });
+          started.resolve();
+        }),
+    );
+    return server;
+  });
+  const daemon = await guarded(world, async (req, res, { proof, body }) => {
+    const left = new AbortController();
+    res.on('close', () => left.abort());
+    const answer = await handler.fetch(
+      new Request(`http://localhost${req.url}`, {
+        method: 'POST',
+        headers: Object.entries(req.headers).map(([name, value]): [string, string] => [name, String(value)]),
+        body: new Uint8Array(body),
+        signal: left.signal,
+      }),
+      { authInfo: authOf(proof) },
+    );
+    res.writeHead(answer.status, Object.fromEntries(answer.headers));
+    if (answer.body === null) res.end();
+    else await pipeline(answer.body, res).catch(() => {});
+  });
+  onTestFinished(() => daemon.stop());
+  const client = new NewClient(
+    { name: 'new', version: '1.0.0' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
+  await client.connect(new NewStdioTransport(bridgeOf(environmentOf(home, world, daemon.url))));
+  onTestFinished(() => client.close());
+  expect(await client.callTool({ name: 'whoami' })).toMatchObject({ content: [{ text: 'acct_ada' }] });
+  const waiting = new AbortController();
+  const call = client.callTool({ name: 'wait' }, { signal: waiting.signal });
+  call.catch(() => {});
+  await started.promise;
+  waiting.abort();
+  await expect(call).rejects.toThrow();
+  await cancelled.promise;
+});
+
+/** The lines that `ori mcp` writes for the given ones. */
+async function bridged(lines: readonly string[], daemonUrl: string, env = {}) {
+  const stdin = lines.map((line) => `${line}\n`).join('');
+  const run = { stdin, env: { ORI_DAEMON_URL: daemonUrl, ...env } };
+  const { exit, stdout, stderr } = await home.ori(['mcp', INTERN_ID], run);
+  return {
+    exit,
+    stderr,
+    messages: stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line)),
+  };
+}
+
+const requestOf = (id: number | string, method = 'tools/list') =>
+  JSON.stringify({ jsonrpc: '2.0', id, method });
+
+it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an error of JSON-RPC', async () => {
+  const answers = [
+    (res: ServerResponse) =>
+      res
+        .writeHead(404, { 'content-type': 'application/json' })
+        .end('{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}'),
+    (res: ServerResponse) => res.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
+    (res: ServerResponse) =>
+      res
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end('{\n"jsonrpc":"2.0",\n"id":"other","result":{}}'),
+    (res: ServerResponse) =>
+      res
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end('{\n"jsonrpc":"2.0",\r\n"id":5,"result":12345678901234567890}'),
+    (res: ServerResponse) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.write('data: {"jsonrpc":"2.0","method":"note"}\n\n');
+      setImmediate(() => res.destroy());
+    },
+    (res: ServerResponse) => res.writeHead(202).end(),
+  ];
+  const daemon = await listen((req, res) => req.resume().on('end', () => answers.shift()?.(res)));
+  onTestFinished(() => daemon.stop());
+  world.scripted.push({
+    status: 429,
+    headers: { 'retry-after': '7' },
+    body: { error: { code: 429, message: 'Slow.', metadata: { reason: 'rate_limited', retryable: true } } },
+  });
+  const one = async (line: string) => (await bridged([line], daemon.url)).messages;
+  expect(await one(requestOf(1))).toMatchObject([
+    { id: 1, error: { code: -32000, data: { code: 'rate_limited', exit: 5, retry_after: 7 } } },
+  ]);
+  expect(await one(requestOf(2))).toEqual([
+    { jsonrpc: '2.0', id: 2, error: { code: -32001, message: 'Session not found' } },
+  ]);
+  expect(await one(requestOf(3))).toMatchObject([
+    { id: 3, error: { data: { code: 'answer_not_understood' } } },
+  ]);
+  expect(await one(requestOf(4))).toMatchObject([{ id: 4, error: { data: { code: 'answer_broke_off' } } }]);
+  const { stdout } = await home.ori(['mcp', INTERN_ID], {
+    stdin: requestOf(5),
+    env: { ORI_DAEMON_URL: daemon.url },
+  });
+  expect(stdout).toBe('{ "jsonrpc":"2.0", "id":5,"result":12345678901234567890}\n');
+  expect(await one(requestOf(6))).toMatchObject([
+    { method: 'note' },
+    { id: 6, error: { data: { code: 'answer_broke_off' } } },
+  ]);
+  expect(await one('{"jsonrpc":"2.0","method":"notifications/initialized"}')).toEqual([]);
+  const { exit, messages } = await bridged(
+    ['{', '\xff', '[]', '{"id":1}', '', requestOf(7)],
+    'http://127.0.0.1:1',
+  );
+  expect(exit).toBe(0);
+  expect(messages.map(({ id, error }) => [id, error.code, error.data?.code])).toEqual([
+    [null, -32700, undefined],
+    [null, -32700, undefined],
+    [null, -32600, undefined],
+    [null, -32600, undefined],
+    [7, -32000, 'unreachable'],
+  ]);
+});
+
+it('signs in when nobody is signed in, and then answers', async () => {
+  const daemon = await guarded(world, (_req, res, { proof, body }) =>
+    send(res, {
+      status: 200,
+      body: { jsonrpc: '2.0', id: JSON.parse(body.toString()).id, result: proof.user },
+    }),
+  );
+  onTestFinished(() => daemon.stop());
+  const stranger = await world.newHome({ BROWSER: 'true', ORI_DAEMON_URL: daemon.url });
+  onTestFinished(() => stranger[Symbol.asyncDispose]());
+  const running = stranger.start(['mcp', INTERN_ID], { stdin: requestOf(1) });
+  const [, url = ''] = await running.told(/sign in:\n {2}(\S+)\n/);
+  await fetch((await walkThrough(new URL(url), { user: 'grace', decision: 'allow' })) ?? '');
+  expect(await running.result).toMatchObject({
+    exit: 0,
+    stdout: '{"jsonrpc":"2.0","id":1,"result":"acct_grace"}\n',
+  });
+});
+
+/** A server whose tools ask the client, report progress, and say who called. */
+function talkingServer(calls: string[]): McpServer {
+  const server = new McpServer({ name: 'talking', version: '1.0.0' });
+  server.registerTool('count', {}, async ({ _meta, sendNotification, sendRequest }) => {
+    for (let progress = 0; progress < 50; progress++) {
+      const params = { progressToken: _meta?.progressToken ?? 0, progress };
+      await sendNotification({ method: 'notifications/progress', params });
+    }
+    const requestedSchema = { type: 'object' as const, properties: { answer: { type: 'string' as const } } };
+    const params = { message: '\u2028how far?', requestedSchema };
+    const { content } = await sendRequest({ method: 'elicitation/create', params }, ElicitResultSchema);
+    return { content: [{ type: 'text', text: JSON.stringify(content?.['answer']) }] };
+  });
+  server.registerTool('echo', { inputSchema: { text: z.string() } }, ({ text }, { authInfo }) => {
+    calls.push(text);
+    return { content: [{ type: 'text', text: `${authInfo?.extra?.['user']} ${text}` }] };
+  });
+  return server;
+}

@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { createLocalKeySet, createVerifier, type VerifiedProof } from '@ori/verifier';
+import { type Proven, requireProof } from '@ori/verifier/node';
+import { createTestReplayStore } from '@ori/verifier/testing';
+import { TEST_CACHE_HOME } from '../env/cache.ts';
+import { ORI, type OriHome } from './cli-process.ts';
+import { type CliWorld, INTERN_ID, listen } from './cli-world.ts';
+
+/** The environment of `ori` in a home folder, for programs that start it themselves. */
+export function environmentOf(home: OriHome, world: CliWorld, daemon: string): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    HOME: home.folder,
+    ORI_SESSION_STORE: 'file',
+    XDG_CACHE_HOME: TEST_CACHE_HOME,
+    ORI_BASE_URL: world.baseUrl,
+    ORI_DAEMON_URL: daemon,
+    BROWSER: 'true',
+  };
+}
+
+/** What an MCP client starts. */
+export const bridgeOf = (env: Record<string, string>, ...options: string[]) => ({
+  command: process.execPath,
+  args: [ORI, 'mcp', INTERN_ID, '/mcp', ...options],
+  env,
+  stderr: 'pipe' as const,
+});
+
+/** An unmodified client of the official SDK, connected over stdio. */
+export async function connectClient(env: Record<string, string>, prepare?: (client: Client) => void) {
+  const client = new Client({ name: 'test', version: '1.0.0' }, { capabilities: { elicitation: {} } });
+  prepare?.(client);
+  const transport = new StdioClientTransport(bridgeOf(env));
+  await client.connect(transport);
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+/** A daemon behind the verifier, with the keys of the world. */
+export function guarded(
+  world: CliWorld,
+  handle: (request: IncomingMessage, response: ServerResponse, proven: Proven) => unknown,
+) {
+  const keys = createLocalKeySet(world.jwks);
+  const verifier = createVerifier({ internId: INTERN_ID, keys, replay: createTestReplayStore() });
+  return listen(requireProof(verifier, { bodyBytesMax: 4_000_000 }, handle));
+}
+
+export const authOf = ({ user, internId }: VerifiedProof) => ({
+  token: '',
+  clientId: internId,
+  scopes: [],
+  extra: { user },
+});
+
+export interface Recorded {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+/** A hop that passes everything on to a daemon, and can send each request again. */
+export async function startRecorder(daemonUrl: string) {
+  const recorded: Recorded[] = [];
+  const send = ({ method, url, headers, body }: Recorded) =>
+    new Promise<IncomingMessage>((resolve, reject) =>
+      request(new URL(daemonUrl), { method, path: url, headers, agent: false }, resolve)
+        .on('error', reject)
+        .end(body),
+    );
+  const hop = await listen(async (req, res) => {
+    const { method = '', url = '', headers } = req;
+    const seen = { method, url, headers, body: await buffer(req) };
+    recorded.push(seen);
+    const answer = await send(seen);
+    res.writeHead(answer.statusCode ?? 0, answer.headers);
+    answer.pipe(res);
+  });
+  return {
+    url: hop.url,
+    recorded,
+    /** The status and the code of each request, when it is sent again. */
+    repeated: () =>
+      Promise.all(
+        recorded.map(async (one) => {
+          const answer = await send(one);
+          return `${answer.statusCode} ${JSON.parse(String(await buffer(answer))).error?.code}`;
+        }),
+      ),
+    [Symbol.asyncDispose]: () => hop.stop(),
+  };
+}
