@@ -12,6 +12,8 @@ Examples:
   ori call int_7Qm2 /api/invoke --data '{"prompt":"hello"}' --daemon https://my-intern.example.com
   ori sign int_7Qm2 --path /api/invoke --file body.json > headers.txt
   curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
+  ori proxy int_7Qm2
+  ori mcp int_7Qm2
   ori doctor gateway /etc/nginx/nginx.conf
   ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
 
