@@ -35,6 +35,8 @@ export interface Heard {
 }
 
 export interface GuardedDaemon {
+  /** If the daemon listens. */
+  readonly port?: number;
   send(sent: Sent): Promise<Heard>;
   stop(): Promise<void>;
 }
@@ -178,6 +180,7 @@ async function serve(listener: RequestListener): Promise<GuardedDaemon> {
 /** Uses one connection per request, because an aborted request closes its connection. */
 export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
   return {
+    port,
     async send({ method = 'POST', target = PATH, headers, body, cutAfter }) {
       const bytes = Buffer.from(body);
       const lines = [

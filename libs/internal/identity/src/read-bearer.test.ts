@@ -34,6 +34,7 @@ test.each([
   ['a token that is too long', [`Bearer ${'x'.repeat(BEARER_CHARACTERS_MAX + 1)}`]],
   ['an opaque token that could be guessed', [`Bearer ${opaque.slice(1)}`]],
   ['an API key of another version', [`Bearer ${key.replace('v1', 'v2')}`]],
+  ['an API key behind a prefix', [`Bearer sk-${key}`]],
   ['an API key a digit short', [`Bearer ${key.slice(0, -1)}`]],
   ['an API key a digit long', [`Bearer ${key}0`]],
   ['a JWE', ['Bearer eyJh.a.b.c.d']],

@@ -113,3 +113,13 @@ it('a Cluster is checked node by node: one that evicts makes it unsafe', async (
   await expect.poll(() => eviction.isSafe).toBe(true);
   eviction.close();
 });
+
+it('a Cluster ends the window of a counter that has none', async () => {
+  const client = await ready(open(url()));
+  const [userId, organizationId] = ['lasting', 'lasting'];
+  await expect.poll(() => client.set(turnKey('user', userId), '1').catch(() => undefined)).toBe('OK');
+  const limits = { turnsPerUser: 1, turnsPerOrganization: 9, windowSeconds: 60 };
+  const limiter = createTurnLimiter({ redis: client, ...limits });
+  expect((await limiter.take({ userId, organizationId })).allowed).toBe(false);
+  expect(await client.pttl(turnKey('user', userId))).toBeGreaterThan(0);
+});

@@ -211,6 +211,14 @@ test('remembers a used proof for as long as any server could accept it', () => {
   expect(spend('c')).toBe('spent');
 });
 
+test('refuses further proofs instead of forgetting one, or growing without a bound', () => {
+  const store = memorySpentProofs(() => 0);
+  const spend = (id: string) => store.spend({ id, epoch: store.epoch() });
+  for (let id = 0; id < 1_000_000; id += 1) void spend(String(id));
+  expect(() => spend('one more')).toThrow('full');
+  expect(spend('0')).toBe('replayed');
+});
+
 test('a memory that began later accepts no proof of the one before', async () => {
   const key = await createDpopKey();
   const { origin, path, accessToken } = request;

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { ADAPTERS, type Adapter, PATH } from '@ori/test-env/verifier/guarded-daemons';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLocalKeySet, type KeySet } from '../keys/local.ts';
@@ -111,6 +113,19 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
     expect(reports).toMatchObject([{ outcome: 'internal_error', error: expect.any(TypeError) }]);
   });
 
+  test(`${name}: closes a connection on which it would have to wait for a long body, and no other`, async () => {
+    const { daemon } = await world(start);
+    if (daemon.port === undefined) return;
+    const answers = async (length: number) => {
+      const socket = connect(daemon.port as number, '127.0.0.1');
+      onTestFinished(() => void socket.destroy());
+      socket.write(`POST ${PATH} HTTP/1.1\r\nhost: daemon\r\ncontent-length: ${length}\r\n\r\n`);
+      const [head] = await once(socket.setEncoding('latin1'), 'data');
+      return String(head).toLowerCase().includes('connection: close') ? 'closes' : 'stays';
+    };
+    expect([await answers(1000), await answers(1001)]).toEqual(['stays', 'closes']);
+  });
+
   test(`${name}: refuses unknown options`, async () => {
     const misspelt = { bodyBytesMax: 1000, diagnos: true, [randomUUID()]: 1 };
     const verifier = createVerifier({
@@ -122,6 +137,7 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
     for (const options of [misspelt, undefined, {}, { bodyBytesMax: -1 }]) {
       expect(() => guardWith(verifier, options as never)).toThrow(TypeError);
     }
+    expect(() => guardWith(verifier, { bodyBytesMax: 0 })).not.toThrow();
     expect(() => guardWith(undefined as never, { bodyBytesMax: 1000 })).toThrow(TypeError);
   });
 }

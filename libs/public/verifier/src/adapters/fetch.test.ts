@@ -134,6 +134,11 @@ test.each([undefined, {}, { bodyBytesMax: -1 }])('refuses the options %o', (opti
   ).toThrow(TypeError);
 });
 
+test('refuses to be made without a handler', () => {
+  const { verifier } = world();
+  expect(() => requireProof(verifier, { bodyBytesMax: 1 }, undefined as never)).toThrow(TypeError);
+});
+
 // SPEC.md E7.
 test('ends a request whose body does not arrive within 30 s, and tells the sender to stop', async () => {
   vi.useFakeTimers();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
 import { createRemoteKeySet, type KeySetSnapshot, type RemoteKeySetOptions } from './remote.ts';
@@ -232,4 +232,26 @@ test('takes an option that is undefined as absent', async () => {
     snapshot: undefined,
   });
   await expect(verify()).resolves.toBeDefined();
+});
+
+test('says once that a key set has no usable key, and again when that comes back', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  onTestFinished(() => warned.mockRestore());
+  const { state, verify, first } = world({ onRefusedKey: () => {} });
+  const refetch = async (jwks: object) => {
+    state.jwks = jwks;
+    state.nowMs += 10_000;
+    await verify(createTestSigner({ internId: 'int_1' })).catch(() => {});
+  };
+  const empty = () =>
+    warned.mock.calls.filter(([, options]) => JSON.stringify(options).includes('key_set_empty'));
+  for (const [jwks, times] of [
+    [{ keys: [] }, 1],
+    [{ keys: [] }, 1],
+    [first.jwks, 1],
+    [{ keys: [] }, 2],
+  ] as const) {
+    await refetch(jwks);
+    expect(empty()).toHaveLength(times);
+  }
 });

@@ -8,7 +8,8 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createLocalKeySet } from '../../keys/local.ts';
 import type { SignedRequest } from '../../request.ts';
 import { createVerifier } from '../../verifier.ts';
-import { issuedKey } from './keys.ts';
+import type { RedisClient } from './client.ts';
+import { issuedKey, spentKey } from './keys.ts';
 import { redisReplayStore } from './store.ts';
 
 let redis: Redis;
@@ -272,7 +273,7 @@ describe('the client', () => {
     { mode: 'both' },
     { mode: 'spend', replicas: -1 },
     { mode: 'spend', timeoutMs: 0 },
-    { mode: 'spend', touchSeconds: 61 },
+    { mode: 'spend', touchSeconds: 60.5 },
     { mode: 'spend', replica: 2 },
   ])('must come with valid options, not %o', (options) => {
     expect(() => redisReplayStore(redis, options as never)).toThrow(TypeError);
@@ -287,6 +288,37 @@ describe('the client', () => {
     await expect(verifier.verify(request())).resolves.toBeDefined();
     client.disconnect();
   });
+});
+
+test('a late answer does not make the newest fence older', async () => {
+  const { verifierOn, request, internId } = await daemonOn(redis);
+  const held = Promise.withResolvers<void>();
+  let holds = false;
+  const client: RedisClient = {
+    options: redis.options,
+    async call(...command) {
+      const wasHeld = holds;
+      holds = false;
+      const answer = await redis.call(...command);
+      if (wasHeld) await held.promise;
+      return answer;
+    },
+    pipeline: (commands) => redis.pipeline(commands) as never,
+    on: () => undefined,
+    off: () => undefined,
+  };
+  const { verifier, replay } = verifierOn(client);
+  await replay.ready();
+  holds = true;
+  const late = replay.touch();
+  // As after a restart without the data: the server writes a newer fence.
+  await redis.del(spentKey(internId));
+  await replay.touch();
+  held.resolve();
+  await late;
+  // The data from before the restart comes back, with its older fence.
+  await plantOldFence(redis, internId);
+  await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
 });
 
 describe('ready', () => {
