@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,6 +51,7 @@ for (const shell of SHELLS) {
       env: { PATH: process.env['PATH'], HOME: folder, TERM: 'xterm' },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
+    const closed = once(child, 'close');
     const ran = linesRun(child.stdout);
     child.stdin.write(`${setUp}\r`);
     const got: [string, string | undefined][] = [];
@@ -59,6 +61,9 @@ for (const shell of SHELLS) {
     }
     child.stdin.end('exit\r');
     expect(got).toEqual(TYPED);
+    // The shell writes its history into the folder as it ends.
+    for await (const _line of ran);
+    await closed;
     await rm(folder, { recursive: true });
   });
 }
