@@ -77,7 +77,8 @@ export async function startSignerWorld(options: WorldOptions = {}): Promise<Sign
     },
     async auditLines() {
       const lines = (await world.audit()).split('\n').filter((line) => line !== '');
-      return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      const all = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      return all.filter(({ event }) => event === 'proof_issued');
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

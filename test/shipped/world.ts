@@ -102,7 +102,8 @@ export async function startShippedWorld(
     ...{ baseUrl, gateway, client, signers, management, redis, store, issuer, demo, kekText, ...managed },
     async auditLines() {
       const texts = signers.map(({ folder }) => readFile(join(folder, 'audit.jsonl'), 'utf8'));
-      return (await Promise.all(texts)).join('').split('\n').filter(Boolean);
+      const lines = (await Promise.all(texts)).join('').split('\n').filter(Boolean);
+      return lines.filter((line) => !line.includes('"event":"key_published"'));
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

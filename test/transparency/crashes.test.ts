@@ -6,7 +6,7 @@ import { startTestWitness } from '@ori/test-env/log-witness';
 import { openLogWorld, untilSize } from '@ori/test-env/log-world';
 import { type AuditLine, appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { createLogClient } from '@ori/tlog/client';
-import { parseEntry } from '@ori/tlog/entry';
+import { type ProofEntry, parseEntry } from '@ori/tlog/entry';
 import { type Policy, parsePolicy, requireTrusted } from '@ori/tlog/policy';
 import { expect, test } from 'vitest';
 
@@ -60,7 +60,7 @@ async function expectWhole(
   const found: string[] = [];
   for (let bundle = 0; bundle * 256 < head.size; bundle++) {
     for (const entry of await client.bundle(bundle, head))
-      found.push(Buffer.from(parseEntry(entry).v2).toString('hex'));
+      found.push(Buffer.from((parseEntry(entry) as ProofEntry).v2).toString('hex'));
   }
   expect(found).toEqual(lines.map(({ v2 }) => Buffer.from(v2).toString('hex')));
 }

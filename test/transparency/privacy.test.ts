@@ -5,7 +5,7 @@ import { signingInputV1, signingInputV2 } from '@ori/proof';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
 import { appendLines } from '@ori/test-env/signer-lines';
-import { commitmentV1, commitmentV2, parseEntry } from '@ori/tlog/entry';
+import { commitmentV1, commitmentV2, type ProofEntry, parseEntry } from '@ori/tlog/entry';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { encodeCommitments } from '@ori/tlog/lookup';
 import { expect, test } from 'vitest';
@@ -51,7 +51,7 @@ async function logCalls() {
   await appendLines(world.auditFile, calls);
   const client = clientOf(log);
   const head = await untilSize(client, calls.length);
-  const entries = (await client.bundle(0, head)).map(parseEntry);
+  const entries = (await client.bundle(0, head)).map((entry) => parseEntry(entry) as ProofEntry);
   const lookup = async (commitment: Uint8Array) => {
     const body = encodeCommitments([commitment]);
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };

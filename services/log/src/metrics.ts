@@ -1,9 +1,10 @@
 import { instrumentsOf } from '@ori/runtime/instruments';
 import { createMetrics, type Metrics } from '@ori/runtime/metrics';
+import type { LineEntry } from '@ori/tlog/entry';
 
 export interface LogMetrics {
   readonly http: Metrics;
-  appended(proofs: number, torn: number): void;
+  appended(lines: Readonly<Record<LineEntry['of'], number>>): void;
   published(size: number, completeAt: number | undefined): void;
   sourceFailing(source: string, failing: boolean): void;
   witnessFailed(witness: string): void;
@@ -20,7 +21,7 @@ export function createLogMetrics(
   const { counter, gauge } = instrumentsOf(http.registry);
   const lines = counter(
     'log_lines_total',
-    'Audit lines appended to the tree: of proofs, and torn ones.',
+    'Audit lines appended to the tree: of proofs, of published keys, and torn ones.',
     'kind',
   );
   const size = gauge('log_checkpoint_leaves', 'Leaves of the tree in the last published checkpoint.');
@@ -35,14 +36,15 @@ export function createLogMetrics(
     'witness',
   );
   const failures = counter('log_failures_total', 'Writes and publications that failed and are retried.');
-  for (const kind of ['proof', 'torn']) lines.inc({ kind }, 0);
+  for (const kind of ['proof', 'key', 'torn']) lines.inc({ kind }, 0);
   for (const source of sources) failing.set({ source }, 0);
   for (const name of witnesses) witness.inc({ witness: name }, 0);
   return {
     http,
-    appended(proofs, torn) {
-      lines.inc({ kind: 'proof' }, proofs);
-      lines.inc({ kind: 'torn' }, torn);
+    appended({ proof, key, nothing }) {
+      lines.inc({ kind: 'proof' }, proof);
+      lines.inc({ kind: 'key' }, key);
+      lines.inc({ kind: 'torn' }, nothing);
     },
     published(leaves, completeAt) {
       size.set(leaves);

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { entryOfLine, renderEntry } from '@ori/tlog/entry';
+import { entryOfLine, type LineEntry, renderEntry } from '@ori/tlog/entry';
 import type { Edge, MadeTile } from '@ori/tlog/tree';
 import type { Appended } from './disk/journal.ts';
 import type { LogFolder } from './disk/log-folder.ts';
@@ -17,7 +17,7 @@ const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Notifications for metrics and the log. */
 export interface SequencerEvents {
-  appended(lines: { readonly proofs: number; readonly torn: number }): void;
+  appended(lines: Readonly<Record<LineEntry['of'], number>>): void;
   published(checkpoint: Published, completeAt: number | undefined): void;
   /** A source cannot be read, or can be again. */
   source(path: string, error: unknown): void;
@@ -97,8 +97,12 @@ export function createSequencer(parts: SequencerParts): Sequencer {
     return lines.length > 0 && !atEnd;
   }
 
-  async function append(lines: readonly Buffer[], read: Positions, taken: readonly Source[]): Promise<void> {
-    const facts = lines.map((line) => entryOfLine(line, v1KeyOf));
+  async function append(
+    audited: readonly Buffer[],
+    read: Positions,
+    taken: readonly Source[],
+  ): Promise<void> {
+    const facts = audited.map((line) => entryOfLine(line, v1KeyOf));
     const appended = { entries: facts.map(renderEntry), positions: read };
     await journal.append(appended);
     for (const source of taken) source.take();
@@ -108,8 +112,9 @@ export function createSequencer(parts: SequencerParts): Sequencer {
       unwritten.push(...tree.append(entry));
       lookup.add(entry);
     }
-    const proofs = facts.filter(({ isProof }) => isProof).length;
-    events.appended({ proofs, torn: facts.length - proofs });
+    const lines = { proof: 0, key: 0, nothing: 0 };
+    for (const { of } of facts) lines[of] += 1;
+    events.appended(lines);
   }
 
   async function writeTiles(): Promise<void> {

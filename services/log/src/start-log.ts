@@ -86,7 +86,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
     intervalMs,
     now,
     events: {
-      appended: ({ proofs, torn }) => metrics.appended(proofs, torn),
+      appended: metrics.appended,
       published(published, completeAt) {
         note = published.note;
         publishedAt = now();

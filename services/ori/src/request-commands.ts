@@ -97,17 +97,19 @@ export function declareRequests(
     .description('show one intern')
     .argument('<intern>', 'id or name of the intern')
     .action(async (intern) => (await import('./commands/interns-get.ts')).internsGet(context(), intern));
-  takingBody(program.command('log').description('check the signing log').command('verify'))
+  const log = program.command('log').description('check the signing log');
+  takingPolicy(log.command('keys'))
+    .description('list the keys of an intern in the signing log, by reading all of it')
+    .argument('<intern>', 'id or name of the intern')
+    .action(async (intern, options) =>
+      (await import('./commands/log-keys.ts')).logKeys(context(), intern, options),
+    );
+  takingPolicy(takingBody(log.command('verify')))
     .description('verify that the proof of a call is in the signing log')
     .requiredOption('--headers <file>', 'the headers of the proof, as ori sign prints them')
     .requiredOption('--path <path>', 'path of the request')
-    .requiredOption('--policy <file>', 'a tlog-policy file: the log, its witnesses, and its quorum')
     .option('--body-sha256 <hex>', 'SHA-256 of the request body, instead of the body')
     .option('--proof <file>', 'a .tlog-proof file to verify offline, instead of asking the log')
-    .option(
-      '--require-ml-dsa',
-      'refuse checkpoints that only Ed25519 vouches for: each signer needs ML-DSA-44 too',
-    )
     .option('--out <file>', 'write the .tlog-proof file, which verifies offline')
     .action(async (intern, options) =>
       (await import('./commands/log-verify.ts')).logVerify(context(), intern, options),
@@ -129,6 +131,12 @@ export function declareRequests(
     .action(async (intern, path, options) =>
       (await import('./commands/doctor-call.ts')).doctorCall(context(), intern, path, options),
     );
+}
+
+function takingPolicy(command: Command): Command {
+  return command
+    .requiredOption('--policy <file>', 'a tlog-policy file: the log, its witnesses, and its quorum')
+    .option('--require-ml-dsa', 'refuse checkpoints that are not signed with ML-DSA-44 too');
 }
 
 function takingBody(command: Command): Command {

@@ -15,6 +15,7 @@ import { connectDependencies, type Dependencies } from './adapters/dependencies.
 import { createIdentities } from './adapters/identities.ts';
 import { watchKeks } from './adapters/kek-watch.ts';
 import { collectKeyOutlook } from './adapters/key-outlook-metrics.ts';
+import { createKeyRecord } from './adapters/key-record.ts';
 import { collectKeySetRoles, type KeySetRoles, openKeySetRoles } from './adapters/key-set-roles.ts';
 import { collectSafety } from './adapters/safety-metrics.ts';
 import { createSignerMetrics } from './adapters/signer-metrics.ts';
@@ -155,6 +156,7 @@ export async function startSigner(
       audit: timed('audit', outside.audit),
       clock,
       publishedKeys: memory.publishedKeys,
+      recordKeys: createKeyRecord({ audit: outside.audit, now }),
       roles,
       now,
     },

@@ -1,7 +1,9 @@
 import { parseJwkSet, thumbprint } from '@ori/proof';
 import { addSigningKey, createIntern, revokeSigningKey } from '@ori/store/admin';
 import { expect, test } from 'vitest';
-import { freshId, useSignerWorld } from '../signer-world.ts';
+import { DependencyError } from '../../../services/signer/src/adapters/dependency-error.ts';
+import { Written } from '../../../services/signer/src/stages/evidence.ts';
+import { freshId, startSignerWorld, useSignerWorld } from '../signer-world.ts';
 
 const world = await useSignerWorld();
 const { store, tenants } = world;
@@ -80,4 +82,31 @@ test('HEAD returns only the headers', async () => {
 test('the bearer credential is ignored', async () => {
   const headers = { authorization: 'Bearer nobody' };
   expect((await world.request({ path: pathOf(tenants.internId), headers })).status).toBe(200);
+});
+
+test('a key is served only once the audit file has a line of it', async () => {
+  const lines: string[] = [];
+  let isBroken = true;
+  const audit = {
+    async append(line: string) {
+      if (isBroken) throw new DependencyError('audit', 'the audit file cannot be written');
+      lines.push(line);
+      return new Written(line);
+    },
+    reopen: async () => {},
+    check: async () => {},
+    close: async () => {},
+  };
+  await using other = await startSignerWorld({ parts: { audit } });
+  const { internId, publicKey } = other.tenants;
+  const path = pathOf(internId);
+  expect((await other.request({ path })).status).toBe(500);
+  expect((await other.request({ path: pathOf(freshId('int')) })).status).toBe(200);
+  isBroken = false;
+  expect((await other.request({ path })).status).toBe(200);
+  isBroken = true;
+  expect((await other.request({ path })).status).toBe(200);
+  const facts = lines.map((line) => JSON.parse(line));
+  const x = Buffer.from(publicKey).toString('base64url');
+  expect(facts).toMatchObject([{ event: 'key_published', internId, keyId: thumbprint(publicKey), x }]);
 });

@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto';
-import { PROOF_METHOD, type PresentedProof, signingInputV1, signingInputV2 } from '@ori/proof';
+import { isInternId, PROOF_METHOD, type PresentedProof, signingInputV1, signingInputV2 } from '@ori/proof';
 import { type Hash, isSameHash, sha256 } from './merkle.ts';
 import { TlogError } from './tlog-error.ts';
 
-/**
- * An entry of the signing log, 97 bytes: its version (1), then three commitments of 32 bytes each. A commitment that
- * the line has no proof for is zero.
- */
-export interface Entry {
+/** An entry of the signing log, 97 bytes: its kind (1 or 2), then three values of 32 bytes each. */
+export type Entry = ProofEntry | KeyEntry;
+
+/** Kind 1: a line of a proof. A commitment that the line has no proof for is zero. */
+export interface ProofEntry {
+  readonly kind: 'proof';
   /** SHA-256 of the v2 signing input. */
   readonly v2: Hash;
   /** HMAC-SHA256, under a key of the intern, of the SHA-256 of the v1 signing input. */
@@ -16,30 +17,50 @@ export interface Entry {
   readonly line: Hash;
 }
 
+/** Kind 2: a line of a key that was published. */
+export interface KeyEntry {
+  readonly kind: 'key';
+  /** The Ed25519 public key. */
+  readonly publicKey: Uint8Array;
+  /** Whose it is: `commitmentOfIntern`. */
+  readonly intern: Hash;
+  /** SHA-256 of the audit line, without its newline. */
+  readonly line: Hash;
+}
+
 export const ENTRY_BYTES = 97;
-const VERSION = 1;
+const KINDS = { proof: 1, key: 2 } as const;
 export const NO_COMMITMENT: Hash = new Uint8Array(32);
 
-export function renderEntry({ v2, v1, line }: Entry): Uint8Array {
+export function renderEntry(entry: Entry): Uint8Array {
   // Not Buffer.concat: its result is a slice of an 8 KiB slab, which whoever keeps the entry would keep too.
   const bytes = new Uint8Array(ENTRY_BYTES);
-  bytes[0] = VERSION;
-  bytes.set(v2, 1);
-  bytes.set(v1, 33);
-  bytes.set(line, 65);
+  const [first, second] = entry.kind === 'proof' ? [entry.v2, entry.v1] : [entry.publicKey, entry.intern];
+  bytes[0] = KINDS[entry.kind];
+  bytes.set(first, 1);
+  bytes.set(second, 33);
+  bytes.set(entry.line, 65);
   return bytes;
 }
 
 /** @throws TlogError `malformed` */
 export function parseEntry(bytes: Uint8Array): Entry {
-  if (bytes.length !== ENTRY_BYTES || bytes[0] !== VERSION) {
-    throw new TlogError('malformed', 'not an entry of a signing log');
-  }
-  return { v2: bytes.subarray(1, 33), v1: bytes.subarray(33, 65), line: bytes.subarray(65) };
+  const [first, second, line] = [bytes.subarray(1, 33), bytes.subarray(33, 65), bytes.subarray(65)];
+  if (bytes.length === ENTRY_BYTES && bytes[0] === KINDS.proof)
+    return { kind: 'proof', v2: first, v1: second, line };
+  if (bytes.length === ENTRY_BYTES && bytes[0] === KINDS.key)
+    return { kind: 'key', publicKey: first, intern: second, line };
+  throw new TlogError('malformed', 'not an entry of a signing log');
 }
 
+/** Whether the entry is of the proof with this commitment. */
 export function hasCommitment(entry: Entry, commitment: Hash): boolean {
-  return isSameHash(entry.v2, commitment) || isSameHash(entry.v1, commitment);
+  return entry.kind === 'proof' && (isSameHash(entry.v2, commitment) || isSameHash(entry.v1, commitment));
+}
+
+/** Names an intern in the entries of its keys, to those who know its id. */
+export function commitmentOfIntern(internId: string): Hash {
+  return sha256(Buffer.from(`ori signing log: keys of ${internId}`));
 }
 
 /**
@@ -64,11 +85,11 @@ export function commitmentOf(
   return commitmentV2(signingInputV2({ timestamp, user, nonce: v2.nonce, method: PROOF_METHOD, ...request }));
 }
 
-/** An audit line's entry, and whether the line is one that the signer writes for a proof. */
-export interface LineEntry extends Entry {
-  /** False for a line that a failed write left torn: the line is committed to, but no proof. */
-  readonly isProof: boolean;
-}
+/** An audit line's entry, and what the signer wrote the line for. */
+export type LineEntry = Entry & {
+  /** `nothing`: a failed write left the line torn. It is committed to, without a proof or a key. */
+  readonly of: 'proof' | 'key' | 'nothing';
+};
 
 /**
  * The entry of an audit line, its newline taken off. Every line has one, torn ones too.
@@ -76,21 +97,39 @@ export interface LineEntry extends Entry {
  * @param v1KeyOf the key of an intern; without it there is no commitment of version 1
  */
 export function entryOfLine(line: Uint8Array, v1KeyOf?: (internId: string) => Uint8Array): LineEntry {
-  const torn = { v2: NO_COMMITMENT, v1: NO_COMMITMENT, line: sha256(line), isProof: false };
+  const digest = sha256(line);
   try {
     const facts: unknown = JSON.parse(Buffer.from(line.buffer, line.byteOffset, line.length).toString());
-    if (!isAuditFacts(facts)) return torn;
-    const { internId, timestamp, subject: user, bodySha256, method, path, nonce } = facts;
-    const named = { internId, timestamp, user, bodySha256 };
-    const v2 =
-      nonce === undefined || path === undefined || method !== PROOF_METHOD
-        ? NO_COMMITMENT
-        : commitmentV2(signingInputV2({ ...named, nonce, method, path }));
-    const v1 = v1KeyOf === undefined ? NO_COMMITMENT : commitmentV1(signingInputV1(named), v1KeyOf(internId));
-    return { ...torn, v2, v1, isProof: true };
+    const entry = isKeyFacts(facts)
+      ? entryOfKey(facts)
+      : isAuditFacts(facts)
+        ? entryOfProof(facts, v1KeyOf)
+        : undefined;
+    if (entry !== undefined) return { ...entry, line: digest, of: entry.kind };
   } catch {
-    return torn;
+    // Torn within a value.
   }
+  return { kind: 'proof', v2: NO_COMMITMENT, v1: NO_COMMITMENT, line: digest, of: 'nothing' };
+}
+
+function entryOfProof(
+  facts: AuditFacts,
+  v1KeyOf?: (internId: string) => Uint8Array,
+): Omit<ProofEntry, 'line'> {
+  const { internId, timestamp, subject: user, bodySha256, method, path, nonce } = facts;
+  const named = { internId, timestamp, user, bodySha256 };
+  const v2 =
+    nonce === undefined || path === undefined || method !== PROOF_METHOD
+      ? NO_COMMITMENT
+      : commitmentV2(signingInputV2({ ...named, nonce, method, path }));
+  const v1 = v1KeyOf === undefined ? NO_COMMITMENT : commitmentV1(signingInputV1(named), v1KeyOf(internId));
+  return { kind: 'proof', v2, v1 };
+}
+
+function entryOfKey({ internId, x }: KeyFacts): Omit<KeyEntry, 'line'> | undefined {
+  const publicKey = Buffer.from(x, 'base64url');
+  if (publicKey.length !== 32 || !isInternId(internId)) return undefined;
+  return { kind: 'key', publicKey, intern: commitmentOfIntern(internId) };
 }
 
 interface AuditFacts {
@@ -103,7 +142,15 @@ interface AuditFacts {
   readonly nonce?: string;
 }
 
-/** The signing input checks the alphabets. */
-function isAuditFacts(value: unknown): value is AuditFacts {
-  return typeof value === 'object' && value !== null && 'event' in value && value.event === 'proof_issued';
+interface KeyFacts {
+  readonly internId: string;
+  /** 32 bytes in base64url. */
+  readonly x: string;
 }
+
+const isEvent = (value: unknown, event: string): boolean =>
+  typeof value === 'object' && value !== null && 'event' in value && value.event === event;
+
+/** The signing input checks the alphabets. */
+const isAuditFacts = (value: unknown): value is AuditFacts => isEvent(value, 'proof_issued');
+const isKeyFacts = (value: unknown): value is KeyFacts => isEvent(value, 'key_published');

@@ -3,6 +3,9 @@ import { verifyCosignature, verifyLogSignature } from './cosignature.ts';
 import { isBy, NOTE_TYPES, type NoteKey, type NoteType, parseNote, parseVkey } from './note.ts';
 import { TlogError } from './tlog-error.ts';
 
+/** The witness of a policy by this name is the log's own: its cosignature says up to when the tree is complete. */
+export const COMPLETE = 'complete';
+
 /** Which logs are trusted, and how many of which witnesses must have cosigned (c2sp.org/tlog-policy). */
 export interface Policy {
   readonly logs: readonly PolicyLog[];

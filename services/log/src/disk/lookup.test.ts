@@ -15,14 +15,15 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const hashOf = (name: string) => createHash('sha256').update(name).digest();
-const even = (at: number) => renderEntry({ v2: hashOf(`2 ${at}`), v1: hashOf(`1 ${at}`), line: hashOf('') });
+const even = (at: number) =>
+  renderEntry({ kind: 'proof', v2: hashOf(`2 ${at}`), v1: hashOf(`1 ${at}`), line: hashOf('') });
 
 /** Commitments that are anything but evenly distributed: all but a few share their first bytes. */
 function uneven(at: number): Uint8Array {
   const v2 = hashOf(`2 ${at}`);
   const start = at % 1000 === 1 ? 0xff : at % 1000 === 2 ? 0 : 0x55;
   v2.fill(start, 0, 3);
-  return renderEntry({ v2, v1: NO_COMMITMENT, line: hashOf('') });
+  return renderEntry({ kind: 'proof', v2, v1: NO_COMMITMENT, line: hashOf('') });
 }
 
 const SIZE = SEGMENT + 300;

@@ -1,6 +1,6 @@
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NO_COMMITMENT, parseEntry } from '@ori/tlog/entry';
+import { hasCommitment, NO_COMMITMENT, parseEntry } from '@ori/tlog/entry';
 import { type Hash, isSameHash } from '@ori/tlog/merkle';
 import { makeFolder, replaceFile } from './durable-file.ts';
 
@@ -54,9 +54,10 @@ export async function openLookup(
 
   function add(bytes: Uint8Array): void {
     const at = entries.push(bytes) - 1;
-    const { v1, v2 } = parseEntry(bytes);
-    index(v1, at);
-    index(v2, at);
+    const entry = parseEntry(bytes);
+    if (entry.kind === 'key') return;
+    index(entry.v1, at);
+    index(entry.v2, at);
   }
 
   async function seal(): Promise<void> {
@@ -95,9 +96,7 @@ export async function openLookup(
     at: number,
     entry: Uint8Array | undefined,
   ): Promise<Found | undefined> {
-    if (entry === undefined) return undefined;
-    const { v1, v2 } = parseEntry(entry);
-    return isSameHash(v1, commitment) || isSameHash(v2, commitment) ? { index: at, entry } : undefined;
+    return entry && hasCommitment(parseEntry(entry), commitment) ? { index: at, entry } : undefined;
   }
 
   async function find(commitment: Hash): Promise<Found | undefined> {

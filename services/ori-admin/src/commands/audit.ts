@@ -120,11 +120,11 @@ async function compare(
   for (let bundle = 0; bundle * TILE_WIDTH < head.size; bundle++) {
     for (const [at, bytes] of (await client.bundle(bundle, head)).entries()) {
       const index = bundle * TILE_WIDTH + at;
-      const { line, v2 } = parseEntry(bytes);
-      const same = byLine.get(hex(line));
-      if (same === undefined) byLine.set(hex(line), [index]);
+      const entry = parseEntry(bytes);
+      const same = byLine.get(hex(entry.line));
+      if (same === undefined) byLine.set(hex(entry.line), [index]);
       else same.push(index);
-      byProof.set(hex(v2), index);
+      if (entry.kind === 'proof') byProof.set(hex(entry.v2), index);
     }
     show(`reading the log: ${Math.min(head.size, (bundle + 1) * TILE_WIDTH)} of ${head.size} leaves`);
   }
@@ -138,10 +138,11 @@ async function compare(
       number += 1;
       if (line.length === 0) continue;
       lines += 1;
-      const { line: commitment, v2, isProof } = entryOfLine(line);
-      const index = byLine.get(hex(commitment))?.find((leaf) => !matched.has(leaf));
+      const entry = entryOfLine(line);
+      const index = byLine.get(hex(entry.line))?.find((leaf) => !matched.has(leaf));
       if (index === undefined) {
-        const proof = isProof ? byProof.get(hex(v2)) : undefined;
+        const isProof = entry.kind === 'proof' && entry.of === 'proof';
+        const proof = isProof ? byProof.get(hex(entry.v2)) : undefined;
         wrong.push(
           `${file}:${number}: ${proof === undefined ? 'not in the log' : `changed: leaf ${proof} has another line`}`,
         );

@@ -1,21 +1,24 @@
-import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { explainSystemError } from '@ori/faces/system-error';
-import { createLogClient, type Remembered, rememberInFile } from '@ori/tlog/client';
+import { createLogClient } from '@ori/tlog/client';
 import { commitmentV2, hasCommitment, parseEntry } from '@ori/tlog/entry';
 import { TlogError } from '@ori/tlog/error';
-import { renderVkey } from '@ori/tlog/note';
-import { type Policy, parsePolicy } from '@ori/tlog/policy';
+import type { Policy } from '@ori/tlog/policy';
 import { parseTlogProof, renderTlogProof, type TlogProof, verifyTlogProof } from '@ori/tlog/proof';
 import { CliError } from '../core/errors.ts';
-import { type Context, checkpointsFolder } from './context.ts';
-import { isSigned, type LoggedRequestOptions, readText, takeLoggedRequest } from './log-request.ts';
+import type { Context } from './context.ts';
+import {
+  addressOf,
+  latestOf,
+  type PolicyOptions,
+  readPolicy,
+  rememberedOf,
+  trusted,
+  usable,
+} from './log-policy.ts';
+import { isSigned, type LoggedRequestOptions, takeLoggedRequest } from './log-request.ts';
 
-export interface LogVerifyOptions extends LoggedRequestOptions {
-  readonly policy: string;
-  /** Every signature by Ed25519 needs one by ML-DSA-44 beside it. */
-  readonly requireMlDsa?: boolean;
+export interface LogVerifyOptions extends LoggedRequestOptions, PolicyOptions {
   /** A `.tlog-proof` file to use instead of asking the log. */
   readonly proof?: string;
   /** Where to write the `.tlog-proof` file. */
@@ -29,8 +32,7 @@ export interface LogVerifyOptions extends LoggedRequestOptions {
  * `unreachable` for a policy or an address that cannot be used.
  */
 export async function logVerify(context: Context, intern: string, options: LogVerifyOptions): Promise<void> {
-  const { requireMlDsa = false } = options;
-  const policy = await usable(options.policy, (text) => parsePolicy(text, { requireMlDsa }));
+  const policy = await readPolicy(options);
   const request = await takeLoggedRequest(context, intern, options);
   const commitment = commitmentV2(request.signingInput);
   const { internId } = request;
@@ -59,17 +61,6 @@ export async function logVerify(context: Context, intern: string, options: LogVe
   }
 }
 
-async function usable<T>(file: string, parse: (text: string) => T): Promise<T> {
-  const text = await readText(file);
-  try {
-    return parse(text);
-  } catch (error) {
-    if (!(error instanceof TlogError)) throw error;
-    throw new CliError('log_file_unusable', { file, why: error.message });
-  }
-}
-
-/** Each checkpoint must extend the last trusted one of this log, which is stored in a file. */
 async function askLog(
   context: Context,
   policy: Policy,
@@ -77,13 +68,9 @@ async function askLog(
   isSigned: boolean,
 ): Promise<TlogProof> {
   const remembered = await rememberedOf(context, policy);
-  const address = policy.logs.find(({ url }) => url !== undefined)?.url;
-  if (address === undefined)
-    throw new CliError('usage', { detail: 'The policy file has no address of the log.' });
+  addressOf(policy);
   const client = createLogClient({ policy, remembered });
-  const head = await client.latest().catch((error) => {
-    throw error instanceof TlogError ? failureOf(error, address) : error;
-  });
+  const head = await latestOf(client, policy);
   return trusted(async () => {
     const [leaf] = (await client.lookup([commitment])).values();
     if (leaf === undefined || leaf.index >= head.size)
@@ -99,42 +86,6 @@ async function askLog(
 async function isEntryOf({ extra }: TlogProof, commitment: Uint8Array): Promise<boolean> {
   if (extra === undefined) return false;
   return hasCommitment(await trusted(() => parseEntry(extra)), commitment);
-}
-
-/** A log that is not there, or is no log, is not one that cheats. */
-function failureOf(error: TlogError, address: string): CliError {
-  const { code, message: why, cause } = error;
-  if (code === 'unavailable' && cause !== undefined)
-    return new CliError('unreachable', { what: 'the log', address, why: explainSystemError(cause) });
-  if (code === 'unavailable' || code === 'malformed') return new CliError('not_a_log', { address, why });
-  return new CliError('log_not_trusted', { code, why });
-}
-
-async function trusted<T>(work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof TlogError)) throw error;
-    throw new CliError('log_not_trusted', { code: error.code, why: error.message });
-  }
-}
-
-async function rememberedOf(context: Context, { logs }: Policy): Promise<Remembered> {
-  const keys = logs.map(({ key }) => renderVkey(key)).sort();
-  const folder = checkpointsFolder(context);
-  const file = join(folder, createHash('sha256').update(keys.join('\n')).digest('hex'));
-  const { load, save } = rememberInFile(file);
-  return {
-    load,
-    async save(note) {
-      try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
-        await save(note);
-      } catch (error) {
-        throw new CliError('output_unwritable', { file, why: explainSystemError(error) });
-      }
-    },
-  };
 }
 
 async function writeText(file: string, text: string): Promise<void> {

@@ -68,6 +68,7 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   log_file_unusable: { file: string; why: string };
   not_a_log: { address: string; why: string };
   log_not_trusted: { code: string; why: string };
+  key_not_logged: { origin: string; keys: string };
   interrupted: Record<never, never>;
 }
 

@@ -19,6 +19,12 @@ export const LOG_SENTENCES = {
         ? 'Its signature is valid. A proof appears in the log a few seconds after it was made. If it never does, its signing key was used elsewhere.'
         : 'Its signature could not be checked, because no published key is for its time, or the API cannot be reached. Check the intern, --path, the body and --headers; set ORI_BASE_URL to the API.',
   },
+  key_not_logged: {
+    exit: EXIT.refused,
+    what: ({ origin, keys }) => `The log ${origin} has no leaf of a published key: ${keys}.`,
+    next: () =>
+      'A key appears in the log a few seconds after a signer first publishes it. If it never does, somebody else served this key set.',
+  },
   log_file_unusable: {
     exit: EXIT.usage,
     what: ({ file, why }) => `Cannot use ${file}: ${why}.`,

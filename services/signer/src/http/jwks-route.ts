@@ -17,13 +17,22 @@ export interface JwksParts extends Pick<SigningParts, 'atWork' | 'now'> {
   readonly roles?: Pick<KeySetRoles, 'member' | 'state'> | undefined;
   readonly regionalHosts: ReadonlySet<string>;
   publishedKeys(internId: string): readonly PublishedKeyRow[] | Promise<readonly PublishedKeyRow[]>;
+  /** Resolves once the audit file has these keys. @throws DependencyError `audit` */
+  recordKeys(internId: string, keys: readonly PublishedKeyRow[]): Promise<void>;
 }
 
 /**
  * `GET {base}/interns/{internId}/daemon/jwks.json`: the intern's public keys, public. An unknown id gets an empty set,
  * like an intern without a key.
  */
-export function jwksRoute({ regionalHosts, publishedKeys, atWork, roles, now }: JwksParts): Route['handler'] {
+export function jwksRoute({
+  regionalHosts,
+  publishedKeys,
+  recordKeys,
+  atWork,
+  roles,
+  now,
+}: JwksParts): Route['handler'] {
   return async (req, res) => {
     const { client, network, deadline } = exchangeOf(req);
     checkHost(client.authority, regionalHosts);
@@ -31,7 +40,10 @@ export function jwksRoute({ regionalHosts, publishedKeys, atWork, roles, now }: 
     if (id === undefined) return sendEnvelope(res, NOT_FOUND);
     const rows = await atWork(`network ${network}`, deadline, async () => publishedKeys(id));
     const at = now();
-    const body = renderSet(rows, roles?.member(at));
+    const member = roles?.member(at);
+    const shown = rowsToShow(rows, member);
+    await recordKeys(id, shown);
+    const body = renderSet(shown, member);
     const digest = createHash('sha256').update(body).digest();
     const etag = `"${digest.toString('base64url')}"`;
     const headers = {
@@ -52,18 +64,24 @@ export function jwksRoute({ regionalHosts, publishedKeys, atWork, roles, now }: 
 const ROOTED_MAX_AGE = 30;
 
 /**
- * The document of these keys. Where there is a root, keys that nobody stated are left out: a daemon would refuse them all.
+ * Where there is a root, keys that nobody stated are left out: a daemon would refuse them all.
  *
  * @throws DependencyError `roles` for keys that only a signer with the roles may publish
  */
-function renderSet(published: readonly PublishedKeyRow[], member: object | undefined): string {
+function rowsToShow(
+  published: readonly PublishedKeyRow[],
+  member: object | undefined,
+): readonly PublishedKeyRow[] {
   const stated = published.filter(({ statement }) => statement !== null);
   if (member === undefined && stated.length > 0)
     throw new DependencyError(
       'roles',
       'the keys of this intern need a statement, and no freshness key is set',
     );
-  const rows = member === undefined ? published : stated;
+  return member === undefined ? published : stated;
+}
+
+function renderSet(rows: readonly PublishedKeyRow[], member: object | undefined): string {
   const { keys } = renderJwkSet(
     rows.map(({ publicKey, notBefore, expiresAt }) => ({
       publicKey,

@@ -11,7 +11,7 @@ import { rememberInMemory } from './remembered.ts';
 
 const entryNamed = (name: string) => {
   const hash = sha256(Buffer.from(name));
-  return renderEntry({ v2: hash, v1: hash, line: hash });
+  return renderEntry({ kind: 'proof', v2: hash, v1: hash, line: hash });
 };
 
 /** A log of up to 256 entries, as its answers. */

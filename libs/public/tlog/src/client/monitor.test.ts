@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
+import { COMPLETE } from '../policy.ts';
 import { TlogError } from '../tlog-error.ts';
 import type { LogClient } from './log-client.ts';
-import { COMPLETE, createMonitor } from './monitor.ts';
+import { createMonitor } from './monitor.ts';
 
 /** A monitor of a log without leaves that claims to be complete up to a given time. */
 function openMonitor() {

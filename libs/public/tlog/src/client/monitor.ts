@@ -1,13 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { hasCommitment, parseEntry } from '../entry.ts';
-import type { TrustedCheckpoint } from '../policy.ts';
+import { COMPLETE, type TrustedCheckpoint } from '../policy.ts';
 import { TlogError } from '../tlog-error.ts';
 import type { ClaimedLeaf, LogClient } from './log-client.ts';
 import { createPendingProofs, type PendingProof } from './pending-proofs.ts';
+import { createProblemReport, quietly } from './problem-report.ts';
 import type { Remembered } from './remembered.ts';
-
-/** The witness of a policy by this name is the log's own: its cosignature says up to when the tree is complete. */
-export const COMPLETE = 'complete';
 
 /** The part of a `VerifiedProof` that the monitor uses. */
 export interface AcceptedProof {
@@ -79,28 +77,15 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
   const { v1Key, everyMs = 5000, pendingMax = 100_000, now = Date.now } = options;
   const pending = createPendingProofs<Proof>(options.remembered);
   let checking: Promise<void> | undefined;
-  let problem: { readonly kind: MonitorProblem['kind']; readonly reportedAt: number } | undefined;
   let isUnkept = false;
 
   const seconds = () => now() / 1000;
+  const { report, recover } = createProblemReport<MonitorProblem>({ onProblem, limitSeconds, seconds });
 
   function commit({ version }: AcceptedProof, signingInputSha256: string): string | undefined {
     if (version === 2) return signingInputSha256;
     if (v1Key === undefined) return undefined;
     return createHmac('sha256', v1Key).update(signingInputSha256, 'hex').digest('hex');
-  }
-
-  function report(found: MonitorProblem): void {
-    const lasts = problem?.kind === found.kind && seconds() - problem.reportedAt < limitSeconds;
-    if (lasts) return;
-    problem = { kind: found.kind, reportedAt: seconds() };
-    quietly(() => onProblem(found));
-  }
-
-  function recover(): void {
-    if (problem === undefined) return;
-    problem = undefined;
-    quietly(() => onProblem({ kind: 'recovered' }));
   }
 
   /** Loads or saves the waiting proofs. A failure is reported once, and checking continues in memory. */
@@ -200,14 +185,5 @@ function isOf({ entry }: ClaimedLeaf, commitment: string): boolean {
     return hasCommitment(parseEntry(entry), Buffer.from(commitment, 'hex'));
   } catch {
     return false;
-  }
-}
-
-/** Calls a listener and ignores what it throws. */
-function quietly(tell: () => void): void {
-  try {
-    tell();
-  } catch {
-    // There is nobody else to report it to.
   }
 }

@@ -1,0 +1,134 @@
+import { commitmentOfIntern, parseEntry } from '../entry.ts';
+import { isSameHash, type TreeHead } from '../merkle.ts';
+import { COMPLETE } from '../policy.ts';
+import { TILE_WIDTH } from '../tile.ts';
+import { TlogError } from '../tlog-error.ts';
+import type { LogClient } from './log-client.ts';
+import { createProblemReport, quietly } from './problem-report.ts';
+import type { Remembered } from './remembered.ts';
+
+/** A leaf of a key of an intern. */
+export interface KeyLeaf {
+  readonly index: number;
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array;
+}
+
+/**
+ * The leaves of an intern's published keys, from leaf `from` on. Reads every entry of the tree after it, so that a log cannot
+ * leave one out.
+ *
+ * @throws TlogError as `LogClient.bundle`
+ */
+export async function* readKeyLeaves(
+  client: LogClient,
+  head: TreeHead,
+  internId: string,
+  from = 0,
+): AsyncGenerator<KeyLeaf> {
+  const intern = commitmentOfIntern(internId);
+  for (let bundle = Math.floor(from / TILE_WIDTH); bundle * TILE_WIDTH < head.size; bundle++) {
+    for (const [at, bytes] of (await client.bundle(bundle, head)).entries()) {
+      const index = bundle * TILE_WIDTH + at;
+      const entry = parseEntry(bytes);
+      if (index >= from && entry.kind === 'key' && isSameHash(entry.intern, intern))
+        yield { index, publicKey: entry.publicKey };
+    }
+  }
+}
+
+export interface KeyWatchOptions {
+  readonly client: LogClient;
+  readonly internId: string;
+  /** The keys that are expected, 32 bytes each. */
+  readonly known?: readonly Uint8Array[];
+  /** Called once for each other key that signers have published for the intern. */
+  readonly onKey: (leaf: KeyLeaf) => void;
+  readonly onProblem: (problem: KeyWatchProblem) => void;
+  /** Stores how far the log was read, and the keys found, so that a restart does not begin anew. */
+  readonly remembered?: Remembered;
+  /** How long the log may be behind, in seconds; 60 by default. */
+  readonly limitSeconds?: number;
+  /** How often the log is asked, in milliseconds; 5000 by default. */
+  readonly everyMs?: number;
+  /** Unix time in milliseconds; `Date.now` by default. */
+  readonly now?: () => number;
+}
+
+export type KeyWatchProblem =
+  /** The log is not complete up to the limit: keys may have been published that it does not show yet. */
+  | { readonly kind: 'behind' }
+  /** What the log serves cannot be trusted, or there is no answer. */
+  | { readonly kind: 'untrusted'; readonly error: unknown }
+  /** The problem that was reported last is over. */
+  | { readonly kind: 'recovered' };
+
+export interface KeyWatch {
+  /** Reads what the log has since the last check. Never rejects. */
+  check(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Seen {
+  /** Leaves that were read. */
+  size: number;
+  /** In base64url. */
+  readonly keys: Set<string>;
+}
+
+/** Tells the owner of an intern of each key that is published for it, on a timer that does not keep the process alive. */
+export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
+  const { client, internId, onKey, remembered, limitSeconds = 60, everyMs = 5000, now = Date.now } = options;
+  const seconds = () => now() / 1000;
+  const { report, recover } = createProblemReport<KeyWatchProblem>({ ...options, limitSeconds, seconds });
+  let seen: Seen | undefined;
+  let checking: Promise<void> | undefined;
+
+  async function load(): Promise<Seen> {
+    const text = await remembered?.load();
+    const former: { size: number; keys: string[] } =
+      text === undefined ? { size: 0, keys: [] } : JSON.parse(text);
+    const known = (options.known ?? []).map((key) => Buffer.from(key).toString('base64url'));
+    return { size: former.size, keys: new Set([...former.keys, ...known]) };
+  }
+
+  async function read(): Promise<void> {
+    const head = await client.latest();
+    seen ??= await load();
+    for await (const leaf of readKeyLeaves(client, head, internId, seen.size)) {
+      const key = Buffer.from(leaf.publicKey).toString('base64url');
+      if (seen.keys.has(key)) continue;
+      seen.keys.add(key);
+      quietly(() => onKey(leaf));
+    }
+    if (head.size !== seen.size) {
+      seen.size = head.size;
+      await remembered?.save(JSON.stringify({ size: seen.size, keys: [...seen.keys] }));
+    }
+    const completeAt = head.witnessed.get(COMPLETE);
+    if (completeAt === undefined) {
+      throw new TlogError('quorum_missing', 'the checkpoint does not say how complete it is');
+    }
+    if (seconds() - completeAt > limitSeconds) report({ kind: 'behind' });
+    else recover();
+  }
+
+  function check(): Promise<void> {
+    checking ??= read()
+      .catch((error) => report({ kind: 'untrusted', error }))
+      .finally(() => {
+        checking = undefined;
+      });
+    return checking;
+  }
+
+  const timer = setInterval(() => void check(), everyMs);
+  timer.unref();
+  return {
+    check,
+    async stop() {
+      clearInterval(timer);
+      await checking;
+    },
+  };
+}

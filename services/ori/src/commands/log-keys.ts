@@ -1,0 +1,45 @@
+import { thumbprint } from '@ori/proof';
+import { createLogClient } from '@ori/tlog/client';
+import { readKeyLeaves } from '@ori/tlog/key-watch';
+import { publishedKeys } from '../adapters/key-set.ts';
+import { readSession } from '../adapters/session-store.ts';
+import { CliError } from '../core/errors.ts';
+import { baseUrlToSignIn, type Context, sessionPlace } from './context.ts';
+import { takeInternId } from './intern-id.ts';
+import { addressOf, latestOf, type PolicyOptions, readPolicy, rememberedOf, trusted } from './log-policy.ts';
+
+/**
+ * Lists the keys of an intern that the signing log has, by reading all of it, and whether they are published now. Throws
+ * CliError `key_not_logged` for a published key without a leaf, and as `logVerify` for a policy or a log.
+ */
+export async function logKeys(context: Context, intern: string, options: PolicyOptions): Promise<void> {
+  const policy = await readPolicy(options);
+  addressOf(policy);
+  const internId = await takeInternId(context, intern);
+  const session = await readSession(sessionPlace(context)).catch(() => undefined);
+  const published = await publishedKeys(baseUrlToSignIn(context, session), internId, context.interrupted);
+  const current = new Set(published?.map(({ kid }) => kid));
+  const client = createLogClient({ policy, remembered: await rememberedOf(context, policy) });
+  const head = await latestOf(client, policy);
+  const leaves = new Map<string, number>();
+  await trusted(async () => {
+    for await (const { index, publicKey } of readKeyLeaves(client, head, internId)) {
+      const kid = thumbprint(publicKey);
+      if (!leaves.has(kid)) leaves.set(kid, index);
+    }
+  });
+  const keys = [...leaves].map(([key, leaf]) => ({ leaf, key, published: current.has(key) }));
+  if (context.json) context.terminal.printJson({ origin: head.origin, size: head.size, keys });
+  else if (keys.length === 0) context.terminal.note(`No keys of ${internId} in ${head.size} leaves.`);
+  else {
+    context.terminal.printTable(
+      keys.map(({ leaf, key, published }) => ({
+        ...{ leaf: String(leaf), key },
+        published: published ? 'yes' : 'no',
+      })),
+    );
+  }
+  const missing = [...current].filter((kid) => !leaves.has(kid));
+  if (missing.length > 0)
+    throw new CliError('key_not_logged', { origin: head.origin, keys: missing.join(', ') });
+}

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { explainSystemError } from '@ori/faces/system-error';
+import { type LogClient, type Remembered, rememberInFile } from '@ori/tlog/client';
+import { TlogError } from '@ori/tlog/error';
+import { renderVkey } from '@ori/tlog/note';
+import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/policy';
+import { CliError } from '../core/errors.ts';
+import { type Context, checkpointsFolder } from './context.ts';
+import { readText } from './log-request.ts';
+
+export interface PolicyOptions {
+  readonly policy: string;
+  /** Every signature by Ed25519 needs one by ML-DSA-44 beside it. */
+  readonly requireMlDsa?: boolean;
+}
+
+/** Throws CliError `log_file_unusable`, `usage`. */
+export function readPolicy({ policy, requireMlDsa = false }: PolicyOptions): Promise<Policy> {
+  return usable(policy, (text) => parsePolicy(text, { requireMlDsa }));
+}
+
+/** Throws CliError `usage` for a policy without an address. */
+export function addressOf({ logs }: Policy): string {
+  const address = logs.find(({ url }) => url !== undefined)?.url;
+  if (address === undefined)
+    throw new CliError('usage', { detail: 'The policy file has no address of the log.' });
+  return address;
+}
+
+/** Throws CliError `log_not_trusted`, `not_a_log`, `unreachable`. */
+export async function latestOf(client: LogClient, policy: Policy): Promise<TrustedCheckpoint> {
+  const address = addressOf(policy);
+  return client.latest().catch((error) => {
+    throw error instanceof TlogError ? failureOf(error, address) : error;
+  });
+}
+
+export async function usable<T>(file: string, parse: (text: string) => T): Promise<T> {
+  const text = await readText(file);
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof TlogError)) throw error;
+    throw new CliError('log_file_unusable', { file, why: error.message });
+  }
+}
+
+/** A log that is not there, or is no log, is not one that cheats. */
+function failureOf(error: TlogError, address: string): CliError {
+  const { code, message: why, cause } = error;
+  if (code === 'unavailable' && cause !== undefined)
+    return new CliError('unreachable', { what: 'the log', address, why: explainSystemError(cause) });
+  if (code === 'unavailable' || code === 'malformed') return new CliError('not_a_log', { address, why });
+  return new CliError('log_not_trusted', { code, why });
+}
+
+export async function trusted<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof TlogError)) throw error;
+    throw new CliError('log_not_trusted', { code: error.code, why: error.message });
+  }
+}
+
+/** Each checkpoint must extend the last trusted one of this log, which is stored in a file. */
+export async function rememberedOf(context: Context, { logs }: Policy): Promise<Remembered> {
+  const keys = logs.map(({ key }) => renderVkey(key)).sort();
+  const folder = checkpointsFolder(context);
+  const file = join(folder, createHash('sha256').update(keys.join('\n')).digest('hex'));
+  const { load, save } = rememberInFile(file);
+  return {
+    load,
+    async save(note) {
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await save(note);
+      } catch (error) {
+        throw new CliError('output_unwritable', { file, why: explainSystemError(error) });
+      }
+    },
+  };
+}
