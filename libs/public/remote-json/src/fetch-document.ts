@@ -19,6 +19,7 @@ export async function fetchDocument<T>(
   now: () => number,
   abandoned: AbortSignal,
   former: Held<T> | undefined,
+  pastCaches: boolean,
 ): Promise<Held<T>> {
   const fetchedAt = now();
   const signal = AbortSignal.any([abandoned, AbortSignal.timeout(options.timeoutMs)]);
@@ -27,7 +28,7 @@ export async function fetchDocument<T>(
     headers: {
       accept: 'application/json',
       ...(former?.etag && { 'if-none-match': former.etag }),
-      ...(options.pastCaches && { 'cache-control': 'no-cache' }),
+      ...(pastCaches && { 'cache-control': 'no-cache' }),
     },
     signal,
   });

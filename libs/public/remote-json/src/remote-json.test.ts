@@ -51,6 +51,22 @@ test('fetches once for all concurrent callers', async () => {
   expect(new Set(documents).size).toBe(1);
 });
 
+test('asks past caches only for what the document lacks', async () => {
+  const sent: (string | null)[] = [];
+  const fetch = async (_url: unknown, init?: RequestInit) => {
+    sent.push(new Headers(init?.headers).get('cache-control'));
+    return Response.json({});
+  };
+  const { state, remote } = world({ fetch });
+  await remote.get();
+  state.nowMs = 20_000;
+  await remote.refresh();
+  state.nowMs = 100_000;
+  await remote.get();
+  await remote.reload();
+  expect(sent).toEqual([null, 'no-cache', null, 'no-cache']);
+});
+
 test('does not fetch again while the document is fresh', async () => {
   const { state, remote } = world();
   await remote.get();

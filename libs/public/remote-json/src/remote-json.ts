@@ -15,13 +15,13 @@ export interface RemoteJson<T> {
   /** The document if it is fresh, without waiting. */
   peek(): T | undefined;
   /**
-   * Fetches again because the document lacks something, at most once per cool-down. During the cool-down, and if the fetch fails, it
-   * returns the same object as before.
+   * Fetches again, past all caches, because the document lacks something, at most once per cool-down. During the cool-down, and if
+   * the fetch fails, it returns the same object as before.
    * @throws {RemoteJsonError} as `get`.
    */
   refresh(): Promise<T>;
   /**
-   * Fetches now, regardless of the cool-down, or waits for the fetch in progress.
+   * Fetches now, past all caches and regardless of the cool-down, or waits for the fetch in progress.
    * @throws {RemoteJsonError} the fetch failed. The last good document stays in use.
    */
   reload(): Promise<T>;
@@ -67,11 +67,11 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
   const age = (of: Held<T>): number => now() - of.fetchedAt;
   const isCooling = (): boolean => now() - triedAt < coolDownMs;
 
-  const fetchOnce = async (): Promise<void> => {
+  const fetchOnce = async (pastCaches: boolean): Promise<void> => {
     const abandon = new AbortController();
     underWay.add(abandon);
     try {
-      held = await fetchDocument(url, options, now, abandon.signal, held);
+      held = await fetchDocument(url, options, now, abandon.signal, held, pastCaches);
       failure = undefined;
       options.onFetched?.(held.document, held.freshMs / 1000);
     } catch (error) {
@@ -82,9 +82,9 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
     }
   };
 
-  const renew = (): Promise<void> => {
-    if (!sharesFetches) return fetchOnce();
-    inFlight ??= fetchOnce().finally(() => {
+  const renew = (pastCaches = options.pastCaches === true): Promise<void> => {
+    if (!sharesFetches) return fetchOnce(pastCaches);
+    inFlight ??= fetchOnce(pastCaches).finally(() => {
       inFlight = undefined;
     });
     return inFlight;
@@ -96,13 +96,13 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
     throw failure ?? new RemoteJsonError('unreachable', `${url.origin}: the document is too old`);
   };
 
-  const renewUnlessCooling = async (): Promise<T> => {
-    if (!isClosed && (inFlight !== undefined || !isCooling())) await renew();
+  const renewUnlessCooling = async (pastCaches?: boolean): Promise<T> => {
+    if (!isClosed && (inFlight !== undefined || !isCooling())) await renew(pastCaches);
     return usable();
   };
 
   const reload = async (): Promise<T> => {
-    if (!isClosed) await renew();
+    if (!isClosed) await renew(true);
     if (failure !== undefined) throw failure;
     return usable();
   };
@@ -118,7 +118,7 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
   return {
     peek,
     get: async () => peek() ?? renewUnlessCooling(),
-    refresh: renewUnlessCooling,
+    refresh: () => renewUnlessCooling(true),
     reload,
     isFailing: () => failure !== undefined,
     ageSeconds: () => (held === undefined ? Number.NaN : age(held) / 1000),
