@@ -71,9 +71,13 @@ test('in overload, who was served before is served, and others are refused befor
   };
   await ask('192.0.2.1', 'ada');
   await ask('192.0.2.2');
-  const busy = setInterval(() => {
+  // Each turn of the event loop takes longer than the limit.
+  let isBusy = true;
+  const turn = () => {
     for (const until = performance.now() + 60; performance.now() < until; );
-  }, 70);
+    if (isBusy) setImmediate(turn);
+  };
+  turn();
   try {
     await expect.poll(() => ask('192.0.2.2'), { timeout: 10_000 }).toMatchObject(refusal);
     const before = asked;
@@ -82,7 +86,7 @@ test('in overload, who was served before is served, and others are refused befor
     expect(asked).toBe(before + 2);
     expect(await server.exhausted('overload')).toBeGreaterThanOrEqual(1);
   } finally {
-    clearInterval(busy);
+    isBusy = false;
   }
   await expect.poll(() => ask('192.0.2.2'), { timeout: 10_000 }).toMatchObject({ status: 200 });
 });

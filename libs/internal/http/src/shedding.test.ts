@@ -29,13 +29,16 @@ test('one pause of the process, which is late twice, sheds nobody', () => {
 test('while waits are long, one in twenty strangers is admitted; then more with each short one', () => {
   const shedding = overloaded();
   expect(admitted(shedding)).toBe(50);
-  shedding.observe(499, true);
   shedding.observe(250, true);
   shedding.observe(0, false);
   expect(admitted(shedding)).toBe(50);
   shedding.observe(249, true);
-  expect(admitted(shedding)).toBeCloseTo(100, -1);
-  for (let times = 0; times < 18; times++) shedding.observe(0, true);
+  expect(admitted(shedding)).toBeCloseTo(70, -1);
+  for (let times = 0; times < 10; times++) shedding.observe(0, true);
+  expect(admitted(shedding)).toBeCloseTo(270, -1);
+  shedding.observe(250, true);
+  expect(admitted(shedding)).toBeCloseTo(135, -1);
+  for (let times = 0; times < 50; times++) shedding.observe(0, true);
   expect(admitted(shedding)).toBe(1000);
 });
 

@@ -4,7 +4,8 @@ import { performance } from 'node:perf_hooks';
 const LATE_MIN = 3;
 /** Somebody new always has a chance, also after a restart, when nobody is known. */
 const STRANGERS_MIN = 0.05;
-const RECOVERY = 0.05;
+/** Per measurement, so that a share that is too large fills the queue slowly. */
+const RECOVERY = 0.02;
 const KNOWN_MAX = 16_384;
 const KNOWN_MS = 600_000;
 /** A known caller who sends more than this per second counts as a stranger. */
@@ -18,8 +19,9 @@ export interface Sender {
 }
 
 /**
- * Decides who goes first while the process is overloaded: callers that it lately served. Of the others it admits a share,
- * which is halved while connections wait longer than `delayMs`, and recovers once they wait less than half of that.
+ * Decides who goes first while the process is overloaded: callers that it lately served. Of the others it admits one in
+ * twenty while connections wait longer than `delayMs`, then slowly more while they wait less than half of that, and half as
+ * many again whenever they do not.
  */
 export class Shedding {
   readonly #delayMs: number;
@@ -37,8 +39,10 @@ export class Shedding {
   observe(waitedMs: number, isOver: boolean): void {
     if (waitedMs >= this.#delayMs) {
       this.#late += 1;
-      if (this.#late >= LATE_MIN) this.#share = Math.max(STRANGERS_MIN, this.#share / 2);
-    } else if (isOver && waitedMs < this.#delayMs / 2) {
+      if (this.#late >= LATE_MIN) this.#share = STRANGERS_MIN;
+    } else if (waitedMs >= this.#delayMs / 2) {
+      if (this.#share < 1) this.#share = Math.max(STRANGERS_MIN, this.#share / 2);
+    } else if (isOver) {
       this.#late = 0;
       this.#share = Math.min(1, this.#share + RECOVERY);
     }
