@@ -19,7 +19,7 @@ const alone = [
   'test/exactly-once/harness.test.ts',
   'test/faults/{disk,matrix}.test.ts',
   'test/shipped/rolling-restarts.test.ts',
-  'test/siege/siege.test.ts',
+  'test/siege/{overload,siege}.test.ts',
 ];
 
 /** Replaces a module of Node for itself, or waits for a warning that a process gives once: shares its process with no file. */

@@ -98,6 +98,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 
   const files = await writeFiles(room, (await options.wrapRing?.(kekText)) ?? kekText);
   const environment = {
+    // Beside the tests in one process, a late loop is not overload.
+    SIGNER_OVERLOAD_DELAY_MS: '600000',
     SIGNER_PORT: String(port),
     SIGNER_OPS_PORT: String(opsPort),
     SIGNER_DATABASE_URL: database.signerUrl,

@@ -82,6 +82,8 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
   const store = open(url);
   const ring = parseKekRing(generateKekRing('management'));
   const environment = {
+    // Beside the tests in one process, a late loop is not overload.
+    MANAGEMENT_OVERLOAD_DELAY_MS: '600000',
     MANAGEMENT_PORT: String(port),
     MANAGEMENT_OPS_PORT: String(opsPort),
     MANAGEMENT_DATABASE_URL: managementUrl,
