@@ -3,6 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { freePort } from '../env/ports.ts';
+import { sharedRedisUrl } from '../env/redis.ts';
+import { hostAsProcess } from '../env/signer-host.ts';
+import { ORI } from './cli-process.ts';
 import { startOperatorWorld } from './ori-admin-world.ts';
 
 const ORI_ADMIN = new URL('../../services/ori-admin/bin/ori-admin.js', import.meta.url).pathname;
@@ -35,4 +39,42 @@ it('the walkthrough of the README works', { timeout: 120_000 }, async () => {
   expect(member).toMatchObject({ user_name: 'Ada', removed_at: null });
   expect(keys).toHaveLength(2);
   expect((await admin.json('signing-key', 'list')).data).toMatchObject([{ intern_id: intern.id }]);
+});
+
+it('the five lines of the README lead from an empty database to a proof', { timeout: 120_000 }, async () => {
+  await using world = await startOperatorWorld();
+  const text = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+  const [, section = ''] = text.split('\n## Your own people and interns\n');
+  const [, yaml = '', lines = ''] = /```yaml\n(.*?)```.*?```sh\n(.*?)```/s.exec(section) ?? [];
+  const [generate, migrate, apply, serve, sign, ...rest] = lines.trimEnd().split('\n');
+  expect([serve, rest]).toEqual(['ori-signer &', []]);
+  const { directory } = world.room;
+  await writeFile(join(directory, 'team.yaml'), yaml);
+  const run = async (commands: readonly (string | undefined)[]) => {
+    const programs = ['ori-admin() { "$NODE" "$ORI_ADMIN" "$@"; }', 'ori() { "$NODE" "$ORI" "$@"; }'];
+    const token = await world.issuer.token({ subject: 'auth0|5f7c' });
+    const { stdout } = await promisify(execFile)('bash', ['-euc', [...programs, ...commands].join('\n')], {
+      cwd: directory,
+      env: {
+        ...{ ...world.environment, PATH: process.env['PATH'], NODE: process.execPath, ORI_ADMIN, ORI },
+        ...{ HOME: directory, ORI_BASE_URL: world.baseUrl, ORI_TOKEN: token },
+      },
+    });
+    return stdout;
+  };
+  await run([generate, migrate, apply]);
+  await using _signer = await hostAsProcess(
+    {
+      SIGNER_PORT: String(world.port),
+      SIGNER_OPS_PORT: String(await freePort()),
+      SIGNER_DATABASE_URL: await world.createLogin('ori_signer'),
+      SIGNER_REDIS_URL: sharedRedisUrl(),
+      SIGNER_ISSUER: world.issuer.url,
+      SIGNER_AUDIENCE: world.baseUrl,
+      SIGNER_KEK_FILE: world.kekFile,
+      SIGNER_AUDIT_FILE: join(directory, 'audit.jsonl'),
+    },
+    world.room,
+  );
+  expect(await run([sign])).toMatch(/^x-ori-invoke-signature-v2: /m);
 });
