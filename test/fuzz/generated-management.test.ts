@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { createWorkspace } from '@ori/store/admin';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { SAMPLE } from '../../services/management/src/fields.ts';
 import { OPERATIONS } from '../../services/management/src/http/operations.ts';
 import {
   createTestCredential,
@@ -23,7 +25,9 @@ let ids: Readonly<Record<string, string>>;
 beforeAll(async () => {
   world = await startManagementWorld({ environment: { GUARDRAIL_BYTES_PER_ACCOUNT_MAX: '1000000000' } });
   document = (await world.call({ path: '/openapi.json', bearer: null })).json;
-  const place = { organizationId: world.ours.organizationId, name: 'Fuzzed' };
+});
+beforeEach(async () => {
+  const place = { organizationId: world.ours.organizationId, name: 'Fuzzed', slug: `f-${randomUUID()}` };
   ids = {
     '/interns': world.ours.internId,
     '/byok': await createTestCredential(world.store, world.ours),
@@ -34,6 +38,13 @@ beforeAll(async () => {
   };
 });
 afterAll(() => world[Symbol.asyncDispose]());
+
+/** The text with ids of the examples replaced by those of our account. */
+const ours = (text: string) =>
+  text
+    .replaceAll(SAMPLE.workspaceId, world.ours.workspaceId)
+    .replaceAll(SAMPLE.userId, world.ours.userId)
+    .replace(/\b[0-9a-f]{64}\b/g, world.ours.apiKeyHash);
 
 const odd = fc.oneof(
   fc.constantFrom<Json>(null, true, 0, -1, 1e308, 2 ** 53, '', ' ', 'null', [], {}, [null], 'x'.repeat(5000)),
@@ -59,7 +70,7 @@ function mutated(value: Json): fc.Arbitrary<Json> {
       { weight: 1, arbitrary: odd },
     );
   }
-  return fc.oneof({ weight: 5, arbitrary: same }, { weight: 1, arbitrary: odd });
+  return fc.oneof({ weight: 30, arbitrary: same }, { weight: 1, arbitrary: odd });
 }
 
 const anyText = fc.oneof(odd.map(String), fc.integer().map(String), fc.string({ maxLength: 30 }));
@@ -81,12 +92,20 @@ it.each(OPERATIONS)(
     );
     const values = ({ schema = {} }: Json) =>
       fc.oneof(
-        anyText,
-        fc.constantFrom(...[schema.example, schema.default, ...(schema.enum ?? []), 1].map(String)),
+        { weight: 1, arbitrary: anyText },
+        {
+          weight: 8,
+          arbitrary: fc.constantFrom(
+            ...[schema.example, schema.default, ...(schema.enum ?? []), 1]
+              .filter((value) => value !== undefined)
+              .map((value) => ours(String(value))),
+          ),
+        },
       );
     const valuesOf = (place: string) =>
       fc.record(Object.fromEntries(named(place).map((one) => [one.name, values(one)])), { requiredKeys: [] });
-    const example = described.requestBody?.content['application/json'].example;
+    const content = described.requestBody?.content['application/json'];
+    const example = content && JSON.parse(ours(JSON.stringify(content.example)));
     const requests = fc.record({
       segment: segments,
       query: valuesOf('query'),

@@ -6,17 +6,10 @@ import { requireUuid } from '../http/path-id.ts';
 import { dataOf, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import { noWorkspace } from '../workspaces/no-workspace.ts';
-import { evaluate } from './evaluation.ts';
+import { evaluate } from './evaluation/evaluate.ts';
+import { Evaluation, EvaluationRequest } from './evaluation/shape.ts';
 import { renderGuardrail } from './render.ts';
-import {
-  Evaluation,
-  EvaluationRequest,
-  Guardrail,
-  GuardrailCreate,
-  GuardrailListQuery,
-  GuardrailPage,
-  GuardrailUpdate,
-} from './shape.ts';
+import { Guardrail, GuardrailCreate, GuardrailListQuery, GuardrailPage, GuardrailUpdate } from './shape.ts';
 import { spreadEnforceZdr } from './zero-data-retention.ts';
 
 const family = 'Guardrails';

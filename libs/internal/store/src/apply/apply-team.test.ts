@@ -155,6 +155,13 @@ it('recognises by name a workspace that had no slug, and gives it one', async ()
   expect((await apply(teamOf('older'))).told).toEqual([]);
 });
 
+it('needs as many statements for a team of 20 as for one of 3, and few to see that nothing changed', async () => {
+  const first = await countStatements(teamOf('of-3'));
+  expect(await countStatements(teamOf('of-20', 20))).toBe(first);
+  const again = await countStatements(teamOf('of-20', 20));
+  expect(again).toBeLessThanOrEqual(8);
+});
+
 it('two at once make one organization', async () => {
   const [one, other] = await Promise.all([apply(teamOf('twice')), apply(teamOf('twice'))]);
   expect(one.id).toBe(other.id);

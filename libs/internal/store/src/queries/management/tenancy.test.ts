@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../admin/api-keys.ts';
 import { createCredential } from '../admin/byok.ts';
 import { setIcon } from '../admin/icons.ts';
+import { createOrganization } from '../admin/organizations.ts';
 import { managementQueries } from '../management.ts';
 import { asTenant } from './tenant.ts';
 
@@ -203,5 +204,52 @@ describe.each(DIALECTS)('tenancy on %s', (dialect) => {
           .execute(),
       ),
     ).rejects.toMatchObject({ code: '42501' });
+  });
+
+  /** What the service may not do, whatever it asks for: migration 0014. The same without its policy succeeds. */
+  it.each([
+    [
+      'api_keys_insert',
+      `insert into api_keys (hash, kind, name, label, organization_id)
+        values (repeat('a', 64), 'management', 'x', 'sk-...', current_setting('ori.organization_id'))`,
+    ],
+    ['api_keys_update', `update api_keys set name = 'taken' where kind = 'management'`],
+    ['api_keys_delete', `delete from api_keys where kind = 'management'`],
+    [
+      'workspaces_insert',
+      `insert into workspaces (id, organization_id, name, in_programme)
+        values ('ws_programme', current_setting('ori.organization_id'), 'x', true)`,
+    ],
+    [
+      'workspaces_insert',
+      `insert into workspaces (id, organization_id, name, is_default)
+        values ('ws_default', current_setting('ori.organization_id'), 'x', true)`,
+    ],
+  ])('is restricted by the policy %s: %s', async (policy, statement) => {
+    const { id: organizationId } = await createOrganization(store.owner, { name: 'restricted' });
+    await createApiKey(store.owner, { kind: 'management', name: 'ops', organizationId });
+    const undo = new Error('undo');
+    /** How many rows it changes, before it is rolled back. */
+    const attempt = async () => {
+      let changed = 0;
+      const tried = asTenant(management(), { organizationId }, async (trx) => {
+        const { numAffectedRows } = await sql.raw(statement).execute(trx);
+        changed = Number(numAffectedRows);
+        throw undo;
+      });
+      const error: unknown = await tried.catch((thrown) => thrown);
+      if (error !== undo) expect(error).toMatchObject({ code: '42501' });
+      return changed;
+    };
+    const table = policy.split('_')[0] === 'api' ? 'api_keys' : 'workspaces';
+    expect(await attempt()).toBe(0);
+    const { rows } = await sql<{ definition: string }>`
+      select format('create policy %I on %I as restrictive for %s to ori_management %s', policyname, tablename, cmd,
+        coalesce('using (' || qual || ')', 'with check (' || with_check || ')')) as definition
+      from pg_policies where policyname = ${policy}`.execute(store.owner.kysely);
+    await sql`drop policy ${sql.id(policy)} on ${sql.table(table)}`.execute(store.owner.kysely);
+    expect(await attempt()).toBe(1);
+    await sql.raw(rows[0]?.definition ?? '').execute(store.owner.kysely);
+    expect(await attempt()).toBe(0);
   });
 });

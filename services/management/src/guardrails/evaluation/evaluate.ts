@@ -1,7 +1,8 @@
 import type { BuiltinSlug } from '@ori/store/vocabulary';
-import type { PatternCompiler } from './pattern-compiler.ts';
-import { LABELS } from './render.ts';
-import type { Evaluation, EvaluationRequest, Guardrail } from './shape.ts';
+import type { PatternCompiler } from '../pattern-compiler.ts';
+import { LABELS } from '../render.ts';
+import type { Guardrail } from '../shape.ts';
+import type { Evaluation, EvaluationRequest } from './shape.ts';
 
 /**
  * The patterns of the built-in filters, RE2. Names and postal addresses have no pattern: they take a model, and are
