@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client as NewClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport as NewStdioTransport } from '@modelcontextprotocol/client/stdio';
@@ -165,13 +167,12 @@ it('serves a stateless client of the newest SDK, and cancels by ending the reque
 });
 
 /** The lines that `ori mcp` writes for the given ones. */
-async function bridged(lines: readonly string[], daemonUrl: string, env = {}) {
-  const stdin = lines.map((line) => `${line}\n`).join('');
-  const run = { stdin, env: { ORI_DAEMON_URL: daemonUrl, ...env } };
-  const { exit, stdout, stderr } = await home.ori(['mcp', INTERN_ID], run);
+async function bridged(lines: readonly string[], daemonUrl: string) {
+  const stdin = Buffer.from(lines.map((line) => `${line}\n`).join(''), 'latin1');
+  const run = { stdin, env: { ORI_DAEMON_URL: daemonUrl } };
+  const { exit, stdout } = await home.ori(['mcp', INTERN_ID], run);
   return {
     exit,
-    stderr,
     messages: stdout
       .split('\n')
       .filter(Boolean)
@@ -233,7 +234,7 @@ it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an
   ]);
   expect(await one('{"jsonrpc":"2.0","method":"notifications/initialized"}')).toEqual([]);
   const { exit, messages } = await bridged(
-    ['{', '\xff', '[]', '{"id":1}', '', requestOf(7)],
+    ['{', requestOf(8, '\xff'), '[]', '{"id":1}', '', requestOf(7)],
     'http://127.0.0.1:1',
   );
   expect(exit).toBe(0);
@@ -244,6 +245,24 @@ it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an
     [null, -32600, undefined],
     [7, -32000, 'unreachable'],
   ]);
+});
+
+it('sends nothing after a notification before the server has answered it', async () => {
+  const events: string[] = [];
+  const daemon = await listen(async (req, res) => {
+    const { id } = JSON.parse(await text(req));
+    events.push(id === undefined ? 'notification' : 'request');
+    // Long enough for a bridge that does not wait.
+    if (id === undefined) await pause(300);
+    events.push('answered');
+    if (id === undefined) res.writeHead(202).end();
+    else send(res, { status: 200, body: { jsonrpc: '2.0', id, result: {} } });
+  });
+  onTestFinished(() => daemon.stop());
+  const notification = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
+  const { messages } = await bridged([notification, requestOf(1)], daemon.url);
+  expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
+  expect(events).toEqual(['notification', 'answered', 'request', 'answered']);
 });
 
 it('signs in when nobody is signed in, and then answers', async () => {

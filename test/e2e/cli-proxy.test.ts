@@ -128,6 +128,7 @@ it('passes on neither cookies nor headers of its own, in either direction', asyn
   const headers = {
     cookie: 'a=b',
     'x-ori-invoke-user': 'mallory',
+    'x-ori-proxy-secret': secret,
     'x-kept': '1',
     connection: 'x-hop',
     'x-hop': '1',

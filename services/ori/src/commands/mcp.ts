@@ -25,7 +25,11 @@ export async function mcp(
   options: TargetOptions = {},
 ): Promise<void> {
   requirePath(path);
-  const print = (line: string) => context.terminal.printBody(once(Buffer.from(`${line}\n`)));
+  let printed: Promise<void> = Promise.resolve();
+  const print = (line: string) => {
+    printed = printed.then(() => context.terminal.printBody(once(Buffer.from(`${line}\n`))));
+    return printed;
+  };
   const session = createMcpSession({
     context,
     intern,
