@@ -23,7 +23,6 @@ const isPermitted = (permit: (caller: Caller) => unknown) => {
   }
 };
 
-// Each process keeps the used DPoP proofs in its own memory: the README says what that means, on this condition.
 test('a session can only read', () => {
   const permitted = OPERATIONS.filter(({ permit }) => isPermitted(permit));
   expect(permitted.map(({ operationId }) => operationId)).toContain('listInterns');
