@@ -78,9 +78,9 @@ function ours(): string[] {
   });
 }
 
-const PYTHON = openPorts().filter(({ name }) => name === 'Python port');
+const ROOTED = openPorts().filter(({ name }) => name !== 'Ruby port');
 
-test.each(PYTHON)(
+test.each(ROOTED)(
   '$name judges rooted key sets as our verifier does',
   ({ conform: [command = '', ...args] }) => {
     const asked = { do: 'rooted', url: urlOf(HERE), roots: [jwkOf(held.root)], answers };

@@ -15,6 +15,15 @@ type command struct {
 	Verifier, JWKS                          json.RawMessage
 	RawHeaders                              []string
 	Requests                                []command
+	URL                                     string
+	Roots                                   []json.RawMessage
+	Answers                                 []keySetAnswer
+}
+
+// keySetAnswer is an answer to a request for a rooted key set.
+type keySetAnswer struct {
+	BodyBase64, Statement *string
+	Now                   int64
 }
 
 type options struct {
@@ -76,8 +85,32 @@ func conform() {
 		if err := json.Unmarshal(line, &c); err != nil {
 			panic(err)
 		}
+		if c.Do == "rooted" {
+			_ = output.Encode(judgeAll(c))
+			continue
+		}
 		_ = output.Encode(s.answer(c))
 	}
+}
+
+func judgeAll(c command) map[string]any {
+	set, err := NewRootedSet(c.URL, c.Roots)
+	if err != nil {
+		return map[string]any{"verdict": "refused"}
+	}
+	verdicts := []string{}
+	for _, each := range c.Answers {
+		var body []byte
+		if each.BodyBase64 != nil {
+			body = latin(*each.BodyBase64)
+		}
+		verdict := "ok"
+		if _, _, err := set.Judge(body, each.Statement, each.Now); err != nil {
+			verdict = err.Error()
+		}
+		verdicts = append(verdicts, verdict)
+	}
+	return map[string]any{"verdict": "done", "verdicts": verdicts}
 }
 
 func (s *session) answer(c command) answer {

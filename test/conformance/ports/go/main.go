@@ -19,14 +19,14 @@ import (
 
 const bodyBytesMax = 1_000_000
 
-// A daemon that replies with its caller: oriproof INTERN_ID JWKS_URL [ADDRESS]
+// A daemon that replies with its caller: oriproof INTERN_ID JWKS_URL [ADDRESS [ROOT_JWK…]]
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "conform" {
 		conform()
 		return
 	}
 	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: oriproof INTERN_ID JWKS_URL [ADDRESS]")
+		fmt.Fprintln(os.Stderr, "usage: oriproof INTERN_ID JWKS_URL [ADDRESS [ROOT_JWK…]]")
 		os.Exit(64)
 	}
 	clock := func() float64 { return float64(time.Now().UnixMicro()) / 1e6 }
@@ -35,6 +35,18 @@ func main() {
 	if !config.IsUsable() || !safeURL.MatchString(remote.url) {
 		fmt.Fprintln(os.Stderr, "expected an intern id and an https address")
 		os.Exit(64)
+	}
+	if len(os.Args) > 4 {
+		var roots []json.RawMessage
+		for _, root := range os.Args[4:] {
+			roots = append(roots, json.RawMessage(root))
+		}
+		rooted, err := NewRootedSet(remote.url, roots)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(64)
+		}
+		remote.rooted = rooted
 	}
 	verifier := &Verifier{Config: config, Keys: remote.keys, Store: NewMemoryStore(clock), Clock: clock}
 	verifier.Store.Attach(config)
@@ -118,13 +130,16 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 
 var safeURL = regexp.MustCompile(`^(?:https://|http://(?:127\.0\.0\.1|localhost|\[::1\])[:/])`)
 
-// remoteKeys implements K14 to K18: fresh for 60 s, stale for 600 s more, one fetch per 10 s, no redirects.
+// remoteKeys implements K14 to K18: fresh for 60 s, stale for 600 s more, one fetch per 10 s, no redirects. With a rooted
+// set, only what a root vouches for is taken, and not used after its end.
 type remoteKeys struct {
 	url            string
 	mutex          sync.Mutex
 	held           []Key
 	fresh          time.Duration
 	fetched, tried time.Time
+	rooted         *RootedSet
+	ends           time.Time
 }
 
 func (r *remoteKeys) keys(renew bool) ([]Key, error) {
@@ -133,30 +148,42 @@ func (r *remoteKeys) keys(renew bool) ([]Key, error) {
 	now := time.Now()
 	if (renew || now.Sub(r.fetched) >= r.fresh) && now.Sub(r.tried) >= 10*time.Second {
 		r.tried = now
-		if keys, fresh, err := fetchKeys(r.url); err == nil {
-			r.held, r.fresh, r.fetched = keys, fresh, now
+		if keys, fresh, ends, err := r.fetch(); err == nil {
+			r.held, r.fresh, r.ends, r.fetched = keys, fresh, ends, now
 		}
 	}
-	if now.Sub(r.fetched) >= r.fresh+600*time.Second {
+	if now.Sub(r.fetched) >= r.fresh+600*time.Second || (r.rooted != nil && !now.Before(r.ends)) {
 		return nil, refuse("keys_unavailable")
 	}
 	return r.held, nil
 }
 
-func fetchKeys(url string) ([]Key, time.Duration, error) {
+func (r *remoteKeys) fetch() (keys []Key, fresh time.Duration, ends time.Time, err error) {
 	stop := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client := &http.Client{Timeout: 2 * time.Second, CheckRedirect: stop}
-	response, err := client.Get(url)
+	response, err := client.Get(r.url)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, ends, err
 	}
 	defer response.Body.Close()
 	document, err := io.ReadAll(io.LimitReader(response.Body, 65537))
 	if err != nil || response.StatusCode != http.StatusOK || len(document) > 65536 || !utf8.Valid(document) {
-		return nil, 0, errSet
+		return nil, 0, ends, errSet
 	}
-	keys, err := ReadKeySet(document)
-	return keys, freshFor(response.Header), err
+	if r.rooted == nil {
+		keys, err = ReadKeySet(document)
+	} else {
+		var until int64
+		now, stated := time.Now(), response.Header.Values("x-ori-key-set")
+		header := strings.Join(stated, ", ")
+		given := &header
+		if len(stated) == 0 {
+			given = nil
+		}
+		keys, until, err = r.rooted.Judge(document, given, now.UnixMilli())
+		ends = now.Add(time.Duration(until-now.UnixMilli()) * time.Millisecond)
+	}
+	return keys, freshFor(response.Header), ends, err
 }
 
 var (
