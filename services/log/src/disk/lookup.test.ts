@@ -61,7 +61,7 @@ it('does not open if an entry of the tree is missing', async () => {
   await expect(openLookup(folder, 3, async () => undefined)).rejects.toThrow('leaf 0 is missing');
 });
 
-it('keeps less than 1 KiB of memory for a leaf until a file is full, and nothing of it after that', async () => {
+it('keeps at most 256 bytes of memory for a leaf, and none for those of full files', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const used = () => {
@@ -73,7 +73,9 @@ it('keeps less than 1 KiB of memory for a leaf until a file is full, and nothing
   const before = used();
   for (let at = 0; at < SEGMENT; at++) lookup.add(even(at));
   const full = used() - before;
-  expect(full / SEGMENT).toBeLessThan(1024);
+  expect(full / SEGMENT).toBeLessThan(256);
   await lookup.seal();
-  expect((used() - before) / SEGMENT).toBeLessThan(64);
+  for (let at = 0; at < SEGMENT; at++) lookup.add(even(SEGMENT + at));
+  await lookup.seal();
+  expect((used() - before) / SEGMENT).toBeLessThan(128);
 });

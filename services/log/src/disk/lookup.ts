@@ -1,6 +1,6 @@
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCommitment, NO_COMMITMENT, parseEntry } from '@ori/tlog/entry';
+import { ENTRY_BYTES, hasCommitment, NO_COMMITMENT, parseEntry } from '@ori/tlog/entry';
 import { type Hash, isSameHash } from '@ori/tlog/merkle';
 import { makeFolder, replaceFile } from './durable-file.ts';
 
@@ -39,8 +39,10 @@ export async function openLookup(
   await makeFolder(folder);
   const there = new Set(await readdir(folder));
   let segments = 0;
-  let entries: Uint8Array[] = [];
-  let recent = new Map<number, number[]>();
+  /** The entries in memory, one after another: an array of small buffers would take several times as much. */
+  let entries = new Uint8Array(SEGMENT * ENTRY_BYTES);
+  let count = 0;
+  let recent = new Map<number, Places>();
 
   const pathOf = (segment: number) => join(folder, String(segment));
 
@@ -48,12 +50,22 @@ export async function openLookup(
     if (isSameHash(commitment, NO_COMMITMENT)) return;
     const prefix = prefixOf(commitment);
     const same = recent.get(prefix);
-    if (same === undefined) recent.set(prefix, [at]);
+    if (same === undefined) recent.set(prefix, at);
+    else if (typeof same === 'number') recent.set(prefix, [same, at]);
     else same.push(at);
   }
 
+  const entryIn = (at: number) => entries.slice(at * ENTRY_BYTES, (at + 1) * ENTRY_BYTES);
+
   function add(bytes: Uint8Array): void {
-    const at = entries.push(bytes) - 1;
+    const at = count;
+    if ((at + 1) * ENTRY_BYTES > entries.length) {
+      const larger = new Uint8Array(2 * entries.length);
+      larger.set(entries);
+      entries = larger;
+    }
+    entries.set(bytes, at * ENTRY_BYTES);
+    count += 1;
     const entry = parseEntry(bytes);
     if (entry.kind === 'key') return;
     index(entry.v1, at);
@@ -61,11 +73,11 @@ export async function openLookup(
   }
 
   async function seal(): Promise<void> {
-    while (entries.length >= SEGMENT) {
+    while (count >= SEGMENT) {
       await replaceFile(pathOf(segments), renderSegment(recent));
       segments += 1;
-      const rest = entries.slice(SEGMENT);
-      entries = [];
+      const rest = Array.from({ length: count - SEGMENT }, (_, at) => entryIn(SEGMENT + at));
+      count = 0;
       recent = new Map();
       rest.forEach(add);
     }
@@ -102,8 +114,8 @@ export async function openLookup(
   async function find(commitment: Hash): Promise<Found | undefined> {
     const prefix = prefixOf(commitment);
     const base = segments * SEGMENT;
-    for (const at of recent.get(prefix) ?? []) {
-      const found = await confirm(commitment, base + at, entries[at]);
+    for (const at of placesOf(recent.get(prefix))) {
+      const found = await confirm(commitment, base + at, entryIn(at));
       if (found) return found;
     }
     for (let segment = segments - 1; segment >= 0; segment--) {
@@ -131,15 +143,21 @@ export async function openLookup(
   return { add, seal, find };
 }
 
+/** The leaves with one prefix: nearly always one. */
+type Places = number | number[];
+
+const placesOf = (places: Places | undefined): readonly number[] =>
+  typeof places === 'number' ? [places] : (places ?? []);
+
 function prefixOf(commitment: Hash): number {
   return Buffer.from(commitment.buffer, commitment.byteOffset, PREFIX_BYTES).readUIntBE(0, PREFIX_BYTES);
 }
 
 /** Prefix and place of each commitment, in order: 6 and 2 bytes, big-endian. */
-function renderSegment(recent: ReadonlyMap<number, readonly number[]>): Buffer {
+function renderSegment(recent: ReadonlyMap<number, Places>): Buffer {
   const items: bigint[] = [];
   for (const [prefix, places] of recent) {
-    for (const at of places) if (at < SEGMENT) items.push((BigInt(prefix) << 16n) | BigInt(at));
+    for (const at of placesOf(places)) if (at < SEGMENT) items.push((BigInt(prefix) << 16n) | BigInt(at));
   }
   const sorted = BigUint64Array.from(items).sort();
   const bytes = Buffer.alloc(sorted.length * ITEM_BYTES);
