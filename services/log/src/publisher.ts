@@ -12,7 +12,7 @@ import { signHead } from './sign-head.ts';
 import { type Witnesses, witnessesToAsk } from './witnesses.ts';
 
 /** A tree to be published. */
-export interface Draft {
+interface Draft {
   readonly size: number;
   readonly root: Uint8Array;
   readonly partial: readonly MadeTile[];

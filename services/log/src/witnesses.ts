@@ -7,7 +7,7 @@ import type { Policy, PolicyWitness } from '@ori/tlog/policy';
 import { LogError } from './log-error.ts';
 
 /** A checkpoint to be cosigned. */
-export interface Submission {
+interface Submission {
   readonly head: TreeHead;
   readonly text: string;
   /** The whole note, with the log's signature. */

@@ -9,7 +9,7 @@ import { openRingFile, type RingFile } from '@ori/store/sealing/read-kek-ring';
 import { type ADMIN_SPEC, loadAdminConfig } from './config.ts';
 import { UsageError } from './failure.ts';
 
-export interface OutputStream extends Writable {
+interface OutputStream extends Writable {
   readonly isTTY?: boolean;
 }
 

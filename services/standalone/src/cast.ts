@@ -12,7 +12,7 @@ const NOTES = {
 
 export type CastName = keyof typeof NOTES;
 
-export interface DemoUser {
+interface DemoUser {
   readonly name: string;
   /** The `sub` that the demo provider gives them. */
   readonly subject: string;

@@ -15,8 +15,6 @@ import { keepUserCode } from './openid/device-pages.ts';
 import { interactionRoutes } from './openid/interactions.ts';
 import { type ProviderUser, renderMissingPage } from './openid/pages.ts';
 
-export type { ProviderUser } from './openid/pages.ts';
-
 export interface OpenIdProviderOptions {
   /** A loopback address; default `127.0.0.1`. */
   readonly host?: string;

@@ -6,7 +6,7 @@ import { sendEnvelope } from './envelope.ts';
 import { explainFailure } from './explain-failure.ts';
 import { parseTarget } from './target.ts';
 
-export type ReadinessCheck = () => Promise<void>;
+type ReadinessCheck = () => Promise<void>;
 
 export interface OpsServerOptions {
   host: string;

@@ -23,7 +23,7 @@ export interface TokenExpectation {
 }
 
 /** Names of claims that differ from those of RFC 9068. */
-export interface ClaimNames {
+interface ClaimNames {
   /** `sub` unless given. */
   readonly subject?: string;
   /** Beside `client_id` and `azp`; required if given. */

@@ -24,7 +24,7 @@ export interface Identities<ApiKey> {
 }
 
 /** An issuer, and what its tokens must be like. */
-export interface Authority {
+interface Authority {
   readonly expected: TokenExpectation;
   readonly issuer: Pick<Issuer, 'keyFor'>;
   /** Absent without a configured introspection client: then it is not asked about opaque tokens. */

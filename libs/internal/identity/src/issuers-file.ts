@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { TOKEN_TYPES, type TokenExpectation } from './expectation.ts';
 
 /** How a service asks an issuer about opaque tokens (RFC 7662). */
-export interface IntrospectionSettings {
+interface IntrospectionSettings {
   readonly clientId: string;
   readonly clientSecret: Secret;
   readonly authMethod: 'client_secret_basic' | 'client_secret_post';
@@ -14,7 +14,7 @@ export interface IntrospectionSettings {
 }
 
 /** What `ori login` sends to an issuer, as the protected-resource document tells it. */
-export interface SignInSettings {
+interface SignInSettings {
   readonly clientId: string;
   /** The issuer's words for our scopes. */
   readonly scopes: readonly string[];

@@ -21,7 +21,7 @@ const WHOLE = { select: true, insert: true, update: true, delete: true } as cons
  * with a login that has more. The signer can read only the columns that its queries name, and write nothing; management
  * can read everything except signing keys. Operators can change every table except the audit, which they can only read.
  */
-export const GRANTS: Readonly<Record<StoreRole, Grants>> = {
+const GRANTS: Readonly<Record<StoreRole, Grants>> = {
   ori_signer: {
     api_keys: { select: ['hash', 'kind', 'disabled_at', 'expires_at'] },
     interns: { select: ['id', 'workspace_id'] },

@@ -36,13 +36,13 @@ export interface ByokCredentialsTable {
   created_at: CreatedAt;
 }
 
-export interface BuiltinFilter {
+interface BuiltinFilter {
   slug: BuiltinSlug;
   action: (typeof BUILTIN_ACTIONS)[number];
   scan_scope?: (typeof SCAN_SCOPES)[number] | undefined;
 }
 
-export interface CustomFilter {
+interface CustomFilter {
   pattern: string;
   action: (typeof CUSTOM_ACTIONS)[number];
   label: string | null;

@@ -28,12 +28,12 @@ export interface OrganizationsTable {
   created_at: CreatedAt;
 }
 
-export interface SpentDpopProofsTable {
+interface SpentDpopProofsTable {
   id: string;
   spent_at: CreatedAt;
 }
 
-export interface DpopEpochTable {
+interface DpopEpochTable {
   only_row: Generated<boolean>;
   server: string;
   epoch: string;
@@ -54,7 +54,7 @@ export interface WorkspacesTable {
   deleted_at: Instant;
 }
 
-export interface UsersTable {
+interface UsersTable {
   id: string;
   name: string;
   /** Unique, whatever its case. */
@@ -63,14 +63,14 @@ export interface UsersTable {
   disabled_at: Instant;
 }
 
-export interface UserSubjectsTable {
+interface UserSubjectsTable {
   issuer: string;
   subject: string;
   user_id: string;
   created_at: CreatedAt;
 }
 
-export interface MembersTable {
+interface MembersTable {
   workspace_id: string;
   organization_id: string;
   user_id: string;
@@ -125,7 +125,7 @@ export interface InternsTable {
 
 export type IconMediaType = 'image/png' | 'image/jpeg' | 'image/webp';
 
-export interface InternIconsTable {
+interface InternIconsTable {
   intern_id: string;
   sha256: string;
   media_type: IconMediaType;
@@ -146,13 +146,13 @@ export interface SigningKeysTable {
   statement: ColumnType<string | null, string | null | undefined, string | null>;
 }
 
-export interface SwitchesTable {
+interface SwitchesTable {
   name: string;
   enabled: boolean;
 }
 
 /** One change of one row; see migration 0010. Only a trigger writes it. */
-export interface AdminAuditTable {
+interface AdminAuditTable {
   seq: ColumnType<string, never, never>;
   at: CreatedAt;
   transaction: ColumnType<string, never, never>;

@@ -3,7 +3,7 @@ import { KeyError } from './errors.ts';
 import { isCanonicalFieldElement, isSmallOrderEncoding } from './small-order.ts';
 
 /** An Ed25519 public key: y with the sign of x in the top bit. RFC 8032, section 5.1.2. */
-export const PUBLIC_KEY_BYTES = 32;
+const PUBLIC_KEY_BYTES = 32;
 
 /**
  * Passes a public key under which every engine gives one verdict (SPEC.md, section 4): 32 bytes, canonical, on the curve, not

@@ -27,7 +27,7 @@ export const TORSION: readonly Point[] = Array.from({ length: 8 }).reduce<Point[
  * Every encoding that some decoder accepts for this point, the canonical one first: y may be encoded as y + p, and x =
  * 0 with either sign.
  */
-export function spellings(point: Point): Uint8Array[] {
+function spellings(point: Point): Uint8Array[] {
   const { x, y } = point.toAffine();
   const signs = x === 0n ? [0n, 1n] : [x & 1n];
   const ys = [y, y + FIELD_PRIME].filter((spelt) => spelt < 2n ** 255n);
@@ -59,7 +59,7 @@ export function namedScalar(name: string): bigint {
 }
 
 /** k of RFC 8032, section 5.1.7, over the bytes as encoded. */
-export function challenge(spelledR: Uint8Array, key: Uint8Array, input: Uint8Array): bigint {
+function challenge(spelledR: Uint8Array, key: Uint8Array, input: Uint8Array): bigint {
   return modulo(numberFrom(sha512(concatBytes(spelledR, key, input))));
 }
 

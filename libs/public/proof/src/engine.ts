@@ -11,7 +11,7 @@ export interface Engine {
 }
 
 /** Pure Ed25519 (RFC 8032, section 5.1.7) of a 64-byte signature over `input`, under the key it was made for. */
-export type VerifyEd25519 = (input: Uint8Array, signature: Uint8Array) => boolean;
+type VerifyEd25519 = (input: Uint8Array, signature: Uint8Array) => boolean;
 
 export interface Sha256 {
   update(chunk: Uint8Array): void;

@@ -18,10 +18,10 @@ import type { VerificationKey } from './verification-key.ts';
 /** The header of each answer that has, or confirms, a rooted key set: `<Unix milliseconds> <signature>`. */
 export const KEY_SET_HEADER = 'x-ori-key-set';
 /** How long a set is used after the time of its statement. */
-export const SET_AGE_MAX_MS = 60_000;
+const SET_AGE_MAX_MS = 60_000;
 /** How far a statement's time may be ahead of the verifier's clock. */
-export const SET_AHEAD_MAX_MS = 10_000;
-export const DELEGATIONS_MAX = 16;
+const SET_AHEAD_MAX_MS = 10_000;
+const DELEGATIONS_MAX = 16;
 
 const STATEMENT = /^(0|[1-9][0-9]{0,14}) ([A-Za-z0-9+/]{85}[AQgw]==)$/;
 

@@ -28,7 +28,7 @@ export interface LogFolder {
 }
 
 /** A tree whose guard was lost. */
-export interface FoundTree {
+interface FoundTree {
   readonly head: TreeHead;
   /** The last published checkpoint, which the tree contains. */
   readonly published: TreeHead | undefined;

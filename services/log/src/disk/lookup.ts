@@ -12,7 +12,7 @@ const ITEM_BYTES = 8;
 /** Items read around the expected place: prefixes are evenly distributed, and this is many times their deviation. */
 const WINDOW_ITEMS = 2048;
 
-export interface Found {
+interface Found {
   readonly index: number;
   readonly entry: Uint8Array;
 }

@@ -10,7 +10,7 @@ import { makeFolder, replaceFile } from '../disk/durable-file.ts';
 import { parseSubmission } from './submission.ts';
 
 /** The answer of a witness: a status of tlog-witness, and a body. */
-export interface WitnessAnswer {
+interface WitnessAnswer {
   readonly status: 200 | 400 | 403 | 404 | 409 | 422;
   readonly body: string;
   /** A signed checkpoint that contradicts the one cosigned: both are evidence against the log. */

@@ -25,7 +25,7 @@ const assignment = {
   created_at: Timestamp,
 };
 
-export const KeyAssignment = z
+const KeyAssignment = z
   .strictObject({
     ...assignment,
     key_hash: ApiKeyHash,
@@ -33,16 +33,14 @@ export const KeyAssignment = z
     key_label: z.string().meta({ description: 'Masked rendering of the key.', example: 'sk-...7c2e' }),
   })
   .meta({ id: 'KeyAssignment' });
-export type KeyAssignment = z.infer<typeof KeyAssignment>;
 
-export const MemberAssignment = z
+const MemberAssignment = z
   .strictObject({
     ...assignment,
     user_id: UserId,
     organization_id: z.string().meta({ example: SAMPLE.organizationId }),
   })
   .meta({ id: 'MemberAssignment' });
-export type MemberAssignment = z.infer<typeof MemberAssignment>;
 
 export const KeyAssignmentPage = pageOf(KeyAssignment).meta({ id: 'KeyAssignmentPage' });
 export const MemberAssignmentPage = pageOf(MemberAssignment).meta({ id: 'MemberAssignmentPage' });

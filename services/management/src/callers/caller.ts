@@ -1,7 +1,7 @@
 import type { ApiKeyCaller, Person } from '@ori/store';
 import { Refusal } from '../refusal.ts';
 
-export interface SessionFacts {
+interface SessionFacts {
   readonly scopes: readonly string[];
   /** Unix seconds; undefined if the token does not contain it. */
   readonly authenticatedAt: number | undefined;

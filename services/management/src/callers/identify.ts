@@ -11,7 +11,7 @@ import type { ApiKeyCaller, ManagementQueries } from '@ori/store';
 import type { Caller } from './caller.ts';
 
 /** The parts of a request that identify its sender. */
-export interface Credentials {
+interface Credentials {
   /** Every `Authorization` value of the raw header list. */
   readonly authorizations: readonly string[];
   /** The client's network, as in the exchange. */
@@ -24,7 +24,7 @@ export interface Credentials {
 }
 
 /** The sender of a request, and its proof of the key that the session is bound to. */
-export interface Sender {
+interface Sender {
   readonly caller: Caller;
   /** Spent, its content not checked yet; undefined for a credential that is bound to no key. */
   readonly proven: VerifiedProof | undefined;

@@ -7,8 +7,7 @@ import { renderCursor } from './cursor.ts';
 /** The end of the example page. */
 const CURSOR = renderCursor({ createdAt: SAMPLE.at, id: SAMPLE.internId });
 
-export const InternStatus = z.enum(INTERN_STATUSES).meta({ id: 'InternStatus', example: 'running' });
-export type InternStatus = z.infer<typeof InternStatus>;
+const InternStatus = z.enum(INTERN_STATUSES).meta({ id: 'InternStatus', example: 'running' });
 
 export const Intern = z
   .strictObject({

@@ -4,7 +4,7 @@ import { CliError } from '../core/errors.ts';
 import { CALLBACK_PAGES, type CallbackOutcome, PAGE_HEADERS } from '../text/callback-page.ts';
 
 /** The browser's visit that ends a sign-in: its URL, and a way to send the page that it waits for. */
-export interface CallbackVisit {
+interface CallbackVisit {
   readonly url: URL;
   answer(outcome: CallbackOutcome): Promise<void>;
 }

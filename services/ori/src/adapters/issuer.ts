@@ -16,7 +16,7 @@ import { createIssuerFetch, type IssuerFetch } from './issuer-fetch.ts';
 import type { PrivateJwk } from './proof-key.ts';
 
 /** openid-client is loaded on the first request to an issuer, because most commands make none. */
-export type OpenIdClient = typeof import('openid-client');
+type OpenIdClient = typeof import('openid-client');
 
 /** An issuer with fetched metadata and checked endpoints. */
 export interface Issuer {

@@ -1,5 +1,5 @@
 /** Smaller differences, in seconds, are ignored: a `Date` header has whole seconds, and takes time to arrive. */
-export const CLOCK_TOLERANCE_SECONDS = 30;
+const CLOCK_TOLERANCE_SECONDS = 30;
 
 /**
  * How many seconds this computer's clock is ahead of the server that dated an answer (RFC 9110, section

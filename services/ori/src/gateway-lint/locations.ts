@@ -33,11 +33,6 @@ export function findLocation(server: Scope, path: string): Scope | undefined {
   return longest?.location;
 }
 
-/** Whether the path of a request can lead to the location. */
-export function isNamed(location: Scope): boolean {
-  return location.kind === 'location' && toMatcher(location).kind === 'named';
-}
-
 /** The path of a prefix or exact location; undefined for others. */
 export function prefixOf(location: Scope): string | undefined {
   const { kind, pattern } = toMatcher(location);

@@ -24,7 +24,7 @@ export interface Server {
   leadsTo(uri: string): readonly Route[];
 }
 
-export interface Copy {
+interface Copy {
   readonly by: Directive;
   readonly to: readonly Route[];
 }

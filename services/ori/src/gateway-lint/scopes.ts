@@ -1,6 +1,6 @@
 import type { Directive } from './nginx/parser.ts';
 
-export type ScopeKind = 'http' | 'server' | 'location' | 'if' | 'limit_except';
+type ScopeKind = 'http' | 'server' | 'location' | 'if' | 'limit_except';
 
 /** One level of an HTTP configuration: its directives, its parent and its children. */
 export interface Scope {

@@ -79,7 +79,7 @@ export function takesColour(
   return stream.isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
 }
 
-export const bold = (text: string): string => `\u001b[1m${text}\u001b[22m`;
+const bold = (text: string): string => `\u001b[1m${text}\u001b[22m`;
 export const red = (text: string): string => `\u001b[31m${text}\u001b[39m`;
 
 function writeLines(stream: Writable, lines: readonly string[]): void {

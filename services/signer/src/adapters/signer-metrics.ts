@@ -3,7 +3,7 @@ import { createMetrics, type Metrics } from '@ori/runtime/metrics';
 import { Counter } from 'prom-client';
 import type { Dependency } from './dependency-error.ts';
 
-export type CacheName = 'tokens' | 'gate' | 'keys';
+type CacheName = 'tokens' | 'gate' | 'keys';
 
 export interface SignerMetrics {
   readonly http: Metrics;

@@ -56,13 +56,13 @@ export const SIGNING_KEY = createSigningKey(
   Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex'),
 );
 
-export const bearer = readBearer([`Bearer ${'x'.repeat(22)}`]);
+const bearer = readBearer([`Bearer ${'x'.repeat(22)}`]);
 
 export function callerOf(identity: Identity): Caller {
   return authenticate(checkHost(undefined, new Set()), bearer, identity, NOW);
 }
 
-export function holderOf(token: Partial<TokenFacts> = {}): Holder {
+function holderOf(token: Partial<TokenFacts> = {}): Holder {
   return requireHolder(callerOf({ token: { ...TOKEN, ...token } }), undefined, false);
 }
 

@@ -27,7 +27,7 @@ export type Step =
   | { readonly kind: 'deleted_intern' | 'deleted_workspace'; readonly id: string };
 
 /** A step, as it is told: `+` creates, `~` changes, `-` removes. */
-export interface Change {
+interface Change {
   readonly sign: '+' | '~' | '-';
   readonly what: string;
   readonly step: Step;

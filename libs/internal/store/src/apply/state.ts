@@ -4,13 +4,13 @@ import { AdminError } from '../queries/admin/admin-error.ts';
 import type { InternsTable, OrganizationsTable, WorkspacesTable } from '../schema.ts';
 import type { Team } from './team.ts';
 
-export interface KnownPerson {
+interface KnownPerson {
   readonly id: string;
   readonly subject: string | null;
   readonly email: string | null;
 }
 
-export interface KnownKey {
+interface KnownKey {
   readonly hash: string;
   readonly kind: 'api' | 'management';
   readonly name: string;

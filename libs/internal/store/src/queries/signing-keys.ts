@@ -8,7 +8,7 @@ import type { Schema, SigningKeysTable } from '../schema.ts';
  */
 export const PUBLISHED_AFTER_EXPIRY_SECONDS = 600;
 /** `addSigningKey` keeps an intern below this; the limit only bounds hand-written rows. */
-export const KEYS_READ_MAX = 32;
+const KEYS_READ_MAX = 32;
 
 /** Times are Unix seconds; the interval is half-open: `notBefore <= t < expiresAt`. */
 export interface PublishedKeyRow {

@@ -11,7 +11,7 @@ export type RedisAddress = Login & { readonly tls: boolean; readonly db: number 
     | { readonly kind: 'cluster'; readonly nodes: readonly Node[] }
   );
 
-export interface Node {
+interface Node {
   readonly host: string;
   readonly port: number;
 }

@@ -6,12 +6,12 @@ import { AdminError } from './admin-error.ts';
 /**
  * A proof contains no key id, so a verifier tries the keys whose interval contains its timestamp: at most this many.
  */
-export const KEYS_GOOD_AT_ONCE_MAX = 3;
+const KEYS_GOOD_AT_ONCE_MAX = 3;
 /**
  * Rotated once a minute, an intern has 15: each key is published for 180 s before it becomes valid, 120 s while it is
  * valid and 600 s after it expired. Below the limit of the queries that read them, so that no key is omitted.
  */
-export const KEYS_PUBLISHED_MAX = 24;
+const KEYS_PUBLISHED_MAX = 24;
 
 export interface Interval {
   readonly notBefore: number;
@@ -24,7 +24,7 @@ function holds({ notBefore, expiresAt }: Interval, at: number): boolean {
 }
 
 /** The maximum number of intervals that contain the same second, which is reached at the start of one of them. */
-export function mostAtOnce(intervals: readonly Interval[]): number {
+function mostAtOnce(intervals: readonly Interval[]): number {
   const counts = intervals.map(
     ({ notBefore }) => intervals.filter((interval) => holds(interval, notBefore)).length,
   );

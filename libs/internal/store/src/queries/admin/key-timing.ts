@@ -4,7 +4,7 @@ import { endsAfter } from '../signing-keys.ts';
 import { AdminError } from './admin-error.ts';
 
 /** A key is published this long before it signs, in seconds, so that every verifier knows it by then. */
-export const PUBLISHED_BEFORE_USE_SECONDS = 180;
+const PUBLISHED_BEFORE_USE_SECONDS = 180;
 
 export function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);

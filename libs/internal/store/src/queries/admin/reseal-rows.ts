@@ -14,13 +14,13 @@ export interface ResealReport {
   readonly failed: string[];
 }
 
-export interface SealedRow {
+interface SealedRow {
   readonly id: string;
   readonly sealed: string;
   readonly context: SealContext;
 }
 
-export interface ResealedRow {
+interface ResealedRow {
   readonly id: string;
   readonly former: string;
   readonly fresh: string;

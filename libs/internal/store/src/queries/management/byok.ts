@@ -12,7 +12,7 @@ import { findWorkspace, workspaceExists } from './workspaces.ts';
 
 export type CredentialRow = Selectable<ByokCredentialsTable>;
 /** The columns that a change sets; undefined ones keep their value. */
-export type CredentialColumns = {
+type CredentialColumns = {
   readonly [Column in keyof Updateable<ByokCredentialsTable>]?:
     | Updateable<ByokCredentialsTable>[Column]
     | undefined;
@@ -96,7 +96,7 @@ export function removeCredential(db: Database, account: Account, id: string): Pr
   });
 }
 
-export type ChangeOutcome = { readonly changed: CredentialRow } | 'absent' | 'busy';
+type ChangeOutcome = { readonly changed: CredentialRow } | 'absent' | 'busy';
 
 /**
  * Changes one credential under its row lock: `decide` gets the stored row and returns the columns to set; if it throws,

@@ -21,7 +21,7 @@ export interface ApiKeyCaller {
 }
 
 /** A workspace of which a person is or was a member. */
-export interface Membership {
+interface Membership {
   readonly workspaceId: string;
   readonly inProgramme: boolean;
   readonly removed: boolean;

@@ -11,7 +11,7 @@ const SERVER = sql`concat_ws(':', (select system_identifier from pg_control_syst
   substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), extract(epoch from pg_postmaster_start_time()))`;
 
 /** A used DPoP proof. */
-export interface UsedProof {
+interface UsedProof {
   /** 43 characters. */
   readonly id: string;
   /** The epoch that its nonce carries; undefined if it has none. */

@@ -71,7 +71,7 @@ const visible = (trx: Transaction<Schema>, scope: InternScope, internId: string)
     .where('i.workspace_id', 'in', scope.workspaceIds.length === 0 ? [''] : [...scope.workspaceIds])
     .where('i.id', '=', scope.internId ?? internId);
 
-export interface IconRow {
+interface IconRow {
   readonly sha256: string;
   readonly mediaType: IconMediaType;
   readonly bytes: Uint8Array;

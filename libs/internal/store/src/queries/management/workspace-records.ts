@@ -7,7 +7,7 @@ import { type Account, asTenant } from './tenant.ts';
 
 export type WorkspaceRow = Selectable<WorkspacesTable>;
 
-export interface WorkspaceColumns {
+interface WorkspaceColumns {
   readonly name?: string | undefined;
   readonly slug?: string | undefined;
   readonly description?: string | null | undefined;
@@ -79,7 +79,7 @@ export function changeWorkspaceRecord(
   });
 }
 
-export type WorkspaceDeletion = 'deleted' | 'absent' | 'has_keys' | 'is_default';
+type WorkspaceDeletion = 'deleted' | 'absent' | 'has_keys' | 'is_default';
 
 /** A workspace with a key that is accepted stays, and the default one unless that is confirmed. */
 export function deleteWorkspaceRecord(
