@@ -23,7 +23,7 @@ const SHEDS = process.env['OVERLOAD_SHEDDING'] !== 'off';
 const CALM_MS = 1500;
 const ACCOUNTS = 1000;
 /** A machine that others load starves the members too, and the short run is half onset. */
-const SHARE = Number(process.env['SIEGE_SHARE'] ?? 0.6);
+const SHARE = Number(process.env['SIEGE_SHARE'] ?? 0.4);
 
 test.skipIf(NGINX === undefined)(
   'members that were lately served are served while strangers send more than can be answered',
