@@ -103,6 +103,21 @@ export async function readBytes(req: IncomingMessage, options: ReadBodyOptions):
   return Buffer.concat(chunks);
 }
 
+/**
+ * Passes a body on as it arrives, byte for byte, without keeping it. Like {@link readBytes} otherwise.
+ *
+ * @param take returns how many bytes of a chunk stay in memory until the body has ended; must not throw
+ */
+export async function readChunks(
+  req: IncomingMessage,
+  options: ReadBodyOptions,
+  take: (chunk: Buffer) => number,
+): Promise<void> {
+  const whole = begin(req, options);
+  if (whole === undefined) await drain(req, options, take);
+  else take(whole);
+}
+
 /** Checks the headers, tells a waiting client to continue, and returns a body that has already arrived. */
 function begin(req: IncomingMessage, { bytesMax, deadline, onContent }: ReadBodyOptions): Buffer | undefined {
   deadline?.check();

@@ -1,0 +1,74 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { exchangeOf } from '@ori/http/exchange';
+import { valuesOf } from '@ori/http/raw-headers';
+import { ProofError } from '@ori/proof';
+import type { Verifier } from '@ori/verifier';
+import type { GuardConfig } from './config.ts';
+import { identityOf } from './headers.ts';
+import { type Head, prove } from './prove.ts';
+import { refuse } from './refuse.ts';
+
+export const CHECK_ROUTE = '{check}';
+
+type CheckMode = Exclude<GuardConfig['mode'], 'proxy'>;
+
+/** Where each proxy states the method and the path of the request that it asks about. Envoy repeats them. */
+const STATED: Readonly<Record<CheckMode, { method: string; target: string } | undefined>> = {
+  auth_request: { method: 'x-original-method', target: 'x-original-uri' },
+  forward_auth: { method: 'x-forwarded-method', target: 'x-forwarded-uri' },
+  ext_authz: undefined,
+};
+
+export interface CheckParts {
+  readonly mode: CheckMode;
+  readonly verifier: Verifier;
+  readonly bodyBytesMax: number;
+}
+
+/** Answers another proxy's question: 200 with the identity headers, once per proof, or a refusal. The body must be handed over. */
+export function createCheck({ mode, verifier, bodyBytesMax }: CheckParts): RequestListener {
+  async function check(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    exchangeOf(req).route = CHECK_ROUTE;
+    let bytes = 0;
+    const take = (chunk: Buffer): number => {
+      bytes += chunk.length;
+      return 0;
+    };
+    const settle = async () => requireBody(req, bytes);
+    try {
+      const proof = await prove(req, headOf(req, mode), { verifier, bodyBytesMax, take, settle });
+      if (res.headersSent || res.destroyed) return;
+      res
+        .writeHead(200, [...identityOf(proof).flat(), 'content-length', '0', 'cache-control', 'no-store'])
+        .end();
+    } catch (error) {
+      refuse(req, res, error);
+    }
+  }
+  return (req, res) => void check(req, res);
+}
+
+function headOf(req: IncomingMessage, mode: CheckMode): Head {
+  const { rawHeaders, method, url: target } = req;
+  const stated = STATED[mode];
+  if (stated === undefined) return { rawHeaders, method, target };
+  // Neither `,` nor nothing is a method or a path that a proof can cover.
+  const single = (name: string): string => {
+    const values = valuesOf(req, name);
+    return values.length === 1 ? (values[0] ?? '') : '';
+  };
+  return { rawHeaders, method: single(stated.method), target: single(stated.target) };
+}
+
+/**
+ * A proxy that hands no body over sends an empty one, or the beginning of it. Whatever the client sent would then reach the daemon
+ * under a proof of nothing, so an empty body is not accepted here.
+ */
+function requireBody(req: IncomingMessage, bytes: number): void {
+  const isPartial = valuesOf(req, 'x-envoy-auth-partial-body').some((value) => value !== 'false');
+  if (bytes === 0 || isPartial)
+    throw new ProofError(
+      'request_not_coverable',
+      'the proxy did not hand the whole body over, or it is empty',
+    );
+}

@@ -1,0 +1,30 @@
+import { ConfigError } from '@ori/runtime/config';
+import { expectInReadme } from '@ori/test-env/config-table';
+import { expect, it } from 'vitest';
+import { GUARD_SPEC, loadGuardConfig } from './config.ts';
+
+const complaintsOf = (env: Record<string, string>): readonly string[] => {
+  try {
+    loadGuardConfig({ GUARD_INTERN_ID: 'int_1', GUARD_KEYS_URL: 'https://api.example/jwks.json', ...env });
+    return [];
+  } catch (error) {
+    return error instanceof ConfigError ? error.complaints : [String(error)];
+  }
+};
+
+it.each([
+  [{ GUARD_INTERN_ID: 'a b' }, /^GUARD_INTERN_ID: expected/],
+  [{ GUARD_DAEMON_URL: 'http://127.0.0.1:1/api' }, /^GUARD_DAEMON_URL: expected an origin/],
+  [{ GUARD_OPEN_PATHS: '/a?b' }, /^GUARD_OPEN_PATHS: expected/],
+  [{ GUARD_OPEN_PATHS: 'healthz' }, /^GUARD_OPEN_PATHS: expected/],
+  [{ GUARD_CONTENT_TYPE: 'multipart/form-data' }, /^GUARD_CONTENT_TYPE: expected/],
+  [{ GUARD_REPLAY: 'redis' }, /^GUARD_REDIS_URL: required/],
+  [{ GUARD_REPLAY: 'postgres' }, /^GUARD_DATABASE_URL: required/],
+  [{ GUARD_ROOT_FILE: '/nowhere' }, /^GUARD_ROOT_FILE: cannot read/],
+])('refuses %o', (env, complaint) => {
+  expect(complaintsOf(env)).toContainEqual(expect.stringMatching(complaint));
+});
+
+it('the settings are described by the table in the README', () => {
+  expectInReadme(import.meta, 'GUARD', GUARD_SPEC);
+});

@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { complaintsOfTls } from '@ori/http/tls';
+import { isInternId, isPath } from '@ori/proof';
+import {
+  type Config,
+  ConfigError,
+  choice,
+  type Environment,
+  integer,
+  list,
+  loadConfig,
+  path,
+  secret,
+  text,
+  url,
+} from '@ori/runtime/config';
+import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { systemErrorCode } from '@ori/runtime/system-error-code';
+import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
+import type { RootJwk } from '@ori/verifier';
+
+const { regionalHosts, databasePoolMax, ...COMMON_SPEC } = SERVICE_SPEC;
+
+const MIB = 1024 * 1024;
+
+/** The environment of the guard: `GUARD_…`. */
+export const GUARD_SPEC = {
+  ...addressSpec(8086, 'guard'),
+  ...COMMON_SPEC,
+  mode: choice(['proxy', 'auth_request', 'ext_authz', 'forward_auth'], {
+    default: 'proxy',
+    doc: 'Whether it passes requests on, or answers another proxy’s question whether to: see Modes',
+  }),
+  internId: text({
+    doc: 'The id of the daemon’s intern',
+    expected: '1 to 128 characters of A-Z a-z 0-9 _ -',
+    accepts: isInternId,
+  }),
+  keysUrl: url({ doc: 'The intern’s key set: `https://…/v1/interns/ID/daemon/jwks.json`' }),
+  rootFile: path({
+    optional: true,
+    doc: 'The root that must vouch for the key set: a public JWK, or an array of them, as `ori-admin root` prints it',
+  }),
+  daemonUrl: url({
+    default: 'http://127.0.0.1:8000',
+    doc: 'The origin of the daemon, without a path; mode `proxy`',
+  }),
+  openPaths: list({
+    default: [],
+    doc: 'Paths that `GET` and `HEAD` reach without a proof, compared byte for byte; mode `proxy`',
+    item: 'path without a query',
+    pattern: /^\/[!-"$->@-~]*$/,
+  }),
+  contentType: text({
+    default: 'application/json',
+    doc: 'The only media type accepted',
+    expected: 'a media type in lower case, without parameters and not multipart',
+    accepts: (value) => /^(?!multipart\/)[a-z0-9.+-]+\/[a-z0-9.+-]+$/.test(value),
+  }),
+  maxAgeSeconds: integer({ min: 1, max: 600, default: 60, doc: 'Oldest proof accepted', unit: 's' }),
+  clockToleranceSeconds: integer({
+    min: 0,
+    max: 60,
+    default: 2,
+    doc: 'How far a proof may be ahead of this clock',
+    unit: 's',
+  }),
+  replay: choice(['memory', 'redis', 'postgres'], {
+    default: 'memory',
+    doc: 'Where spent proofs are remembered; `memory` only if one process guards this intern',
+  }),
+  redisUrl: secret({
+    optional: true,
+    doc: 'The Redis of `GUARD_REPLAY=redis`',
+    expected: REDIS_URL_FORMS,
+    accepts: (value) => parseRedisUrl(value) !== undefined,
+  }),
+  databaseUrl: secret({
+    optional: true,
+    doc: 'The PostgreSQL of `GUARD_REPLAY=postgres`, with the schema of the verifier installed',
+    expected: 'a postgres:// URL',
+    accepts: (value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value),
+  }),
+  replayReplicas: integer({
+    min: 0,
+    max: 100,
+    default: 0,
+    doc: 'How many replicas or standbys of that server could be promoted',
+  }),
+  bodyBytesMax: integer({
+    min: 0,
+    max: 1024 * MIB,
+    default: MIB,
+    doc: 'Largest body; a larger one is refused with 413',
+    unit: 'bytes',
+  }),
+  spoolFolder: path({
+    optional: true,
+    doc: 'A folder for bodies beyond `GUARD_SPOOL_MEMORY_BYTES`, as unlinked files; without it, all stay in memory',
+  }),
+  spoolMemoryBytes: integer({
+    min: 0,
+    max: 1024 * MIB,
+    default: 64 * 1024,
+    doc: 'How much of one body is kept in memory',
+    unit: 'bytes',
+  }),
+  daemonConnectMs: integer({
+    min: 10,
+    max: 60_000,
+    default: 1000,
+    doc: 'Time to connect to the daemon, then 502',
+    unit: 'ms',
+  }),
+  daemonAnswerMs: integer({
+    min: 100,
+    max: 3_600_000,
+    default: 60_000,
+    doc: 'Time for the daemon to begin its answer, then 504; a stream may last for any time',
+    unit: 'ms',
+  }),
+  daemonIdleMs: integer({
+    min: 1,
+    max: 600_000,
+    default: 1000,
+    doc: 'How long an unused connection to the daemon is kept: shorter than the daemon does',
+    unit: 'ms',
+  }),
+  deadlineMs: integer({
+    min: 100,
+    max: 60_000,
+    default: 30_000,
+    doc: 'Time for a whole request to arrive and be verified',
+    unit: 'ms',
+  }),
+} as const;
+
+export type GuardConfig = Config<typeof GUARD_SPEC> & { readonly root: RootJwk | RootJwk[] | undefined };
+
+/**
+ * Reads and validates the whole configuration, including the root's file.
+ *
+ * @throws ConfigError with every complaint
+ */
+export function loadGuardConfig(env: Environment): GuardConfig {
+  const config = loadConfig('GUARD', GUARD_SPEC, env);
+  const complaints = complaintsOfTls('GUARD', config);
+  const { pathname, search, hash } = new URL(config.daemonUrl);
+  if (pathname !== '/' || search !== '' || hash !== '')
+    complaints.push('GUARD_DAEMON_URL: expected an origin without a path: paths are passed on unchanged');
+  if (!config.openPaths.every(isPath)) complaints.push('GUARD_OPEN_PATHS: a path is too long');
+  if (config.replay === 'redis' && !config.redisUrl) complaints.push(missing('GUARD_REDIS_URL'));
+  if (config.replay === 'postgres' && !config.databaseUrl) complaints.push(missing('GUARD_DATABASE_URL'));
+  if (complaints.length > 0) throw new ConfigError(complaints);
+  return { ...config, root: readRoot(config.rootFile) };
+}
+
+const missing = (name: string) => `${name}: required for this GUARD_REPLAY`;
+
+function readRoot(file: string | undefined): GuardConfig['root'] {
+  if (file === undefined) return undefined;
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const why = error instanceof SyntaxError ? 'it is not JSON' : systemErrorCode(error);
+    throw new ConfigError([`GUARD_ROOT_FILE: cannot read ${JSON.stringify(file)} (${why})`]);
+  }
+}

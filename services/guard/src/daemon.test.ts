@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { capturedLog } from '@ori/test-env/captured-log';
+import { openGuardWorld } from '@ori/test-env/guard-world';
+import { rawClient } from '@ori/test-env/raw-client';
+import { openRoom } from '@ori/test-env/room';
+import { expect, it } from 'vitest';
+
+const CALL = { path: '/a', body: '{"secret":"s3cr3t"}', user: 'user_ada' };
+const codeOf = ({ body }: { body: string }) => JSON.parse(body).error.code;
+
+it('after the spend, 502 and 504 say what became of the call', async () => {
+  const { log, text } = capturedLog();
+  await using world = await openGuardWorld({
+    log,
+    env: { GUARD_DAEMON_ANSWER_MS: '200' },
+    daemon: (req, res) => void (req.url === '/broken' && res.destroy()),
+  });
+  const broken = await world.raw(world.signed({ ...CALL, path: '/broken' }));
+  expect(broken).toMatchObject({ status: 502 });
+  expect(codeOf(broken)).toBe('daemon_failed');
+  const late = world.signed({ ...CALL, path: '/late' });
+  const timeout = await world.raw(late);
+  expect(timeout).toMatchObject({ status: 504 });
+  expect(codeOf(timeout)).toBe('daemon_timeout');
+  for (const answer of [broken, timeout])
+    expect(answer.body).toContain('The call may have been carried out.');
+  expect(codeOf(await world.raw(late))).toBe('nonce_replayed');
+  expect(world.seen).toHaveLength(2);
+  expect(text()).not.toMatch(/s3cr3t|\/late|user_ada/);
+  const metrics = await (await fetch(`${world.guard.opsUrl}/metrics`)).text();
+  expect(metrics).toContain('guard_daemon_failures_total{kind="time"} 1');
+  expect(metrics).toContain('ori_proof_verifications_total{outcome="nonce_replayed"} 1');
+});
+
+it('a daemon that is down is 502, and the call was not carried out', async () => {
+  await using world = await openGuardWorld({ env: { GUARD_DAEMON_URL: 'http://127.0.0.1:1' } });
+  const answer = await world.raw(world.signed(CALL));
+  expect(answer).toMatchObject({ status: 502 });
+  expect(codeOf(answer)).toBe('daemon_unreachable');
+  const ready = await fetch(`${world.guard.opsUrl}/readyz`);
+  expect(ready.status).toBe(503);
+  expect(await ready.json()).toMatchObject({ checks: { keys: 'ok', replay: 'ok' } });
+});
+
+it('an answer streams: each part arrives before the next is written, and a client that goes away ends the call', async () => {
+  const open = Promise.withResolvers<ServerResponse>();
+  await using world = await openGuardWorld({
+    daemon(_req, res) {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      open.resolve(res);
+      res.write('data: 1\n\n');
+    },
+  });
+  using client = await rawClient(world.port);
+  client.send(world.signed(CALL));
+  await expect.poll(() => client.received()).toContain('data: 1');
+  const stream = await open.promise;
+  stream.write('data: 2\n\n');
+  await expect.poll(() => client.received()).toContain('data: 2');
+  const gone = once(stream, 'close');
+  client.socket.destroy();
+  await gone;
+});
+
+it('an answer that breaks off looks broken off', async () => {
+  await using world = await openGuardWorld({
+    daemon(_req, res) {
+      res.write('half', () => res.destroy());
+    },
+  });
+  using client = await rawClient(world.port);
+  client.send(world.signed(CALL));
+  await client.closed();
+  expect(client.received()).toContain('half');
+  expect(client.received()).not.toContain('\r\n0\r\n');
+});
+
+it('a large body waits on disk under no name until it is verified, and arrives unchanged', async () => {
+  await using room = await openRoom('ori-guard');
+  await using world = await openGuardWorld({
+    env: {
+      GUARD_SPOOL_FOLDER: room.directory,
+      GUARD_SPOOL_MEMORY_BYTES: '1000',
+      GUARD_BODY_BYTES_MAX: '8000000',
+    },
+  });
+  const body = JSON.stringify('x'.repeat(6_000_000));
+  const request = world.signed({ ...CALL, body });
+  using client = await rawClient(world.port);
+  client.send(request.slice(0, 3_000_000));
+  await expect.poll(() => client.socket.writableLength).toBe(0);
+  expect(await readdir(room.directory)).toEqual([]);
+  expect(world.seen).toEqual([]);
+  client.send(request.slice(3_000_000));
+  expect((await client.answer()).status).toBe(200);
+  expect(world.seen[0]?.body.equals(Buffer.from(body))).toBe(true);
+  const tooLarge = await world.raw(world.signed({ ...CALL, body: `"${'x'.repeat(8_000_000)}"` }));
+  expect(codeOf(tooLarge)).toBe('body_too_large');
+  expect(world.seen).toHaveLength(1);
+});
+
+it('a body that breaks off or is late is not spent', async () => {
+  await using world = await openGuardWorld({ env: { GUARD_DEADLINE_MS: '300' } });
+  const request = world.signed(CALL);
+  expect((await world.raw(request.slice(0, -3))).status).toBe(408);
+  using client = await rawClient(world.port);
+  client.send(request.slice(0, -3));
+  client.socket.end();
+  await client.closed();
+  expect(world.seen).toEqual([]);
+  expect((await world.raw(request)).status).toBe(200);
+});

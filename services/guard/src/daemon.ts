@@ -1,0 +1,149 @@
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { Readable } from 'node:stream';
+import { type Dispatcher, errors, Pool } from 'undici';
+import type { GuardConfig } from './config.ts';
+import { headersForClient } from './headers.ts';
+
+/** How the daemon failed: `connect` (it has not seen the call), `time` (no answer in time), `broken` (anything else). */
+export const DAEMON_FAILURES = ['connect', 'time', 'broken'] as const;
+export type DaemonFailure = (typeof DAEMON_FAILURES)[number];
+
+/** The daemon did not answer, or not completely. */
+export class DaemonError extends Error {
+  readonly failure: DaemonFailure;
+
+  constructor(failure: DaemonFailure, cause: Error) {
+    super('the daemon failed', { cause });
+    this.name = 'DaemonError';
+    this.failure = failure;
+  }
+}
+
+interface Call {
+  readonly method: string;
+  /** The raw path, as received. */
+  readonly path: string;
+  readonly headers: string[];
+  readonly body: Buffer | Readable | undefined;
+}
+
+export interface Daemon {
+  /**
+   * Makes one call, once, and streams the answer as fast as the client reads it. Resolves at its end, or when the client is gone.
+   *
+   * @throws {DaemonError} The answer may have begun.
+   */
+  call(call: Call, res: ServerResponse): Promise<void>;
+  /** Resolves if the daemon accepts connections. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Options = Pick<
+  GuardConfig,
+  'daemonUrl' | 'daemonConnectMs' | 'daemonAnswerMs' | 'daemonIdleMs' | 'writeTimeoutMs'
+>;
+
+/** The daemon behind the guard. Nothing is sent twice: a call on a connection that breaks has failed. */
+export function createDaemon(options: Options): Daemon {
+  const { daemonUrl, daemonConnectMs, daemonAnswerMs, daemonIdleMs, writeTimeoutMs } = options;
+  const pool = new Pool(daemonUrl, {
+    connections: null,
+    pipelining: 1,
+    connect: { timeout: daemonConnectMs },
+    headersTimeout: daemonAnswerMs,
+    bodyTimeout: 0,
+    keepAliveTimeout: daemonIdleMs,
+    keepAliveMaxTimeout: daemonIdleMs,
+  });
+  return {
+    call: ({ method, path, headers, body }, res) =>
+      new Promise((resolve, reject) => {
+        const request = { method, path, headers, body: body ?? null } as Dispatcher.DispatchOptions;
+        pool.dispatch(request, stream(res, writeTimeoutMs, { resolve, reject }));
+      }),
+    check() {
+      const { hostname, port, protocol } = new URL(daemonUrl);
+      const host = hostname.replace(/^\[|\]$/g, '');
+      return new Promise((resolve, reject) => {
+        const socket = connect(Number(port) || (protocol === 'https:' ? 443 : 80), host);
+        socket.setTimeout(daemonConnectMs, () => socket.destroy(new Error('no connection in time')));
+        socket.once('error', reject).once('connect', () => {
+          socket.destroy();
+          resolve();
+        });
+      });
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+/** Passes an answer on. A client that reads nothing for `writeTimeoutMs` is cut off. */
+function stream(
+  res: ServerResponse,
+  writeTimeoutMs: number,
+  { resolve, reject }: { resolve: () => void; reject: (error: Error) => void },
+): Dispatcher.DispatchHandler {
+  let gone: (() => void) | undefined;
+  let stalled: NodeJS.Timeout | undefined;
+  const settle = (act: () => void) => {
+    clearTimeout(stalled);
+    if (gone) res.off('close', gone);
+    act();
+  };
+  return {
+    onRequestStart(controller) {
+      gone = () => controller.abort(new ClientGone());
+      if (res.destroyed) return gone();
+      res.once('close', gone);
+      res.on('drain', () => {
+        clearTimeout(stalled);
+        controller.resume();
+      });
+    },
+    onResponseStart(controller, status) {
+      if (status < 200) return;
+      const headers = headersForClient((controller.rawHeaders ?? []) as Buffer[]);
+      res.writeHead(status, headers);
+      // The client of a stream must not wait for its first event.
+      if (!headers.some((text, index) => index % 2 === 0 && text.toLowerCase() === 'content-length'))
+        res.flushHeaders();
+    },
+    onResponseData(controller, chunk) {
+      if (res.write(chunk)) return;
+      controller.pause();
+      clearTimeout(stalled);
+      stalled = setTimeout(() => res.destroy(), writeTimeoutMs);
+    },
+    onResponseEnd() {
+      settle(() => {
+        const unread = setTimeout(() => res.destroy(), writeTimeoutMs);
+        res.once('close', () => clearTimeout(unread)).end();
+        resolve();
+      });
+    },
+    onResponseError(_controller, error) {
+      settle(() => {
+        if (error instanceof ClientGone) resolve();
+        else reject(new DaemonError(failureOf(error), error));
+      });
+    },
+  };
+}
+
+class ClientGone extends Error {}
+
+const NOT_CONNECTED = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+]);
+
+function failureOf(error: Error & { code?: string }): DaemonFailure {
+  if (error instanceof errors.ConnectTimeoutError || NOT_CONNECTED.has(error.code ?? '')) return 'connect';
+  return error instanceof errors.HeadersTimeoutError ? 'time' : 'broken';
+}

@@ -1,0 +1,31 @@
+import { instrumentsOf } from '@ori/runtime/instruments';
+import { createMetrics, type Metrics } from '@ori/runtime/metrics';
+import { PROOF_OUTCOMES, type ProofOutcome } from '@ori/verifier';
+import { CHECK_ROUTE } from './check.ts';
+import { DAEMON_FAILURES, type DaemonFailure } from './daemon.ts';
+import { PROXY_ROUTES } from './proxy.ts';
+
+export interface GuardMetrics {
+  readonly http: Metrics;
+  judged(outcome: ProofOutcome): void;
+  daemonFailed(failure: DaemonFailure): void;
+}
+
+/** The guard's own metrics. The first is the one that every daemon counts, so its alerts apply. */
+export function createGuardMetrics(): GuardMetrics {
+  const http = createMetrics({ service: 'guard', routes: [...Object.values(PROXY_ROUTES), CHECK_ROUTE] });
+  const { counter } = instrumentsOf(http.registry);
+  const proofs = counter('ori_proof_verifications_total', 'Verified requests by outcome.', 'outcome');
+  const failures = counter(
+    'guard_daemon_failures_total',
+    'Calls that the daemon did not answer completely, by kind: connect, time, broken.',
+    'kind',
+  );
+  for (const outcome of PROOF_OUTCOMES) proofs.inc({ outcome }, 0);
+  for (const kind of DAEMON_FAILURES) failures.inc({ kind }, 0);
+  return {
+    http,
+    judged: (outcome) => proofs.inc({ outcome }),
+    daemonFailed: (kind) => failures.inc({ kind }),
+  };
+}

@@ -1,0 +1,58 @@
+import type { Logger } from '@ori/runtime/log';
+import type { Secret } from '@ori/runtime/secret';
+import { connectRedis } from '@ori/turns/redis';
+import { memoryReplayStore, type ReplayStore } from '@ori/verifier';
+import { postgresReplayStore } from '@ori/verifier/postgres';
+import { redisReplayStore } from '@ori/verifier/redis';
+import pg from 'pg';
+import type { GuardConfig } from './config.ts';
+
+/** Where the guard remembers spent proofs. */
+export interface Replay {
+  readonly store: ReplayStore;
+  /** Whether a spend would succeed now. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const CONNECTIONS_MAX = 10;
+const CONNECT_MS = 1000;
+
+/** Opens the store of `GUARD_REPLAY`. Returns at once: while a server is away, proofs are refused. */
+export function openReplay(
+  config: Pick<GuardConfig, 'replay' | 'redisUrl' | 'databaseUrl' | 'replayReplicas'>,
+  { log, now }: { readonly log: Logger; readonly now: () => number },
+): Replay {
+  const { replay, replayReplicas: replicas } = config;
+  if (replay === 'memory') {
+    const clocks = now === Date.now ? {} : { now };
+    return { store: memoryReplayStore(clocks), async check() {}, async close() {} };
+  }
+  if (replay === 'redis') {
+    const redis = connectRedis(config.redisUrl as Secret, { purpose: 'guard', log });
+    const store = redisReplayStore(redis, { mode: 'spend', replicas });
+    return {
+      store,
+      check: () => store.touch(),
+      async close() {
+        store.close();
+        redis.disconnect();
+      },
+    };
+  }
+  const pool = new pg.Pool({
+    connectionString: (config.databaseUrl as Secret).reveal(),
+    max: CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_MS,
+    application_name: 'ori-guard',
+  });
+  const store = postgresReplayStore(pool, { replicas });
+  return {
+    store,
+    check: () => store.touch(),
+    async close() {
+      store.close();
+      await pool.end();
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http';
+import { BodyError, readChunks } from '@ori/http/body';
+import { DeadlineError } from '@ori/http/deadline';
+import { exchangeOf } from '@ori/http/exchange';
+import { ProofError } from '@ori/proof';
+import type { VerifiedProof, Verifier } from '@ori/verifier';
+
+/** The method, raw path and headers that the proof must cover. */
+export type Head = Parameters<Verifier['begin']>[0];
+
+export interface ProveOptions {
+  readonly verifier: Verifier;
+  readonly bodyBytesMax: number;
+  /** @returns how many bytes of the chunk stay in memory */
+  readonly take: (chunk: Buffer) => number;
+  /** The body has arrived. Throws to refuse it before the proof is spent. */
+  readonly settle: () => Promise<void>;
+}
+
+/**
+ * Judges the head, reads the body, then verifies the signature and spends the proof. Reports to the verifier what it does not see.
+ *
+ * @throws {ProofError} {UnavailableError} as the verifier does, and `body_too_large`
+ * @throws {BodyError} {DeadlineError} {BusyError} as the edge does; anything else is a failure of the guard's own
+ */
+export async function prove(req: IncomingMessage, head: Head, options: ProveOptions): Promise<VerifiedProof> {
+  const { verifier, bodyBytesMax, take, settle } = options;
+  const { deadline } = exchangeOf(req);
+  const open = verifier.begin(head);
+  try {
+    await readChunks(req, { bytesMax: bodyBytesMax, deadline }, (chunk) => {
+      open.update(chunk);
+      return take(chunk);
+    });
+    await settle();
+    deadline.check();
+  } catch (error) {
+    throw reported(verifier, head, error);
+  }
+  return open.finish();
+}
+
+function reported(verifier: Verifier, head: Head, error: unknown): unknown {
+  if (error instanceof BodyError && error.code === 'body_too_large') {
+    const refusal = new ProofError('body_too_large', error.message);
+    verifier.report(refusal.code, head, refusal);
+    return refusal;
+  }
+  const isAborted = error instanceof BodyError || error instanceof DeadlineError;
+  const outcome = error instanceof ProofError ? error.code : isAborted ? 'aborted' : 'internal_error';
+  verifier.report(outcome, head, error);
+  return error;
+}

@@ -1,0 +1,123 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { type Exchange, exchangeOf } from '@ori/http/exchange';
+import type { Verifier } from '@ori/verifier';
+import type { GuardConfig } from './config.ts';
+import { type Daemon, DaemonError, type DaemonFailure } from './daemon.ts';
+import { headersForDaemon, namesOthers } from './headers.ts';
+import { type Head, prove } from './prove.ts';
+import { type Answer, answer, refuse } from './refuse.ts';
+import { createSpool } from './spool.ts';
+
+/** The routes in logs and metrics: never the path. */
+export const PROXY_ROUTES = { proven: '{proven}', open: '{open}' } as const;
+
+const NAMES_OTHERS: Answer = {
+  status: 400,
+  code: 'connection_header',
+  message: 'Connection may only name close, keep-alive, te, trailer and upgrade.',
+};
+const SPENT = 'The proof is spent.';
+/** After the spend, so each says what became of the call. */
+const FAILURES: Readonly<Record<DaemonFailure, Answer>> = {
+  connect: {
+    status: 502,
+    code: 'daemon_unreachable',
+    message: `The daemon accepts no connections, so the call was not carried out. ${SPENT} Sign again.`,
+  },
+  broken: {
+    status: 502,
+    code: 'daemon_failed',
+    message: `The daemon closed the connection without an answer. ${SPENT} The call may have been carried out.`,
+  },
+  time: {
+    status: 504,
+    code: 'daemon_timeout',
+    message: `The daemon did not answer in time. ${SPENT} The call may have been carried out.`,
+  },
+};
+const OPEN_FAILURES: Readonly<Record<DaemonFailure, Answer>> = {
+  connect: { ...FAILURES.connect, message: 'The daemon accepts no connections.' },
+  broken: { ...FAILURES.broken, message: 'The daemon closed the connection without an answer.' },
+  time: { ...FAILURES.time, message: 'The daemon did not answer in time.' },
+};
+
+export interface ProxyParts {
+  readonly config: GuardConfig;
+  readonly verifier: Verifier;
+  readonly daemon: Daemon;
+  readonly onFailure: (failure: DaemonFailure) => void;
+}
+
+/** Passes on requests with a proof, and `GET` and `HEAD` of the open paths. Each body is verified before its first byte goes up. */
+export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts): RequestListener {
+  const openPaths = new Set(config.openPaths);
+  const isOpen = ({ method, url = '', headers }: IncomingMessage): boolean =>
+    (method === 'GET' || method === 'HEAD') &&
+    openPaths.has(url) &&
+    headers['transfer-encoding'] === undefined &&
+    Number(headers['content-length'] ?? 0) === 0;
+
+  function settingsFor(exchange: Exchange) {
+    const { requestId, client } = exchange;
+    return { requestId, client: client.address, trustGateway: config.trustGateway };
+  }
+
+  async function passOpen(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const exchange = exchangeOf(req);
+    exchange.route = PROXY_ROUTES.open;
+    exchange.deadline.clear();
+    const passed = { proof: undefined, bodyBytes: undefined, ...settingsFor(exchange) };
+    const headers = headersForDaemon(req.rawHeaders, passed);
+    const { method = '', url: path = '' } = req;
+    await call({ method, path, headers, body: undefined }, { req, res, failures: OPEN_FAILURES });
+  }
+
+  async function passProven(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const exchange = exchangeOf(req);
+    exchange.route = PROXY_ROUTES.proven;
+    const head: Head = { method: req.method, target: req.url, rawHeaders: req.rawHeaders };
+    const { bodyBytesMax, spoolFolder: folder, spoolMemoryBytes: memoryBytesMax } = config;
+    const spool = createSpool(req, { folder, memoryBytesMax });
+    try {
+      let body: Awaited<ReturnType<typeof spool.body>> | undefined;
+      const proof = await prove(req, head, {
+        ...{ verifier, bodyBytesMax, take: spool.push },
+        settle: async () => {
+          body = await spool.body();
+        },
+      });
+      // The deadline may have passed during the spend; then the client was told, and nothing is carried out.
+      if (res.headersSent || res.destroyed) return;
+      exchange.deadline.clear();
+      const passed = { proof, bodyBytes: spool.length, ...settingsFor(exchange) };
+      const headers = headersForDaemon(req.rawHeaders, passed);
+      const { method = '', url: path = '' } = req;
+      await call({ method, path, headers, body }, { req, res, failures: FAILURES });
+    } catch (error) {
+      refuse(req, res, error);
+    } finally {
+      await spool.close();
+    }
+  }
+
+  async function call(
+    request: Parameters<Daemon['call']>[0],
+    { req, res, failures }: { req: IncomingMessage; res: ServerResponse; failures: typeof FAILURES },
+  ): Promise<void> {
+    try {
+      await daemon.call(request, res);
+    } catch (error) {
+      exchangeOf(req).error = error;
+      const failure = error instanceof DaemonError ? error.failure : 'broken';
+      onFailure(failure);
+      // A cut-off answer must look cut off.
+      if (res.headersSent) res.destroy();
+      else answer(res, failures[failure]);
+    }
+  }
+
+  return (req, res) => {
+    if (namesOthers(req.headers.connection)) answer(res, NAMES_OTHERS);
+    else void (isOpen(req) ? passOpen(req, res) : passProven(req, res));
+  };
+}

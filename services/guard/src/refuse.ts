@@ -1,0 +1,58 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BodyError } from '@ori/http/body';
+import { DeadlineError } from '@ori/http/deadline';
+import { exchangeOf } from '@ori/http/exchange';
+import { BusyError } from '@ori/runtime/busy-error';
+import { toRefusal } from '@ori/verifier';
+
+export interface Answer {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+const FAILED: Answer = {
+  status: 500,
+  code: 'internal_error',
+  message: 'The request could not be judged, and was not passed on.',
+};
+const BUSY: Answer = {
+  status: 503,
+  code: 'busy',
+  message: 'Too many bodies are arriving. Repeat the call later.',
+};
+const INCOMPLETE: Answer = { status: 400, code: 'body_incomplete', message: 'The body is incomplete.' };
+
+/** Answers in the form of the verifier's refusals. Does nothing if an answer has begun. */
+export function answer(res: ServerResponse, { status, code, message }: Answer): void {
+  send(res, {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+    body: JSON.stringify({ error: { code, message } }),
+  });
+}
+
+/** Answers a request that was not passed on. */
+export function refuse(req: IncomingMessage, res: ServerResponse, error: unknown): void {
+  const exchange = exchangeOf(req);
+  const refusal = toRefusal(error);
+  if (refusal !== undefined) {
+    exchange.facts['code'] = (error as { code: string }).code;
+    if (refusal.status === 503) exchange.error = error;
+    send(res, refusal);
+    return;
+  }
+  exchange.error ??= error;
+  // The edge has answered, at the deadline.
+  if (error instanceof DeadlineError) return;
+  if (error instanceof BusyError) answer(res, BUSY);
+  else answer(res, error instanceof BodyError ? INCOMPLETE : FAILED);
+}
+
+function send(
+  res: ServerResponse,
+  { status, headers, body }: { status: number; headers: Readonly<Record<string, string>>; body: string },
+): void {
+  if (res.headersSent || res.destroyed) return;
+  res.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+
+/** How many bytes may wait for the disk before the sender has to. */
+const WAITING_BYTES_MAX = 1024 * 1024;
+
+export interface SpoolOptions {
+  /** Absent: the whole body stays in memory. */
+  readonly folder: string | undefined;
+  readonly memoryBytesMax: number;
+}
+
+/** A body that must be verified before the first byte of it is passed on. */
+export interface Spool {
+  readonly length: number;
+  /** @returns how many bytes of the chunk stay in memory */
+  push(chunk: Buffer): number;
+  /** Once, after the last chunk. @throws the error of the disk */
+  body(): Promise<Buffer | Readable>;
+  close(): Promise<void>;
+}
+
+/** Keeps a body in memory up to a bound, and beyond it in a file that has no name, so nothing of it outlives the process. */
+export function createSpool(req: IncomingMessage, { folder, memoryBytesMax }: SpoolOptions): Spool {
+  let kept: Buffer[] = [];
+  let length = 0;
+  let waiting = 0;
+  let file: Promise<FileHandle> | undefined;
+  let written: Promise<void> = Promise.resolve();
+
+  function write(handle: Promise<FileHandle>, chunk: Buffer): void {
+    waiting += chunk.length;
+    if (waiting > WAITING_BYTES_MAX) req.pause();
+    written = written.then(async () => {
+      await (await handle).appendFile(chunk);
+      waiting -= chunk.length;
+      if (req.isPaused() && waiting <= WAITING_BYTES_MAX) req.resume();
+    });
+    // `body` reports it; until then the rest of the body is read and dropped.
+    written.catch(() => req.resume());
+  }
+
+  return {
+    get length() {
+      return length;
+    },
+    push(chunk) {
+      length += chunk.length;
+      if (folder === undefined || length <= memoryBytesMax) {
+        kept.push(chunk);
+        return chunk.length;
+      }
+      file ??= openUnlinked(folder);
+      for (const each of [...kept, chunk]) write(file, each);
+      kept = [];
+      return 0;
+    },
+    async body() {
+      await written;
+      const handle = await file;
+      if (handle === undefined) return kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept);
+      return handle.createReadStream({ start: 0, autoClose: false });
+    },
+    async close() {
+      await written.catch(() => undefined);
+      await (await file?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+async function openUnlinked(folder: string): Promise<FileHandle> {
+  const path = join(folder, `body-${randomUUID()}`);
+  const handle = await open(path, 'wx+', 0o600);
+  await unlink(path);
+  return handle;
+}

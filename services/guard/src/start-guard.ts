@@ -1,0 +1,66 @@
+import { openPorts } from '@ori/http/open-ports';
+import { openTracing } from '@ori/http/tracing';
+import { createLogger, type Logger } from '@ori/runtime/log';
+import { createRemoteKeySet, createVerifier } from '@ori/verifier';
+import { createCheck } from './check.ts';
+import type { GuardConfig } from './config.ts';
+import { createDaemon } from './daemon.ts';
+import { createGuardMetrics } from './metrics.ts';
+import { openReplay } from './open-replay.ts';
+import { createProxy } from './proxy.ts';
+
+export { GUARD_SPEC, type GuardConfig, loadGuardConfig } from './config.ts';
+
+export interface RunningGuard {
+  readonly url: string;
+  readonly opsUrl: string;
+  stop(): Promise<void>;
+}
+
+/** Starts the guard. It does not wait for keys, store or daemon: `/readyz` says what is missing, and calls are refused until then. */
+export async function startGuard(
+  config: GuardConfig,
+  parts: { readonly log?: Logger; readonly now?: () => number } = {},
+): Promise<RunningGuard> {
+  const { log = createLogger({ service: 'guard', level: config.logLevel }), now = Date.now } = parts;
+  const { mode, internId, contentType, maxAgeSeconds, clockToleranceSeconds, bodyBytesMax } = config;
+  const metrics = createGuardMetrics();
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => metrics.http.close());
+  const tracing = await openTracing({ service: 'guard', config, log });
+  if (tracing) stack.defer(tracing.close);
+  const keys = createRemoteKeySet(config.keysUrl, {
+    root: config.root,
+    onRefusedKey: ({ error }) => log.warn({ err: error }, 'a key of the set is left out'),
+  });
+  stack.defer(() => keys.close());
+  const replay = openReplay(config, { log, now });
+  stack.defer(replay.close);
+  const verifier = createVerifier({
+    ...{ internId, keys, replay: replay.store, contentType, maxAgeSeconds, clockToleranceSeconds, now },
+    onOutcome: ({ outcome }) => metrics.judged(outcome),
+  });
+  const checks = {
+    async keys() {
+      if (keys.jwks() === undefined) await keys.reload();
+    },
+    replay: replay.check,
+  };
+  const daemon = createDaemon(config);
+  stack.defer(daemon.close);
+  const app =
+    mode === 'proxy'
+      ? createProxy({ config, verifier, daemon, onFailure: metrics.daemonFailed })
+      : createCheck({ mode, verifier, bodyBytesMax });
+  const { api, opsUrl, stop } = await openPorts(
+    // The guard itself times answers, by whether the client reads and not by whether it has read everything.
+    { ...config, writeTimeoutMs: Number.POSITIVE_INFINITY },
+    {
+      ...{ app, log, metrics: metrics.http, tracing },
+      checks: mode === 'proxy' ? { ...checks, daemon: daemon.check } : checks,
+    },
+    stack,
+  );
+  log.info({ url: api.url, opsUrl, mode, replay: config.replay }, 'listening');
+  return { url: api.url, opsUrl, stop };
+}

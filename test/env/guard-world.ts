@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { loadGuardConfig, type RunningGuard, startGuard } from '@ori/guard';
+import type { Logger } from '@ori/runtime/log';
+import { createTestSigner, type TestProofOptions } from '@ori/verifier/testing';
+import { type RawAnswer, rawClient } from './raw-client.ts';
+
+/** A request as the daemon behind the guard got it. */
+export interface Seen {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+}
+
+export interface GuardWorld extends AsyncDisposable {
+  readonly guard: RunningGuard;
+  readonly port: number;
+  readonly keysUrl: string;
+  /** The requests that reached the daemon. */
+  readonly seen: Seen[];
+  /** The proof headers as lines of a request. */
+  proofLines(options: TestProofOptions): string;
+  /** A whole signed request, with these lines more. */
+  signed(options: TestProofOptions & { lines?: string }): string;
+  /** Sends exactly these bytes on a connection of their own, and reads one answer. */
+  raw(bytes: string | Uint8Array): Promise<RawAnswer>;
+}
+
+export interface GuardWorldOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** The daemon; by default it answers with the verified user. */
+  readonly daemon?: RequestListener;
+  readonly log?: Logger;
+}
+
+const INTERN = 'int_guarded';
+
+export const headerOf = ({ rawHeaders }: Pick<Seen, 'rawHeaders'>, name: string): string | undefined => {
+  const values = rawHeaders.filter((_, at, all) => at % 2 === 1 && all[at - 1]?.toLowerCase() === name);
+  return values.length > 1 ? `${values.length} values` : values[0];
+};
+
+export async function readAll(req: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of req) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function listen(handler: RequestListener, stack: AsyncDisposableStack): Promise<string> {
+  const server = createServer({ requireHostHeader: false }, handler).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  stack.defer(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A guard in this process in front of a daemon without a verifier, past the seconds after a start in which proofs are refused. */
+export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<GuardWorld> {
+  await using stack = new AsyncDisposableStack();
+  let ahead = -10_000;
+  const now = () => Date.now() + ahead;
+  const signer = createTestSigner({ internId: INTERN, now });
+  const seen: Seen[] = [];
+  const respond: RequestListener =
+    options.daemon ?? ((req, res) => void res.end(req.headers['x-ori-verified-user'] ?? 'nobody'));
+  const daemonUrl = await listen(async (req, res) => {
+    const { method, url, rawHeaders } = req;
+    const body = await readAll(req).catch(() => undefined);
+    if (body === undefined) return;
+    seen.push({ method, url, rawHeaders, body });
+    respond(req, res);
+  }, stack);
+  const keysUrl = await listen((_req, res) => void res.end(JSON.stringify(signer.jwks)), stack);
+  const env = {
+    ...{ GUARD_PORT: '0', GUARD_OPS_PORT: '0', GUARD_INTERN_ID: INTERN, GUARD_LOG_LEVEL: 'silent' },
+    ...{ GUARD_KEYS_URL: keysUrl, GUARD_DAEMON_URL: daemonUrl, GUARD_SHUTDOWN_IDLE_MS: '0' },
+    ...{ GUARD_SHUTDOWN_GRACE_MS: '0', ...options.env },
+  };
+  const guard = await startGuard(loadGuardConfig(env), { now, ...(options.log && { log: options.log }) });
+  stack.defer(guard.stop);
+  ahead = 0;
+  const port = Number(new URL(guard.url).port);
+  const proofLines = (proof: TestProofOptions) =>
+    Object.entries(signer.sign(proof))
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('');
+  const owned = stack.move();
+  return {
+    guard,
+    port,
+    keysUrl,
+    seen,
+    proofLines,
+    signed({ lines = '', ...proof }) {
+      const length = Buffer.byteLength(proof.body);
+      const head = `POST ${proof.path} HTTP/1.1\r\nHost: daemon.example\r\nContent-Type: application/json\r\n`;
+      return `${head}Content-Length: ${length}\r\n${proofLines(proof)}${lines}\r\n${proof.body}`;
+    },
+    async raw(bytes) {
+      using client = await rawClient(port);
+      client.send(bytes);
+      return await client.answer();
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
