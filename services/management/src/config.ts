@@ -2,6 +2,7 @@ import { complaintsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity';
 import { type Config, ConfigError, type Environment, integer, loadConfig, secret } from '@ori/runtime/config';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { complaintsOfAddress } from '@ori/store';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 
 /** The environment of the management service: `MANAGEMENT_…`. */
@@ -38,6 +39,7 @@ export function loadManagementConfig(env: Environment): ManagementConfig {
   const config = loadConfig('MANAGEMENT', MANAGEMENT_SPEC, env);
   const complaints = complaintsOfTls('MANAGEMENT', config);
   const identity = completeIdentity('MANAGEMENT', config, complaints);
+  complaints.push(...complaintsOfAddress('MANAGEMENT_DATABASE_URL', config.databaseUrl.reveal()));
   if (complaints.length > 0) throw new ConfigError(complaints);
   return { ...config, ...identity };
 }

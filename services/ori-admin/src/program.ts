@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { addApplyCommand } from './commands/apply.ts';
 import { addAuditCommands } from './commands/audit.ts';
 import { addByokCommands } from './commands/byok.ts';
+import { addDoctorCommand } from './commands/doctor.ts';
 import { addInternCommands } from './commands/intern.ts';
 import { addKekCommands } from './commands/kek.ts';
 import { addKeyCommands } from './commands/key.ts';
@@ -68,6 +69,7 @@ function createProgram(surroundings: Surroundings): Command {
     addKekCommands,
     addSwitchCommands,
     addAuditCommands,
+    addDoctorCommand,
   ]) {
     add(program, context);
   }

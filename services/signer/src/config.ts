@@ -12,6 +12,7 @@ import {
 } from '@ori/runtime/config';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { complaintsOfTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
+import { complaintsOfAddress } from '@ori/store';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
 
@@ -105,6 +106,7 @@ export function loadSignerConfig(env: Environment): SignerConfig {
   const config = loadConfig('SIGNER', SIGNER_SPEC, env);
   const complaints = complaintsOfTls('SIGNER', config);
   const identity = completeIdentity('SIGNER', config, complaints);
+  complaints.push(...complaintsOfAddress('SIGNER_DATABASE_URL', config.databaseUrl.reveal()));
   const redis = parseRedisUrl(config.redisUrl.reveal());
   if (redis === undefined) complaints.push(`SIGNER_REDIS_URL: expected one of ${REDIS_URL_FORMS}`);
   const files = redisTlsFiles(config);

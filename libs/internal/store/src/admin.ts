@@ -20,6 +20,7 @@ export * from './queries/admin/organization-changes.ts';
 export * from './queries/admin/organizations.ts';
 export * from './queries/admin/reseal.ts';
 export * from './queries/admin/revocations.ts';
+export { readServerFacts } from './queries/admin/server-facts.ts';
 export * from './queries/admin/signing-keys.ts';
 export * from './queries/admin/users.ts';
 export { type DueKey, dueKeys } from './queries/key-outlook.ts';

@@ -10,6 +10,7 @@ import { MigrationError } from './migration-error.ts';
 import { requireOurs, requirePolicies } from './ownership.ts';
 import { ensureRoles, forbidTemporaryTables } from './roles.ts';
 
+export { GRANTS_AS_OF } from '../grants.ts';
 export { MigrationError, type MigrationErrorCode } from './migration-error.ts';
 
 export const MIGRATION_TABLE = 'ori_migrations';

@@ -42,7 +42,7 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
-/** Has pg parse the address now, so that a wrong one fails the start instead of the first request. */
+/** Has pg parse the address now, so that a wrong one fails the start instead of the first request. @throws TypeError */
 function requireAddress(url: string): void {
   try {
     if (!/^postgres(ql)?:\/\//.test(url)) throw new TypeError();
@@ -52,6 +52,16 @@ function requireAddress(url: string): void {
     throw new TypeError(
       'url: expected postgres://user:password@host:port/database, with readable certificate and key files',
     );
+  }
+}
+
+/** What is wrong with an address, as {@link openPostgres} would refuse it at the start. Quotes nothing of it. */
+export function complaintsOfAddress(variable: string, url: string): string[] {
+  try {
+    requireAddress(url);
+    return [];
+  } catch (error) {
+    return [`${variable}: ${(error as Error).message.replace(/^url: /, '')}`];
   }
 }
 

@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import type { Environment } from '@ori/runtime/config';
+import { systemErrorCode } from '@ori/runtime/system-error-code';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { examine, type Finding } from '../doctor/finding.ts';
+import { lookAtIssuers, lookAtToken } from '../doctor/issuers.ts';
+import { lookAtLogin, lookAtServer } from '../doctor/postgresql.ts';
+import { lookAtRedis } from '../doctor/redis.ts';
+import { lookAtRing } from '../doctor/rings.ts';
+import { lookAtAuditFolder, lookAtInstance } from '../doctor/services.ts';
+import { loadIdentity, type Prefix } from '../doctor/settings.ts';
+import { EXIT } from '../exit-codes.ts';
+import { PartialFailure, UsageError } from '../failure.ts';
+import { examples } from '../help.ts';
+import { collected } from '../options.ts';
+import { readSecret } from '../read-secret.ts';
+
+interface DoctorOptions {
+  settings?: string[];
+  ops?: string[];
+  token?: true;
+}
+
+export function addDoctorCommand(program: Command, context: () => Context): void {
+  program
+    .command('doctor')
+    .description('look at everything that the services depend on; each line that is not ok says what to do')
+    .option('--settings <file>', "a service's environment file, NAME=value lines; repeatable", collected)
+    .option(
+      '--ops <url>',
+      'ops URL of a running signer, management service, log or witness; repeatable',
+      collected,
+    )
+    .option('--token', 'an access token on stdin: which claim the signer would refuse it for')
+    .addHelpText(
+      'after',
+      `
+Reads SIGNER_… and MANAGEMENT_… as the services do, from the files of --settings and from the environment.
+Changes nothing. Exits with 4 if a check fails.
+${examples('ori-admin doctor --settings /etc/ori/signer.env --ops http://127.0.0.1:9081', 'ori-admin doctor --token < token.txt')}`,
+    )
+    .action(async (options: DoctorOptions) => {
+      const admin = context();
+      const env = { ...readSettings(options.settings ?? []), ...admin.environment };
+      const token = options.token ? await readSecret(admin, {}) : undefined;
+      const findings = await lookAtAll(admin, env, token, options.ops ?? []);
+      admin.report({ data: findings }, { lines: findings.flatMap(linesOf) });
+      const failing = findings.filter(({ state }) => state === 'failing').length;
+      if (failing === 0) return;
+      const next = 'Each line that begins with FAIL says what to do.';
+      throw new PartialFailure(EXIT.conflict, `${failing} of ${findings.length} checks failed.`, next);
+    });
+}
+
+async function lookAtAll(
+  admin: Context,
+  env: Environment,
+  token: string | undefined,
+  ops: readonly string[],
+): Promise<Finding[]> {
+  const ofService = (prefix: Prefix, check: string, look: () => Promise<string>, fix: string) =>
+    isConfigured(prefix, env) ? [examine(check, look, fix)] : [];
+  const fixDatabase = 'check the address, the login and pg_hba.conf';
+  const fixRing = 'check the ring file and ORI_ADMIN_DATABASE_URL';
+  const findings = await Promise.all([
+    examine(
+      'database',
+      () => admin.withDatabase(lookAtServer),
+      'check ORI_ADMIN_DATABASE_URL and the server',
+    ),
+    ...(['SIGNER', 'MANAGEMENT'] as const).flatMap((prefix) =>
+      isConfigured(prefix, env)
+        ? [examine(`${prefix.toLowerCase()} login`, () => lookAtLogin(prefix, env), fixDatabase)]
+        : [Promise.resolve(skipped(prefix))],
+    ),
+    examine('signer ring', () => lookAtRing(admin, 'signer', env), fixRing),
+    examine('management ring', () => lookAtRing(admin, 'management', env), fixRing),
+    ...ofService('SIGNER', 'redis', () => lookAtRedis(env), 'check SIGNER_REDIS_URL and the server'),
+    ...ofService('SIGNER', 'audit folder', () => lookAtAuditFolder(env), 'check SIGNER_AUDIT_FILE'),
+    ...ops.map((url) => examine(url, () => lookAtInstance(url), 'check that it runs, and the address')),
+  ]);
+  return [...findings, ...(await lookAtIdentity(env, token)), GATEWAY];
+}
+
+async function lookAtIdentity(env: Environment, token: string | undefined): Promise<Finding[]> {
+  if (!isConfigured('SIGNER', env)) return [];
+  let issuers: Finding[] = [];
+  const settings = await examine(
+    'issuer settings',
+    async () => {
+      const config = loadIdentity('SIGNER', env);
+      issuers = await lookAtIssuers(config);
+      return `${config.issuers.length} issuers for ${config.baseUrl}`;
+    },
+    'correct the setting',
+  );
+  if (token === undefined || settings.state !== 'ok') return [settings, ...issuers];
+  const fix = 'check that the issuer answers';
+  const judged = await examine('token', () => lookAtToken(loadIdentity('SIGNER', env), token), fix);
+  return [settings, ...issuers, judged];
+}
+
+const isConfigured = (prefix: Prefix, env: Environment): boolean =>
+  Object.keys(env).some((name) => name.startsWith(`${prefix}_`));
+
+const skipped = (prefix: Prefix): Finding => ({
+  check: `${prefix.toLowerCase()} settings`,
+  state: 'skipped',
+  found: `no ${prefix}_… setting is given`,
+  fix: 'name the environment file of the service with --settings',
+});
+
+const GATEWAY: Finding = {
+  check: 'gateway',
+  state: 'skipped',
+  found: 'its configuration is judged by another command',
+  fix: 'run ori doctor gateway nginx.conf',
+};
+
+const MARKS = { ok: 'ok  ', failing: 'FAIL', skipped: 'skip' };
+
+function linesOf({ check, state, found, fix }: Finding): string[] {
+  return [`${MARKS[state]}  ${check}: ${found}`, ...(fix === undefined ? [] : [`      do: ${fix}`])];
+}
+
+/** @throws UsageError */
+function readSettings(files: readonly string[]): Environment {
+  const read = (file: string) => {
+    try {
+      return Object.entries(parseEnv(readFileSync(file, 'utf8')));
+    } catch (error) {
+      throw new UsageError(
+        `Cannot read ${JSON.stringify(file)} (${systemErrorCode(error)}).`,
+        'Check the path.',
+      );
+    }
+  };
+  return Object.fromEntries(files.flatMap(read));
+}

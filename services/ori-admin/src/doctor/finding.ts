@@ -1,0 +1,51 @@
+import { explainFailure } from '@ori/http/explain-failure';
+import { ConfigError } from '@ori/runtime/config';
+import { OverprivilegedLogin, StoreUnavailable } from '@ori/store';
+import { tell } from '../failure.ts';
+
+/** The result of one check. */
+export interface Finding {
+  readonly check: string;
+  readonly state: 'ok' | 'failing' | 'skipped';
+  readonly found: string;
+  /** What to do; absent if nothing has to be done. */
+  readonly fix?: string;
+}
+
+/** A check that found something wrong, or could not run. Neither sentence contains a secret. */
+export class CheckFailed extends Error {
+  readonly fix: string;
+  readonly state: 'failing' | 'skipped';
+
+  constructor(message: string, fix: string, state: 'failing' | 'skipped' = 'failing') {
+    super(message);
+    this.name = 'CheckFailed';
+    this.fix = fix;
+    this.state = state;
+  }
+}
+
+/** Runs one check, which resolves to what it found to be right. Does not throw. */
+export async function examine(check: string, look: () => Promise<string>, fix: string): Promise<Finding> {
+  try {
+    return { check, state: 'ok', found: await look() };
+  } catch (error) {
+    if (error instanceof CheckFailed) {
+      return { check, state: error.state, found: error.message, fix: error.fix };
+    }
+    return { check, state: 'failing', ...reasonOf(error, fix) };
+  }
+}
+
+function reasonOf(error: unknown, fix: string): Pick<Finding, 'found' | 'fix'> {
+  if (error instanceof ConfigError) return { found: error.complaints.join('; '), fix: 'correct the setting' };
+  if (error instanceof OverprivilegedLogin) {
+    return { found: error.excess.join('; '), fix: error.fix.join(' ') };
+  }
+  const explained = explainFailure(error);
+  if (explained !== undefined) return { found: explained, fix };
+  if (error instanceof StoreUnavailable) return { found: error.message, fix };
+  const told = tell(error);
+  if (told !== undefined) return { found: told.message, fix: told.next };
+  return { found: error instanceof Error ? `failed (${error.name})` : 'failed', fix };
+}

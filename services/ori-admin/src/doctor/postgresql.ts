@@ -1,0 +1,49 @@
+import type { Environment } from '@ori/runtime/config';
+import { type Database, openPostgres, readPrivileges } from '@ori/store';
+import { readServerFacts } from '@ori/store/admin';
+import { GRANTS_AS_OF } from '@ori/store/migrate';
+import { requireClock } from './clock.ts';
+import { CheckFailed } from './finding.ts';
+import { DATABASE, loadPart, type Prefix } from './settings.ts';
+
+/** The server as the operator's login sees it: a primary, at this version, with the same time. */
+export async function lookAtServer(db: Database): Promise<string> {
+  const { standby, version, now } = await readServerFacts(db);
+  if (standby) throw new CheckFailed('the server is a standby', 'set the address of the primary');
+  requireClock('PostgreSQL', now);
+  const { grantsAsOf } = await readPrivileges(db);
+  if (grantsAsOf < GRANTS_AS_OF) {
+    const at = grantsAsOf === '' ? 'not migrated' : `at ${grantsAsOf}`;
+    throw new CheckFailed(
+      `the database is ${at}, and this version needs ${GRANTS_AS_OF}`,
+      'run ori-admin migrate',
+    );
+  }
+  return `PostgreSQL ${version}, primary, at ${grantsAsOf}`;
+}
+
+/** The login of a service: that it connects, and has no more privileges than it needs. */
+export async function lookAtLogin(prefix: Prefix, env: Environment): Promise<string> {
+  const role = prefix === 'SIGNER' ? 'ori_signer' : 'ori_management';
+  const { databaseUrl } = loadPart(prefix, DATABASE, env);
+  const db = open(prefix, databaseUrl.reveal(), role);
+  try {
+    const { login, memberships } = await readPrivileges(db);
+    if (!memberships.includes(role)) {
+      throw new CheckFailed(`${login} is not a member of ${role}`, `GRANT ${role} TO ${login};`);
+    }
+    return `${login} may do what ${role} may, and no more`;
+  } finally {
+    await db.close();
+  }
+}
+
+function open(prefix: Prefix, url: string, atMost: 'ori_signer' | 'ori_management'): Database {
+  try {
+    return openPostgres({ url, atMost, poolMax: 1, connectTimeoutMs: 5000, applicationName: 'ori-admin' });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const complaint = error.message.replace(/^url: /, '');
+    throw new CheckFailed(`${prefix}_DATABASE_URL: ${complaint}`, 'correct the setting');
+  }
+}

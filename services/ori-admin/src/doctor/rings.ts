@@ -1,0 +1,32 @@
+import type { Environment } from '@ori/runtime/config';
+import { countByKek } from '@ori/store/admin';
+import type { KekOwner, KekRing } from '@ori/store/sealing';
+import { openRingFile } from '@ori/store/sealing/read-kek-ring';
+import type { Context } from '../context.ts';
+import { CheckFailed } from './finding.ts';
+import { loadPart, type Prefix, RING } from './settings.ts';
+
+/** The ring of a service against the rows that are sealed: each of them must open. */
+export async function lookAtRing(admin: Context, owner: KekOwner, env: Environment): Promise<string> {
+  const ring = await openRing(admin, owner, env);
+  const usage = [...(await admin.withDatabase(countByKek))].map(
+    ([kid, { seeds, providerKeys }]) => [kid, owner === 'signer' ? seeds : providerKeys] as const,
+  );
+  const sealed = usage.filter(([, rows]) => rows > 0);
+  const missing = sealed.filter(([kid]) => !ring.kids.includes(kid));
+  if (missing.length > 0) {
+    const what = missing.map(([kid, rows]) => `${rows} rows are sealed under ${kid}, which the ring lacks`);
+    throw new CheckFailed(what.join('; '), 'put the key back into the ring, from the offline copy');
+  }
+  const rows = sealed.reduce((sum, [, count]) => sum + count, 0);
+  return `holds every KEK of ${rows} sealed rows; seals under ${ring.primary.kid}`;
+}
+
+/** The ring that the service reads; where its settings are not given, the operator's. */
+async function openRing(admin: Context, owner: KekOwner, env: Environment): Promise<KekRing> {
+  const prefix = owner.toUpperCase() as Prefix;
+  if (env[`${prefix}_KEK_FILE`] === undefined) return await admin.readRing(owner);
+  const { kekFile, kekShared, kmsUrl, kmsTokenFile } = loadPart(prefix, RING, env);
+  const rules = { owner, allowShared: kekShared };
+  return await openRingFile({ path: kekFile, variable: `${prefix}_KEK_FILE`, rules, kmsUrl, kmsTokenFile });
+}

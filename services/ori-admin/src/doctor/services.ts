@@ -1,0 +1,57 @@
+import { access, constants, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Environment } from '@ori/runtime/config';
+import { systemErrorCode } from '@ori/runtime/system-error-code';
+import { CheckFailed } from './finding.ts';
+import { AUDIT, loadPart } from './settings.ts';
+
+const TIMEOUT_MS = 3000;
+
+/** Half an hour of lines at a thousand proofs a second. */
+const FREE_BYTES_MIN = 1024 ** 3;
+
+/** The folder of the signer's audit file: without a writable one nothing is signed. */
+export async function lookAtAuditFolder(env: Environment): Promise<string> {
+  const folder = dirname(loadPart('SIGNER', AUDIT, env).auditFile);
+  try {
+    await access(folder, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const fix = "create it, and give it to the signer's user; run ori-admin doctor as that user";
+    throw new CheckFailed(`${folder} cannot be written (${systemErrorCode(error)})`, fix);
+  }
+  const { bavail, bsize } = await statfs(folder);
+  const free = `${((bavail * bsize) / 1024 ** 3).toFixed(1)} GiB free`;
+  if (bavail * bsize < FREE_BYTES_MIN) {
+    throw new CheckFailed(
+      `${folder} has ${free}`,
+      'move rotated audit files away: a full disk stops signing',
+    );
+  }
+  return `${folder} is writable, ${free}`;
+}
+
+/** A running service, log or witness: what it says of itself at its ops port. */
+export async function lookAtInstance(url: string): Promise<string> {
+  const answer = await fetch(new URL('/readyz', url), {
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    redirect: 'error',
+  });
+  const { checks = {}, causes = {} } = (await answer.json().catch(() => ({}))) as Readyz;
+  const failing = Object.entries(checks).filter(([, verdict]) => verdict !== 'ok');
+  if (failing.length > 0) {
+    const why = failing.map(([name, verdict]) => `${name}: ${causes[name] ?? verdict}`);
+    throw new CheckFailed(why.join('; '), 'correct the cause; the instance then becomes ready by itself');
+  }
+  if (!answer.ok || Object.keys(checks).length === 0) {
+    throw new CheckFailed(
+      `answered ${answer.status}, not as an ops port`,
+      'give the address of the ops port',
+    );
+  }
+  return `ready: ${Object.keys(checks).join(', ')}`;
+}
+
+interface Readyz {
+  readonly checks?: Readonly<Record<string, string>>;
+  readonly causes?: Readonly<Record<string, string>>;
+}
