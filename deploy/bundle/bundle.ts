@@ -2,6 +2,7 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
+import { stageDocuments } from './documents.ts';
 import { packagesOf, renderLicences } from './licences.ts';
 import { SHIPPED, type ShippedFolder } from './programs.ts';
 import { publicationOf } from './publication.ts';
@@ -45,7 +46,7 @@ async function bundleFolder(shipped: ShippedFolder, folder: string): Promise<voi
   }
   await writeFile(join(folder, 'THIRD-PARTY-LICENSES'), renderLicences(packagesOf(modules)));
   await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
-  for (const document of documents) await cp(join(ROOT, document), join(folder, basename(document)));
+  await stageDocuments(Object.fromEntries(documents.map((each) => [each, basename(each)])), folder);
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(await manifestOf(shipped), null, 2)}\n`);
 }
 

@@ -6,18 +6,38 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 import { bundle } from '../bundle/bundle.ts';
+import { type Places, stageDocuments } from '../bundle/documents.ts';
 import { SHIPPED } from '../bundle/programs.ts';
 import { publicationOf } from '../bundle/publication.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** The packages in the order of their dependencies, and the private libraries that are copied into each. */
-const LIBRARIES: readonly { readonly name: string; readonly inlined: readonly string[] }[] = [
-  { name: 'proof', inlined: [] },
-  { name: 'tlog', inlined: [] },
-  { name: 'verifier', inlined: ['remote-json'] },
+/** The packages in the order of their dependencies, the private libraries that are copied into each, and its documents. */
+const LIBRARIES: readonly {
+  readonly name: string;
+  readonly inlined: readonly string[];
+  readonly documents: Places;
+}[] = [
+  {
+    name: 'proof',
+    inlined: [],
+    documents: {
+      'libs/public/proof/README.md': 'README.md',
+      'libs/public/proof/SPEC.md': 'SPEC.md',
+      'test/vectors/README.md': 'vectors/README.md',
+      'test/vectors/manifest.json': 'vectors/manifest.json',
+      'test/vectors/signing.json': 'vectors/signing.json',
+      'test/vectors/verdicts.json': 'vectors/verdicts.json',
+      'test/vectors/version-3.json': 'vectors/version-3.json',
+    },
+  },
+  { name: 'tlog', inlined: [], documents: { 'libs/public/tlog/README.md': 'README.md' } },
+  {
+    name: 'verifier',
+    inlined: ['remote-json'],
+    documents: { 'libs/public/verifier/README.md': 'README.md' },
+  },
 ];
-const DOCUMENTS = ['README.md', 'SPEC.md'];
 
 /** The fields of a workspace's package.json that the shipped one contains. */
 interface Manifest {
@@ -48,8 +68,7 @@ export async function packLibraries(destination: string): Promise<string[]> {
     },
   );
   const tarballs: string[] = [];
-  for (const { name, inlined } of LIBRARIES)
-    tarballs.push(await packLibrary(name, inlined, resolve(destination)));
+  for (const library of LIBRARIES) tarballs.push(await packLibrary(library, resolve(destination)));
   return tarballs;
 }
 
@@ -67,15 +86,16 @@ export async function packCommand(destination: string): Promise<string> {
   }
 }
 
-async function packLibrary(name: string, inlined: readonly string[], destination: string): Promise<string> {
+async function packLibrary(
+  { name, inlined, documents }: (typeof LIBRARIES)[number],
+  destination: string,
+): Promise<string> {
   const library = join(ROOT, 'libs/public', name);
   const staging = await mkdtemp(join(tmpdir(), 'ori-pack-'));
   try {
     await stageCode(library, staging, '', inlined);
     for (const other of inlined) await stageCode(join(ROOT, 'libs/public', other), staging, other, inlined);
-    for (const document of await readdir(library)) {
-      if (DOCUMENTS.includes(document)) await cp(join(library, document), join(staging, document));
-    }
+    await stageDocuments(documents, staging);
     await cp(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
     const manifest: Manifest = JSON.parse(await readFile(join(library, 'package.json'), 'utf8'));
     await writeFile(

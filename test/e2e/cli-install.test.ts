@@ -5,16 +5,19 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { packCommand } from '../../deploy/package/pack.ts';
+import { deadLinksOf } from '../package/dead-links.ts';
 
 const run = promisify(execFile);
 let folder: string;
+let tarball: string;
 let ori: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ori-install-'));
   // Without the keychain library, which would come from the registry.
   const install = ['install', '--global', '--prefix', join(folder, 'prefix'), '--offline', '--omit=optional'];
-  await run('npm', [...install, '--no-audit', '--no-fund', await packCommand(folder)], { cwd: folder });
+  tarball = await packCommand(folder);
+  await run('npm', [...install, '--no-audit', '--no-fund', tarball], { cwd: folder });
   ori = join(folder, 'prefix/bin/ori');
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -35,6 +38,10 @@ it('runs from its tarball in an empty folder, without any other package', async 
   expect(await runOri('interns', 'list', '--json')).toMatchObject({ exit: 3, stdout: '' });
   const config = new URL('../../deploy/gateway/nginx.conf', import.meta.url).pathname;
   expect(await runOri('doctor', 'gateway', config, '--skip-missing')).toMatchObject({ exit: 0 });
+});
+
+it('contains a README without dead links', async () => {
+  expect(await deadLinksOf(tarball)).toEqual([]);
 });
 
 it('says on an older Node which version it needs', async () => {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +7,7 @@ import { promisify } from 'node:util';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deadLinksOf } from './dead-links.ts';
 import { createProject, findNodes, MODULES, type Project } from './empty-project.ts';
 
 const run = promisify(execFile);
@@ -29,10 +31,24 @@ test('the installed packages contain code, declarations and documents, and nothi
     const { stdout } = await run('tar', ['-tzf', tarball]);
     for (const file of stdout.trim().split('\n')) {
       expect(file).toMatch(
-        /^package\/(?:(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|d\.ts)|package\.json|LICENSE|README\.md|SPEC\.md)$/,
+        /^package\/(?:(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|d\.ts)|package\.json|LICENSE|README\.md|SPEC\.md|vectors\/(?:[a-z0-9-]+\.json|README\.md))$/,
       );
       expect(file).not.toMatch(/\.test\./);
     }
+  }
+});
+
+test('every link of a packed document leads somewhere', async () => {
+  const complaints = (await Promise.all(tarballs.map(deadLinksOf))).flat();
+  expect(complaints).toEqual([]);
+});
+
+test('the vectors are packed as their manifest describes them', async () => {
+  const folder = join(project, 'node_modules/@ori/proof/vectors');
+  const { files } = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'));
+  for (const [name, { sha256 }] of Object.entries<{ sha256: string }>(files)) {
+    const bytes = await readFile(join(folder, name));
+    expect([name, createHash('sha256').update(bytes).digest('hex')]).toEqual([name, sha256]);
   }
 });
 
