@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { type RedisServer, startRedis } from '../../env/redis.ts';
+import { startTcpProxy, type TcpProxy } from '../../env/tcp-proxy.ts';
 import type { Fault, Stage, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
 import { redisServerFaults } from './redis-server-faults.ts';
@@ -8,6 +9,8 @@ import { openAdmin, TIMEOUT_MS } from './redis-single.ts';
 interface Member {
   readonly server: RedisServer;
   readonly admin: Redis;
+  /** What the other member replicates through. */
+  readonly link: TcpProxy;
 }
 
 const LAG_MS_MAX = 20_000;
@@ -27,12 +30,12 @@ export async function redisPair(): Promise<World> {
     const server = stack.use(await startRedis({ arguments: options }));
     const admin = openAdmin(server.url);
     stack.defer(() => admin.disconnect());
-    return { server, admin };
+    return { server, admin, link: stack.use(await startTcpProxy(server.port)) };
   };
   let [primary, replica] = [await open(), await open()];
 
-  const follow = (follower: Member, { server }: Member): Promise<unknown> =>
-    follower.admin.replicaof('127.0.0.1', server.port);
+  const follow = (follower: Member, { link }: Member): Promise<unknown> =>
+    follower.admin.replicaof('127.0.0.1', link.port);
   const promote = ({ admin }: Member): Promise<unknown> => admin.replicaof('NO', 'ONE');
   const whole = async (): Promise<void> => {
     const untilMs = Date.now() + LAG_MS_MAX;
@@ -42,6 +45,9 @@ export async function redisPair(): Promise<World> {
     }
     throw new Error('the replica does not follow');
   };
+  /** How much of the stream of writes a member has. */
+  const offsetOf = async ({ admin }: Member): Promise<number> =>
+    Number(/master_repl_offset:(\d+)/.exec(await admin.info('replication'))?.[1]);
   const swap = (): void => {
     [primary, replica] = [replica, primary];
   };
@@ -65,17 +71,21 @@ export async function redisPair(): Promise<World> {
       await whole();
     },
 
-    /** The replica lacks everything that was spent while it was frozen. */
+    /** The replica lacks everything that was written while the link was silent: a frozen one would find it in its socket. */
     async 'lagging replica promoted'(stage) {
-      await replica.server.freeze();
+      const { link } = primary;
+      link.set('silent');
       const safe = stage.unsafe();
       await stage.pause(stage.random.between(200, 1500));
       safe();
+      if ((await offsetOf(primary)) <= (await offsetOf(replica)))
+        throw new Error('the replica lacks nothing');
       const kills = stage.random.chance(0.5);
       if (kills) await primary.server.kill();
       else await primary.server.freeze();
-      await replica.server.thaw();
       await promote(replica);
+      link.cut();
+      link.set('open');
       swap();
       stage.worst();
       await moveAll(stage, primary);

@@ -49,7 +49,7 @@ function sentinelFaults(pair: SentinelPair): Readonly<Record<string, Fault>> {
       await pair.whole();
     },
 
-    /** A promoted replica lacks the proofs that were spent while it was frozen. */
+    /** What was written while the replica was frozen may still be in its socket, or lost with the primary. */
     async 'lagging replica promoted'({ worst, random, pause }) {
       const former = await pair.primary();
       const behind = await replica();

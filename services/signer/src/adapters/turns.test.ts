@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { memorySpentProofs } from '@ori/identity/dpop';
 import { Secret } from '@ori/runtime/secret';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
+import { startTcpProxy } from '@ori/test-env/tcp-proxy';
 import { createTurnLimiter, turnKey } from '@ori/turns';
 import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
@@ -165,6 +166,28 @@ describe('a new epoch begins', async () => {
       verdict: { allowed: true },
     });
   });
+});
+
+test('a replica that lacks the last writes accepts none of their DPoP proofs when it is promoted', async () => {
+  await using primary = await startRedis({ arguments: ['--repl-diskless-sync-delay', '0'] });
+  await using replica = await startRedis();
+  await using link = await startTcpProxy(primary.port);
+  const [before, after] = [await connected(primary.url), await connected(replica.url)];
+  await after.replicaof('127.0.0.1', link.port);
+  const options = partsIn(before);
+  await options.spentProofs.learn();
+  await expect.poll(() => before.wait(1, 100)).toBe(1);
+
+  link.set('silent');
+  const { who, reservation } = subject(before);
+  const proof = { id: reservation.nonce, epoch: options.spentProofs.epoch() };
+  expect(await limiterTurns(options).take(who, reservation, proof)).toMatchObject({ reserved: true });
+  await primary.kill();
+  await after.replicaof('NO', 'ONE');
+
+  // The proof, the turn and the nonce are lost.
+  expect(await after.keys('*')).toHaveLength(1);
+  expect(await limiterTurns(partsIn(after)).take(who, reservation, proof)).toBe('forgotten');
 });
 
 test('a version 1 proof takes a turn and reserves nothing', async () => {

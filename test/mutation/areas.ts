@@ -1,0 +1,99 @@
+/** What is mutated together, with the tests that must notice. */
+export interface Area {
+  /** Folders or files; tests and fixtures below them are left out. */
+  readonly sources: readonly string[];
+  /** Globs of the test files that run against each mutant. Each must pass in one process with the others. */
+  readonly tests: readonly string[];
+  /** The least share of mutants killed, in percent, equivalent ones left out. */
+  readonly mark: number;
+}
+
+const beside = (...folders: string[]): string[] => folders.map((folder) => `${folder}/**/*.test.ts`);
+
+const PROOF = 'libs/public/proof/src';
+const VERIFIER = 'libs/public/verifier/src';
+const TLOG = 'libs/public/tlog/src';
+const LOG = 'services/log/src';
+const IDENTITY = 'libs/internal/identity/src';
+const TURNS = 'libs/internal/turns/src';
+const SIGNER = 'services/signer/src';
+const MANAGEMENT = 'services/management/src';
+
+export const AREAS: Readonly<Record<string, Area>> = {
+  proof: {
+    sources: [PROOF],
+    tests: [...beside(PROOF), `${VERIFIER}/keys/rooted.test.ts`, 'test/conformance/vectors.test.ts'],
+    mark: 98,
+  },
+  verifier: {
+    sources: ['claim', 'outcome', 'policy', 'refusal', 'requirements', 'verifier', 'warning'].map(
+      (name) => `${VERIFIER}/${name}.ts`,
+    ),
+    tests: [`${VERIFIER}/*.test.ts`, 'test/conformance/vectors.test.ts'],
+    mark: 98,
+  },
+  keys: { sources: [`${VERIFIER}/keys`], tests: beside(`${VERIFIER}/keys`), mark: 98 },
+  adapters: { sources: [`${VERIFIER}/adapters`], tests: beside(`${VERIFIER}/adapters`), mark: 98 },
+  'replay-memory': {
+    sources: [`${VERIFIER}/replay/memory`, `${VERIFIER}/replay/shared-store.ts`],
+    tests: [...beside(`${VERIFIER}/replay/memory`), `${VERIFIER}/replay/*.test.ts`],
+    mark: 98,
+  },
+  'replay-redis': {
+    sources: [`${VERIFIER}/replay/redis`],
+    tests: [`${VERIFIER}/replay/redis/{acl,cluster,processes,store}.test.ts`],
+    mark: 98,
+  },
+  'replay-postgres': {
+    sources: [`${VERIFIER}/replay/postgres`],
+    tests: [`${VERIFIER}/replay/postgres/{doubt,forget,processes,roles,settings,store}.test.ts`],
+    mark: 98,
+  },
+  identity: {
+    sources: [IDENTITY],
+    tests: [...beside(IDENTITY), 'test/contract/sign/*dpop*.test.ts'],
+    mark: 98,
+  },
+  turns: { sources: [TURNS], tests: beside(TURNS), mark: 98 },
+  signer: {
+    sources: [`${SIGNER}/stages`, `${SIGNER}/sign-proof.ts`, `${SIGNER}/http`],
+    tests: [
+      ...beside(`${SIGNER}/stages`, `${SIGNER}/http`),
+      'test/contract/{sign,jwks,protected-resource}/*.test.ts',
+    ],
+    mark: 98,
+  },
+  'signer-adapters': {
+    sources: [`${SIGNER}/adapters`],
+    tests: [...beside(`${SIGNER}/adapters`), 'test/contract/sign/*.test.ts'],
+    mark: 95,
+  },
+  tlog: { sources: [TLOG], tests: [...beside(TLOG), 'test/transparency/{monitor,keys}.test.ts'], mark: 95 },
+  log: {
+    sources: ['disk', 'follow', 'witness', 'http', 'sequencer.ts', 'publisher.ts', 'witnesses.ts'].map(
+      (name) => `${LOG}/${name}`,
+    ),
+    tests: [...beside(LOG), 'test/transparency/{keys,monitor,gateway}.test.ts'],
+    mark: 95,
+  },
+  management: {
+    sources: [
+      ...[
+        'assignments',
+        'byok',
+        'callers',
+        'guardrails',
+        'interns',
+        'keys',
+        'organization',
+        'workspaces',
+      ].map((name) => `${MANAGEMENT}/${name}`),
+      ...['page', 'fields', 'refusal'].map((name) => `${MANAGEMENT}/${name}.ts`),
+    ],
+    tests: [
+      ...beside(MANAGEMENT),
+      'test/contract/management/{byok,conditions,dpop,evaluation,guardrails,interns,keys,workspaces}.test.ts',
+    ],
+    mark: 95,
+  },
+};

@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/**
+ * A copy of the checkout whose workspace packages resolve to the copy, and all others to the installed ones. Stryker's
+ * own sandbox links `node_modules` as a whole, so a test would import the unmutated package from the checkout.
+ */
+export async function copyCheckout(root: string): Promise<AsyncDisposable & { readonly directory: string }> {
+  const directory = await mkdtemp(join(tmpdir(), 'ori-mutation-'));
+  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+  })
+    .toString()
+    .split('\0');
+  for (const file of files.filter(Boolean)) {
+    await cp(join(root, file), join(directory, file), { errorOnExist: false, recursive: true }).catch(
+      ignoreAbsent,
+    );
+  }
+  const modules = join(directory, 'node_modules');
+  await mkdir(modules);
+  for (const name of await readdir(join(root, 'node_modules'))) {
+    const from = join(root, 'node_modules', name);
+    if (name === '@ori') await cp(from, join(modules, name), { recursive: true, verbatimSymlinks: true });
+    else await symlink(from, join(modules, name));
+  }
+  return {
+    directory,
+    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+  };
+}
+
+function ignoreAbsent(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
+}

@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Stryker } from '@stryker-mutator/core';
+import { AREAS, type Area } from './areas.ts';
+import { copyCheckout } from './copy.ts';
+import { drawLines } from './sample.ts';
+import { SURVIVORS } from './survivors.ts';
+
+/** `npm run mutation [AREA...]`, or `-- --sample LINES [--seed TEXT]`. README.md beside it describes both. */
+const ROOT = resolve(import.meta.dirname, '../..');
+const RESULTS = join(ROOT, 'node_modules/.cache/ori-mutation');
+
+interface Survivor {
+  readonly place: string;
+  readonly line: string;
+  readonly replacement: string;
+}
+
+interface Result {
+  readonly area: string;
+  /** Of the sources and tests: a result counts for as long as they stay as they are. */
+  readonly fingerprint: string;
+  readonly killed: number;
+  readonly survivors: readonly Survivor[];
+}
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    sample: { type: 'string' },
+    seed: { type: 'string' },
+    again: { type: 'boolean', default: false },
+  },
+});
+
+await mkdir(RESULTS, { recursive: true });
+process.exitCode = (await run()) ? 0 : 1;
+
+async function run(): Promise<boolean> {
+  if (options.sample !== undefined) {
+    const seed = options.seed ?? execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT }).toString().trim();
+    const { area, ranges } = drawLines(seed, Number(options.sample), sourcesOf);
+    console.log(`Seed ${seed}: ${ranges.length} parts of ${area}.`);
+    const { killed, survivors } = await mutate(area, ranges);
+    return report(area, killed, survivors, 100);
+  }
+  const results: boolean[] = [];
+  for (const area of positionals.length > 0 ? positionals : Object.keys(AREAS)) {
+    const { killed, survivors } = (await earlierResult(area)) ?? (await mutateWhole(area));
+    results.push(report(area, killed, survivors, areaOf(area).mark));
+  }
+  return results.every(Boolean);
+}
+
+function areaOf(name: string): Area {
+  const area = AREAS[name];
+  if (area === undefined) throw new Error(`no such area; there are ${Object.keys(AREAS).join(', ')}`);
+  return area;
+}
+
+function sourcesOf(name: string): string[] {
+  return areaOf(name)
+    .sources.flatMap((source) =>
+      source.endsWith('.ts') ? [source] : globSync(`${source}/**/*.ts`, { cwd: ROOT }),
+    )
+    .filter((file) => !/\.(?:test|fixture)\.ts$/.test(file))
+    .sort();
+}
+
+function fingerprintOf(name: string): string {
+  const hash = createHash('sha256');
+  const tests = areaOf(name)
+    .tests.flatMap((glob) => globSync(glob, { cwd: ROOT }))
+    .sort();
+  for (const file of [...sourcesOf(name), ...tests]) hash.update(file).update(readFileSync(join(ROOT, file)));
+  return hash.digest('hex');
+}
+
+async function earlierResult(area: string): Promise<Result | undefined> {
+  if (options.again) return undefined;
+  const text = await readFile(join(RESULTS, `${area}.json`), 'utf8').catch(() => undefined);
+  const result: Result | undefined = text === undefined ? undefined : JSON.parse(text);
+  return result?.fingerprint === fingerprintOf(area) ? result : undefined;
+}
+
+async function mutateWhole(area: string): Promise<Result> {
+  const fingerprint = fingerprintOf(area);
+  const result = { area, fingerprint, ...(await mutate(area, sourcesOf(area))) };
+  await writeFile(join(RESULTS, `${area}.json`), JSON.stringify(result, undefined, 1));
+  return result;
+}
+
+/** Mutates files or parts of files (`FILE:FIRST-LAST`) in a copy of the checkout. */
+async function mutate(area: string, parts: readonly string[]): Promise<Pick<Result, 'killed' | 'survivors'>> {
+  await using copy = await copyCheckout(ROOT);
+  process.env['MUTATION_TESTS'] = JSON.stringify(areaOf(area).tests);
+  process.chdir(copy.directory);
+  try {
+    const stryker = new Stryker({
+      inPlace: true,
+      mutate: [...parts],
+      plugins: ['@stryker-mutator/vitest-runner'],
+      testRunner: 'vitest',
+      vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
+      coverageAnalysis: 'perTest',
+      // No test asserts the text of a message.
+      mutator: { excludedMutations: ['StringLiteral'] },
+      concurrency: 2,
+      timeoutMS: 10_000,
+      tempDirName: join(copy.directory, '.stryker'),
+      reporters: ['progress-append-only'],
+      allowEmpty: true,
+      logLevel: 'warn' as never,
+    } as never);
+    const mutants = await stryker.runMutationTest();
+    const alive = mutants.filter(({ status }) => status === 'Survived' || status === 'NoCoverage');
+    return {
+      killed: mutants.filter(({ status }) => status === 'Killed' || status === 'Timeout').length,
+      survivors: alive.map(({ fileName, location, replacement = '' }) => {
+        const file = fileName.slice(copy.directory.length + 1);
+        const line = readFileSync(join(ROOT, file), 'utf8').split('\n')[location.start.line - 1] ?? '';
+        return { place: `${file}:${location.start.line}:${location.start.column}`, line, replacement };
+      }),
+    };
+  } finally {
+    process.chdir(ROOT);
+  }
+}
+
+function report(area: string, killed: number, survivors: readonly Survivor[], mark: number): boolean {
+  const alive = survivors.filter((survivor) => !isExplained(survivor));
+  const share = killed + alive.length === 0 ? 100 : (100 * killed) / (killed + alive.length);
+  console.log(
+    `\n${area}: ${killed} killed, ${alive.length} alive, ${survivors.length - alive.length} explained`,
+  );
+  for (const { place, line, replacement } of alive) {
+    console.log(
+      `  ${place} ${line.trim().slice(0, 110)}\n    -> ${replacement.replaceAll(/\s+/g, ' ').slice(0, 110)}`,
+    );
+  }
+  console.log(`${area}: ${share.toFixed(1)} % (mark ${mark} %)`);
+  return share >= mark;
+}
+
+function isExplained({ place, line, replacement }: Survivor): boolean {
+  return SURVIVORS.some(
+    ([file, part, to]) =>
+      place.startsWith(`${file}:`) && line.includes(part) && (to === undefined || to === replacement),
+  );
+}
