@@ -3,10 +3,17 @@ import { createServer } from 'node:http';
 import { createRemoteKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
 
 const [adapter, internId, jwksUrl] = process.argv.slice(2);
-const verifier = createVerifier({ internId, keys: createRemoteKeySet(jwksUrl), replay: memoryReplayStore() });
+const verifier = createVerifier({
+  internId,
+  keys: createRemoteKeySet(jwksUrl),
+  replay: memoryReplayStore(),
+  onOutcome: ({ outcome }) => {
+    ran.outcomes[outcome] = (ran.outcomes[outcome] ?? 0) + 1;
+  },
+});
 const options = { bodyBytesMax: 1000 };
 const PATH = '/api/invoke';
-const ran = { total: 0, withoutProof: 0 };
+const ran = { total: 0, withoutProof: 0, outcomes: {} };
 
 /** The response of each handler, and the counters. */
 function answer(given) {
@@ -67,7 +74,9 @@ const ADAPTERS = {
   async fetch() {
     const { requireProof } = await import('@ori/verifier/fetch');
     const guarded = requireProof(verifier, options, (_request, given) => new Response(answer(given)));
-    await serveFetch((request) => (request.url.endsWith('/ran') ? new Response(tell()) : guarded(request)));
+    await serveFetch((request, ...rest) =>
+      request.url.endsWith('/ran') ? new Response(tell()) : guarded(request, ...rest),
+    );
   },
   async hono() {
     const { requireProof } = await import('@ori/verifier/hono');
@@ -78,7 +87,7 @@ const ADAPTERS = {
       PATH,
       requireProof(verifier, options, (c, given) => c.body(answer(given))),
     );
-    await serveFetch((request) => app.fetch(request));
+    await serveFetch((request, ...rest) => app.fetch(request, ...rest));
   },
 };
 

@@ -1,24 +1,23 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { renderTable } from '@ori/test-env/text-table';
 import { overTcp, PATH, type Sent } from '@ori/test-env/verifier/guarded-daemons';
-import { createTestSigner } from '@ori/verifier/testing';
-import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { buildNext, NEXT, PROGRAMS, RUNTIMES, setUpRuntimes } from './setup.ts';
+import {
+  bundleWorker,
+  closeRuntimes,
+  jwksUrl,
+  openRuntimes,
+  signer,
+  startDaemon,
+  startWorker,
+} from './daemons.ts';
+import { RUNTIMES } from './setup.ts';
 
 const BODY = '{"prompt":"hello"}';
-const signer = createTestSigner({ internId: `int_${randomBytes(8).toString('hex')}` });
 const signed = (): [string, string][] => [
   ['content-type', 'application/json'],
   ...Object.entries(signer.sign({ path: PATH, body: BODY })),
@@ -35,30 +34,25 @@ const CELLS: readonly (readonly [runtime: string, adapter: string])[] = [
   ...['hono', 'fetch'].map((adapter) => ['workerd', adapter] as const),
 ];
 
-let jwksUrl: string;
-const keys = createServer((_request, response) => response.end(JSON.stringify(signer.jwks)));
-
-beforeAll(async () => {
-  await setUpRuntimes();
-  keys.listen(0, '127.0.0.1');
-  await once(keys, 'listening');
-  jwksUrl = `http://127.0.0.1:${(keys.address() as AddressInfo).port}/jwks.json`;
-  await buildNext(settings());
-}, 600_000);
-
-/** The environment that the Next route reads. */
-const settings = () => ({ INTERN_ID: signer.internId, JWKS_URL: jwksUrl, NEXT_TELEMETRY_DISABLED: '1' });
+beforeAll(openRuntimes, 600_000);
 
 interface Ran {
   readonly total: number;
   readonly withoutProof: number;
+  readonly outcomes: Readonly<Record<string, number>>;
 }
 
 const verdicts: string[][] = [];
 afterAll(() => {
-  keys.closeAllConnections();
-  keys.close();
-  const head = ['runtime', 'adapter', ...Object.keys(REQUESTS), 'ran for a cut one', 'ran without a proof'];
+  closeRuntimes();
+  const head = [
+    'runtime',
+    'adapter',
+    ...Object.keys(REQUESTS),
+    'ran for a cut one',
+    'ran without a proof',
+    'hidden',
+  ];
   console.log(renderTable([head, ...verdicts]));
 });
 
@@ -75,93 +69,43 @@ const REQUESTS: Readonly<Record<string, { make(): Partial<Sent>; expected: strin
   'too large': { make: () => ({ body: 'x'.repeat(1001) }), expected: '413 body_too_large' },
 };
 
-async function startProcess(runtime: string, adapter: string) {
-  const [program = '', ...args] = PROGRAMS[runtime] ?? [];
-  const daemon = fileURLToPath(new URL('./daemon.mjs', import.meta.url));
-  // The folder with the runtimes, and therefore the packages that it imports.
-  const copy = join(RUNTIMES, 'daemon.mjs');
-  await copyFile(daemon, copy);
-  const command =
-    adapter === 'next'
-      ? [NEXT, 'start', join(RUNTIMES, 'next'), '--hostname', '127.0.0.1', '--port', '0']
-      : [copy, adapter, signer.internId, jwksUrl];
-  const child: ChildProcess = spawn(program, [...args, ...command], {
-    cwd: RUNTIMES,
-    env: { ...process.env, ...settings() },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let said = '';
-  child.stderr?.on('data', (chunk) => {
-    said += chunk;
-  });
-  const exited = once(child, 'exit').then(() => {
-    throw new Error(`${runtime} ${adapter} ended: ${said}`);
-  });
-  exited.catch(() => undefined);
-  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
-  return {
-    port: await Promise.race([portOf(lines), exited]),
-    stop: async () => void child.kill('SIGKILL'),
-    said: () => said,
-  };
-}
+/** What a server may hide from its adapter: requests that are not the signed one (SPEC.md, section 11). */
+const HIDDEN: Readonly<Record<string, () => readonly Partial<Sent>[]>> = {
+  'dot segments': () => [`/x/..${PATH}`, '/api/./invoke', `/%2e${PATH}`].map((target) => ({ target })),
+  '`\\` for `/`': () => [{ target: '/api\\invoke' }],
+  'a fragment': () => [{ target: `${PATH}#top` }],
+  'an empty query': () => [{ target: `${PATH}?` }],
+  'an origin': () => [{ target: `http://daemon.example${PATH}` }],
+  'a second `Content-Type`': () =>
+    ['application/json', 'text/plain'].map((type) => ({ headers: [...signed(), ['content-type', type]] })),
+};
 
-/** Printed by the daemon, or by Next on a separate line. */
-async function portOf(lines: AsyncIterable<string>): Promise<number> {
-  for await (const line of lines) {
-    const port = /^port (\d+)|http:\/\/127\.0\.0\.1:(\d+)/.exec(line);
-    if (port !== null) return Number(port[1] ?? port[2]);
-  }
-  throw new Error('no line named a port');
-}
+/** How a client may disconnect: in the body, or before the answer. */
+const DISCONNECTED: readonly Partial<Sent>[] = [
+  { cutAfter: 5 },
+  { cutAfter: 5, resets: true },
+  { cutAfter: BODY.length },
+  { cutAfter: BODY.length, resets: true },
+];
 
-async function bundleWorker(
-  adapter: string,
-  entry = fileURLToPath(new URL('./worker.mjs', import.meta.url)),
-): Promise<string> {
-  const copy = join(RUNTIMES, `worker-${adapter}.mjs`);
-  await copyFile(entry, copy);
-  await using build = await rolldown({
-    input: copy,
-    cwd: RUNTIMES,
-    platform: 'neutral',
-    external: ['cloudflare:workers', 'node:crypto'],
-    resolve: { conditionNames: ['workerd', 'worker', 'browser', 'import', 'default'] },
-    transform: {
-      define: {
-        INTERN_ID: JSON.stringify(signer.internId),
-        JWKS_URL: JSON.stringify(jwksUrl),
-        ADAPTER: JSON.stringify(adapter),
-      },
-    },
-    onLog(_level, { message }) {
-      throw new Error(message);
-    },
-  });
-  const { output } = await build.generate({ format: 'esm', minify: true });
-  return output[0].code;
-}
+/** The rows of the table in SPEC.md: server and what it hides. */
+const SERVERS = [
+  ...(await readFile(new URL('../../libs/public/proof/SPEC.md', import.meta.url), 'utf8')).matchAll(
+    /^\| (?:raw|request) +\| ([^|]+?) +\| ([^|]+?) +\|$/gm,
+  ),
+].map(([, server, hides]) => `${server}: ${hides}`);
 
-async function startWorker(adapter: string, options: object = {}, entry?: string) {
-  const { Miniflare } = createRequire(join(RUNTIMES, 'package.json'))('miniflare');
-  const miniflare = new Miniflare({
-    modules: true,
-    script: await bundleWorker(adapter, entry),
-    compatibilityDate: '2026-06-01',
-    bindings: { GREETING: 'hello' },
-    host: '127.0.0.1',
-    ...options,
-  });
-  const { port } = (await miniflare.ready) as URL;
-  return { port: Number(port), stop: () => miniflare.dispose(), said: () => '' };
+/** The row to which a cell belongs. */
+function serverOf(runtime: string, adapter: string): string {
+  if (adapter === 'next') return 'Next';
+  if (adapter !== 'fetch' && adapter !== 'hono') return 'node:http, Express, Fastify, Koa';
+  return runtime.startsWith('Node') ? '@hono/node-server' : runtime;
 }
 
 test.each(CELLS)(
   '%s, %s: the same verdicts, and no handler runs without a proof',
   async (runtime, adapter) => {
-    const { port, stop, said } = await (runtime === 'workerd'
-      ? startWorker(adapter)
-      : startProcess(runtime, adapter));
+    const { port, stop, said } = await startDaemon(runtime, adapter);
     const daemon = overTcp(port, stop);
     const ran = async () => (await (await fetch(`http://127.0.0.1:${port}/ran`)).json()) as Ran;
     const show = ({ status, code }: { status: number | undefined; code: string | undefined }) =>
@@ -188,16 +132,37 @@ test.each(CELLS)(
       const many = Array.from({ length: 20 }, () => daemon.send({ headers: signed(), body: BODY }));
       const crowd = (await Promise.all(many)).filter(({ status }) => status === 200).length;
       const after = await ran();
+      const hidden: string[] = [];
+      for (const [what, changes] of Object.entries(HIDDEN)) {
+        const answers = changes().map((change) => daemon.send({ headers: signed(), body: BODY, ...change }));
+        if ((await Promise.all(answers)).some(({ status }) => status === 200)) hidden.push(what);
+      }
+      const disconnected = await ran();
+      for (const cut of DISCONNECTED) {
+        const proof = { headers: signed(), body: BODY };
+        await daemon.send({ ...proof, ...cut });
+        const isWhole = cut.cutAfter === BODY.length;
+        expect(show(await daemon.send(proof))).toBeOneOf(['200', ...(isWhole ? ['401 nonce_replayed'] : [])]);
+      }
       verdicts.push([
         runtime,
         adapter,
         ...row,
         `${after.total - before.total - 1 - crowd}`,
         `${after.withoutProof}`,
+        hidden.join(', '),
       ]);
       expect(row).toEqual(Object.values(REQUESTS).map(({ expected }) => expected));
       expect(crowd).toBe(20);
-      expect(after).toEqual({ total: before.total + 1 + 20, withoutProof: 0 });
+      expect(after).toMatchObject({ total: before.total + 1 + 20, withoutProof: 0 });
+      expect(`${serverOf(runtime, adapter)}: ${hidden.join(', ') || 'nothing'}`).toBeOneOf(SERVERS);
+      // Each proof of a client that disconnected reached the handler once: the first time or when it was sent again.
+      await vi.waitFor(async () => {
+        const { total, outcomes } = await ran();
+        expect(total).toBe(disconnected.total + DISCONNECTED.length);
+        expect(outcomes).toMatchObject({ aborted: expect.any(Number) });
+        expect(outcomes).not.toHaveProperty('internal_error');
+      });
       // A stranger must not be able to fill the log. Koa itself logs a socket that failed.
       if (adapter !== 'koa') expect(said()).not.toMatch(/Error|at .*\.js:/);
     } finally {

@@ -8,9 +8,12 @@ const verifier = createVerifier({
   internId: INTERN_ID,
   keys: createRemoteKeySet(JWKS_URL),
   replay: memoryReplayStore(),
+  onOutcome: ({ outcome }) => {
+    ran.outcomes[outcome] = (ran.outcomes[outcome] ?? 0) + 1;
+  },
 });
 const options = { bodyBytesMax: 1000 };
-const ran = { total: 0, withoutProof: 0 };
+const ran = { total: 0, withoutProof: 0, outcomes: {} };
 
 function answer(given, env) {
   ran.total += 1;

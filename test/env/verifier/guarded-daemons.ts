@@ -26,6 +26,8 @@ export interface Sent {
   readonly body: string;
   /** Disconnects after this many bytes of the body. */
   readonly cutAfter?: number;
+  /** Disconnects with RST instead of FIN. */
+  readonly resets?: boolean;
 }
 
 /** What the client received. No status if the connection ended first. */
@@ -181,7 +183,7 @@ async function serve(listener: RequestListener): Promise<GuardedDaemon> {
 export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
   return {
     port,
-    async send({ method = 'POST', target = PATH, headers, body, cutAfter }) {
+    async send({ method = 'POST', target = PATH, headers, body, cutAfter, resets = false }) {
       const bytes = Buffer.from(body);
       const lines = [
         ['host', 'daemon'],
@@ -195,8 +197,13 @@ export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
       socket.write(Buffer.concat([Buffer.from(head, 'latin1'), bytes.subarray(0, cutAfter)]));
       if (cutAfter !== undefined) {
         // Disconnects right after writing: the server may or may not have started on the request.
-        await Promise.race([new Promise<void>((resolve) => socket.end(() => resolve())), failed]);
-        socket.destroy();
+        const isWritten = new Promise<void>((resolve) => {
+          if (resets) socket.write('', () => resolve());
+          else socket.end(() => resolve());
+        });
+        await Promise.race([isWritten, failed]);
+        if (resets) socket.resetAndDestroy();
+        else socket.destroy();
         return { status: undefined, code: undefined };
       }
       const chunks: Buffer[] = [];

@@ -4,8 +4,15 @@ import { requireProof } from '@ori/verifier/fetch';
 
 const { INTERN_ID, JWKS_URL } = process.env;
 const keys = createRemoteKeySet(JWKS_URL);
-const verifier = createVerifier({ internId: INTERN_ID, keys, replay: memoryReplayStore() });
-globalThis.ran = { total: 0, withoutProof: 0 };
+const verifier = createVerifier({
+  internId: INTERN_ID,
+  keys,
+  replay: memoryReplayStore(),
+  onOutcome: ({ outcome }) => {
+    globalThis.ran.outcomes[outcome] = (globalThis.ran.outcomes[outcome] ?? 0) + 1;
+  },
+});
+globalThis.ran = { total: 0, withoutProof: 0, outcomes: {} };
 
 export const runtime = 'nodejs';
 export const POST = requireProof(verifier, { bodyBytesMax: 1000 }, async (_request, given, { params }) => {
