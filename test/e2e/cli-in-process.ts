@@ -1,24 +1,38 @@
 import { Readable } from 'node:stream';
 import { run } from '../../services/ori/src/program.ts';
 import { Sink } from '../env/sink.ts';
-import type { OriHome, OriResult } from './cli-process.ts';
+import { type OriHome, type OriResult, type OriRun, type RunningOri, teller } from './cli-process.ts';
 
-/** Runs `ori` with a home folder inside this process, for the many tests that do not depend on a process. */
-export async function runOri(
-  home: OriHome,
+interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** `ori` inside this process, for the many tests that do not depend on a process: no signals and no open stdin. */
+export function startOri(
+  { environment }: OriHome,
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-  { isTTY = false, columns = 80 }: { isTTY?: boolean; columns?: number } = {},
-): Promise<OriResult> {
+  { env, stdin = '' }: Pick<OriRun, 'env' | 'stdin'> = {},
+  { isTTY = false, columns = 80 }: Screen = {},
+): Omit<RunningOri, 'child'> {
   const [stdout, stderr] = [new Sink(), new Sink()];
   for (const stream of [stdout, stderr]) Object.assign(stream, { isTTY, columns });
-  const exit = await run(args, {
-    environment: { HOME: home.folder, ORI_SESSION_STORE: 'file', ...env },
-    stdin: Readable.from([]),
+  const result = run(args, {
+    environment: { ...environment, ...env },
+    stdin: Readable.from(stdin === null || stdin === '' ? [] : [Buffer.from(stdin)]),
     stdout,
     stderr,
     interrupted: new AbortController().signal,
     nowSeconds: () => Math.floor(Date.now() / 1000),
-  });
-  return { exit, stdout: stdout.text, stderr: stderr.text };
+  }).then((exit): OriResult => ({ exit, stdout: stdout.text, stderr: stderr.text }));
+  return { result, told: teller(stderr, () => stderr.text, result) };
+}
+
+export function runOri(
+  home: OriHome,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  screen: Screen = {},
+): Promise<OriResult> {
+  return startOri(home, args, { env }, screen).result;
 }

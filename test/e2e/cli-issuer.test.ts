@@ -1,5 +1,6 @@
 import { lstat, readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { runOri, startOri } from './cli-in-process.ts';
 import { makeOriHome, type OriHome, type OriResult } from './cli-process.ts';
 import { type IdTokenBend, type ScriptedIssuer, startScriptedIssuer } from './cli-scripted-issuer.ts';
 import { listen, send } from './cli-world.ts';
@@ -25,7 +26,7 @@ afterEach(async () => {
 async function signIn(
   changes: Record<string, string | undefined> = {},
 ): Promise<OriResult & { page: string }> {
-  const login = home.start(['login', '--oidc', '--no-browser']);
+  const login = startOri(home, ['login', '--oidc', '--no-browser']);
   const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
   const page = await (await fetch(issuer.redirectOf(url, changes))).text();
   return { page, ...(await login.result) };
@@ -111,7 +112,7 @@ it.each([
   ['is something else', { resource: 7 }, 6],
 ])('contacts no issuer if the metadata %s', async (_what, changes, exit) => {
   metadata = JSON.parse(JSON.stringify({ ...metadata, ...changes }).replace('ORIGIN', api.url));
-  const login = await home.ori(['login', '--oidc', '--no-browser']);
+  const login = await runOri(home, ['login', '--oidc', '--no-browser']);
   expect(login).toMatchObject({ exit, stdout: '' });
   expect(login.stderr).not.toContain('Open this page');
 });
@@ -127,7 +128,7 @@ it.each([
   ['keeps its keys on plain http elsewhere', { jwks_uri: 'http://issuer.example.com/jwks' }],
 ])('opens no page of an issuer that %s', async (_what, changes) => {
   issuer.metadata = changes;
-  const login = await home.ori(['login', '--oidc', '--no-browser']);
+  const login = await runOri(home, ['login', '--oidc', '--no-browser']);
   expect(login.exit).not.toBe(0);
   expect(login.stdout).toBe('');
   expect(login.stderr).not.toContain('Open this page');
@@ -138,7 +139,7 @@ it('does not follow the metadata to another place', async () => {
   const moved = await listen((req, res) =>
     send(res, { status: 302, headers: { location: `${elsewhere.url}${req.url}` } }),
   );
-  const login = await home.ori(['--base-url', `${moved.url}/v1`, 'login', '--oidc', '--no-browser']);
+  const login = await runOri(home, ['--base-url', `${moved.url}/v1`, 'login', '--oidc', '--no-browser']);
   await Promise.all([elsewhere.stop(), moved.stop()]);
   expect(login).toMatchObject({ exit: 6, stdout: '' });
   expect(login.stderr).toContain('302');
@@ -148,7 +149,7 @@ it('signs a device in despite "not yet", "slow down" and a lost connection', asy
   const pending = { status: 400, body: { error: 'authorization_pending' } };
   const slowDown = { status: 400, body: { error: 'slow_down' } };
   issuer.tokenAnswers.push(pending, 'cut', slowDown);
-  const login = home.start(['login', '--oidc', '--device']);
+  const login = startOri(home, ['login', '--oidc', '--device']);
   await login.told(/enter the code\n {2}BCDF-GHJK\n/);
   expect(await login.result).toMatchObject({ exit: 0, stdout: 'Signed in as user_2abc.\n' });
   const [, , third, fourth] = issuer.tokenRequests.map(({ at }) => at);
@@ -161,7 +162,7 @@ it.each([
   ['of a client that may not', { status: 401, body: { error: 'invalid_client' } }, 4, 'invalid_client'],
 ])('stores nothing of a device sign-in %s', async (_what, answer, exit, word) => {
   issuer.tokenAnswers.push(answer);
-  const login = await home.ori(['login', '--oidc', '--device']);
+  const login = await runOri(home, ['login', '--oidc', '--device']);
   expect(login).toMatchObject({ exit, stdout: '' });
   expect(login.stderr).toContain(word);
   await expectNothingStored();
@@ -169,7 +170,7 @@ it.each([
 
 it('refuses a device sign-in whose ID token has the signature of another key', async () => {
   issuer.idToken = { foreignKey: true };
-  expect(await home.ori(['login', '--oidc', '--device'])).toMatchObject({ exit: 4, stdout: '' });
+  expect(await runOri(home, ['login', '--oidc', '--device'])).toMatchObject({ exit: 4, stdout: '' });
   await expectNothingStored();
 });
 
@@ -177,25 +178,25 @@ it('shows no device code for a page that is not safe to open, and none that cont
   const good = issuer.deviceAnswer;
   for (const verification_uri of ['http://issuer.example.com/activate', 'javascript:alert(1)']) {
     issuer.deviceAnswer = { ...good, verification_uri };
-    const login = await home.ori(['login', '--oidc', '--device']);
+    const login = await runOri(home, ['login', '--oidc', '--device']);
     expect(login).toMatchObject({ exit: 4, stdout: '' });
     expect(login.stderr).not.toContain('BCDF-GHJK');
   }
   issuer.deviceAnswer = { ...good, user_code: '\u001b[2JABCD' };
-  const login = await home.ori(['login', '--oidc', '--device']);
+  const login = await runOri(home, ['login', '--oidc', '--device']);
   expect(login.stderr).toContain('\\u{1b}[2JABCD');
 });
 
 it('reports that the issuer has no device flow', async () => {
   issuer.metadata = { device_authorization_endpoint: undefined };
-  const login = await home.ori(['login', '--oidc', '--device']);
+  const login = await runOri(home, ['login', '--oidc', '--device']);
   expect(login).toMatchObject({ exit: 4, stdout: '' });
   expect(login.stderr).toContain('does not offer the device flow');
 });
 
 it('gives up on a device that nobody confirms', async () => {
   issuer.deviceAnswer = { ...issuer.deviceAnswer, interval: 3600 };
-  const login = await home.ori(['login', '--oidc', '--device', '--timeout', '1']);
+  const login = await runOri(home, ['login', '--oidc', '--device', '--timeout', '1']);
   expect(login).toMatchObject({ exit: 6, stdout: '' });
   expect(login.stderr).toContain('within 1 s');
 });
@@ -214,7 +215,7 @@ it.each([
 ])('revokes what can be revoked if the access token is %s', async (_what, token, kinds) => {
   issuer.tokenMembers = { access_token: token };
   await signIn();
-  expect(await home.ori(['logout'])).toMatchObject({ exit: 0, stderr: '' });
+  expect(await runOri(home, ['logout'])).toMatchObject({ exit: 0, stderr: '' });
   const tokens: Record<string, string> = { refresh_token: 'opaque-refresh', access_token: token };
   expect(issuer.revocations).toEqual(
     kinds.map((kind) => ({ token: tokens[kind], token_type_hint: kind, client_id: 'ori-cli' })),
@@ -224,7 +225,7 @@ it.each([
 it('signs out at an issuer without revocation, and says so', async () => {
   await signIn();
   issuer.metadata = { revocation_endpoint: undefined };
-  const out = await home.ori(['logout']);
+  const out = await runOri(home, ['logout']);
   expect(out).toMatchObject({ exit: 0, stdout: 'Signed out user_2abc.\n' });
   expect(out.stderr).toContain('does not revoke tokens');
   await expectNothingStored();
@@ -235,7 +236,7 @@ it('ends a session whose refresh names another user', async () => {
   const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
   await writeFile(home.sessionFile, JSON.stringify({ ...session, expires_at: 1 }), { mode: 0o600 });
   issuer.idToken = { claims: { sub: 'user_other' } };
-  const who = await home.ori(['whoami']);
+  const who = await runOri(home, ['whoami']);
   expect(who).toMatchObject({ exit: 3, stdout: '' });
   expect(who.stderr).toContain('another user');
 });
@@ -256,12 +257,12 @@ it.each<[string, Record<string, unknown>, IdTokenBend]>([
   await endToken();
   issuer.tokenMembers = { refresh_token: 'successor', ...members };
   issuer.idToken = bend;
-  expect((await home.ori(['whoami'])).exit).not.toBe(0);
+  expect((await runOri(home, ['whoami'])).exit).not.toBe(0);
   expect(JSON.parse(await readFile(home.sessionFile, 'utf8')).refresh_token).toBe('successor');
 
   issuer.tokenMembers = {};
   issuer.idToken = {};
-  expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
+  expect(await runOri(home, ['whoami'])).toMatchObject({ exit: 0 });
   expect(issuer.tokenRequests.at(-1)?.form.get('refresh_token')).toBe('successor');
 });
 
@@ -270,14 +271,14 @@ it('marks a session that the issuer ended, and does not renew it again', async (
   await endToken();
   issuer.tokenAnswers.push({ status: 400, body: { error: 'invalid_grant' } });
   for (const command of ['whoami', 'whoami']) {
-    const ended = await home.ori([command]);
+    const ended = await runOri(home, [command]);
     expect(ended).toMatchObject({ exit: 3, stdout: '' });
     expect(ended.stderr).toContain('The session has ended (invalid_grant)');
   }
   expect(issuer.tokenRequests).toHaveLength(2);
-  expect(JSON.parse((await home.ori(['profiles', '--json'])).stdout)).toMatchObject([{ state: 'ended' }]);
+  expect(JSON.parse((await runOri(home, ['profiles', '--json'])).stdout)).toMatchObject([{ state: 'ended' }]);
   expect(await signIn()).toMatchObject({ exit: 0 });
-  expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
+  expect(await runOri(home, ['whoami'])).toMatchObject({ exit: 0 });
 });
 
 it('limits the size of an issuer’s documents', async () => {
@@ -290,7 +291,7 @@ it('limits the size of an issuer’s documents', async () => {
     more();
   });
   metadata = { ...metadata, authorization_servers: [endless.url] };
-  const login = await home.ori(['login', '--no-browser']);
+  const login = await runOri(home, ['login', '--no-browser']);
   await endless.stop();
   expect(login).toMatchObject({ exit: 6, stdout: '' });
   expect(login.stderr).toContain('too long');
@@ -302,7 +303,7 @@ it.each([
 ])('stores nothing of a sign-in for a scope %s', async (_what, supported, exit) => {
   issuer.metadata = { scopes_supported: supported };
   issuer.tokenMembers = { scope: 'openid offline_access' };
-  const login = home.start(['login', '--no-browser', '--scope', 'bogus']);
+  const login = startOri(home, ['login', '--no-browser', '--scope', 'bogus']);
   const url = await login.told(/sign in:\n {2}(\S+)\n/).catch(() => null);
   if (url?.[1] !== undefined) await fetch(issuer.redirectOf(url[1]));
   expect(await login.result).toMatchObject({ exit, stdout: '' });

@@ -4,6 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable, Stream } from 'node:stream';
 import { promisify } from 'node:util';
 import { TEST_CACHE_HOME } from '../env/cache.ts';
 
@@ -37,6 +38,7 @@ export interface RunningOri {
 export interface OriHome extends AsyncDisposable {
   readonly folder: string;
   readonly sessionFile: string;
+  readonly environment: Readonly<Record<string, string>>;
   start(args: readonly string[], run?: OriRun): RunningOri;
   ori(args: readonly string[], run?: OriRun): Promise<OriResult>;
 }
@@ -44,19 +46,18 @@ export interface OriHome extends AsyncDisposable {
 /** Creates an empty home folder and runs `ori` as a process with only that in its environment. */
 export async function makeOriHome(env: Readonly<Record<string, string>> = {}): Promise<OriHome> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-home-'));
+  const environment = {
+    HOME: folder,
+    // Not into the keychain of the person who runs the tests.
+    ORI_SESSION_STORE: 'file',
+    XDG_CACHE_HOME: TEST_CACHE_HOME,
+    ...env,
+  };
   const start = (args: readonly string[], run: OriRun = {}): RunningOri => {
     const file = run.stdinFile === undefined ? undefined : openSync(run.stdinFile, 'r');
     const child = spawn(process.execPath, [ORI, ...args], {
       cwd: folder,
-      env: {
-        PATH,
-        HOME: folder,
-        // Not into the keychain of the person who runs the tests.
-        ORI_SESSION_STORE: 'file',
-        XDG_CACHE_HOME: TEST_CACHE_HOME,
-        ...env,
-        ...run.env,
-      },
+      env: { PATH, ...environment, ...run.env },
       stdio: [file ?? 'pipe', 'pipe', 'pipe'],
     });
     // A child that ends without reading its stdin closes the pipe.
@@ -68,6 +69,7 @@ export async function makeOriHome(env: Readonly<Record<string, string>> = {}): P
   return {
     folder,
     sessionFile: join(folder, '.config', 'ori', 'session.json'),
+    environment,
     start,
     ori: (args, run) => start(args, run).result,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
@@ -77,33 +79,32 @@ export async function makeOriHome(env: Readonly<Record<string, string>> = {}): P
 function watch(child: ChildProcess): RunningOri {
   let stdout = '';
   let stderr = '';
-  let ended = false;
-  const waiting = new Set<() => void>();
   child.stdout?.setEncoding('utf8').on('data', (text) => {
     stdout += text;
   });
   child.stderr?.setEncoding('utf8').on('data', (text) => {
     stderr += text;
-    for (const look of waiting) look();
   });
-  const result = once(child, 'close').then(([exit]): OriResult => {
-    ended = true;
-    for (const look of waiting) look();
-    return { exit, stdout, stderr };
-  });
-  const told = (pattern: RegExp) =>
-    new Promise<RegExpExecArray>((resolve, reject) => {
-      const look = () => {
-        const match = pattern.exec(stderr);
+  const result = once(child, 'close').then(([exit]): OriResult => ({ exit, stdout, stderr }));
+  return { child, told: teller(child.stderr as Readable, () => stderr, result), result };
+}
+
+/** `told` of a program that writes to `stream` what `text` returns, and ends with `end`. */
+export function teller(stream: Stream, text: () => string, end: Promise<unknown>): RunningOri['told'] {
+  return (pattern) =>
+    new Promise((resolve, reject) => {
+      const look = (isLast: boolean): void => {
+        const match = pattern.exec(text());
         if (match !== null) resolve(match);
-        else if (ended) reject(new Error(`ori exited without printing ${pattern}: ${stderr}`));
+        else if (isLast) reject(new Error(`ori exited without printing ${pattern}: ${text()}`));
         else return;
-        waiting.delete(look);
+        stream.off('data', onData);
       };
-      waiting.add(look);
-      look();
+      const onData = (): void => look(false);
+      stream.on('data', onData);
+      look(false);
+      end.then(() => look(true), reject);
     });
-  return { child, told, result };
 }
 
 /** Posts a file like `curl -H @HEADERS --data-binary @BODY`, with curl if installed. Returns the response body. */

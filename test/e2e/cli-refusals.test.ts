@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { beforeEach, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
+import { runOri, startOri } from './cli-in-process.ts';
 import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from './cli-world.ts';
 
 const SIGN = ['sign', INTERN_ID, '--path', '/api/invoke', '--data', '{}'];
@@ -36,7 +37,7 @@ it.each([
   [{ status: 200, body: { 'x-ori-invoke-user': 'ada' } }, 6, 'not a proof'],
 ])('reports the signer’s response and exits accordingly: %j', async (answer, exit, word) => {
   world.scripted.push(answer);
-  const result = await home.ori(SIGN);
+  const result = await runOri(home, SIGN);
   expect(result).toMatchObject({ exit, stdout: '' });
   expect(result.stderr).toContain(word);
   expect(result.stderr).not.toContain('\u001b');
@@ -46,19 +47,19 @@ it.each([
 
 it('limits the size of responses: of the signer, of a list, and of a daemon under --json', async () => {
   world.scripted.push({ status: 200, body: 'x'.repeat(9 * 1024 * 1024) });
-  expect((await home.ori(SIGN)).stderr).toContain('too long');
+  expect((await runOri(home, SIGN)).stderr).toContain('too long');
   const page = { status: 200, body: { data: [], has_more: true, next_cursor: 'again' } };
   world.scripted.push(...Array(200).fill(page));
-  expect((await home.ori(['interns', 'list'])).stderr).toContain('endless');
+  expect((await runOri(home, ['interns', 'list'])).stderr).toContain('endless');
   const daemon = await listen((_req, res) => res.end(Buffer.alloc(65 * 1024 * 1024)));
-  const wrapped = await home.ori([...CALL, '--json', '--daemon', daemon.url]);
+  const wrapped = await runOri(home, [...CALL, '--json', '--daemon', daemon.url]);
   await daemon.stop();
   expect(wrapped).toMatchObject({ exit: 6, stdout: '' });
 });
 
 it('reports the same as JSON', async () => {
   world.scripted.push(refusal(429, 'rate_limited', { 'retry-after': '17' }));
-  const { stderr } = await home.ori([...SIGN, '--json']);
+  const { stderr } = await runOri(home, [...SIGN, '--json']);
   expect(JSON.parse(stderr)).toEqual({
     error: {
       code: 'rate_limited',
@@ -83,7 +84,7 @@ it.each([
   [{ status: 500 }, 8, '500'],
 ])('shows the daemon’s response and exits accordingly: %j', async (answer, exit, word) => {
   const daemon = await listen((_req, res) => send(res, answer));
-  const result = await home.ori([...CALL, '--daemon', daemon.url]);
+  const result = await runOri(home, [...CALL, '--daemon', daemon.url]);
   await daemon.stop();
   expect(result).toMatchObject({ exit, stdout: JSON.stringify('body' in answer ? answer.body : {}) });
   expect(result.stderr).toContain(word);
@@ -98,7 +99,8 @@ it('signs again once after the pause that the daemon requests, with a new proof 
     const error = { code: 'proof_before_fence' };
     send(res, { status: 401, headers: { 'retry-after': '1' }, body: { error } });
   });
-  const result = await home.ori([...CALL.slice(0, 3), '--daemon', daemon.url], { stdin: '{"a":1}' });
+  const result = await startOri(home, [...CALL.slice(0, 3), '--daemon', daemon.url], { stdin: '{"a":1}' })
+    .result;
   await daemon.stop();
   expect(result).toMatchObject({ exit: 7, stdout: '{"error":{"code":"proof_before_fence"}}' });
   expect(result.stderr).toContain('signing again in 1 s');
@@ -116,7 +118,7 @@ it.each([
     calls += 1;
     send(res, { status: 401, headers, body: { error: { code } } });
   });
-  expect(await home.ori([...CALL, '--daemon', daemon.url])).toMatchObject({ exit: 7 });
+  expect(await runOri(home, [...CALL, '--daemon', daemon.url])).toMatchObject({ exit: 7 });
   await daemon.stop();
   expect(calls).toBe(1);
 });
@@ -124,12 +126,12 @@ it.each([
 // SPEC.md C7.
 it('distinguishes an unreachable daemon, a silent one and a truncated response', async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
-  const unreachable = await home.ori([...CALL, '--daemon', nobody]);
+  const unreachable = await runOri(home, [...CALL, '--daemon', nobody]);
   expect(unreachable).toMatchObject({ exit: 6, stdout: '' });
   expect(unreachable.stderr).toContain('nothing listens there');
 
   const silent = await listen(() => {});
-  const timedOut = await home.ori([...CALL, '--daemon', silent.url, '--timeout', '1']);
+  const timedOut = await runOri(home, [...CALL, '--daemon', silent.url, '--timeout', '1']);
   await silent.stop();
   expect(timedOut).toMatchObject({ exit: 6, stdout: '' });
   expect(timedOut.stderr).toContain('within 1 s');
@@ -139,13 +141,13 @@ it('distinguishes an unreachable daemon, a silent one and a truncated response',
   });
   const port = await freePort();
   await new Promise<void>((resolve) => breaking.listen(port, '127.0.0.1', resolve));
-  const broken = await home.ori([...CALL, '--daemon', `http://127.0.0.1:${port}`]);
+  const broken = await runOri(home, [...CALL, '--daemon', `http://127.0.0.1:${port}`]);
   breaking.close();
   expect(broken).toMatchObject({ exit: 6, stdout: 'part of it' });
   expect(broken.stderr).toContain('cut off');
 
   const stalling = await listen((_req, res) => res.writeHead(200).write('part of it'));
-  const stalled = await home.ori([...CALL, '--daemon', stalling.url, '--timeout', '1']);
+  const stalled = await runOri(home, [...CALL, '--daemon', stalling.url, '--timeout', '1']);
   await stalling.stop();
   expect(stalled).toMatchObject({ exit: 6, stdout: 'part of it' });
   expect(stalled.stderr).toContain('within 1 s');
@@ -186,7 +188,7 @@ it.each([
   [['call', '--help'], 0],
   [['--version'], 0],
 ])('validates the command line before any request: %j', async (args, exit) => {
-  const result = await home.ori(args);
+  const result = await runOri(home, args);
   expect(result.exit).toBe(exit);
   expect(exit === 0 ? result.stderr : result.stdout).toBe('');
   expect(exit === 0 ? result.stdout : result.stderr).not.toBe('');
@@ -194,7 +196,7 @@ it.each([
 });
 
 it('requires a daemon if none is named and the server does not list interns', async () => {
-  const result = await home.ori(CALL, { env: { ORI_DAEMON_URL: '' } });
+  const result = await runOri(home, CALL, { ORI_DAEMON_URL: '' });
   expect(result).toMatchObject({ exit: 2 });
   expect(result.stderr).toContain('--daemon');
 });
@@ -208,7 +210,7 @@ it.each([
 ])('calls the hostname that the list has for the intern, over TLS: %j', async (interns, exit, word) => {
   const listed = interns.map((intern) => ({ name: 'Otto', status: 'running', model: null, ...intern }));
   world.scripted.push({ status: 200, body: { data: listed, has_more: false } });
-  const result = await home.ori(CALL, { env: { ORI_DAEMON_URL: '' } });
+  const result = await runOri(home, CALL, { ORI_DAEMON_URL: '' });
   expect(result).toMatchObject({ exit, stdout: '' });
   expect(result.stderr).toContain(word);
 });

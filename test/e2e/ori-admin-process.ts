@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { run as runProgram } from '../../services/ori-admin/src/program.ts';
 import { TEST_CACHE_HOME } from '../env/cache.ts';
 import { shipped } from '../env/programs.ts';
+import { Sink } from '../env/sink.ts';
 
 const { PATH } = process.env;
 /** The launcher as npm links it: it requires the pinned Node, and runs the source. */
@@ -33,12 +36,13 @@ export interface AdminResult {
   readonly stderr: string;
 }
 
-/** `ori-admin` as it ships, as a process with only the given environment. */
+/** `ori-admin` with only the given environment. */
 export interface OriAdmin {
+  /** As it ships, as a process. */
   run(args: readonly string[], run?: AdminRun): Promise<AdminResult>;
-  /** The single line on stdout of a command that must succeed. */
+  /** The single line on stdout of a command that must succeed, within this process: for what leads up to a test. */
   get(...args: readonly string[]): Promise<string>;
-  /** The JSON output of a command that must succeed. */
+  /** The JSON output of a command that must succeed, likewise. */
   // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
   json(...args: readonly string[]): Promise<any>;
   /** Everything that was ever written to stdout and stderr, and every command line. */
@@ -68,8 +72,14 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>): O
     written += `${args.join(' ')}\n${stdout}\n${stderr}\n`;
     return { exit, stdout, stderr };
   };
+  const runHere = async (args: readonly string[]): Promise<AdminResult> => {
+    const [stdout, stderr] = [new Sink(), new Sink()];
+    const exit = await runProgram(args, { environment, stdin: Readable.from([]), stdout, stderr });
+    written += `${args.join(' ')}\n${stdout.text}\n${stderr.text}\n`;
+    return { exit, stdout: stdout.text, stderr: stderr.text };
+  };
   const must = async (args: readonly string[]): Promise<string> => {
-    const { exit, stdout, stderr } = await run(args);
+    const { exit, stdout, stderr } = await runHere(args);
     if (exit !== 0) throw new Error(`ori-admin ${args.join(' ')} exits with ${exit}: ${stderr}`);
     return stdout;
   };
