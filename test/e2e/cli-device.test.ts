@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-it('signs in with a code confirmed on another device, and can then sign', async () => {
+it.concurrent('signs in with a code confirmed on another device, and can then sign', async () => {
   await using home = await world.newHome();
   const login = home.start(['login', '--oidc', '--device', '--json']);
   const [line] = await login.told(/^.*"user_code".*$/m);
@@ -26,7 +26,7 @@ it('signs in with a code confirmed on another device, and can then sign', async 
   });
 });
 
-it('reports that the person denied on the other device', async () => {
+it.concurrent('reports that the person denied on the other device', async () => {
   await using home = await world.newHome();
   const login = home.start(['login', '--oidc', '--device']);
   const [, page = ''] = await login.told(/or open\n {2}(\S+)\n/);

@@ -6,28 +6,6 @@ import type { SigningCall, SigningParts, signProof } from '../sign-proof.ts';
 import { SigningError } from '../stages/signing-error.ts';
 import { type RefusalReason, reasonOf } from './presentations.ts';
 
-/** In the order of `signProof`. */
-const STAGES = [
-  'host',
-  'token',
-  'dpop',
-  'scope',
-  'body',
-  'queue',
-  'intern',
-  'gate',
-  'key',
-  'clock',
-  'turns',
-  'nonce',
-  'audit',
-  'sign',
-] as const;
-type Stage = (typeof STAGES)[number];
-
-/** They wait for nothing, so they have no duration. */
-const SYNCHRONOUS: ReadonlySet<Stage> = new Set(['host', 'scope', 'gate', 'clock', 'sign']);
-
 /** The stage that refuses for a reason; undefined if any stage that waits can. */
 const STAGE_OF = {
   regional_host_refused: 'host',
@@ -51,7 +29,10 @@ const STAGE_OF = {
   internal_error: undefined,
   timeout: undefined,
   client_gone: undefined,
-} as const satisfies Record<RefusalReason, Stage | undefined>;
+} as const satisfies Record<RefusalReason, string | undefined>;
+
+/** Those that refuse, and those that wait. */
+type Stage = NonNullable<(typeof STAGE_OF)[RefusalReason]> | 'queue' | 'intern' | 'clock' | 'nonce' | 'audit';
 
 /** A wait of a stage. */
 interface Step {
@@ -73,8 +54,8 @@ interface StageLine {
 }
 
 /**
- * Wraps `signProof` to log one line at level `debug` for each request: what each stage decided, and how long it waited. It wraps the
- * parts for every request, so use it only if that level is logged; signing itself has no hooks.
+ * Wraps `signProof` to log one line at level `debug` for each request: the stages that waited, in the order in which they
+ * began, and the one that refused. It wraps the parts for every request, so use it only if that level is logged; signing itself has no hooks.
  */
 export function logStages(log: Logger, sign: typeof signProof): typeof signProof {
   return async (call, parts) => {
@@ -147,21 +128,19 @@ interface Failure {
   readonly isInternKnown: boolean;
 }
 
-/** The stages up to the one that refused; of those that wait, the ones that the request reached. */
+/** The stages that the request waited for, in order, and the one that refused. */
 function linesOf(steps: readonly Step[], failure: Failure | undefined): StageLine[] {
-  const last = failure === undefined ? 'sign' : stageOf(steps, failure);
-  return STAGES.slice(0, STAGES.indexOf(last) + 1).flatMap((stage): StageLine[] => {
+  const last = failure && stageOf(steps, failure);
+  const reached = new Set(steps.map(({ stage }) => stage).filter((stage) => stage !== last));
+  const now = performance.now();
+  return [...reached, ...(last === undefined ? [] : [last])].map((stage) => {
     const own = steps.filter((step) => step.stage === stage);
-    if (own.length === 0 && stage !== last && !SYNCHRONOUS.has(stage)) return [];
-    const now = performance.now();
     const ms = own.reduce((sum, { startedAt, endedAt = now }) => sum + endedAt - startedAt, 0);
-    return [
-      {
-        stage,
-        ...(failure !== undefined && stage === last ? refusalOf(failure.error) : { outcome: 'passed' }),
-        ...(own.length > 0 && { ms: Math.round(ms * 100) / 100 }),
-      },
-    ];
+    return {
+      stage,
+      ...(failure !== undefined && stage === last ? refusalOf(failure.error) : { outcome: 'passed' }),
+      ...(own.length > 0 && { ms: Math.round(ms * 100) / 100 }),
+    };
   });
 }
 
