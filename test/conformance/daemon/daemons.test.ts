@@ -1,7 +1,13 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { inLanes } from '@ori/test-env/in-lanes';
-import { expect, test } from 'vitest';
+import { freePort } from '@ori/test-env/ports';
+import { expect, onTestFinished, test } from 'vitest';
 import { openPorts } from '../ports/open-ports.ts';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
@@ -41,14 +47,48 @@ test('every daemon passes every check over HTTP', { timeout: 600_000 }, async ()
   expect(verdicts).toEqual(DAEMONS.map(([name]) => `${name}: passed`));
 });
 
+/** Accepts everything. */
+const WITHOUT_VERIFIER = `
+  const http = require('node:http');
+  const server = http.createServer((req, res) => req.resume().on('end', () => res.end('{"user":"user_2abc"}')));
+  server.listen(0, '127.0.0.1', () => console.log('port ' + server.address().port));`;
+
 test('reports by sentence what a daemon without a verifier does', async () => {
-  const accepts = `
-    const http = require('node:http');
-    const server = http.createServer((req, res) => req.resume().on('end', () => res.end('{"user":"user_2abc"}')));
-    server.listen(0, '127.0.0.1', () => console.log('port ' + server.address().port));`;
-  const { code, stdout } = await suite('--only', 'V15', '--', process.execPath, '-e', accepts);
+  const folder = await mkdtemp(join(tmpdir(), 'ori-report-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const [json, xml] = [join(folder, 'report.json'), join(folder, 'report.xml')];
+  const reports = ['--json', json, '--junit', xml];
+  const command = [process.execPath, '-e', WITHOUT_VERIFIER];
+  const { code, stdout } = await suite('--only', 'V15', ...reports, '--', ...command);
   expect(stdout).toMatch(/^V15 +FAILED +.*another body/m);
   expect(code).toBe(1);
+  const { sentences, outcomes } = JSON.parse(await readFile(json, 'utf8'));
+  expect(sentences).toContainEqual({
+    id: 'V15',
+    state: 'FAILED',
+    detail: expect.stringMatching('another body'),
+  });
+  expect(sentences).toContainEqual({ id: 'V14', state: 'vectors', detail: expect.any(String) });
+  const failed = outcomes.filter(
+    ({ difference }: { difference?: string }) => difference === 'it was accepted',
+  );
+  expect([failed.length, outcomes.length]).toEqual([5, 6]);
+  const junit = await readFile(xml, 'utf8');
+  expect(junit).toContain('<testsuite name="5.5" tests="6" failures="5" skipped="0">');
+  expect(junit.match(/<failure message="it was accepted">/g)).toHaveLength(5);
+});
+
+test('tests a daemon that runs already, with keys from the port that it is told', async () => {
+  const keysPort = await freePort();
+  const jwks = `http://127.0.0.1:${keysPort}/0/jwks.json`;
+  const daemon = spawn(process.execPath, [DAEMON, 'node', 'int_7Qm2', jwks]);
+  onTestFinished(() => void daemon.kill());
+  const [line] = await once(createInterface({ input: daemon.stdout }), 'line');
+  const url = `http://127.0.0.1:${String(line).replace('port ', '')}`;
+  const { code, stdout } = await suite('--only', 'V15', '--keys-port', `${keysPort}`, url);
+  expect(stdout).toContain(`intern int_7Qm2, key set ${jwks}\n`);
+  expect(stdout).toMatch(/^V15 +ok /m);
+  expect(code).toBe(0);
 });
 
 test.each([

@@ -22,6 +22,8 @@ export interface KeySource {
 }
 
 export interface KeyServer extends AsyncDisposable {
+  /** The address of the first set. */
+  readonly firstUrl: string;
   open(answer: KeyAnswer): KeySource;
 }
 
@@ -32,9 +34,11 @@ export async function startKeyServer(port = 0): Promise<KeyServer> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const urlOf = (index: number): string => `${base}/${index}/jwks.json`;
   return {
+    firstUrl: urlOf(0),
     open(answer) {
-      const source = { url: `${base}/${sources.length}/jwks.json`, answer, fetches: 0 };
+      const source = { url: urlOf(sources.length), answer, fetches: 0 };
       sources.push(source);
       return source;
     },

@@ -34,7 +34,7 @@ export async function testDaemon(args: readonly string[]): Promise<number> {
   await using keyServer = await startKeyServer(Number(values['keys-port']));
   const isUrl = /^http:\/\//.test(first);
   const daemons = isUrl ? runningAt(new URL(first), keyServer) : startedBy(positionals, keyServer);
-  if (isUrl) console.log(`intern ${INTERN_ID}, key set http://127.0.0.1:${values['keys-port']}/0/jwks.json`);
+  if (isUrl) console.log(`intern ${INTERN_ID}, key set ${keyServer.firstUrl}`);
   const { path, only } = values;
   const options = { path, only, bodyBytesMax: Number(values['body-bytes-max']), isFetch: values.fetch };
   let outcomes: readonly Outcome[];
