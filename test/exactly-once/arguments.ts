@@ -17,6 +17,8 @@ export interface RunArguments {
   readonly minutes: number;
   readonly faults: readonly string[] | undefined;
   readonly variant: string | undefined;
+  /** Instead of faults: this many spends on a clock that steps. */
+  readonly clocks: number | undefined;
 }
 
 const names = (of: object): string => Object.keys(of).join(', ');
@@ -33,6 +35,7 @@ The last line is the verdict. Exit status: 0 passed, 1 failed, 2 not understood.
   --schedules N     per store; by default each fault ${ROUNDS} times, and at least 500 for Redis, memory and PostgreSQL
   --fault NAME      stages only this one; may be repeated; a name that is none lists those there are
   --seed TEXT       of an earlier run, for the same schedules and choices
+  --clocks N        instead: N spends of a memory store whose clock steps back and forth
   --variant NAMES   the library with a guard broken, which must be caught within ${VARIANT_SCHEDULES_MAX} schedules; all, or some of
 ${Object.keys(SETTINGS).map(variantsOf).filter(Boolean).join('\n')}`;
 
@@ -53,6 +56,7 @@ export function readArguments(argv: readonly string[]): RunArguments | undefined
       quick: { type: 'boolean', default: false },
       fault: { type: 'string', multiple: true },
       variant: { type: 'string' },
+      clocks: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -77,6 +81,7 @@ export function readArguments(argv: readonly string[]): RunArguments | undefined
     minutes: positive('--minutes', values.minutes) ?? (values.quick ? 4 : 240),
     faults: values.fault,
     variant,
+    clocks: positive('--clocks', values.clocks),
   };
 }
 

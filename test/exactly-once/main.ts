@@ -1,6 +1,7 @@
 import { renderTable } from '../env/text-table.ts';
 import { type RunArguments, readArguments, USAGE, VARIANT_SCHEDULES_MAX } from './arguments.ts';
 import { isLateness } from './checker.ts';
+import { spendOnSteppingClocks } from './clocks.ts';
 import { showProgress } from './progress.ts';
 import { ROUNDS, SCHEDULES_MIN, SETTINGS } from './repertoire.ts';
 import { renderReport, renderSummary, renderVerdict, SHOWN_MAX } from './report.ts';
@@ -14,13 +15,26 @@ try {
   const asked = readArguments(process.argv.slice(2));
   if (asked === undefined) console.log(USAGE);
   else {
-    const isGood = await (asked.variant === undefined ? judgeStores(asked) : judgeVariants(asked));
+    const isGood = await judge(asked);
     process.exitCode = isGood ? 0 : 1;
   }
 } catch (error) {
   if (!(error instanceof TypeError)) throw error;
   console.error(`${error.message}\nSee npm run faults -- --help.`);
   process.exitCode = 2;
+}
+
+function judge(asked: RunArguments): Promise<boolean> {
+  if (asked.clocks !== undefined) return judgeClocks(asked.clocks, asked.seed);
+  return asked.variant === undefined ? judgeStores(asked) : judgeVariants(asked);
+}
+
+/** True if no proof was accepted twice. */
+async function judgeClocks(count: number, seed: string): Promise<boolean> {
+  const { spends, proofs, accepted, steps, twice } = await spendOnSteppingClocks(LIBRARY, count, seed);
+  console.log(`${spends} spends of ${proofs} proofs, ${steps} steps of the clock, ${accepted} accepted`);
+  console.log(`${twice === 0 ? 'PASSED' : 'FAILED'}, ${twice} accepted twice; seed ${seed}`);
+  return twice === 0;
 }
 
 /** True if no store violated a guarantee. */
