@@ -26,6 +26,7 @@ const LIBRARIES: readonly {
       'libs/public/proof/SPEC.md': 'SPEC.md',
       'test/vectors/README.md': 'vectors/README.md',
       'test/vectors/manifest.json': 'vectors/manifest.json',
+      'test/vectors/rooted-sets.json': 'vectors/rooted-sets.json',
       'test/vectors/signing.json': 'vectors/signing.json',
       'test/vectors/verdicts.json': 'vectors/verdicts.json',
       'test/vectors/version-3.json': 'vectors/version-3.json',

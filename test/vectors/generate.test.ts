@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { REFUSAL_CODES } from '../../libs/public/verifier/src/refusal.ts';
 import { SCENARIOS, vectorFiles } from './generate.ts';
+import { rootedSetVectors } from './generator/rooted-sets.ts';
 import { render } from './generator/scenario.ts';
 import { signingVectors } from './generator/signing.ts';
 import { version3Vectors } from './generator/version-3.ts';
@@ -12,7 +13,9 @@ import { sentencesOfSpec } from './sentences.ts';
 
 const SENTENCES = sentencesOfSpec();
 const steps = SCENARIOS.flatMap((scenario) => scenario.steps);
-const shown = new Set([...SCENARIOS, ...signingVectors].flatMap(({ sentences }) => sentences));
+const shown = new Set(
+  [...SCENARIOS, ...signingVectors, ...rootedSetVectors].flatMap(({ sentences }) => sentences),
+);
 
 /** Ids cited as `SPEC.md K1, K2.` in a comment of any test of this repository. */
 function citedInTests(): Set<string> {
@@ -92,7 +95,7 @@ test('the draft version 3 has the sizes that SPEC.md gives', () => {
 });
 
 test('no two vectors have the same title or the same request', () => {
-  const all = [...SCENARIOS, ...signingVectors];
+  const all = [...SCENARIOS, ...signingVectors, ...rootedSetVectors];
   expect(new Set(all.map(({ title }) => title)).size).toBe(all.length);
   const questions = all.map(({ title, sentences, ...question }) => render(question));
   expect(new Set(questions).size).toBe(all.length);

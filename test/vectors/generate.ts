@@ -11,6 +11,7 @@ import { keyScenarios } from './generator/keys.ts';
 import { orderScenarios } from './generator/order.ts';
 import { replayScenarios } from './generator/replays.ts';
 import { requestScenarios } from './generator/requests.ts';
+import { rootedSetVectors } from './generator/rooted-sets.ts';
 import { render, type Scenario } from './generator/scenario.ts';
 import { signingVectors } from './generator/signing.ts';
 import { storeScenarios } from './generator/stores.ts';
@@ -42,6 +43,7 @@ export function vectorFiles(): Map<string, string> {
   const files = new Map([
     ['verdicts.json', lines('scenarios', SCENARIOS)],
     ['signing.json', lines('cases', signingVectors)],
+    ['rooted-sets.json', lines('sets', rootedSetVectors)],
     ['version-3.json', lines('cases', version3Vectors)],
   ]);
   files.set('manifest.json', manifest(files));
@@ -63,7 +65,11 @@ function manifest(files: ReadonlyMap<string, string>): string {
   ]);
   const shown = [...sentencesOfSpec().keys()].map((id) => [
     id,
-    { verdicts: showing(id, SCENARIOS), signing: showing(id, signingVectors) },
+    {
+      verdicts: showing(id, SCENARIOS),
+      signing: showing(id, signingVectors),
+      rootedSets: showing(id, rootedSetVectors),
+    },
   ]);
   const whole = {
     format: FORMAT,
@@ -75,5 +81,7 @@ function manifest(files: ReadonlyMap<string, string>): string {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   for (const [name, text] of vectorFiles()) writeFileSync(join(import.meta.dirname, name), text);
-  console.log(`${SCENARIOS.length} verdicts, ${signingVectors.length} signing cases`);
+  console.log(
+    `${SCENARIOS.length} verdicts, ${signingVectors.length} signing cases, ${rootedSetVectors.length} rooted sets`,
+  );
 }

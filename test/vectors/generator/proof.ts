@@ -258,11 +258,11 @@ export function signed(input: Buffer, { privateKey }: TestKey): string {
   return sign(null, input, privateKey).toString('base64');
 }
 
-function netstrings(...fields: string[]): Buffer {
+export function netstrings(...fields: string[]): Buffer {
   return Buffer.from(fields.map((field) => `${field.length}:${field},`).join(''), 'latin1');
 }
 
-function sha256(bytes: Buffer): string {
+export function sha256(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 

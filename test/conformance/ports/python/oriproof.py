@@ -230,7 +230,10 @@ class RootedSet:
                 raise ValueError("key_unstated")
             if jwk["x"] in [key.x for key in keys] or not is_time(jwk.get("exp", 0)):
                 raise ValueError("key_unstated")
-            key = Key(jwk)
+            try:
+                key = Key(jwk)
+            except ValueError:
+                raise ValueError("key_unstated") from None
             signed = netstrings(
                 "ori-key-v1", self.base, self.intern, key.x, str(jwk["nbf"]), str(jwk.get("exp", "")))
             role = next((one for one in roles if one.verifies(base64.b64decode(statement), signed)), None)
