@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createRemoteKeySet, createVerifier, type ReplayStore } from '@ori/verifier';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createToken, findHsm, startKmsAgent } from '../env/kms.ts';
+import { freePort } from '../env/ports.ts';
+import { sharedRedisUrl } from '../env/redis.ts';
+import { hostAsProcess } from '../env/signer-host.ts';
+import { type OperatorWorld, startOperatorWorld } from './ori-admin-world.ts';
+
+const BODY = '{"prompt":"hello"}';
+const LONG = { timeout: 120_000 };
+/** Replay protection is not tested here. */
+const replay: ReplayStore = { spend: () => 'spent' };
+
+let world: OperatorWorld;
+let internId = '';
+let roles: Readonly<Record<string, string>>;
+const file = (name: string) => join(world.room.directory, name);
+
+beforeAll(async () => {
+  world = await startOperatorWorld();
+  const { admin } = world;
+  await admin.get('migrate');
+  await admin.get('kek', 'generate', 'signer', '--out', world.kekFile);
+  const org = await admin.get('org', 'create', 'Analytical Engines');
+  const workspace = await admin.get('workspace', 'create', 'Workshop', '--organization', org);
+  await admin.get('programme', 'add', workspace);
+  const ada = await admin.get('user', 'create', 'Ada', '--subject', 'ada');
+  await admin.get('member', 'add', workspace, ada);
+  internId = await admin.get('intern', 'create', 'difference', '--workspace', workspace);
+  await admin.get('signing-key', 'add', internId);
+  roles = {
+    ORI_ADMIN_KEYS_ROLE_FILE: file('keys.json'),
+    SIGNER_FRESHNESS_KEY_FILE: file('freshness.json'),
+    SIGNER_DELEGATIONS_FILE: file('delegations.jsonl'),
+  };
+}, 120_000);
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+async function must(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const { exit, stdout, stderr } = await world.admin.run(args, { environment });
+  expect([exit, stderr]).toEqual([0, expect.any(String)]);
+  return stdout;
+}
+
+async function generate(name: string, environment: Readonly<Record<string, string>> = {}): Promise<void> {
+  await writeFile(
+    file(`${name}.pub`),
+    await must(['root', 'generate', '--out', file(`${name}.json`)], environment),
+  );
+}
+
+async function delegate(role: string, root: string, key: string, environment = {}): Promise<void> {
+  const args = ['root', 'delegate', role, '--root', file(`${root}.json`), '--key', file(`${key}.pub`)];
+  await appendFile(file('delegations.jsonl'), await must(args, environment));
+}
+
+async function startRootedSigner() {
+  const { issuer, room, port, baseUrl, kekFile } = world;
+  return await hostAsProcess(
+    {
+      SIGNER_PORT: String(port),
+      SIGNER_OPS_PORT: String(await freePort()),
+      SIGNER_DATABASE_URL: await world.createLogin('ori_signer'),
+      SIGNER_REDIS_URL: sharedRedisUrl(),
+      SIGNER_ISSUER: issuer.url,
+      SIGNER_AUDIENCE: baseUrl,
+      SIGNER_KEK_FILE: kekFile,
+      SIGNER_AUDIT_FILE: file('audit.jsonl'),
+      SIGNER_FRESHNESS_KEY_FILE: file('freshness.json'),
+      SIGNER_DELEGATIONS_FILE: file('delegations.jsonl'),
+    },
+    room,
+  );
+}
+
+/** Who a daemon that pins `root` sees behind a call. */
+async function callerBy(root: string): Promise<unknown> {
+  const { baseUrl, issuer } = world;
+  const answer = await fetch(`${baseUrl}/interns/${internId}/daemon/sign`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await issuer.token()}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      bodySha256: createHash('sha256').update(BODY).digest('hex'),
+      route: { method: 'POST', path: '/api/invoke' },
+    }),
+  });
+  const proof = (await answer.json()) as Record<string, string>;
+  const pinned = JSON.parse(await readFile(file(`${root}.pub`), 'utf8'));
+  const keys = createRemoteKeySet(`${baseUrl}/interns/${internId}/daemon/jwks.json`, {
+    root: pinned,
+  });
+  const rawHeaders = ['content-type', 'application/json', ...Object.entries(proof).flat()];
+  const request = { method: 'POST', target: '/api/invoke', rawHeaders, body: Buffer.from(BODY) };
+  return await createVerifier({ internId, keys, replay })
+    .verify(request)
+    .catch((error) => error.code);
+}
+
+it('introduces a root as the README has it, and replaces it while daemons run', LONG, async () => {
+  for (const name of ['root', 'keys', 'freshness', 'stranger', 'next']) await generate(name);
+  await delegate('keys', 'root', 'keys');
+  await delegate('freshness', 'root', 'freshness');
+  expect(JSON.parse(await must(['root', 'state', '--all', '--json'], roles))).toMatchObject({
+    stated: 1,
+    skipped: [],
+  });
+  await using signer = await startRootedSigner();
+  expect(await callerBy('root')).toMatchObject({ user: 'ada' });
+  expect(await callerBy('stranger')).toBe('keys_unavailable');
+  // A key that is added without the role is not published, and with it it is.
+  await must(['signing-key', 'rotate', internId], roles);
+  expect(await callerBy('root')).toMatchObject({ user: 'ada' });
+
+  await signer.stop();
+  await writeFile(file('delegations.jsonl'), '');
+  await delegate('root', 'root', 'next');
+  await delegate('keys', 'next', 'keys');
+  await delegate('freshness', 'next', 'freshness');
+  await signer.start();
+  expect(await callerBy('root')).toMatchObject({ user: 'ada' });
+  expect(await callerBy('next')).toMatchObject({ user: 'ada' });
+});
+
+it('replaces the role that states keys: the next one states what the former one stated', LONG, async () => {
+  await generate('keys-2');
+  const next = { ...roles, ORI_ADMIN_KEYS_ROLE_FILE: file('keys-2.json') };
+  const others = await world.admin.run(['root', 'state'], { environment: next });
+  expect(others).toMatchObject({ exit: 4, stderr: expect.stringContaining('--former') });
+  await must(['root', 'state', '--former', file('keys.pub')], next);
+  await writeFile(file('delegations.jsonl'), '');
+  await delegate('keys', 'next', 'keys-2');
+  await delegate('freshness', 'next', 'freshness');
+  await using _signer = await startRootedSigner();
+  expect(await callerBy('next')).toMatchObject({ user: 'ada' });
+});
+
+const hsm = findHsm();
+describe.skipIf(hsm === undefined)('with an HSM', () => {
+  it(
+    'keeps the private keys of the root and its roles wrapped, and needs the HSM to use them',
+    LONG,
+    async () => {
+      const agent = await startKmsAgent((room) => (hsm ? createToken(hsm, room) : {}));
+      await using _agent = agent;
+      const kms = { ORI_ADMIN_ROOT_KMS_URL: agent.url };
+      for (const name of ['hsm-root', 'hsm-keys']) await generate(name, kms);
+      const text = await readFile(file('hsm-root.json'), 'utf8');
+      expect(JSON.parse(text)).toMatchObject({ wrapped: expect.any(String) });
+      expect(text).not.toContain('"d"');
+      await writeFile(file('delegations.jsonl'), '');
+      await delegate('keys', 'hsm-root', 'hsm-keys', kms);
+      await delegate('freshness', 'hsm-root', 'freshness', kms);
+      const stating = { ...roles, ORI_ADMIN_KEYS_ROLE_FILE: file('hsm-keys.json') };
+      await must(['root', 'state', '--former', file('keys-2.pub')], { ...stating, ...kms });
+      await using _signer = await startRootedSigner();
+      expect(await callerBy('hsm-root')).toMatchObject({ user: 'ada' });
+
+      const without = await world.admin.run(['signing-key', 'add', internId], { environment: stating });
+      expect(without).toMatchObject({ exit: 2, stderr: expect.stringContaining('KMS') });
+      await agent.stop();
+      const stopped = await world.admin.run(['signing-key', 'add', internId], {
+        environment: { ...stating, ...kms },
+      });
+      expect(stopped).toMatchObject({ exit: 6, stderr: expect.stringContaining('KMS') });
+    },
+  );
+});
