@@ -71,6 +71,7 @@ describe('npm start', () => {
       issuer: url,
       daemonUrl: url,
       jwksUrl: `${state.baseUrl}/interns/${state.internId}/daemon/jwks.json`,
+      root: { kty: 'OKP', crv: 'Ed25519', x: expect.stringMatching(/^[\w-]{43}$/) },
       metrics: { signer: url, management: url },
       internId: expect.any(String),
       workspaceId: expect.any(String),

@@ -115,7 +115,7 @@ async function start(
   );
 
   const metrics = { signer: `${signer.opsUrl}/metrics`, management: `${management.opsUrl}/metrics` };
-  const state = { baseUrl, issuer, daemonUrl: daemon.url, jwksUrl, metrics, ...demo };
+  const state = { baseUrl, issuer, daemonUrl: daemon.url, jwksUrl, root: root.jwk, metrics, ...demo };
   stack.defer(await writeState(home, state));
   const stop = () => stack.disposeAsync();
   return { state, acceptsFromMs: daemon.acceptsFromMs, stop, [Symbol.asyncDispose]: stop };

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import type { RootJwk } from '@ori/verifier';
 import type { DemoData } from './demo-data.ts';
 import { makeStateFolder, removeFile, STATE_FOLDER } from './state-folder.ts';
 
@@ -10,6 +11,8 @@ export interface StandaloneState extends DemoData {
   readonly issuer: string;
   readonly daemonUrl: string;
   readonly jwksUrl: string;
+  /** For daemons to pin. */
+  readonly root: RootJwk;
   /** Addresses of the services' `/metrics`. */
   readonly metrics: { readonly signer: string; readonly management: string };
 }

@@ -8,8 +8,8 @@ export interface Port {
   readonly name: string;
   /** The command that answers the conformance protocol. */
   readonly conform: readonly string[];
-  /** The command that starts its daemon, which prints its address. */
-  readonly daemon: (internId: string, jwksUrl: string) => readonly string[];
+  /** The command that starts its daemon, which prints its address. The Ruby port pins no root. */
+  readonly daemon: (internId: string, jwksUrl: string, ...roots: readonly string[]) => readonly string[];
 }
 
 const PYTHON = join(import.meta.dirname, 'python');
@@ -27,7 +27,14 @@ function openPython(): Port | undefined {
   return {
     name: 'Python port',
     conform: [python, join(PYTHON, 'conform.py')],
-    daemon: (internId, jwksUrl) => [python, join(PYTHON, 'daemon.py'), internId, jwksUrl, '0'],
+    daemon: (internId, jwksUrl, ...roots) => [
+      python,
+      join(PYTHON, 'daemon.py'),
+      internId,
+      jwksUrl,
+      '0',
+      ...roots,
+    ],
   };
 }
 
@@ -38,7 +45,7 @@ function openGo(): Port | undefined {
   return {
     name: 'Go port',
     conform: [binary, 'conform'],
-    daemon: (internId, jwksUrl) => [binary, internId, jwksUrl, '127.0.0.1:0'],
+    daemon: (internId, jwksUrl, ...roots) => [binary, internId, jwksUrl, '127.0.0.1:0', ...roots],
   };
 }
 

@@ -69,6 +69,17 @@ async function callPastFence(daemonUrl: string) {
   return { proof: again, answer: await call(daemonUrl, again) };
 }
 
+async function withDaemon(command: readonly string[], use: (url: string) => Promise<void>): Promise<void> {
+  const [program = '', ...args] = command;
+  const running = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    const [url] = (await once(createInterface({ input: running.stdout }), 'line')) as [string];
+    await use(url);
+  } finally {
+    await stopped(running);
+  }
+}
+
 async function stopped(program: ChildProcess): Promise<void> {
   const exit = once(program, 'exit');
   program.kill();
@@ -85,24 +96,39 @@ describe.each(PORTS)('$name', ({ conform, daemon }) => {
 
   test('accepts a proof of a live signer once', async () => {
     const { baseUrl, internId, users } = standalone.state;
-    const [command = '', ...args] = daemon(internId, `${baseUrl}/interns/${internId}/daemon/jwks.json`);
-    const program = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'] });
-    try {
-      const [daemonUrl] = (await once(createInterface({ input: program.stdout }), 'line')) as [string];
-      const { proof, answer } = await callPastFence(daemonUrl);
-      expect(answer).toMatchObject({ status: 200, said: users.find(({ name }) => name === 'ada')?.subject });
-      expect(await call(daemonUrl, proof)).toMatchObject({ status: 401, said: 'nonce_replayed' });
-      expect(await call(daemonUrl, await sign(), '/api/other')).toMatchObject({
-        status: 401,
-        said: 'signature_invalid',
-      });
-      expect(await call(daemonUrl, await sign(), `${PATH}?x=1`)).toMatchObject({
-        said: 'request_not_coverable',
-      });
-      expect(await call(daemonUrl, await sign('//api'), '//api')).toMatchObject({ status: 200 });
-      expect(await call(daemonUrl, {})).toMatchObject({ status: 401, said: 'proof_missing' });
-    } finally {
-      await stopped(program);
-    }
+    await withDaemon(
+      daemon(internId, `${baseUrl}/interns/${internId}/daemon/jwks.json`),
+      async (daemonUrl) => {
+        const { proof, answer } = await callPastFence(daemonUrl);
+        expect(answer).toMatchObject({
+          status: 200,
+          said: users.find(({ name }) => name === 'ada')?.subject,
+        });
+        expect(await call(daemonUrl, proof)).toMatchObject({ status: 401, said: 'nonce_replayed' });
+        expect(await call(daemonUrl, await sign(), '/api/other')).toMatchObject({
+          status: 401,
+          said: 'signature_invalid',
+        });
+        expect(await call(daemonUrl, await sign(), `${PATH}?x=1`)).toMatchObject({
+          said: 'request_not_coverable',
+        });
+        expect(await call(daemonUrl, await sign('//api'), '//api')).toMatchObject({ status: 200 });
+        expect(await call(daemonUrl, {})).toMatchObject({ status: 401, said: 'proof_missing' });
+      },
+    );
   });
 });
+
+test.each(PORTS.filter(({ name }) => name !== 'Ruby port'))(
+  'the daemon of the $name accepts only keys that the root it pins vouches for',
+  async ({ daemon }) => {
+    const { internId, jwksUrl, root } = standalone.state;
+    await withDaemon(daemon(internId, jwksUrl, JSON.stringify(root)), async (url) => {
+      expect((await callPastFence(url)).answer).toMatchObject({ status: 200 });
+    });
+    const another = JSON.stringify({ ...root, x: 'PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw' });
+    await withDaemon(daemon(internId, jwksUrl, another), async (url) => {
+      expect(await call(url, await sign())).toMatchObject({ status: 503, said: 'keys_unavailable' });
+    });
+  },
+);

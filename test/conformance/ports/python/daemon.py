@@ -93,8 +93,9 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
-intern_id, url, port = (sys.argv[1:] + ["8081"])[:3]
-verifier = Verifier(intern_id, RemoteKeys(url), MemoryStore())
+# INTERN_ID JWKS_URL [PORT [ROOT_JWK...]]
+intern_id, url, port, *roots = sys.argv[1:] if len(sys.argv) > 3 else [*sys.argv[1:], "8081"]
+verifier = Verifier(intern_id, RemoteKeys(url, [json.loads(root) for root in roots]), MemoryStore())
 server = ThreadingHTTPServer(("127.0.0.1", int(port)), Handler)
 print(f"http://127.0.0.1:{server.server_port}", flush=True)
 server.serve_forever()
