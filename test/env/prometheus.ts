@@ -35,8 +35,8 @@ export interface Prometheus extends AsyncDisposable {
 
 /**
  * Differs from the shipped files in the scrape targets, Prometheus's port, intervals of two seconds, and in that an
- * alert waits a second instead of minutes, and OriNoTraffic compares 10 s with the minute before. Other expressions, windows and
- * thresholds are those that ship.
+ * alert waits a second instead of minutes, and OriNoTraffic and OriProofsStopped compare 10 s with the minute before. Other
+ * expressions, windows and thresholds are those that ship.
  *
  * @param targets `host:port` by job; for the job `gateway`, the addresses that a real blackbox exporter probes
  * @param certificate PEM that the exporter trusts
@@ -59,6 +59,9 @@ export async function startPrometheus(
     [/^( +for): .*$/gm, '$1: 1s'],
     [/\[5m\]\)\) == 0$/m, '[10s])) == 0'],
     [/\[1h\] offset 10m/, '[1m] offset 10s'],
+    [/(issued_total)\[1m\]/g, '$1[10s]'],
+    [/(issued_total)\[1h\] offset 5m/g, '$1[1m] offset 10s'],
+    [/("4xx"\})\[1m\]/g, '$1[10s]'],
   ]);
   await edit(join(folder, 'slo.rules.yml'), [[/^( +interval): .*$/gm, '$1: 2s']]);
   for (const [job, addresses] of Object.entries(targets)) {

@@ -98,6 +98,8 @@ describe.skipIf(!binaries || NGINX === undefined)('behind the shipped gateway, u
       // A new daemon accepts no proofs from before its start.
       await expect.poll(callers.outcome, { timeout: 60_000 }).toBe('200');
       await pause(1000);
+      const { after } = incident;
+      if (after) await expect.poll(() => prometheus.query(after), { timeout: 60_000 }).not.toEqual([]);
       const brokenAt = performance.now();
       await incident.begin(world);
       if (incident.isSilent) await callers.end(brokenAt);

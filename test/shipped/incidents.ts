@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { rotateSigningKey } from '@ori/store/admin';
+import { rotateSigningKey, setLifecycleWrites } from '@ori/store/admin';
 import { parseKekRing } from '@ori/store/sealing';
 import type { Redis } from 'ioredis';
 import { sql } from 'kysely';
@@ -41,6 +41,8 @@ export interface Incident {
   /** Whether the incident is that no calls arrive. */
   readonly isSilent?: boolean;
   readonly isPossible?: boolean;
+  /** A query that must have an answer before it begins. */
+  readonly after?: string;
   begin(world: IncidentWorld): Promise<void>;
   end(world: IncidentWorld): Promise<void>;
 }
@@ -76,6 +78,11 @@ const allowConnections =
     await sql.raw(rows[0]?.statement ?? '').execute(kysely);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`.execute(kysely);
   };
+const setInProgramme =
+  (inProgramme: boolean) =>
+  async ({ store, demo }: IncidentWorld) =>
+    void (await sql`update workspaces set in_programme = ${inProgramme}
+      where id = (select workspace_id from interns where id = ${demo.internId})`.execute(store.kysely));
 const rotate = ({ store, kekText, demo: { internId } }: IncidentWorld) =>
   rotateSigningKey(store, {
     internId,
@@ -206,6 +213,23 @@ export const INCIDENTS: readonly Incident[] = [
     isNoticed: false,
     begin: endKey(12 * 3600),
     end: endKey(null),
+  },
+  {
+    name: 'a workspace is taken out of the programme',
+    alerts: ['OriProofsStopped'],
+    isNoticed: true,
+    refusal: '404',
+    after: 'sum(rate(signer_proofs_issued_total[1m] offset 10s)) > 5',
+    begin: setInProgramme(false),
+    end: setInProgramme(true),
+  },
+  {
+    name: 'the lifecycle switch is off',
+    alerts: ['OriLifecycleOff'],
+    isNoticed: true,
+    refusal: '404',
+    begin: ({ store }) => setLifecycleWrites(store, { enabled: false }),
+    end: ({ store }) => setLifecycleWrites(store, { enabled: true }),
   },
   {
     name: 'no calls reach the signers',

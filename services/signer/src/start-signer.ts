@@ -172,7 +172,7 @@ export async function startSigner(
 
   if (database?.connections) collectConnections(metrics.http.registry, database.connections);
   collectIssuerKeysAge(metrics.http.registry, identity.keysAgeSeconds);
-  collectSafety(metrics.http.registry, eviction);
+  collectSafety(metrics.http.registry, eviction, () => store.lifecycleWrites());
   collectKeyOutlook(metrics.http.registry, { outlook: (at) => store.keyOutlook(at), now });
   const keks = watchKeks({ inUse: () => store.keksInUse(), ring, registry: metrics.http.registry, now });
   await clock.compare();

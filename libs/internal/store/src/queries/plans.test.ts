@@ -219,6 +219,7 @@ const SIGNER: Record<
   publishedKeys: (q) => q.publishedKeys(facts.scenario.internId, { at: 1 }),
   keyOutlook: (q) => q.keyOutlook({ at: 1 }),
   keksInUse: (q) => q.keksInUse(),
+  lifecycleWrites: (q) => q.lifecycleWrites(),
   apiKey: (q) => q.apiKey(facts.ownHash),
 };
 

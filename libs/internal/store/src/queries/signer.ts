@@ -30,6 +30,11 @@ export function signerQueries(db: Database) {
     async ping() {
       await sql`select enabled from switches where name = 'lifecycle_writes'`.execute(db.kysely);
     },
+    /** Whether the lifecycle switch is on. */
+    async lifecycleWrites() {
+      const found = sql<{ enabled: boolean }>`select enabled from switches where name = 'lifecycle_writes'`;
+      return (await found.execute(db.kysely)).rows[0]?.enabled === true;
+    },
     /** The server's clock, in milliseconds since the epoch. */
     async time() {
       const seconds = sql<{ ms: string }>`select extract(epoch from clock_timestamp()) * 1000 as ms`;
