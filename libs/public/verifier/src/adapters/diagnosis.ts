@@ -1,6 +1,7 @@
-import { createBodyDigest, PROOF_HEADERS, bodySha256 as sha256Hex } from '@ori/proof';
+import { PROOF_HEADERS, bodySha256 as sha256Hex } from '@ori/proof';
 import type { Refusal } from '../refusal.ts';
 import type { RequestHead } from '../request.ts';
+import type { BodyBuffer } from './body-buffer.ts';
 
 /**
  * A refused request as it arrived, for its sender to compare: the SHA-256, in 64 lower-case hex digits, of each value
@@ -24,7 +25,7 @@ export interface Diagnosis {
 
 /** The part of the body received so far; `isWhole` once it ended. */
 export interface Received {
-  readonly chunks: Uint8Array[];
+  readonly body: BodyBuffer;
   isWhole: boolean;
   /** Begun, and not ended. */
   isReading: boolean;
@@ -68,15 +69,10 @@ export function requireDiagnoseOption(diagnose: boolean | undefined): void {
   }
 }
 
-function describeBody({ chunks, isWhole }: Received): Pick<Diagnosis, 'body' | 'bodyBytes'> {
-  if (!isWhole) return { body: null, bodyBytes: null };
-  const digest = createBodyDigest();
-  let bodyBytes = 0;
-  for (const chunk of chunks) {
-    digest.update(chunk);
-    bodyBytes += chunk.byteLength;
-  }
-  return { body: digest.hex(), bodyBytes };
+function describeBody({ body, isWhole }: Received): Pick<Diagnosis, 'body' | 'bodyBytes'> {
+  return isWhole
+    ? { body: sha256Hex(body.bytes()), bodyBytes: body.length }
+    : { body: null, bodyBytes: null };
 }
 
 function digestsOf(rawHeaders: readonly string[]): Record<string, string[]> {

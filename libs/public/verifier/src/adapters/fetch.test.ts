@@ -140,6 +140,26 @@ test('refuses to be made without a handler', () => {
 });
 
 // SPEC.md E7.
+test('holds the bytes of a body, and not the buffers in which they arrive', async () => {
+  const { guarded, request } = world();
+  const buffer = new Uint8Array(65_536);
+  let sent = 0;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (sent === BODY.length) return controller.close();
+        buffer.set([BODY.charCodeAt(sent)]);
+        sent += 1;
+        controller.enqueue(buffer.subarray(0, 1));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const { url, headers } = request();
+  const response = await guarded(new Request(url, { method: 'POST', headers, body, duplex: 'half' }));
+  expect(await response.json()).toEqual({ user: 'user_test', bytes: BODY });
+});
+
 test('ends a request whose body does not arrive within 30 s, and tells the sender to stop', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());

@@ -6,6 +6,7 @@ import { STREAM_SECONDS_MAX } from '../replay/replay-store.ts';
 import type { RequestHead } from '../request.ts';
 import type { VerifiedProof } from '../verified-proof.ts';
 import type { Verifier } from '../verifier.ts';
+import { createBodyBuffer } from './body-buffer.ts';
 import { diagnosisOf, type Received, requireDiagnoseOption, withDiagnosis } from './diagnosis.ts';
 
 /** Options of `requireProof`, in every adapter. */
@@ -87,16 +88,14 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
     const open = verifier.begin(head);
     if (announcedBytes > bodyBytesMax) throw tooLarge(head);
     received.isReading = true;
-    let length = 0;
     for await (const chunk of readable(arrival, () => tooLate(head))) {
       open.update(chunk);
-      length += chunk.byteLength;
-      if (length > bodyBytesMax) throw tooLarge(head);
-      received.chunks.push(chunk);
+      if (received.body.length + chunk.byteLength > bodyBytesMax) throw tooLarge(head);
+      received.body.add(chunk);
     }
     received.isWhole = true;
     received.isReading = false;
-    return { proof: await open.finish(), body: join(received.chunks, length) };
+    return { proof: await open.finish(), body: received.body.bytes() };
   }
 
   function fail(head: RequestHead, error: unknown): Answer {
@@ -109,7 +108,7 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
     fail,
     async judge(arrival) {
       const { head } = arrival;
-      const received: Received = { chunks: [], isWhole: false, isReading: false };
+      const received: Received = { body: createBodyBuffer(), isWhole: false, isReading: false };
       try {
         return { proven: await prove(arrival, received) };
       } catch (error) {
@@ -164,16 +163,4 @@ async function nextOf(
   } catch (cause) {
     throw new BodyError('the body is incomplete', { cause });
   }
-}
-
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = chunks;
-  if (first !== undefined && chunks.length === 1) return first;
-  const body = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return body;
 }
