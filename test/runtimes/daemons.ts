@@ -39,7 +39,6 @@ export function startDaemon(runtime: string, adapter: string) {
 }
 
 async function startProcess(runtime: string, adapter: string) {
-  const [program = '', ...args] = PROGRAMS[runtime] ?? [];
   const daemon = fileURLToPath(new URL('./daemon.mjs', import.meta.url));
   // The folder with the runtimes, and therefore the packages that it imports.
   const copy = join(RUNTIMES, 'daemon.mjs');
@@ -48,7 +47,12 @@ async function startProcess(runtime: string, adapter: string) {
     adapter === 'next'
       ? [NEXT, 'start', join(RUNTIMES, 'next'), '--hostname', '127.0.0.1', '--port', '0']
       : [copy, adapter, signer.internId, jwksUrl];
-  const child: ChildProcess = spawn(program, [...args, ...command], {
+  return startProgram(`${runtime} ${adapter}`, [...(PROGRAMS[runtime] ?? []), ...command]);
+}
+
+/** Starts a program that prints its port or address. */
+export async function startProgram(name: string, [program = '', ...args]: readonly string[]) {
+  const child: ChildProcess = spawn(program, args, {
     cwd: RUNTIMES,
     env: { ...process.env, ...settings() },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -58,7 +62,7 @@ async function startProcess(runtime: string, adapter: string) {
     said += chunk;
   });
   const exited = once(child, 'exit').then(() => {
-    throw new Error(`${runtime} ${adapter} ended: ${said}`);
+    throw new Error(`${name} ended: ${said}`);
   });
   exited.catch(() => undefined);
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
@@ -66,6 +70,7 @@ async function startProcess(runtime: string, adapter: string) {
     port: await Promise.race([portOf(lines), exited]),
     stop: async () => void child.kill('SIGKILL'),
     said: () => said,
+    pid: child.pid,
   };
 }
 
@@ -116,5 +121,5 @@ export async function startWorker(adapter: string, options: object = {}, entry?:
     ...options,
   });
   const { port } = (await miniflare.ready) as URL;
-  return { port: Number(port), stop: () => miniflare.dispose(), said: () => '' };
+  return { port: Number(port), stop: () => miniflare.dispose(), said: () => '', pid: undefined };
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { renderTable } from '@ori/test-env/text-table';
 import { overTcp, PATH, type Sent } from '@ori/test-env/verifier/guarded-daemons';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import {
   bundleWorker,
   closeRuntimes,
@@ -15,7 +15,9 @@ import {
   startDaemon,
   startWorker,
 } from './daemons.ts';
+import { RECIPES, startRecipe } from './recipes.ts';
 import { RUNTIMES } from './setup.ts';
+import { trickle } from './slow-connections.ts';
 
 const BODY = '{"prompt":"hello"}';
 const signed = (): [string, string][] => [
@@ -66,7 +68,7 @@ const REQUESTS: Readonly<Record<string, { make(): Partial<Sent>; expected: strin
   },
   'other body': { make: () => ({ body: '{"prompt":"other!"}' }), expected: '401 signature_invalid' },
   query: { make: () => ({ target: `${PATH}?a=1` }), expected: '401 request_not_coverable' },
-  'too large': { make: () => ({ body: 'x'.repeat(1001) }), expected: '413 body_too_large' },
+  'too large': { make: () => ({ body: 'x'.repeat(100_001) }), expected: '413 body_too_large' },
 };
 
 /** What a server may hide from its adapter: requests that are not the signed one (SPEC.md, section 11). */
@@ -171,7 +173,10 @@ test.each(CELLS)(
   },
 );
 
-test('the Durable Object of the README is a replay store that survives a restart of workerd', async () => {
+// Concurrently: both wait for 30 s.
+test.concurrent('the Durable Object of the README is a replay store that survives a restart of workerd', async ({
+  onTestFinished,
+}) => {
   const readme = await readFile(new URL('../../libs/public/verifier/README.md', import.meta.url), 'utf8');
   const block = /### Durable Objects\n.*?```js\n(.*?)```/s.exec(readme)?.[1] ?? '';
   const daemon = block.replaceAll('int_7Qm2', signer.internId).replace(/'https:[^']*'/, `'${jwksUrl}'`);
@@ -201,6 +206,45 @@ test('the Durable Object of the README is a replay store that survives a restart
     }
   }
 }, 180_000);
+
+test.concurrent('a client that does not end its body is refused after 30 s, and costs no more than what it sent', async () => {
+  const cells = [
+    ...['node', 'fastify', 'next'].map((adapter) => ['Node 24', adapter]),
+    ...['Bun', 'Deno', 'workerd'].map((runtime) => [runtime, 'fetch']),
+  ];
+  const found = await Promise.all(cells.map(([runtime = '', adapter = '']) => trickle(runtime, adapter)));
+  console.log(found);
+  for (const { cell, statuses, overheadBytes } of found) {
+    // Bun closes a connection on which nothing was answered for 10 s.
+    expect([cell, statuses]).toEqual([cell, cell.startsWith('Bun') ? { closed: 300 } : { 401: 300 }]);
+    expect(overheadBytes, cell).toBeLessThan(1_000_000);
+  }
+}, 120_000);
+
+test.concurrent.each(RECIPES)('the daemon of %s in the README accepts a proof once', async (name) => {
+  const { port, stop } = await startRecipe(name);
+  const daemon = overTcp(port, stop);
+  try {
+    const headers = await vi.waitFor(
+      async () => {
+        const proof = signed();
+        expect(await daemon.send({ headers: proof, body: BODY })).toMatchObject({ status: 200 });
+        return proof;
+      },
+      { timeout: 20_000, interval: 500 },
+    );
+    expect(await daemon.send({ headers, body: BODY })).toEqual({ status: 401, code: 'nonce_replayed' });
+    const batched = { headers: signed(), body: BODY, target: `${PATH}?batch=1` };
+    expect(await daemon.send(batched)).toEqual({ status: 401, code: 'request_not_coverable' });
+    const type = { 'content-type': 'application/json' };
+    const proof = signer.sign({ path: PATH, body: BODY, user: 'ada' });
+    const request = { method: 'POST', headers: { ...type, ...proof }, body: BODY };
+    const answer = await (await fetch(`http://127.0.0.1:${port}${PATH}`, request)).text();
+    expect(JSON.parse(answer).result?.data ?? JSON.parse(answer)).toEqual({ user: 'ada', prompt: 'hello' });
+  } finally {
+    await daemon.stop();
+  }
+});
 
 test('a bundle for Workers stays below 30 kB', async () => {
   const code = await bundleWorker('fetch', fileURLToPath(new URL('./worker-fetch.mjs', import.meta.url)));

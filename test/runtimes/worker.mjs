@@ -12,7 +12,7 @@ const verifier = createVerifier({
     ran.outcomes[outcome] = (ran.outcomes[outcome] ?? 0) + 1;
   },
 });
-const options = { bodyBytesMax: 1000 };
+const options = { bodyBytesMax: 100_000 };
 const ran = { total: 0, withoutProof: 0, outcomes: {} };
 
 function answer(given, env) {

@@ -18,7 +18,7 @@ const DAEMONS: readonly (readonly [name: string, options: readonly string[], com
   [
     ...['node', 'fastify'].map((adapter) => {
       const command = [process.execPath, DAEMON, adapter, '{intern}', '{jwks}'];
-      return [`@ori/verifier/${adapter}`, ['--body-bytes-max', '1000'], command] as const;
+      return [`@ori/verifier/${adapter}`, ['--body-bytes-max', '100000'], command] as const;
     }),
     ...openPorts().map(({ name, daemon }) => [name, [], daemon('{intern}', '{jwks}')] as const),
   ];

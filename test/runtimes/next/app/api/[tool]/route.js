@@ -15,7 +15,7 @@ const verifier = createVerifier({
 globalThis.ran = { total: 0, withoutProof: 0, outcomes: {} };
 
 export const runtime = 'nodejs';
-export const POST = requireProof(verifier, { bodyBytesMax: 1000 }, async (_request, given, { params }) => {
+export const POST = requireProof(verifier, { bodyBytesMax: 100_000 }, async (_request, given, { params }) => {
   globalThis.ran.total += 1;
   const isGiven = given?.proof?.user === 'user_test' && (await params).tool === 'invoke';
   if (!isGiven) globalThis.ran.withoutProof += 1;
