@@ -132,10 +132,11 @@ const { values: options, positionals } = parseArgs({
 const only = positionals[0] ?? '';
 const every = Number(options.every);
 const threads = 2;
-const ours = only === 'port' ? [] : await fatesOf(ourMutants(), threads);
-const port = only === 'ours' ? [] : await portMutants(threads, every);
-const enough = [
-  ...(ours.length > 0 ? [report('@ori/verifier', ours)] : []),
-  ...(port.length > 0 ? [report('the Python port', port)] : []),
-];
+const enough: boolean[] = [];
+if (['', 'ours'].includes(only)) enough.push(report('@ori/verifier', await fatesOf(ourMutants(), threads)));
+for (const name of ['Python port', 'Go port']) {
+  if (!['', 'port', name.split(' ')[0]?.toLowerCase()].includes(only)) continue;
+  const fates = await portMutants(name, threads, every);
+  if (fates.length > 0) enough.push(report(`the ${name}`, fates));
+}
 process.exitCode = enough.every(Boolean) ? 0 : 1;

@@ -56,13 +56,34 @@ const TYPESCRIPT: readonly Operator[] = [
   [/\{0,2047\}|\{0,127\}|\{0,11\}|\{1,255\}/g, () => '*'],
 ];
 
+/** The same, for languages with double quotes. */
+const QUOTED: readonly Operator[] = SHARED.map(([pattern, replacement]) => [
+  new RegExp(pattern.source.replaceAll("'", '"'), 'g'),
+  (found) => replacement(found).replaceAll("'", '"'),
+]);
+
+const GO: readonly Operator[] = [
+  ...QUOTED,
+  [/ == /g, () => ' != '],
+  [/ != /g, () => ' == '],
+  [/ && /g, () => ' || '],
+  [/ \|\| /g, () => ' && '],
+  [/(?<=[-+ a-zA-Z])\+(?=[\w.]*\w)(?!\+)/g, () => '-'],
+  [/\btrue\b/g, () => 'false'],
+  [/\bfalse\b/g, () => 'true'],
+  [/\bcontinue\b/g, () => 'break'],
+  [/!(?=[a-z])/g, () => ''],
+  [/math\.Ceil/g, () => 'math.Floor'],
+  [/math\.Floor/g, () => 'math.Ceil'],
+  [/math\.Max/g, () => 'math.Min'],
+  [/math\.Min/g, () => 'math.Max'],
+  [/(?<=`)\^/g, () => ''],
+  [/\$(?=`)/g, () => ''],
+  [/\{0,2047\}|\{0,127\}|\{0,11\}|\{1,255\}/g, () => '*'],
+];
+
 const PYTHON: readonly Operator[] = [
-  ...SHARED.map(
-    ([pattern, replacement]): Operator => [
-      new RegExp(pattern.source.replaceAll("'", '"'), 'g'),
-      (found) => replacement(found).replaceAll("'", '"'),
-    ],
-  ),
+  ...QUOTED,
   [/ == /g, () => ' != '],
   [/ != /g, () => ' == '],
   [/ and /g, () => ' or '],
@@ -85,7 +106,7 @@ const PYTHON: readonly Operator[] = [
 
 /** Every place in a file where an operator applies, except in comments, documentation and lines that match `skip`. */
 export function mutantsOf(file: string, text: string, skip: RegExp): Mutant[] {
-  const operators = file.endsWith('.py') ? PYTHON : TYPESCRIPT;
+  const operators = { py: PYTHON, go: GO }[file.slice(-2)] ?? TYPESCRIPT;
   const mutants: Mutant[] = [];
   let offset = 0;
   let inDocumentation = false;

@@ -1,52 +1,91 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { rootedSetVectors } from '../../vectors/generator/rooted-sets.ts';
 import { DriverError, startDriver } from '../driver.ts';
 import { drawQuestion } from '../generated.ts';
 import { ask, type Question } from '../judge.ts';
 import { openPorts } from '../ports/open-ports.ts';
-import { exchangesOf, readScenarios } from '../protocol.ts';
+import { type Command, exchangesOf, readScenarios } from '../protocol.ts';
 import { TRIALS } from '../races.ts';
 import { type Mutant, mutantsOf } from './operators.ts';
 
 const GENERATED = 60;
-/** Fetching keys is covered by tests, not by verdicts. */
-const FETCHING = /^class NoRedirect/m;
 
-/** The outcome of each bug in the Python port. Empty if Python is not installed. */
+/** A port whose sources are mutated. */
+interface Subject {
+  readonly files: readonly string[];
+  /** Lines that are not mutated. */
+  readonly skip: RegExp;
+  /** Fetching is covered by tests, not by verdicts: from here to there. */
+  readonly fetching?: readonly [from: string, to: string];
+  /** The command of a copy of the folder. Throws if the copy does not compile. */
+  command(conform: readonly string[], copy: string): readonly string[];
+}
+
+const SUBJECTS: Readonly<Record<string, Subject>> = {
+  'Python port': {
+    files: ['oriproof.py'],
+    skip: /super\(\)|lru_cache|^FLAGS/,
+    fetching: ['class NoRedirect', '# --- The replay store'],
+    command: ([python = ''], copy) => [python, '-B', join(copy, 'conform.py')],
+  },
+  'Go port': {
+    files: ['keys.go', 'rooted.go', 'store.go', 'verifier.go'],
+    skip: /errors = |^import|^\t"/,
+    command(_conform, copy) {
+      execFileSync('go', ['build', '-o', 'mutant', '.'], { cwd: copy, stdio: 'ignore' });
+      return [join(copy, 'mutant'), 'conform'];
+    },
+  },
+};
+
+/** The outcome of each bug in a port that compiles. Empty if its toolchain is not installed. */
 export async function portMutants(
+  name: string,
   threads: number,
   every: number,
 ): Promise<{ mutant: Mutant; killer: string | undefined }[]> {
-  const port = openPorts().find(({ name }) => name.startsWith('Python'));
-  const [python = '', program = ''] = port?.conform ?? [];
-  if (port === undefined) return [];
-  const folder = join(program, '..');
-  const file = join(folder, 'oriproof.py');
-  const text = readFileSync(file, 'utf8');
-  const fetching = text.slice(text.search(FETCHING), text.indexOf('# --- The replay store'));
-  const from = text.indexOf(fetching);
-  const mutants = mutantsOf(file, text, /super\(\)|lru_cache|^FLAGS/).filter(
-    ({ start }, index) => (start < from || start >= from + fetching.length) && index % every === 0,
-  );
-  const questions = [...(await questionsOf())];
+  const port = openPorts().find((each) => each.name === name);
+  const subject = SUBJECTS[name];
+  if (port === undefined || subject === undefined) return [];
+  const folder = join(import.meta.dirname, '../ports', name.replace(' port', '').toLowerCase());
+  const mutants = subject.files
+    .flatMap((file) => drawnFrom(join(folder, file), subject))
+    .filter((_, index) => index % every === 0);
+  const questions = await questionsOf();
   const queue = [...mutants];
   const fates: { mutant: Mutant; killer: string | undefined }[] = [];
   const run = async (): Promise<void> => {
     const home = mkdtempSync(join(tmpdir(), 'ori-mutant-'));
     cpSync(folder, home, { recursive: true });
     for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-      writeFileSync(
-        join(home, 'oriproof.py'),
-        text.slice(0, mutant.start) + mutant.to + text.slice(mutant.end),
-      );
-      fates.push({ mutant, killer: await killerOf([python, '-B', join(home, 'conform.py')], questions) });
+      const { file, start, end, to } = mutant;
+      const text = readFileSync(file, 'utf8');
+      const copy = join(home, basename(file));
+      writeFileSync(copy, text.slice(0, start) + to + text.slice(end));
+      try {
+        const command = subject.command(port.conform, home);
+        fates.push({ mutant, killer: await killerOf(command, questions) });
+      } catch (error) {
+        if (!(error instanceof Error && 'status' in error)) throw error;
+      }
+      writeFileSync(copy, text);
       if (fates.length % 50 === 0) console.log(`${fates.length} of ${mutants.length}`);
     }
     rmSync(home, { recursive: true });
   };
   await Promise.all(Array.from({ length: threads }, run));
   return fates;
+}
+
+function drawnFrom(file: string, { skip, fetching }: Subject): Mutant[] {
+  const text = readFileSync(file, 'utf8');
+  const [from, to] = fetching?.map((part) => text.indexOf(part)) ?? [];
+  const isFetching = ({ start }: Mutant) =>
+    from !== undefined && to !== undefined && start >= from && start < to;
+  return mutantsOf(file, text, skip).filter((mutant) => !isFetching(mutant));
 }
 
 async function questionsOf(): Promise<Question[]> {
@@ -70,6 +109,13 @@ async function killerOf(
     for (const question of questions) {
       const { title, differences } = await ask(driver, question);
       if (differences.length > 0) return title;
+    }
+    for (const { title, baseUrl, internId, roots, answers } of rootedSetVectors) {
+      const url = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
+      const asked = { do: 'rooted', url, roots, answers } as unknown as Command;
+      const { verdicts = [] }: { verdicts?: readonly unknown[] } = await driver.ask(asked);
+      if (answers.some(({ expect, or }, at) => ![expect, or ?? expect].includes(verdicts[at] as string)))
+        return title;
     }
     return undefined;
   } catch (error) {
