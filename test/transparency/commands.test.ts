@@ -204,6 +204,11 @@ test.each([
   const args = ['audit', 'verify', world.auditFile, '--policy', policy];
   const untouched = await capture(admin, args);
   expect(untouched).toMatchObject({ exit: 0, stdout: '' });
+  expect((await capture(admin, [...args, '--require-ml-dsa'])).exit).toBe(0);
+  const signedOnce = join(world.folder, 'once.policy');
+  await writeFile(signedOnce, (await readFile(policy, 'utf8')).replace(/^log \S+\n/m, ''));
+  expect((await capture(admin, [...args.with(-1, signedOnce)])).exit).toBe(0);
+  expect((await capture(admin, [...args.with(-1, signedOnce), '--require-ml-dsa'])).exit).not.toBe(0);
   await writeFile(
     world.auditFile,
     rewrite(lines.map(({ line }) => line))

@@ -17,6 +17,7 @@ interface VerifyOptions {
   policy: string;
   remember?: string;
   partial?: true;
+  requireMlDsa?: boolean;
 }
 
 interface KeysOptions {
@@ -44,6 +45,7 @@ export function addAuditCommands(program: Command, context: () => Context): void
       '--partial',
       'some audit files are not given: count leaves without a line instead of reporting them',
     )
+    .option('--require-ml-dsa', 'refuse checkpoints that are not signed with ML-DSA-44 too')
     .addHelpText(
       'after',
       examples('ori-admin audit verify audit-1.jsonl-20261121 audit-1.jsonl --policy log.policy'),
@@ -108,11 +110,12 @@ interface Findings {
 /** Reads the whole log, verifies the inclusion of each entry, and looks up every line in it. */
 async function compare(
   files: readonly string[],
-  { policy, remember, partial }: VerifyOptions,
+  { policy: policyFile, remember, partial, requireMlDsa = false }: VerifyOptions,
   show: (line: string) => void,
 ): Promise<Findings> {
   const remembered = remember === undefined ? rememberInMemory() : rememberInFile(remember);
-  const client = createLogClient({ policy: parsePolicy(await readFile(policy, 'utf8')), remembered });
+  const policy = parsePolicy(await readFile(policyFile, 'utf8'), { requireMlDsa });
+  const client = createLogClient({ policy, remembered });
   const head = await client.latest();
   /** Leaf indexes by the commitment to the line, and by the commitment to the proof. */
   const byLine = new Map<string, number[]>();
