@@ -74,6 +74,8 @@ test.skipIf(NGINX === undefined)(
         delays,
       );
       if (!SHEDS) return;
+      // OriShedding and OriOverloaded fire on these.
+      expect(String(delays)).toMatch(/budget="overload"} [1-9]/);
       expect(share).toBeGreaterThanOrEqual(SHARE);
       expect(services.map(({ pid }) => pid)).toEqual(pids);
       expect(peak).toBeLessThan(MEMORY_SHARE * MEMORY_LIMIT_BYTES);
