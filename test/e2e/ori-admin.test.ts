@@ -512,6 +512,27 @@ it('creates no user whose subject belongs to another', async () => {
   expect((await admin.json('user', 'list')).data).toMatchObject([{ name: 'Grace', subjects: [] }]);
 });
 
+it('replaces every key: revoked with --yes only, then rotated until none is left', LONG, async () => {
+  const { admin } = world;
+  const intern = await admin.get('intern', 'create', 'last', '--workspace', other);
+  const first = await admin.get('signing-key', 'add', intern);
+  for (const wrong of [
+    ['revoke', '--all'],
+    ['revoke', '--all', '--yes', '--organization', made.org],
+    ['revoke', first, '--all', '--yes'],
+    ['revoke', '--before', '2026-01-31', '--yes'],
+    ['rotate', intern, '--all'],
+    ['rotate', '--due', '--all'],
+  ]) {
+    expect(await admin.run(['signing-key', ...wrong])).toMatchObject({ exit: 2 });
+  }
+  const { revoked, before } = await admin.json('signing-key', 'revoke', '--all', '--yes');
+  expect(revoked).toBe(1);
+  const rotate = () => admin.json('signing-key', 'rotate', '--organization', made.org, '--before', before);
+  expect(await rotate()).toEqual({ rotated: 1, before, failed: [] });
+  expect(await rotate()).toEqual({ rotated: 0, before, failed: [] });
+});
+
 it('runs through npx, and on an older Node by handing over to the pinned one', async () => {
   const workspace = new URL('../..', import.meta.url).pathname;
   const { stdout } = await promisify(execFile)('npx', ['--no-install', 'ori-admin', '--help'], {

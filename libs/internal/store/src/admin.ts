@@ -3,6 +3,7 @@ export { type Team, TeamFile } from './apply/team.ts';
 export * from './queries/admin/admin-audit.ts';
 export { AdminError, type AdminErrorCode } from './queries/admin/admin-error.ts';
 export * from './queries/admin/api-keys.ts';
+export * from './queries/admin/bulk-signing-keys.ts';
 export * from './queries/admin/byok.ts';
 export * from './queries/admin/icons.ts';
 export { slugOf } from './queries/admin/ids.ts';

@@ -18,6 +18,7 @@ import { examples } from '../help.ts';
 import { addList, confirmed, type ListOptions, toDate, unixSeconds, wholeNumber } from '../options.ts';
 
 import { staterOf } from './root.ts';
+import { type BulkOptions, bulk, isBulk, revokeInBulk, rotateInBulk } from './signing-keys-in-bulk.ts';
 
 interface TimingOptions {
   notBefore?: number;
@@ -56,9 +57,9 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       reportKey(admin, made);
     });
 
-  timed(signingKey.command('rotate'))
+  bulk(timed(signingKey.command('rotate')), 'rotate every intern whose keys')
     .description('add the next key of an intern; the former keys end soon after it becomes valid')
-    .argument('[intern]', 'id of the intern, unless --due is given')
+    .argument('[intern]', 'id of the intern, unless an option chooses interns')
     .option(
       '--due [days]',
       `every intern whose last key expires within this many days (default: ${DUE_DAYS})`,
@@ -74,15 +75,25 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       examples(
         'ori-admin signing-key rotate int_7Qm2',
         'ori-admin signing-key rotate --due   # daily, by a timer',
+        'ori-admin signing-key rotate --all',
       ),
     )
     .action(async (internId: string | undefined, options: RotateOptions) => {
       const { overlap, due } = options;
-      if ((internId === undefined) === (due === undefined)) {
-        throw new UsageError('Give the id of an intern, or --due.');
+      if ([internId !== undefined, due !== undefined, isBulk(options)].filter(Boolean).length !== 1) {
+        throw new UsageError(
+          'Give the id of an intern, --due, or one of --all, --before and --organization.',
+        );
       }
       const admin = context();
       const keys = await keysOf(admin);
+      if (isBulk(options)) {
+        return await rotateInBulk(admin, options, {
+          ...keys,
+          ...timingOf(options),
+          overlapSeconds: overlap,
+        });
+      }
       const rotate = (db: Database, id: string) =>
         rotateSigningKey(db, {
           internId: id,
@@ -149,19 +160,25 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
     });
 
   confirmed(
-    signingKey.command('revoke'),
-    (id) => `Daemons will refuse every proof of the key ${id}, including those already issued.`,
+    bulk(signingKey.command('revoke'), 'revoke every key that'),
+    (id) =>
+      `Daemons will refuse every proof of ${id ? `the key ${id}` : 'these keys'}, including those already issued.`,
   )
     .description('stop signing with an untrusted key and remove it from the published set, now')
-    .argument('<key>', 'id of the signing key')
-    .action(async (keyId: string) => {
+    .argument('[key]', 'id of the signing key, unless an option chooses keys')
+    .addHelpText('after', examples('ori-admin signing-key revoke --all --yes'))
+    .action(async (keyId: string | undefined, options: BulkOptions) => {
+      if ((keyId === undefined) !== isBulk(options)) {
+        throw new UsageError('Give the id of a key, or one of --all, --before and --organization.');
+      }
       const admin = context();
+      if (keyId === undefined) return await revokeInBulk(admin, options);
       await admin.withDatabase((db) => revokeSigningKey(db, { keyId }));
       admin.report({ id: keyId, revoked: true }, { note: 'Revoked.' });
     });
 }
 
-interface RotateOptions extends TimingOptions {
+interface RotateOptions extends TimingOptions, BulkOptions {
   overlap?: number;
   /** True if given without a number of days. */
   due?: number | true;

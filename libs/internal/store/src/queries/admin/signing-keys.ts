@@ -76,37 +76,39 @@ export async function addSigningKeyIn(tx: Transaction<Schema>, key: NewSigningKe
  *
  * @throws AdminError like `addSigningKey`
  */
-export async function rotateSigningKey(
-  db: Database,
-  {
-    overlapSeconds = ROTATION_OVERLAP_SECONDS,
-    ...input
-  }: NewSigningKey & { readonly overlapSeconds?: number | undefined },
+export async function rotateSigningKey(db: Database, input: RotateInput): Promise<AddedSigningKey> {
+  return await db.kysely.transaction().execute((tx) => rotateSigningKeyIn(tx, input));
+}
+
+export type RotateInput = NewSigningKey & { readonly overlapSeconds?: number | undefined };
+
+/** The same within a transaction. */
+export async function rotateSigningKeyIn(
+  tx: Transaction<Schema>,
+  { overlapSeconds = ROTATION_OVERLAP_SECONDS, ...input }: RotateInput,
 ): Promise<AddedSigningKey> {
   const key = requireInput(newSigningKey, input);
   const overlap = requireInput(z.int().min(0).max(86_400), overlapSeconds);
-  return await db.kysely.transaction().execute(async (tx) => {
-    await lockIntern(tx, key.internId);
-    const notBefore = key.notBefore ?? (await defaultNotBefore(tx, key.internId));
-    const end = notBefore + overlap;
-    await tx
-      .updateTable('signing_keys')
-      .set({ retired_at: new Date() })
-      .where('intern_id', '=', key.internId)
-      .where('retired_at', 'is', null)
-      .where('not_before', '>=', end)
-      .execute();
-    const ending = await tx
-      .selectFrom('signing_keys')
-      .select(STATED)
-      .where('intern_id', '=', key.internId)
-      .where('retired_at', 'is', null)
-      .where('not_before', '<', end)
-      .where(endsAfter(end))
-      .execute();
-    for (const row of ending) await endKey(tx, row, end, key.stater);
-    return await insertKey(tx, key, notBefore);
-  });
+  await lockIntern(tx, key.internId);
+  const notBefore = key.notBefore ?? (await defaultNotBefore(tx, key.internId));
+  const end = notBefore + overlap;
+  await tx
+    .updateTable('signing_keys')
+    .set({ retired_at: new Date() })
+    .where('intern_id', '=', key.internId)
+    .where('retired_at', 'is', null)
+    .where('not_before', '>=', end)
+    .execute();
+  const ending = await tx
+    .selectFrom('signing_keys')
+    .select(STATED)
+    .where('intern_id', '=', key.internId)
+    .where('retired_at', 'is', null)
+    .where('not_before', '<', end)
+    .where(endsAfter(end))
+    .execute();
+  for (const row of ending) await endKey(tx, row, end, key.stater);
+  return await insertKey(tx, key, notBefore);
 }
 
 /**
