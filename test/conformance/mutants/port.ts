@@ -113,9 +113,13 @@ async function killerOf(
     for (const { title, baseUrl, internId, roots, answers } of rootedSetVectors) {
       const url = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
       const asked = { do: 'rooted', url, roots, answers } as unknown as Command;
-      const { verdicts = [] }: { verdicts?: readonly unknown[] } = await driver.ask(asked);
-      if (answers.some(({ expect, or }, at) => ![expect, or ?? expect].includes(verdicts[at] as string)))
-        return title;
+      const given = (await driver.ask(asked)) as { verdicts?: unknown[]; untils?: unknown[] };
+      const isRight = answers.every(
+        ({ expect, or = expect, until }, at) =>
+          [expect, or].some((code) => code === given.verdicts?.[at]) &&
+          (until === undefined || given.untils?.[at] === until),
+      );
+      if (!isRight) return title;
     }
     return undefined;
   } catch (error) {

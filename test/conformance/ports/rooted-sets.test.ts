@@ -17,11 +17,16 @@ test.each(ROOTED)('$name judges rooted key sets by the vectors', ({ conform: [co
   const input = questions.map((question) => `${JSON.stringify(question)}\n`).join('');
   const output = execFileSync(command, args, { input, encoding: 'utf8' }).trimEnd().split('\n');
   const verdicts = output.map((line) => JSON.parse(line).verdicts);
+  const untils = output.map((line) => JSON.parse(line).untils);
   rootedSetVectors.forEach(({ title, answers }, index) => {
     const expected = answers.map((answer, at) => {
       const said = verdicts[index]?.[at];
       return said === answer.or ? said : answer.expect;
     });
     expect([title, verdicts[index]]).toEqual([title, expected]);
+    expect([title, ...answers.map(({ until }, at) => until && untils[index]?.[at])]).toEqual([
+      title,
+      ...answers.map(({ until }) => until),
+    ]);
   });
 });

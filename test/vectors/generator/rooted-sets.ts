@@ -178,6 +178,7 @@ const malformedDocuments: [title: string, document: unknown][] = [
   ['fewer statements than keys', documentOf({ statements: [] })],
   ['more statements than keys', documentOf({ statements: [statement(ONE), statement(TWO)] })],
   ['a statement that is a number', documentOf({ statements: [7] })],
+  ['a statement with more after its signature', documentOf({ statements: [`${statement(ONE)}=`] })],
   ['a statement that is no signature', documentOf({ statements: [statement(ONE).slice(4)] })],
   ['a delegation that is null', delegated(...DELEGATIONS, null)],
   ['a delegation that is a list', delegated(...DELEGATIONS, [])],
@@ -244,6 +245,14 @@ export const rootedSetVectors: RootedSetVector[] = [
     documentOf({ keys: Array(101).fill(keyOf(ONE)), statements: Array(101).fill(statement(ONE)) }),
   ),
 
+  refused(
+    'R4 R11',
+    'key_unstated key_repeated',
+    'a key that is listed 100 times',
+    documentOf({ keys: Array(100).fill(keyOf(ONE)), statements: Array(100).fill(statement(ONE)) }),
+  ),
+
+  accepted('R5', 'a role until the last timestamp', roles({ exp: 999_999_999_999 })),
   accepted('R5', 'a delegation from its first second on', roles({ nbf: NOW / 1000 })),
   refused('R5 R6', 'key_set_role_missing', 'a role before its first second', roles({ nbf: NOW / 1000 + 1 })),
   refused('R5 R6', 'key_set_role_missing', 'a role that ends in this second', roles({ exp: NOW / 1000 })),
@@ -322,6 +331,8 @@ export const rootedSetVectors: RootedSetVector[] = [
   accepted('R8', 'a time 10 s ahead', GOOD, { at: NOW + 10_000 }),
   refused('R8', 'key_set_ahead', 'a time 10.001 s ahead', GOOD, { at: NOW + 10_001 }),
   accepted('R9', 'a time of 59.999 s ago', GOOD, { at: NOW - 59_999 }),
+  ...[0, 5].map((at) => refused('R9', 'key_set_frozen', `the time ${at}`, GOOD, { at })),
+  refused('R8', 'key_set_ahead', 'a time of fifteen digits', GOOD, { at: 999_999_999_999_999 }),
   refused('R9', 'key_set_frozen', 'a time of 60 s ago', GOOD, { at: NOW - 60_000 }),
   vector('R9 R12', 'rooted: refuses a 304 of 60 s ago', [
     answer('ok', GOOD),
@@ -367,6 +378,14 @@ export const rootedSetVectors: RootedSetVector[] = [
       keys: [keyOf(ONE), { kty: 'RSA', n: 'u1W', e: 'AQAB' }],
       statements: [statement(ONE), statement(ONE)],
     }),
+  ),
+  refused('R11', 'key_unstated', 'a key for encryption', keyed({ use: 'enc' })),
+  refused('R11', 'key_unstated key_set_malformed', 'a key from half a second on', keyed({ nbf: NBF + 0.5 })),
+  refused(
+    'R11',
+    'key_unstated key_set_malformed',
+    'a key that is null',
+    documentOf({ keys: [null], statements: [statement(ONE)] }),
   ),
   refused('R11', 'key_unstated', 'a key that another stated', keyed({}, { by: MALLORY })),
   refused('R11', 'key_unstated', 'a key that the role freshness stated', keyed({}, { by: FRESHNESS })),

@@ -98,19 +98,20 @@ func judgeAll(c command) map[string]any {
 	if err != nil {
 		return map[string]any{"verdict": "refused"}
 	}
-	verdicts := []string{}
+	verdicts, untils := []string{}, []int64{}
 	for _, each := range c.Answers {
 		var body []byte
 		if each.BodyBase64 != nil {
 			body = latin(*each.BodyBase64)
 		}
 		verdict := "ok"
-		if _, _, err := set.Judge(body, each.Statement, each.Now); err != nil {
+		_, until, err := set.Judge(body, each.Statement, each.Now)
+		if err != nil {
 			verdict = err.Error()
 		}
-		verdicts = append(verdicts, verdict)
+		verdicts, untils = append(verdicts, verdict), append(untils, until)
 	}
-	return map[string]any{"verdict": "done", "verdicts": verdicts}
+	return map[string]any{"verdict": "done", "verdicts": verdicts, "untils": untils}
 }
 
 func (s *session) answer(c command) answer {

@@ -66,17 +66,18 @@ def answer_to(refused):
 def judge(rooted, answer):
     body = answer.get("bodyBase64")
     try:
-        rooted.judge(None if body is None else base64.b64decode(body), answer.get("statement"), answer["now"])
-        return "ok"
+        _, until = rooted.judge(None if body is None else base64.b64decode(body), answer.get("statement"), answer["now"])
+        return "ok", until
     except ValueError as refused:
-        return str(refused)
+        return str(refused), None
 
 
 def answer(command):
     do = command["do"]
     if do == "rooted":
         rooted = RootedSet(command["url"], command["roots"])
-        return {"verdict": "done", "verdicts": [judge(rooted, each) for each in command["answers"]]}
+        verdicts, untils = zip(*[judge(rooted, each) for each in command["answers"]])
+        return {"verdict": "done", "verdicts": verdicts, "untils": untils}
     if do == "hello":
         return {"verdict": "ready", "name": "Python port", "features": ["store-clock"]}
     now = command.get("now", command.get("storeSince"))
