@@ -5,7 +5,7 @@ import { freePort } from '../env/ports.ts';
 import { shipped } from '../env/programs.ts';
 import { openSignStage } from './sign-stage.ts';
 
-// `npm run profile [-- SECONDS]`: the signer's time per proof by cost centre and by function, next to that of the floor.
+// `node test/bench/profile.ts [SECONDS]`: the signer's time per proof by cost centre and by function, next to that of the floor.
 
 const WARM_PROOFS = 20_000;
 

@@ -36,7 +36,11 @@ export const AREAS: Readonly<Record<string, Area>> = {
   adapters: { sources: [`${VERIFIER}/adapters`], tests: beside(`${VERIFIER}/adapters`), mark: 98 },
   'replay-memory': {
     sources: [`${VERIFIER}/replay/memory`, `${VERIFIER}/replay/shared-store.ts`],
-    tests: [...beside(`${VERIFIER}/replay/memory`), `${VERIFIER}/replay/*.test.ts`],
+    tests: [
+      ...beside(`${VERIFIER}/replay/memory`),
+      `${VERIFIER}/replay/*.test.ts`,
+      'test/conformance/vectors.test.ts',
+    ],
     mark: 98,
   },
   'replay-redis': {
