@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { findPrometheus, NO_PROMETHEUS } from '../env/prometheus-binaries.ts';
 
 const FOLDER = join(import.meta.dirname, '../../deploy/prometheus');
@@ -62,5 +63,33 @@ describe('every alert', () => {
     ].map(([, ...facts]) => facts);
     expect(declared).toHaveLength(alerts.length);
     expect(sections.sort()).toEqual(declared.sort());
+  });
+});
+
+describe('the configuration of Alertmanager', () => {
+  const { route, receivers, inhibit_rules: muting } = parse(text('alertmanager.yml'));
+  const matched = (matchers: readonly string[]) =>
+    matchers.flatMap((one) => /^alertname=~?"(.*)"$/.exec(one)?.[1]?.split('|') ?? []);
+
+  it('names only alerts that exist, and receivers that it has', () => {
+    const named = [
+      ...route.routes.flatMap(({ matchers }: { matchers: string[] }) => matched(matchers)),
+      ...muting.flatMap((rule: Record<string, string[]>) => [
+        ...matched(rule['source_matchers'] ?? []),
+        ...matched(rule['target_matchers'] ?? []),
+      ]),
+    ];
+    expect(named.filter((name) => !alerts.includes(name))).toEqual([]);
+    const used = [route, ...route.routes].map(({ receiver }: { receiver: string }) => receiver);
+    expect(new Set(used)).toEqual(new Set(receivers.map(({ name }: { name: string }) => name)));
+  });
+
+  it('lets every page that another alert mutes wait for that one', () => {
+    const targets = muting.flatMap((rule: Record<string, string[]>) =>
+      matched(rule['target_matchers'] ?? []),
+    );
+    const waiting = route.routes.find(({ group_wait: wait }: { group_wait: string }) => wait === '45s');
+    expect(targets.length).toBeGreaterThan(0);
+    expect(new Set(matched(waiting.matchers))).toEqual(new Set(targets));
   });
 });
