@@ -74,4 +74,12 @@ export const EQUIVALENT: readonly (readonly [
   ['oriproof.py', 'def current(self, renew=False)', undefined, 'always given'],
   ['oriproof.py', 'for renew in (False, True)', undefined, 'fetching is covered by tests, not by verdicts'],
   ['oriproof.py', 'if VERSION_2[0] not in proof', '1', 'the two occur together here'],
+  ['oriproof.py', 'is_time(jwk.get("exp", 0))', '1', 'an absent end is no end'],
+  ['keys.go', 'errSet    =', undefined, 'the message of an error'],
+  ['keys.go', 'isSmallOrder(signature[:32])', '33', 'only the first 32 bytes are read'],
+  ['keys.go', 'y.Cmp(p) >= 0', ' > ', 'y = p is among the small-order encodings'],
+  ['keys.go', 'if x.Bit(0) !=', undefined, 'a point and its negative have the same order'],
+  ['rooted.go', 'return nil, 0,', '1', 'nobody reads it beside an error'],
+  ['rooted.go', 'strconv.Parse', '63', 'times have at most 15 digits'],
+  ['verifier.go', 'tried := 0', '1', 'set again before it is used'],
 ];
