@@ -51,6 +51,14 @@ export const SHIPPED: readonly ShippedFolder[] = [
     },
   },
   {
+    name: 'guard',
+    programs: {
+      'ori-guard': 'services/guard/bin/ori-guard.js',
+      main: 'services/guard/src/main.ts',
+      'tracing-sdk': TRACING_SDK,
+    },
+  },
+  {
     name: 'kms-agent',
     programs: { 'ori-kms-agent': 'services/kms-agent/src/main.ts' },
   },

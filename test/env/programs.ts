@@ -11,6 +11,7 @@ export type Program =
   | 'management/ori-management'
   | 'log/ori-log'
   | 'witness/ori-witness'
+  | 'guard/ori-guard'
   | 'kms-agent/ori-kms-agent'
   | 'admin/ori-admin';
 
