@@ -74,7 +74,8 @@ export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<G
     seen.push({ method, url, rawHeaders, body });
     respond(req, res);
   }, stack);
-  const keysUrl = await listen((_req, res) => void res.end(JSON.stringify(signer.jwks)), stack);
+  const keysOrigin = await listen((_req, res) => void res.end(JSON.stringify(signer.jwks)), stack);
+  const keysUrl = `${keysOrigin}/v1/interns/${INTERN}/daemon/jwks.json`;
   const env = {
     ...{ GUARD_PORT: '0', GUARD_OPS_PORT: '0', GUARD_INTERN_ID: INTERN, GUARD_LOG_LEVEL: 'silent' },
     ...{ GUARD_KEYS_URL: keysUrl, GUARD_DAEMON_URL: daemonUrl, GUARD_SHUTDOWN_IDLE_MS: '0' },

@@ -1,4 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createSigningKey } from '@ori/proof/signing';
 import { headerOf, openGuardWorld } from '@ori/test-env/guard-world';
+import { openRoom } from '@ori/test-env/room';
 import { expect, it } from 'vitest';
 
 const CALL = { path: '/api/%2e/in%20voke;a=b', body: '{"prompt":"hé"}', user: 'user_ada' };
@@ -22,4 +27,16 @@ it('passes a proven request on byte for byte, with the caller as headers, once',
   expect(again.status).toBe(401);
   expect(JSON.parse(again.body).error.code).toBe('nonce_replayed');
   expect(world.seen).toHaveLength(1);
+});
+
+it('with a pinned root, accepts no key that the root does not vouch for', async () => {
+  await using room = await openRoom('ori-guard-root');
+  const file = join(room.directory, 'root.json');
+  const x = Buffer.from(createSigningKey(randomBytes(32)).publicKey).toString('base64url');
+  await writeFile(file, JSON.stringify({ kty: 'OKP', crv: 'Ed25519', x }));
+  await using world = await openGuardWorld({ env: { GUARD_ROOT_FILE: file } });
+  const answer = await world.raw(world.signed(CALL));
+  expect(answer.status).toBe(503);
+  expect(JSON.parse(answer.body).error.code).toBe('keys_unavailable');
+  expect(world.seen).toEqual([]);
 });
