@@ -393,6 +393,9 @@ describe('misuse throws a TypeError before any input is read', () => {
     { contentType: '' },
     { contentType: 'Application/JSON' },
     { contentType: 'application/json; charset=utf-8' },
+    { contentType: 5 },
+    { onOutcome: 'log' },
+    { onAccepted: 'log' },
     { now: NOW },
     { maxAge: 5 },
   ])('options %o', (wrong) => {

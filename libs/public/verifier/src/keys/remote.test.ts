@@ -187,6 +187,11 @@ test('uses no key after a failed revocation check, unless staleSeconds is set', 
   }
 });
 
+test('accepts revocationCheckSeconds of 60', () => {
+  const { keys } = world({ revocationCheckSeconds: 60 });
+  expect(keys.current).toBeTypeOf('function');
+});
+
 test.each([0, -1, 61, Number.NaN])('refuses revocationCheckSeconds of %d', (revocationCheckSeconds) => {
   expect(() => createRemoteKeySet('https://ori.example/', { revocationCheckSeconds })).toThrow(TypeError);
 });
