@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash, hash } from 'node:crypto';
 
 /**
  * The claim over the exact content of a request: its SHA-256 in base64url without padding. Name and encoding are those
@@ -6,16 +6,26 @@ import { createHash } from 'node:crypto';
  */
 export const CONTENT_CLAIM = 'x-camara:bh';
 
-/** The digest of the content of a request, as it arrives. That of no content is a digest, too. */
+/**
+ * The digest of the content of a request, as it arrives. That of no content is a digest, too. Content in one piece,
+ * as nearly all is, is hashed in one call, which takes half as long.
+ */
 export class ContentDigest {
-  readonly #hash = createHash('sha256');
+  #first: Uint8Array | undefined;
+  #hash: Hash | undefined;
 
+  /** @param bytes must not change before the digest is taken */
   update(bytes: Uint8Array): void {
+    if (this.#first === undefined) {
+      this.#first = bytes;
+      return;
+    }
+    this.#hash ??= createHash('sha256').update(this.#first);
     this.#hash.update(bytes);
   }
 
   /** As {@link CONTENT_CLAIM} has it; to be called once. */
   base64url(): string {
-    return this.#hash.digest('base64url');
+    return this.#hash?.digest('base64url') ?? hash('sha256', this.#first ?? '', 'base64url');
   }
 }
