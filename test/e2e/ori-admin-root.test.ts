@@ -102,30 +102,33 @@ async function callerBy(root: string): Promise<unknown> {
     .catch((error) => error.code);
 }
 
-it('introduces a root as the README has it, and replaces it while daemons run', LONG, async () => {
-  for (const name of ['root', 'keys', 'freshness', 'stranger', 'next']) await generate(name);
-  await delegate('keys', 'root', 'keys');
-  await delegate('freshness', 'root', 'freshness');
-  expect(JSON.parse(await must(['root', 'state', '--all', '--json'], roles))).toMatchObject({
-    stated: 1,
-    skipped: [],
-  });
-  await using signer = await startRootedSigner();
-  expect(await callerBy('root')).toMatchObject({ user: 'ada' });
-  expect(await callerBy('stranger')).toBe('keys_unavailable');
-  // A key that is added without the role is not published, and with it it is.
-  await must(['signing-key', 'rotate', internId], roles);
-  expect(await callerBy('root')).toMatchObject({ user: 'ada' });
+it(
+  'introduces a root as the README has it, and replaces it for daemons of the former and the next one',
+  LONG,
+  async () => {
+    for (const name of ['root', 'keys', 'freshness', 'stranger', 'next']) await generate(name);
+    await delegate('keys', 'root', 'keys');
+    await delegate('freshness', 'root', 'freshness');
+    expect(JSON.parse(await must(['root', 'state', '--all', '--json'], roles))).toMatchObject({
+      stated: 1,
+      skipped: [],
+    });
+    await using signer = await startRootedSigner();
+    expect(await callerBy('root')).toMatchObject({ user: 'ada' });
+    expect(await callerBy('stranger')).toBe('keys_unavailable');
+    await must(['signing-key', 'rotate', internId], roles);
+    expect(await callerBy('root')).toMatchObject({ user: 'ada' });
 
-  await signer.stop();
-  await writeFile(file('delegations.jsonl'), '');
-  await delegate('root', 'root', 'next');
-  await delegate('keys', 'next', 'keys');
-  await delegate('freshness', 'next', 'freshness');
-  await signer.start();
-  expect(await callerBy('root')).toMatchObject({ user: 'ada' });
-  expect(await callerBy('next')).toMatchObject({ user: 'ada' });
-});
+    await signer.stop();
+    await writeFile(file('delegations.jsonl'), '');
+    await delegate('root', 'root', 'next');
+    await delegate('keys', 'next', 'keys');
+    await delegate('freshness', 'next', 'freshness');
+    await signer.start();
+    expect(await callerBy('root')).toMatchObject({ user: 'ada' });
+    expect(await callerBy('next')).toMatchObject({ user: 'ada' });
+  },
+);
 
 it('replaces the role that states keys: the next one states what the former one stated', LONG, async () => {
   await generate('keys-2');

@@ -187,6 +187,18 @@ test.each<[string, string, (w: ReturnType<typeof world>) => Response]>([
 });
 
 // SPEC.md R10.
+test('a server in between holds back a revocation for 60 s, and no longer', async () => {
+  const { state, serve, kids } = world();
+  const [before, statedAt] = [documentOf(held, [honest]), state.now];
+  const old = serve(before).headers;
+  state.answer = () => new Response(Buffer.from(before), { headers: old });
+  // The key is revoked here, and the server in between answers with the set from before it.
+  state.now = statedAt + 59_999;
+  expect(await kids()).toEqual([honest.kid]);
+  state.now += 1;
+  await expect(kids()).rejects.toMatchObject({ code: 'keys_unavailable' });
+});
+
 test('does not go back to a set from before a revocation', async () => {
   const { state, serve, kids, refusal } = world();
   const before = documentOf(held, [honest, newKey()]);
