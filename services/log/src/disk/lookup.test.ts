@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -38,6 +38,9 @@ it.each([
   for (let at = 0; at < SIZE; at++) filled.add(entryOf(at));
   await filled.seal();
   expect(await readdir(folder)).toEqual(['0']);
+  // Six bytes of a commitment and two of a place, and nothing of the entries after the file's.
+  const { size } = await stat(join(folder, '0'));
+  expect(size).toBe((entryOf === even ? 2 : 1) * SEGMENT * 8);
   const read: number[] = [];
   const reopened = await openLookup(folder, SIZE, async (index) => {
     read.push(index);
