@@ -33,9 +33,10 @@ async function attack(version: 1 | 2, mutations: fc.Arbitrary<Mutation>, runs: n
   let counter = 0;
 
   const property = fc.asyncProperty(mutations, bodies, paths, users, async (mutation, bytes, path, user) => {
-    // Version 1 proofs are distinguished only by their bodies.
+    // Version 1 proofs are distinguished only by their bodies; of one width, so that no two can be equal.
     counter += 1;
-    const body = version === 1 ? Buffer.concat([bytes, Buffer.from(String(counter))]) : bytes;
+    const body =
+      version === 1 ? Buffer.concat([bytes, Buffer.from(String(counter).padStart(8, '0'))]) : bytes;
     const request = signer.request({ path, body, user, version });
     const mutant = mutation.apply(request);
     fc.pre(!isSame(request, mutant));
