@@ -2,3 +2,8 @@
 # sh backup.sh FILE: the whole database, without its logins. README.md says what else to keep.
 set -eu
 pg_dump --format=custom --no-owner --no-privileges --file="$1"
+# For the alert OriBackupOld.
+if [ -n "${METRICS_FOLDER:-}" ]; then
+  echo "ori_backup_timestamp_seconds $(date +%s)" >"$METRICS_FOLDER/ori_backup.$$"
+  mv "$METRICS_FOLDER/ori_backup.$$" "$METRICS_FOLDER/ori_backup.prom"
+fi

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { openPostgres, signerQueries } from '@ori/store';
@@ -25,6 +26,7 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
   let admin: string;
 
   beforeAll(async () => {
+    const startedAt = Date.now();
     room = stack.use(await openRoom('ori-restore'));
     dump = join(room.directory, 'ori.dump');
     admin = await shipped('admin/ori-admin');
@@ -33,6 +35,9 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
     demo = await createDemo(store, { issuer, sealer: parseKekRing(generateKekRing('signer')) });
     await store.close();
     await succeed(['sh', join(SCRIPTS, 'backup.sh'), dump], source.url);
+    const metric = readFileSync(join(room.directory, 'ori_backup.prom'), 'utf8');
+    const [, seconds] = /^ori_backup_timestamp_seconds (\d+)\n$/.exec(metric) ?? [];
+    expect(Number(seconds) * 1000).toBeGreaterThan(startedAt - 1000);
     fresh = stack.use(await startPostgres());
   });
   afterAll(() => stack.disposeAsync());
@@ -77,6 +82,7 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
         ...{ PATH: process.env['PATH'], HOME: room.directory },
         ...{ PGHOST: hostname, PGPORT: port, PGUSER: decodeURIComponent(username) },
         ...{ PGPASSWORD: decodeURIComponent(password), PGDATABASE: pathname.slice(1) },
+        METRICS_FOLDER: room.directory,
         ORI_ADMIN: `${process.execPath} ${admin}`,
         ORI_ADMIN_DATABASE_URL: databaseUrl,
       },
