@@ -36,6 +36,24 @@ describe.skipIf(NGINX === undefined)('nginx -t', () => {
   });
 });
 
+it.skipIf(NGINX === undefined)(
+  'tells Prometheus the connections of callers, in a server of its own',
+  async () => {
+    const port = await freePort();
+    const site = { 'status.conf': `server { listen 127.0.0.1:${port}; include status.conf; }` };
+    await using gateway = await startGateway({ signers: [NOBODY], management: [NOBODY], site });
+    const page = await fetch(`http://127.0.0.1:${port}/metrics`);
+    expect(page.headers.get('content-type')).toBe('text/plain');
+    expect(await page.text()).toBe(
+      ['active 1', 'waiting 0']
+        .map((line) => line.split(' '))
+        .map(([of, count]) => `# TYPE nginx_connections_${of} gauge\nnginx_connections_${of} ${count}\n`)
+        .join(''),
+    );
+    expect(await gateway.accessLog()).not.toContain('/metrics');
+  },
+);
+
 describe.skipIf(NGINX === undefined)('TLS', () => {
   const start = {
     'the gateway': () => startGateway({ signers: [NOBODY], management: [NOBODY] }),

@@ -14,7 +14,7 @@ if (!binaries) console.warn(`Skipped: nothing is scraped, because ${NO_PROMETHEU
 const readme = readFileSync(join(import.meta.dirname, '../../deploy/prometheus/README.md'), 'utf8');
 /** Only a signer with the roles of a root has this one. */
 const OF_ROOT = 'signer_key_set_roles_end_timestamp_seconds';
-/** Of exporters that do not run here: the node exporter, kube-state-metrics, the kubelet, and the backup script. */
+/** Of exporters that do not run here: the node exporter, kube-state-metrics, the kubelet, the backup script and nginx. */
 const OF_OTHERS = [
   'node_systemd_unit_state',
   'node_filesystem_avail_bytes',
@@ -22,6 +22,8 @@ const OF_OTHERS = [
   'kube_cronjob_status_last_successful_time',
   'kubelet_volume_stats_available_bytes',
   'ori_backup_timestamp_seconds',
+  'nginx_connections_active',
+  'nginx_connections_waiting',
 ];
 /** The pages that the shipped targets probe: one of the signer and one of management. */
 const GATEWAY_PAGES = ['/.well-known/oauth-protected-resource/v1', '/v1/openapi.json'];

@@ -20,7 +20,7 @@ const service = (name: string) => compose.services[name] as Service;
 
 /** Which services share a network: the intended connections, and clients of the same server. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
-  gateway: ['blackbox', 'log', 'management', 'signer'],
+  gateway: ['blackbox', 'log', 'management', 'prometheus', 'signer'],
   signer: ['admin', 'gateway', 'log', 'management', 'migrate', 'postgres', 'prometheus', 'redis'],
   management: ['admin', 'gateway', 'log', 'migrate', 'postgres', 'prometheus', 'signer'],
   migrate: ['admin', 'management', 'postgres', 'signer'],
@@ -28,7 +28,7 @@ const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   redis: ['signer'],
   postgres: ['admin', 'management', 'migrate', 'signer'],
   log: ['gateway', 'management', 'prometheus', 'signer'],
-  prometheus: ['blackbox', 'grafana', 'log', 'management', 'signer'],
+  prometheus: ['blackbox', 'gateway', 'grafana', 'log', 'management', 'signer'],
   blackbox: ['gateway', 'prometheus'],
   grafana: ['prometheus'],
 };
@@ -197,13 +197,15 @@ describe('addresses', () => {
     );
   });
 
-  test.each(['signer', 'management', 'log'])(
-    'scraped by Prometheus include every %s at its ops port',
-    (kind) => {
-      const [group] = parse(readFileSync(`${ROOT}deploy/docker/prometheus-targets/${kind}.yml`, 'utf8'));
-      const expected = Object.keys(compose.services).filter((name) => kindOf(name) === kind);
-      expect(group.targets).toEqual(expected.map((name) => `${name}:${exposed(kind)[1]}`));
-      for (const name of expected) expect(share('prometheus', name)).toBe(true);
-    },
-  );
+  test.each([
+    ['signer', 'signer'],
+    ['management', 'management'],
+    ['log', 'log'],
+    ['nginx', 'gateway'],
+  ])('scraped by Prometheus in the job %s include every %s at its ops port', (job, kind) => {
+    const [group] = parse(readFileSync(`${ROOT}deploy/docker/prometheus-targets/${job}.yml`, 'utf8'));
+    const expected = Object.keys(compose.services).filter((name) => kindOf(name) === kind);
+    expect(group.targets).toEqual(expected.map((name) => `${name}:${exposed(kind)[1]}`));
+    for (const name of expected) expect(share('prometheus', name)).toBe(true);
+  });
 });

@@ -10,14 +10,14 @@ const base = render(join(ROOT, 'deploy/kubernetes/base'));
 const monitors = render(join(ROOT, 'deploy/kubernetes/components/prometheus-operator'));
 
 test('each service has a PodMonitor with the job name that the rules use', () => {
-  expect(monitors.map(({ metadata }) => metadata.name)).toEqual(['signer', 'management']);
+  expect(monitors.map(({ metadata }) => metadata.name)).toEqual(['signer', 'management', 'gateway']);
   for (const { kind, spec } of monitors) {
     expect(kind).toBe('PodMonitor');
     const [[label, value] = []] = Object.entries(spec.selector.matchLabels);
     expect(spec.jobLabel).toBe(label);
     const chosen = base.filter((each) => each.spec?.template?.metadata.labels[String(label)] === value);
     expect(chosen).toHaveLength(1);
-    expect(['signer', 'management']).toContain(value);
+    expect(['signer', 'management', 'gateway']).toContain(value);
   }
 });
 

@@ -48,6 +48,7 @@ test('a site allows exactly the connections of the architecture', () => {
       '* -> kube-system/kube-dns 53',
       '* -> kube-system/kube-dns 53',
       'gateway <- anywhere 8443',
+      'gateway <- monitoring/* 9080',
       'gateway -> signer 8081',
       'gateway -> management 8082',
       'signer <- gateway 8081',
