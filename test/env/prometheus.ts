@@ -5,6 +5,7 @@ import { findPrometheus, NO_PROMETHEUS } from './prometheus-binaries.ts';
 import { openRoom, type Room } from './room.ts';
 import { ServerProcess } from './server-process.ts';
 
+const PROBED = ['gateway', 'certificates'];
 const SHIPPED = join(import.meta.dirname, '../../deploy/prometheus');
 
 /** A sample of an instant query. */
@@ -38,7 +39,7 @@ export interface Prometheus extends AsyncDisposable {
  * alert waits a second instead of minutes, and OriNoTraffic and OriProofsStopped compare 10 s with the minute before. Other
  * expressions, windows and thresholds are those that ship.
  *
- * @param targets `host:port` by job; for the job `gateway`, the addresses that a real blackbox exporter probes
+ * @param targets `host:port` by job; for the jobs `gateway` and `certificates`, the addresses that a real blackbox exporter probes
  * @param certificate PEM that the exporter trusts
  */
 export async function startPrometheus(
@@ -64,17 +65,13 @@ export async function startPrometheus(
     [/("4xx"\})\[1m\]/g, '$1[10s]'],
   ]);
   await edit(join(folder, 'slo.rules.yml'), [[/^( +interval): .*$/gm, '$1: 2s']]);
+  let exporter: string | undefined;
   for (const [job, addresses] of Object.entries(targets)) {
-    if (job === 'gateway') continue;
-    await writeFile(join(folder, `targets/${job}.yml`), JSON.stringify([{ targets: addresses }]));
-  }
-  if (targets['gateway'] !== undefined) {
-    const exporter = await startBlackbox(room, folder, certificate);
-    const asked = targets['gateway'].map((address) => ({
-      targets: [exporter],
-      labels: { __param_target: address },
-    }));
-    await writeFile(join(folder, 'targets/gateway.yml'), JSON.stringify(asked));
+    if (PROBED.includes(job)) exporter ??= await startBlackbox(room, folder, certificate);
+    const groups = PROBED.includes(job)
+      ? addresses.map((address) => ({ targets: [exporter], labels: { __param_target: address } }))
+      : [{ targets: addresses }];
+    await writeFile(join(folder, `targets/${job}.yml`), JSON.stringify(groups));
   }
   const server = new ServerProcess({
     room,

@@ -140,7 +140,7 @@ test('the hardened signer presents a certificate to a Redis and a PostgreSQL tha
   let renewals = 0;
   /** A new certificate of the signer, and the only one that the servers trust. Ends the connections with the former. */
   async function renew(): Promise<void> {
-    const { cert, key } = makeCertificate({ name: login });
+    const { cert, key } = makeCertificate({ name: login, daysLeft: 20 });
     renewals += 1;
     const trusted = file(`trusted-${renewals}.crt`);
     await Promise.all(
@@ -187,6 +187,10 @@ test('the hardened signer presents a certificate to a Redis and a PostgreSQL tha
   const ready = () => expect.poll(() => readiness(signer.opsUrl), { timeout: 20_000 }).toContain('"ready"');
   await ready();
   expect(await sign()).toBe(200);
+  const metrics = await (await fetch(`${signer.opsUrl}/metrics`)).text();
+  const ends = [...metrics.matchAll(/^ori_certificate_end_timestamp_seconds\{of="(\w+)"\} (\d+)$/gm)];
+  const days = ends.map(([, of, at]) => [of, Math.round((Number(at) - Date.now() / 1000) / 86_400)]);
+  expect(Object.fromEntries(days)).toEqual({ listener: 30, postgresql: 30, postgresql_client: 20 });
   await renew();
   await ready();
   expect(await sign()).toBe(200);

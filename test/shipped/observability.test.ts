@@ -46,6 +46,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
           management: [world.management.opsAddress],
           daemon: [daemon.opsAddress],
           gateway: GATEWAY_PAGES.map((path) => world.gateway.secureUrl + path),
+          certificates: [`localhost:${world.gateway.securePort}`],
         },
         world.gateway.certificate,
       ),
@@ -72,12 +73,17 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
           ...world.signers.map(({ opsAddress }) => `signer ${opsAddress} 1`),
           `management ${world.management.opsAddress} 1`,
           `daemon ${daemon.opsAddress} 1`,
+          `certificates localhost:${world.gateway.securePort} 1`,
           ...GATEWAY_PAGES.map((path) => `gateway ${world.gateway.secureUrl}${path} 1`),
         ].sort(),
       );
     await expect.poll(dependency('redis', 1), { timeout: 20_000 }).toBe(2);
     const answered = async () => (await prometheus.query('probe_success == 1')).length;
-    await expect.poll(answered, { timeout: 20_000 }).toBe(2);
+    await expect.poll(answered, { timeout: 20_000 }).toBe(3);
+    const month = await prometheus.query(
+      'probe_ssl_earliest_cert_expiry{job="certificates"} - time() > 29 * 86400',
+    );
+    expect(month).toHaveLength(1);
   });
 
   test('all exported metrics are documented, and no others', async () => {

@@ -8,7 +8,7 @@ import { openIdentity } from '@ori/identity';
 import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE } from '@ori/identity/dpop';
 import { ConfigError } from '@ori/runtime/config';
 import { createLogger, type Logger } from '@ori/runtime/log';
-import { createMetrics } from '@ori/runtime/metrics';
+import { createMetrics, type Metrics } from '@ori/runtime/metrics';
 import {
   type ApiKeyCaller,
   type Database,
@@ -85,7 +85,7 @@ export async function startManagement(
     stack.adopt(await openServiceRing('management', config, log), (opened) => opened.close()).ring;
   collectKeks(metrics.registry, ring);
   const vault = createCredentialVault(ring);
-  const database = parts.store === undefined ? openDatabase(config, stack) : undefined;
+  const database = parts.store === undefined ? openDatabase(config, stack, metrics) : undefined;
   const store = timeDependencies(metrics.registry, tracing)('postgresql', parts.store ?? queriesOf(database));
   if (database !== undefined) await judgeLogin(store);
   const patterns = stack.adopt(createPatternCompiler(), (compiler) => compiler.close());
@@ -152,7 +152,11 @@ function queriesOf(database: Database | undefined): ManagementQueries {
   return managementQueries(database);
 }
 
-function openDatabase(config: ManagementConfig, stack: AsyncDisposableStack): Database | undefined {
+function openDatabase(
+  config: ManagementConfig,
+  stack: AsyncDisposableStack,
+  metrics: Metrics,
+): Database | undefined {
   if (config.databaseUrl === undefined) return undefined;
   const database = openPostgres({
     url: config.databaseUrl.reveal(),
@@ -161,6 +165,7 @@ function openDatabase(config: ManagementConfig, stack: AsyncDisposableStack): Da
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     applicationName: 'ori-management',
+    onConnect: (socket) => metrics.noteCertificates(socket, { own: 'postgresql_client', peer: 'postgresql' }),
   });
   stack.defer(() => database.close());
   return database;

@@ -87,7 +87,7 @@ export async function startSigner(
   stack.defer(() => opened?.close());
   const roles = parts.roles ?? opened;
   if (roles) collectKeySetRoles(metrics.http.registry, roles);
-  const outside = await connectDependencies(config, parts, log);
+  const outside = await connectDependencies(config, parts, log, metrics.http.noteCertificates);
   stack.defer(outside.close);
   const timed = timeDependencies(metrics.http.registry, tracing);
   const store = timed('postgresql', outside.store);

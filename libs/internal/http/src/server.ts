@@ -104,6 +104,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   // Of a TLS server, `connection` has the socket below TLS.
   server.on(secured ? 'secureConnection' : 'connection', (socket: Socket) => {
     if (socket.destroyed) return;
+    options.metrics?.noteCertificates(socket, { own: 'listener', peer: 'gateway' });
     if (connections.size >= limits.connectionsMax) makeRoom(connections, socket, options.metrics);
     connections.set(socket, watchConnection(socket));
     socket.once('close', () => connections.delete(socket));

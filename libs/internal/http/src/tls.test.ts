@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
+import { createMetrics } from '@ori/runtime/metrics';
 import { makeCertificate } from '@ori/test-env/certificate';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startApiServer } from './server.ts';
@@ -41,10 +42,10 @@ function ask(
   });
 }
 
-const serve = () =>
+const serve = (options: object = {}) =>
   startApiServer({
     app: (_req, res) => void res.end('ok'),
-    ...{ host: '127.0.0.1', port: 0, deadlineMs: 5000, tls: files() },
+    ...{ host: '127.0.0.1', port: 0, deadlineMs: 5000, tls: files(), ...options },
   });
 
 test('answers over TLS 1.2 and 1.3, and refuses older versions', async () => {
@@ -62,6 +63,30 @@ test('answers over TLS 1.2 and 1.3, and refuses older versions', async () => {
       code: expect.stringContaining('PROTOCOL_VERSION'),
     });
   } finally {
+    await server.stop({ graceMs: 0 });
+  }
+});
+
+test('tells when its own certificate ends, and that of the gateway', async () => {
+  const [own, gateway] = [
+    makeCertificate({ daysLeft: 1 }),
+    makeCertificate({ name: 'gateway', daysLeft: 2 }),
+  ];
+  await write(own);
+  const tlsClientCaFile = join(folder, 'ca.crt');
+  await writeFile(tlsClientCaFile, gateway.cert);
+  const metrics = createMetrics({ service: 'test' });
+  const server = await serve({ metrics, tls: { ...files(), tlsClientCaFile } });
+  try {
+    await ask(server.port, own.cert, gateway);
+    const ends = (await metrics.registry.metrics()).matchAll(/_end_timestamp_seconds\{of="(\w+)"\} (\d+)/g);
+    const days = [...ends].map(([, of, at]) => [
+      of,
+      Math.round((Number(at) * 1000 - Date.now()) / 86_400_000),
+    ]);
+    expect(Object.fromEntries(days)).toEqual({ listener: 1, gateway: 2 });
+  } finally {
+    metrics.close();
     await server.stop({ graceMs: 0 });
   }
 });

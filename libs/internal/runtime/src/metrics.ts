@@ -1,4 +1,5 @@
 import { Histogram, Registry } from 'prom-client';
+import { collectCertificateEnds, type NoteCertificates } from './certificate-ends.ts';
 import { instrumentsOf } from './instruments.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
 import { VERSION } from './version.ts';
@@ -40,6 +41,7 @@ export interface Metrics {
   connectionRefused(status: number): void;
   /** Counts a request, connection or answer that was dropped because of a limit. */
   budgetExhausted(budget: Budget): void;
+  readonly noteCertificates: NoteCertificates;
   /** Stops measuring; the registry keeps its last values. */
   close(): void;
 }
@@ -96,6 +98,7 @@ export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics
     },
     connectionRefused: (status) => refused.inc({ status }),
     budgetExhausted: (budget) => exhausted.inc({ budget }),
+    noteCertificates: collectCertificateEnds(registry),
     close: () => processMetrics.close(),
   };
 }

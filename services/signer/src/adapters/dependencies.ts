@@ -1,3 +1,4 @@
+import type { NoteCertificates } from '@ori/runtime/certificate-ends';
 import type { Logger } from '@ori/runtime/log';
 import { type Database, openPostgres, type SignerQueries, signerQueries } from '@ori/store';
 import { createTurnLimiter, type TurnLimiter } from '@ori/turns';
@@ -46,6 +47,7 @@ export async function connectDependencies(
   config: SignerConfig,
   given: Partial<Dependencies>,
   log: Logger,
+  note: NoteCertificates,
 ): Promise<Connected> {
   await using stack = new AsyncDisposableStack();
   const audit =
@@ -61,7 +63,7 @@ export async function connectDependencies(
       )
     : undefined;
   const eviction = redis && stack.adopt(watch(redis, log), (watching) => watching.close());
-  const database = given.store === undefined ? openDatabase(config, stack) : undefined;
+  const database = given.store === undefined ? openDatabase(config, stack, note) : undefined;
   const store = given.store ?? signerQueries(required(database, 'databaseUrl'));
   const limiter = given.turns ?? limiterOf(config, required(redis, 'redisUrl'));
   const keptSeconds = config.proofMaxAgeSeconds + RESERVED_LONGER_SECONDS;
@@ -88,7 +90,7 @@ export async function connectDependencies(
   };
 }
 
-function openDatabase(config: SignerConfig, stack: AsyncDisposableStack): Database {
+function openDatabase(config: SignerConfig, stack: AsyncDisposableStack, note: NoteCertificates): Database {
   const database = openPostgres({
     url: required(config.databaseUrl, 'databaseUrl').reveal(),
     atMost: 'ori_signer',
@@ -96,6 +98,7 @@ function openDatabase(config: SignerConfig, stack: AsyncDisposableStack): Databa
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     applicationName: 'ori-signer',
+    onConnect: (socket) => note(socket, { own: 'postgresql_client', peer: 'postgresql' }),
   });
   stack.defer(() => database.close());
   return database;

@@ -104,12 +104,14 @@ export interface GuardedPool extends PostgresPool {
  * A `pg` pool with strict time limits that never ends the process: errors of idle connections only drop them, failures become
  * `StoreUnavailable`.
  *
+ * @param onConnect called with the socket of each new connection
  * @param judge called with each new connection before it is used; the connection is refused if it throws
  */
 export function createGuardedPool(
   config: pg.PoolConfig,
   { connectTimeoutMs, statementTimeoutMs }: PoolTimes,
   judge?: (client: pg.ClientBase) => Promise<void>,
+  onConnect?: (socket: Socket) => void,
 ): GuardedPool {
   const pool = new pg.Pool({ ...config, Client: SocketClient });
   const nameOf = createStatementNames();
@@ -119,6 +121,8 @@ export function createGuardedPool(
     if (!(client instanceof SocketClient)) return;
     sockets.add(client.socket);
     client.socket.once('close', () => sockets.delete(client.socket));
+    // With TLS, it is not the one that the client was given.
+    onConnect?.((client as unknown as { connection: { stream: Socket } }).connection.stream);
   });
 
   return {

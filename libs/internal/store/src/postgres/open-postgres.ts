@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { type Database, requireStoreRole, type StoreRole } from '../database.ts';
@@ -21,6 +22,8 @@ export interface PostgresOptions {
   readonly connectTimeoutMs?: number;
   /** As it shows in `pg_stat_activity`. */
   readonly applicationName?: string;
+  /** Called with the socket of each new connection. */
+  readonly onConnect?: ((socket: Socket) => void) | undefined;
 }
 
 const INT8 = 20;
@@ -102,7 +105,7 @@ export function openPostgres(options: PostgresOptions): Database {
         }),
   };
   const judge = options.atMost === undefined ? undefined : createLoginJudge(options.atMost);
-  const pool = createGuardedPool(config, { connectTimeoutMs, statementTimeoutMs }, judge);
+  const pool = createGuardedPool(config, { connectTimeoutMs, statementTimeoutMs }, judge, options.onConnect);
   const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   return { kysely, close: () => kysely.destroy(), connections: pool.connections };
 }
