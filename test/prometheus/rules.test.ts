@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import { findPrometheus, NO_PROMETHEUS } from '../env/prometheus-binaries.ts';
 
@@ -9,6 +9,7 @@ const FOLDER = join(import.meta.dirname, '../../deploy/prometheus');
 const binaries = findPrometheus();
 if (!binaries) console.warn(`Skipped: the shipped rules are not run, because ${NO_PROMETHEUS}.`);
 
+const { homepage } = JSON.parse(readFileSync(join(FOLDER, '../../package.json'), 'utf8'));
 const text = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
 const rules = text('alerts.rules.yml');
 const readme = text('README.md');
@@ -56,7 +57,7 @@ describe('every alert', () => {
     const sections = [...readme.matchAll(/^### (\w+)\n\*(\w+)\.\*/gm)].map(([, name, severity]) => [
       name,
       severity,
-      `deploy/prometheus/README.md#${name?.toLowerCase()}`,
+      `${homepage}/blob/HEAD/deploy/prometheus/README.md#${name?.toLowerCase()}`,
     ]);
     const declared = [
       ...rules.matchAll(/- alert: (\w+)[\s\S]*?severity: (\w+)[\s\S]*?runbook_url: (\S+)/g),
@@ -64,6 +65,13 @@ describe('every alert', () => {
     expect(declared).toHaveLength(alerts.length);
     expect(sections.sort()).toEqual(declared.sort());
   });
+});
+
+test('render.sh makes every runbook_url lead elsewhere', () => {
+  const env = { ...process.env, RUNBOOKS: 'https://wiki.example/ori' };
+  const { stdout } = spawnSync('sh', [join(FOLDER, 'render.sh'), 'alerts'], { encoding: 'utf8', env });
+  const linked = [...stdout.matchAll(/runbook_url: (\S+)#(\w+)/g)].map(([, page, name]) => [page, name]);
+  expect(linked).toEqual(alerts.map((name) => ['https://wiki.example/ori', name.toLowerCase()]));
 });
 
 describe('the configuration of Alertmanager', () => {
