@@ -24,8 +24,8 @@ export const canRunSteps = (() => {
   }
 })();
 
-/** The `ori` of the checkout, which the standalone names. */
-const ORI = new URL('../../node_modules/.bin/ori', import.meta.url).pathname;
+/** The folder of the checkout's `ori`, which the standalone names. */
+const ORI_FOLDER = new URL('../../node_modules/.bin', import.meta.url).pathname;
 
 const FENCE = /^```(sh|text)\n([\s\S]*?)^```$/gm;
 
@@ -101,7 +101,7 @@ export async function expectShown(
 export function normalise(text: string, firstPort: number): string {
   return withPorts(text, firstPort, 8080)
     .replace(/^ *export ORI_BASE_URL=.*\n/m, '')
-    .replaceAll(ORI, '/…/node_modules/.bin/ori')
+    .replaceAll(ORI_FOLDER, '/…/node_modules/.bin')
     .replace(/\b(ada|grace|alan|mary)-[0-9a-f]{16}\b/g, '$1-…')
     .replace(/\b(int)_[0-9a-zA-Z]{8,}( *)/g, (whole, kind, spaces) =>
       spaces.length > 1 ? `${kind}_…`.padEnd(whole.length) : `${kind}_…${spaces}`,

@@ -223,17 +223,20 @@ describe('the sample daemon', () => {
 });
 
 describe('the base address', () => {
-  it('is a small page in a browser, and JSON for clients', async () => {
+  it('is a page at /, and at the API’s address a page in a browser and JSON for clients', async () => {
     const { baseUrl } = standalone.state;
+    const root = new URL('/', baseUrl);
     const browser = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
-    for (const url of [baseUrl, `${baseUrl}/`, new URL('/', baseUrl)]) {
-      const page = await fetch(url, { headers: browser });
+    for (const page of [
+      await fetch(root),
+      ...(await Promise.all([baseUrl, `${baseUrl}/`, root].map((url) => fetch(url, { headers: browser })))),
+    ]) {
       expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
       expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-      expect(await page.text()).toContain('/node_modules/.bin/ori call difference');
-      const client = await fetch(url);
-      expect([client.status, (await client.json()) as object]).toMatchObject([404, { error: { code: 404 } }]);
+      expect(await page.text()).toContain('ori call difference');
     }
+    const client = await fetch(baseUrl);
+    expect([client.status, (await client.json()) as object]).toMatchObject([404, { error: { code: 404 } }]);
   });
 });
 

@@ -22,16 +22,17 @@ export function openFrontDoor(
   return startApiServer({
     ...place,
     app: (req, res) => {
-      if (isBrowserAtTheDoor(req)) res.writeHead(200, pageHeaders()).end(welcome);
+      if (isAtTheDoor(req)) res.writeHead(200, pageHeaders()).end(welcome);
       else behind(req.url).app(req, res);
     },
     sinksOf: (req) => behind(req.url).sinks,
   });
 }
 
-/** A browser that opened the base address. For other clients it stays 404, as JSON. */
-function isBrowserAtTheDoor({ method, url = '', headers }: IncomingMessage): boolean {
-  return method === 'GET' && /^\/(?:v1\/?)?$/.test(url) && /\btext\/html\b/.test(headers.accept ?? '');
+/** Anyone at `/`, and a browser at the base address of the API, which is 404 as JSON for its clients. */
+function isAtTheDoor({ method = '', url = '', headers }: IncomingMessage): boolean {
+  if (!/^(?:GET|HEAD)$/.test(method)) return false;
+  return url === '/' || (/^\/v1\/?$/.test(url) && /\btext\/html\b/.test(headers.accept ?? ''));
 }
 
 /** By the raw path, like everywhere. */

@@ -54,7 +54,7 @@ function describe({ databaseUrl, redisUrl }: StandaloneConfig, { state }: Standa
   nonces    ${redisUrl === undefined ? 'in memory' : 'Redis at ORI_REDIS_URL; the daemon redeems them there'}
   sign-in   ${state.issuer}  (${state.users.map(({ name }) => name).join(', ')}; no passwords)
   daemon    ${state.daemonUrl}  (intern ${state.internId})
-  files     .ori/standalone.json .ori/audit.log .ori/signer.log .ori/management.log
+  files     .ori: standalone.json audit.log signer.log management.log
 `);
 }
 
@@ -72,7 +72,7 @@ async function proveFirst({ state, acceptsFromMs }: Standalone): Promise<void> {
   say('ada signed in: code + PKCE, scope vault:read, bound to a key (DPoP).');
   await setTimeout(Math.max(0, acceptsFromMs - Date.now()));
   const { user, nonce } = await proveOnce({ baseUrl, daemonUrl, internId, session });
-  say(`The signer signed POST /api/invoke for ${user}, nonce ${nonce}.`);
+  say(`Signed POST /api/invoke for ${user}, nonce ${nonce}.`);
   say(`The daemon verified it: 200 {"user":"${user}"}.`);
   say('The same request again: 401 nonce_replayed.\n');
 }

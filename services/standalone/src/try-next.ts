@@ -1,19 +1,21 @@
 import { fileURLToPath } from 'node:url';
 
-/** The `ori` of this checkout, by a path that works in every folder. */
-const ORI = fileURLToPath(new URL('../../../node_modules/.bin/ori', import.meta.url));
+/** The folder of this checkout's `ori`. */
+const FOLDER = fileURLToPath(new URL('../../../node_modules/.bin', import.meta.url));
 
 /** The CLI's own default. */
 const DEFAULT_BASE_URL = 'http://127.0.0.1:8080/v1';
 
-/** The next commands after starting a standalone, in this order. */
+/** The next commands after starting a standalone, in this order; they work in every folder. */
 export function tryNext({ baseUrl, daemonUrl }: { baseUrl: string; daemonUrl: string }): string[] {
-  const ori = /^[\w./-]+$/.test(ORI) ? ORI : `'${ORI.replaceAll("'", `'\\''`)}'`;
-  const call = `difference /api/invoke --daemon ${daemonUrl} --data '{"prompt":"hello"}'`;
+  const folder = /^[\w./-]+$/.test(FOLDER) ? FOLDER : `'${FOLDER.replaceAll("'", `'\\''`)}'`;
+  const call = `difference /api/invoke --data '{"prompt":"hello"}'`;
   return [
+    `export PATH=${folder}:$PATH`,
     ...(baseUrl === DEFAULT_BASE_URL ? [] : [`export ORI_BASE_URL=${baseUrl}`]),
-    `${ori} login`,
-    `${ori} call ${call}`,
-    `${ori} doctor call ${call}`,
+    `export ORI_DAEMON_URL=${daemonUrl}`,
+    'ori login',
+    `ori call ${call}`,
+    `ori doctor call ${call}`,
   ];
 }
