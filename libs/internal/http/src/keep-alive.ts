@@ -12,9 +12,14 @@ export interface KeepAliveOptions {
   readonly isClosing: () => boolean;
 }
 
-const DECIDE = Symbol('decide');
+const GOVERNOR = Symbol('governor');
 
-type Governed = IncomingMessage & { [DECIDE]?: () => void };
+/** An object, since V8 keeps an object that has a closure of its own as a property until the next full collection. */
+interface Governor {
+  readonly decide: () => void;
+}
+
+type Governed = IncomingMessage & { [GOVERNOR]?: Governor };
 
 /**
  * Until its body was read, the answer to a request closes the connection. A gateway's connection is kept if the body is
@@ -29,13 +34,14 @@ export function governKeepAlive(
   const isUntouched = () => req.readableFlowing === null && req.headers.expect === undefined;
   const isShort = Number(req.headers['content-length']) <= DISCARDED_BYTES_MAX;
   res.shouldKeepAlive = isWanted && !isClosing() && !hasUnreadBody(req);
-  (req as Governed)[DECIDE] = () => {
+  const decide = () => {
     const mayKeep = isWanted && !isClosing();
     const isUnread = hasUnreadBody(req);
     const isDiscarded = mayKeep && isUnread && isFromGateway && isShort && isUntouched();
     res.shouldKeepAlive = mayKeep && (!isUnread || isDiscarded);
     if (isDiscarded) req.once('end', () => connection?.bodyDiscarded()).resume();
   };
+  (req as Governed)[GOVERNOR] = { decide };
 }
 
 /**
@@ -44,9 +50,9 @@ export function governKeepAlive(
  * @returns false for a request that {@link governKeepAlive} was not called for
  */
 export function decideKeepAlive(req: IncomingMessage): boolean {
-  const decide = (req as Governed)[DECIDE];
-  decide?.();
-  return decide !== undefined;
+  const governor = (req as Governed)[GOVERNOR];
+  governor?.decide();
+  return governor !== undefined;
 }
 
 /** Whether the request announced a body that was not read completely. */
