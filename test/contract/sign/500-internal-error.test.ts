@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Secret } from '@ori/runtime/secret';
 import { memoryNonces } from '@ori/signer';
 import { connectRedis } from '@ori/turns/redis';
+import { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
 import { redisNonces } from '../../../services/signer/src/adapters/nonces.ts';
 import { startPostgres } from '../../env/postgres.ts';
@@ -26,13 +27,23 @@ async function expectFailure(world: SignerWorld, dependency: string, bearer?: st
   );
 }
 
-async function expectUnready(world: SignerWorld, dependency: string): Promise<void> {
+async function expectUnready(world: SignerWorld, dependency: string, why?: string): Promise<void> {
   const page = await world.page('/readyz');
   expect(page.status).toBe(503);
   const { checks } = JSON.parse(page.text) as { checks: Record<string, string> };
   const failing = Object.keys(checks).filter((name) => checks[name] !== 'ok');
   expect(failing).toEqual([dependency]);
+  if (why !== undefined) expect(checks[dependency]).toBe(`failing: ${why}`);
 }
+
+test('a Redis that became a replica is named as one', async () => {
+  await using redis = await startRedis();
+  await using world = await startSignerWorld({ redis });
+  using admin = Object.assign(new Redis(redis.url), { [Symbol.dispose]: () => admin.disconnect() });
+  await admin.replicaof('127.0.0.1', 9);
+  await expectFailure(world, 'redis');
+  await expectUnready(world, 'redis', 'standby');
+});
 
 test('without Redis there is no proof', async () => {
   await using redis = await startRedis();

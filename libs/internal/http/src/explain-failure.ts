@@ -1,7 +1,8 @@
 import { explainSystemError } from '@ori/faces/system-error';
 
-/** What PostgreSQL's conditions mean to an operator. */
-const SQLSTATES: Readonly<Record<string, string>> = {
+/** What PostgreSQL's conditions, and our own, mean to an operator. */
+const CONDITIONS: Readonly<Record<string, string>> = {
+  standby: 'this server is a standby or replica: use the primary',
   '25006': 'the database is read-only, as a standby is: use the primary',
   '28000': 'the database does not let this login in: see pg_hba.conf',
   '28P01': 'the password of the login is wrong, or there is no such login',
@@ -38,7 +39,7 @@ export function explainFailure(error: unknown): string | undefined {
   for (const link of chainOf(error)) {
     if ('explanation' in link && typeof link.explanation === 'string') return link.explanation;
     const code = 'code' in link ? String(link.code) : '';
-    const known = SQLSTATES[code] ?? REDIS_REPLIES[/^[A-Z]+(?= )/.exec(link.message)?.[0] ?? ''];
+    const known = CONDITIONS[code] ?? REDIS_REPLIES[/^[A-Z]+(?= )/.exec(link.message)?.[0] ?? ''];
     if (known !== undefined) return known;
     if (/^(?:E[A-Z]{3,}|ERR_[A-Z_]+|[A-Z]+_[A-Z_]+)$/.test(code) && !('path' in link)) {
       return explainSystemError(link);

@@ -2,10 +2,17 @@
  * - `unreachable`: no connection, or a broken one; the server may be down.
  * - `timed_out`: no answer in time; whether the statement ran is unknown.
  * - `refused`: the server refused to serve (starting, stopping, full, wrong credentials).
+ * - `standby`: the server is not the primary.
  * - `contended`: concurrent changes kept the transaction from completing (deadlock, serialization).
  * - `overprivileged`: the login has more privileges than its service needs, so it is not used.
  */
-export type StoreUnavailableCode = 'unreachable' | 'timed_out' | 'refused' | 'contended' | 'overprivileged';
+export type StoreUnavailableCode =
+  | 'unreachable'
+  | 'timed_out'
+  | 'refused'
+  | 'standby'
+  | 'contended'
+  | 'overprivileged';
 
 /**
  * The database is unavailable. The request may be repeated; the service answers 500 `internal_error`. The error of a
@@ -72,10 +79,11 @@ const SENTENCES = {
   unreachable: 'The database cannot be reached.',
   timed_out: 'The database did not answer in time.',
   refused: 'The database refused to serve.',
+  standby: 'The server is a standby; use the address of the primary.',
   contended: 'Concurrent changes kept the transaction from completing.',
   overprivileged: 'The login may do more than the service needs.',
 } satisfies Record<StoreUnavailableCode, string>;
 
-function unavailable(code: StoreUnavailableCode, cause: unknown): StoreUnavailable {
+export function unavailable(code: StoreUnavailableCode, cause?: unknown): StoreUnavailable {
   return new StoreUnavailable(code, SENTENCES[code], { cause });
 }

@@ -52,7 +52,7 @@ it('a connection to a standby is refused, even if the login was accepted on the 
     const onStandby = Object.assign(Object.create(client) as pg.Client, {
       query: async () => ({ rows: [{ standby: true }] }),
     });
-    await expect(judge(onStandby)).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'refused' });
+    await expect(judge(onStandby)).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'standby' });
   } finally {
     await client.end();
   }

@@ -9,7 +9,7 @@ import {
   type Privileges,
   privilegesOf,
 } from '../queries/privileges.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
+import { StoreUnavailable, unavailable } from '../store-unavailable.ts';
 
 /**
  * The login has more privileges than its service needs. A compromised service must not give an attacker the database.
@@ -45,7 +45,7 @@ const REMEMBERED_MS = 60_000;
  * Checks the login of a new connection before any other query runs on it. Connections opened at the same time share one
  * result. A standby is refused, because a lagging one would accept users who were disabled since.
  *
- * @throws OverprivilegedLogin, StoreUnavailable `refused` for a standby, and any error of the query
+ * @throws OverprivilegedLogin, StoreUnavailable `standby`, and any error of the query
  */
 export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Promise<void> {
   let goodUntil = Number.NEGATIVE_INFINITY;
@@ -90,7 +90,7 @@ async function beyondNewerGrants(
 async function requirePrimary(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
   if (rows[0]?.standby !== false) {
-    throw new StoreUnavailable('refused', 'The server is a standby; use the address of the primary.');
+    throw unavailable('standby');
   }
 }
 

@@ -41,7 +41,7 @@ export function connectRedis(url: Secret, options: RedisConnectionOptions): Redi
   if (address === undefined) throw new TypeError(`the Redis URL has none of the forms ${REDIS_URL_FORMS}`);
   const { commandTimeoutMs = 200, socketTimeoutMs = 300 } = options;
   const limits = { commandTimeoutMs, socketTimeoutMs };
-  const client = open(address, options, limits);
+  const client: RedisClient = open(address, options, limits, () => failures.set(client, replica()));
   onNode(client, (node) => limitCommands(node, limits));
   report(client, options);
   onNodeReady(client, async (node) => writeTogether(node.stream));
@@ -52,8 +52,9 @@ function open(
   address: RedisAddress,
   options: RedisConnectionOptions,
   { commandTimeoutMs }: CommandLimits,
+  onDemoted: () => void,
 ): RedisClient {
-  const common = connectionOptions(address, options);
+  const common = connectionOptions(address, options, onDemoted);
   switch (address.kind) {
     case 'single':
       return new Redis({ ...common, ...address.node, retryStrategy: backoffMs, enableOfflineQueue: false });
@@ -109,7 +110,11 @@ function openCluster(
 /** ioredis resolves the nodes' names itself by default. */
 const keepName: DNSLookupFunction = (host, done) => done(null, host, 0);
 
-function connectionOptions(address: RedisAddress, { purpose, tls, log }: RedisConnectionOptions) {
+function connectionOptions(
+  address: RedisAddress,
+  { purpose, tls, log }: RedisConnectionOptions,
+  onDemoted: () => void,
+) {
   return {
     connectionName: `ori-${purpose}`,
     // Would need another ACL permission (CLIENT SETINFO) without helping the operator.
@@ -121,7 +126,11 @@ function connectionOptions(address: RedisAddress, { purpose, tls, log }: RedisCo
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
     // A master that was demoted answers READONLY until the connection goes to the new one.
-    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+    reconnectOnError(error: Error) {
+      const demoted = error.message.startsWith('READONLY');
+      if (demoted) onDemoted();
+      return demoted;
+    },
     ...(address.username === undefined ? {} : { username: address.username }),
     ...(address.password === undefined ? {} : { password: address.password }),
     ...(address.tls ? { tls: tls === undefined ? {} : renewable(tls, log) } : {}),
@@ -173,8 +182,12 @@ export async function redisTime(client: RedisClient): Promise<number> {
 }
 
 const failures = new WeakMap<RedisClient, Error>();
+const replica = () => Object.assign(new Error('this Redis is a replica'), { code: 'standby' });
 
-/** Resolves if Redis answers. @throws with the reason of the last failed connection as `cause` */
+/**
+ * Resolves if Redis answers and is no replica. @throws `standby` for a replica; with the reason of the last failed
+ * connection as `cause`
+ */
 export async function pingRedis(client: RedisClient): Promise<void> {
   try {
     await client.ping();
@@ -182,6 +195,9 @@ export async function pingRedis(client: RedisClient): Promise<void> {
     const isAnswer = error instanceof Error && error.name === 'ReplyError';
     throw isAnswer ? error : new Error('no connection to Redis', { cause: failures.get(client) ?? error });
   }
+  // A Cluster sends commands to its masters.
+  if (client instanceof Redis && /^role:slave\b/m.test(await client.info('replication').catch(() => '')))
+    throw replica();
 }
 
 /** One line when the connection is lost and one when it is back; ioredis repeats the error at every attempt. */
