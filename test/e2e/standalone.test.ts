@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { CallAnswer, ProofAnswer } from '../../services/standalone/src/start-page/play.ts';
 import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from './standalone-process.ts';
 import { freePortWithNeighbours, isOpen } from './three-ports.ts';
 
@@ -74,6 +75,7 @@ describe('npm start', () => {
       root: { kty: 'OKP', crv: 'Ed25519', x: expect.stringMatching(/^[\w-]{43}$/) },
       metrics: { signer: url, management: url },
       internId: expect.any(String),
+      otherInternId: expect.any(String),
       workspaceId: expect.any(String),
       users: ['ada', 'grace', 'alan', 'mary'].map((name) => {
         return { name, subject: expect.any(String), userId: expect.any(String) };
@@ -232,11 +234,81 @@ describe('the base address', () => {
       ...(await Promise.all([baseUrl, `${baseUrl}/`, root].map((url) => fetch(url, { headers: browser })))),
     ]) {
       expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+      const policy = page.headers.get('content-security-policy');
+      expect(policy).toContain("default-src 'none'; script-src 'self'; connect-src 'self';");
+      expect(policy).not.toMatch(/unsafe|https?:|\*/);
       expect(await page.text()).toContain('ori call difference');
     }
     const client = await fetch(baseUrl);
     expect([client.status, (await client.json()) as object]).toMatchObject([404, { error: { code: 404 } }]);
+  });
+});
+
+describe('the start page', () => {
+  const CALL = { path: '/api/invoke', body: BODY };
+  const SIGNED_IN = { ...CALL, user: 'ada' };
+
+  async function ask(
+    path: 'proof' | 'call',
+    content: unknown,
+    origin = standalone.state.baseUrl.slice(0, -3),
+  ) {
+    const response = await fetch(new URL(`/start/${path}`, standalone.state.baseUrl), {
+      method: 'POST',
+      headers: { origin, 'content-type': 'text/plain' },
+      body: JSON.stringify(content),
+    });
+    return { httpStatus: response.status, ...((await response.json()) as ProofAnswer & CallAnswer) };
+  }
+
+  it('makes a real call, and names the sentence of SPEC that refuses each abuse of it', async () => {
+    const { proof = {}, signed } = await ask('proof', SIGNED_IN);
+    const call = { ...CALL, intern: 'difference', proof };
+    const { status, content, expected } = await ask('call', call);
+    expect([status, content]).toEqual([200, JSON.stringify({ user: subjectOf('ada') })]);
+    expect(expected).toBe(signed);
+    expect(signed).toContain(`,64:${createHash('sha256').update(BODY).digest('hex')},`);
+    for (const [change, code, id] of [
+      [{}, 'nonce_replayed', 'V22'],
+      [{ body: '{"prompt":"hellp"}' }, 'signature_invalid', 'V15'],
+      [{ path: '/api/./invoke' }, 'signature_invalid', 'V15'],
+      [{ intern: 'analytical' }, 'signature_invalid', 'V15'],
+      [{ proof: { ...proof, 'x-ori-invoke-user': subjectOf('grace') } }, 'signature_invalid', 'V15'],
+      [{ proof: {} }, 'proof_missing', 'V3'],
+    ] as const) {
+      const { status, refusal } = await ask('call', { ...call, ...change });
+      expect([status, refusal?.code, refusal?.sentence?.id]).toEqual([401, code, id]);
+    }
+  });
+
+  it('shows what the signer refuses', async () => {
+    const { status, proof, refusal } = await ask('proof', { ...SIGNED_IN, user: 'grace' });
+    expect({ status, proof, code: refusal?.code }).toEqual({
+      status: 404,
+      proof: undefined,
+      code: 'not_found',
+    });
+  });
+
+  it('is not played by other pages, and says what it cannot send', async () => {
+    for (const origin of [
+      'http://evil.example',
+      `http://evil.example:${new URL(standalone.state.baseUrl).port}`,
+    ])
+      for (const path of ['proof', 'call'] as const)
+        expect((await ask(path, SIGNED_IN, origin)).httpStatus).toBe(403);
+    const call = { ...CALL, intern: 'difference', proof: {} };
+    for (const [path, content] of [
+      ['proof', { ...SIGNED_IN, user: 'linus' }],
+      ['proof', { ...SIGNED_IN, path: '/with a space' }],
+      ['proof', { ...SIGNED_IN, body: 1 }],
+      ['call', { ...call, intern: 'jacquard' }],
+      ['call', { ...call, path: '/\u{1f600}' }],
+      ['call', { ...call, proof: { host: 'evil.example' } }],
+      ['call', { ...call, proof: { 'x-ori-invoke-user': 'a\r\nb' } }],
+    ] as const)
+      expect((await ask(path, content)).httpStatus).toBe(400);
+    expect((await ask('call', { ...call, body: 'x'.repeat(65_536) })).httpStatus).toBe(413);
   });
 });
 

@@ -18,6 +18,8 @@ interface DemoIdentity extends SigningHome {
 
 export interface DemoData {
   readonly internId: string;
+  /** Of the intern *analytical*. */
+  readonly otherInternId: string;
   readonly workspaceId: string;
   readonly users: readonly { readonly name: string; readonly subject: string; readonly userId: string }[];
   readonly apiKey: string;
@@ -56,7 +58,7 @@ export async function createDemoData(
   await addMember(db, { workspaceId, userId: idOf('ada') });
   await addMember(db, { workspaceId, userId: idOf('mary') });
   await removeMember(db, { workspaceId, userId: idOf('mary') });
-  await createOtherInterns(db, home, workspaceId, createdBy);
+  const otherInternId = await createOtherInterns(db, home, workspaceId, createdBy);
   await createSigningIntern(db, home, { id: internId, workspaceId, name: 'difference', createdBy });
   await setDemoIcon(db, internId);
 
@@ -78,5 +80,5 @@ export async function createDemoData(
   const management = await createApiKey(db, { ...managing, name: 'demo management key' });
   const byokId = await createDemoCredential(db, home.sealer, { organizationId, workspaceId });
   const keys = { apiKey: ordinary.key, apiKeyHash: ordinary.hash, internApiKey: own.key };
-  return { internId, workspaceId, users, ...keys, managementKey: management.key, byokId };
+  return { internId, otherInternId, workspaceId, users, ...keys, managementKey: management.key, byokId };
 }

@@ -28,13 +28,13 @@ export async function createSigningIntern(
   await addSigningKey(db, { internId, ...home });
 }
 
-/** Interns in other states, for lists. The signer signs calls to them like any other. */
+/** Interns in other states, for lists. The signer signs calls to them like any other. Resolves to the id of one. */
 export async function createOtherInterns(
   db: Database,
   home: SigningHome,
   workspaceId: string,
   createdByUserId: string,
-): Promise<void> {
+): Promise<string> {
   const failed = await createIntern(db, {
     workspaceId,
     name: 'jacquard',
@@ -55,6 +55,7 @@ export async function createOtherInterns(
     createdByUserId,
   });
   for (const { id: internId } of [failed, provisioning]) await addSigningKey(db, { internId, ...home });
+  return provisioning.id;
 }
 
 /** A blue ring, 16 by 16. */

@@ -79,7 +79,8 @@ async function proveFirst({ state, acceptsFromMs }: Standalone): Promise<void> {
 
 /** The next commands, for another terminal. */
 function invite({ state }: Standalone): void {
-  say(`API reference: ${state.baseUrl}/docs
+  say(`Make calls, and abuse them: ${new URL('/', state.baseUrl)}
+API reference: ${state.baseUrl}/docs
 
 Now you, in another terminal:
 

@@ -19,9 +19,9 @@ import { startOpenIdProvider } from './openid-provider.ts';
 import { PortTaken, reservePort } from './reserve-port.ts';
 import { startSampleDaemon } from './sample-daemon.ts';
 import { managementConfig, signerConfig } from './service-configs.ts';
+import { startRoutes } from './start-page/routes.ts';
 import { type StandaloneState, writeState } from './state-file.ts';
 import { makeStateFolder } from './state-folder.ts';
-import { renderWelcome } from './welcome-page.ts';
 
 export interface Standalone extends AsyncDisposable {
   readonly state: StandaloneState;
@@ -60,7 +60,8 @@ async function start(
   const isLasting = config.port !== 0 && config.databaseUrl === undefined;
   const cast = isLasting ? keptCast(home, port) : inventCast();
   const { internId } = cast;
-  const jwksUrl = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
+  const jwksUrlOf = (id: string) => `${baseUrl}/interns/${id}/daemon/jwks.json`;
+  const jwksUrl = jwksUrlOf(internId);
 
   const root = createDemoRoot(baseUrl);
 
@@ -89,6 +90,12 @@ async function start(
   const ring = parseKekRing(generateKekRing('signer'));
   const demo = await createDemoData(store.owner, cast, { issuer, sealer: ring, stater: root.stater });
 
+  const analytical = { internId: demo.otherInternId, jwksUrl: jwksUrlOf(demo.otherInternId) };
+  const other = stack.adopt(
+    await startSampleDaemon({ ...analytical, root: root.jwk, replay, port: 0 }),
+    stopIt,
+  );
+
   const place = { baseUrl, issuer, signerClientSecret, folder };
   const parts: Partial<SignerParts> = {
     ring,
@@ -109,8 +116,12 @@ async function start(
     stopIt,
   );
   const address = { host: config.host, port, deadlineMs: signing.deadlineMs };
-  const welcome = renderWelcome({ baseUrl, issuer, daemonUrl: daemon.url, users: cast.users });
-  stack.adopt(await openFrontDoor(address, { signer, management }, welcome), (door) =>
+  const daemons = {
+    difference: { url: daemon.url, internId },
+    analytical: { url: other.url, internId: demo.otherInternId },
+  };
+  const startPage = startRoutes({ baseUrl, issuer, daemons, users: cast.users });
+  stack.adopt(await openFrontDoor(address, { signer, management }, startPage), (door) =>
     door.stop({ graceMs: 1000 }),
   );
 

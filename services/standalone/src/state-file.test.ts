@@ -15,6 +15,7 @@ const STATE: StandaloneState = {
   root: { kty: 'OKP', crv: 'Ed25519', x: 'e' },
   metrics: { signer: 'http://127.0.0.1:3/metrics', management: 'http://127.0.0.1:4/metrics' },
   internId: 'int_x',
+  otherInternId: 'int_other',
   workspaceId: 'ws_x',
   users: [{ name: 'ada', subject: 'ada-1', userId: 'user_1' }],
   apiKey: 'a',

@@ -1,7 +1,7 @@
-/** The one style sheet of the demo provider's pages; it is inlined, and the content security policy names its hash. */
+/** The one style sheet of the small pages; it is inlined, and the content security policy names its hash. */
 export const STYLE = `
-:root { color-scheme: light dark; --ink: #1c2430; --quiet: #5b6675; --paper: #f4f5f7; --card: #fff; --line: #d9dee5; --accent: #1d4ed8; --on-accent: #fff; --bad: #b42318; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf2; --quiet: #a3adba; --paper: #12161c; --card: #1b2129; --line: #323b47; --accent: #8ab4ff; --on-accent: #0b1a38; --bad: #ffa198; } }
+:root { color-scheme: light dark; --ink: #1c2430; --quiet: #5b6675; --paper: #f4f5f7; --card: #fff; --line: #d9dee5; --accent: #1d4ed8; --on-accent: #fff; --bad: #b42318; --good: #0f7038; --mark: #fde68a; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf2; --quiet: #a3adba; --paper: #12161c; --card: #1b2129; --line: #323b47; --accent: #8ab4ff; --on-accent: #0b1a38; --bad: #ffa198; --good: #7ee2a8; --mark: #5c4a0a; } }
 * { box-sizing: border-box; }
 body { margin: 0; padding: 2rem 1rem; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 header, main { max-width: 28rem; margin: 0 auto; }
@@ -26,10 +26,10 @@ code { font: .95em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 .scopes li:last-child { border-bottom: 1px solid var(--line); }
 .scopes .quiet { display: block; }
 .problem { padding: .6rem .8rem; border-left: 3px solid var(--bad); color: var(--bad); }
-button, input { width: 100%; padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); color: inherit; font: inherit; }
+button, input, select, textarea { width: 100%; padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); color: inherit; font: inherit; }
 button { cursor: pointer; text-align: left; }
 button:hover { border-color: var(--accent); }
-button:focus-visible, input:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+button:focus-visible, input:focus-visible, select:focus-visible, textarea:focus-visible, a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 button strong { display: block; }
 .actions { display: flex; gap: .75rem; }
 .actions button { text-align: center; font-weight: 600; }
@@ -38,4 +38,21 @@ label { display: block; margin-bottom: .35rem; font-weight: 600; }
 input { margin-bottom: 1rem; }
 .code { display: block; margin: 0 0 1.25rem; padding: .75rem; border: 1px solid var(--line); border-radius: .5rem; text-align: center; letter-spacing: .12em; font: 600 1.6rem/1.3 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 .code-input { letter-spacing: .12em; text-transform: uppercase; font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+[hidden] { display: none; }
+.choices { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr)); gap: .6rem; }
+form > p { margin: 0 0 1rem; }
+form > p input, textarea { display: block; margin: 0; }
+textarea, form > p input { font: .9rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+textarea { resize: vertical; }
+[aria-disabled=true] { opacity: .6; cursor: progress; }
+.way { margin: 1rem 0 0; padding: 0; list-style: none; }
+.way li { position: relative; margin-left: .4rem; padding: 0 0 1.1rem 1.4rem; border-left: 2px solid var(--line); overflow-wrap: anywhere; }
+.way li:last-child { padding-bottom: 0; }
+.way li::before { content: ""; position: absolute; left: -.45rem; top: .35rem; width: .75rem; height: .75rem; border-radius: 50%; background: var(--accent); }
+.way h3 { margin: 0; font-size: 1rem; }
+.way code { display: block; padding: .3rem 0; white-space: pre-wrap; font-size: .85rem; }
+.rule { display: block; margin-top: .25rem; }
+.good { color: var(--good); }
+.bad { color: var(--bad); }
+mark { display: block; width: fit-content; padding: 0 .25rem; border-radius: .2rem; background: var(--mark); color: inherit; }
 `;

@@ -22,7 +22,7 @@ export function interactionRoutes(options: InteractionOptions): Router {
     const interaction = await provider.interactionDetails(req, res);
     const client = await provider.Client.find(clientIdOf(interaction));
     res
-      .set(pageHeaders(redirectOf(interaction)))
+      .set(pageHeaders({ formTarget: redirectOf(interaction) }))
       .send(render(options, interaction, client?.clientName ?? 'A program'));
   });
   routes.post('/interaction/:uid', urlencoded({ extended: false, limit: 4096 }), async (req, res) => {

@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { bodySha256, parseProofHeaders, signingInputV2 } from '@ori/proof';
+import { randomDPoPKeyPair } from 'openid-client';
+import { signIn } from '../sign-in.ts';
+import { type Sentence, sentenceOf } from './spec-sentences.ts';
+
+export interface Daemon {
+  readonly url: string;
+  readonly internId: string;
+}
+
+/** What the page plays with: the real services of the standalone. */
+export interface Stage {
+  readonly baseUrl: string;
+  readonly issuer: string;
+  /** By the name of their interns. The first one is called. */
+  readonly daemons: Readonly<Record<'difference' | 'analytical', Daemon>>;
+}
+
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  /** What demands it; absent for what SPEC.md leaves to others, such as the gate. */
+  readonly sentence?: Sentence | undefined;
+}
+
+export interface ProofAnswer {
+  readonly status: number;
+  /** The content of the signing request. */
+  readonly asked: string;
+  readonly proof?: Readonly<Record<string, string>>;
+  /** The bytes that are signed. */
+  readonly signed?: string | undefined;
+  readonly refusal?: Refusal | undefined;
+}
+
+export interface CallAnswer {
+  readonly status: number;
+  readonly content: string;
+  /** The bytes for which the daemon needs a signature. */
+  readonly expected?: string | undefined;
+  readonly refusal?: Refusal | undefined;
+}
+
+/** Signs a demo member in, with a session of its own bound to a new key, and asks the signer for a proof. */
+export async function askForProof(
+  { baseUrl, issuer, daemons }: Stage,
+  { user, path, body }: { readonly user: string; readonly path: string; readonly body: string },
+): Promise<ProofAnswer> {
+  const session = await signIn({
+    issuer,
+    clientId: 'ori-cli',
+    resource: baseUrl,
+    user,
+    scope: 'openid vault:read',
+    key: await randomDPoPKeyPair('ES256'),
+  });
+  const { internId } = daemons.difference;
+  const digest = bodySha256(Buffer.from(body));
+  const asked = JSON.stringify({ bodySha256: digest, route: { method: 'POST', path } });
+  const response = await session.send(`${baseUrl}/interns/${internId}/daemon/sign`, asked);
+  const content = await response.text();
+  if (!response.ok) return { status: response.status, asked, refusal: refusalIn(content) };
+  const proof = JSON.parse(content);
+  return { status: response.status, asked, proof, signed: signingInput(internId, { path, body, proof }) };
+}
+
+export interface Call {
+  readonly path: string;
+  readonly body: string;
+  readonly proof: Readonly<Record<string, string>>;
+}
+
+/** Sends a call to a daemon, with the path as it is: `fetch` would normalise it. */
+export async function sendCall({ url, internId }: Daemon, call: Call): Promise<CallAnswer> {
+  const { hostname, port } = new URL(url);
+  const headers = { 'content-type': 'application/json', ...call.proof };
+  const sent = request({ hostname, port, path: call.path, method: 'POST', headers, agent: false });
+  sent.end(call.body);
+  const [response] = await once(sent, 'response');
+  const content = await text(response);
+  const refusal = refusalIn(content);
+  return { status: response.statusCode, content, expected: signingInput(internId, call), refusal };
+}
+
+/** What the signature has to cover; undefined unless it is a whole version 2 proof. */
+function signingInput(internId: string, { path, body, proof }: Call): string | undefined {
+  try {
+    const { timestamp, user, v2 } = parseProofHeaders(Object.entries(proof).flat());
+    if (v2 === undefined) return undefined;
+    const digest = bodySha256(Buffer.from(body));
+    const covered = {
+      internId,
+      timestamp,
+      nonce: v2.nonce,
+      user,
+      method: 'POST',
+      path,
+      bodySha256: digest,
+    } as const;
+    return Buffer.from(signingInputV2(covered)).toString('ascii');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Both the signer's envelope, whose code is a number beside a reason, and the verifier's. */
+function refusalIn(content: string): Refusal | undefined {
+  try {
+    const { code, message, metadata } = JSON.parse(content).error;
+    const reason = String(metadata?.reason ?? code);
+    return { code: reason, message: String(message), sentence: sentenceOf(reason) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { sentenceOf } from './spec-sentences.ts';
+
+it.each([
+  ['proof_missing', 'V3'],
+  ['proof_malformed', 'V4'],
+  ['proof_expired', 'V12'],
+  ['signature_invalid', 'V15'],
+  ['proof_before_fence', 'V20'],
+  ['nonce_replayed', 'V22'],
+])('finds the sentence of %s', (code, id) => {
+  const found = sentenceOf(code);
+  expect(found?.id).toBe(id);
+  expect(found?.text).toMatch(/^\S.*MUST.*\.$/);
+});
+
+it('finds none for a code of somebody else', () => {
+  expect(sentenceOf('not_found')).toBeUndefined();
+});

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
+import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
+import { CHROMIUM, inaccessible, openBrowser, watchFaults } from './browser.ts';
+
+/** Where screenshots are kept, to look at them. */
+const SHOTS = process.env['SCREENSHOTS'];
+const VIEWS = (['light', 'dark'] as const).flatMap((scheme) =>
+  [400, 1400].map((width) => ({ scheme, width })),
+);
+
+describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
+  const home = mkdtempSync(join(tmpdir(), 'ori-pages-'));
+  let standalone: Standalone;
+  let browser: Browser;
+  let start: string;
+  /** How far the clock of the services is ahead, in milliseconds. */
+  let ahead = 0;
+
+  beforeAll(async () => {
+    const now = Date.now;
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + ahead);
+    standalone = await startStandalone(loadStandaloneConfig({ ORI_PORT: '0' }), home);
+    browser = await openBrowser(CHROMIUM ?? '');
+    start = new URL('/', standalone.state.baseUrl).href;
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(standalone.acceptsFromMs), { timeout: 5000 });
+  });
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await browser?.close();
+    await standalone?.stop();
+    rmSync(home, { recursive: true });
+  });
+
+  async function open(url: string, { scheme = 'light', width = 1400 }: Partial<(typeof VIEWS)[number]> = {}) {
+    const page = await browser.newPage({ colorScheme: scheme, viewport: { width, height: 900 } });
+    const faults = watchFaults(page);
+    await page.goto(url);
+    return { page, faults, [Symbol.asyncDispose]: () => page.close() };
+  }
+
+  async function expectSound(page: Page, faults: readonly string[], name: string): Promise<void> {
+    if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
+    expect(await inaccessible(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(faults).toEqual([]);
+  }
+
+  /** Goes to a button with the Tab key, like somebody without a mouse, and presses it. */
+  async function press(page: Page, label: string): Promise<void> {
+    for (let stops = 0; stops < 30; stops++) {
+      await page.keyboard.press('Tab');
+      const focused = page.locator(':focus');
+      if ((await focused.count()) > 0 && (await focused.innerText()) === label)
+        return page.keyboard.press('Enter');
+    }
+    throw new Error(`the Tab key does not lead to ${label}`);
+  }
+
+  it('makes a call and abuses it, with the keyboard alone', async () => {
+    await using opened = await open(start);
+    const { page, faults } = opened;
+    await page.clock.install();
+    const answers = page.locator('#answers li');
+    const abuse = async (label: string) => {
+      const before = await answers.count();
+      await press(page, label);
+      await answers.nth(before).waitFor();
+      const [code, rule] = await Promise.all(
+        ['strong', 'b'].map((part) => answers.nth(before).locator(part).innerText()),
+      );
+      return `${code}, ${rule}`;
+    };
+
+    await press(page, 'Call difference');
+    const verdict = page.locator('#way li', { hasText: 'Verdict' });
+    expect(await verdict.innerText()).toMatch(/200 OK[\s\S]*"user":"ada-/);
+    expect(await page.locator('#way h3').allInnerTexts()).toEqual([
+      ...['Session', 'Signer', 'Five headers', 'Daemon', 'Verdict'],
+    ]);
+    expect(await page.locator('#signed').innerText()).toContain('13:ori-invoke-v2,');
+
+    expect(await abuse('Repeat it')).toBe('401 nonce_replayed, SPEC V22');
+    expect(await abuse('Change one byte of the body')).toBe('401 signature_invalid, SPEC V15');
+    expect(await abuse('Change the path')).toBe('401 signature_invalid, SPEC V15');
+    expect(await abuse('Use it in grace’s name')).toBe('401 signature_invalid, SPEC V15');
+    expect(await abuse('Take it to another intern')).toBe('401 signature_invalid, SPEC V15');
+    expect(await page.locator('mark').count()).toBe(4);
+
+    await press(page, 'Wait until the proof is 70 s old');
+    await page.locator('button', { hasText: 'Waiting' }).waitFor();
+    ahead = 70_000;
+    await page.clock.fastForward(70_000);
+    await answers.nth(5).waitFor();
+    ahead = 0;
+    expect(await answers.nth(5).innerText()).toMatch(/401 proof_expired[\s\S]*SPEC V12/);
+    expect(faults.filter((fault) => !fault.includes('status of 401'))).toEqual([]);
+  });
+
+  it('shows that the signer lets nobody else through', async () => {
+    await using opened = await open(start);
+    const { page } = opened;
+    await page.selectOption('#user', 'grace');
+    await page.click('text=Call difference');
+    expect(await page.locator('#way li', { hasText: 'Signer' }).innerText()).toContain('404 not_found');
+    expect(await page.locator('#abuse').isHidden()).toBe(true);
+  });
+
+  it.each(VIEWS)('is readable by everyone, $scheme at $width px', async (view) => {
+    await using opened = await open(start, view);
+    const { page, faults } = opened;
+    await page.click('text=Call difference');
+    await page.click('text=Change the path');
+    await page.locator('#answers mark').waitFor();
+    await expectSound(page, faults, `start-${view.scheme}-${view.width}`);
+  });
+});
