@@ -116,6 +116,8 @@ export async function startCliWorld({ tls, ...options }: CliWorldOptions = {}): 
     requests.push({ method, url, headers, body });
     const script = scripted.shift();
     if (script !== undefined) return send(res, script);
+    if (method === 'GET' && url === `/v1/interns/${INTERN_ID}/daemon/jwks.json`)
+      return send(res, { status: 200, body: world.jwks });
     const user = await subjectOf(provider.issuer, headers.authorization);
     if (user === undefined) return send(res, { status: 401, body: { error: { code: 401, message: 'No.' } } });
     if (method !== 'POST' || url !== `/v1/interns/${INTERN_ID}/daemon/sign`) {

@@ -54,6 +54,13 @@ async function apply(teams: readonly object[], killAfterMs?: number) {
   return { changes: changes.flat() as string[], tookMs };
 }
 
+it('makes the intern of the canary, from the file that ships', async () => {
+  const file = join(import.meta.dirname, '../../deploy/prometheus/canary.yaml');
+  expect(await world.admin.run(['apply', '-f', file])).toMatchObject({ exit: 0 });
+  const { stdout } = await world.admin.run(['signing-key', 'list', '--json']);
+  expect(JSON.parse(stdout).data).toEqual([expect.objectContaining({ intern_id: 'int_canary' })]);
+});
+
 it(`${TEAMS} teams of ${PEOPLE}: applied, applied again without a change, and with one member more`, {
   timeout: 600_000,
 }, async () => {

@@ -53,7 +53,7 @@ export async function startPrometheus(
   const folder = join(room.directory, 'conf');
   await cp(SHIPPED, folder, { recursive: true });
   await edit(join(folder, 'prometheus.yml'), [
-    [/^( {2}(?:scrape|evaluation)_(?:interval|timeout)): .*$/gm, '$1: 2s'],
+    [/^( {2,4}(?:scrape|evaluation)_(?:interval|timeout)): .*$/gm, '$1: 2s'],
     [/localhost:9090/, `127.0.0.1:${port}`],
   ]);
   await edit(join(folder, 'alerts.rules.yml'), [

@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeOriHome } from '../e2e/cli-process.ts';
 import { NGINX } from '../env/gateway.ts';
+import { freePort } from '../env/ports.ts';
 import { type Prometheus, startPrometheus } from '../env/prometheus.ts';
 import { findPrometheus, NO_PROMETHEUS } from '../env/prometheus-binaries.ts';
 import { dashboardExpressions, metricsIn, valuesAsked } from '../prometheus/dashboard.ts';
@@ -14,8 +17,9 @@ if (!binaries) console.warn(`Skipped: nothing is scraped, because ${NO_PROMETHEU
 const readme = readFileSync(join(import.meta.dirname, '../../deploy/prometheus/README.md'), 'utf8');
 /** Only a signer with the roles of a root has this one. */
 const OF_ROOT = 'signer_key_set_roles_end_timestamp_seconds';
-/** Of exporters that do not run here: the node exporter, kube-state-metrics, the kubelet, the backup script and nginx. */
+/** Of `ori canary`, and of exporters that do not run here: the node exporter, kube-state-metrics, the kubelet, the backup script and nginx. */
 const OF_OTHERS = [
+  'ori_canary_up',
   'node_systemd_unit_state',
   'node_filesystem_avail_bytes',
   'kube_cronjob_status_last_schedule_time',
@@ -39,6 +43,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
   beforeAll(async () => {
     world = stack.use(await startShippedWorld());
     daemon = stack.use(await startDaemon(world));
+    const canary = stack.use(await startCanary(world));
     prometheus = stack.use(
       await startPrometheus(
         {
@@ -46,6 +51,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
           management: [world.management.opsAddress],
           daemon: [daemon.opsAddress],
           gateway: GATEWAY_PAGES.map((path) => world.gateway.secureUrl + path),
+          canary: [canary.address],
           certificates: [`localhost:${world.gateway.securePort}`],
         },
         world.gateway.certificate,
@@ -73,6 +79,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
           ...world.signers.map(({ opsAddress }) => `signer ${opsAddress} 1`),
           `management ${world.management.opsAddress} 1`,
           `daemon ${daemon.opsAddress} 1`,
+          expect.stringMatching(/^canary \S+ 1$/),
           `certificates localhost:${world.gateway.securePort} 1`,
           ...GATEWAY_PAGES.map((path) => `gateway ${world.gateway.secureUrl}${path} 1`),
         ].sort(),
@@ -149,7 +156,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
         const values = [...pages.matchAll(new RegExp(`[{,]${label}="([^"]*)"`, 'g'))].map(
           ([, value = '']) => value,
         );
-        if (label === 'job') values.push('signer', 'management', 'daemon', 'gateway');
+        if (label === 'job') values.push('signer', 'management', 'daemon', 'gateway', 'canary');
         for (const asked of valuesAsked(expression, label)) {
           expect(
             values.some((value) => asked.test(value)),
@@ -160,20 +167,52 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
     }
   });
 
-  test('an alert fires when the signers’ Redis stops, and resolves when it is back', {
+  test('the canary’s calls through the gateway are accepted', async () => {
+    const up = async () => (await prometheus.query('ori_canary_up == 1')).length;
+    await expect.poll(up, { timeout: 20_000 }).toBe(1);
+  });
+
+  test('alerts fire when the signers’ Redis stops, and resolve when it is back', {
     timeout: 120_000,
   }, async () => {
     const firing = async () =>
       (await prometheus.firing())
         .filter(({ labels }) => labels['alertname'] === 'OriDependencyDown')
         .map(({ labels, annotations }) => [labels['job'], labels['dependency'], annotations['summary']]);
+    const canaryFires = async () =>
+      (await prometheus.firing()).some(({ labels }) => labels['alertname'] === 'OriCanaryFailing');
+    await expect.poll(canaryFires, { timeout: 20_000 }).toBe(false);
     expect(await firing()).toEqual([]);
     await world.redis.stop();
     await expect
       .poll(firing, { timeout: 30_000 })
       .toEqual([['signer', 'redis', '2 of signer cannot use redis']]);
+    await expect.poll(canaryFires, { timeout: 20_000 }).toBe(true);
     await world.redis.start();
     await expect.poll(firing, { timeout: 30_000 }).toEqual([]);
+    await expect.poll(canaryFires, { timeout: 30_000 }).toBe(false);
     await expect.poll(dependency('redis', 1), { timeout: 20_000 }).toBe(2);
   });
 });
+
+/** `ori canary` with a token of the issuer, as a caller outside. */
+async function startCanary({ gateway, baseUrl, demo, issuer }: ShippedWorld) {
+  await using stack = new AsyncDisposableStack();
+  const env = { ORI_BASE_URL: baseUrl, ORI_TOKEN: await issuer.token({ expiresInSeconds: 3600 }) };
+  const home = stack.use(await makeOriHome(env));
+  const authority = join(home.folder, 'ca.pem');
+  await writeFile(authority, gateway.certificate);
+  const port = await freePort();
+  const words = ['canary', demo.internId, '--port', String(port), '--cacert', authority];
+  const running = home.start(words, { stdin: null });
+  stack.defer(async () => {
+    running.child.kill('SIGINT');
+    await running.result;
+  });
+  await running.told(/Each scrape/);
+  const owned = stack.move();
+  return {
+    address: `127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

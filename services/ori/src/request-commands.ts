@@ -82,6 +82,15 @@ export function declareRequests(
     .action(async (intern, path, options) =>
       (await import('./commands/mcp.ts')).mcp(context(), intern, path, options),
     );
+  program
+    .command('canary')
+    .description('sign and verify a synthetic call at each scrape of Prometheus')
+    .argument('<intern>', 'id or name of an intern that nobody else uses')
+    .option('--host <address>', 'where to listen', '127.0.0.1')
+    .option('--port <port>', 'port to listen on', parsePort, 9087)
+    .action(async (intern, options) =>
+      (await import('./commands/canary.ts')).canary(context(), intern, options),
+    );
   const interns = program.command('interns').description('list and show interns');
   interns
     .command('list')
