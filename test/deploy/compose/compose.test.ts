@@ -28,7 +28,8 @@ const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   redis: ['signer'],
   postgres: ['admin', 'management', 'migrate', 'signer'],
   log: ['gateway', 'management', 'prometheus', 'signer'],
-  prometheus: ['blackbox', 'gateway', 'grafana', 'log', 'management', 'signer'],
+  prometheus: ['alertmanager', 'blackbox', 'gateway', 'grafana', 'log', 'management', 'signer'],
+  alertmanager: ['prometheus'],
   blackbox: ['gateway', 'prometheus'],
   grafana: ['prometheus'],
 };
@@ -103,6 +104,7 @@ describe('what is published', () => {
     const open = Object.keys(compose.networks).filter((name) => compose.networks[name]?.internal !== true);
     const outward = services.filter(([, each]) => networksOf(each).some((network) => open.includes(network)));
     expect([...new Set(outward.map(([name]) => kindOf(name)))].toSorted()).toEqual([
+      'alertmanager',
       'gateway',
       'grafana',
       'management',
@@ -195,6 +197,13 @@ describe('addresses', () => {
     expect([...hosts]).toEqual(
       Object.keys(compose.services).filter((name) => kindOf(name) === pool.replace('signers', 'signer')),
     );
+  });
+
+  test('of Alertmanager are where Prometheus sends alerts, and it has the file that ships', () => {
+    const targets = readFileSync(`${ROOT}deploy/docker/prometheus-targets/alertmanager.yml`, 'utf8');
+    expect(parse(targets)).toEqual([{ targets: ['alertmanager:9093'] }]);
+    expect(share('prometheus', 'alertmanager')).toBe(true);
+    expect(service('alertmanager').volumes?.[0]).toMatch(/^\.\.\/prometheus\/alertmanager\.yml:/);
   });
 
   test.each([
