@@ -12,8 +12,6 @@ import type { Published, Publisher } from './publisher.ts';
 const LOOK_MS = 100;
 /** Delay before a retry, in milliseconds. */
 const RETRY_MS = 500;
-/** Size at which the journal is compacted. */
-const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Notifications for metrics and the log. */
 export interface SequencerEvents {
@@ -41,7 +39,8 @@ interface SequencerParts {
   readonly events: SequencerEvents;
   /** Milliseconds since the epoch. */
   now(): number;
-  readonly journalBytesMax?: number;
+  /** From this size on the journal is compacted to the last signed tree and what follows it. */
+  readonly journalBytesMax: number;
 }
 
 /** Appends the lines of all sources to one tree, in the order in which they are read. */
@@ -54,7 +53,7 @@ export function createSequencer(parts: SequencerParts): Sequencer {
     intervalMs,
     events,
     now,
-    journalBytesMax = JOURNAL_BYTES_MAX,
+    journalBytesMax,
   } = parts;
   const { tree, journal, tiles, lookup } = folder;
   const stopping = new AbortController();

@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
 import { appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { hasCommitment, parseEntry } from '@ori/tlog/entry';
@@ -22,6 +23,30 @@ it('each line is one leaf, which can be found by its proof and is proven by the 
     expect(leaf?.index).toBe(at);
     if (leaf === undefined) continue;
     expect(hasCommitment(parseEntry(leaf.entry), v2)).toBe(true);
+    await client.prove(leaf, head);
+  }
+});
+
+it('compacts its journal, and goes on from there after a restart', async () => {
+  await using world = await openLogWorld();
+  const lines = auditLines(400);
+  await writeFile(world.auditFile, '');
+  await appendLines(world.auditFile, lines.slice(0, 300));
+  const journal = join(world.folder, 'log/journal');
+  const bytes = () => stat(journal).then(({ size }) => size);
+  const log = await world.start({}, { journalBytesMax: 16_384 });
+  await untilSize(clientOf(log), 300);
+  await expect.poll(bytes, { timeout: 10_000 }).toBeLessThan(16_384);
+  await log.stop();
+  const again = await world.start();
+  await appendLines(world.auditFile, lines.slice(300));
+  const client = clientOf(again);
+  const head = await untilSize(client, 400);
+  expect(head.size).toBe(400);
+  const leaves = await client.lookup(lines.map(({ v2 }) => v2));
+  for (const { v2 } of lines) {
+    const leaf = leaves.get(Buffer.from(v2).toString('hex'));
+    if (leaf === undefined) throw new Error('a proof is missing');
     await client.prove(leaf, head);
   }
 });

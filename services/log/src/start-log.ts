@@ -20,11 +20,14 @@ export { LOG_SPEC, type LogConfig, loadLogConfig } from './config.ts';
 const WITNESS_TIMEOUT_MS = 2000;
 /** How many intervals may pass without a checkpoint before the log reports that it is not ready. */
 const LATE_INTERVALS = 15;
+const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface LogParts {
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** From this size on the journal is compacted; 8 MiB by default. */
+  readonly journalBytesMax: number;
 }
 
 export interface RunningLog {
@@ -44,7 +47,7 @@ export interface RunningLog {
  */
 export async function startLog(config: LogConfig, parts: Partial<LogParts> = {}): Promise<RunningLog> {
   const log = parts.log ?? createLogger({ service: 'log', level: config.logLevel });
-  const now = parts.now ?? Date.now;
+  const { now = Date.now, journalBytesMax = JOURNAL_BYTES_MAX } = parts;
   const { origin, folder: place, guardFolder, policy, intervalMs } = config;
   const keys = createLogKeys(origin, config.key.reveal());
   const prefix = origin.slice(origin.indexOf('/'));
@@ -84,6 +87,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
     publisher,
     v1KeyOf: keys.v1KeyOf,
     intervalMs,
+    journalBytesMax,
     now,
     events: {
       appended: metrics.appended,

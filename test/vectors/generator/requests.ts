@@ -147,6 +147,9 @@ export const requestScenarios: Scenario[] = [
     'a form feed after the parameter',
     'application/json; charset=utf-8\x0c',
   ),
+  scenario('V11', 'takes no other header for a content coding', [
+    step('ok', { headers: append(['Content-Language', 'gzip']) }),
+  ]),
   coding('request_not_coverable', 'a vertical tab after identity', 'identity\x0b'),
   coding('request_not_coverable', 'a form feed before identity', '\x0cidentity'),
   scenario('V11', 'judges no Transfer-Encoding', [

@@ -101,6 +101,7 @@ async function run(parts: {
     intervalMs: 1,
     events,
     now: Date.now,
+    journalBytesMax: Number.POSITIVE_INFINITY,
   });
   try {
     await sequencer.run();
