@@ -45,16 +45,7 @@ interface SequencerParts {
 
 /** Appends the lines of all sources to one tree, in the order in which they are read. */
 export function createSequencer(parts: SequencerParts): Sequencer {
-  const {
-    folder,
-    sources,
-    publisher,
-    v1KeyOf,
-    intervalMs,
-    events,
-    now,
-    journalBytesMax,
-  } = parts;
+  const { folder, sources, publisher, v1KeyOf, intervalMs, events, now, journalBytesMax } = parts;
   const { tree, journal, tiles, lookup } = folder;
   const stopping = new AbortController();
   let running: Promise<void> | undefined;

@@ -94,6 +94,12 @@ it('reads no file twice if the clock was set back between two of them', async ()
   expect((await takeAll(await follow(position))).names).toEqual(['c']);
 });
 
+it('orders files by their first line with a time, also where a crash tore the one before', async () => {
+  await writeFile(`${path}-1`, `${line(1, 'a')}\n`);
+  await write('","name":"torn"}', line(2, 'b'));
+  expect((await takeAll(await follow())).names).toEqual(['a', 'torn', 'b']);
+});
+
 it('follows a file that was copied and truncated', async () => {
   const source = await follow();
   await write(line(1, 'a'));
