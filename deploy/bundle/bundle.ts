@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
@@ -31,18 +31,11 @@ export async function bundle(target: string, shipped: readonly ShippedFolder[] =
 }
 
 async function bundleFolder(shipped: ShippedFolder, folder: string): Promise<void> {
-  const { programs, assets = [], documents = [] } = shipped;
+  const { programs, documents = [] } = shipped;
   const modules: string[] = [];
   for (const [program, source] of Object.entries(programs)) {
     const chunk = await bundleProgram(source, join(folder, `${program}.js`), shipped);
     modules.push(...Object.keys(chunk.modules));
-  }
-  for (const asset of assets) {
-    const file = join(ROOT, 'node_modules', asset);
-    const place = join(folder, 'node_modules', asset);
-    await mkdir(dirname(place), { recursive: true });
-    await cp(file, place);
-    modules.push(file);
   }
   await writeFile(join(folder, 'THIRD-PARTY-LICENSES'), renderLicences(packagesOf(modules)));
   await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));

@@ -3,8 +3,6 @@ export interface ShippedFolder {
   readonly name: string;
   /** File name without ending, and the source that it is built from, relative to the checkout: programs, threads, and what programs load on demand. */
   readonly programs: Readonly<Record<string, string>>;
-  /** Files that are read instead of executed: paths below `node_modules`. */
-  readonly assets?: readonly string[];
   /** A package that others install with npm: the fields of its package.json besides version and licence. */
   readonly manifest?: { readonly name: string } & Readonly<Record<string, unknown>>;
   /** Optional packages, which the programs can do without. */
@@ -33,7 +31,6 @@ export const SHIPPED: readonly ShippedFolder[] = [
       'tracing-sdk': TRACING_SDK,
       'pattern-compiler-worker': 'services/management/src/guardrails/pattern-compiler-worker.ts',
     },
-    assets: ['redoc/bundles/redoc.standalone.js'],
   },
   {
     name: 'log',

@@ -118,4 +118,18 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     await page.locator('#answers mark').waitFor();
     await expectSound(page, faults, `start-${view.scheme}-${view.width}`);
   });
+
+  it.each(VIEWS)('has a reference that everyone can read, $scheme at $width px', async (view) => {
+    await using opened = await open(`${standalone.state.baseUrl}/docs`, view);
+    const { page, faults } = opened;
+    // They look the same, and judging all of them takes half a minute.
+    await page.locator('section:nth-of-type(n+4)').evaluateAll((all) => all.map((each) => each.remove()));
+    await page.locator('details').evaluateAll((all) => all.map((each) => each.setAttribute('open', '')));
+    await expectSound(page, faults, `reference-${view.scheme}-${view.width}`);
+  });
+
+  it.each(VIEWS)('has a sign-in that everyone can read, $scheme at $width px', async (view) => {
+    await using opened = await open(`${standalone.state.issuer}/device`, view);
+    await expectSound(opened.page, opened.faults, `device-${view.scheme}-${view.width}`);
+  });
 });

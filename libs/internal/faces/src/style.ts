@@ -55,4 +55,23 @@ textarea { resize: vertical; }
 .good { color: var(--good); }
 .bad { color: var(--bad); }
 mark { display: block; width: fit-content; padding: 0 .25rem; border-radius: .2rem; background: var(--mark); color: inherit; }
+main:has(.reference), header:has(+ main .reference) { max-width: 84rem; }
+.reference { overflow-wrap: anywhere; }
+.reference section { padding: .5rem 0 1rem; border-bottom: 1px solid var(--line); }
+.reference h2 { margin-top: 2.5rem; font-size: 1.25rem; }
+.reference h3 { margin: 1.5rem 0 .25rem; font-size: 1.05rem; }
+.reference h4 { margin: 1rem 0 .25rem; }
+.reference ul, .reference p, .reference pre { margin: .4rem 0; }
+.reference li { padding: .3rem 0; }
+.reference li p { margin: 0; }
+.reference div li { padding-left: .8rem; border-left: 2px solid var(--line); }
+.reference details { margin: .4rem 0; }
+.reference nav a { text-decoration: none; }
+.reference nav a:hover { text-decoration: underline; }
+.reference nav ul { padding-left: 1.1rem; }
+.reference table { border-collapse: collapse; }
+.reference th, .reference td { padding: .4rem .8rem .4rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+summary { cursor: pointer; }
+summary:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+@media (min-width: 60rem) { .reference { display: grid; grid-template-columns: 16rem minmax(0, 1fr); gap: 2rem; } .reference nav { position: sticky; top: 1rem; align-self: start; max-height: calc(100vh - 2rem); overflow: auto; } }
 `;

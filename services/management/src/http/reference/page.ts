@@ -1,68 +1,77 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { html, pageHeaders, renderPage } from '@ori/faces/html';
 import { createPublishedFile, type PublishedFile } from '../published-file.ts';
 import { DOCUMENT_CACHE_CONTROL, DOCUMENT_PATH } from './description-operation.ts';
-import { createApiDocument } from './document.ts';
+import { type ApiDocument, createApiDocument } from './document.ts';
+import { markdown } from './markdown.ts';
+import { type ReferenceOperation, renderReferenceOperation } from './render-operation.ts';
+import { renderMembers, type Schema, typeOf } from './render-schema.ts';
 
-/**
- * The published Redoc is used unchanged. It fills empty `<style>` elements by script, which the digest of the empty
- * string permits; no other inline style or script runs, and nothing is loaded from other origins, not even the logo
- * that Redoc requests.
- */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  `style-src 'self' 'sha256-${createHash('sha256').update('').digest('base64')}'`,
-  "img-src 'self' data:",
-  'font-src data:',
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-const PAGE = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>ori API reference</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-</head>
-<body>
-<redoc spec-url="openapi.json" disable-telemetry="true" json-samples-expand-level="4" max-displayed-enum-values="12" sort-required-props-first="true"></redoc>
-<noscript><p>The reference is drawn by a script. Without one, read <a href="openapi.json">openapi.json</a>.</p></noscript>
-<script type="module" src="docs/redoc.js"></script>
-</body>
-</html>
-`;
-
-/** The files of the reference: the document, the page, and everything that the page loads. */
+/** The files of the reference: the document, and a page of it that loads nothing. */
 export function createReferenceFiles(baseUrl: string): PublishedFile[] {
+  const document = createApiDocument(baseUrl);
   return [
     createPublishedFile({
       path: DOCUMENT_PATH,
       mediaType: 'application/json',
-      content: JSON.stringify(createApiDocument(baseUrl)),
+      content: JSON.stringify(document),
       cacheControl: DOCUMENT_CACHE_CONTROL,
     }),
     createPublishedFile({
       path: '/docs',
       mediaType: 'text/html; charset=utf-8',
-      content: PAGE,
+      content: renderReference(document, baseUrl),
       cacheControl: 'public, max-age=60',
-      headers: { 'Content-Security-Policy': CONTENT_SECURITY_POLICY },
-    }),
-    createPublishedFile({
-      path: '/docs/redoc.js',
-      mediaType: 'text/javascript; charset=utf-8',
-      content: readRenderer(),
-      cacheControl: 'public, max-age=3600',
+      headers: { 'Content-Security-Policy': pageHeaders()['content-security-policy'] ?? '' },
     }),
   ];
 }
 
-function readRenderer(): string {
-  return readFileSync(createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js'), 'utf8');
+/** The whole API on one page, so that a browser's own search finds everything, and without a script. */
+function renderReference(
+  { info, tags = [], paths = {}, components = {} }: ApiDocument,
+  baseUrl: string,
+): string {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods as Record<string, ReferenceOperation>).map(([method, operation]) => ({
+      path,
+      method,
+      operation,
+    })),
+  );
+  const groups = tags.map(({ name, description = '' }) => {
+    const own = operations.filter(({ operation }) => operation.tags[0] === name);
+    return { name, id: name.replaceAll(' ', '-'), description, own };
+  });
+  const parameterAt = (reference: string) =>
+    Object(components.parameters)[reference.slice(reference.lastIndexOf('/') + 1)];
+  const schemas = Object.entries(components.schemas as Record<string, Schema>);
+  return renderPage(
+    'API reference',
+    html`<div class="reference">
+<nav aria-label="Contents">
+${groups.map(
+  ({ name, id, own }) => html`<details><summary>${name}</summary>
+<ul><li><a href="#${id}">Overview</a></li>
+${own.map(({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>\n`)}</ul></details>
+`,
+)}<p><a href="#schemas">Schemas</a></p>
+</nav>
+<div>
+<h1>${info.title} ${info.version}</h1>
+<p>At <code>${baseUrl}</code>, described for programs by <a href="${baseUrl}/openapi.json">openapi.json</a>.</p>
+${markdown(info.description ?? '')}
+${groups.map(
+  ({ name, id, description, own }) => html`<h2 id="${id}">${name}</h2>
+${markdown(description)}
+${own.map(({ path, method, operation }) => renderReferenceOperation(path, method, operation, parameterAt))}`,
+)}<h2 id="schemas">Schemas</h2>
+${schemas.map(
+  ([name, schema]) => html`<h3 id="${name}">${name}</h3>
+<p>${typeOf(schema)}. ${schema.description}</p>
+${renderMembers(schema)}
+`,
+)}</div>
+</div>`,
+    { of: 'reference', note: '' },
+  );
 }

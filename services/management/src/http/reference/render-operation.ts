@@ -1,0 +1,90 @@
+import { type Html, html } from '@ori/faces/html';
+import { markdown } from './markdown.ts';
+import { renderMembers, renderValue, type Schema, typeOf } from './render-schema.ts';
+
+interface Content {
+  readonly schema?: Schema;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly summary?: string; readonly value?: unknown }>>;
+}
+
+interface Answer {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, Content>>;
+}
+
+interface Parameter {
+  readonly in: string;
+  readonly name: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+  readonly description?: string;
+}
+
+/** An operation of the document. */
+export interface ReferenceOperation {
+  readonly operationId: string;
+  readonly tags: readonly [string];
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<Record<string, Answer>>;
+  readonly 'x-codeSamples': readonly { readonly label: string; readonly source: string }[];
+}
+
+export function renderReferenceOperation(
+  path: string,
+  method: string,
+  operation: ReferenceOperation,
+  parameterAt: (reference: string) => Parameter,
+): Html {
+  const { operationId, summary, description, requestBody, responses } = operation;
+  const parameters = (operation.parameters ?? []).map((one) => ('$ref' in one ? parameterAt(one.$ref) : one));
+  return html`<section>
+<h3 id="${operationId}">${summary}</h3>
+<p><code><b>${method.toUpperCase()}</b> ${path}</code></p>
+${markdown(description)}
+${operation['x-codeSamples'].map(({ label, source }, index) => foldable(label, html`<pre><code>${source}</code></pre>`, index === 0))}
+${parameters.length === 0 ? undefined : html`<h4>Parameters</h4>\n<ul>${parameters.map(renderParameter)}</ul>`}
+${requestBody && html`<h4>Body</h4>\n${contentsOf(requestBody.content)}`}
+<h4>Answers</h4>
+${Object.entries(responses).map(([status, answer]) => foldable(`${status}: ${answer.description}`, renderAnswer(answer)))}
+</section>
+`;
+}
+
+function renderParameter({ in: place, name, required = false, schema, description }: Parameter): Html {
+  return renderValue(
+    `${place === 'path' ? `{${name}}` : name}`,
+    { ...schema, ...(description && { description }) },
+    required,
+  );
+}
+
+function renderAnswer({ headers = {}, content = {} }: Answer): Html {
+  return html`<p>Headers: <code>${Object.keys(headers).join(', ')}</code></p>
+${contentsOf(content)}`;
+}
+
+function contentsOf(content: Readonly<Record<string, Content>>): Html {
+  return html`${Object.entries(content).map(
+    ([
+      type,
+      { schema, example, examples = {} },
+    ]) => html`<p><code>${type}</code>${schema && html`: ${typeOf(schema)}`}</p>
+${schema && renderMembers(schema)}${example === undefined ? undefined : json(example)}${Object.values(examples).map(({ value }) => json(value))}`,
+  )}`;
+}
+
+function json(value: unknown): Html {
+  return html`<pre><code>${JSON.stringify(value, null, 2)}</code></pre>
+`;
+}
+
+function foldable(title: string, content: Html, isOpen = false): Html {
+  return html`<details${isOpen ? html` open` : undefined}><summary>${title}</summary>
+${content}</details>
+`;
+}
