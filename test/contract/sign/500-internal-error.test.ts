@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Secret } from '@ori/runtime/secret';
 import { memoryNonces } from '@ori/signer';
 import { connectRedis } from '@ori/turns/redis';
@@ -6,6 +8,8 @@ import { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
 import { redisNonces } from '../../../services/signer/src/adapters/nonces.ts';
 import { startPostgres } from '../../env/postgres.ts';
+import { findPostgres } from '../../env/postgres-binaries.ts';
+import { NO_POSTGRES, startPostgresProcesses } from '../../env/postgres-server.ts';
 import { sharedRedisUrl, startRedis } from '../../env/redis.ts';
 import { expectRefusal } from '../refusal.ts';
 import { type SignerWorld, startSignerWorld } from '../signer-world.ts';
@@ -43,6 +47,21 @@ test('a Redis that became a replica is named as one', async () => {
   await admin.replicaof('127.0.0.1', 9);
   await expectFailure(world, 'redis');
   await expectUnready(world, 'redis', 'standby');
+});
+
+test('a PostgreSQL that is a standby is named as one', async () => {
+  const binaries = findPostgres(undefined);
+  if (binaries === undefined) throw new Error(NO_POSTGRES);
+  await using postgres = await startPostgresProcesses(binaries);
+  await using world = await startSignerWorld({ postgres });
+  await postgres.stop();
+  const standby = join(postgres.data, 'standby.signal');
+  await writeFile(standby, '');
+  await postgres.start();
+  await expectFailure(world, 'postgresql');
+  await expectUnready(world, 'postgresql', 'standby');
+  await rm(standby);
+  await postgres.restart();
 });
 
 test('without Redis there is no proof', async () => {
