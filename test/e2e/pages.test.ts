@@ -107,7 +107,7 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     await page.selectOption('#user', 'grace');
     await page.click('text=Call difference');
     expect(await page.locator('#way li', { hasText: 'Signer' }).innerText()).toContain('404 not_found');
-    expect(await page.locator('#abuse').isHidden()).toBe(true);
+    for (const part of ['#bytes', '#abuse']) expect(await page.locator(part).isHidden()).toBe(true);
   });
 
   it.each(VIEWS)('is readable by everyone, $scheme at $width px', async (view) => {
@@ -129,7 +129,17 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
   });
 
   it.each(VIEWS)('has a sign-in that everyone can read, $scheme at $width px', async (view) => {
-    await using opened = await open(`${standalone.state.issuer}/device`, view);
-    await expectSound(opened.page, opened.faults, `device-${view.scheme}-${view.width}`);
+    const { issuer, baseUrl } = standalone.state;
+    const request = new URLSearchParams({
+      ...{ client_id: 'ori-cli', response_type: 'code', redirect_uri: 'http://127.0.0.1/callback' },
+      ...{ scope: 'openid vault:read', resource: baseUrl, prompt: 'consent' },
+      ...{ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' },
+    });
+    await using opened = await open(`${issuer}/auth?${request}`, view);
+    const { page, faults } = opened;
+    await expectSound(page, faults, `sign-in-${view.scheme}-${view.width}`);
+    await press(page, 'ada\nmember of the workspace of the demo intern');
+    await page.locator('text=Deny').waitFor();
+    await expectSound(page, faults, `consent-${view.scheme}-${view.width}`);
   });
 });

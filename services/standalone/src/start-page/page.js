@@ -54,7 +54,7 @@ async function call({ user, path, body }) {
     );
     signed.replaceChildren(...fieldsOf(made.signed).flatMap((field) => [field, '\n']));
   } else steps.push(step('Verdict', 'There is no proof, so there is no call.'));
-  signed.parentElement.hidden = made === undefined;
+  way.querySelector('#bytes').hidden = made === undefined;
   way.querySelector('ol').replaceChildren(...steps);
   way.hidden = false;
   abuse.hidden = made === undefined;

@@ -45,9 +45,11 @@ export function renderStartPage(facts: StartFacts): string {
 <section id="way" hidden>
 <h2 tabindex="-1">The way of the call</h2>
 <ol class="way"></ol>
+<div id="bytes">
 <h2>The bytes that are signed</h2>
 <p class="quiet">One field per line to read them; without the line breaks, they are what Ed25519 signs.</p>
 <pre><code id="signed"></code></pre>
+</div>
 </section>
 <section id="abuse" hidden>
 <h2>Now abuse the proof</h2>
