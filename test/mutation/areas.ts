@@ -29,7 +29,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
     sources: ['claim', 'outcome', 'policy', 'refusal', 'requirements', 'verifier', 'warning'].map(
       (name) => `${VERIFIER}/${name}.ts`,
     ),
-    tests: [`${VERIFIER}/*.test.ts`, 'test/conformance/vectors.test.ts'],
+    tests: [`${VERIFIER}/*.test.ts`, `${VERIFIER}/keys/remote*.test.ts`, 'test/conformance/vectors.test.ts'],
     mark: 98,
   },
   keys: { sources: [`${VERIFIER}/keys`], tests: beside(`${VERIFIER}/keys`), mark: 98 },

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { globSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +26,9 @@ export async function copyCheckout(root: string): Promise<AsyncDisposable & { re
     const from = join(root, 'node_modules', name);
     if (name === '@ori') await cp(from, join(modules, name), { recursive: true, verbatimSymlinks: true });
     else await symlink(from, join(modules, name));
+  }
+  for (const own of globSync('{deploy,libs/*,services,test}/*/node_modules', { cwd: root })) {
+    await symlink(join(root, own), join(directory, own));
   }
   return {
     directory,

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -7,10 +6,10 @@ import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
 import { AREAS, type Area } from './areas.ts';
 import { copyCheckout } from './copy.ts';
-import { drawLines } from './sample.ts';
+import { drawParts } from './sample.ts';
 import { SURVIVORS } from './survivors.ts';
 
-/** `npm run mutation [AREA...]`, or `-- --sample LINES [--seed TEXT]`. README.md beside it describes both. */
+/** `npm run mutation -- [--again] [--sample LINES [--seed TEXT]] [AREA...]`: test/README.md says what it does. */
 const ROOT = resolve(import.meta.dirname, '../..');
 const RESULTS = join(ROOT, 'node_modules/.cache/ori-mutation');
 
@@ -32,7 +31,7 @@ const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     sample: { type: 'string' },
-    seed: { type: 'string' },
+    seed: { type: 'string', default: new Date().toISOString() },
     again: { type: 'boolean', default: false },
   },
 });
@@ -41,19 +40,25 @@ await mkdir(RESULTS, { recursive: true });
 process.exitCode = (await run()) ? 0 : 1;
 
 async function run(): Promise<boolean> {
-  if (options.sample !== undefined) {
-    const seed = options.seed ?? execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT }).toString().trim();
-    const { area, ranges } = drawLines(seed, Number(options.sample), sourcesOf);
-    console.log(`Seed ${seed}: ${ranges.length} parts of ${area}.`);
-    const { killed, survivors } = await mutate(area, ranges);
-    return report(area, killed, survivors, 100);
+  const named = positionals.length > 0 ? positionals : Object.keys(AREAS);
+  const results: { area: string; killed: number; survivors: readonly Survivor[] }[] = [];
+  for (const area of named) {
+    results.push({
+      area,
+      ...(await (options.sample === undefined ? whole(area) : sample(area, Number(options.sample)))),
+    });
   }
-  const results: boolean[] = [];
-  for (const area of positionals.length > 0 ? positionals : Object.keys(AREAS)) {
-    const { killed, survivors } = (await earlierResult(area)) ?? (await mutateWhole(area));
-    results.push(report(area, killed, survivors, areaOf(area).mark));
-  }
-  return results.every(Boolean);
+  return results.map(({ area, killed, survivors }) => report(area, killed, survivors)).every(Boolean);
+}
+
+async function whole(area: string): Promise<Pick<Result, 'killed' | 'survivors'>> {
+  return (await earlierResult(area)) ?? (await mutateWhole(area));
+}
+
+async function sample(area: string, lines: number): Promise<Pick<Result, 'killed' | 'survivors'>> {
+  const parts = drawParts(`${options.seed} ${area}`, lines, sourcesOf(area));
+  console.log(`Seed ${options.seed}: ${parts.length} parts of ${area}.`);
+  return await mutate(area, parts);
 }
 
 function areaOf(name: string): Area {
@@ -110,6 +115,8 @@ async function mutate(area: string, parts: readonly string[]): Promise<Pick<Resu
       // No test asserts the text of a message.
       mutator: { excludedMutations: ['StringLiteral'] },
       concurrency: 2,
+      // Vitest cancels a run after its first failure, and the cancellation can skip tests of the next run too.
+      disableBail: true,
       timeoutMS: 10_000,
       tempDirName: join(copy.directory, '.stryker'),
       reporters: ['progress-append-only'],
@@ -131,7 +138,8 @@ async function mutate(area: string, parts: readonly string[]): Promise<Pick<Resu
   }
 }
 
-function report(area: string, killed: number, survivors: readonly Survivor[], mark: number): boolean {
+function report(area: string, killed: number, survivors: readonly Survivor[]): boolean {
+  const { mark } = areaOf(area);
   const alive = survivors.filter((survivor) => !isExplained(survivor));
   const share = killed + alive.length === 0 ? 100 : (100 * killed) / (killed + alive.length);
   console.log(

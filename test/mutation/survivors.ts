@@ -1,6 +1,7 @@
 type Survivor = readonly [file: string, line: string, replacement: string | undefined, why: string];
 
 const PROOF = 'libs/public/proof/src/';
+const VERIFIER = 'libs/public/verifier/src/';
 const OTHER_RUNTIMES = 'without a Buffer; tested on the runtimes that have none';
 const LATER = 'what follows refuses it with the same code';
 
@@ -11,6 +12,8 @@ const LATER = 'what follows refuses it with the same code';
 export const SURVIVORS: readonly Survivor[] = [
   [`${PROOF}admission.ts`, '{ cause }', '{}', 'the cause of an error'],
   [`${PROOF}ascii.ts`, 'NodeBuffer === undefined', undefined, 'both give the same bytes'],
+  [`${PROOF}base64.ts`, 'value < 64', 'value <= 64', 'sets no character'],
+  [`${PROOF}base64.ts`, 'NodeBuffer !== undefined', undefined, 'both give the same text'],
   [`${PROOF}base64.ts`, 'for (const byte of bytes)', '{}', OTHER_RUNTIMES],
   [`${PROOF}base64.ts`, 'for (bits += 8', undefined, OTHER_RUNTIMES],
   [`${PROOF}base64.ts`, 'bits -= 6', undefined, OTHER_RUNTIMES],
@@ -53,4 +56,21 @@ export const SURVIVORS: readonly Survivor[] = [
   [`${PROOF}small-order.ts`, 'hex.length / 2', undefined, 'only the first 32 bytes are compared'],
   [`${PROOF}verification-key.ts`, '=== undefined ? {}', 'false', 'a member that is undefined'],
   [`${PROOF}verification-key.ts`, 'expiresAt <= notBefore', undefined, 'undefined is below nothing'],
+  [`${VERIFIER}claim.ts`, 'newer !== known', 'true', 'verifies again with the same keys'],
+  [`${VERIFIER}outcome.ts`, '< WARNING_APART_MS', undefined, 'differs at one instant'],
+  [`${VERIFIER}outcome.ts`, "outcome === 'accepted' ? {}", 'false', 'a member that is undefined'],
+  [`${VERIFIER}outcome.ts`, 'error instanceof ProofError ||', 'true', 'no other error has a code here'],
+  [`${VERIFIER}policy.ts`, 'keys?.current', 'keys.current', 'a TypeError too'],
+  [`${VERIFIER}policy.ts`, 'replay?.spend', 'replay.spend', 'a TypeError too'],
+  [`${VERIFIER}requirements.ts`, "typeof request !== 'object'", undefined, 'a TypeError too'],
+  [`${VERIFIER}requirements.ts`, 'target === undefined', 'false', 'refused before'],
+  [`${VERIFIER}requirements.ts`, 'index < rawHeaders.length', 'index <= rawHeaders.length', 'reads no name'],
+  [`${VERIFIER}requirements.ts`, 'name?.length', 'name.length', 'each name is a text'],
+  [`${VERIFIER}requirements.ts`, 'name?.length', 'true', 'a shortcut'],
+  [`${VERIFIER}requirements.ts`, 'value !== policy.contentType &&', 'true', 'a shortcut'],
+  [`${VERIFIER}requirements.ts`, 'MEDIA_TYPE.exec(value)?.[1]', undefined, 'the group is always there'],
+  [`${VERIFIER}verifier.ts`, 'if (code !== undefined) report', 'true', 'every error there has a code'],
+  [`${VERIFIER}verifier.ts`, "code === 'keys_unavailable'", undefined, 'the message of an error'],
+  [`${VERIFIER}warning.ts`, 'globalThis.process?.emitWarning', undefined, OTHER_RUNTIMES],
+  [`${VERIFIER}warning.ts`, '.replaceAll', '/[\\p{Cc}\\u2028\\u2029]/gu', 'one space more'],
 ];

@@ -61,6 +61,7 @@ describe('onOutcome is called once', () => {
 test('does not report a misuse of the library', async () => {
   const { outcomes, verifier } = world();
   await expect(verifier.verify({} as never)).rejects.toThrow(TypeError);
+  expect(() => verifier.begin({ method: 'POST', rawHeaders: [] } as never)).toThrow(TypeError);
   expect(outcomes).toEqual([]);
 });
 
@@ -97,6 +98,15 @@ test('onOutcome gets the error with its cause, and facts about the request witho
   const told = JSON.stringify(reports[0]?.request);
   for (const value of signed.rawHeaders.filter((_, index) => index % 2 === 1))
     expect(told).not.toContain(value);
+});
+
+test('onOutcome gets the names of headers, never a value that looks like one', async () => {
+  const reports: ProofReport[] = [];
+  const { verifier, request } = world({ onOutcome: (report) => void reports.push(report) });
+  await verifier
+    .verify({ ...request(), rawHeaders: ['Referer', 'x-ori-invoke-user'] })
+    .catch(() => undefined);
+  expect(reports.map(({ request }) => request.proofHeaders)).toEqual([[]]);
 });
 
 test('onOutcome gets no path that could forge a log line', async () => {
@@ -136,6 +146,19 @@ describe('a warning', () => {
         code: 'replay_store_unavailable',
         message: expect.stringContaining('connect ECONNREFUSED 127.0.0.1:6379'),
       },
+    ]);
+  });
+
+  test.each(['onOutcome', 'onAccepted'])('tells why %s threw', async (name) => {
+    const told = await warnings();
+    const { verifier, request } = world({
+      [name]() {
+        throw new Error('no metrics today');
+      },
+    });
+    await verifier.verify(request());
+    expect(await told()).toMatchObject([
+      { code: 'internal_error', message: expect.stringContaining('no metrics today') },
     ]);
   });
 

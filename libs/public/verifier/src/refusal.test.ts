@@ -8,7 +8,7 @@ import {
   type UnavailableErrorCode,
 } from '@ori/proof';
 import { expect, test } from 'vitest';
-import { REFUSAL_CODES, toRefusal } from './refusal.ts';
+import { BODY_INCOMPLETE, INTERNAL_ERROR, REFUSAL_CODES, toRefusal } from './refusal.ts';
 
 const UNAUTHORIZED: ProofErrorCode[] = [
   'proof_missing',
@@ -45,7 +45,20 @@ test('answers body_too_large with 413', () => {
 test.each(UNAVAILABLE)('answers %s with 503', (code) => {
   const refusal = toRefusal(new UnavailableError(code, 'internal'));
   expect(refusal?.status).toBe(503);
+  expect(refusal?.headers).not.toHaveProperty('www-authenticate');
   expect(JSON.parse(refusal?.body ?? '').error.code).toBe(code);
+});
+
+test.each([
+  [500, 'internal_error', INTERNAL_ERROR],
+  [400, 'body_incomplete', BODY_INCOMPLETE],
+])('answers %d %s as JSON that nobody may keep', (status, code, answer) => {
+  expect(answer).toEqual({
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+    body: expect.any(String),
+  });
+  expect(JSON.parse(answer.body)).toEqual({ error: { code, message: expect.any(String) } });
 });
 
 test('the README documents exactly these codes with their statuses', () => {

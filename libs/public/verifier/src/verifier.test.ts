@@ -394,6 +394,7 @@ describe('misuse throws a TypeError before any input is read', () => {
     { contentType: 'Application/JSON' },
     { contentType: 'application/json; charset=utf-8' },
     { contentType: 5 },
+    { contentType: ['application/json'] },
     { onOutcome: 'log' },
     { onAccepted: 'log' },
     { now: NOW },
