@@ -12,6 +12,7 @@ const ENTRIES = {
   management: 'management/ori-management',
   log: 'log/ori-log',
   witness: 'witness/ori-witness',
+  guard: 'guard/ori-guard',
   'kms-agent': 'kms-agent/ori-kms-agent',
 } as const;
 

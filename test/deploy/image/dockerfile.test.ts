@@ -6,12 +6,13 @@ import { execForm, readStages, type Stage, type Step } from './dockerfile.ts';
 
 const stages = readStages();
 const names = new Set(stages.map(({ name }) => name));
-const SHIPPED = ['signer', 'management', 'log', 'witness', 'admin', 'gateway'];
+const SHIPPED = ['signer', 'management', 'log', 'witness', 'guard', 'admin', 'gateway'];
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   signer: ['/usr/local/bin/node', '/app/signer/ori-signer.js'],
   management: ['/usr/local/bin/node', '/app/management/ori-management.js'],
   log: ['/usr/local/bin/node', '/app/log/ori-log.js'],
   witness: ['/usr/local/bin/node', '/app/witness/ori-witness.js'],
+  guard: ['/usr/local/bin/node', '/app/guard/ori-guard.js'],
   admin: ['/usr/local/bin/node', '/app/admin/ori-admin.js'],
   gateway: ['/usr/sbin/nginx', '-e', 'stderr', '-p', '/srv/gateway/', '-c', '/etc/ori/gateway/nginx.conf'],
 };
@@ -72,6 +73,7 @@ test.each([
   ['management', '9082'],
   ['log', '9084'],
   ['witness', '9085'],
+  ['guard', '9086'],
 ])('the health check of %s needs no shell', (name, port) => {
   const text = lastOf(name, 'HEALTHCHECK');
   expect(execForm(text.replace(/^CMD /, ''))).toEqual([

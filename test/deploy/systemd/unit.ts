@@ -6,6 +6,7 @@ export const UNITS = [
   'ori-management@.service',
   'ori-log.service',
   'ori-witness.service',
+  'ori-guard@.service',
   'ori-migrate.service',
   'ori-rotate-keys.service',
   'ori-audit-export.service',

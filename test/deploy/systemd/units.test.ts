@@ -127,16 +127,16 @@ describe.each(SERVICES)('%s', (service) => {
   });
 });
 
-test.each(['log', 'witness'] as const)(
+test.each(['log', 'witness', 'guard'] as const)(
   '%s has an environment that its own check-config accepts',
   async (service) => {
-    const unit = `ori-${service}.service`;
+    const unit = service === 'guard' ? 'ori-guard@.service' : `ori-${service}.service`;
     const d = join(folder, `credentials-${service}`);
     await mkdir(d);
     for (const line of valuesOf(unit, 'LoadCredential')) {
       await writeFile(join(d, line.split(':')[0] ?? ''), randomBytes(32).toString('base64'), { mode: 0o400 });
     }
-    const environment = environmentOf(unit, { d, L: folder, S: folder });
+    const environment = environmentOf(unit, { i: '1', d, L: folder, S: folder });
     const placed = Object.entries(environment).map(([name, value]) => [
       name,
       value.replace('/etc/ori/', `${FOLDER}/examples/`),
