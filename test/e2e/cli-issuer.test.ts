@@ -1,5 +1,6 @@
 import { lstat, readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { freePort } from '../env/ports.ts';
 import { runOri, startOri } from './cli-in-process.ts';
 import { makeOriHome, type OriHome, type OriResult } from './cli-process.ts';
 import { type IdTokenBend, type ScriptedIssuer, startScriptedIssuer } from './cli-scripted-issuer.ts';
@@ -51,6 +52,78 @@ it('signs in at a correct issuer, and sends the verifier and the resource with t
     refresh_token: 'opaque-refresh',
     scope: 'openid offline_access vault:read',
   });
+});
+
+/** What an issuer such as Entra needs: no `resource`, scopes of its own, and one redirect address. */
+function needs(members: Record<string, unknown>): void {
+  metadata = { ...metadata, 'x-ori_sign_in': [{ issuer: issuer.url, ...members }] };
+}
+
+/** The query of the address that `ori login` shows, and the result once its redirect was followed. */
+async function follow(args: string[] = []): Promise<OriResult & { asked: Record<string, string> }> {
+  const login = startOri(home, ['login', '--no-browser', ...args]);
+  const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
+  await (await fetch(issuer.redirectOf(url))).text();
+  return { asked: Object.fromEntries(new URL(url).searchParams), ...(await login.result) };
+}
+
+it('asks an issuer as the API says, and renews that way too', async () => {
+  const redirect_port = await freePort();
+  const scopes = ['api://ori/vault.read', 'api://ori/interns'];
+  needs({ client_id: 'from-the-api', scopes, resource: false, redirect_port });
+  issuer.idToken = { claims: { aud: 'from-the-api' } };
+  const { asked, exit, stderr } = await follow();
+  expect(asked).toMatchObject({
+    client_id: 'from-the-api',
+    scope: `openid offline_access ${scopes.join(' ')}`,
+    redirect_uri: `http://127.0.0.1:${redirect_port}/callback`,
+  });
+  expect([exit, stderr.includes('cannot sign')]).toEqual([0, false]);
+  await endToken();
+  expect(await runOri(home, ['whoami'])).toMatchObject({ exit: 0 });
+  expect(issuer.tokenRequests.map(({ form }) => form.get('grant_type'))).toEqual([
+    'authorization_code',
+    'refresh_token',
+  ]);
+  expect([asked, ...issuer.tokenRequests.map(({ form }) => Object.fromEntries(form))]).not.toContainEqual(
+    expect.objectContaining({ resource: expect.anything() }),
+  );
+});
+
+it('signs a device in without `resource` where the issuer gets none', async () => {
+  needs({ resource: false });
+  expect(await runOri(home, ['login', '--device'])).toMatchObject({ exit: 0 });
+  expect(issuer.tokenRequests.map(({ form }) => form.has('resource'))).toEqual([false]);
+});
+
+it('prefers --redirect-port and ORI_CLIENT_ID to what the API says', async () => {
+  const [other, port] = [await freePort(), await freePort()];
+  needs({ client_id: 'from-the-api', redirect_port: other });
+  await using own = await makeOriHome({ ...home.environment, ORI_CLIENT_ID: 'ori-cli' });
+  const login = startOri(own, ['login', '--no-browser', '--redirect-port', String(port)]);
+  const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
+  await (await fetch(issuer.redirectOf(url))).text();
+  expect(await login.result).toMatchObject({ exit: 0 });
+  const asked = new URL(url).searchParams;
+  expect([asked.get('client_id'), asked.get('redirect_uri')]).toEqual([
+    'ori-cli',
+    `http://127.0.0.1:${port}/callback`,
+  ]);
+});
+
+it('reports that the port of the redirect address is in use', async () => {
+  const port = new URL(api.url).port;
+  const refused = await runOri(home, ['login', '--no-browser', '--redirect-port', port]);
+  expect(refused).toMatchObject({ exit: 2, stdout: '' });
+  expect(refused.stderr).toContain(`Cannot listen on port ${port}`);
+});
+
+it('keeps the client of the profile’s last session at the same issuer', async () => {
+  needs({ client_id: 'once-named' });
+  issuer.idToken = { claims: { aud: 'once-named' } };
+  await follow();
+  needs({});
+  expect((await follow()).asked['client_id']).toBe('once-named');
 });
 
 it.each<[string, IdTokenBend]>([

@@ -3,7 +3,7 @@ import { trustAuthorities } from './adapters/authorities.ts';
 import { VERSION } from './adapters/user-agent.ts';
 import type { Context, GlobalOptions, Surroundings } from './commands/context.ts';
 import { CliError } from './core/errors.ts';
-import { declareRequests, parseSeconds } from './request-commands.ts';
+import { declareRequests, parsePort, parseSeconds } from './request-commands.ts';
 import { type Completable, renderCompletion, SHELLS, type Shell } from './text/completion.ts';
 import { COMPLETION_HELP, LOGIN_HELP, MAIN_HELP } from './text/help.ts';
 import { createTerminal, takesColour } from './text/terminal.ts';
@@ -44,6 +44,7 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
     .option('--scope <scopes>', 'request only these scopes of the API')
     .option('--with-token', 'read an access token from stdin instead')
     .option('--timeout <seconds>', 'how long to wait (300)', parseSeconds)
+    .option('--redirect-port <port>', 'port of the redirect address (a free one)', parsePort)
     .addHelpText('after', wrapped(LOGIN_HELP))
     .action(async (options) => (await import('./commands/login.ts')).login(context(), options));
   program

@@ -183,7 +183,7 @@ export function parseSeconds(text: string): number {
   return seconds;
 }
 
-function parsePort(text: string): number {
+export function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port > 65_535)
     throw new InvalidArgumentError('Expected an integer from 0 to 65535.');

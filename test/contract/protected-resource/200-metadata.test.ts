@@ -15,6 +15,9 @@ test('the metadata names the resource, its issuer and the scopes', async () => {
     bearer_methods_supported: ['header'],
     dpop_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
     dpop_bound_access_tokens_required: false,
+    'x-ori_sign_in': [
+      { issuer: world.issuer.url, client_id: 'ori-cli', scopes: ['vault:read', 'interns'], resource: true },
+    ],
     'x-dpop_claims_required': ['x-camara:bh'],
   });
 });

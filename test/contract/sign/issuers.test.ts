@@ -27,6 +27,7 @@ writeFileSync(
         tokenTypes: ['JWT'],
         claims: { subject: 'uid', client: 'cid', scope: 'scp' },
         scopes: { 'vault:read': 'api://ori/vault.read' },
+        signIn: { resource: false, redirectPort: 8484 },
       },
     ],
   }),
@@ -60,6 +61,20 @@ async function person(...subjects: [issuer: string, subject: string][]): Promise
   await addMember(store, { workspaceId: tenants.workspaceId, userId });
   return userId;
 }
+
+test('a client learns what each issuer needs at a sign-in', async () => {
+  const answer = await world.request({ path: '/.well-known/oauth-protected-resource/v1' });
+  expect(answer.json()).toMatchObject({
+    authorization_servers: [former.url, next.url],
+    'x-ori_sign_in': [
+      { issuer: former.url, client_id: 'ori-cli', scopes: ['vault:read', 'interns'], resource: true },
+      {
+        ...{ issuer: next.url, client_id: '0oa1', scopes: ['api://ori/vault.read', 'interns'] },
+        ...{ resource: false, redirect_port: 8484 },
+      },
+    ],
+  });
+});
 
 test('a person with a subject at each of two issuers signs with either, and is charged as one', async () => {
   const [one, two] = [freshId('sub'), freshId('sub')];

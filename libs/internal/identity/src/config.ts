@@ -1,5 +1,5 @@
 import { type Config, choice, flag, integer, list, path, secret, text, url } from '@ori/runtime/config';
-import { type IssuerSettings, OUR_SCOPES, readIssuersFile } from './issuers-file.ts';
+import { clientToName, type IssuerSettings, OUR_SCOPES, readIssuersFile } from './issuers-file.ts';
 
 /** The settings for the access tokens that a service accepts. */
 export const IDENTITY_SPEC = {
@@ -153,7 +153,7 @@ function onlyIssuer(config: Loaded, baseUrl: string): IssuerSettings {
       clientId === undefined || clientSecret === undefined
         ? undefined
         : { clientId, clientSecret, authMethod: config.introspectionAuthMethod, tokenPrefix: '' },
-    signIn: { clientId: config.clients[0] ?? '', scopes: OUR_SCOPES, resource: true },
+    signIn: { clientId: clientToName(config.clients), scopes: OUR_SCOPES, resource: true },
   };
 }
 

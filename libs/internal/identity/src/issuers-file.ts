@@ -15,7 +15,8 @@ interface IntrospectionSettings {
 
 /** What `ori login` sends to an issuer, as the protected-resource document tells it. */
 interface SignInSettings {
-  readonly clientId: string;
+  /** Undefined if any client's tokens are accepted. */
+  readonly clientId?: string | undefined;
   /** The issuer's words for our scopes. */
   readonly scopes: readonly string[];
   /** Whether the base address is sent as `resource` (RFC 8707). */
@@ -152,13 +153,17 @@ function settingsOf(
       introspection: { ...introspection, clientSecret: new Secret(introspection.clientSecret) },
     }),
     signIn: {
-      clientId: signIn.clientId ?? clients[0] ?? '',
+      clientId: signIn.clientId ?? clientToName(clients),
       scopes: signIn.scopes ?? OUR_SCOPES.map((scope) => scopes?.[scope]?.[0] ?? scope),
       resource: signIn.resource,
       redirectPort: signIn.redirectPort,
     },
   };
 }
+
+/** Of several clients, that of `ori` by its default name, else the first. */
+export const clientToName = (clients: readonly string[]): string | undefined =>
+  clients.find((client) => client === 'ori-cli') ?? clients[0];
 
 function definedMembers<T extends object>(value: T) {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {

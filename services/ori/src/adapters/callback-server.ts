@@ -19,9 +19,10 @@ export interface CallbackServer extends AsyncDisposable {
 }
 
 /**
- * Listens for the issuer's redirect on a free port of 127.0.0.1 (RFC 8252, section 7.3), until disposed of.
+ * Listens for the issuer's redirect on this or a free port of 127.0.0.1 (RFC 8252, section 7.3), until disposed of.
+ * Throws CliError `usage` if the port cannot be used.
  */
-export async function startCallbackServer(state: string): Promise<CallbackServer> {
+export async function startCallbackServer(state: string, port = 0): Promise<CallbackServer> {
   const visit = Promise.withResolvers<CallbackVisit>();
   visit.promise.catch(() => {});
   let origin = '';
@@ -31,8 +32,13 @@ export async function startCallbackServer(state: string): Promise<CallbackServer
     if (url.searchParams.get('state') !== state) return send(response, 400, 'unknown');
     visit.resolve({ url, answer: (outcome) => answered(response, outcome) });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    throw new CliError('usage', {
+      detail: `Cannot listen on port ${port} of 127.0.0.1 for the issuer's redirect (${error.code}).`,
+      next: 'Stop what uses it, or have the issuer allow another port: --redirect-port',
+    });
+  });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new TypeError('the server has no port');
   origin = `http://127.0.0.1:${address.port}`;

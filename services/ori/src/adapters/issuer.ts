@@ -76,13 +76,13 @@ export function offers(
  */
 export async function refreshGrant(
   issuer: Issuer,
-  session: { refreshToken: string; resource: string; subject: string; key?: PrivateJwk | undefined },
+  session: { refreshToken: string; resource: string | null; subject: string; key?: PrivateJwk | undefined },
   signal: AbortSignal,
 ): Promise<Grant> {
   try {
     const proving = await provingWith(issuer, session.key);
     const { client, config } = issuer;
-    const parameters = { resource: session.resource };
+    const parameters = resourceOf(session);
     const tokens = await client.refreshTokenGrant(config, session.refreshToken, parameters, proving);
     const subject = tokens.claims()?.sub;
     if (subject !== undefined && subject !== session.subject) {
@@ -93,6 +93,10 @@ export async function refreshGrant(
     throw toIssuerFailure(error, issuer.address, signal);
   }
 }
+
+/** The `resource` parameter of a request to the issuer, if it gets one (RFC 8707). */
+export const resourceOf = ({ resource }: { resource: string | null }): { resource?: string } =>
+  resource === null ? {} : { resource };
 
 /** A new key for a session to be bound to. */
 export async function createProofKey({ client }: Issuer): Promise<PrivateJwk> {

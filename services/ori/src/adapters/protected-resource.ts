@@ -11,15 +11,31 @@ const MetadataShape = z.object({
   scopes_supported: z.array(z.string()).optional(),
   dpop_signing_alg_values_supported: z.array(z.string()).optional(),
   dpop_bound_access_tokens_required: z.boolean().optional(),
+  'x-ori_sign_in': z
+    .array(
+      z.object({
+        issuer: z.string(),
+        client_id: z.string().min(1).optional(),
+        scopes: z.array(z.string()).optional(),
+        resource: z.boolean().optional(),
+        redirect_port: z.int().min(1).max(65_535).optional(),
+      }),
+    )
+    .optional(),
 });
 
 /** The API's description of itself: its OpenID issuer and its scopes. */
 export interface ProtectedResource {
-  /** Value of the `resource` parameter (RFC 8707). */
-  readonly resource: string;
+  /** Value of the `resource` parameter (RFC 8707); null if the issuer refuses it. */
+  readonly resource: string | null;
   readonly issuer: string;
   readonly scopes: readonly string[] | undefined;
   readonly binding: BindingOffered;
+  readonly clientId: string | undefined;
+  /** The scopes to request, in the issuer's words; undefined if they are ours. */
+  readonly scopesToRequest: readonly string[] | undefined;
+  /** Port of the redirect address, for an issuer that compares it exactly. */
+  readonly redirectPort: number | undefined;
 }
 
 /**
@@ -39,14 +55,19 @@ export async function fetchProtectedResource(
   if (!metadata.success) throw new CliError('metadata_unusable', { url, why: 'it is not RFC 9728 metadata' });
   const { resource, authorization_servers, scopes_supported } = metadata.data;
   if (!isSameAddress(resource, baseUrl)) throw new CliError('resource_mismatch', { baseUrl, resource });
+  const [issuer = ''] = authorization_servers;
+  const signIn = metadata.data['x-ori_sign_in']?.find((one) => one.issuer === issuer);
   return {
-    resource,
-    issuer: authorization_servers[0] ?? '',
+    resource: signIn?.resource === false ? null : resource,
+    issuer,
     scopes: scopes_supported,
     binding: {
       algorithms: metadata.data.dpop_signing_alg_values_supported,
       required: metadata.data.dpop_bound_access_tokens_required,
     },
+    clientId: signIn?.client_id,
+    scopesToRequest: signIn?.scopes,
+    redirectPort: signIn?.redirect_port,
   };
 }
 

@@ -4,7 +4,7 @@ import { CliError, isCliError } from '../core/errors.ts';
 import { holdsScope } from '../core/scopes.ts';
 import type { Grant } from '../core/session.ts';
 import { startCallbackServer } from './callback-server.ts';
-import { type Issuer, offers, provingWith, toGrant } from './issuer.ts';
+import { type Issuer, offers, provingWith, resourceOf, toGrant } from './issuer.ts';
 import { isPassing, toIssuerFailure } from './issuer-failure.ts';
 import type { PrivateJwk } from './proof-key.ts';
 
@@ -17,7 +17,10 @@ export interface SignIn {
 
 export interface SignInRequest {
   readonly scope: string;
-  readonly resource: string;
+  /** Value of the `resource` parameter (RFC 8707); null to send none. */
+  readonly resource: string | null;
+  /** Port of the redirect address; any free one if undefined. */
+  readonly redirectPort?: number | undefined;
   /** The key to bind the tokens to; absent for bearer tokens. */
   readonly key?: PrivateJwk | undefined;
   readonly waitSeconds: number;
@@ -50,11 +53,11 @@ export async function signInByCode(
     client.randomNonce(),
   ];
   client.enableNonRepudiationChecks(config);
-  await using callback = await startCallbackServer(state);
+  await using callback = await startCallbackServer(state, asked.redirectPort);
   const url = client.buildAuthorizationUrl(config, {
     redirect_uri: callback.redirectUri,
     scope: asked.scope,
-    resource: asked.resource,
+    ...resourceOf(asked),
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
     state,
@@ -67,7 +70,7 @@ export async function signInByCode(
   try {
     const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce };
     const proving = await provingWith(issuer, asked.key);
-    const parameters = { resource: asked.resource };
+    const parameters = resourceOf(asked);
     const tokens = await client.authorizationCodeGrant(config, visit.url, checks, parameters, proving);
     const signIn = toSignIn(tokens, asked);
     await visit.answer('signed in');
@@ -99,7 +102,7 @@ export async function signInByDevice(
     client.enableNonRepudiationChecks(config);
     const started = await client.initiateDeviceAuthorization(config, {
       scope: asked.scope,
-      resource: asked.resource,
+      ...resourceOf(asked),
     });
     requireSafeAddress(started.verification_uri, 'issuer endpoint');
     const complete = started.verification_uri_complete;
@@ -128,10 +131,10 @@ type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
 async function pollDevice(
   issuer: Issuer,
   started: Started,
-  { resource, key }: SignInRequest,
+  asked: SignInRequest,
   signal: AbortSignal,
 ): Promise<Tokens> {
-  const proving = await provingWith(issuer, key);
+  const proving = await provingWith(issuer, asked.key);
   // openid-client checks the signal only every few seconds, which is too slow for Ctrl-C.
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -139,12 +142,10 @@ async function pollDevice(
   const { client, config } = issuer;
   for (;;) {
     try {
-      const polling = client.pollDeviceAuthorizationGrant(
-        config,
-        started,
-        { resource },
-        { signal, ...proving },
-      );
+      const polling = client.pollDeviceAuthorizationGrant(config, started, resourceOf(asked), {
+        signal,
+        ...proving,
+      });
       return await Promise.race([polling, aborted]);
     } catch (error) {
       if (signal.aborted || !isPassing(toIssuerFailure(error, issuer.address, signal))) throw error;

@@ -1,7 +1,7 @@
 import type { Intern, InternFilter } from '../adapters/interns.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { requireInternId } from '../core/proof-request.ts';
-import { holdsScope, LISTING_SCOPE } from '../core/scopes.ts';
+import { grantsScope, LISTING_SCOPE } from '../core/scopes.ts';
 import { requireSession, withAccessToken } from './access.ts';
 import type { Context } from './context.ts';
 
@@ -54,7 +54,7 @@ export async function explainUnsigned(context: Context, internId: string, failur
   if (isCliError(failure, 'intern_not_found') && !internId.startsWith('int_')) {
     // Taken for an id, because there was no list.
     const { scope } = await requireSession(context);
-    if (scope !== '' && !holdsScope(scope, LISTING_SCOPE))
+    if (grantsScope(scope, LISTING_SCOPE) === false)
       throw new CliError('name_not_resolved', { name: internId, scope: LISTING_SCOPE, ...failure.facts });
   }
   if (!isCliError(failure, 'api_misconfigured')) throw failure;

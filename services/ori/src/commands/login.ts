@@ -30,6 +30,7 @@ export interface LoginOptions {
   readonly browser: boolean;
   readonly scope?: string;
   readonly timeout?: number;
+  readonly redirectPort?: number;
   /** Read an access token from stdin instead. */
   readonly withToken?: boolean;
 }
@@ -41,7 +42,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   // A folder that cannot be written is found before the sign-in, not after it.
   await requireWritable(dirname(place.file));
   if (keeper === 'file') await requireWritable(dirname(place.keyFile));
-  const baseUrl = baseUrlToSignIn(context, await lastSession(place));
+  const last = await lastSession(place);
+  const baseUrl = baseUrlToSignIn(context, last);
   if (variable(context, 'ORI_TOKEN') !== undefined) {
     context.terminal.note(
       'ORI_TOKEN is set: other commands use it instead of this session until it is unset.',
@@ -49,7 +51,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   }
   const { session, key } = options.withToken
     ? { session: await takeToken(context, baseUrl) }
-    : await signIn(context, baseUrl, options);
+    : await signIn(context, { baseUrl, last }, options);
   const { why } = await withSessionLock(place.lock, context.interrupted, async () => {
     const keeping = { keeper: keeper ?? 'keychain', only: keeper !== undefined } as const;
     if (key === undefined) await removeProofKey(place);
@@ -69,21 +71,27 @@ function requireKeeper(context: Context): Keeper | undefined {
 
 async function signIn(
   context: Context,
-  baseUrl: string,
+  { baseUrl, last }: { baseUrl: string; last: Session | undefined },
   options: LoginOptions,
 ): Promise<{ session: Session; key?: PrivateJwk }> {
   const { terminal, interrupted } = context;
   terminal.note(`Signing in to ${baseUrl}`);
   const resource = await fetchProtectedResource(baseUrl, interrupted);
-  const clientId = variable(context, 'ORI_CLIENT_ID') ?? CLIENT_ID_DEFAULT;
+  const clientId =
+    variable(context, 'ORI_CLIENT_ID') ?? resource.clientId ?? lastClient(resource.issuer, last);
   const issuer = await openIssuer(resource.issuer, clientId, interrupted);
   noteClock(context, issuer);
-  const offered = { resource: resource.scopes, issuer: issuer.config.serverMetadata().scopes_supported };
+  const offered = {
+    resource: resource.scopes,
+    issuer: issuer.config.serverMetadata().scopes_supported,
+    toRequest: resource.scopesToRequest,
+  };
   const scope = chooseScope(offered, options.scope);
   terminal.detail(`Issuer ${resource.issuer}, client ${clientId}, scope ${scope}`);
   const waitSeconds = options.timeout ?? WAIT_SECONDS_DEFAULT;
   const key = await chooseKey(context, resource, issuer);
-  const asked = { scope, resource: resource.resource, key, waitSeconds, signal: interrupted };
+  const redirectPort = options.redirectPort ?? resource.redirectPort;
+  const asked = { scope, resource: resource.resource, redirectPort, key, waitSeconds, signal: interrupted };
   const signedIn = options.device
     ? await signInByDevice(issuer, asked, (prompt) => showDevice(context, prompt))
     : await signInByCode(issuer, asked, (url) => {
@@ -100,6 +108,11 @@ async function signIn(
   requireGranted(options.scope, session.scope);
   if (key === undefined || !signedIn.grant.bound) return { session };
   return { session: { ...session, key_thumbprint: proofKeyOf(key).thumbprint }, key };
+}
+
+/** The client of this profile's last session at the issuer. */
+function lastClient(issuer: string, last: Session | undefined): string {
+  return (last?.issuer === issuer ? last.client_id : undefined) ?? CLIENT_ID_DEFAULT;
 }
 
 /** The key to bind the session to; undefined if that is not possible, which is noted on stderr. */
@@ -148,7 +161,7 @@ async function startBrowser({ environment, terminal }: Context, url: string): Pr
 
 function newSession(
   context: Context,
-  at: { baseUrl: string; resource: string; issuer: string; clientId: string; scope: string },
+  at: { baseUrl: string; resource: string | null; issuer: string; clientId: string; scope: string },
   { subject, name, grant }: SignIn,
 ): Session {
   const now = context.nowSeconds();
@@ -180,7 +193,7 @@ function report(context: Context, session: Session): void {
   }
 }
 
-// Read only for its base address. Errors are ignored, because the new session replaces it.
+// Read only for its base address and its client. Errors are ignored, because the new session replaces it.
 async function lastSession(place: SessionPlace): Promise<Session | undefined> {
   try {
     return await readSession(place);

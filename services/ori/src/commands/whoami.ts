@@ -1,5 +1,5 @@
 import { keeperOf } from '../adapters/session-store.ts';
-import { holdsScope, SIGNING_SCOPE } from '../core/scopes.ts';
+import { grantsScope, SIGNING_SCOPE } from '../core/scopes.ts';
 import type { Session } from '../core/session.ts';
 import { freshSession } from './access.ts';
 import { type Context, chosenProfile, sessionPlace, variable } from './context.ts';
@@ -57,7 +57,7 @@ export function describeSession(session: Session): Record<string, unknown> {
     issuer: session.issuer,
     client_id: session.client_id,
     scope: session.scope.split(' ').filter((scope) => scope !== ''),
-    can_sign: session.scope === '' ? null : !mayNotSign(session),
+    can_sign: grantsScope(session.scope, SIGNING_SCOPE) ?? null,
     renewable: session.refresh_token !== null,
     expires_at: session.expires_at === null ? null : new Date(session.expires_at * 1000).toISOString(),
     signed_in_at: new Date(session.signed_in_at * 1000).toISOString(),
@@ -66,7 +66,7 @@ export function describeSession(session: Session): Record<string, unknown> {
 
 /** True if the grant is known and lacks the scope for signing. */
 export function mayNotSign(session: Session): boolean {
-  return session.scope !== '' && !holdsScope(session.scope, SIGNING_SCOPE);
+  return grantsScope(session.scope, SIGNING_SCOPE) === false;
 }
 
 function tokenLife(session: Session, nowSeconds: number): string {

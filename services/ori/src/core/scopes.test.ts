@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CliError } from './errors.ts';
-import { chooseScope, holdsScope, requireGranted } from './scopes.ts';
+import { chooseScope, grantsScope, holdsScope, requireGranted } from './scopes.ts';
 
 const UNKNOWN = { resource: undefined, issuer: undefined };
 
@@ -46,4 +46,19 @@ it('refuses a grant that lacks a scope that the user named', () => {
   expect(() => requireGranted('vault:read interns', 'openid interns')).toThrow(CliError);
   requireGranted('api://ori/vault:read', 'openid vault:read');
   requireGranted(undefined, 'openid');
+});
+
+it('requests what the API says in the issuer’s words', () => {
+  const toRequest = ['api://ori/vault.read'];
+  expect(chooseScope({ ...OFFERED, toRequest })).toBe('openid offline_access api://ori/vault.read');
+  expect(chooseScope({ ...OFFERED, toRequest }, 'api://ori/vault.read')).toContain('api://ori/vault.read');
+});
+
+it.each([
+  ['openid vault:read', true],
+  ['openid email interns', false],
+  ['openid api://ori/vault.read', undefined],
+  ['', undefined],
+])('judges what %j grants only in words that it knows', (scope, granted) => {
+  expect(grantsScope(scope, 'vault:read')).toBe(granted);
 });

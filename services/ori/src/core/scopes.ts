@@ -7,12 +7,16 @@ export const LISTING_SCOPE = 'interns';
 /** The scopes that the API and the issuer support. */
 const SESSION_SCOPES = ['openid', 'offline_access'];
 const API_SCOPES = [SIGNING_SCOPE, LISTING_SCOPE];
+/** With the scopes of OpenID Connect Core 1.0, section 5.4. */
+const OUR_WORDS = [...SESSION_SCOPES, ...API_SCOPES, 'profile', 'email', 'address', 'phone'];
 
 export interface ScopesOffered {
   /** `scopes_supported` of the protected resource, if present. */
   readonly resource: readonly string[] | undefined;
   /** `scopes_supported` of the issuer, if present. */
   readonly issuer: readonly string[] | undefined;
+  /** What the API says to request, in the issuer's words. */
+  readonly toRequest?: readonly string[] | undefined;
 }
 
 /**
@@ -23,7 +27,9 @@ export interface ScopesOffered {
  */
 export function chooseScope(offered: ScopesOffered, narrowed?: string): string {
   const wanted =
-    narrowed === undefined ? API_SCOPES.filter(offeredBy(offered.resource)) : parseScope(narrowed);
+    narrowed === undefined
+      ? (offered.toRequest ?? API_SCOPES.filter(offeredBy(offered.resource)))
+      : parseScope(narrowed);
   if (narrowed !== undefined) requireKnown(wanted, offered);
   const session = ['openid', ...['offline_access'].filter(offeredBy(offered.issuer))];
   return [...new Set([...session, ...wanted])].join(' ');
@@ -37,10 +43,10 @@ export function requireGranted(named: string | undefined, granted: string): void
   }
 }
 
-function requireKnown(wanted: readonly string[], { resource, issuer }: ScopesOffered): void {
+function requireKnown(wanted: readonly string[], { resource, issuer, toRequest = [] }: ScopesOffered): void {
   // Without a list, any scope may be supported.
   if (resource === undefined || issuer === undefined) return;
-  const known = [...resource, ...issuer, ...SESSION_SCOPES];
+  const known = [...resource, ...toRequest, ...issuer, ...SESSION_SCOPES];
   const unknown = wanted.find((scope) => !known.some((name) => isSuffixed(scope, name)));
   if (unknown === undefined) return;
   throw new CliError('usage', {
@@ -61,6 +67,12 @@ function isSuffixed(scope: string, name: string): boolean {
 /** True if the space-separated list contains this scope. */
 export function holdsScope(scope: string, wanted: string): boolean {
   return scope.split(' ').includes(wanted);
+}
+
+/** Whether a session has a scope of the API; undefined if its scopes are unknown, or in words of the issuer. */
+export function grantsScope(scope: string, wanted: string): boolean | undefined {
+  if (holdsScope(scope, wanted)) return true;
+  return scope.split(' ').every((word) => OUR_WORDS.includes(word)) ? false : undefined;
 }
 
 function offeredBy(list: readonly string[] | undefined): (scope: string) => boolean {

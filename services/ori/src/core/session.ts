@@ -4,7 +4,8 @@ import { parseJson } from './parse-json.ts';
 export interface Session {
   readonly version: 1;
   readonly base_url: string;
-  readonly resource: string;
+  /** Value of the `resource` parameter; null if the issuer gets none. */
+  readonly resource: string | null;
   readonly issuer: string;
   /** Null for a given token, which `ori` can neither renew nor revoke. */
   readonly client_id: string | null;
@@ -30,7 +31,7 @@ const isTimeOrNull = (value: unknown) => value === null || Number.isSafeInteger(
 const FIELDS: Readonly<Record<keyof Session, (value: unknown) => boolean>> = {
   version: (value) => value === 1,
   base_url: isText,
-  resource: isText,
+  resource: isTextOrNull,
   issuer: isText,
   client_id: isTextOrNull,
   subject: isText,

@@ -25,7 +25,7 @@ Environment:
                    http://127.0.0.1:8080/v1)
   ORI_DAEMON_URL   origin of the daemon (default: the hostname that the API lists)
   ORI_DPOP_KEY     file of the private key (JWK) that the token of ORI_TOKEN is bound to
-  ORI_CLIENT_ID    client at the OpenID issuer (default: ori-cli)
+  ORI_CLIENT_ID    client at the OpenID issuer (default: as the API says)
   BROWSER          program that opens the sign-in page
   XDG_CONFIG_HOME  folder of ori/session.json (default: ~/.config)
   TRACEPARENT      trace to continue (W3C Trace Context; default: a new trace)

@@ -4,7 +4,7 @@ import { CONTENT_CLAIM, DPOP_ALGORITHMS } from '@ori/identity/dpop';
 
 /**
  * `GET /.well-known/oauth-protected-resource/v1` (RFC 9728): from it and the base address a client finds the issuer and
- * the scopes to ask for.
+ * the scopes to ask for. `x-ori_sign_in` tells `ori login` what each issuer needs, so that a person types nothing.
  */
 export function protectedResourceRoute({
   baseUrl,
@@ -24,6 +24,13 @@ export function protectedResourceRoute({
     bearer_methods_supported: ['header'],
     dpop_signing_alg_values_supported: DPOP_ALGORITHMS,
     dpop_bound_access_tokens_required: requireDpop,
+    'x-ori_sign_in': issuers.map(({ issuer, signIn }) => ({
+      issuer,
+      client_id: signIn.clientId,
+      scopes: signIn.scopes,
+      resource: signIn.resource,
+      redirect_port: signIn.redirectPort,
+    })),
     // As in the CAMARA Security and Interoperability Profile.
     ...(requireContent && { 'x-dpop_claims_required': [CONTENT_CLAIM] }),
   });
