@@ -6,6 +6,8 @@ export interface Storm {
   readonly port: number;
   readonly path: string;
   readonly tokens: readonly string[];
+  /** JSON. */
+  readonly body: string;
   /** Undefined: as many as are answered, `atOnce` at a time. */
   readonly perSecond: number | undefined;
   readonly atOnce: number;
@@ -20,9 +22,8 @@ export interface Aftermath {
 }
 
 const ADDRESSES = 1000;
-const body = JSON.stringify({ bodySha256: '0'.repeat(64), route: { method: 'POST', path: '/api' } });
 
-async function carryOut({ port, path, tokens, perSecond, atOnce, ms }: Storm): Promise<Aftermath> {
+async function carryOut({ port, path, tokens, body, perSecond, atOnce, ms }: Storm): Promise<Aftermath> {
   const counts = { sent: 0, answered: 0, shed: 0 };
   let open = 0;
   const send = () =>

@@ -57,11 +57,13 @@ test('refuses requests beyond the limit in flight, and accepts new ones after th
   expect(await server.exhausted('process')).toBe(1);
 });
 
-test('in overload, who was served before is served, and others are refused before the application', async () => {
+test('in overload, who was served before and not refused since is served, and others are refused before the application', async () => {
   let asked = 0;
   await using server = await serve({ overloadDelayMs: 50 }, (req, res) => {
     asked += 1;
-    if (req.headers.authorization !== undefined) countFor(exchangeOf(req), 'ada');
+    const { authorization } = req.headers;
+    if (authorization !== undefined) countFor(exchangeOf(req), 'ada');
+    if (authorization === 'wrong') res.statusCode = 400;
     res.end('ok');
   });
   using client = await server.connect();
@@ -71,6 +73,8 @@ test('in overload, who was served before is served, and others are refused befor
   };
   await ask('192.0.2.1', 'ada');
   await ask('192.0.2.2');
+  await ask('192.0.2.4', 'eve');
+  await ask('192.0.2.4', 'wrong');
   // Each turn of the event loop takes longer than the limit.
   let isBusy = true;
   const turn = () => {
@@ -84,6 +88,9 @@ test('in overload, who was served before is served, and others are refused befor
     expect(await ask('192.0.2.1')).toMatchObject({ status: 200 });
     expect(await ask('192.0.2.3', 'ada')).toMatchObject({ status: 200 });
     expect(asked).toBe(before + 2);
+    // Of two strangers in a row, at most one is admitted.
+    const refused = [await ask('192.0.2.4'), await ask('192.0.2.4')];
+    expect(refused).toContainEqual(expect.objectContaining(refusal));
     expect(await server.exhausted('overload')).toBeGreaterThanOrEqual(1);
   } finally {
     isBusy = false;

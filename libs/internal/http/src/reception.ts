@@ -95,11 +95,17 @@ export function createReception(
       else deadline.abandon(new BodyError('body_aborted', 'the client disconnected before the answer'));
       admission.leave(network, exchange.account);
       // Others are public, and would make anybody known.
-      if (exchange.account !== undefined && res.statusCode < 300) shedding.served(sender);
+      if (exchange.account !== undefined) judge(sender, res.statusCode);
       settle(req, res, connection);
       observe(req, res, exchange, sinks);
     });
     return exchange;
+  }
+
+  function judge(sender: Sender, status: number): void {
+    if (status < 300) shedding.served(sender);
+    // In overload, 408 is as likely the fault of the process.
+    else if (status >= 400 && status < 500 && status !== 408) shedding.refused(sender);
   }
 
   /** Answers without the application or a log line, so that a flood costs little. */

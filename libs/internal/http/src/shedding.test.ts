@@ -26,6 +26,24 @@ test('one pause of the process, which is late twice, sheds nobody', () => {
   expect(admitted(shedding)).toBe(1000);
 });
 
+test('a connection that waits on while the process runs is overload', () => {
+  const shedding = new Shedding(500);
+  shedding.observe(500, false);
+  expect(admitted(shedding)).toBe(1000);
+  shedding.observe(750, false);
+  expect(admitted(shedding)).toBe(50);
+});
+
+test('three long waits are overload, in a row', () => {
+  const shedding = new Shedding(500);
+  for (let times = 0; times < 2; times++) shedding.observe(500, true);
+  shedding.observe(0, true);
+  for (let times = 0; times < 2; times++) shedding.observe(500, true);
+  expect(admitted(shedding)).toBe(1000);
+  shedding.observe(500, true);
+  expect(admitted(shedding)).toBe(50);
+});
+
 test('while waits are long, one in twenty strangers is admitted; then more with each short one', () => {
   const shedding = overloaded();
   expect(admitted(shedding)).toBe(50);
@@ -51,12 +69,23 @@ test('who was served in the last ten minutes goes first: by network or by creden
   expect(shedding.admits(sender('a', 'token'), 600_001)).toBe(false);
 });
 
-test('a known caller with more than five requests a second is a stranger for the rest of it', () => {
+test('who was refused for its own fault is a stranger until it is served again', () => {
+  const shedding = overloaded();
+  shedding.served(sender('a', 'token'), 0);
+  shedding.refused(sender('a', 'token'));
+  expect(shedding.admits(sender('a', 'token'), 0)).toBe(false);
+  shedding.served(sender('a', 'other'), 0);
+  shedding.served(sender('b', 'token'), 0);
+  expect(shedding.admits(sender('a'), 0)).toBe(true);
+  expect(shedding.admits(sender('c', 'token'), 0)).toBe(true);
+});
+
+test('a known caller with more than two requests a second is a stranger for the rest of it', () => {
   const shedding = overloaded();
   shedding.served(sender('a'), 0);
-  const burst = (now: number) => Array.from({ length: 8 }, () => shedding.admits(sender('a'), now));
-  expect(burst(0)).toEqual([true, true, true, true, true, false, false, false]);
-  expect(burst(1000).slice(0, 5)).toEqual([true, true, true, true, true]);
+  const burst = (now: number) => Array.from({ length: 4 }, () => shedding.admits(sender('a'), now));
+  expect(burst(0)).toEqual([true, true, false, false]);
+  expect(burst(1000).slice(0, 2)).toEqual([true, true]);
 });
 
 test('remembers 16,384 of each, and forgets who was served longest ago', () => {

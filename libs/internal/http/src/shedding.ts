@@ -1,15 +1,16 @@
 import { performance } from 'node:perf_hooks';
 
-/** How many late measurements in a row count as overload: a process that was paused once is late twice. */
+/** How many late measurements in a row count as overload: a process that was paused once is late twice, once in the end. */
 const LATE_MIN = 3;
+const STILL_LATE_MIN = 2;
 /** Somebody new always has a chance, also after a restart, when nobody is known. */
 const STRANGERS_MIN = 0.05;
 /** Per measurement, so that a share that is too large fills the queue slowly. */
 const RECOVERY = 0.02;
 const KNOWN_MAX = 16_384;
 const KNOWN_MS = 600_000;
-/** A known caller who sends more than this per second counts as a stranger. */
-const PER_SECOND_MAX = 5;
+/** A known caller who sends more than this per second to this process counts as a stranger. */
+const PER_SECOND_MAX = 2;
 
 /** Whom a request comes from, as far as its head tells. */
 export interface Sender {
@@ -28,6 +29,7 @@ export class Shedding {
   readonly #networks = new Lately();
   readonly #credentials = new Lately();
   #late = 0;
+  #stillLate = 0;
   #share = 1;
   #credit = 0;
 
@@ -39,11 +41,13 @@ export class Shedding {
   observe(waitedMs: number, isOver: boolean): void {
     if (waitedMs >= this.#delayMs) {
       this.#late += 1;
-      if (this.#late >= LATE_MIN) this.#share = STRANGERS_MIN;
+      this.#stillLate = isOver ? 0 : this.#stillLate + 1;
+      if (this.#late >= LATE_MIN || this.#stillLate >= STILL_LATE_MIN) this.#share = STRANGERS_MIN;
     } else if (waitedMs >= this.#delayMs / 2) {
       if (this.#share < 1) this.#share = Math.max(STRANGERS_MIN, this.#share / 2);
     } else if (isOver) {
       this.#late = 0;
+      this.#stillLate = 0;
       this.#share = Math.min(1, this.#share + RECOVERY);
     }
   }
@@ -53,6 +57,13 @@ export class Shedding {
     this.#networks.remember(network, now);
     const name = credential();
     if (name !== undefined) this.#credentials.remember(name, now);
+  }
+
+  /** A request of this sender, whose account is known, was refused for its own fault. */
+  refused({ network, credential }: Sender): void {
+    this.#networks.forget(network);
+    const name = credential();
+    if (name !== undefined) this.#credentials.forget(name);
   }
 
   admits({ network, credential }: Sender, now: number = performance.now()): boolean {
@@ -85,6 +96,10 @@ class Lately {
     if (this.#entries.size <= KNOWN_MAX) return;
     const [oldest = ''] = this.#entries.keys();
     this.#entries.delete(oldest);
+  }
+
+  forget(name: string): void {
+    this.#entries.delete(name);
   }
 
   admits(name: string, now: number): boolean {
