@@ -36,6 +36,7 @@ test('requires six settings and has a default for every other one', () => {
 
 test.each([
   ['SIGNER_DATABASE_URL', { SIGNER_DATABASE_URL: 'postgres://signer@db:port/ori' }],
+  ['SIGNER_DATABASE_URL', { SIGNER_DATABASE_URL: 'postgres://signer@db-a,db-b/ori' }],
   ['SIGNER_BASE_URL', { SIGNER_AUDIENCE: 'ori-api' }],
   ['SIGNER_BASE_URL', { SIGNER_BASE_URL: 'https://api.test/v1/' }],
   ['SIGNER_BASE_URL', { SIGNER_BASE_URL: 'https://api.test/v2' }],

@@ -43,6 +43,8 @@ describe('a PostgreSQL', () => {
     'mysql://u:canary@127.0.0.1/db',
     'postgres://u:canary password@127.0.0.1:99999/db',
     'postgres://u:canary@127.0.0.1/db?sslrootcert=/nowhere/canary',
+    'postgres://u:canary@a.test,b.test:5432/db',
+    'postgres://u:canary@a.test/db?host=a.test,b.test',
   ])('refuses the address %j immediately, without quoting it', (url) => {
     const open = () => openPostgres({ url });
     expect(open).toThrow(TypeError);

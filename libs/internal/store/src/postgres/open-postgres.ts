@@ -49,11 +49,12 @@ const types: pg.CustomTypesConfig = {
 function requireAddress(url: string): void {
   try {
     if (!/^postgres(ql)?:\/\//.test(url)) throw new TypeError();
-    new pg.Client({ connectionString: url });
+    // pg takes `a,b`, libpq's list of servers, for one name, which no resolver knows.
+    if (new pg.Client({ connectionString: url }).host.includes(',')) throw new TypeError();
   } catch {
     // Without a cause: the address contains a password, which the error of the parser may quote.
     throw new TypeError(
-      'url: expected postgres://user:password@host:port/database, with readable certificate and key files',
+      'url: expected postgres://user:password@host:port/database, one host, with readable certificate and key files',
     );
   }
 }
