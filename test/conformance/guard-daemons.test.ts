@@ -21,6 +21,8 @@ interface Language {
 const LANGUAGES: readonly Language[] = [
   { name: 'Python', program: 'python3', version: '--version', arguments: [join(FOLDER, 'daemon.py')] },
   { name: 'Perl', program: 'perl', version: '-v', arguments: [join(FOLDER, 'daemon.pl')] },
+  { name: 'Ruby', program: 'ruby', version: '--version', arguments: [join(FOLDER, 'daemon.rb')] },
+  { name: 'Node', program: 'node', version: '--version', arguments: [join(FOLDER, 'daemon.js')] },
   { name: 'Java', program: 'java', version: '-version', arguments: [join(FOLDER, 'Daemon.java')] },
   {
     ...{ name: 'Go', program: 'go', version: 'version', arguments: [] },
