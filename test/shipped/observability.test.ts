@@ -31,8 +31,8 @@ const OF_OTHERS = [
 ];
 /** The pages that the shipped targets probe: one of the signer and one of management. */
 const GATEWAY_PAGES = ['/.well-known/oauth-protected-resource/v1', '/v1/openapi.json'];
-const logMetrics = ['metrics.ts', 'witness/start-witness.ts']
-  .map((name) => readFileSync(join(import.meta.dirname, '../../services/log/src', name), 'utf8'))
+const otherMetrics = ['log/src/metrics.ts', 'log/src/witness/start-witness.ts', 'guard/src/metrics.ts']
+  .map((name) => readFileSync(join(import.meta.dirname, '../../services', name), 'utf8'))
   .join('');
 
 describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () => {
@@ -129,8 +129,10 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
     );
     const rules = await prometheus.rules();
     const recorded = rules.filter(({ type }) => type === 'recording').map(({ name }) => name);
-    // The signing log does not run here; its metrics are read from its source.
-    const ofLog = [...logMetrics.matchAll(/'((?:log|witness)_\w+)'/g)].map(([, name = '']) => name);
+    // The signing log and the guard do not run here; their metrics are read from their sources.
+    const otherFamilies = [...otherMetrics.matchAll(/'((?:log|witness|guard)_\w+)'/g)].map(
+      ([, name = '']) => name,
+    );
     // The exporter that probes the gateway has its own metrics.
     const probed = await prometheus.query('{__name__=~"probe_.*"}');
     const ofProbe = probed.map(({ metric }) => metric['__name__'] ?? '');
@@ -141,7 +143,7 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
       ...OF_OTHERS,
       ...ofProbe,
       ...families,
-      ...ofLog,
+      ...otherFamilies,
       ...recorded,
     ]);
     const expressions = [...rules.map(({ query }) => query), ...dashboardExpressions()];
