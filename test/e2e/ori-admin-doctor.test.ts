@@ -33,6 +33,8 @@ beforeAll(async () => {
     SIGNER_BASE_URL: baseUrl,
     SIGNER_KEK_FILE: kekFile,
     SIGNER_AUDIT_FILE: join(room.directory, 'audit.log'),
+    MANAGEMENT_ISSUER: issuer.url,
+    MANAGEMENT_BASE_URL: baseUrl,
     MANAGEMENT_DATABASE_URL: await world.createLogin('ori_management'),
   };
   envFile = join(room.directory, 'services.env');
@@ -94,6 +96,7 @@ it('names the cause of each dependency that a service would not start with', LON
     SIGNER_REDIS_URL: redis.url.replace(PASSWORD, 'canary-wrong'),
     SIGNER_ISSUER: `${world.issuer.url}/`,
     SIGNER_AUDIT_FILE: '/nowhere/audit.log',
+    MANAGEMENT_ISSUER: `${world.issuer.url}/other`,
     MANAGEMENT_DATABASE_URL: 'postgres://login:canary-password@db:port/ori',
   });
   expect(exit).toBe(4);
@@ -101,7 +104,8 @@ it('names the cause of each dependency that a service would not start with', LON
     'signer login': { fix: expect.stringContaining('CREATE ROLE signer') },
     'management login': { found: expect.stringContaining('MANAGEMENT_DATABASE_URL: expected postgres://') },
     redis: { found: 'the user name or the password for Redis is wrong' },
-    [`issuer ${world.issuer.url}/`]: { found: expect.stringContaining('set exactly that') },
+    [`management issuer ${world.issuer.url}/other`]: { state: 'failing' },
+    [`signer issuer ${world.issuer.url}/`]: { found: expect.stringContaining('set exactly that') },
     'audit folder': { found: '/nowhere cannot be written (ENOENT)' },
   });
   expect(JSON.stringify(wrong)).not.toContain('canary');

@@ -81,24 +81,25 @@ async function lookAtAll(
     ...ofService('SIGNER', 'audit folder', () => lookAtAuditFolder(env), 'check SIGNER_AUDIT_FILE'),
     ...ops.map((url) => examine(url, () => lookAtInstance(url), 'check that it runs, and the address')),
   ]);
-  return [...findings, ...(await lookAtIdentity(env, token)), GATEWAY];
+  const signer = await lookAtIdentity('SIGNER', env, token);
+  return [...findings, ...signer, ...(await lookAtIdentity('MANAGEMENT', env)), GATEWAY];
 }
 
-async function lookAtIdentity(env: Environment, token: string | undefined): Promise<Finding[]> {
-  if (!isConfigured('SIGNER', env)) return [];
+async function lookAtIdentity(prefix: Prefix, env: Environment, token?: string): Promise<Finding[]> {
+  if (!isConfigured(prefix, env)) return [];
   let issuers: Finding[] = [];
   const settings = await examine(
-    'issuer settings',
+    `${prefix.toLowerCase()} issuer settings`,
     async () => {
-      const config = loadIdentity('SIGNER', env);
-      issuers = await lookAtIssuers(config);
+      const config = loadIdentity(prefix, env);
+      issuers = await lookAtIssuers(`${prefix.toLowerCase()} issuer`, config);
       return `${config.issuers.length} issuers for ${config.baseUrl}`;
     },
     'correct the setting',
   );
   if (token === undefined || settings.state !== 'ok') return [settings, ...issuers];
   const fix = 'check that the issuer answers';
-  const judged = await examine('token', () => lookAtToken(loadIdentity('SIGNER', env), token), fix);
+  const judged = await examine('token', () => lookAtToken(loadIdentity(prefix, env), token), fix);
   return [settings, ...issuers, judged];
 }
 

@@ -4,11 +4,11 @@ import { CheckFailed, examine, type Finding } from './finding.ts';
 const NO_API_KEY = { apiKey: () => ({}), now: Date.now };
 
 /** Each issuer of a service: its discovery document, and its keys. */
-export function lookAtIssuers(config: IdentityConfig): Promise<Finding[]> {
+export function lookAtIssuers(check: string, config: IdentityConfig): Promise<Finding[]> {
   return Promise.all(
     config.issuers.map((settings) =>
       examine(
-        `issuer ${settings.issuer}`,
+        `${check} ${settings.issuer}`,
         async () => {
           const identity = openIdentity<never>({ ...config, issuers: [settings] }, NO_API_KEY);
           try {
