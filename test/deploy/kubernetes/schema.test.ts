@@ -7,7 +7,7 @@ import { ROOT } from '../root.ts';
 import { type Manifest, render } from './render.ts';
 import { complaintsOf, unknownFields } from './schemas.ts';
 
-const FOLDERS = ['base', 'overlays/example', 'overlays/signing-log'].map(
+const FOLDERS = ['base', 'overlays/example', 'overlays/signing-log', 'overlays/guarded-daemon'].map(
   (name) => [name, join(ROOT, 'deploy/kubernetes', name)] as const,
 );
 const kubectl = findProgram('kubectl');
