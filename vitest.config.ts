@@ -5,8 +5,8 @@ const everything = ['libs/*/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 
 
 /** `npm run test:deep`: what takes long, or needs a machine to itself. */
 const deep = [
-  'test/{client,conformance,deploy,env,exactly-once,faults,fuzz,gateway,hardening,leaks,model,package,prometheus}/**/*.test.ts',
-  'test/{runtimes,shipped,siege,transparency}/**/*.test.ts',
+  'test/{client,conformance,deploy,env,exactly-once,faults,fuzz,gateway,hardening,leaks,model,mutation,package}/**/*.test.ts',
+  'test/{prometheus,runtimes,shipped,siege,transparency}/**/*.test.ts',
   'libs/public/verifier/src/replay/*/faults.test.ts',
   'test/e2e/{cli-install,cli-recording,ori-admin-root,pages}.test.ts',
   'test/contract/management/concurrent-changes.test.ts',

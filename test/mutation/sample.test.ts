@@ -1,0 +1,13 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+test('tests notice every mutant of a sample of the protocol', async () => {
+  const args = ['--sample', '24', '--seed', 'deep', 'proof'];
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(import.meta.dirname, 'main.ts'),
+    ...args,
+  ]).catch((error) => error);
+  expect(stdout).toMatch(/proof: [1-9]\d* killed, 0 alive/);
+}, 180_000);
