@@ -37,7 +37,6 @@ export async function compareSides(
       unit: 'proofs/s',
       ...both(({ perSecond }) => perSecond),
       ...(throughput !== undefined && { mark: { atLeast: throughput } }),
-      plot: 'throughput',
     },
     {
       title: 'CPU per proof',
@@ -51,8 +50,8 @@ export async function compareSides(
       ...both(({ p99Ms, p50Ms }) => p99Ms / p50Ms),
       ...(tail !== undefined && { mark: { atMost: tail } }),
     },
-    { title: 'p50', unit: 'ms', ...both(({ p50Ms }) => p50Ms), plot: 'latency' },
-    { title: 'p99', unit: 'ms', ...both(({ p99Ms }) => p99Ms), plot: 'latency' },
+    { title: 'p50', unit: 'ms', ...both(({ p50Ms }) => p50Ms) },
+    { title: 'p99', unit: 'ms', ...both(({ p99Ms }) => p99Ms) },
     {
       title: 'CPU of Redis per proof',
       unit: 'µs',

@@ -18,8 +18,6 @@ export interface Finding {
   readonly by?: 'difference';
   /** Absent: shown for scale. */
   readonly mark?: Mark;
-  /** The part of the plot that shows it; absent: not plotted. */
-  readonly plot?: 'throughput' | 'latency';
 }
 
 /** The context of a row. */

@@ -6,7 +6,6 @@ import { manyInternsRow } from './rows/many-interns.ts';
 import { noncesRow } from './rows/nonces.ts';
 import { signBareRow, signRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
-import { signConnectionsRow } from './rows/sign-connections.ts';
 import { signGatewayRow } from './rows/sign-gateway.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
 import { signPeerRow } from './rows/sign-peer.ts';
@@ -26,7 +25,6 @@ export const ROWS: readonly Row[] = [
   signUnseenRow,
   signBoundRow,
   signGatewayRow,
-  signConnectionsRow,
   signTwoRow,
   signLatencyRow,
   signSpreadRow,

@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { renderPlot } from './plot.ts';
 import { type RowReport, renderJson, renderReport } from './report.ts';
 import { type Bench, isReached, type Row } from './row.ts';
 import { ROWS } from './rows.ts';
@@ -47,10 +46,7 @@ async function main(): Promise<number> {
   }
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'bench.json'), renderJson(reports, remarks, options));
-  await writeFile(join(folder, 'bench.svg'), renderPlot(reports));
-  console.log(
-    `\n${[renderReport(reports), ...remarks].join('\n')}\n\n${join(folder, 'bench.json')}, bench.svg`,
-  );
+  console.log(`\n${[renderReport(reports), ...remarks].join('\n')}\n\n${join(folder, 'bench.json')}`);
   const missed = reports.flatMap(({ findings }) => findings).filter((one) => isReached(one) === false);
   if (missed.length > 0) console.log(`${missed.length} mark(s) missed`);
   return options.strict && missed.length > 0 ? 1 : 0;

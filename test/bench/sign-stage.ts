@@ -185,9 +185,7 @@ async function startSignerSide(
   const { SIGNER_PORT: port = '', SIGNER_OPS_PORT: opsPort = '' } = environment;
   const log = join(room.directory, `signer-${port}.log`);
   const output = openSync(log, 'a');
-  const flags = process.env['BENCH_SIGNER_FLAGS']?.split(' ').filter(Boolean);
-  const path = await shipped(flags === undefined ? 'signer/ori-signer' : 'signer/main');
-  const child = spawn(process.execPath, [...(flags ?? []), path], {
+  const child = spawn(process.execPath, [await shipped('signer/ori-signer')], {
     cwd: room.directory,
     stdio: ['ignore', output, output],
     env: { PATH: process.env['PATH'] ?? '', HOME: room.directory, ...environment },
@@ -227,9 +225,8 @@ async function startNodeSide(
 ): Promise<SigningSide> {
   const port = await freePort();
   const pkcs8 = key.export({ format: 'der', type: 'pkcs8' }).toString('base64');
-  const flags = process.env[`BENCH_${name.toUpperCase()}_FLAGS`]?.split(' ') ?? [];
   const file = join(import.meta.dirname, 'sides', `${name}.ts`);
-  const child = fork(file, [String(port), pkcs8, ...facts], { execArgv: [...process.execArgv, ...flags] });
+  const child = fork(file, [String(port), pkcs8, ...facts]);
   const pid = admitted(child, room);
   await once(child, 'message');
   pin(pid, 'servers');

@@ -33,7 +33,7 @@ export const growthRow: Row = {
       const finding = (title: string, name: string, ours: readonly number[], atMost: number) => ({
         title: `${operation}, ${title}`,
         ...{ unit: 'ms', ours: { name, rounds: ours }, theirs: { name: 'alone', rounds: took.alone } },
-        ...{ mark: { atMost }, plot: 'latency' as const },
+        mark: { atMost },
       });
       findings.push(
         finding(`beside ${many} of others`, 'beside', took.beside, 1.5),

@@ -31,7 +31,6 @@ export const manyInternsRow: Row = {
       ours: { name: `${size}`, rounds: ours },
       theirs: { name: '1000', rounds: theirs },
       mark: { atMost: 1.25 },
-      plot: 'latency' as const,
     });
     return [
       finding('GET /interns, first page', listed['large first'], listed['small first']),

@@ -32,8 +32,8 @@ export const signLatencyRow: Row = {
         ...both(({ p99Ms, p50Ms }) => p99Ms / p50Ms),
         mark: { atMost: 1 },
       },
-      { title: 'p50 at half load', unit: 'ms', ...both(({ p50Ms }) => p50Ms), plot: 'latency' },
-      { title: 'p99 at half load', unit: 'ms', ...both(({ p99Ms }) => p99Ms), plot: 'latency' },
+      { title: 'p50 at half load', unit: 'ms', ...both(({ p50Ms }) => p50Ms) },
+      { title: 'p99 at half load', unit: 'ms', ...both(({ p99Ms }) => p99Ms) },
       {
         title: 'event-loop delay p99',
         unit: 'ms',

@@ -20,7 +20,7 @@ export const signSpreadRow: Row = {
       const wish = async (side: { name: string }) => ({ requests: side.name === name ? those : requests });
       const measured = await compareSides(bench, stage, { ours: many, theirs: one, wish });
       findings.push(
-        ...measured.map(({ plot: _, ...finding }) => ({
+        ...measured.map((finding) => ({
           ...finding,
           title: `${finding.title}, ${interns} interns ${name}`,
         })),

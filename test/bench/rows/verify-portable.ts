@@ -13,7 +13,6 @@ export const verifyPortableRow: Row = {
         ours: { name: 'portable', rounds: measured.portable },
         theirs: { name: '@noble/curves', rounds: measured['@noble/curves'] },
         mark: { atLeast: 0.9 },
-        plot: 'throughput',
       },
     ];
   },

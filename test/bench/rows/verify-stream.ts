@@ -21,7 +21,6 @@ export const verifyStreamRow: Row = {
         ours: { name: 'begin, update, finish', rounds: ours.map(speed) },
         theirs: { name: 'SHA-256', rounds: theirs.map(speed) },
         mark: { atLeast: 0.95 },
-        plot: 'throughput',
       },
       {
         title: `${bytes / MIB} MiB, resident memory grows`,

@@ -23,7 +23,6 @@ export const verifyRow: Row = {
         ours: series('verify'),
         theirs: series(peer),
         ...(mark && { mark }),
-        plot: 'throughput',
       }),
     );
   },

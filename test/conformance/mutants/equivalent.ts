@@ -1,5 +1,5 @@
 /**
- * Changes that are not bugs: no request, key set or configuration distinguishes them from the original verifier. Each
+ * Changes that are not bugs: no request, key set or configuration distinguishes them from the original port. Each
  * has a part of the line, the replacement if only one is meant, and the reason.
  */
 export const EQUIVALENT: readonly (readonly [
@@ -8,50 +8,6 @@ export const EQUIVALENT: readonly (readonly [
   to: string | undefined,
   why: string,
 ])[] = [
-  ['admission.ts', "'key_length'", undefined, 'x was decoded to 32 bytes'],
-  ['base64.ts', 'new Uint8Array(128)', undefined, 'characters beyond the table are outside the alphabet too'],
-  ['base64.ts', 'NodeBuffer !== undefined', undefined, 'tested on other runtimes'],
-  ['base64.ts', 'for (bits += 8', undefined, 'the same'],
-  ['base64.ts', 'bits -= 6', undefined, 'the same'],
-  ['base64.ts', 'text += alphabet', undefined, 'the same'],
-  ['base64.ts', 'return text + pad', undefined, 'the same'],
-  ['base64.ts', 'let held = 0', '1', 'shifted out of the byte before it is used'],
-  ['base64.ts', 'if (bits >= 8)', ' > ', 'the same bytes, one character later'],
-  ['fields.ts', 'seconds >= 0', undefined, 'no store was running in 1970'],
-  ['headers.ts', 'const PROOF_HEADER =', undefined, 'no other name of this length is read afterwards'],
-  ['headers.ts', '!PROOF_HEADER.test(name)', undefined, 'the same'],
-  ['headers.ts', 'const absent =', undefined, 'the message of an error'],
-  ['headers.ts', 'is absent although its pair is present', undefined, 'the message of an error'],
-  ['jwk-set.ts', 'a JWK Set is an object with', undefined, 'reading on fails, and the set is refused'],
-  [
-    'small-order.ts',
-    'last !== 0x00',
-    undefined,
-    'the OpenSSL of Node 24 refuses these itself; the engine tests show it elsewhere',
-  ],
-  ['small-order.ts', 'last === y[31]', undefined, 'the same'],
-  ['small-order.ts', 'index < 31; index++', undefined, 'the same'],
-  ['small-order.ts', '!isSmallOrderEncoding(signature) &&', undefined, 'the same'],
-  ['small-order.ts', 'bytes[offset + 31] ?? 0', undefined, 'there are 32 bytes'],
-  ['small-order.ts', 'bytes[offset + index] ?? 0', undefined, 'the same'],
-  ['small-order.ts', '(y[31] ?? 0) & 0x7f', '30', 'differs only for keys that nobody can sign with'],
-  ['small-order.ts', 'for (let index = 31', ' > ', 'the same'],
-  ['claim.ts', 'readonly version', undefined, 'a type'],
-  ['verifier.ts', 'readonly version', undefined, 'a type'],
-  ['verifier.ts', 'const which =', undefined, 'the message of an error'],
-  [
-    'ledger.ts',
-    'if (timestamp > horizon) continue',
-    undefined,
-    'forgets later; proofs that old are refused by age',
-  ],
-  ['memory/store.ts', 'return wallMs > 0', undefined, 'no store was running in 1970'],
-  [
-    'memory/store.ts',
-    'ledger.marksFrom ??= ledger.highest;',
-    undefined,
-    'already set when the verifier attached',
-  ],
   [
     'oriproof.py',
     'LOW = ["0" * 64',
