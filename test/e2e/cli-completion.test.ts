@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -27,6 +27,8 @@ const TYPED = [
   ['ori --verbose who\t', '<--verbose whoami>'],
   ['ori call --dae\t', '<call --daemon>'],
   ['ori completion fi\t', '<completion fish>'],
+  ['ori call --pro\two\t', '<call --profile work>'],
+  ['ori call --data bod\t', '<call --data body.json>'],
 ] as const;
 
 const isInstalled = (program: string): boolean => {
@@ -44,11 +46,16 @@ for (const shell of SHELLS) {
   it.runIf(hasTerminal && isInstalled(shell))(`completes what is typed into a real ${shell}`, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ori-completion-'));
     await writeFile(join(folder, `ori.${shell}`), execFileSync(process.execPath, [ORI, 'completion', shell]));
+    await writeFile(join(folder, 'body.json'), '{}');
+    await symlink(ORI, join(folder, 'ori'));
+    const profiles = join(folder, '.config/ori/profiles/work');
+    await mkdir(profiles, { recursive: true });
+    await writeFile(join(profiles, 'session.json'), '{}', { mode: 0o600 });
     const { command, setUp } = STARTS[shell];
     // A terminal of its own: a shell completes nothing on a pipe.
     const child = spawn('script', ['-qec', command, '/dev/null'], {
       cwd: folder,
-      env: { PATH: process.env['PATH'], HOME: folder, TERM: 'xterm' },
+      env: { PATH: `${folder}:${process.env['PATH']}`, HOME: folder, TERM: 'xterm' },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const closed = once(child, 'close');

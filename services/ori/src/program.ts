@@ -16,6 +16,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
-    return report(toFailure(error, named(program, args)), surroundings, json);
+    const { profile } = program.opts<{ profile?: string }>();
+    return report(toFailure(error, named(program, args)), surroundings, { json, profile });
   }
 }

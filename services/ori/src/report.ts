@@ -33,11 +33,16 @@ export function toFailure(error: unknown, command: string): unknown {
 }
 
 /** Writes a failure to stderr, as text or as JSON, and returns its exit code. */
-export function report(error: unknown, { stderr, environment }: Surroundings, json: boolean): number {
+export function report(
+  error: unknown,
+  { stderr, environment }: Surroundings,
+  { json, profile }: { json: boolean; profile: string | undefined },
+): number {
   const colour = takesColour(stderr, environment);
   const name = colour ? red('ori:') : 'ori:';
-  const { exit, message, next } = recordOf(error);
-  if (json) stderr.write(`${printableJson({ error: recordOf(error) })}\n`);
+  const record = recordOf(error, profile);
+  const { exit, message, next } = record;
+  if (json) stderr.write(`${printableJson({ error: record })}\n`);
   else if (!(error instanceof CliError)) stderr.write(`${name} ${next}\n${printableLines(message)}\n`);
   else if (isCliError(error, 'interrupted')) stderr.write(`${name} Interrupted.\n`);
   else stderr.write(`${name} ${printable(message)}\n     ${printable(next)}\n`);

@@ -88,13 +88,13 @@ async function signedIn<T>(context: Context, work: () => Promise<T>): Promise<T>
 
 /** Answers the requests that got no answer; what expects none is reported on stderr. */
 async function fail(
-  { terminal, interrupted }: Context,
+  { terminal, interrupted, profileOption }: Context,
   print: (line: string) => Promise<void>,
   ids: readonly (string | number)[],
   error: unknown,
 ): Promise<void> {
   if (interrupted.aborted) return;
-  const { message, ...data } = recordOf(error);
+  const { message, ...data } = recordOf(error, profileOption);
   terminal.note(`${message} ${data.next}`);
   for (const id of ids) await print(errorOf(id, JSON_RPC_FAULTS.ours, `${message} ${data.next}`, data));
 }

@@ -22,7 +22,8 @@ const COMMANDS: Completable[] = [
 it.each([
   [['ori', ''], 'login interns -v --verbose'],
   [['ori', 'lo'], 'login'],
-  [['ori', 'login', '-'], '--device'],
+  [['ori', 'login', '-'], '--device -v --verbose'],
+  [['ori', 'login', '--verb'], '--verbose'],
   [['ori', '--verbose', 'interns', ''], 'list'],
   [['ori', 'interns', 'list', '--s'], '--status'],
 ])('completes %j in bash', async (words, expected) => {

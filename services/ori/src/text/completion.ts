@@ -9,15 +9,20 @@ export interface Completable {
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The completion script for a shell: commands and options, and files elsewhere. */
+/** Prints the names of the profiles, without contacting a server. */
+const PROFILES = `command ori profiles --json 2>/dev/null | grep -o '"name": *"[^"]*"' | cut -d'"' -f4`;
+
+/** The completion script for a shell: commands and options, profiles behind `--profile`, and files elsewhere. */
 export function renderCompletion(shell: Shell, commands: readonly Completable[]): string {
   if (shell === 'fish') return renderFish(commands);
   const paths = commands
     .filter(({ path }) => path.length > 0)
     .map(({ path }) => quoted(` ${path.join(' ')}`));
+  const everywhere = commands.find(({ path }) => path.length === 0)?.options ?? [];
   const cases = commands.map(({ path, commands: below, options }) => {
-    const words = [...below.map(({ name }) => name), ...options.flatMap(({ flags }) => flags)];
-    return `    ${quoted(path.map((part) => ` ${part}`).join(''))}) candidates="${words.join(' ')}" ;;`;
+    const flags = [...options, ...(below.length === 0 ? everywhere : [])].flatMap((option) => option.flags);
+    const words = new Set([...below.map(({ name }) => name), ...flags]);
+    return `    ${quoted(path.map((part) => ` ${part}`).join(''))}) candidates="${[...words].join(' ')}" ;;`;
   });
   return (shell === 'bash' ? BASH : ZSH)
     .replace('@PATHS@', paths.join('|'))
@@ -34,6 +39,10 @@ const WALK = `  for word in @WORDS@; do
 const BASH = `# bash completion of ori: source <(ori completion bash)
 _ori() {
   local word at= candidates= current="\${COMP_WORDS[COMP_CWORD]}"
+  if [ "\${COMP_WORDS[COMP_CWORD-1]}" = --profile ]; then
+    COMPREPLY=($(compgen -W "$(${PROFILES})" -- "$current"))
+    return
+  fi
 ${WALK.replace('@WORDS@', `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
   COMPREPLY=($(compgen -W "$candidates" -- "$current"))
 }
@@ -44,6 +53,10 @@ const ZSH = `#compdef ori
 # zsh completion of ori: source <(ori completion zsh)
 _ori() {
   local word at= candidates=
+  if [ "$words[CURRENT-1]" = --profile ]; then
+    compadd -- $(${PROFILES})
+    return
+  fi
 ${WALK.replace('@WORDS@', `"\${(@)words[2,CURRENT-1]}"`)}
   compadd -- \${=candidates}
   _files
@@ -63,8 +76,12 @@ function renderFish(commands: readonly Completable[]): string {
     for (const { name, description } of below)
       lines.push(`complete -c ori -f -n ${condition} -a ${name} -d ${quoted(description)}`);
     const scope = path.length === 0 ? '' : ` -n ${condition}`;
-    for (const { flags, description } of options)
-      lines.push(`complete -c ori${scope} ${flags.map(fishFlag).join(' ')} -d ${quoted(description)}`);
+    for (const { flags, description } of options) {
+      const values = flags.includes('--profile') ? ` -x -a ${quoted(`(${PROFILES})`)}` : '';
+      lines.push(
+        `complete -c ori${scope} ${flags.map(fishFlag).join(' ')} -d ${quoted(description)}${values}`,
+      );
+    }
   }
   return `${lines.join('\n')}\n`;
 }

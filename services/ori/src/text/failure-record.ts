@@ -15,8 +15,12 @@ export interface FailureRecord {
   readonly trace_id?: unknown;
 }
 
-/** The record of any error. May contain text from a server, which the caller escapes. */
-export function recordOf(error: unknown): FailureRecord {
+/**
+ * The record of any error. May contain text from a server, which the caller escapes.
+ *
+ * @param profile named by `--profile`: what it advises to do is for that profile too
+ */
+export function recordOf(error: unknown, profile?: string): FailureRecord {
   if (!(error instanceof CliError)) {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const next = 'This is a defect of ori; please report it.';
@@ -25,5 +29,10 @@ export function recordOf(error: unknown): FailureRecord {
   const { exit, what, next } = tell(error);
   const { status, retryAfterSeconds, requestId, traceId } = error.facts as Partial<Record<string, unknown>>;
   const figures = { status, retry_after: retryAfterSeconds, request_id: requestId, trace_id: traceId };
-  return { code: error.code, exit, message: what, next, ...figures };
+  const ori = profile === undefined ? 'ori ' : `ori --profile ${profile} `;
+  return {
+    ...{ code: error.code, exit, message: what },
+    next: next.replaceAll(/\bori (?=log(?:in|out)\b)/g, ori),
+    ...figures,
+  };
 }

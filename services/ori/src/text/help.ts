@@ -14,7 +14,7 @@ Examples:
   curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
   ori proxy int_7Qm2
   ori mcp int_7Qm2
-  ori doctor gateway /etc/nginx/nginx.conf
+  ori doctor gateway deploy/gateway/nginx.conf --skip-missing
   ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
 
 Environment:
