@@ -47,6 +47,21 @@ it('keeps a session for each profile, and lists them', async () => {
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
 });
 
+it('uses a profile until another is named', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  expect(await home.ori(['profiles', 'use', 'nope'])).toMatchObject({
+    exit: 3,
+    stderr: expect.stringContaining('ori --profile nope login'),
+  });
+  await world.signIn(home, { user: 'grace', args: ['--profile', 'work'] });
+  expect(await home.ori(['profiles', 'use', 'work'])).toMatchObject({ exit: 0 });
+  expect(await home.ori(CALL)).toMatchObject({ stdout: '{"user":"acct_grace"}' });
+  expect(await home.ori([...CALL, '--profile', 'default'])).toMatchObject({ stdout: '{"user":"acct_ada"}' });
+  expect(await home.ori(['profiles', 'use', 'default'])).toMatchObject({ exit: 0 });
+  expect(await home.ori(CALL)).toMatchObject({ stdout: '{"user":"acct_ada"}' });
+});
+
 it.each(['../work', 'a/b', '.', '', 'x'.repeat(65)])('refuses a path as a profile: %j', async (profile) => {
   await using home = await world.newHome();
   const refused = await home.ori(['login', '--profile', profile]);

@@ -54,7 +54,11 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
   program
     .command('profiles')
     .description('list the profiles that have a session')
-    .action(async () => (await import('./commands/profiles.ts')).profiles(context()));
+    .action(async () => (await import('./commands/profiles.ts')).profiles(context()))
+    .command('use')
+    .description('use a profile for later commands')
+    .argument('<profile>', 'its name')
+    .action(async (name: string) => (await import('./commands/profiles.ts')).useProfile(context(), name));
   program
     .command('logout')
     .description('end the session, here and at the issuer')

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -55,12 +56,29 @@ export function baseUrlToSignIn(context: Context, session: Session | undefined):
   return chosenBaseUrl(context) ?? session?.base_url ?? BASE_URL_DEFAULT;
 }
 
-/** The profile that the user chose; `default` without a choice. Throws CliError `profile_malformed`. */
-export function chosenProfile(context: Pick<Context, 'environment' | 'profileOption'>): string {
-  const { environment, profileOption } = context;
-  const profile = profileOption ?? (environment['ORI_PROFILE'] || PROFILE_DEFAULT);
+/**
+ * The profile of `--profile`, of `ORI_PROFILE`, or of `ori profiles use`; `default` without a choice. Throws CliError
+ * `profile_malformed`.
+ */
+export function chosenProfile(context: Context): string {
+  const { profileOption } = context;
+  const profile =
+    profileOption ?? variable(context, 'ORI_PROFILE') ?? profileInUse(context) ?? PROFILE_DEFAULT;
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(profile)) throw new CliError('profile_malformed', { profile });
   return profile;
+}
+
+/** Contains the name that `ori profiles use` was given. */
+export function profileFile(context: Surroundings): string {
+  return join(configFolder(context), 'profile');
+}
+
+function profileInUse(context: Surroundings): string | undefined {
+  try {
+    return readFileSync(profileFile(context), 'utf8').trim() || undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Where the session of the current profile is stored. */

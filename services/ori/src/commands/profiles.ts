@@ -1,8 +1,16 @@
 import { readdir } from 'node:fs/promises';
+import { writePrivateFile } from '../adapters/private-file.ts';
 import { type Keeper, keeperOf, readSession } from '../adapters/session-store.ts';
 import { CliError } from '../core/errors.ts';
 import type { Session } from '../core/session.ts';
-import { type Context, chosenProfile, PROFILE_DEFAULT, placeOf, profilesFolder } from './context.ts';
+import {
+  type Context,
+  chosenProfile,
+  PROFILE_DEFAULT,
+  placeOf,
+  profileFile,
+  profilesFolder,
+} from './context.ts';
 import { nameOf } from './whoami.ts';
 
 interface Profile {
@@ -24,6 +32,15 @@ export async function profiles(context: Context): Promise<void> {
   if (context.json) context.terminal.printJson(found.map((profile) => toRecord(profile, inUse)));
   else if (found.length === 0) context.terminal.note('No profile has a session. Sign in: ori login');
   else context.terminal.printTable(found.map((profile) => toRow(profile, inUse)));
+}
+
+/** Makes a profile that has a session the one of later commands. Throws CliError `not_signed_in` for any other. */
+export async function useProfile(context: Context, name: string): Promise<void> {
+  const profile = chosenProfile({ ...context, profileOption: name });
+  if ((await keeperOf(placeOf(context, profile))) === undefined)
+    throw new CliError('not_signed_in', { profile });
+  await writePrivateFile(profileFile(context), `${profile}\n`);
+  context.terminal.note(`Later commands use the profile ${profile}.`);
 }
 
 async function namedProfiles(context: Context): Promise<string[]> {

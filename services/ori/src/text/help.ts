@@ -19,7 +19,7 @@ Examples:
 
 Environment:
   ORI_TOKEN        access token to use instead of a session
-  ORI_PROFILE      profile to use (default: default)
+  ORI_PROFILE      profile to use (default: that of ori profiles use)
   ORI_SESSION_STORE  keychain or file (default: the keychain, where there is one)
   ORI_BASE_URL     base address of the API, ending in /v1 (default: the session's, else
                    http://127.0.0.1:8080/v1)
