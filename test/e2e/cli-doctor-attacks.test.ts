@@ -69,7 +69,8 @@ async function judged(daemon: RequestListener) {
   const { verdict, attacks } = JSON.parse(stdout);
   const accepted = attacks.filter(({ outcome }: { outcome: string }) => outcome === 'accepted');
   const holes = accepted.map(({ attack }: { attack: string }) => attack);
-  return { exit, verdict, holes, code: stderr === '' ? null : JSON.parse(stderr).error.code };
+  const failure = stderr === '' ? undefined : JSON.parse(stderr).error;
+  return { exit, verdict, holes, code: failure?.code ?? null, said: `${failure?.message} ${failure?.next}` };
 }
 
 const forgetful = { spend: () => 'spent' as const };
@@ -125,7 +126,7 @@ it.each<[string, RequestListener, readonly string[]]>([
     ['path_changed', 'version_1', 'repeated'],
   ],
 ])('finds the hole of a daemon that %s', async (_what, daemon, holes) => {
-  expect(await judged(daemon)).toEqual({ exit: 1, verdict: 'unsafe', holes, code: 'daemon_unsafe' });
+  expect(await judged(daemon)).toMatchObject({ exit: 1, verdict: 'unsafe', holes, code: 'daemon_unsafe' });
 });
 
 it('reports a hole before anything else, with its cause', async () => {
@@ -134,36 +135,69 @@ it('reports a hole before anything else, with its cause', async () => {
   expect(stderr).toMatch(/not safe.*made before[\s\S]*Redis or PostgreSQL/);
 });
 
-it.each<[string, RequestListener, string, string]>([
-  ['serves another intern', right({ internId: 'int_other' }), 'unchanged', 'call_unchanged'],
+it.each<[string, RequestListener, string, string, string]>([
+  [
+    'serves another intern',
+    right({ internId: 'int_other' }),
+    'unchanged',
+    'call_unchanged',
+    'another intern',
+  ],
   [
     'has the keys of another signer',
     right({ keys: createLocalKeySet(createTestSigner({ internId: INTERN_ID }).jwks) }),
     'unchanged',
     'call_unchanged',
+    'keys from another signer',
   ],
-  ['has a clock that is ahead', right({ now: () => Date.now() + 90_000 }), 'unchanged', 'call_unchanged'],
-  ['has a clock that is behind', right({ now: () => Date.now() - 90_000 }), 'unchanged', 'call_unchanged'],
+  [
+    'has a clock that is ahead',
+    right({ now: () => Date.now() + 90_000 }),
+    'unchanged',
+    'call_unchanged',
+    'check the clocks',
+  ],
+  [
+    'has a clock that is behind',
+    right({ now: () => Date.now() - 90_000 }),
+    'unchanged',
+    'call_unchanged',
+    'clock is behind',
+  ],
   [
     'takes a prefix off the path',
     (req, res) => right()(Object.assign(req, { url: '/invoke' }), res),
     'changed',
     'call_changed',
+    '(path)',
   ],
-  ['mounts the verifier after a body parser', afterBodyParser(), 'refused', 'daemon_failed'],
-])('names what is wrong with a daemon that %s, without an attack', async (_what, daemon, verdict, code) => {
-  expect(await judged(daemon)).toMatchObject({ verdict, code, holes: [] });
-});
+  ['mounts the verifier after a body parser', afterBodyParser(), 'refused', 'daemon_failed', 'body parser'],
+])(
+  'names what is wrong with a daemon that %s, without an attack',
+  async (_what, daemon, verdict, code, said) => {
+    expect(await judged(daemon)).toMatchObject({
+      verdict,
+      code,
+      holes: [],
+      said: expect.stringContaining(said),
+    });
+  },
+);
 
 it('does not vouch for a daemon that refuses in another way', async () => {
   const verify = right();
   const behind: RequestListener = (req, res) =>
     'x-ori-invoke-signature' in req.headers ? verify(req, res) : send(res, { status: 403 });
-  expect(await judged(behind)).toEqual({ exit: 1, verdict: 'unproven', holes: [], code: 'daemon_unproven' });
+  expect(await judged(behind)).toMatchObject({
+    exit: 1,
+    verdict: 'unproven',
+    holes: [],
+    code: 'daemon_unproven',
+  });
 });
 
 it('vouches for a daemon that refuses every attack', async () => {
-  expect(await judged(right())).toEqual({ exit: 0, verdict: 'accepted', holes: [], code: null });
+  expect(await judged(right())).toMatchObject({ exit: 0, verdict: 'accepted', holes: [], code: null });
 });
 
 it('makes one call with --one, and does not vouch', async () => {

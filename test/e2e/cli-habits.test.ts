@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runOri } from './cli-in-process.ts';
@@ -162,6 +162,16 @@ it('shows the progress of a 30 MB upload on a screen, up to its end, and then cl
   expect(seen.at(-2)).toContain('30.0 of 30.0 MB');
   expect(seen.at(-1)).toBe('\u001b[K');
   expect(unseen).toMatchObject({ exit: 0, stderr: '' });
+});
+
+it('shows the progress of hashing 100 MB on a screen', async () => {
+  const file = join(home.folder, 'larger');
+  await writeFile(file, '');
+  await truncate(file, 100_000_000);
+  const args = ['sign', INTERN_ID, '--path', '/api/invoke', '--file', file];
+  const env = { ORI_BASE_URL: world.baseUrl };
+  expect((await runOri(home, args, env, { isTTY: true })).stderr).toMatch(/Hashed [1-9]\d* of 100 MB/);
+  expect(await runOri(home, args, env)).toMatchObject({ exit: 0, stderr: '' });
 });
 
 it('refers from a wrong option to the help of its command', async () => {
