@@ -265,6 +265,24 @@ it('sends nothing after a notification before the server has answered it', async
   expect(events).toEqual(['notification', 'answered', 'request', 'answered']);
 });
 
+it('reads no further message while 256 wait for their answers', async () => {
+  const held: ServerResponse[] = [];
+  const daemon = await listen((req, res) => void req.resume().on('end', () => held.push(res)));
+  onTestFinished(daemon.stop);
+  const bridge = bridgeOf(environmentOf(home, world, daemon.url));
+  const child = spawn(bridge.command, bridge.args, { env: bridge.env });
+  for (let id = 1; id <= 300; id += 1)
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/list' })}\n`);
+  await expect.poll(() => held.length, { timeout: 30_000 }).toBe(256);
+  // Long enough for another to arrive.
+  await pause(300);
+  expect(held).toHaveLength(256);
+  held[0]?.writeHead(500).end();
+  await expect.poll(() => held.length).toBe(257);
+  child.kill();
+  await once(child, 'close');
+});
+
 it('signs in when nobody is signed in, and then answers', async () => {
   const daemon = await guarded(world, (_req, res, { proof, body }) =>
     send(res, {

@@ -13,6 +13,8 @@ import type { TargetOptions } from './signed-call.ts';
 const MCP_PATH = '/mcp';
 /** The largest message of a client, in bytes. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
+/** How many messages may wait for their answers; further ones are read when one of them has it. */
+const OPEN_MAX = 256;
 
 /**
  * Passes the JSON-RPC messages of stdin on, each as one signed POST, and writes the answers to stdout, one message per
@@ -42,6 +44,7 @@ export async function mcp(
   const open = new Set<Promise<void>>();
   for await (const line of linesOf(context.stdin, LINE_BYTES_MAX, context.interrupted)) {
     await takeLine(session, line, open, (code, message) => print(errorOf(null, code, message)));
+    if (open.size >= OPEN_MAX) await Promise.race(open);
   }
   session.endSubscriptions();
   await Promise.all(open);
