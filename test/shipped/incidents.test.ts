@@ -112,6 +112,8 @@ describe.skipIf(!binaries || NGINX === undefined)('behind the shipped gateway, u
         };
         await expect.poll(found, { timeout: ALERT_WITHIN_MS, interval: 200 }).toBeDefined();
         alertAt = performance.now();
+        const { refusal } = incident;
+        if (refusal !== undefined) await expect.poll(callers.outcome, { timeout: 20_000 }).toContain(refusal);
       } finally {
         await incident.end(world).finally(() => callers.end(brokenAt));
       }

@@ -23,7 +23,7 @@ export const STANDALONE_SPEC = {
     default: 8080,
     min: 0,
     max: 65_535,
-    doc: 'Port of the API; sign-in and daemon get the next two. 0: the system chooses',
+    doc: 'Port of the API; sign-in and daemon get the next two. 0: any free one',
   }),
   redisUrl: secret({
     optional: true,

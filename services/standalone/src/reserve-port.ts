@@ -1,11 +1,15 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
+
+/** Below the ports of outgoing connections and of listeners on port 0, one of which could take it meanwhile. */
+const RANGE = [15_000, 32_000] as const;
 
 /** Another program uses the port of the API. */
 export class PortTaken extends Error {
   constructor(host: string, port: number, options: ErrorOptions) {
     super(
-      `port ${port} on ${host} is used by another program, perhaps another standalone: stop that one, or set ORI_PORT to another port (0: the system chooses)`,
+      `port ${port} on ${host} is used by another program, perhaps another standalone: stop that one, or set ORI_PORT to another port (0: any free one)`,
       options,
     );
     this.name = 'PortTaken';
@@ -19,17 +23,18 @@ export class PortTaken extends Error {
  * @throws PortTaken
  */
 export async function reservePort(host: string, port: number): Promise<number> {
-  const server = createServer();
-  try {
-    server.listen(port, host);
-    await once(server, 'listening');
-  } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')
-      throw new PortTaken(host, port, { cause });
-    throw cause;
+  for (;;) {
+    const chosen = port === 0 ? randomInt(...RANGE) : port;
+    const server = createServer();
+    try {
+      server.listen(chosen, host);
+      await once(server, 'listening');
+      server.close();
+      await once(server, 'close');
+      return chosen;
+    } catch (cause) {
+      if (!(cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')) throw cause;
+      if (port !== 0) throw new PortTaken(host, port, { cause });
+    }
   }
-  const chosen = (server.address() as AddressInfo).port;
-  server.close();
-  await once(server, 'close');
-  return chosen;
 }
