@@ -122,6 +122,7 @@ it('lets the operator set heap size, CA certificates and source maps', () => {
     NODE_EXTRA_CA_CERTS: '/etc/ca.pem',
   };
   expect(hardenedCommand(program, env, []).env).toEqual(env);
+  expect(flagsOf({}, { youngSpaceMib: 32 })).toContain('--max-semi-space-size=32');
   const young = '--max-semi-space-size=32';
   expect(flagsOf({ NODE_OPTIONS: young }).join(' ')).not.toContain('semi-space');
 });
