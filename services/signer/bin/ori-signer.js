@@ -5,6 +5,6 @@ await startHardened({
   prefix: 'SIGNER',
   folder: import.meta.dirname,
   writes: ['SIGNER_AUDIT_FILE'],
-  // With 16 a proof takes 5 % more CPU time: `npm run bench -- --rows sign`.
+  // With 16 a proof takes more CPU time: `npm run bench -- --rows sign`.
   youngSpaceMib: 32,
 });
