@@ -1,5 +1,5 @@
-import { readdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
 
@@ -60,6 +60,17 @@ it('uses a profile until another is named', async () => {
   expect(await home.ori([...CALL, '--profile', 'default'])).toMatchObject({ stdout: '{"user":"acct_ada"}' });
   expect(await home.ori(['profiles', 'use', 'default'])).toMatchObject({ exit: 0 });
   expect(await home.ori(CALL)).toMatchObject({ stdout: '{"user":"acct_ada"}' });
+});
+
+it('uses no other profile if it cannot tell which one is in use', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  const file = join(home.folder, '.config/ori/profile');
+  await writeFile(file, '');
+  expect(await home.ori(['whoami'])).toMatchObject({ exit: 2, stdout: '' });
+  await rm(file);
+  await mkdir(file);
+  expect(await home.ori(['whoami'])).toMatchObject({ exit: 1, stdout: '' });
 });
 
 it.each(['../work', 'a/b', '.', '', 'x'.repeat(65)])('refuses a path as a profile: %j', async (profile) => {

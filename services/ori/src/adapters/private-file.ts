@@ -1,4 +1,4 @@
-import { constants, type Stats } from 'node:fs';
+import { constants, readFileSync, type Stats } from 'node:fs';
 import { access, chmod, type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CliError } from '../core/errors.ts';
@@ -29,6 +29,16 @@ export async function readPrivateFile(file: string, trusting: boolean): Promise<
     throw unusable(file, error);
   } finally {
     await handle?.close();
+  }
+}
+
+/** The text of a small file, or undefined if it does not exist. Throws `session_file_unusable` if it cannot be read. */
+export function readSmallFile(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return undefined;
+    throw unusable(file, error);
   }
 }
 

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { readSmallFile } from '../adapters/private-file.ts';
 import type { SessionPlace } from '../adapters/session-store.ts';
 import { BASE_URL_DEFAULT, parseBaseAddress } from '../core/address.ts';
 import { CliError } from '../core/errors.ts';
@@ -58,12 +58,15 @@ export function baseUrlToSignIn(context: Context, session: Session | undefined):
 
 /**
  * The profile of `--profile`, of `ORI_PROFILE`, or of `ori profiles use`; `default` without a choice. Throws CliError
- * `profile_malformed`.
+ * `profile_malformed`, also for an empty file, and `session_file_unusable`: a call must not be made as somebody else.
  */
 export function chosenProfile(context: Context): string {
   const { profileOption } = context;
   const profile =
-    profileOption ?? variable(context, 'ORI_PROFILE') ?? profileInUse(context) ?? PROFILE_DEFAULT;
+    profileOption ??
+    variable(context, 'ORI_PROFILE') ??
+    readSmallFile(profileFile(context))?.trim() ??
+    PROFILE_DEFAULT;
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(profile)) throw new CliError('profile_malformed', { profile });
   return profile;
 }
@@ -71,14 +74,6 @@ export function chosenProfile(context: Context): string {
 /** Contains the name that `ori profiles use` was given. */
 export function profileFile(context: Surroundings): string {
   return join(configFolder(context), 'profile');
-}
-
-function profileInUse(context: Surroundings): string | undefined {
-  try {
-    return readFileSync(profileFile(context), 'utf8').trim() || undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Where the session of the current profile is stored. */
