@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
@@ -60,6 +60,37 @@ it('uses a profile until another is named', async () => {
   expect(await home.ori([...CALL, '--profile', 'default'])).toMatchObject({ stdout: '{"user":"acct_ada"}' });
   expect(await home.ori(['profiles', 'use', 'default'])).toMatchObject({ exit: 0 });
   expect(await home.ori(CALL)).toMatchObject({ stdout: '{"user":"acct_ada"}' });
+});
+
+it('keeps the daemon of an intern for a profile and its API; --daemon and ORI_DAEMON_URL win', async () => {
+  await using home = await world.newHome({ ORI_DAEMON_URL: '' });
+  await world.signIn(home);
+  const daemon = (...args: string[]) => home.ori(['profiles', 'daemon', INTERN_ID, ...args]);
+  expect(await daemon(world.daemonUrl)).toMatchObject({ exit: 0 });
+  expect(await daemon()).toMatchObject({ stdout: `${world.daemonUrl}\n` });
+  expect(await home.ori(CALL)).toMatchObject({ stdout: '{"user":"acct_ada"}' });
+
+  const nowhere = { ORI_DAEMON_URL: 'http://127.0.0.1:1' };
+  expect(await home.ori(CALL, { env: nowhere })).toMatchObject({ exit: 6 });
+  expect(await home.ori([...CALL, '--daemon', 'http://127.0.0.1:1'])).toMatchObject({ exit: 6 });
+  expect(await daemon('http://daemon.example')).toMatchObject({ exit: 2 });
+  expect(await daemon('--unset', world.daemonUrl)).toMatchObject({ exit: 2 });
+
+  const file = join(home.folder, '.config/ori/daemons.json');
+  const kept = await readFile(file, 'utf8');
+  await writeFile(file, kept.replace(world.baseUrl, 'https://api.example/v1'));
+  expect(await home.ori(CALL)).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('ori profiles daemon'),
+  });
+  await writeFile(file, '7');
+  expect(await home.ori(CALL)).toMatchObject({ exit: 2, stderr: expect.stringContaining(file) });
+  await writeFile(file, kept);
+  expect(await home.ori(CALL)).toMatchObject({ exit: 0 });
+  await world.signIn(home, { args: ['--profile', 'work'] });
+  expect(await home.ori([...CALL, '--profile', 'work'])).toMatchObject({ exit: 2 });
+  expect(await daemon('--unset')).toMatchObject({ exit: 0 });
+  expect(await home.ori(CALL)).toMatchObject({ exit: 2 });
 });
 
 it('uses no other profile if it cannot tell which one is in use', async () => {

@@ -51,14 +51,24 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
     .command('whoami')
     .description('show who is signed in, where, and with which scopes')
     .action(async () => (await import('./commands/whoami.ts')).whoami(context()));
-  program
+  const profiles = program
     .command('profiles')
     .description('list the profiles that have a session')
-    .action(async () => (await import('./commands/profiles.ts')).profiles(context()))
+    .action(async () => (await import('./commands/profiles.ts')).profiles(context()));
+  profiles
     .command('use')
     .description('use a profile for later commands')
     .argument('<profile>', 'its name')
     .action(async (name: string) => (await import('./commands/profiles.ts')).useProfile(context(), name));
+  profiles
+    .command('daemon')
+    .description('set or print the origin of the daemon of an intern, for this profile')
+    .argument('<intern>', 'id or name of the intern')
+    .argument('[url]', 'origin of its daemon, for later commands')
+    .option('--unset', 'use the hostname that the API lists')
+    .action(async (intern, url, options) =>
+      (await import('./commands/profile-daemons.ts')).profileDaemon(context(), intern, url, options),
+    );
   program
     .command('logout')
     .description('end the session, here and at the issuer')

@@ -13,8 +13,8 @@ export function tryNext({ baseUrl, daemonUrl }: { baseUrl: string; daemonUrl: st
   return [
     `export PATH=${folder}:$PATH`,
     ...(baseUrl === DEFAULT_BASE_URL ? [] : [`export ORI_BASE_URL=${baseUrl}`]),
-    `export ORI_DAEMON_URL=${daemonUrl}`,
     'ori login',
+    `ori profiles daemon difference ${daemonUrl}`,
     `ori call ${call}`,
     `ori doctor call ${call}`,
   ];

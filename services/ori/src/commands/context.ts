@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { readSmallFile } from '../adapters/private-file.ts';
 import type { SessionPlace } from '../adapters/session-store.ts';
@@ -91,6 +91,11 @@ export function placeOf(context: Context, profile: string): SessionPlace {
     keyFile: join(dataFolder(context), 'keys', `${profile}.json`),
     interrupted: context.interrupted,
   };
+}
+
+/** Contains the addresses of daemons that the current profile was given. */
+export function daemonsFile(context: Context): string {
+  return join(dirname(sessionPlace(context).file), 'daemons.json');
 }
 
 /** Contains a folder for each profile except the default one. */

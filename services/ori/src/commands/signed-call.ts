@@ -51,7 +51,7 @@ export interface CallTarget {
 }
 
 export interface TargetOptions {
-  /** Origin of the daemon; by default `ORI_DAEMON_URL`, otherwise the hostname that the API lists. */
+  /** Origin of the daemon; by default `ORI_DAEMON_URL`, otherwise that of `findDaemon`. */
   readonly daemon?: string;
   /** How long the daemon may be silent, in seconds. */
   readonly timeout?: number;
@@ -95,9 +95,9 @@ export async function findTarget(
 ): Promise<CallTarget> {
   const named = options.daemon ?? variable(context, 'ORI_DAEMON_URL');
   const address = named === undefined ? undefined : parseDaemonAddress(named);
-  await requireSession(context);
+  const { base_url } = await requireSession(context);
   const internId = await takeInternId(context, intern);
-  return { internId, origin: address ?? (await findDaemon(context, internId)) };
+  return { internId, origin: address ?? (await findDaemon(context, base_url, internId)) };
 }
 
 /** A call with a hashed body to a known daemon. Nothing is sent yet. */

@@ -23,7 +23,8 @@ Environment:
   ORI_SESSION_STORE  keychain or file (default: the keychain, where there is one)
   ORI_BASE_URL     base address of the API, ending in /v1 (default: the session's, else
                    http://127.0.0.1:8080/v1)
-  ORI_DAEMON_URL   origin of the daemon (default: the hostname that the API lists)
+  ORI_DAEMON_URL   origin of the daemon (default: that of ori profiles daemon, else the
+                   hostname that the API lists)
   ORI_DPOP_KEY     file of the private key (JWK) that the token of ORI_TOKEN is bound to
   ORI_CLIENT_ID    client at the OpenID issuer (default: as the API says)
   BROWSER          program that opens the sign-in page

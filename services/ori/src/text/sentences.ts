@@ -97,7 +97,7 @@ const SENTENCES: Sentences = {
   daemon_unknown: {
     exit: EXIT.usage,
     what: () => 'The address of this intern’s daemon is unknown.',
-    next: () => 'Give it with --daemon https://… or ORI_DAEMON_URL.',
+    next: () => 'Give it with --daemon https://…, or once: ori profiles daemon INTERN https://…',
   },
   not_proxied: {
     exit: EXIT.refused,
@@ -120,7 +120,7 @@ const SENTENCES: Sentences = {
     exit: EXIT.unavailable,
     what: ({ what, address, why }) => `Cannot reach ${what} at ${address}: ${why}.`,
     next: ({ what }) =>
-      `Check the address${what === 'the daemon' ? ' (--daemon, ORI_DAEMON_URL)' : ''} and the network, then try again.`,
+      `Check the address${what === 'the daemon' ? ' (--daemon, ORI_DAEMON_URL, ori profiles daemon)' : ''} and the network, then try again.`,
   },
   timed_out: {
     exit: EXIT.unavailable,
