@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { CLOCKED_STORES, type ClockedStoreName } from './clocked-stores.ts';
 import { ROUNDS, SETTINGS, type StoreName } from './repertoire.ts';
 import { VARIANTS } from './variants.ts';
 
@@ -17,8 +18,10 @@ export interface RunArguments {
   readonly minutes: number;
   readonly faults: readonly string[] | undefined;
   readonly variant: string | undefined;
-  /** Instead of faults: this many spends on a clock that steps. */
-  readonly clocks: number | undefined;
+  /** Those of the stores whose clocks step, and the spends of each meanwhile. */
+  readonly clocks: readonly (readonly [store: ClockedStoreName, spends: number])[];
+  /** Nothing but the stepping clocks. */
+  readonly clocksOnly: boolean;
 }
 
 const names = (of: object): string => Object.keys(of).join(', ');
@@ -35,7 +38,7 @@ The last line is the verdict. Exit status: 0 passed, 1 failed, 2 not understood.
   --schedules N     per store; by default each fault ${ROUNDS} times, and at least 500 for Redis, memory and PostgreSQL
   --fault NAME      stages only this one; may be repeated; a name that is none lists those there are
   --seed TEXT       of an earlier run, for the same schedules and choices
-  --clocks N        instead: N spends of a memory store whose clock steps back and forth
+  --clocks N        only spends, N in each of ${names(CLOCKED_STORES)}, while clocks step back and forth
   --variant NAMES   the library with a guard broken, which must be caught within ${VARIANT_SCHEDULES_MAX} schedules; all, or some of
 ${Object.keys(SETTINGS).map(variantsOf).filter(Boolean).join('\n')}`;
 
@@ -65,7 +68,12 @@ export function readArguments(argv: readonly string[]): RunArguments | undefined
     if (Object.hasOwn(SETTINGS, name)) return name as StoreName;
     throw new TypeError(`--store: expected one of ${names(SETTINGS)}, got ${JSON.stringify(name)}`);
   });
-  const { variant } = values;
+  const { variant, quick } = values;
+  const clocked = (Object.keys(CLOCKED_STORES) as ClockedStoreName[]).filter((name) => stores.includes(name));
+  const spends = positive('--clocks', values.clocks);
+  if (spends !== undefined && clocked.length === 0) {
+    throw new TypeError(`--clocks: expected a store of ${names(CLOCKED_STORES)}`);
+  }
   if (
     variant !== undefined &&
     variant !== 'all' &&
@@ -77,11 +85,18 @@ export function readArguments(argv: readonly string[]): RunArguments | undefined
     seed: values.seed ?? randomBytes(4).toString('hex'),
     stores,
     schedules: positive('--schedules', values.schedules),
-    quick: values.quick,
-    minutes: positive('--minutes', values.minutes) ?? (values.quick ? 4 : 240),
+    quick,
+    minutes: positive('--minutes', values.minutes) ?? (quick ? 4 : 240),
     faults: values.fault,
     variant,
-    clocks: positive('--clocks', values.clocks),
+    clocks:
+      spends === undefined && values.fault !== undefined
+        ? []
+        : clocked.map((name) => {
+            const { spends: all, spendsQuick } = CLOCKED_STORES[name];
+            return [name, spends ?? (quick ? spendsQuick : all)] as const;
+          }),
+    clocksOnly: spends !== undefined,
   };
 }
 

@@ -11,6 +11,7 @@ import type { PostgresReplayStoreOptions } from '../../libs/public/verifier/src/
 import type { RedisClient } from '../../libs/public/verifier/src/replay/redis/client.ts';
 import type { RedisReplayStoreOptions } from '../../libs/public/verifier/src/replay/redis/store.ts';
 import type { ReplayStore } from '../../libs/public/verifier/src/replay/replay-store.ts';
+import type { SharedReplayStore } from '../../libs/public/verifier/src/replay/shared-store.ts';
 import type { Verifier } from '../../libs/public/verifier/src/verifier.ts';
 
 /** The store in which a verifier process keeps spent proofs. */
@@ -34,6 +35,8 @@ export interface OpenStore {
   readonly replay: ReplayStore;
   /** Uses another address from now on. Calls in flight stay on their connection. */
   goTo(url: string): void;
+  /** Closes the store and its connections. */
+  close(): Promise<void>;
 }
 
 /** Loads the library from its sources: those of the checkout, or a copy with a broken guard. */
@@ -49,33 +52,39 @@ export function loadLibrary(folder: string) {
         case 'memory': {
           const options: MemoryReplayStoreOptions = { ...clock, entriesMax: address.entriesMax };
           const replay = (await load('replay/memory/store.ts')).memoryReplayStore(options);
-          return { replay, goTo() {} };
+          return { replay, goTo() {}, close: async () => {} };
         }
         case 'redis': {
-          const { client, goTo } = movableClient(address.url);
+          const { client, goTo, close } = movableClient(address.url);
           const { replicas, timeoutMs } = address;
           const options: RedisReplayStoreOptions = { mode: 'spend', replicas, timeoutMs, now: clock.now };
-          return { replay: (await load('replay/redis/store.ts')).redisReplayStore(client, options), goTo };
+          const replay = (await load('replay/redis/store.ts')).redisReplayStore(client, options);
+          return { replay, goTo, close: () => close(replay) };
         }
         case 'postgres': {
-          const { pool, goTo } = movablePool(address.url);
+          const { pool, goTo, close } = movablePool(address.url);
           const { replicas, timeoutMs } = address;
           const options: PostgresReplayStoreOptions = { replicas, timeoutMs, now: clock.now };
-          return {
-            replay: (await load('replay/postgres/store.ts')).postgresReplayStore(pool, options),
-            goTo,
-          };
+          const replay = (await load('replay/postgres/store.ts')).postgresReplayStore(pool, options);
+          return { replay, goTo, close: () => close(replay) };
         }
       }
     },
   };
 }
 
+interface Movable {
+  goTo(url: string): void;
+  close(replay: SharedReplayStore): Promise<void>;
+}
+
+type OwnClient = RedisClient & Pick<Redis, 'disconnect'>;
+
 /** A client that can switch to another connection, as after a DNS change. The former one stays open. */
-function movableClient(url: string): { client: RedisClient; goTo(url: string): void } {
+function movableClient(url: string): Movable & { readonly client: RedisClient } {
   const events = new EventEmitter();
-  const clients = new Map<string, RedisClient>();
-  const open = (at: string): RedisClient => {
+  const clients = new Map<string, OwnClient>();
+  const open = (at: string): OwnClient => {
     const known = clients.get(at);
     if (known) return known;
     const redis = connectRedis(new Secret(at), { purpose: 'verifier' });
@@ -100,13 +109,17 @@ function movableClient(url: string): { client: RedisClient; goTo(url: string): v
       current = open(to);
       if ((current as Redis).status === 'ready') events.emit('ready');
     },
+    async close(replay) {
+      replay.close();
+      for (const redis of clients.values()) redis.disconnect();
+    },
   };
 }
 
 const POOL = { max: 10, connectionTimeoutMillis: 500 };
 
 /** The same for a connection pool. */
-function movablePool(url: string): { pool: PostgresPool; goTo(url: string): void } {
+function movablePool(url: string): Movable & { readonly pool: PostgresPool } {
   const pools = new Map<string, pg.Pool>();
   const listeners: Parameters<PostgresPool['on']>[] = [];
   const open = (at: string): pg.Pool => {
@@ -130,6 +143,10 @@ function movablePool(url: string): { pool: PostgresPool; goTo(url: string): void
     },
     goTo(to) {
       current = open(to);
+    },
+    async close(replay) {
+      replay.close();
+      await Promise.all([...pools.values()].map((each) => each.end()));
     },
   };
 }

@@ -20,7 +20,8 @@ function result(violations: readonly Violation['what'][] = [], planned = 1): Res
   };
 }
 
-const verdict = (one: Result) => renderVerdict('s', new Map([['memory', one]]));
+const verdict = (one: Result, twiceOnClocks = 0) =>
+  renderVerdict('s', new Map([['memory', one]]), twiceOnClocks);
 
 test('the last line reports success and the number of proofs', () => {
   expect(verdict(result())).toBe('PASSED, exactly once: 1 schedules, 1,234 spends, memory; seed s');
@@ -42,6 +43,7 @@ test('the last line fails a run and names each kind of violation with its number
   const words = ['accepted twice', 'late on a busy machine', 'accepted twice'] as const;
   expect(verdict(result(words))).toMatch(/^FAILED, accepted twice 2, late on a busy machine 1:/);
   expect(verdict({ ...result(), outcomes: [] })).toMatch(/^FAILED, nothing staged for memory:/);
+  expect(verdict(result(), 1)).toMatch(/^FAILED, accepted twice while clocks stepped 1:/);
 });
 
 test('the tables show each fault, the time spent waiting for a processor, and what was accepted twice', () => {

@@ -46,7 +46,11 @@ export function renderSummary(results: ReadonlyMap<string, Result>): string {
 }
 
 /** The last line of a run. */
-export function renderVerdict(seed: string, results: ReadonlyMap<string, Result>): string {
+export function renderVerdict(
+  seed: string,
+  results: ReadonlyMap<string, Result>,
+  twiceOnClocks: number,
+): string {
   const all = [...results.values()];
   const schedules = all.reduce((sum, { outcomes }) => sum + outcomes.length, 0);
   const { spends } = sumOf(all.flatMap(({ totals }) => totals));
@@ -55,6 +59,7 @@ export function renderVerdict(seed: string, results: ReadonlyMap<string, Result>
     ...Object.entries(tally(all.flatMap(({ violations }) => violations))).map(
       ([what, times]) => `${what} ${times}`,
     ),
+    ...(twiceOnClocks > 0 ? [`accepted twice while clocks stepped ${twiceOnClocks}`] : []),
     ...(idle.length > 0 ? [`nothing staged for ${idle.join(', ')}`] : []),
   ];
   const what = wrong.length === 0 ? 'PASSED, exactly once' : `FAILED, ${wrong.join(', ')}`;

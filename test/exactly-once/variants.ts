@@ -13,7 +13,14 @@ export interface Variant {
   readonly store: StoreName;
   /** The faults to inject, if no other fault detects the absence of this guard. */
   readonly faults?: readonly string[];
-  readonly breaks: readonly { readonly file: string; readonly guard: string; readonly without: string }[];
+  readonly breaks: readonly Break[];
+}
+
+/** A text of the library and what replaces it. */
+export interface Break {
+  readonly file: string;
+  readonly guard: string;
+  readonly without: string;
 }
 
 /** The harness must detect each of them. */
@@ -33,14 +40,22 @@ export interface BrokenLibrary extends AsyncDisposable {
   readonly folder: string;
 }
 
-/** Throws if the text of the guard is not found exactly once: the guard has changed, and its variant must be updated. */
 export async function breakLibrary(name: string): Promise<BrokenLibrary> {
   const variant = VARIANTS[name];
   if (!variant) throw new Error(`no variant ${name}: there are ${Object.keys(VARIANTS).join(', ')}`);
+  return await changeLibrary(name, LIBRARY, variant.breaks);
+}
+
+/** Throws if a text is not found exactly once in `library`: the source has changed, and `name` must be updated. */
+export async function changeLibrary(
+  name: string,
+  library: string,
+  breaks: readonly Break[],
+): Promise<BrokenLibrary> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-variant-'));
-  await cp(LIBRARY, join(folder, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
+  await cp(library, join(folder, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  for (const { file, guard, without } of variant.breaks) {
+  for (const { file, guard, without } of breaks) {
     const path = join(folder, 'src', file);
     const pieces = (await readFile(path, 'utf8')).split(guard);
     if (pieces.length !== 2)
