@@ -77,6 +77,21 @@ it("accepts an intern's name instead of its id", async () => {
   expect(await ori('sign', 'nobody', '--path', '/', '-d', '')).toMatchObject({ exit: 4, stdout: '' });
 });
 
+it('keeps the names of the last list for completion, without any that a shell would expand', async () => {
+  const cached = () => ori('interns', 'list', '--cached');
+  world.scripted.push(internsAre({ name: 'jacquard' }, { name: '$(touch x)' }, { name: 'a b' }));
+  await ori('interns', 'list');
+  world.scripted.push(internsAre({ name: 'other' }));
+  await ori('interns', 'list', '--status', 'running');
+  world.requests.length = 0;
+  expect(await cached()).toMatchObject({ exit: 0, stdout: 'jacquard\n', stderr: '' });
+  expect(await ori('interns', 'list', '--cached', '--profile', 'work')).toMatchObject({
+    exit: 0,
+    stdout: '',
+  });
+  expect(world.requests).toEqual([]);
+});
+
 it('accepts any id if the server does not list interns', async () => {
   const missing = { status: 404, body: { error: { code: 404, message: 'Not found.' } } };
   world.scripted.push(missing, missing);

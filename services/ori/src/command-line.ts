@@ -116,8 +116,12 @@ function completables(command: Command, path: readonly string[] = []): Completab
     flags: [short, long].filter((flag) => flag !== undefined && flag !== null),
     description,
   }));
-  const own: Completable = { path, commands: below, options };
-  return [own, ...command.commands.flatMap((sub) => completables(sub, [...path, sub.name()]))];
+  const takesIntern = command.registeredArguments[0]?.name() === 'intern';
+  const own: Completable = { path, commands: below, options, takesIntern };
+  const named = command.commands.flatMap((sub) =>
+    [sub.name(), ...sub.aliases()].map((name) => ({ sub, name })),
+  );
+  return [own, ...named.flatMap(({ sub, name }) => completables(sub, [...path, name]))];
 }
 
 function toContext(surroundings: Surroundings, options: GlobalOptions): Context {

@@ -97,9 +97,11 @@ export function declareRequests(
     .description('list the interns that you can see, newest first')
     .option('--status <statuses>', 'only with these statuses, comma-separated')
     .option('--workspace <id>', 'only in this workspace')
-    .action(async ({ status, workspace: workspaceId }) =>
-      (await import('./commands/interns-list.ts')).internsList(context(), { status, workspaceId }),
-    );
+    .option('--cached', 'print the names of the last whole list, without contacting the API')
+    .action(async ({ status, workspace: workspaceId, cached }) => {
+      const { internNames, internsList } = await import('./commands/interns-list.ts');
+      return cached ? internNames(context()) : internsList(context(), { status, workspaceId });
+    });
   interns
     .command('get')
     .alias('show')

@@ -1,17 +1,32 @@
+import { isInternId } from '@ori/proof/wire';
 import type { Intern, InternFilter } from '../adapters/interns.ts';
+import { writePrivateFile } from '../adapters/private-file.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { requireInternId } from '../core/proof-request.ts';
 import { grantsScope, LISTING_SCOPE } from '../core/scopes.ts';
 import { requireSession, withAccessToken } from './access.ts';
-import type { Context } from './context.ts';
+import { type Context, namesFile } from './context.ts';
 
-/** Every intern that the session can see. */
+/** Every intern that the session can see. Keeps their names for the completion of shells. */
 export async function internsOf(context: Context, filter: InternFilter = {}): Promise<Intern[]> {
   const { listInterns } = await import('../adapters/interns.ts');
-  return withAccessToken(context, (session, credential) => {
+  const interns = await withAccessToken(context, (session, credential) => {
     context.terminal.detail(`GET ${session.base_url}/interns`);
     return listInterns(session.base_url, credential, filter, context.interrupted);
   });
+  if (Object.values(filter).every((value) => value === undefined)) await keepNames(context, interns);
+  return interns;
+}
+
+// A shell expands what it completes, so only what can be an id is kept: no character of it means anything to a shell.
+async function keepNames(context: Context, interns: readonly Intern[]): Promise<void> {
+  const names = interns.map(({ name }) => name).filter(isInternId);
+  try {
+    await writePrivateFile(namesFile(context), names.map((name) => `${name}\n`).join(''));
+  } catch (error) {
+    // A cache: the command goes on without it.
+    if (!isCliError(error, 'session_file_unusable')) throw error;
+  }
 }
 
 /**

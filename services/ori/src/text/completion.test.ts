@@ -17,6 +17,7 @@ const COMMANDS: Completable[] = [
   { path: ['login'], commands: [], options: [{ flags: ['--device'], description: 'with a code' }] },
   { path: ['interns'], commands: [{ name: 'list', description: 'list them' }], options: [] },
   { path: ['interns', 'list'], commands: [], options: [{ flags: ['--status'], description: 'only' }] },
+  { path: ['call'], commands: [], options: [{ flags: ['--data'], description: 'body' }], takesIntern: true },
 ];
 
 it.each([
@@ -26,11 +27,18 @@ it.each([
   [['ori', 'login', '--verb'], '--verbose'],
   [['ori', '--verbose', 'interns', ''], 'list'],
   [['ori', 'interns', 'list', '--s'], '--status'],
+  [['ori', 'call', 'd'], 'difference'],
+  [['ori', 'call', 'difference', 'd'], ''],
 ])('completes %j in bash', async (words, expected) => {
   const script = `${renderCompletion('bash', COMMANDS)}
+    command() { echo difference; }
     COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _ori
     echo "\${COMPREPLY[*]}"`;
   expect((await run('bash', ['-c', script])).stdout).toBe(`${expected}\n`);
+});
+
+it('describes candidates in zsh', () => {
+  expect(renderCompletion('zsh', COMMANDS)).toContain(`'login:sign in, it'\\''s quick'`);
 });
 
 it('breaks help between words, and leaves short lines alone', () => {
