@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -44,7 +44,9 @@ it('contains a README without dead links', async () => {
   expect(await deadLinksOf(tarball)).toEqual([]);
 });
 
-it('says on an older Node which version it needs', async () => {
+it('says on an older Node which version it needs, even in a checkout that has it', async () => {
+  const modules = new URL('../../node_modules', import.meta.url);
+  await symlink(modules, join(folder, 'node_modules'));
   const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
   const failure = await run(process.execPath, ['--import', old, ori, '--version']).catch((error) => error);
   expect(failure).toMatchObject({ code: 1, stdout: '' });

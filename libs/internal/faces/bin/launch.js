@@ -1,5 +1,5 @@
 // Runs the main program of a command, which is TypeScript. Plain JavaScript, because the Node in the user's PATH may be
-// older: then it starts the Node 24 that this workspace pins.
+// older: then it starts the Node 24 that this workspace pins. A built command, which may be anywhere, needs Node 24.
 import process from 'node:process';
 
 const NODE_MAJOR_MIN = 24;
@@ -16,6 +16,7 @@ async function handOver(name) {
   const { constants } = await import('node:os');
   let node;
   try {
+    if (!import.meta.url.endsWith('/bin/launch.js')) throw new Error('bundled');
     node = createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/bin/node`);
   } catch {
     process.stderr.write(
