@@ -10,6 +10,7 @@ import { junit, table } from './report.ts';
 
 const USAGE = `Usage: npm run conformance -- [--junit FILE] [--requests N] [--seed TEXT] [--only TEXT] <command> [arguments…]
        npm run conformance -- --daemon …: a daemon over HTTP
+       npm run conformance -- --runtimes: the daemons of every runtime
 The protocol and the options are described in test/conformance/README.md.`;
 
 /** Commands sent ahead of their answers: enough to keep a program busy. */
@@ -127,7 +128,10 @@ async function* drawn(seed: string, requests: number, features: readonly string[
 
 try {
   const [first, ...rest] = process.argv.slice(2);
-  process.exitCode = first === '--daemon' ? await testDaemon(rest) : await main(process.argv.slice(2));
+  if (first === '--daemon') process.exitCode = await testDaemon(rest);
+  else if (first === '--runtimes') {
+    process.exitCode = await (await import('./daemon/runtimes.ts')).testRuntimes();
+  } else process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof DriverError)) throw error;
   console.error(`Cannot run the command: ${error.message}.`);

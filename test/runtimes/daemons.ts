@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFile } from 'node:fs/promises';
+import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createTestSigner } from '@ori/verifier/testing';
 import { rolldown } from 'rolldown';
-import { buildNext, NEXT, PROGRAMS, RUNTIMES, setUpRuntimes } from './setup.ts';
+import { buildNext, JWKS_URL, NEXT, PROGRAMS, RUNTIMES, setUpRuntimes, WORKERS } from './setup.ts';
 
 export const signer = createTestSigner({ internId: `int_${randomBytes(8).toString('hex')}` });
 export let jwksUrl: string;
@@ -30,6 +30,22 @@ export function closeRuntimes(): void {
   keys.close();
 }
 
+/** To the folder with the runtimes, and therefore the packages that it imports. */
+async function copyDaemon(): Promise<string> {
+  const copy = join(RUNTIMES, 'daemon.mjs');
+  await copyFile(fileURLToPath(new URL('./daemon.mjs', import.meta.url)), copy);
+  return copy;
+}
+
+/** What launch.ts starts, after `setUpRuntimes` and `buildNext`. */
+export async function prepareLaunches(internId: string): Promise<void> {
+  await copyDaemon();
+  await rm(WORKERS, { recursive: true, force: true });
+  await mkdir(WORKERS);
+  const code = await bundleWorker('fetch', undefined, { internId, keysUrl: JWKS_URL });
+  await writeFile(join(WORKERS, 'worker.mjs'), code);
+}
+
 /** The environment that the Next route reads. */
 const settings = () => ({ INTERN_ID: signer.internId, JWKS_URL: jwksUrl, NEXT_TELEMETRY_DISABLED: '1' });
 
@@ -39,10 +55,7 @@ export function startDaemon(runtime: string, adapter: string) {
 }
 
 async function startProcess(runtime: string, adapter: string) {
-  const daemon = fileURLToPath(new URL('./daemon.mjs', import.meta.url));
-  // The folder with the runtimes, and therefore the packages that it imports.
-  const copy = join(RUNTIMES, 'daemon.mjs');
-  await copyFile(daemon, copy);
+  const copy = await copyDaemon();
   const command =
     adapter === 'next'
       ? [NEXT, 'start', join(RUNTIMES, 'next'), '--hostname', '127.0.0.1', '--port', '0']
@@ -85,7 +98,8 @@ async function portOf(lines: AsyncIterable<string>): Promise<number> {
 
 export async function bundleWorker(
   adapter: string,
-  entry = fileURLToPath(new URL('./worker.mjs', import.meta.url)),
+  entry: string = fileURLToPath(new URL('./worker.mjs', import.meta.url)),
+  { internId, keysUrl } = { internId: signer.internId, keysUrl: jwksUrl },
 ): Promise<string> {
   const copy = join(RUNTIMES, `worker-${adapter}.mjs`);
   await copyFile(entry, copy);
@@ -97,8 +111,8 @@ export async function bundleWorker(
     resolve: { conditionNames: ['workerd', 'worker', 'browser', 'import', 'default'] },
     transform: {
       define: {
-        INTERN_ID: JSON.stringify(signer.internId),
-        JWKS_URL: JSON.stringify(jwksUrl),
+        INTERN_ID: JSON.stringify(internId),
+        JWKS_URL: JSON.stringify(keysUrl),
         ADAPTER: JSON.stringify(adapter),
       },
     },

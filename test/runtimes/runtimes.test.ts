@@ -3,14 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { inLanes } from '@ori/test-env/in-lanes';
 import { renderTable } from '@ori/test-env/text-table';
 import { overTcp, PATH, type Sent } from '@ori/test-env/verifier/guarded-daemons';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type Cell, judgeCell, LANES, RUNTIME_CELLS, readStates } from '../conformance/daemon/runtimes.ts';
+import { INTERN_ID } from '../vectors/generator/scenario.ts';
 import {
   bundleWorker,
   closeRuntimes,
   jwksUrl,
   openRuntimes,
+  prepareLaunches,
   signer,
   startDaemon,
   startWorker,
@@ -172,6 +176,17 @@ test.each(CELLS)(
     }
   },
 );
+
+test('each adapter meets the sentences of SPEC.md that the table of runtimes says', async () => {
+  await prepareLaunches(INTERN_ID);
+  const expected = await readStates();
+  await inLanes(RUNTIME_CELLS.length, LANES, async (index) => {
+    const cell = RUNTIME_CELLS[index] as Cell;
+    const states = await judgeCell(cell, { isQuick: true });
+    expect([cell.name, Object.keys(states).length]).toEqual([cell.name, expect.toSatisfy((n) => n > 35)]);
+    expect({ [cell.name]: expected.get(cell.name) }).toMatchObject({ [cell.name]: states });
+  });
+}, 300_000);
 
 // Concurrently: both wait for 30 s.
 test.concurrent('the Durable Object of the README is a replay store that survives a restart of workerd', async ({

@@ -41,6 +41,10 @@ const inRuntimes = (path: string): string => join(RUNTIMES, 'node_modules', path
 
 export const NEXT: string = inRuntimes('next/dist/bin/next');
 
+/** The bundle of the Worker that launch.ts starts, with {@link JWKS_URL} for the address of its keys; and what it writes. */
+export const WORKERS: string = join(RUNTIMES, 'workers');
+export const JWKS_URL = 'https://keys.invalid/jwks.json';
+
 /** Builds the Next route against the installed verifier. */
 export async function buildNext(settings: Readonly<Record<string, string>>): Promise<void> {
   const app = join(RUNTIMES, 'next');

@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { INTERN_ID, sectionOf } from '../../vectors/generator/scenario.ts';
-import { sentencesOfSpec } from '../../vectors/sentences.ts';
-import { readScenarios } from '../protocol.ts';
 import { junit } from '../report.ts';
 import { startKeyServer } from './key-server.ts';
+import { linesOf } from './lines.ts';
 import { type Outcome, runningAt, runSuite, startedBy } from './suite.ts';
 
 const USAGE = `Usage: npm run conformance -- --daemon [options] URL
        npm run conformance -- --daemon [options] -- <command with {intern} and {jwks}> …
-test/conformance/README.md describes both, and the options.`;
+       npm run conformance -- --runtimes
+test/conformance/README.md describes them, and the options.`;
 
 /** One line per sentence of SPEC.md about verifiers, for a daemon of any language. Returns the exit status. */
 export async function testDaemon(args: readonly string[]): Promise<number> {
@@ -56,29 +56,6 @@ export async function testDaemon(args: readonly string[]): Promise<number> {
     `${outcomes.length - failed.length - unseen} of ${outcomes.length} checks passed, ${unseen} cannot be seen`,
   );
   return failed.length === 0 ? 0 : 1;
-}
-
-interface Line {
-  readonly id: string;
-  readonly state: 'ok' | 'FAILED' | 'unseen' | 'vectors' | 'tests';
-  readonly detail: string;
-}
-
-/** Sentences for signers and clients are left out. */
-function linesOf(outcomes: readonly Outcome[]): Line[] {
-  const scenarios = readScenarios();
-  return [...sentencesOfSpec()]
-    .filter(([id]) => !/^[SC]/.test(id))
-    .map(([id, text]) => {
-      const own = outcomes.filter(({ sentence }) => sentence === id);
-      const shown = text.replaceAll('`', '').slice(0, 80);
-      const vectors = scenarios.filter(({ sentences }) => sentences.includes(id)).length;
-      if (own.length === 0) return { id, state: vectors > 0 ? 'vectors' : 'tests', detail: shown };
-      const bad = own.filter(({ difference }) => difference !== undefined);
-      const state = bad.length === 0 ? 'ok' : bad.every(({ isUnseen }) => isUnseen) ? 'unseen' : 'FAILED';
-      const titles = bad.map(({ title }) => title).join('; ');
-      return { id, state, detail: bad.length === 0 ? shown : titles };
-    });
 }
 
 function toResult({ sentence, title, difference, isUnseen }: Outcome) {
