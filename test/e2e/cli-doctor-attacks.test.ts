@@ -129,6 +129,12 @@ it.each<[string, RequestListener, readonly string[]]>([
   expect(await judged(daemon)).toMatchObject({ exit: 1, verdict: 'unsafe', holes, code: 'daemon_unsafe' });
 });
 
+it('advises one thing for a daemon that checks nothing', async () => {
+  const { said } = await judged((_req, res) => send(res, { status: 200 }));
+  expect(said).toMatch(/Nothing verifies proofs on this path\..*requireProof/);
+  expect(said).not.toContain('Redis');
+});
+
 it('reports a hole before anything else, with its cause', async () => {
   const { stdout, stderr } = await doctor(right({ replay: forgetful }));
   expect(stdout.split('\n')[1]).toMatch(/^ {2}ACCEPTED {2}a call that was made before: 200$/);

@@ -51,6 +51,8 @@ it('says that the key of a given token is missing, instead of that the token exp
   expect([keyless.exit, codeOf(keyless.stderr)]).toEqual([2, 'token_key_unusable']);
   const astray = await ori(call, { ORI_TOKEN: token, ORI_DPOP_KEY: '/nonexistent/key.json' });
   expect([astray.exit, codeOf(astray.stderr)]).toEqual([2, 'token_key_unusable']);
+  const { stdout } = await ori(['--json', 'whoami'], { ORI_TOKEN: token });
+  expect(JSON.parse(stdout)).toMatchObject({ bound: true });
 });
 
 it('names the profile that has no session', async () => {

@@ -27,18 +27,26 @@ export async function whoami(context: Context): Promise<void> {
   terminal.print(`  issuer  ${session.issuer || '-'}`);
   terminal.print(`  scope   ${session.scope || '-'}${mayNotSign(session) ? ' (cannot sign)' : ''}`);
   terminal.print(`  token   ${tokenLife(session, context.nowSeconds())}`);
-  terminal.print(
-    `  bound   ${isBound(context, session) ? 'to a key on this computer, which signs each request (DPoP)' : 'no: anyone who gets the token can use it'}`,
-  );
+  terminal.print(`  bound   ${tellBinding(context, session)}`);
   terminal.print(
     `  stored  ${keptIn === 'ORI_TOKEN' ? 'no: given in ORI_TOKEN' : `in ${keptIn === 'file' ? 'a file' : 'the keychain'}, profile ${chosenProfile(context)}`}`,
   );
 }
 
-/** Whether the session can only be used with a key on this computer. */
+/** Whether the session can only be used with a key. */
 function isBound(context: Context, session: Session): boolean {
-  if (session.client_id === null) return variable(context, 'ORI_DPOP_KEY') !== undefined;
-  return session.key_thumbprint !== undefined;
+  return session.key_thumbprint !== undefined || hasGivenKey(context, session);
+}
+
+function hasGivenKey(context: Context, session: Session): boolean {
+  return session.client_id === null && variable(context, 'ORI_DPOP_KEY') !== undefined;
+}
+
+function tellBinding(context: Context, session: Session): string {
+  if (!isBound(context, session)) return 'no: anyone who gets the token can use it';
+  return session.client_id === null && !hasGivenKey(context, session)
+    ? 'to a key (DPoP), and ORI_DPOP_KEY does not name its file'
+    : 'to a key on this computer, which signs each request (DPoP)';
 }
 
 /** The subject, and the name from the ID token if there is one. */

@@ -15,7 +15,7 @@ const WORDS: Readonly<Record<AttackName, string>> = {
 
 /** What makes a daemon accept it, and what to do. */
 const CAUSES: Readonly<Record<AttackName, string>> = {
-  no_proof: 'Nothing verifies proofs on this path. Put requireProof(verifier, …) before its handler.',
+  no_proof: 'The handler runs without a proof. Put requireProof(verifier, …) before it.',
   body_changed: 'The proof is not compared with the body as it was received.',
   body_extended:
     'The proof is compared with a body that was parsed and written again. Mount requireProof before any body parser.',

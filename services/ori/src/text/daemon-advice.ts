@@ -30,7 +30,7 @@ export function daemonAdvice(status: number, code: string | undefined, isShown =
   if (code !== undefined && isKnown(code)) return ADVICE[code];
   if (code === 'internal_error')
     return 'The daemon’s log says why, such as a body parser that is mounted before requireProof.';
-  const answer = isShown ? 'Its answer is above.' : 'To see its answer, make the call: ori call';
+  const answer = isShown ? 'Its answer is above.' : 'To see its answer, use ori call instead.';
   if (status >= 500) return `${answer} The call may have been carried out.`;
   if (status >= 300 && status < 400)
     return 'ori does not follow redirects: a proof is for one path. Check the daemon’s address.';

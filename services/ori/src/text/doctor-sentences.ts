@@ -58,7 +58,11 @@ export const DOCTOR_SENTENCES = {
   daemon_unsafe: {
     exit: EXIT.unexpected,
     what: ({ holes }) => `This daemon is not safe. It accepted ${listed(holes.map(tellAttack))}.`,
-    next: ({ holes }) => [...new Set(holes.map(tellCause))].join(' '),
+    // A daemon that checks no proof has the other holes too, for this one reason.
+    next: ({ holes }) =>
+      holes.includes('no_proof') && holes.includes('body_changed')
+        ? `Nothing verifies proofs on this path. ${tellCause('no_proof')}`
+        : [...new Set(holes.map(tellCause))].join(' '),
   },
   daemon_unproven: {
     exit: EXIT.unexpected,
