@@ -1,8 +1,8 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildExecutable, CAN_BUILD } from '../../../deploy/bundle/executable.ts';
@@ -27,6 +27,23 @@ describe.runIf(CAN_BUILD)('the executable of ori', () => {
     expect((await alone(['--version'])).stdout).toBe('1.0.0\n');
     const config = new URL('../../../deploy/gateway/nginx.conf', import.meta.url).pathname;
     expect((await alone(['doctor', 'gateway', config, '--skip-missing'])).stdout).not.toBe('');
+  });
+
+  it.runIf(process.getuid?.() === 0)('runs in a root that has nothing else but the C libraries', async () => {
+    const root = join(folder, 'root');
+    const { stdout: needed } = await run('ldd', [file]);
+    const libraries = needed.match(/\/\S+(?= \()/g) ?? [];
+    await mkdir(root);
+    await run('cp', ['--parents', '--dereference', ...libraries, root]);
+    await copyFile(file, join(root, 'ori'));
+    const alone = (...args: string[]) =>
+      run('/usr/sbin/chroot', [root, '/ori', ...args], { env: { HOME: '/' } });
+    expect((await alone('version')).stdout).toBe('1.0.0\n');
+    const failure = await alone('whoami').catch((error) => error);
+    expect(failure).toMatchObject({ code: 3, stderr: expect.stringContaining('ori login') });
+    expect(libraries.map((library) => basename(library).replace(/[.-].*/, '')).sort()).toEqual([
+      ...['ld', 'libc', 'libdl', 'libgcc_s', 'libm', 'libpthread', 'libstdc++'],
+    ]);
   });
 
   it('signs and calls with a stored session', async () => {
