@@ -78,13 +78,14 @@ function setUpKeychain(): boolean {
     : complain('Keychain: apt-get could not install dbus and gnome-keyring; its own words are above.');
 }
 
-/** Go, and Ed25519 for Python. The deep tests skip a port without its toolchain, with a message. */
+/** Go and Ruby; Ed25519 and an ASGI server for Python. The deep tests skip a port without its toolchain, with a message. */
 function setUpPorts(): boolean {
-  if (!mayInstall()) return say('Ports: install golang-go, python3-cryptography and ruby to test them.');
-  const installed = installPackages(['golang-go', 'python3-cryptography', 'ruby']);
+  if (!mayInstall())
+    return say('Ports: install golang-go, python3-cryptography, python3-uvicorn and ruby to test them.');
+  const installed = installPackages(['golang-go', 'python3-cryptography', 'python3-uvicorn', 'ruby']);
   return installed
-    ? say('Ports: golang-go, python3-cryptography and ruby are installed.')
-    : complain('Ports: apt-get could not install golang-go, python3-cryptography and ruby.');
+    ? say('Ports: golang-go, python3-cryptography, python3-uvicorn and ruby are installed.')
+    : complain('Ports: apt-get could not install golang-go, python3-cryptography, python3-uvicorn and ruby.');
 }
 
 /** The test of the signing input's proof is skipped without it, so its absence is not an error. */

@@ -5,7 +5,7 @@ import { inLanes } from '@ori/test-env/in-lanes';
 import { prepareLaunches } from '../../runtimes/daemons.ts';
 import { buildNext, JWKS_URL, setUpRuntimes } from '../../runtimes/setup.ts';
 import { INTERN_ID } from '../../vectors/generator/scenario.ts';
-import { openPorts } from '../ports/open-ports.ts';
+import { openAsgi, openPorts } from '../ports/open-ports.ts';
 import { startKeyServer } from './key-server.ts';
 import { linesOf } from './lines.ts';
 import { runSuite, startedBy } from './suite.ts';
@@ -41,9 +41,10 @@ export const RUNTIME_CELLS: readonly Cell[] = [
 
 /** The ports whose toolchains are installed. */
 export function portCells(): Cell[] {
-  return openPorts().map(({ name, daemon }) => ({
+  const asgi = openAsgi();
+  return [...openPorts(), ...(asgi === undefined ? [] : [asgi])].map(({ name, daemon }) => ({
     name: name.replace(' port', ''),
-    isFetch: false,
+    isFetch: name === 'ASGI',
     bodyBytesMax: 1_000_000,
     command: daemon('{intern}', '{jwks}'),
   }));

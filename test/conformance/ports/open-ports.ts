@@ -38,6 +38,20 @@ function openPython(): Port | undefined {
   };
 }
 
+/** The Python port under uvicorn, of class _request_. It answers no conformance protocol of its own. */
+export function openAsgi(): Pick<Port, 'name' | 'daemon'> | undefined {
+  const python = ['/usr/bin/python3', 'python3'].find((path) => hasCryptography(path) && hasUvicorn(path));
+  if (python === undefined) return missing('ASGI', 'python3-uvicorn');
+  const daemon: Port['daemon'] = (internId, jwksUrl) => [
+    python,
+    join(PYTHON, 'asgi.py'),
+    internId,
+    jwksUrl,
+    '0',
+  ];
+  return { name: 'ASGI', daemon };
+}
+
 function openGo(): Port | undefined {
   if (!runs('go', ['version'])) return missing('Go port', 'golang-go');
   const binary = join(mkdtempSync(join(tmpdir(), 'ori-port-')), 'oriproof');
@@ -60,6 +74,10 @@ function openRuby(): Port | undefined {
 
 function hasCryptography(python: string): boolean {
   return (!python.startsWith('/') || existsSync(python)) && runs(python, ['-c', 'import cryptography']);
+}
+
+function hasUvicorn(python: string): boolean {
+  return runs(python, ['-c', 'import uvicorn']);
 }
 
 function runs(command: string, args: readonly string[]): boolean {
