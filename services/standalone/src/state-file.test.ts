@@ -8,10 +8,10 @@ import { readState, type StandaloneState, writeState } from './state-file.ts';
 import { makeStateFolder } from './state-folder.ts';
 
 const STATE: StandaloneState = {
-  baseUrl: 'http://127.0.0.1:8080/v1',
+  baseUrl: 'http://127.0.0.1:5/v1',
   issuer: 'http://127.0.0.1:1',
   daemonUrl: 'http://127.0.0.1:2',
-  jwksUrl: 'http://127.0.0.1:8080/v1/interns/int_x/daemon/jwks.json',
+  jwksUrl: 'http://127.0.0.1:5/v1/interns/int_x/daemon/jwks.json',
   root: { kty: 'OKP', crv: 'Ed25519', x: 'e' },
   metrics: { signer: 'http://127.0.0.1:3/metrics', management: 'http://127.0.0.1:4/metrics' },
   internId: 'int_x',
