@@ -20,6 +20,8 @@ it.each([
   [{ GUARD_CONTENT_TYPE: 'multipart/form-data' }, /^GUARD_CONTENT_TYPE: expected/],
   [{ GUARD_REPLAY: 'redis' }, /^GUARD_REDIS_URL: required/],
   [{ GUARD_REPLAY: 'postgres' }, /^GUARD_DATABASE_URL: required/],
+  [{ GUARD_DATABASE_URL: 'postgres://a@one,two/db' }, /^GUARD_DATABASE_URL: expected postgres:.*one host/],
+  [{ GUARD_DATABASE_URL: 'one' }, /^GUARD_DATABASE_URL: expected postgres:/],
   [{ GUARD_ROOT_FILE: '/nowhere' }, /^GUARD_ROOT_FILE: cannot read/],
 ])('refuses %o', (env, complaint) => {
   expect(complaintsOf(env)).toContainEqual(expect.stringMatching(complaint));

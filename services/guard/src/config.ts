@@ -16,6 +16,7 @@ import {
 } from '@ori/runtime/config';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
+import { complaintsOfAddress } from '@ori/store/postgres-address';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
 import type { RootJwk } from '@ori/verifier';
 
@@ -78,8 +79,6 @@ export const GUARD_SPEC = {
   databaseUrl: secret({
     optional: true,
     doc: 'The PostgreSQL of `GUARD_REPLAY=postgres`, with the schema of the verifier installed',
-    expected: 'a postgres:// URL',
-    accepts: (value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value),
   }),
   replayReplicas: integer({
     min: 0,
@@ -151,6 +150,8 @@ export function loadGuardConfig(env: Environment): GuardConfig {
   if (!config.openPaths.every(isPath)) complaints.push('GUARD_OPEN_PATHS: a path is too long');
   if (config.replay === 'redis' && !config.redisUrl) complaints.push(missing('GUARD_REDIS_URL'));
   if (config.replay === 'postgres' && !config.databaseUrl) complaints.push(missing('GUARD_DATABASE_URL'));
+  if (config.databaseUrl)
+    complaints.push(...complaintsOfAddress('GUARD_DATABASE_URL', config.databaseUrl.reveal()));
   if (complaints.length > 0) throw new ConfigError(complaints);
   return { ...config, root: readRoot(config.rootFile) };
 }

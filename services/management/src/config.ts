@@ -2,7 +2,7 @@ import { complaintsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity';
 import { type Config, ConfigError, type Environment, integer, loadConfig, secret } from '@ori/runtime/config';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
-import { complaintsOfAddress } from '@ori/store';
+import { complaintsOfAddress } from '@ori/store/postgres-address';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 
 /** The environment of the management service: `MANAGEMENT_…`. */

@@ -12,7 +12,7 @@ import {
 } from '@ori/runtime/config';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { complaintsOfTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
-import { complaintsOfAddress } from '@ori/store';
+import { complaintsOfAddress } from '@ori/store/postgres-address';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
 

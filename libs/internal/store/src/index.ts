@@ -1,7 +1,7 @@
 export type { Database, StoreRole } from './database.ts';
 export { STORE_ROLES } from './database.ts';
 export { type EmbeddedDatabase, openPglite, type PgliteOptions } from './pglite/open-pglite.ts';
-export { complaintsOfAddress, openPostgres, type PostgresOptions } from './postgres/open-postgres.ts';
+export { openPostgres, type PostgresOptions } from './postgres/open-postgres.ts';
 export { OverprivilegedLogin, overprivilegedLogin } from './postgres/overprivileged-login.ts';
 export { excessPrivileges, fixPrivileges } from './queries/excess-privileges.ts';
 export * from './queries/management.ts';

@@ -3,6 +3,7 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { type Database, requireStoreRole, type StoreRole } from '../database.ts';
 import type { Schema } from '../schema.ts';
+import { requireAddress } from './address.ts';
 import { createGuardedPool } from './guarded-pool.ts';
 import { createLoginJudge } from './overprivileged-login.ts';
 
@@ -44,30 +45,6 @@ const types: pg.CustomTypesConfig = {
     return pg.types.getTypeParser(oid, format);
   },
 };
-
-/** Has pg parse the address now, so that a wrong one fails the start instead of the first request. @throws TypeError */
-function requireAddress(url: string): void {
-  try {
-    if (!/^postgres(ql)?:\/\//.test(url)) throw new TypeError();
-    // pg takes `a,b`, libpq's list of servers, for one name, which no resolver knows.
-    if (new pg.Client({ connectionString: url }).host.includes(',')) throw new TypeError();
-  } catch {
-    // Without a cause: the address contains a password, which the error of the parser may quote.
-    throw new TypeError(
-      'url: expected postgres://user:password@host:port/database, one host, with readable certificate and key files',
-    );
-  }
-}
-
-/** What is wrong with an address, as {@link openPostgres} would refuse it at the start. Quotes nothing of it. */
-export function complaintsOfAddress(variable: string, url: string): string[] {
-  try {
-    requireAddress(url);
-    return [];
-  } catch (error) {
-    return [`${variable}: ${(error as Error).message.replace(/^url: /, '')}`];
-  }
-}
 
 /**
  * A pool on a PostgreSQL server. Nothing is connected before the first query. An answer, or `StoreUnavailable`,
