@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
-import { openGuardWorld } from '@ori/test-env/guard-world';
+import { isPath } from '@ori/proof';
+import { BODY, FORMS } from '@ori/test-env/guard-forms';
+import { type GuardWorld, openGuardWorld } from '@ori/test-env/guard-world';
 import { freePort } from '@ori/test-env/ports';
 import { rawClient } from '@ori/test-env/raw-client';
 import { openRoom, type Room } from '@ori/test-env/room';
@@ -12,24 +15,35 @@ const FOLDER = join(import.meta.dirname, 'guard-daemons');
 interface Language {
   readonly name: string;
   readonly program: string;
-  readonly version: string;
+  /** Succeeds where the language is installed. */
+  readonly probe: readonly string[];
   readonly arguments: readonly string[];
   /** Makes the program first: a command of `program`. */
   readonly build?: (binary: string) => readonly string[];
 }
 
 const LANGUAGES: readonly Language[] = [
-  { name: 'Python', program: 'python3', version: '--version', arguments: [join(FOLDER, 'daemon.py')] },
-  { name: 'Perl', program: 'perl', version: '-v', arguments: [join(FOLDER, 'daemon.pl')] },
-  { name: 'Ruby', program: 'ruby', version: '--version', arguments: [join(FOLDER, 'daemon.rb')] },
-  { name: 'Node', program: 'node', version: '--version', arguments: [join(FOLDER, 'daemon.js')] },
-  { name: 'Java', program: 'java', version: '-version', arguments: [join(FOLDER, 'Daemon.java')] },
+  { name: 'Python', program: 'python3', probe: ['--version'], arguments: [join(FOLDER, 'daemon.py')] },
   {
-    ...{ name: 'Go', program: 'go', version: 'version', arguments: [] },
+    ...{ name: 'Python with Flask', program: 'python3' },
+    probe: ['-c', 'import flask'],
+    arguments: [join(FOLDER, 'flask_daemon.py')],
+  },
+  { name: 'Perl', program: 'perl', probe: ['-v'], arguments: [join(FOLDER, 'daemon.pl')] },
+  { name: 'Ruby', program: 'ruby', probe: ['--version'], arguments: [join(FOLDER, 'daemon.rb')] },
+  { name: 'Node', program: 'node', probe: ['--version'], arguments: [join(FOLDER, 'daemon.js')] },
+  {
+    name: 'Java',
+    program: 'java',
+    probe: ['-version'],
+    arguments: ['-Dsun.net.httpserver.nodelay=true', join(FOLDER, 'Daemon.java')],
+  },
+  {
+    ...{ name: 'Go', program: 'go', probe: ['version'], arguments: [] },
     build: (binary) => ['build', '-o', binary, join(FOLDER, 'daemon.go')],
   },
   {
-    ...{ name: 'C', program: 'cc', version: '--version', arguments: [] },
+    ...{ name: 'C', program: 'cc', probe: ['--version'], arguments: [] },
     build: (binary) => ['-o', binary, join(FOLDER, 'daemon.c')],
   },
 ];
@@ -53,9 +67,42 @@ async function start(language: Language, room: Room): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
+/** The first answer of the guard to these bytes: with its body, which ends with a brace, if it is 200. */
+async function answerTo(port: number, bytes: string): Promise<string> {
+  using client = await rawClient(port);
+  client.socket.write(bytes, 'latin1');
+  const closed = client.closed();
+  while (!/^HTTP\/1.1 (?:[345]|200.*\r\n\r\n.*\})/ms.test(client.received())) {
+    const arrived = once(client.socket, 'data');
+    if ((await Promise.race([arrived, closed.then(() => 'closed')])) === 'closed') break;
+  }
+  return client.received();
+}
+
+/** The daemon numbers its calls, so that one that no answer shows is found, too. */
+async function expectNoneSeenDifferently({ port, proofLines }: GuardWorld): Promise<void> {
+  const call = { body: BODY, user: 'user_ada' };
+  let calls = 1;
+  const seen = (path: string) => `${calls + 1} POST ${path} user_ada ${BODY}`;
+  for (const { path, bytes } of FORMS) {
+    const answer = await answerTo(port, bytes(isPath(path) ? proofLines({ ...call, path }) : ''));
+    const isServed = / 200 OK\r\n/.test(answer);
+    expect(answer.includes(seen(path)), `${bytes('')}\n${answer}`).toBe(isServed);
+    if (isServed) calls += 1;
+    expect(await answerTo(port, bytes('')), bytes('')).not.toMatch(/ 200 OK\r\n/);
+  }
+  expect(FORMS.length).toBeGreaterThanOrEqual(300);
+  expect(calls).toBeGreaterThan(200);
+  const last = FORMS[0]?.bytes(proofLines({ ...call, path: '/a' })) ?? '';
+  expect(await answerTo(port, last)).toContain(seen('/a'));
+}
+
 for (const language of LANGUAGES) {
-  const isHere = spawnSync(language.program, [language.version]).status === 0;
-  if (!isHere) console.warn(`Skipped: ${language.name} is not installed (${language.program}).`);
+  const isHere = spawnSync(language.program, language.probe).status === 0;
+  if (!isHere)
+    console.warn(
+      `Skipped: ${language.name} is not installed (${language.program} ${language.probe.join(' ')}).`,
+    );
 
   test.skipIf(!isHere)(
     `a daemon in ${language.name} sees each call as the guard verified it, once`,
@@ -76,6 +123,7 @@ for (const language of LANGUAGES) {
       expect(await saw(`POST /a HTTP/1.1\r\nHost: d\r\nContent-Length: 2\r\n${lines}\r\n{}`)).toContain(
         'proof_missing',
       );
+      await expectNoneSeenDifferently(world);
     },
   );
 }

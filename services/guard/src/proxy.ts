@@ -16,6 +16,12 @@ const NAMES_OTHERS: Answer = {
   code: 'connection_header',
   message: 'Connection may only name close, keep-alive, te, trailer and upgrade.',
 };
+/** `http.server` of Python and Flask's server serve `//a` as `/a`, which nobody signed. */
+const AMBIGUOUS_PATH: Answer = {
+  status: 400,
+  code: 'path_ambiguous',
+  message: 'The path begins with //, which a daemon may take for another path.',
+};
 const SPENT = 'The proof is spent.';
 /** After the spend, so each says what became of the call. */
 const FAILURES: Readonly<Record<DaemonFailure, Answer>> = {
@@ -118,6 +124,7 @@ export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts)
 
   return (req, res) => {
     if (namesOthers(req.headers.connection)) answer(res, NAMES_OTHERS);
+    else if (req.url?.startsWith('//')) answer(res, AMBIGUOUS_PATH);
     else void (isOpen(req) ? passOpen(req, res) : passProven(req, res));
   };
 }

@@ -11,6 +11,7 @@ int main(void) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (bind(server, (struct sockaddr *)&address, sizeof address) || listen(server, 16)) return 1;
+  int calls = 0;
   puts("ready");
   fflush(stdout);
   for (;;) {
@@ -28,7 +29,7 @@ int main(void) {
     if (length > 0 && length < (long)sizeof body) body[fread(body, 1, length, stream)] = 0;
     if (users > 1) strcpy(user, "several");
     fflush(stream);
-    dprintf(client, "HTTP/1.0 200 OK\r\n\r\n%s %s %s %s", method, path, user, body);
+    dprintf(client, "HTTP/1.0 200 OK\r\n\r\n%d %s %s %s %s", ++calls, method, path, user, body);
     fclose(stream);
   }
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 )
 
 func main() {
@@ -15,9 +16,10 @@ func main() {
 		panic(err)
 	}
 	fmt.Println("ready")
+	var calls atomic.Int64
 	panic(http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		user := strings.Join(r.Header.Values("x-ori-verified-user"), ",")
-		fmt.Fprintf(w, "%s %s %s %s", r.Method, r.RequestURI, user, body)
+		fmt.Fprintf(w, "%d %s %s %s %s", calls.Add(1), r.Method, r.RequestURI, user, body)
 	})))
 }
