@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadGuardConfig, type RunningGuard, startGuard } from '@ori/guard';
+import type { JwkSet } from '@ori/proof';
 import type { Logger } from '@ori/runtime/log';
 import { createTestSigner, type TestProofOptions } from '@ori/verifier/testing';
 import { type RawAnswer, rawClient } from './raw-client.ts';
@@ -33,6 +34,8 @@ export interface GuardWorldOptions {
   /** The daemon; by default it answers with the verified user. */
   readonly daemon?: RequestListener;
   readonly log?: Logger;
+  /** The key set; by default that of `signed` and `proofLines`. */
+  readonly jwks?: JwkSet;
 }
 
 const INTERN = 'int_guarded';
@@ -74,7 +77,10 @@ export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<G
     seen.push({ method, url, rawHeaders, body });
     respond(req, res);
   }, stack);
-  const keysOrigin = await listen((_req, res) => void res.end(JSON.stringify(signer.jwks)), stack);
+  const keysOrigin = await listen(
+    (_req, res) => void res.end(JSON.stringify(options.jwks ?? signer.jwks)),
+    stack,
+  );
   const keysUrl = `${keysOrigin}/v1/interns/${INTERN}/daemon/jwks.json`;
   const env = {
     ...{ GUARD_PORT: '0', GUARD_OPS_PORT: '0', GUARD_INTERN_ID: INTERN, GUARD_LOG_LEVEL: 'silent' },
