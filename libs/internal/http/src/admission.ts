@@ -42,6 +42,10 @@ export class Admission {
     this.#bodies = new SheddingBudget(this.limits.bodiesInFlightMax, this.limits.bodyBytesInFlightMax);
   }
 
+  get isHalfFull(): boolean {
+    return this.#requests >= this.limits.requestsInFlightMax / 2;
+  }
+
   /**
    * Admits a request from a network, or returns the exhausted budget. An admitted request must `leave`.
    *

@@ -65,7 +65,7 @@ export function createReception(
     const sender = senderOf(req, network);
     const exhausted = isCrowded
       ? 'connection'
-      : shedding.admits(sender)
+      : shedding.admits(sender, admission.isHalfFull)
         ? admission.enter(network)
         : 'overload';
     if (exhausted !== undefined) {

@@ -7,10 +7,12 @@ const STILL_LATE_MIN = 2;
 const STRANGERS_MIN = 0.05;
 /** Per measurement, so that a share that is too large fills the queue slowly. */
 const RECOVERY = 0.02;
+const CAUTIOUS_RECOVERY = 0.005;
 const KNOWN_MAX = 16_384;
 const KNOWN_MS = 600_000;
-/** A known caller who sends more than this per second to this process counts as a stranger. */
+/** A known caller who sends more than this to this process counts as a stranger. */
 const PER_SECOND_MAX = 2;
+const AT_ONCE_MAX = 5;
 
 /** Whom a request comes from, as far as its head tells. */
 export interface Sender {
@@ -21,8 +23,8 @@ export interface Sender {
 
 /**
  * Decides who goes first while the process is overloaded: callers that it lately served. Of the others it admits one in
- * twenty while connections wait longer than `delayMs`, then slowly more while they wait less than half of that, and half as
- * many again whenever they do not.
+ * twenty while connections wait longer than `delayMs`, then slowly more while they wait less than a quarter of that, and
+ * fewer whenever they do not. Whenever the process is half full, it admits none of the others, if it knows anybody.
  */
 export class Shedding {
   readonly #delayMs: number;
@@ -39,16 +41,17 @@ export class Shedding {
 
   /** @param isOver false for a wait that still lasts, which says nothing if it is short */
   observe(waitedMs: number, isOver: boolean): void {
-    if (waitedMs >= this.#delayMs) {
+    const part = waitedMs / this.#delayMs;
+    if (part >= 1) {
       this.#late += 1;
       this.#stillLate = isOver ? 0 : this.#stillLate + 1;
       if (this.#late >= LATE_MIN || this.#stillLate >= STILL_LATE_MIN) this.#share = STRANGERS_MIN;
-    } else if (waitedMs >= this.#delayMs / 2) {
-      if (this.#share < 1) this.#share = Math.max(STRANGERS_MIN, this.#share / 2);
+    } else if (part >= 1 / 4) {
+      if (this.#share < 1) this.#share = Math.max(STRANGERS_MIN, this.#share * (part >= 1 / 2 ? 0.5 : 0.8));
     } else if (isOver) {
       this.#late = 0;
       this.#stillLate = 0;
-      this.#share = Math.min(1, this.#share + RECOVERY);
+      this.#share = Math.min(1, this.#share + (part < 1 / 10 ? RECOVERY : CAUTIOUS_RECOVERY));
     }
   }
 
@@ -66,11 +69,14 @@ export class Shedding {
     if (name !== undefined) this.#credentials.forget(name);
   }
 
-  admits({ network, credential }: Sender, now: number = performance.now()): boolean {
-    if (this.#share === 1) return true;
+  /** @param isHalfFull whether half of what may be in progress is */
+  admits({ network, credential }: Sender, isHalfFull: boolean, now: number = performance.now()): boolean {
+    const isCrowded = isHalfFull && !this.#networks.isEmpty;
+    if (this.#share === 1 && !isCrowded) return true;
     if (this.#networks.admits(network, now)) return true;
     const name = credential();
     if (name !== undefined && this.#credentials.admits(name, now)) return true;
+    if (isCrowded) return false;
     this.#credit += this.#share;
     if (this.#credit < 1) return false;
     this.#credit -= 1;
@@ -80,16 +86,20 @@ export class Shedding {
 
 interface Entry {
   servedAt: number;
-  secondAt: number;
-  inSecond: number;
+  countedAt: number;
+  credit: number;
 }
 
 /** Names that were lately served; beyond the limit the one that was served longest ago is forgotten. */
 class Lately {
   readonly #entries = new Map<string, Entry>();
 
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
   remember(name: string, now: number): void {
-    const entry = this.#entries.get(name) ?? { servedAt: now, secondAt: now, inSecond: 0 };
+    const entry = this.#entries.get(name) ?? { servedAt: now, countedAt: now, credit: AT_ONCE_MAX };
     entry.servedAt = now;
     this.#entries.delete(name);
     this.#entries.set(name, entry);
@@ -105,8 +115,11 @@ class Lately {
   admits(name: string, now: number): boolean {
     const entry = this.#entries.get(name);
     if (entry === undefined || now - entry.servedAt > KNOWN_MS) return false;
-    if (now - entry.secondAt >= 1000) Object.assign(entry, { secondAt: now, inSecond: 0 });
-    entry.inSecond += 1;
-    return entry.inSecond <= PER_SECOND_MAX;
+    const earned = ((now - entry.countedAt) / 1000) * PER_SECOND_MAX;
+    entry.credit = Math.min(AT_ONCE_MAX, entry.credit + earned);
+    entry.countedAt = now;
+    if (entry.credit < 1) return false;
+    entry.credit -= 1;
+    return true;
   }
 }
