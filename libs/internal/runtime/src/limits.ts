@@ -6,7 +6,11 @@ const count = (fallback: number, most: number, doc: string, unit = 'requests'): 
 
 /** The settings that limit the concurrent work of one process. The defaults fit the default memory limit of 512 MiB. */
 export const LIMITS_SPEC = {
-  requestsInFlightMax: count(1000, 100_000, 'Requests in progress; more are refused'),
+  requestsInFlightMax: count(
+    1000,
+    100_000,
+    'Requests in progress; more are refused, and beyond half of them callers that were not lately served',
+  ),
   requestsInFlightPerAddressMax: count(
     250,
     100_000,
