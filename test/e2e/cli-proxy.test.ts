@@ -116,6 +116,22 @@ it('signs what curl sends, with the secret in the path or in a header', async ()
   await running.told(/^POST \/api\/invoke 201, 3000000 bytes, \d+ ms$/m);
 });
 
+it.skipIf(process.getuid?.() !== 0)('gives nothing to a process of another user', async () => {
+  const about = `/proc/${running.child.pid}`;
+  const commands = `curl -sS -d {} ${origin}/api/invoke; find ${about} -maxdepth 1 -type f -exec cat {} +; ls -l ${about}/fd`;
+  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', '--no-new-privs'];
+  const { stdout, stderr } = await promisify(execFile)('setpriv', [
+    ...nobody,
+    'sh',
+    '-c',
+    `(${commands}) || true`,
+  ]);
+  expect(stdout).toContain('not_proxied');
+  expect(stderr).toContain(`${about}/environ: Permission denied`);
+  expect(stdout).not.toContain(secret);
+  expect(seen).toEqual([]);
+});
+
 it('serves an SDK whose base address was changed', async () => {
   const client = new Client({ name: 'sdk', version: '1.0.0' });
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`));
