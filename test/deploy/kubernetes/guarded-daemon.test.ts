@@ -1,5 +1,7 @@
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { checkConfig } from '../check-config.ts';
 import { readStages } from '../image/dockerfile.ts';
 import { ROOT } from '../root.ts';
@@ -36,7 +38,12 @@ test('two guards never run at once with a replay store in memory', () => {
 });
 
 test('the environment of the guard is accepted by its own check-config', async () => {
-  expect(await checkConfig('guard', env)).toEqual({
+  const [name, content] = Object.entries(of('ConfigMap').data as Record<string, string>)[0] ?? [];
+  expect(env['GUARD_ROOT_FILE']).toBe(`/etc/ori/${name}`);
+  const file = join(await mkdtemp(join(tmpdir(), 'ori-root-')), 'root.json');
+  onTestFinished(() => rm(dirname(file), { recursive: true }));
+  await writeFile(file, content ?? '');
+  expect(await checkConfig('guard', { ...env, GUARD_ROOT_FILE: file })).toEqual({
     code: 0,
     output: 'the GUARD_… configuration is valid\n',
   });

@@ -34,7 +34,10 @@ describe.each(FOLDERS)('%s', (_, folder) => {
     });
     expect(status, stderr).toBe(0);
     const built = parseAllDocuments(
-      stdout.replace(/((?:admin|signer|management|log)-settings|gateway-site)-[a-z0-9]{10}\b/g, '$1'),
+      stdout.replace(
+        /((?:admin|signer|management|log)-settings|gateway-site|guard-root)-[a-z0-9]{10}\b/g,
+        '$1',
+      ),
     );
     const sorted = (list: readonly Manifest[]) =>
       list.toSorted((one, other) => nameOf(one).localeCompare(nameOf(other)));

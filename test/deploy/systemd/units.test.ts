@@ -86,9 +86,11 @@ describe.each(UNITS)('%s', (name) => {
   test('is confined like the others and writes no core dumps', () => {
     const held = (unit: string) =>
       readUnit(unit).slice(readUnit(unit).findIndex(([key]) => key === 'LimitCORE'));
-    const [, ...rest] = held(name).filter(([key]) => key !== 'WantedBy');
-    const [, ...signer] = held('ori-signer@.service').filter(([key]) => key !== 'WantedBy');
+    const own = ['WantedBy', 'LimitNOFILE'];
+    const [, ...rest] = held(name).filter(([key]) => !own.includes(key));
+    const [, ...signer] = held('ori-signer@.service').filter(([key]) => !own.includes(key));
     expect(valuesOf(name, 'LimitCORE')).toEqual(['0']);
+    expect(valuesOf(name, 'LimitNOFILE')).toEqual([name.startsWith('ori-guard') ? '32768' : '16384']);
     expect(rest).toEqual(signer);
   });
 });
