@@ -119,6 +119,22 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     await expectSound(page, faults, `start-${view.scheme}-${view.width}`);
   });
 
+  it('tries an operation of the reference with the session of a person', async () => {
+    await using opened = await open(`${standalone.state.baseUrl}/docs`);
+    const { page, faults } = opened;
+    await page.locator('section:has(#listInterns) >> text=Try it').click();
+    expect(await page.inputValue('#request')).toBe('GET /interns');
+    await page.click('#try button');
+    const answer = page.locator('#tried li').first();
+    await answer.waitFor();
+    expect(await answer.innerText()).toMatch(/GET \/interns[\s\S]*200 OK[\s\S]*"name": "difference"/);
+    await page.fill('#request', 'GET /interns/none/icon');
+    await page.click('#try button');
+    await page.locator('#tried li', { hasText: 'none/icon' }).waitFor();
+    expect(await page.locator('#tried li').first().innerText()).toMatch(/4\d\d /);
+    expect(faults).toEqual([]);
+  });
+
   it.each(VIEWS)('has a reference that everyone can read, $scheme at $width px', async (view) => {
     await using opened = await open(`${standalone.state.baseUrl}/docs`, view);
     const { page, faults } = opened;

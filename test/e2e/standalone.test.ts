@@ -249,7 +249,7 @@ describe('the start page', () => {
   const SIGNED_IN = { ...CALL, user: 'ada' };
 
   async function ask(
-    path: 'proof' | 'call',
+    path: 'proof' | 'call' | 'api',
     content: unknown,
     origin = standalone.state.baseUrl.slice(0, -3),
   ) {
@@ -290,18 +290,37 @@ describe('the start page', () => {
     });
   });
 
+  it('makes requests to the API in the name of a member, and to nothing else', async () => {
+    const { internId } = standalone.state;
+    const one = await ask('api', { user: 'ada', request: `GET /interns/${internId}` });
+    expect([one.status, JSON.parse(one.content)]).toMatchObject([200, { id: internId }]);
+    const body = JSON.stringify({ bodySha256: '0'.repeat(64), route: { method: 'POST', path: '/' } });
+    const signed = await ask('api', { user: 'ada', request: `POST /interns/${internId}/daemon/sign`, body });
+    expect([signed.status, signed.refusal]).toEqual([200, undefined]);
+    expect(await ask('api', { user: 'ada', request: 'GET /byok' })).toMatchObject({ status: 401 });
+    for (const request of [
+      'GET /../start.js',
+      'GET https://evil.example/',
+      'GET interns',
+      'TRACE /interns',
+      1,
+    ])
+      expect((await ask('api', { user: 'ada', request })).httpStatus).toBe(400);
+  });
+
   it('is not played by other pages, and says what it cannot send', async () => {
     for (const origin of [
       'http://evil.example',
       `http://evil.example:${new URL(standalone.state.baseUrl).port}`,
     ])
-      for (const path of ['proof', 'call'] as const)
+      for (const path of ['proof', 'call', 'api'] as const)
         expect((await ask(path, SIGNED_IN, origin)).httpStatus).toBe(403);
     const call = { ...CALL, intern: 'difference', proof: {} };
     for (const [path, content] of [
       ['proof', { ...SIGNED_IN, user: 'linus' }],
       ['proof', { ...SIGNED_IN, path: '/with a space' }],
       ['proof', { ...SIGNED_IN, body: 1 }],
+      ['api', { user: 'linus', request: 'GET /interns' }],
       ['call', { ...call, intern: 'jacquard' }],
       ['call', { ...call, path: '/\u{1f600}' }],
       ['call', { ...call, proof: { host: 'evil.example' } }],

@@ -43,6 +43,8 @@ export interface ManagementParts {
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Where the reference's links lead that try an operation. Default: there are none. */
+  readonly tryAt: string;
 }
 
 export interface RunningManagement {
@@ -69,7 +71,7 @@ export async function startManagement(
   const log = parts.log ?? createLogger({ service: 'management', level: config.logLevel });
   const now = parts.now ?? Date.now;
   const basePath = new URL(config.baseUrl).pathname;
-  const files = createReferenceFiles(config.baseUrl);
+  const files = createReferenceFiles(config.baseUrl, parts.tryAt);
   const metrics = createMetrics({
     service: 'management',
     routes: [...new Set([...OPERATIONS, ...files].map(({ path }) => basePath + path))],

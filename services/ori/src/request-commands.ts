@@ -57,6 +57,7 @@ export function declareRequests(
     )
     .option('-d, --data <json>', 'body')
     .option('--paginate', 'print the records of all pages of a list')
+    .option('-q, --jq <filter>', 'print what the program jq makes of the answer, strings without quotes')
     .addHelpText('after', wrapped(API_HELP))
     .action(async (path, options) => (await import('./commands/api.ts')).api(context(), path, options));
   takingCall(program.command('call'))

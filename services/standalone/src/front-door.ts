@@ -34,7 +34,7 @@ function isBrowserAtTheApi({ method, url = '', headers }: IncomingMessage): bool
   return method === 'GET' && /^\/v1\/?$/.test(url) && /\btext\/html\b/.test(headers.accept ?? '');
 }
 
-const START = /^\/(?:$|start[./])/;
+const START = /^\/(?:$|\?|start[./])/;
 
 /** By the raw path, like everywhere. */
 const SIGNERS = /^\/v1\/interns\/[^/]+\/daemon\/|^\/\.well-known\//;

@@ -18,8 +18,8 @@ export interface SignInRequest {
 export interface SignedIn {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
-  /** Sends a request to the API on behalf of the user, with a DPoP proof if the session is bound to a key. */
-  send(url: string, body: string): Promise<Response>;
+  /** Sends a request to the API on behalf of the user, with a DPoP proof if the session is bound to a key. Default: POST. */
+  send(url: string, body: string | undefined, method?: string): Promise<Response>;
 }
 
 /** Nothing listens here: the scripted user returns the redirect instead of following it. */
@@ -50,10 +50,16 @@ export async function signIn(request: SignInRequest): Promise<SignedIn> {
   return {
     accessToken,
     refreshToken,
-    send(url, body) {
-      const headers = new Headers({ 'content-type': 'application/json' });
-      const proof = key === undefined ? {} : { DPoP: client.getDPoPHandle(provider, key, covering(body)) };
-      return client.fetchProtectedResource(provider, accessToken, new URL(url), 'POST', body, headers, proof);
+    send(url, body, method = 'POST') {
+      const headers = new Headers(body === undefined ? {} : { 'content-type': 'application/json' });
+      const proof =
+        key === undefined ? {} : { DPoP: client.getDPoPHandle(provider, key, covering(body ?? '')) };
+      return client
+        .fetchProtectedResource(provider, accessToken, new URL(url), method, body, headers, proof)
+        .catch((error) => {
+          if (error instanceof client.WWWAuthenticateChallengeError) return error.response;
+          throw error;
+        });
     },
   };
 }

@@ -112,6 +112,7 @@ async function start(
       ring: parseKekRing(generateKekRing('management')),
       log: openLog('management', folder, stack),
       store: managementQueries(store.management),
+      tryAt: '/',
     }),
     stopIt,
   );

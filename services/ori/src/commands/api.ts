@@ -1,4 +1,5 @@
 import { requestApi, TokenRefused } from '../adapters/api.ts';
+import { filter } from '../adapters/jq.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { type ApiAnswer, judgeAnswer } from '../core/refusal.ts';
@@ -12,6 +13,8 @@ export interface ApiOptions {
   /** The JSON body itself. */
   readonly data?: string;
   readonly paginate?: boolean;
+  /** For the program jq. */
+  readonly jq?: string;
 }
 
 /** A longer list is treated as endless. */
@@ -22,7 +25,7 @@ const PAGES_MAX = 1000;
  * all pages. Throws the CliError of a refusal.
  */
 export async function api(context: Context, path: string, options: ApiOptions): Promise<void> {
-  const { data, field = [], paginate = false } = options;
+  const { data, field = [], paginate = false, jq } = options;
   const method = (options.method ?? (data === undefined ? 'GET' : 'POST')).toUpperCase();
   if (!/^[A-Z]{1,16}$/.test(method)) throw usage('--method takes a method, such as PATCH.');
   const isRead = method === 'GET';
@@ -40,10 +43,15 @@ export async function api(context: Context, path: string, options: ApiOptions): 
     const answer = await request(context, { method, path, query, body });
     const value = parseJson(answer.body);
     if (value === undefined) context.terminal.print(...answer.body.split('\n'));
-    else context.terminal.printJson(value);
+    else await show(context, value, jq);
     return;
   }
-  context.terminal.printJson(await allPages(context, path, query));
+  await show(context, await allPages(context, path, query), jq);
+}
+
+async function show({ terminal }: Context, value: unknown, jq: string | undefined): Promise<void> {
+  if (jq === undefined) terminal.printJson(value);
+  else terminal.print(...(await filter(jq, value)));
 }
 
 async function allPages(context: Context, path: string, query: URLSearchParams): Promise<unknown[]> {

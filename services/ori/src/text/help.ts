@@ -73,7 +73,7 @@ Examples:
 export const API_HELP = `
 Examples:
   ori api /interns -f limit=1
-  ori api /interns --paginate | jq -r '.[].name'
+  ori api /interns --paginate --jq '.[].name'
   ori api /guardrails -X POST -d '{"name":"no secrets"}'`;
 
 export const CALL_HELP = `

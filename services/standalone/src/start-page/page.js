@@ -2,9 +2,17 @@
 
 const form = document.querySelector('#call');
 const { issuer, api, intern, daemon } = form.dataset;
-const [status, way, signed, abuse, answers] = ['#status', '#way', '#signed', '#abuse', '#answers'].map((id) =>
+const [way, signed, abuse, answers] = ['#way', '#signed', '#abuse', '#answers'].map((id) =>
   document.querySelector(id),
 );
+const trial = document.querySelector('#try');
+const [trying, tried] = ['#trying', '#tried'].map((id) => document.querySelector(id));
+
+// A link of the reference brings its request along.
+for (const [name, value] of new URLSearchParams(location.search)) {
+  const field = trial.elements.namedItem(name);
+  if (field) field.value = value.replace(/\{[^}]*\}/, intern);
+}
 
 /** The last call that got a proof: { user, path, body, proof, signed }. */
 let made;
@@ -19,8 +27,13 @@ for (const button of abuse.querySelectorAll('button')) {
   button.addEventListener('click', () => run(button, '', () => ATTACKS[button.value](made, button)));
 }
 
+trial.addEventListener('submit', (event) => {
+  event.preventDefault();
+  void run(event.submitter, 'Sending …', () => ask(Object.fromEntries(new FormData(trial))), trying);
+});
+
 /** One thing at a time per button: its failure is told, and the button can be used again. */
-async function run(button, doing, act) {
+async function run(button, doing, act, status = document.querySelector('#status')) {
   if (button.getAttribute('aria-disabled') === 'true') return;
   button.setAttribute('aria-disabled', 'true');
   status.classList.remove('problem');
@@ -59,6 +72,12 @@ async function call({ user, path, body }) {
   way.hidden = false;
   abuse.hidden = made === undefined;
   way.querySelector('h2').focus();
+}
+
+async function ask({ request, body }) {
+  const user = form.elements.user.value;
+  const answer = await post('/start/api', { user, request, body });
+  tried.prepend(step(request, said(answer.status, answer.refusal), code(pretty(answer.content))));
 }
 
 /** Each sends the call that was made, with one thing changed, and shows the answer. */
@@ -144,6 +163,14 @@ const headers = (proof) =>
       .map(([name, value]) => `${name}: ${value}`)
       .join('\n'),
   );
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
 const code = (text) => element('code', text);
 const marked = (fields) => element('code', ...fields.map((field) => element('mark', field)));
 

@@ -57,9 +57,19 @@ export function renderStartPage(facts: StartFacts): string {
 ${Object.entries(ATTACKS).map(([name, label]) => html`<button type="button" value="${name}">${label}</button>\n`)}</div>
 <ol class="way" id="answers" aria-live="polite"></ol>
 </section>
+<h2>Try the API</h2>
+<p>Any request of the <a href="${baseUrl}/docs">API reference</a>, with a session of the person above.</p>
+<form id="try">
+<p><label for="request">Request</label>
+<input id="request" name="request" value="GET /interns" required autocomplete="off" spellcheck="false"></p>
+<p><label for="content">Body, as JSON</label>
+<textarea id="content" name="body" rows="2" maxlength="8192" autocomplete="off" spellcheck="false"></textarea></p>
+<div class="actions"><button class="primary">Send</button></div>
+</form>
+<p id="trying" role="status"></p>
+<ol class="way" id="tried" aria-live="polite"></ol>
 <h2>The same in a terminal</h2>
-<pre><code>${tryNext({ baseUrl, daemonUrl }).join('\n')}</code></pre>
-<p class="quiet">The <a href="${baseUrl}/docs">API reference</a> lists what else the API does.</p>`,
+<pre><code>${tryNext({ baseUrl, daemonUrl }).join('\n')}</code></pre>`,
     { note: 'demo, this computer only', script: '/start.js' },
   );
 }

@@ -44,19 +44,38 @@ export interface CallAnswer {
   readonly refusal?: Refusal | undefined;
 }
 
-/** Signs a demo member in, with a session of its own bound to a new key, and asks the signer for a proof. */
+/** Signs a demo member in, with a session of its own that is bound to a new key. */
+const sessionOf = async ({ baseUrl: resource, issuer }: Stage, user: string, scope: string) => {
+  const key = await randomDPoPKeyPair('ES256');
+  return signIn({ issuer, clientId: 'ori-cli', resource, user, scope: `openid ${scope}`, key });
+};
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly content: string;
+  readonly refusal?: Refusal | undefined;
+}
+
+/** Makes any request to the API in the name of a demo member. */
+export async function askApi(
+  stage: Stage,
+  { user, method, url, body }: { user: string; method: string; url: URL; body: string | undefined },
+): Promise<ApiAnswer> {
+  const session = await sessionOf(stage, user, 'vault:read interns');
+  const response = await session.send(url.href, body, method);
+  const type = response.headers.get('content-type') ?? 'no content';
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const content = /json|text/.test(type) ? bytes.toString() : `${type}, ${bytes.length} bytes`;
+  return { status: response.status, content, refusal: response.ok ? undefined : refusalIn(content) };
+}
+
+/** Asks the signer for a proof in the name of a demo member. */
 export async function askForProof(
-  { baseUrl, issuer, daemons }: Stage,
+  stage: Stage,
   { user, path, body }: { readonly user: string; readonly path: string; readonly body: string },
 ): Promise<ProofAnswer> {
-  const session = await signIn({
-    issuer,
-    clientId: 'ori-cli',
-    resource: baseUrl,
-    user,
-    scope: 'openid vault:read',
-    key: await randomDPoPKeyPair('ES256'),
-  });
+  const session = await sessionOf(stage, user, 'vault:read');
+  const { baseUrl, daemons } = stage;
   const { internId } = daemons.difference;
   const digest = bodySha256(Buffer.from(body));
   const asked = JSON.stringify({ bodySha256: digest, route: { method: 'POST', path } });

@@ -6,17 +6,21 @@ import type { Presentation } from '@ori/http/envelope';
 import { createExpressApp } from '@ori/http/routes';
 import { isPath, PROOF_HEADERS } from '@ori/proof';
 import { renderStartPage, type StartFacts } from './page.ts';
-import { askForProof, type Call, sendCall } from './play.ts';
+import { askApi, askForProof, type Call, sendCall } from './play.ts';
 
 const SCRIPT = readFileSync(new URL('./page.js', import.meta.url));
 const HEADERS: ReadonlySet<string> = new Set(Object.values(PROOF_HEADERS));
 const BYTES_MAX = 64 * 1024;
 
-/** The page, its script, and the two things that the script asks for: a proof, and a call. */
+/** The page, its script, and what the script asks for: a proof, a call, any request to the API. */
 export function startRoutes(facts: StartFacts): RequestListener {
   const page = renderStartPage(facts);
-  const { daemons, users } = facts;
-  const ours = new RegExp(`^http://(?:127\\.0\\.0\\.1|localhost|\\[::1\\]):${new URL(facts.baseUrl).port}$`);
+  const { baseUrl, daemons, users } = facts;
+  const member = (user: unknown) => {
+    if (!users.some(({ name }) => name === user)) throw new Unacceptable(400, 'user: not a demo member.');
+    return String(user);
+  };
+  const ours = new RegExp(`^http://(?:127\\.0\\.0\\.1|localhost|\\[::1\\]):${new URL(baseUrl).port}$`);
   const content = async (req: IncomingMessage) => {
     // Other pages of this browser may not play, not even under a name of theirs that leads here.
     if (!ours.test(req.headers.origin ?? ''))
@@ -40,9 +44,7 @@ export function startRoutes(facts: StartFacts): RequestListener {
         method: 'POST',
         async handler(req, res) {
           const { user, path, body } = await content(req);
-          if (!users.some(({ name }) => name === user))
-            throw new Unacceptable(400, 'user: not a demo member.');
-          send(res, await askForProof(facts, { user: String(user), ...callOf({ path, body }) }));
+          send(res, await askForProof(facts, { user: member(user), ...callOf({ path, body }) }));
         },
       },
       {
@@ -53,6 +55,14 @@ export function startRoutes(facts: StartFacts): RequestListener {
           const daemon = Object.entries(daemons).find(([name]) => name === intern)?.[1];
           if (daemon === undefined) throw new Unacceptable(400, 'intern: has no daemon here.');
           send(res, await sendCall(daemon, { ...callOf({ path, body }), proof: proofOf(proof) }));
+        },
+      },
+      {
+        template: '/start/api',
+        method: 'POST',
+        async handler(req, res) {
+          const { user, request, body } = await content(req);
+          send(res, await askApi(facts, { user: member(user), ...apiRequestOf(baseUrl, request, body) }));
         },
       },
     ],
@@ -93,6 +103,17 @@ function callOf({ path, body }: { path: unknown; body: unknown }): Omit<Call, 'p
   }
   if (typeof body !== 'string') throw new Unacceptable(400, 'body: expected a string.');
   return { path, body };
+}
+
+/** `GET /interns`: the session goes nowhere but to the API. */
+function apiRequestOf(baseUrl: string, request: unknown, body: unknown) {
+  const [, method = '', path = ''] =
+    /^(GET|POST|PUT|PATCH|DELETE) (\/[!-~]{0,2000})$/.exec(String(request)) ?? [];
+  const url = URL.canParse(baseUrl + path) ? new URL(baseUrl + path) : undefined;
+  if (method === '' || !url?.href.startsWith(`${baseUrl}/`)) {
+    throw new Unacceptable(400, 'request: expected a method and a path of the API, such as GET /interns.');
+  }
+  return { method, url, body: method === 'GET' || body === '' ? undefined : String(body ?? '') };
 }
 
 function proofOf(value: unknown): Call['proof'] {

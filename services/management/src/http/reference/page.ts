@@ -7,7 +7,7 @@ import { type ReferenceOperation, renderReferenceOperation } from './render-oper
 import { renderMembers, type Schema, typeOf } from './render-schema.ts';
 
 /** The files of the reference: the document, and a page of it that loads nothing. */
-export function createReferenceFiles(baseUrl: string): PublishedFile[] {
+export function createReferenceFiles(baseUrl: string, tryAt?: string): PublishedFile[] {
   const document = createApiDocument(baseUrl);
   return [
     createPublishedFile({
@@ -19,7 +19,7 @@ export function createReferenceFiles(baseUrl: string): PublishedFile[] {
     createPublishedFile({
       path: '/docs',
       mediaType: 'text/html; charset=utf-8',
-      content: renderReference(document, baseUrl),
+      content: renderReference(document, baseUrl, tryAt),
       cacheControl: 'public, max-age=60',
       headers: { 'Content-Security-Policy': pageHeaders()['content-security-policy'] ?? '' },
     }),
@@ -30,6 +30,7 @@ export function createReferenceFiles(baseUrl: string): PublishedFile[] {
 function renderReference(
   { info, tags = [], paths = {}, components = {} }: ApiDocument,
   baseUrl: string,
+  tryAt: string | undefined,
 ): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods as Record<string, ReferenceOperation>).map(([method, operation]) => ({
@@ -63,7 +64,7 @@ ${markdown(info.description ?? '')}
 ${groups.map(
   ({ name, id, description, own }) => html`<h2 id="${id}">${name}</h2>
 ${markdown(description)}
-${own.map(({ path, method, operation }) => renderReferenceOperation(path, method, operation, parameterAt))}`,
+${own.map(({ path, method, operation }) => renderReferenceOperation(path, method, operation, { parameterAt, tryAt }))}`,
 )}<h2 id="schemas">Schemas</h2>
 ${schemas.map(
   ([name, schema]) => html`<h3 id="${name}">${name}</h3>

@@ -25,6 +25,7 @@ interface Parameter {
 /** An operation of the document. */
 export interface ReferenceOperation {
   readonly operationId: string;
+  readonly security?: readonly unknown[];
   readonly tags: readonly [string];
   readonly summary: string;
   readonly description: string;
@@ -38,13 +39,13 @@ export function renderReferenceOperation(
   path: string,
   method: string,
   operation: ReferenceOperation,
-  parameterAt: (reference: string) => Parameter,
+  { parameterAt, tryAt }: { parameterAt: (reference: string) => Parameter; tryAt: string | undefined },
 ): Html {
   const { operationId, summary, description, requestBody, responses } = operation;
   const parameters = (operation.parameters ?? []).map((one) => ('$ref' in one ? parameterAt(one.$ref) : one));
   return html`<section>
 <h3 id="${operationId}">${summary}</h3>
-<p><code><b>${method.toUpperCase()}</b> ${path}</code></p>
+<p><code><b>${method.toUpperCase()}</b> ${path}</code>${tryAt && takesSession(operation) ? tryIt(`${method.toUpperCase()} ${path}`, requestBody, tryAt) : undefined}</p>
 ${markdown(description)}
 ${operation['x-codeSamples'].map(({ label, source }, index) => foldable(label, html`<pre><code>${source}</code></pre>`, index === 0))}
 ${parameters.length === 0 ? undefined : html`<h4>Parameters</h4>\n<ul>${parameters.map(renderParameter)}</ul>`}
@@ -53,6 +54,20 @@ ${requestBody && html`<h4>Body</h4>\n${contentsOf(requestBody.content)}`}
 ${Object.entries(responses).map(([status, answer]) => foldable(`${status}: ${answer.description}`, renderAnswer(answer)))}
 </section>
 `;
+}
+
+/** The other operations are public, or for the keys of programs. */
+const takesSession = ({ tags, security }: ReferenceOperation) =>
+  tags[0] === 'Interns' && security?.length !== 0;
+
+function tryIt(request: string, body: ReferenceOperation['requestBody'], tryAt: string): Html {
+  const { example, examples = {} } = Object.values(body?.content ?? {})[0] ?? {};
+  const content = example ?? Object.values(examples)[0]?.value;
+  const fields = new URLSearchParams({
+    request,
+    ...(content !== undefined && { body: JSON.stringify(content) }),
+  });
+  return html` <a href="${`${tryAt}?${fields}#try`}">Try it</a>`;
 }
 
 function renderParameter({ in: place, name, required = false, schema, description }: Parameter): Html {
