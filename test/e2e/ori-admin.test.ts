@@ -363,6 +363,14 @@ it.each([
       environment: { [variable]: former },
     });
     expect(foreign).toMatchObject({ exit: 4, stderr: expect.stringContaining('"partial"') });
+    const lacking = await admin.run(['kek', 'list', owner, '--usage'], {
+      environment: { [variable]: former },
+    });
+    expect(lacking).toMatchObject({
+      exit: 1,
+      stdout: expect.stringMatching(new RegExp(`${kid}\\s+missing`)),
+      stderr: expect.stringContaining(`The ring lacks ${kid}`),
+    });
     expect(await admin.run([...remove, seals.url], asPromoted)).toMatchObject({ exit: 0 });
     expect(await kidsOf(file('removed'))).toEqual([kid]);
   },

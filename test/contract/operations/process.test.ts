@@ -64,7 +64,7 @@ test('an unknown command exits with 64, an audit file that cannot be opened with
     ...world.environment,
     SIGNER_PORT: '0',
     SIGNER_OPS_PORT: '0',
-    SIGNER_AUDIT_FILE: '/nonexistent/x',
+    SIGNER_AUDIT_FILE: '/dev/null/x',
   };
   expect(await run([], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('audit') });
 });

@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test } from 'vitest';
+import { makeCertificate } from '../../env/certificate.ts';
+import { freePort } from '../../env/ports.ts';
+import { useSignerWorld } from '../signer-world.ts';
+
+const MAIN = join(import.meta.dirname, '../../../services/signer/bin/ori-signer.js');
+
+const world = await useSignerWorld();
+
+/** What is wrong, and where: the environment of a signer that has it. */
+type Wrong = (stack: AsyncDisposableStack) => Promise<Record<string, string>>;
+
+async function open(stack: AsyncDisposableStack, server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  stack.defer(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const issuerThat =
+  (listener: RequestListener): Wrong =>
+  async (stack) => ({ SIGNER_ISSUER: `http://127.0.0.1:${await open(stack, createServer(listener))}` });
+
+const changed = (name: 'SIGNER_DATABASE_URL' | 'SIGNER_REDIS_URL', change: (url: URL) => void): Wrong => {
+  return async () => {
+    const url = new URL(world.environment[name] ?? '');
+    change(url);
+    return { [name]: url.href };
+  };
+};
+
+test.concurrent.for<[string, string, Wrong, RegExp]>([
+  ['a slash too many', 'issuer', async () => ({ SIGNER_ISSUER: `${world.issuer.url}/` }), /issuer/],
+  [
+    'a redirect',
+    'issuer',
+    issuerThat((_req, res) => res.writeHead(302, { location: '/x' }).end()),
+    /redirect/,
+  ],
+  ['silence', 'issuer', issuerThat(() => {}), /did not answer/],
+  [
+    'no listener',
+    'issuer',
+    async () => ({ SIGNER_ISSUER: `http://127.0.0.1:${await freePort()}` }),
+    /nothing listens/,
+  ],
+  [
+    'a private authority',
+    'issuer',
+    async (stack) => {
+      const port = await open(stack, createSecureServer(makeCertificate()));
+      return { SIGNER_ISSUER: `https://localhost:${port}` };
+    },
+    /certificate/,
+  ],
+  [
+    'a missing database',
+    'postgresql',
+    changed('SIGNER_DATABASE_URL', (url) => {
+      url.pathname = '/nowhere';
+    }),
+    /no such database/,
+  ],
+  [
+    'a wrong password',
+    'redis',
+    changed('SIGNER_REDIS_URL', (url) => {
+      url.username = 'nobody';
+      url.password = 'hidden';
+    }),
+    /password/,
+  ],
+])('%s of %s is told in the log and in /readyz', async ([, dependency, wrong, cause], { signal, expect }) => {
+  await using stack = new AsyncDisposableStack();
+  const opsPort = await freePort();
+  const env = {
+    ...world.environment,
+    ...(await wrong(stack)),
+    ...{ PATH: process.env['PATH'], SIGNER_TRUST_GATEWAY: 'true' },
+    ...{ SIGNER_PORT: String(await freePort()), SIGNER_OPS_PORT: String(opsPort) },
+  };
+  const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'inherit'], signal });
+  child.on('error', () => {});
+  stack.defer(() => end(child));
+  const line = await lineThat(child, (causes) => cause.test(causes[dependency] ?? ''));
+  expect(Object.keys(line.failing)).toEqual([dependency]);
+  const ready = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
+  const said = (await ready.json()) as { causes: Record<string, string> };
+  expect([ready.status, said.causes[dependency]]).toEqual([503, expect.stringMatching(cause)]);
+  expect(JSON.stringify([line, said])).not.toContain('hidden');
+});
+
+interface Waiting {
+  readonly failing: Record<string, string>;
+  readonly causes: Record<string, string>;
+}
+
+/** The first line that says what the signer waits for, and why. */
+async function lineThat(
+  { stdout }: ChildProcess,
+  tells: (causes: Record<string, string>) => boolean,
+): Promise<Waiting> {
+  if (stdout === null) throw new Error('expected the output of the signer');
+  const heard: string[] = [];
+  for await (const text of createInterface(stdout)) {
+    heard.push(text);
+    const line = JSON.parse(text) as Partial<Waiting> & { msg: string };
+    if (line.msg.startsWith('not listening yet') && tells(line.causes ?? {})) return line as Waiting;
+  }
+  throw new Error(`the signer ended: ${heard.join('\n')}`);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
