@@ -54,6 +54,22 @@ it('signs in at a correct issuer, and sends the verifier and the resource with t
   });
 });
 
+it('requests the scopes of the last sign-in of the profile, until others are named', async () => {
+  metadata = { ...metadata, scopes_supported: ['vault:read', 'interns'] };
+  const requested = async (...named: string[]) => {
+    const login = startOri(home, ['login', '--oidc', '--no-browser', ...named]);
+    const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
+    await (await fetch(issuer.redirectOf(url, {}))).text();
+    expect(await login.result).toMatchObject({ exit: 0 });
+    return new URL(url).searchParams.get('scope');
+  };
+  const session = 'openid offline_access';
+  expect(await requested()).toBe(`${session} vault:read interns`);
+  expect(await requested('--scope', 'vault:read')).toBe(`${session} vault:read`);
+  expect(await requested()).toBe(`${session} vault:read`);
+  expect(await requested('--scope', 'vault:read interns')).toBe(`${session} vault:read interns`);
+});
+
 /** What an issuer such as Entra needs: no `resource`, scopes of its own, and one redirect address. */
 function needs(members: Record<string, unknown>): void {
   metadata = { ...metadata, 'x-ori_sign_in': [{ issuer: issuer.url, ...members }] };

@@ -41,7 +41,10 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
     .option('--oidc', 'with OpenID Connect (the default)')
     .option('--device', 'with a code, for a machine without a browser')
     .option('--no-browser', 'only print the address')
-    .option('--scope <scopes>', 'request only these scopes of the API')
+    .option(
+      '--scope <scopes>',
+      'request only these scopes of the API, now and at later sign-ins of this profile',
+    )
     .option('--with-token', 'read an access token from stdin instead')
     .option('--timeout <seconds>', 'how long to wait (300)', parseSeconds)
     .option('--redirect-port <port>', 'port of the redirect address (a free one)', parsePort)

@@ -86,7 +86,13 @@ async function signIn(
     issuer: issuer.config.serverMetadata().scopes_supported,
     toRequest: resource.scopesToRequest,
   };
-  const scope = chooseScope(offered, options.scope);
+  const chosen = options.scope ?? (last?.base_url === baseUrl ? last.chosen_scope : undefined);
+  if (options.scope === undefined && chosen !== undefined) {
+    terminal.note(
+      `Requesting only ${chosen}, as at the last sign-in of this profile; --scope requests others.`,
+    );
+  }
+  const scope = chooseScope(offered, chosen);
   terminal.detail(`Issuer ${resource.issuer}, client ${clientId}, scope ${scope}`);
   const waitSeconds = options.timeout ?? WAIT_SECONDS_DEFAULT;
   const key = await chooseKey(context, resource, issuer);
@@ -104,8 +110,11 @@ async function signIn(
         if (options.browser) void startBrowser(context, url);
       });
   const at = { baseUrl, resource: resource.resource, issuer: issuer.address, clientId, scope };
-  const session = newSession(context, at, signedIn);
-  requireGranted(options.scope, session.scope);
+  const session = {
+    ...newSession(context, at, signedIn),
+    ...(chosen !== undefined && { chosen_scope: chosen }),
+  };
+  requireGranted(chosen, session.scope);
   if (key === undefined || !signedIn.grant.bound) return { session };
   return { session: { ...session, key_thumbprint: proofKeyOf(key).thumbprint }, key };
 }

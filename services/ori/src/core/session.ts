@@ -12,6 +12,8 @@ export interface Session {
   readonly subject: string;
   readonly name: string | null;
   readonly scope: string;
+  /** The scopes of the API that the user chose to request, for the next sign-in. Absent if all were requested. */
+  readonly chosen_scope?: string;
   readonly access_token: string;
   readonly expires_at: number | null;
   readonly refresh_token: string | null;
@@ -37,6 +39,7 @@ const FIELDS: Readonly<Record<keyof Session, (value: unknown) => boolean>> = {
   subject: isText,
   name: isTextOrNull,
   scope: isText,
+  chosen_scope: isTextOrAbsent,
   access_token: isText,
   expires_at: isTimeOrNull,
   refresh_token: isTextOrNull,
