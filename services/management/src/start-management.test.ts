@@ -48,9 +48,15 @@ test('all errors in the environment are reported together', () => {
       ...environment,
       MANAGEMENT_ISSUER: 'http://issuer.example',
       MANAGEMENT_AUDIENCE: 'ori-api',
+      MANAGEMENT_DATABASE_URL: 'postgres://management@db-a,db-b/ori',
       MANAGEMENT_INTROSPECTION_CLIENT_ID: 'management',
     });
-  for (const complaint of [/MANAGEMENT_BASE_URL: required/, /MANAGEMENT_ISSUER: /, /set both or neither/]) {
+  for (const complaint of [
+    /MANAGEMENT_BASE_URL: required/,
+    /MANAGEMENT_ISSUER: /,
+    /MANAGEMENT_DATABASE_URL: .*one host/,
+    /set both or neither/,
+  ]) {
     expect(load).toThrow(complaint);
   }
   expect(() => loadManagementConfig({ ...environment, MANAGEMENT_PROT: '1' })).toThrow(
