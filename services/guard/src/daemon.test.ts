@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { readdir, readlink } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { openGuardWorld } from '@ori/test-env/guard-world';
@@ -90,7 +90,13 @@ it('a large body waits on disk under no name until it is verified, and arrives u
   const request = world.signed({ ...CALL, body });
   using client = await rawClient(world.port);
   client.send(request.slice(0, 3_000_000));
-  await expect.poll(() => client.socket.writableLength).toBe(0);
+  const isOpenWithoutName = async () => {
+    const open = (await readdir('/proc/self/fd')).map((fd) =>
+      readlink(`/proc/self/fd/${fd}`).catch(() => ''),
+    );
+    return (await Promise.all(open)).some((at) => at.startsWith(room.directory) && at.endsWith(' (deleted)'));
+  };
+  await expect.poll(isOpenWithoutName).toBe(true);
   expect(await readdir(room.directory)).toEqual([]);
   expect(world.seen).toEqual([]);
   client.send(request.slice(3_000_000));
