@@ -177,11 +177,14 @@ test.each(CELLS)(
   },
 );
 
-test('each adapter meets the sentences of SPEC.md that the table of runtimes says', async () => {
+/** Each server once: the adapters that are left out see what node:http shows, and `--runtimes` tests them all. */
+const JUDGED = RUNTIME_CELLS.filter(({ name }) => !['Express', 'Fastify', 'Koa', 'Hono'].includes(name));
+
+test('each server meets the sentences of SPEC.md that the table of runtimes says', async () => {
   await prepareLaunches(INTERN_ID);
   const expected = await readStates();
-  await inLanes(RUNTIME_CELLS.length, LANES, async (index) => {
-    const cell = RUNTIME_CELLS[index] as Cell;
+  await inLanes(JUDGED.length, LANES, async (index) => {
+    const cell = JUDGED[index] as Cell;
     const states = await judgeCell(cell, { isQuick: true });
     expect([cell.name, Object.keys(states).length]).toEqual([cell.name, expect.toSatisfy((n) => n > 35)]);
     expect({ [cell.name]: expected.get(cell.name) }).toMatchObject({ [cell.name]: states });
