@@ -18,7 +18,7 @@ export interface ProviderShape {
 const NOW = Math.floor(Date.now() / 1000);
 const TIMES = { iat: NOW - 10, exp: NOW + 3590 };
 
-/** Sources: the providers' documentation of their tokens; keycloak, lemonldap, glewlwyd and better-auth as they issued them. */
+/** Source: the providers' documentation of their tokens. */
 export const PROVIDER_SHAPES: readonly ProviderShape[] = [
   {
     name: 'Okta, custom authorization server',
