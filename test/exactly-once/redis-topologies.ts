@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Secret } from '@ori/runtime/secret';
 import { createTurnLimiter } from '@ori/turns';
 import { connectRedis, type RedisClient } from '@ori/turns/redis';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { createLocalKeySet } from '../../libs/public/verifier/src/keys/local.ts';
 import { redisReplayStore } from '../../libs/public/verifier/src/replay/redis/store.ts';
 import type { SignedRequest } from '../../libs/public/verifier/src/request.ts';
@@ -30,8 +30,17 @@ export interface Parties {
 
 /** The maximum duration of a failover. */
 export const PATIENT = { timeout: 40_000, interval: 50 };
-/** Why a proof from before a failover is refused. */
-export const REFUSED_FOR_GOOD = /^(?:nonce_replayed|proof_before_fence)$/;
+
+/** Holds that the proof of `request` is refused for good; until then a node that comes back may be the reason. */
+export async function expectSpent({ present }: Parties, request: SignedRequest): Promise<void> {
+  const verdicts: string[] = [];
+  const presentAgain = async () => {
+    verdicts.push(await present(request));
+    return verdicts.at(-1);
+  };
+  await expect.poll(presentAgain, PATIENT).toMatch(/^(?:nonce_replayed|proof_before_fence)$/);
+  expect(verdicts).not.toContain('accepted');
+}
 
 /** A daemon whose store waits for half of `replicas`, and a signer's adapters, on the Redis at this address. */
 export function openParties(url: string, replicas: number): Parties {
