@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { coverageScenarios } from './generator/coverage.ts';
 import { curveScenarios } from './generator/curve.ts';
 import { fieldScenarios } from './generator/fields.ts';
@@ -79,8 +78,9 @@ function manifest(files: ReadonlyMap<string, string>): string {
   return `${JSON.stringify(whole, undefined, 1)}\n`;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  for (const [name, text] of vectorFiles()) writeFileSync(join(import.meta.dirname, name), text);
+if (import.meta.main) {
+  const folder = process.argv[2] ?? import.meta.dirname;
+  for (const [name, text] of vectorFiles()) writeFileSync(join(folder, name), text);
   console.log(
     `${SCENARIOS.length} verdicts, ${signingVectors.length} signing cases, ${rootedSetVectors.length} rooted sets`,
   );

@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { hasProVerif } from '../model/symbolic/prove.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Who else runs a script of package.json, and the words there that do. */
+const RUN_BY: Readonly<Record<string, readonly [file: string, words: string]>> = {
+  start: ['test/e2e/standalone-process.ts', "run('start'"],
+  token: ['test/e2e/standalone-process.ts', "run('token'"],
+  setup: ['.ci/run', 'npm run --silent setup'],
+  test: ['.ci/run', 'npm test'],
+  'test:deep': ['.ci/run', 'npm run --silent test:deep'],
+  check: ['.ci/run', 'npm run --silent check'],
+  build: ['test/e2e/readme-clone.test.ts', "commandsOf('Install'"],
+  pack: ['test/e2e/readme-clone.test.ts', "commandsOf('Install'"],
+  bench: ['.ci/run', 'npm run --silent bench'],
+  conformance: ['test/conformance/harness.test.ts', "'main.ts'"],
+  mutation: ['test/mutation/sample.test.ts', "'main.ts'"],
+  faults: ['test/exactly-once/harness.test.ts', "'main.ts'"],
+  sbom: ['test/package/sbom.test.ts', "'sbom'"],
+  'setup:runtimes': ['test/conformance/daemon/runtimes.ts', 'setUpRuntimes()'],
+};
+
+async function script(name: string, ...args: readonly string[]): Promise<{ status: number; output: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      'npm',
+      ['run', '--silent', name, '--', ...args],
+      { cwd: ROOT },
+      (_error, stdout, stderr) => resolve({ status: child.exitCode ?? -1, output: stdout + stderr }),
+    );
+  });
+}
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'ori-script-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test('each script of package.json is run by some test, or by the CI', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const here = [...readFileSync(import.meta.filename, 'utf8').matchAll(/await script\('([a-z:]+)'/g)];
+  const run = new Set([...Object.keys(RUN_BY), ...here.map(([, name]) => name)]);
+  expect(Object.keys(scripts).filter((name) => !/^(?:pre|post)/.test(name) && !run.has(name))).toEqual([]);
+  for (const [file, words] of Object.values(RUN_BY))
+    expect(readFileSync(join(ROOT, file), 'utf8'), file).toContain(words);
+});
+
+test('docs: the reference has a page for each public function, and builds without warnings', async () => {
+  const folder = await newFolder();
+  expect(await script('docs', folder)).toMatchObject({ status: 0 });
+  expect(await readdir(join(folder, 'functions'))).toEqual(
+    expect.arrayContaining([
+      '_ori_proof.parseProofHeaders.html',
+      '_ori_verifier.createVerifier.html',
+      '_ori_verifier_express.requireProof.html',
+      '_ori_verifier_redis.redisReplayStore.html',
+    ]),
+  );
+});
+
+test('vectors: makes the committed files', async () => {
+  const folder = await newFolder();
+  expect(await script('vectors', folder)).toMatchObject({ status: 0 });
+  const made = await readdir(folder);
+  expect(made).toContain('manifest.json');
+  for (const name of made)
+    expect(readFileSync(join(folder, name))).toEqual(readFileSync(join(ROOT, 'test/vectors', name)));
+});
+
+test('mutants: judges a port', async () => {
+  const { status, output } = await script('mutants', 'python', '--every', '400');
+  if (!output.includes('the Python port:') && status === 0) return;
+  expect(output).toMatch(/the Python port: \d+ of \d+ bugs killed/);
+  expect(status).toBeLessThanOrEqual(1);
+});
+
+test('prove: says what it needs where that is missing', async () => {
+  if (await hasProVerif()) return;
+  expect(await script('prove')).toMatchObject({
+    status: 1,
+    output: expect.stringContaining('proverif is not'),
+  });
+});
