@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { createMetrics } from '@ori/runtime/metrics';
+import { Secret } from '@ori/runtime/secret';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { type OtlpReceiver, startOtlpReceiver } from '@ori/test-env/otlp-receiver';
 import { expect, test } from 'vitest';
@@ -24,7 +25,9 @@ interface World extends AsyncDisposable {
 /** A service with one route, which asks one dependency that fails on request. */
 async function startService(otlpEndpoint: string, otlpSampledPercent = 100): Promise<World> {
   const { log, lines } = capturedLog();
-  const tracing = await openTracing({ service: 'test', config: { otlpEndpoint, otlpSampledPercent }, log });
+  const databaseUrl = new Secret(`postgres://login:${CANARY}@db.internal:5433/ori`);
+  const config = { otlpEndpoint, otlpSampledPercent, databaseUrl };
+  const tracing = await openTracing({ service: 'test', config, log });
   const metrics = createMetrics({ service: 'signer', routes: ['/v1/{id}'] });
   const store = timeDependencies(metrics.registry, tracing)('postgresql', {
     async find(id: string) {
@@ -91,7 +94,13 @@ test('a request is a span below the caller’s, and each call of a dependency a 
     {
       kind: 3,
       name: 'postgresql find',
-      attributes: { 'ori.dependency': 'postgresql', 'ori.operation': 'find' },
+      attributes: {
+        'ori.dependency': 'postgresql',
+        'ori.operation': 'find',
+        'db.system.name': 'postgresql',
+        'server.address': 'db.internal',
+        'server.port': 5433,
+      },
     },
   ]);
   expect(receiver.spans).toHaveLength(2);

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { extname } from 'node:path';
 import type { Attributes, Span } from '@opentelemetry/api';
 import type { Logger } from '@ori/runtime/log';
+import type { Secret } from '@ori/runtime/secret';
 import { VERSION } from '@ori/runtime/version';
 import { findExchange } from './exchange.ts';
 import { parseTraceparent } from './traceparent.ts';
@@ -23,7 +24,12 @@ export interface Tracing {
 
 export interface TracingOptions {
   readonly service: string;
-  readonly config: { readonly otlpEndpoint?: string | undefined; readonly otlpSampledPercent: number };
+  readonly config: {
+    readonly otlpEndpoint?: string | undefined;
+    readonly otlpSampledPercent: number;
+    readonly redisUrl?: Secret | undefined;
+    readonly databaseUrl?: Secret | undefined;
+  };
   readonly log: Logger;
 }
 
@@ -33,7 +39,8 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'D
 
 /**
  * Traces a service with OpenTelemetry and exports to a collector (OTLP over HTTP, JSON). Without an endpoint it loads nothing and
- * returns undefined. Spans contain names, statuses and codes from closed sets, and the request id; nothing else from a request.
+ * returns undefined. Spans contain names, statuses and codes from closed sets, the request id, and the
+ * addresses of the databases; nothing else from a request.
  */
 export async function openTracing({ service, config, log }: TracingOptions): Promise<Tracing | undefined> {
   const { otlpEndpoint, otlpSampledPercent: sampledPercent } = config;
@@ -48,10 +55,21 @@ export async function openTracing({ service, config, log }: TracingOptions): Pro
       resource: { 'service.name': `ori-${service}`, 'service.version': VERSION, 'host.name': hostname() },
       onLost: lossLogger(log),
     }),
+    { redis: serverOf('redis', config.redisUrl), postgresql: serverOf('postgresql', config.databaseUrl) },
   );
 }
 
-function createTracing(source: SpanSource): Tracing {
+/** The attributes of a database's server; the address is left out if the URL names several, and they take turns. */
+function serverOf(system: string, url: Secret | undefined): Attributes {
+  const address = url && URL.parse(url.reveal());
+  return {
+    'db.system.name': system,
+    ...(address?.hostname && { 'server.address': address.hostname }),
+    ...(address?.port && { 'server.port': Number(address.port) }),
+  };
+}
+
+function createTracing(source: SpanSource, servers: Readonly<Record<string, Attributes>>): Tracing {
   const current = new AsyncLocalStorage<Span>();
 
   function traced<Values extends unknown[]>(
@@ -86,7 +104,10 @@ function createTracing(source: SpanSource): Tracing {
     part(dependency, part) {
       const members = Object.entries(part).map(([name, member]) => {
         if (typeof member !== 'function') return [name, member];
-        const attributes = { 'ori.dependency': dependency, 'ori.operation': name };
+        const attributes = {
+          ...{ 'ori.dependency': dependency, 'ori.operation': name },
+          ...servers[dependency],
+        };
         const method = (...values: unknown[]) => member.apply(part, values);
         return [name, traced(`${dependency} ${name}`, attributes, method)];
       });
