@@ -17,7 +17,7 @@ import { type Grown, grow, SMALL } from '../env/grown.ts';
 import { startPostgres } from '../env/postgres.ts';
 import { startRedis } from '../env/redis.ts';
 import { startWorld, type World } from '../env/world.ts';
-import { startManagementOf } from './intern-stage.ts';
+import { startManagementOf } from './management.ts';
 import { pin } from './process-cost.ts';
 
 /** An account with one resource of each kind to call, and its credentials. */

@@ -2,15 +2,12 @@ import type { Row } from './row.ts';
 import { growthRow } from './rows/growth.ts';
 import { logRow } from './rows/log.ts';
 import { longRunRow } from './rows/long-run.ts';
-import { manyInternsRow } from './rows/many-interns.ts';
 import { noncesRow } from './rows/nonces.ts';
 import { signBareRow, signRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
 import { signGatewayRow } from './rows/sign-gateway.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
 import { signPeerRow } from './rows/sign-peer.ts';
-import { signSpreadRow } from './rows/sign-spread.ts';
-import { signTwoRow } from './rows/sign-two.ts';
 import { signUnseenRow } from './rows/sign-unseen.ts';
 import { startRow } from './rows/start.ts';
 import { verifyRow } from './rows/verify.ts';
@@ -25,13 +22,10 @@ export const ROWS: readonly Row[] = [
   signUnseenRow,
   signBoundRow,
   signGatewayRow,
-  signTwoRow,
   signLatencyRow,
-  signSpreadRow,
   verifyRow,
   verifyStreamRow,
   verifyPortableRow,
-  manyInternsRow,
   growthRow,
   noncesRow,
   longRunRow,

@@ -8,36 +8,21 @@ export async function checkProofs(samples: readonly string[], world: World): Pro
   const key = publicKeyOf(world);
   const nonces = new Set<string>();
   for (const sample of requireSome(samples)) {
-    nonces.add(checkProof(sample, () => ({ internId: world.demo.internId, key })));
+    const proof = bodyOf(sample);
+    const text = (name: string) => proof[`x-ori-invoke-${name}`] ?? '';
+    const nonce = text('nonce');
+    const fields = {
+      ...{ internId: world.demo.internId, timestamp: Number(text('timestamp')) },
+      ...{ user: 'ada', bodySha256: BODY_SHA256 },
+    };
+    const v2 = signingInputV2({ ...fields, method: 'POST', path: '/api/invoke', nonce });
+    const isGood =
+      verify(null, signingInputV1(fields), key, Buffer.from(text('signature'), 'base64')) &&
+      verify(null, v2, key, Buffer.from(text('signature-v2'), 'base64'));
+    if (!isGood) throw new Error(`an invalid signature:\n${sample}`);
+    nonces.add(nonce);
   }
   if (nonces.size !== samples.length) throw new Error('a repeated nonce');
-}
-
-/**
- * @param signer the signer whose response contains a nonce
- * @returns the nonce
- * @throws Error unless the response has both signatures over exactly the request
- */
-export function checkProof(
-  sample: string,
-  signer: (nonce: string) => { internId: string; key: KeyObject },
-): string {
-  const proof = bodyOf(sample);
-  const text = (name: string) => proof[`x-ori-invoke-${name}`] ?? '';
-  const nonce = text('nonce');
-  const { internId, key } = signer(nonce);
-  const fields = { internId, timestamp: Number(text('timestamp')), user: 'ada', bodySha256: BODY_SHA256 };
-  const route = { method: 'POST', path: '/api/invoke' } as const;
-  const isGood =
-    verify(null, signingInputV1(fields), key, Buffer.from(text('signature'), 'base64')) &&
-    verify(
-      null,
-      signingInputV2({ ...fields, ...route, nonce }),
-      key,
-      Buffer.from(text('signature-v2'), 'base64'),
-    );
-  if (!isGood) throw new Error(`an invalid signature:\n${sample}`);
-  return nonce;
 }
 
 /** @throws Error unless each response has two JWTs signed by the intern's key */

@@ -19,8 +19,6 @@ export interface SigningSide {
   readonly name: string;
   readonly port: number;
   readonly pid: number;
-  /** Of a second process behind the same port. */
-  readonly otherPid?: number;
   /** @throws Error unless every sampled response is complete and its signatures verify */
   check(samples: readonly string[]): Promise<void>;
   /** The last warning or error of its log. */
@@ -46,8 +44,6 @@ export interface SignStage extends AsyncDisposable {
   readonly peer: SigningSide;
   /** Starts another floor, which also verifies one signature per request. */
   verifyingFloor(algorithm: string): Promise<SigningSide>;
-  /** Starts another signer on the same Redis. */
-  anotherSigner(): Promise<SigningSide>;
   /** Complete requests of sessions that the warm signer has seen. */
   readonly requests: readonly string[];
   /** Loads a side and checks its responses. */
@@ -96,11 +92,8 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
   return {
     ...{ world, ours, leastWork, floor, peer, requests },
     verifyingFloor: (algorithm) => startFloor([algorithm]),
-    anotherSigner: async () => startSignerSide(world, room, await otherPlace(room)),
     async load(side, wish) {
-      const cpuOf = ({ pid, otherPid }: SigningSide) =>
-        cpuSeconds(pid) + (otherPid === undefined ? 0 : cpuSeconds(otherPid));
-      const cpuBefore = cpuOf(side);
+      const cpuBefore = cpuSeconds(side.pid);
       const redisCpuBefore = cpuOfRedis();
       const order: LoadOrder = {
         ...{ port: side.port, requests, sampleEvery: 101, ...wish },
@@ -110,7 +103,7 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
         throw new Error(`${side.name}: ${message}\n${await trouble()}`);
       });
       const { answers, repeats } = report;
-      const cpuMicrosecondsEach = ((cpuOf(side) - cpuBefore) * 1e6) / answers;
+      const cpuMicrosecondsEach = ((cpuSeconds(side.pid) - cpuBefore) * 1e6) / answers;
       const redisCpuMicrosecondsEach = ((cpuOfRedis() - redisCpuBefore) * 1e6) / answers;
       if (repeats > 0) {
         bench.remark(
@@ -146,16 +139,11 @@ export async function warmStage(bench: Bench): Promise<SignStage> {
 /**
  * A signing request as bytes.
  *
- * @param internId Default: the world's
  * @param dpopProof for a session bound to a key
  */
-export function requestBytes(
-  world: World,
-  token: string,
-  { internId = world.demo.internId, dpopProof }: { internId?: string; dpopProof?: string } = {},
-): string {
+export function requestBytes(world: World, token: string, dpopProof?: string): string {
   return [
-    `POST /v1/interns/${internId}/daemon/sign HTTP/1.1`,
+    `POST /v1/interns/${world.demo.internId}/daemon/sign HTTP/1.1`,
     `Host: ${new URL(world.baseUrl).host}`,
     ...(dpopProof === undefined
       ? [`Authorization: Bearer ${token}`]
@@ -176,12 +164,8 @@ async function ask(generator: ChildProcess, order: LoadOrder): Promise<LoadRepor
 }
 
 /** The signer as it ships, with its log in a file, because nothing here would read a pipe. */
-async function startSignerSide(
-  world: World,
-  room: Room,
-  place: Readonly<Record<string, string>> = {},
-): Promise<SigningSide> {
-  const environment: Readonly<Record<string, string>> = { ...world.environment, ...place };
+async function startSignerSide(world: World, room: Room): Promise<SigningSide> {
+  const { environment }: { environment: Readonly<Record<string, string>> } = world;
   const { SIGNER_PORT: port = '', SIGNER_OPS_PORT: opsPort = '' } = environment;
   const log = join(room.directory, `signer-${port}.log`);
   const output = openSync(log, 'a');
@@ -209,12 +193,6 @@ const isReady = (opsPort: string) =>
     ({ status }) => status === 200,
     () => false,
   );
-
-const otherPlace = async ({ directory }: Room) => ({
-  SIGNER_PORT: String(await freePort()),
-  SIGNER_OPS_PORT: String(await freePort()),
-  SIGNER_AUDIT_FILE: join(directory, 'other-audit.jsonl'),
-});
 
 async function startNodeSide(
   room: Room,

@@ -5,7 +5,7 @@ import { createApiKey } from '@ori/store/admin';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
 import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
-import { startManagementOf } from '../bench/intern-stage.ts';
+import { startManagementOf } from '../bench/management.ts';
 import { NGINX, startGateway } from '../env/gateway.ts';
 import { startWorld } from '../env/world.ts';
 import { callEverything, EVERYTHING_WORKED } from './family-client.ts';

@@ -126,9 +126,7 @@ async function openBound(
     const proofs = Array.from({ length: Math.ceil(PROOFS_PER_SECOND * bench.load.seconds) }, () =>
       key.proof({ url, accessToken: token, nonce, content: SIGN_BODY }),
     );
-    const requests = (await Promise.all(proofs)).map((proof) =>
-      requestBytes(world, token, { dpopProof: proof }),
-    );
+    const requests = (await Promise.all(proofs)).map((proof) => requestBytes(world, token, proof));
     return load(ours, { ...bench.load, requests, eachOnce: true });
   };
 }
