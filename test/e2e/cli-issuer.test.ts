@@ -134,6 +134,34 @@ it('reports that the port of the redirect address is in use', async () => {
   expect(refused.stderr).toContain(`Cannot listen on port ${port}`);
 });
 
+it('signs in at the chosen one of several issuers, and keeps it for the profile', async () => {
+  await using elsewhere = await startScriptedIssuer();
+  const several = [elsewhere.url, issuer.url];
+  metadata = { ...metadata, authorization_servers: several };
+  for (const [args, said] of [
+    [[], `accepts sign-ins from several issuers: ${several.join(', ')}.`],
+    [
+      ['--issuer', `${issuer.url}/`],
+      `${issuer.url}/ is not an issuer of ${api.url}/v1. It has: ${several.join(', ')}.`,
+    ],
+  ] as const) {
+    const refused = await runOri(home, ['login', '--no-browser', ...args]);
+    expect(refused).toMatchObject({ exit: 2, stdout: '', stderr: expect.stringContaining(said) });
+    expect(refused.stderr).toContain('ori login --issuer URL');
+  }
+  await expectNothingStored();
+  expect(await follow(['--issuer', issuer.url])).toMatchObject({ exit: 0 });
+  expect(await follow()).toMatchObject({ exit: 0 });
+  expect([issuer.tokenRequests.length, elsewhere.tokenRequests.length]).toEqual([2, 0]);
+  metadata = { ...metadata, authorization_servers: [elsewhere.url, 'https://issuer.example.com'] };
+  expect(await runOri(home, ['login', '--no-browser'])).toMatchObject({ exit: 2, stdout: '' });
+});
+
+it('refuses an issuer that is not the API’s only one', async () => {
+  const refused = await runOri(home, ['login', '--no-browser', '--issuer', 'https://issuer.example.com']);
+  expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining(`It has: ${issuer.url}.`) });
+});
+
 it('keeps the client of the profile’s last session at the same issuer', async () => {
   needs({ client_id: 'once-named' });
   issuer.idToken = { claims: { aud: 'once-named' } };

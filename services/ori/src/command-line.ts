@@ -41,6 +41,7 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
     .option('--oidc', 'with OpenID Connect (the default)')
     .option('--device', 'with a code, for a machine without a browser')
     .option('--no-browser', 'only print the address')
+    .option('--issuer <url>', 'sign in at this one of the API’s issuers (the last one)')
     .option(
       '--scope <scopes>',
       'request only these scopes of the API, now and at later sign-ins of this profile',

@@ -38,13 +38,22 @@ export interface ProtectedResource {
   readonly redirectPort: number | undefined;
 }
 
+/** Which of the API's issuers to sign in at. */
+export interface IssuerChoice {
+  /** Must be one of the API's. */
+  readonly named?: string | undefined;
+  /** The issuer of the last sign-in at this API, used if the API still has it. */
+  readonly last?: string | undefined;
+}
+
 /**
  * Fetches the protected-resource metadata (RFC 9728) of a base address. Throws CliError `resource_mismatch` if it
- * describes another address (section 3.3), `metadata_unusable` if it is not valid metadata. The issuer is checked when
- * it is opened.
+ * describes another address (section 3.3), `metadata_unusable` if it is not valid metadata, `issuer_not_chosen` if the
+ * choice fits none of its issuers or several. The issuer is checked when it is opened.
  */
 export async function fetchProtectedResource(
   baseUrl: string,
+  choice: IssuerChoice,
   signal: AbortSignal,
 ): Promise<ProtectedResource> {
   const url = metadataAddress(baseUrl);
@@ -55,7 +64,7 @@ export async function fetchProtectedResource(
   if (!metadata.success) throw new CliError('metadata_unusable', { url, why: 'it is not RFC 9728 metadata' });
   const { resource, authorization_servers, scopes_supported } = metadata.data;
   if (!isSameAddress(resource, baseUrl)) throw new CliError('resource_mismatch', { baseUrl, resource });
-  const [issuer = ''] = authorization_servers;
+  const issuer = chooseIssuer(baseUrl, authorization_servers, choice);
   const signIn = metadata.data['x-ori_sign_in']?.find((one) => one.issuer === issuer);
   return {
     resource: signIn?.resource === false ? null : resource,
@@ -69,6 +78,15 @@ export async function fetchProtectedResource(
     scopesToRequest: signIn?.scopes,
     redirectPort: signIn?.redirect_port,
   };
+}
+
+function chooseIssuer(baseUrl: string, issuers: readonly string[], { named, last }: IssuerChoice): string {
+  const [first = '', ...others] = issuers;
+  const chosen = named ?? last ?? '';
+  if (issuers.includes(chosen)) return chosen;
+  if (named !== undefined || others.length > 0)
+    throw new CliError('issuer_not_chosen', { baseUrl, issuers, named });
+  return first;
 }
 
 function isSameAddress(resource: string, baseUrl: string): boolean {

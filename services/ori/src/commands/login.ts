@@ -28,6 +28,8 @@ export interface LoginOptions {
   readonly oidc?: boolean;
   readonly device?: boolean;
   readonly browser: boolean;
+  /** Required where the API has several, at the first sign-in of a profile. */
+  readonly issuer?: string;
   readonly scope?: string;
   readonly timeout?: number;
   readonly redirectPort?: number;
@@ -76,7 +78,9 @@ async function signIn(
 ): Promise<{ session: Session; key?: PrivateJwk }> {
   const { terminal, interrupted } = context;
   terminal.note(`Signing in to ${baseUrl}`);
-  const resource = await fetchProtectedResource(baseUrl, interrupted);
+  const lastHere = last?.base_url === baseUrl ? last : undefined;
+  const choice = { named: options.issuer, last: lastHere?.issuer ?? undefined };
+  const resource = await fetchProtectedResource(baseUrl, choice, interrupted);
   const clientId =
     variable(context, 'ORI_CLIENT_ID') ?? resource.clientId ?? lastClient(resource.issuer, last);
   const issuer = await openIssuer(resource.issuer, clientId, interrupted);
@@ -86,7 +90,7 @@ async function signIn(
     issuer: issuer.config.serverMetadata().scopes_supported,
     toRequest: resource.scopesToRequest,
   };
-  const chosen = options.scope ?? (last?.base_url === baseUrl ? last.chosen_scope : undefined);
+  const chosen = options.scope ?? lastHere?.chosen_scope;
   if (options.scope === undefined && chosen !== undefined) {
     terminal.note(
       `Requesting only ${chosen}, as at the last sign-in of this profile; --scope requests others.`,

@@ -32,6 +32,7 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   sign_in_timed_out: { seconds: number };
   sign_in_method_missing: { issuer: string; method: string; next: string };
   resource_mismatch: { baseUrl: string; resource: string };
+  issuer_not_chosen: { baseUrl: string; issuers: readonly string[]; named?: string | undefined };
   metadata_unusable: { url: string; why: string };
   unreachable: { what: string; address: string; why: string };
   timed_out: { what: string; address: string; seconds: number };

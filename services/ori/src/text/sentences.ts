@@ -111,6 +111,14 @@ const SENTENCES: Sentences = {
     next: () =>
       'Check the base address (ORI_BASE_URL or --base-url): a token for one must not go to the other.',
   },
+  issuer_not_chosen: {
+    exit: EXIT.usage,
+    what: ({ baseUrl, issuers, named }) =>
+      named === undefined
+        ? `${baseUrl} accepts sign-ins from several issuers: ${issuers.join(', ')}.`
+        : `${named} is not an issuer of ${baseUrl}. It has: ${issuers.join(', ')}.`,
+    next: () => 'Choose one of them, exactly as written: ori login --issuer URL',
+  },
   metadata_unusable: {
     exit: EXIT.unavailable,
     what: ({ url, why }) => `${url} does not describe how to sign in: ${why}.`,
