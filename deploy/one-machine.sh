@@ -10,13 +10,14 @@ set -eu
 folder=${1:?usage: one-machine.sh FOLDER ISSUER SUBJECT} issuer=${2:?ISSUER} subject=${3:?SUBJECT}
 here=$(cd "$(dirname "$0")" && pwd)
 dist=${ORI_DIST:-$here/../dist} port=${ORI_PORT:-8443}
-services=65532
+# Each part runs as its own user, and reads no other's secrets.
+signer=65532 management=65533 redis=65534
 fail() { echo "one-machine.sh: $1" >&2; exit 1; }
 [ "$(id -u)" -eq 0 ] || fail 'must run as root, to run each part as a user of its own'
 [ -f "$dist/signer/ori-signer.js" ] || fail "nothing is built in $dist: run npm ci && npm run build"
 node=$(PATH="$here/../node_modules/.bin:$PATH" command -v node)
 for path in "$dist/signer" "$(dirname "$node")" "$(dirname "$folder")"; do
-  setpriv --reuid "$services" --regid "$services" --clear-groups test -x "$path" || fail "other users cannot enter $path"
+  setpriv --reuid "$signer" --regid "$signer" --clear-groups test -x "$path" || fail "other users cannot enter $path"
 done
 missing=''
 for pair in redis-server:redis-server nginx:nginx openssl:openssl psql:postgresql; do
@@ -41,11 +42,15 @@ base=https://localhost:$port/v1
 cp "$here/docker/prepare.sh" "$folder/"
 ORI_ADMIN="$node $dist/admin/ori-admin.js" sh "$folder/prepare.sh" "$issuer" "$base"
 sed -i "s/@postgres:5432/@127.0.0.1:$((port + 7))/; s/@redis:6379/@127.0.0.1:$((port + 8))/" "$folder"/secrets/*-url
+chown -R root:root "$folder/secrets" "$folder/state"
+chmod 0711 "$folder/secrets" "$folder/state" "$folder/state/audit"
+chown -R "$signer:$signer" "$folder"/secrets/signer-* "$folder"/state/audit/signer-*
+chown "$management:$management" "$folder"/secrets/management-*
+chown -R "$redis:$redis" "$folder/secrets/redis.acl" "$folder/state/redis"
 database=$(id -un postgres 2> /dev/null || echo nobody)
 
 log 'PostgreSQL'
 install -d -o "$database" -m 0700 "$folder/state/cluster"
-chmod 0711 "$folder/state"
 (as "$database" "$bin/initdb" --pgdata="$folder/state/cluster" --username=superuser --auth=trust > "$folder/initdb.log")
 as "$database" "$bin/postgres" -D "$folder/state/cluster" -p $((port + 7)) -c listen_addresses=127.0.0.1 \
   -c unix_socket_directories= > "$folder/postgres.log" 2>&1 &
@@ -55,7 +60,7 @@ until_answers ask --command='SELECT 1'
 ask --set=ON_ERROR_STOP=1 --file="$folder/secrets/roles.sql"
 
 log 'Redis'
-as "$services" redis-server --port $((port + 8)) --bind 127.0.0.1 --aclfile "$folder/secrets/redis.acl" \
+as "$redis" redis-server --port $((port + 8)) --bind 127.0.0.1 --aclfile "$folder/secrets/redis.acl" \
   --dir "$folder/state/redis" --maxmemory-policy noeviction > "$folder/redis.log" 2>&1 &
 started="$started $!"
 
@@ -73,10 +78,10 @@ intern=$(admin intern create example --workspace "$workspace" --status running)
 admin signing-key add "$intern" > /dev/null
 
 log 'services'
-serve() { # NAME PREFIX INSTANCE PORT OPS_PORT SETTINGS…
-  name=$1 prefix=$2 instance=$3 api=$4 ops=$5
-  shift 5
-  as "$services" env -i PATH="$PATH" "${prefix}_PORT=$api" "${prefix}_OPS_PORT=$ops" "${prefix}_ISSUER=$issuer" \
+serve() { # NAME UID PREFIX INSTANCE PORT OPS_PORT SETTINGS…
+  name=$1 uid=$2 prefix=$3 instance=$4 api=$5 ops=$6
+  shift 6
+  as "$uid" env -i PATH="$PATH" "${prefix}_PORT=$api" "${prefix}_OPS_PORT=$ops" "${prefix}_ISSUER=$issuer" \
     "${prefix}_AUDIENCE=$base" "${prefix}_TRUST_GATEWAY=true" "${prefix}_REQUIRE_HARDENED=true" \
     "${prefix}_DATABASE_URL_FILE=$folder/secrets/$name-database-url" \
     "${prefix}_KEK_FILE=$folder/secrets/$name-kek.json" "$@" \
@@ -84,11 +89,11 @@ serve() { # NAME PREFIX INSTANCE PORT OPS_PORT SETTINGS…
   started="$started $!"
 }
 for instance in 1 2; do
-  serve signer SIGNER $instance $((port + instance)) $((port + 3 + instance)) \
+  serve signer $signer SIGNER $instance $((port + instance)) $((port + 3 + instance)) \
     "SIGNER_REDIS_URL_FILE=$folder/secrets/signer-redis-url" \
     "SIGNER_AUDIT_FILE=$folder/state/audit/signer-$instance/audit.jsonl"
 done
-serve management MANAGEMENT 1 $((port + 3)) $((port + 6))
+serve management $management MANAGEMENT 1 $((port + 3)) $((port + 6))
 
 log 'gateway'
 mkdir -p "$folder/gateway/logs" "$folder/gateway/run" "$folder/gateway/conf/site"

@@ -6,4 +6,4 @@ for role in $(pg_restore --schema-only --file=- "$1" | grep -o ' TO ori_[a-z_]*'
   psql --quiet --set=ON_ERROR_STOP=1 --command="DO \$\$ BEGIN CREATE ROLE $role NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END \$\$"
 done
 pg_restore --no-owner --no-privileges --exit-on-error --single-transaction --dbname="$PGDATABASE" "$1"
-${ORI_ADMIN:-npx @ori/admin} migrate
+${ORI_ADMIN:-ori-admin} migrate

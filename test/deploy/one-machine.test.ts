@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, cp, readFile } from 'node:fs/promises';
+import { chmod, cp, readFile, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
@@ -63,6 +63,12 @@ test.skipIf(!isPossible)(
         rawHeaders: Object.entries<string>(headers).flat(),
       });
       expect(proof.user).toBe('ada');
+      // Each service can read its own ring, or it would not run; and only its owner can.
+      const rings = await Promise.all(
+        ['signer', 'management'].map((name) => stat(join(folder, `secrets/${name}-kek.json`))),
+      );
+      expect(rings.map(({ mode }) => mode & 0o777)).toEqual([0o600, 0o600]);
+      expect(new Set(rings.map(({ uid }) => uid)).size).toBe(2);
     } finally {
       await script.end('SIGTERM');
     }

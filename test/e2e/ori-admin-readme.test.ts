@@ -17,7 +17,7 @@ async function walkthrough(): Promise<string[]> {
   const text = await readFile(README, 'utf8');
   const [, section = ''] = text.split('## From an empty database to a signed proof');
   const [steps = ''] = section.split('\n## ');
-  return [...steps.matchAll(/^ {4}((?:\w+=\$\()?npx @ori\/admin .*)$/gm)].map(([, line = '']) => line);
+  return [...steps.matchAll(/^ {4}((?:\w+=\$\()?ori-admin .*)$/gm)].map(([, line = '']) => line);
 }
 
 it('the walkthrough of the README works', { timeout: 120_000 }, async () => {
@@ -25,7 +25,7 @@ it('the walkthrough of the README works', { timeout: 120_000 }, async () => {
   const lines = await walkthrough();
   expect(lines.length).toBeGreaterThanOrEqual(11);
   await writeFile(join(world.room.directory, 'openai.key'), 'sk-proj-0123456789abcdefghijklmnop\n');
-  const script = ['set -eu', 'npx() { shift; "$NODE" "$ORI_ADMIN" "$@"; }', ...lines].join('\n');
+  const script = ['set -eu', 'ori-admin() { "$NODE" "$ORI_ADMIN" "$@"; }', ...lines].join('\n');
   await promisify(execFile)('bash', ['-c', script], {
     cwd: world.room.directory,
     env: { ...world.environment, PATH: process.env['PATH'], NODE: process.execPath, ORI_ADMIN },

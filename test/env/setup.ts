@@ -49,12 +49,15 @@ function setUpNginx(): boolean {
   );
 }
 
-/** Tests of units that need it are skipped without it. Installing it starts nothing: it does not become this machine's init. */
+/** Tests that need them are skipped without them. Installing systemd starts nothing: it does not become this machine's init. */
 function setUpSystemd(): boolean {
-  const found = findProgram('systemd-analyze');
-  if (found) return say(`systemd: ${found} is there; nothing to do.`);
-  if (mayInstall()) return install('systemd', 'systemd', 'systemd-analyze');
-  return say('systemd: there is no systemd-analyze here, and its tests of the units will be skipped.');
+  const programs = ['systemd-analyze', 'logrotate'];
+  if (programs.every((name) => findProgram(name, ['/usr/sbin'])))
+    return say('systemd: systemd-analyze and logrotate are there; nothing to do.');
+  if (!mayInstall()) return say('systemd: install systemd and logrotate to test the units.');
+  return installPackages(['systemd', 'logrotate'])
+    ? say('systemd: installed systemd and logrotate by apt-get.')
+    : complain('systemd: apt-get could not install systemd and logrotate; its own words are above.');
 }
 
 /** Tests that need it are skipped without it. */

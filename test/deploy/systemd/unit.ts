@@ -11,6 +11,8 @@ export const UNITS = [
   'ori-rotate-keys.service',
   'ori-audit-export.service',
   'ori-kms-agent@.service',
+  'ori-gateway.service',
+  'ori-canary.service',
 ] as const;
 export const FOLDER = `${ROOT}deploy/systemd`;
 
