@@ -5,6 +5,7 @@ import { GRANTS_AS_OF } from '../grants.ts';
 import { excessPrivileges, fixPrivileges } from '../queries/excess-privileges.ts';
 import {
   GRANTED_QUESTION,
+  type Granted,
   PRIVILEGES_QUESTION,
   type Privileges,
   privilegesOf,
@@ -17,7 +18,7 @@ import { StoreUnavailable, unavailable } from '../store-unavailable.ts';
 export class OverprivilegedLogin extends StoreUnavailable {
   /** The excess privileges, one line each. */
   readonly excess: readonly string[];
-  /** SQL that revokes them. */
+  /** What revokes them: SQL, or `ori-admin migrate`. */
   readonly fix: readonly string[];
 
   constructor(excess: readonly string[], fix: readonly string[]) {
@@ -53,9 +54,13 @@ export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Pr
 
   async function judge(client: pg.ClientBase): Promise<void> {
     const { rows } = await client.query<Privileges>(PRIVILEGES_QUESTION);
-    const privileges = await beyondNewerGrants(client, privilegesOf(rows), role);
-    const excess = excessPrivileges(privileges, role);
-    if (excess.length > 0) throw new OverprivilegedLogin(excess, fixPrivileges(privileges, role));
+    const all = privilegesOf(rows);
+    if (excessPrivileges(all, role).length > 0) {
+      const group = await grantedTo(client, role);
+      const privileges = beyondNewerGrants(all, group);
+      const excess = excessPrivileges(privileges, role);
+      if (excess.length > 0) throw new OverprivilegedLogin(excess, fixPrivileges(privileges, role, group));
+    }
     goodUntil = performance.now() + REMEMBERED_MS;
   }
 
@@ -69,20 +74,18 @@ export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Pr
   };
 }
 
-/** Without what a newer version of `migrate` granted the role itself: during an upgrade, and after a rollback of the services. */
-async function beyondNewerGrants(
-  client: pg.ClientBase,
-  privileges: Privileges,
-  role: StoreRole,
-): Promise<Privileges> {
-  if (privileges.grantsAsOf <= GRANTS_AS_OF) return privileges;
-  type Granted = Pick<Privileges, 'readable' | 'writable'>;
+async function grantedTo(client: pg.ClientBase, role: StoreRole): Promise<Granted> {
   const { rows } = await client.query<Granted>(GRANTED_QUESTION, [role]);
-  const { readable = [], writable = [] } = rows[0] ?? {};
+  return rows[0] ?? { readable: [], writable: [] };
+}
+
+/** Without what a newer version of `migrate` granted the role itself: during an upgrade, and after a rollback of the services. */
+function beyondNewerGrants(privileges: Privileges, group: Granted): Privileges {
+  if (privileges.grantsAsOf <= GRANTS_AS_OF) return privileges;
   return {
     ...privileges,
-    readable: privileges.readable.filter((column) => !readable.includes(column)),
-    writable: privileges.writable.filter((table) => !writable.includes(table)),
+    readable: privileges.readable.filter((column) => !group.readable.includes(column)),
+    writable: privileges.writable.filter((table) => !group.writable.includes(table)),
   };
 }
 

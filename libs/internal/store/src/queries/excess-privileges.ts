@@ -1,6 +1,6 @@
 import type { StoreRole } from '../database.ts';
 import { mayRead, mayWrite } from '../grants.ts';
-import type { Privileges } from './privileges.ts';
+import type { Granted, Privileges } from './privileges.ts';
 
 /**
  * The privileges of the connection beyond those that the service needs, as text for the operator; empty if there are
@@ -24,10 +24,13 @@ export function excessPrivileges(privileges: Privileges, role: StoreRole): strin
 }
 
 /**
- * SQL that revokes privileges granted to the login itself or to everyone. A login that is an owner or a superuser keeps
- * its privileges: the service needs another login.
+ * What revokes privileges of the login itself, of its group and of everyone: SQL, and `ori-admin migrate` if the group
+ * was granted too much of a table. A login that is an owner or a superuser keeps its privileges: the service needs
+ * another login.
+ *
+ * @param group what `role` itself was granted
  */
-export function fixPrivileges(privileges: Privileges, role: StoreRole): string[] {
+export function fixPrivileges(privileges: Privileges, role: StoreRole, group: Granted): string[] {
   const { attributes, owned, login } = privileges;
   const name = role.replace('ori_', '');
   const database = quoted(privileges.database);
@@ -37,14 +40,18 @@ export function fixPrivileges(privileges: Privileges, role: StoreRole): string[]
       `GRANT CONNECT ON DATABASE ${database} TO ${name};`,
     ];
   }
-  const who = quoted(login);
+  const who = `${quoted(login)}, ${role}`;
+  const ofGroup = beyond({ ...group, memberships: [] }, role);
   const { others, reads, writes } = beyond(privileges, role);
   const tables = new Set([...writes, ...reads.map((column) => column.split('.')[0] ?? column)]);
   return [
     ...others.map((other) => `REVOKE ${quoted(other)} FROM ${who};`),
     ...(tables.size === 0
       ? []
-      : [`REVOKE ALL ON ${[...tables].map(quoted).join(', ')} FROM ${who}, PUBLIC;`]),
+      : [`REVOKE ALL ON ${[...tables].map(quoted).join(', ')} FROM ${quoted(login)}, PUBLIC;`]),
+    ...(ofGroup.reads.length + ofGroup.writes.length === 0
+      ? []
+      : [`ori-admin migrate  # gives ${role} exactly what it needs`]),
     ...(privileges.mayCreateTables ? [`REVOKE CREATE ON SCHEMA public FROM ${who}, PUBLIC;`] : []),
     ...(privileges.mayCreateTemporaryTables
       ? [`REVOKE TEMPORARY ON DATABASE ${database} FROM ${who}, PUBLIC;`]
@@ -53,7 +60,9 @@ export function fixPrivileges(privileges: Privileges, role: StoreRole): string[]
   ];
 }
 
-function beyond({ memberships, readable, writable }: Privileges, role: StoreRole) {
+type Judged = Granted & Pick<Privileges, 'memberships'>;
+
+function beyond({ memberships, readable, writable }: Judged, role: StoreRole) {
   return {
     others: memberships.filter((name) => name !== role),
     reads: readable.filter((column) => !mayRead(role, column)),

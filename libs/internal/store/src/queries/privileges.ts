@@ -25,6 +25,8 @@ export interface Privileges {
   readonly grantsAsOf: string;
 }
 
+export type Granted = Pick<Privileges, 'readable' | 'writable'>;
+
 /** What a role was granted itself, as {@link PRIVILEGES_QUESTION} has it of a login: `$1` is the role. */
 export const GRANTED_QUESTION = `
   with relations as (
