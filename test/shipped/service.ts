@@ -7,13 +7,16 @@ import { shipped } from '../env/programs.ts';
 import { openRoom } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';
 
+/** More would fill the memory of a siege. */
+const OUTPUT_LINES_MAX = 200_000;
+
 /** One of our services as a deployment starts it: a process of its entry point, with only its environment and files. */
 export interface Service extends AsyncDisposable {
   /** `<host>:<port>` of the API, and of the ops port. */
   readonly address: string;
   readonly opsAddress: string;
   readonly pid: number | undefined;
-  /** Every line of its output. */
+  /** The lines of its output: the last ones of a service that wrote very many. */
   readonly output: readonly string[];
   readonly folder: string;
   /** Starts it and resolves once `/readyz` is 200. */
@@ -81,7 +84,10 @@ export async function createService({
     ready: /"msg":"listening"/,
     farewell: 'KILL',
     environment: own,
-    hear: (line) => void output.push(line),
+    hear(line) {
+      output.push(line);
+      if (output.length > OUTPUT_LINES_MAX) output.splice(0, OUTPUT_LINES_MAX / 2);
+    },
   });
   const opsAddress = `${host}:${opsPort}`;
   return {

@@ -22,6 +22,7 @@ import type { Aftermath, Storm } from './storm.ts';
 const SIEGE_MS = Number(process.env['OVERLOAD_MS'] ?? 6000);
 /** How many times what the deployment answers calm. */
 const TIMES = Number(process.env['OVERLOAD_TIMES'] ?? 2);
+const BY = (process.env['OVERLOAD_BY'] ?? 'strangers,members').split(',');
 /** For comparison: `off` leaves only the half of a process that is kept for known callers. */
 const SHEDS = process.env['OVERLOAD_SHEDDING'] !== 'off';
 /** A process that has just begun answers less. */
@@ -69,7 +70,7 @@ test.skipIf(NGINX === undefined)(
       await storm({ perSecond: undefined, atOnce: 64, ms: WARM_MS, body: PROPER });
       const calm = await storm({ perSecond: undefined, atOnce: 64, ms: CALM_MS, body: PROPER });
       const perSecond = (calm.answered / CALM_MS) * 1000;
-      for (const who of ['strangers', 'members'] as const) {
+      for (const who of BY) {
         const body = who === 'members' ? IMPROPER : PROPER;
         if (who === 'members') {
           await addAll(world, names);

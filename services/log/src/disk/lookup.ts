@@ -9,6 +9,8 @@ export const SEGMENT = 65_536;
 /** Bytes of a commitment that are kept; a match is confirmed by its entry. */
 const PREFIX_BYTES = 6;
 const ITEM_BYTES = 8;
+/** In place of a prefix. */
+const NONE = -1;
 /** Items read around the expected place: prefixes are evenly distributed, and this is many times their deviation. */
 const WINDOW_ITEMS = 2048;
 
@@ -41,45 +43,38 @@ export async function openLookup(
   let segments = 0;
   /** The entries in memory, one after another: an array of small buffers would take several times as much. */
   let entries = new Uint8Array(SEGMENT * ENTRY_BYTES);
+  /** The prefixes of the two commitments of each. */
+  let prefixes = new Float64Array(2 * SEGMENT);
   let count = 0;
-  let recent = new Map<number, Places>();
 
   const pathOf = (segment: number) => join(folder, String(segment));
-
-  function index(commitment: Hash, at: number): void {
-    if (isSameHash(commitment, NO_COMMITMENT)) return;
-    const prefix = prefixOf(commitment);
-    const same = recent.get(prefix);
-    if (same === undefined) recent.set(prefix, at);
-    else if (typeof same === 'number') recent.set(prefix, [same, at]);
-    else same.push(at);
-  }
 
   const entryIn = (at: number) => entries.slice(at * ENTRY_BYTES, (at + 1) * ENTRY_BYTES);
 
   function add(bytes: Uint8Array): void {
-    const at = count;
-    if ((at + 1) * ENTRY_BYTES > entries.length) {
-      const larger = new Uint8Array(2 * entries.length);
-      larger.set(entries);
-      entries = larger;
+    if ((count + 1) * ENTRY_BYTES > entries.length) {
+      const larger = {
+        entries: new Uint8Array(2 * entries.length),
+        prefixes: new Float64Array(2 * prefixes.length),
+      };
+      larger.entries.set(entries);
+      larger.prefixes.set(prefixes);
+      ({ entries, prefixes } = larger);
     }
-    entries.set(bytes, at * ENTRY_BYTES);
-    count += 1;
+    entries.set(bytes, count * ENTRY_BYTES);
     const entry = parseEntry(bytes);
-    if (entry.kind === 'key') return;
-    index(entry.v1, at);
-    index(entry.v2, at);
+    const commitments = entry.kind === 'key' ? [NO_COMMITMENT, NO_COMMITMENT] : [entry.v1, entry.v2];
+    prefixes.set(commitments.map(prefixOrNone), 2 * count);
+    count += 1;
   }
 
   async function seal(): Promise<void> {
     while (count >= SEGMENT) {
-      await replaceFile(pathOf(segments), renderSegment(recent));
+      await replaceFile(pathOf(segments), renderSegment(prefixes.subarray(0, 2 * SEGMENT)));
       segments += 1;
-      const rest = Array.from({ length: count - SEGMENT }, (_, at) => entryIn(SEGMENT + at));
-      count = 0;
-      recent = new Map();
-      rest.forEach(add);
+      entries.copyWithin(0, SEGMENT * ENTRY_BYTES, count * ENTRY_BYTES);
+      prefixes.copyWithin(0, 2 * SEGMENT, 2 * count);
+      count -= SEGMENT;
     }
   }
 
@@ -114,7 +109,9 @@ export async function openLookup(
   async function find(commitment: Hash): Promise<Found | undefined> {
     const prefix = prefixOf(commitment);
     const base = segments * SEGMENT;
-    for (const at of placesOf(recent.get(prefix))) {
+    const recent = prefixes.subarray(0, 2 * count);
+    for (let place = recent.indexOf(prefix); place >= 0; place = recent.indexOf(prefix, place + 1)) {
+      const at = place >> 1;
       const found = await confirm(commitment, base + at, entryIn(at));
       if (found) return found;
     }
@@ -143,25 +140,23 @@ export async function openLookup(
   return { add, seal, find };
 }
 
-/** The leaves with one prefix: nearly always one. */
-type Places = number | number[];
-
-const placesOf = (places: Places | undefined): readonly number[] =>
-  typeof places === 'number' ? [places] : (places ?? []);
+const prefixOrNone = (commitment: Hash): number =>
+  isSameHash(commitment, NO_COMMITMENT) ? NONE : prefixOf(commitment);
 
 function prefixOf(commitment: Hash): number {
   return Buffer.from(commitment.buffer, commitment.byteOffset, PREFIX_BYTES).readUIntBE(0, PREFIX_BYTES);
 }
 
 /** Prefix and place of each commitment, in order: 6 and 2 bytes, big-endian. */
-function renderSegment(recent: ReadonlyMap<number, Places>): Buffer {
-  const items: bigint[] = [];
-  for (const [prefix, places] of recent) {
-    for (const at of placesOf(places)) if (at < SEGMENT) items.push((BigInt(prefix) << 16n) | BigInt(at));
+function renderSegment(prefixes: Float64Array): Buffer {
+  const items = new BigUint64Array(prefixes.length);
+  let length = 0;
+  for (const [place, prefix] of prefixes.entries()) {
+    if (prefix !== NONE) items[length++] = (BigInt(prefix) << 16n) | BigInt(place >> 1);
   }
-  const sorted = BigUint64Array.from(items).sort();
-  const bytes = Buffer.alloc(sorted.length * ITEM_BYTES);
-  for (const [place, item] of sorted.entries()) bytes.writeBigUInt64BE(item, place * ITEM_BYTES);
+  const bytes = Buffer.alloc(length * ITEM_BYTES);
+  for (const [place, item] of items.subarray(0, length).sort().entries())
+    bytes.writeBigUInt64BE(item, place * ITEM_BYTES);
   return bytes;
 }
 
