@@ -1,7 +1,7 @@
 /** A provider's access and ID token as its documentation shows them, and the entry of the file of issuers for it. */
 export interface ProviderShape {
   readonly name: string;
-  /** Without `issuer` and `audience` of an entry, which are those of the access token. */
+  /** Without the `issuer` of an entry, and the `audience` if it is the first of the access token. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly typ: string | undefined;
   readonly access: Readonly<Record<string, unknown>>;
@@ -186,6 +186,39 @@ export const PROVIDER_SHAPES: readonly ProviderShape[] = [
     expected: { subject: 'f5e3', scopes: ['openid', 'vault:read', 'interns'], isDated: true },
   },
   {
+    // Its code: `makeJWT` of Lemonldap::NG::Portal::Lib::OpenIDConnect. The client is always among the audiences.
+    name: 'LemonLDAP::NG 2.21',
+    settings: { audience: 'https://api.test/v1' },
+    typ: 'at+JWT',
+    access: {
+      ...{ iss: 'https://auth.lemonldap.test/', aud: ['ori-cli', 'https://api.test/v1'], ...TIMES },
+      ...{ client_id: 'ori-cli', jti: 'c4e1', sid: 'b7', sub: 'ada', scope: 'openid vault:read interns' },
+    },
+    idTyp: 'JWT',
+    id: {
+      ...{ iss: 'https://auth.lemonldap.test/', aud: ['ori-cli', 'https://api.test/v1'], ...TIMES },
+      ...{ azp: 'ori-cli', sub: 'ada', sid: 'b7', acr: 'loa-2', auth_time: NOW - 60, at_hash: 'h' },
+    },
+    expected: { subject: 'ada', scopes: ['openid', 'vault:read', 'interns'], isDated: false },
+  },
+  {
+    // docs/OIDC.md of Glewlwyd, "Access token format".
+    name: 'Glewlwyd 2.7',
+    settings: { signIn: { redirectPort: 8400 } },
+    typ: 'at+jwt',
+    access: {
+      ...{ iss: 'https://glewlwyd.test/', sub: '4321zyxdcba', aud: 'https://api.test/v1', ...TIMES },
+      ...{ client_id: 'ori-cli', jti: 'abcdxyz1234', type: 'access_token', nbf: NOW - 10, claims: {} },
+      scope: 'openid vault:read interns',
+    },
+    idTyp: 'JWT',
+    id: {
+      ...{ iss: 'https://glewlwyd.test/', sub: '4321zyxdcba', aud: 'ori-cli', ...TIMES, azp: 'ori-cli' },
+      ...{ amr: ['password'], auth_time: NOW - 60, nonce: 'n', at_hash: 'h' },
+    },
+    expected: { subject: '4321zyxdcba', scopes: ['openid', 'vault:read', 'interns'], isDated: false },
+  },
+  {
     name: 'better-auth, oidc-provider and others of RFC 9068',
     settings: {},
     typ: 'at+jwt',
@@ -196,5 +229,36 @@ export const PROVIDER_SHAPES: readonly ProviderShape[] = [
     idTyp: 'JWT',
     id: { iss: 'https://rfc9068.test', aud: 'ori-cli', sub: 'ada', ...TIMES, nonce: 'n', at_hash: 'h' },
     expected: { subject: 'ada', scopes: ['vault:read', 'interns'], isDated: false },
+  },
+];
+
+/** Signed tokens that no settings may accept, of providers that have no other ones. */
+export const UNUSABLE_TOKENS: readonly {
+  readonly name: string;
+  readonly client: string;
+  readonly audience: string;
+  readonly claims: Readonly<Record<string, unknown>>;
+}[] = [
+  {
+    // developers.google.com/identity/openid-connect: access tokens are opaque and cannot be introspected (RFC 7662).
+    name: 'the ID token of Google',
+    client: '1234987819200.apps.googleusercontent.test',
+    audience: 'https://api.test/v1',
+    claims: {
+      ...{ iss: 'https://accounts.google.test', azp: '1234987819200.apps.googleusercontent.test', ...TIMES },
+      ...{ aud: '1234987819200.apps.googleusercontent.test', sub: '10769150350006150715113082367' },
+      ...{ at_hash: 'HK6E_P6Dh8Y93mRNtsDB1Q', hd: 'example.test', nonce: '0394852-3190485-2490358' },
+      ...{ email: 'jsmith@example.test', email_verified: true },
+    },
+  },
+  {
+    // `makeJWT` in Debian 12. The audiences are the same as those of its ID token.
+    name: 'the access token of LemonLDAP::NG 2.16',
+    client: 'ori-cli',
+    audience: 'https://api.test/v1',
+    claims: {
+      ...{ iss: 'https://auth.lemonldap.test', aud: ['ori-cli', 'https://api.test/v1'], ...TIMES },
+      ...{ client_id: 'ori-cli', jti: 'c4e1', sub: 'ada', scope: 'openid vault:read interns' },
+    },
   },
 ];

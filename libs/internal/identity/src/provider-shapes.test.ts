@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createIssuerKey } from '@ori/test-env/issuer-keys';
 import { mintToken, type TokenOptions } from '@ori/test-env/issuer-tokens';
-import { PROVIDER_SHAPES, type ProviderShape } from '@ori/test-env/provider-shapes';
+import { PROVIDER_SHAPES, type ProviderShape, UNUSABLE_TOKENS } from '@ori/test-env/provider-shapes';
 import { type CryptoKey, importJWK } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { IdentityError } from './identity-error.ts';
@@ -16,7 +16,7 @@ const issuer = { keyFor: async () => (await importJWK(key.publicJwk, 'ES256')) a
 const now = () => Math.floor(Date.now() / 1000);
 
 /** The settings as the file of issuers gives them. */
-function settingsOf({ settings, access }: ProviderShape): IssuerSettings {
+function settingsOf({ settings, access }: Pick<ProviderShape, 'settings' | 'access'>): IssuerSettings {
   const path = join(tmpdir(), `issuers-${process.pid}-${crypto.randomUUID()}.json`);
   const audience = [access['aud']].flat()[0];
   writeFileSync(path, JSON.stringify({ issuers: [{ issuer: access['iss'], audience, ...settings }] }));
@@ -63,6 +63,8 @@ const verdictOf = async (token: string, settings: IssuerSettings): Promise<strin
     },
   );
 
+const isRfc9068 = (typ: string | undefined): boolean => typ?.toLowerCase() === 'at+jwt';
+
 type Forgery = [what: string, typ: string | undefined, claims: object, changes: TokenOptions];
 
 /** What an ID token, or another token of the issuer, has that an access token for this API has not. */
@@ -74,21 +76,24 @@ function forgeries({ settings, access, id, typ, idTyp }: ProviderShape): Forgery
   };
   const clients = (settings['clients'] as string[] | undefined) ?? ['ori-cli'];
   const [client = ''] = clients;
-  const api = [access['aud']].flat()[0];
-  const everyTyp = [typ, idTyp, 'JWT', 'at+jwt', undefined];
+  const api = settings['audience'] ?? [access['aud']].flat()[0];
+  // Where ID tokens have the audiences of access tokens, only the type tells them apart.
+  const isAlike = [id['aud']].flat().includes(api);
+  const typOfId = isAlike ? idTyp : typ;
+  const everyTyp = [typ, idTyp, 'JWT', 'at+jwt', undefined].filter((type) => !(isAlike && isRfc9068(type)));
   const changed = (what: string, claims: object): Forgery[] => [[what, typ, { ...access, ...claims }, {}]];
   return [
     ...everyTyp.map((type): Forgery => [`ID token with typ ${type}`, type, id, {}]),
     // The claims that would make an ID token pass for an access token, each missing one of them.
-    [`ID token with the client claim`, typ, { ...id, azp: client, client_id: client, cid: client }, {}],
-    ['ID token with a scope', typ, { ...id, azp: client, cid: client, [names.scope]: 'vault:read' }, {}],
+    [`ID token with the client claim`, typOfId, { ...id, azp: client, client_id: client, cid: client }, {}],
+    ['ID token with a scope', typOfId, { ...id, azp: client, cid: client, [names.scope]: 'vault:read' }, {}],
     ...changed('the client as the only audience', { aud: client }),
     ...changed('another audience', { aud: 'https://other.test' }),
     ...changed('an audience that begins alike', { aud: `${api}/` }),
     ...changed('no audience', { aud: undefined }),
     ...changed('an audience list with a number', { aud: [api, 1] }),
     ...changed('an audience as an object', { aud: { [String(api)]: true } }),
-    ...(typ === 'at+jwt'
+    ...(isRfc9068(typ)
       ? []
       : ([
           [
@@ -174,9 +179,19 @@ describe.each(PROVIDER_SHAPES)('tokens of $name', (shape) => {
   test('without its settings it is refused, unless it is one of RFC 9068', async () => {
     const { claims: _, scopes: __, ...plain } = { ...settings, tokenTypes: ['at+jwt'] as const };
     const verdict = await verdictOf(await mint(shape.typ, shape.access), plain);
-    expect(verdict).toBe(shape.typ === 'at+jwt' ? 'accepted' : 'bearer_refused');
+    expect(verdict).toBe(isRfc9068(shape.typ) ? 'accepted' : 'bearer_refused');
   });
 });
+
+test.each(UNUSABLE_TOKENS)(
+  '$name is refused by the widest settings',
+  async ({ claims, client, audience }) => {
+    const widest = { clients: [client], tokenTypes: ['none', 'JWT', 'at+jwt'] };
+    const settings = settingsOf({ settings: widest, access: { ...claims, aud: audience } });
+    for (const typ of ['JWT', undefined])
+      expect(await verdictOf(await mint(typ, claims), settings)).toBe('bearer_refused');
+  },
+);
 
 test('more than 300 forgeries were tried', () => {
   expect(PROVIDER_SHAPES.flatMap(forgeries).length).toBeGreaterThan(300);
