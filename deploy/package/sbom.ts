@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -15,7 +16,8 @@ interface LockedPackage {
 type Lock = Record<string, LockedPackage>;
 
 interface Bom {
-  readonly metadata: { readonly component: { name: string } };
+  serialNumber: string;
+  readonly metadata: { readonly component: { name: string }; timestamp?: string };
   components: { readonly 'bom-ref': string }[];
   dependencies: { readonly ref: string; dependsOn?: string[] }[];
 }
@@ -41,13 +43,15 @@ function main(): void {
   bom.dependencies = bom.dependencies.filter(({ ref }) => shipped.has(ref));
   for (const dependency of bom.dependencies)
     dependency.dependsOn = dependency.dependsOn?.filter((ref) => shipped.has(ref)) ?? [];
+  delete bom.metadata.timestamp;
+  bom.serialNumber = serialOf(bom);
   console.log(JSON.stringify(bom, null, 2));
 }
 
 /** `name@version` of the checkout, its libraries and services, and their runtime dependencies. */
 function runtimePackages(lock: Lock): Set<string> {
   const visited = new Set<string>();
-  const queue = ['', ...Object.keys(lock).filter((path) => /^(?:libs|services)\/[^/]+$/.test(path))];
+  const queue = ['', ...Object.keys(lock).filter((path) => /^(?:libs\/[^/]+|services)\/[^/]+$/.test(path))];
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     if (visited.has(path)) continue;
     visited.add(path);
@@ -65,6 +69,14 @@ function runtimePackages(lock: Lock): Set<string> {
       return `${name}@${version}`;
     }),
   );
+}
+
+/** The same content has the same number. */
+function serialOf({ components, dependencies }: Bom): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([components, dependencies]))
+    .digest('hex');
+  return digest.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*/, 'urn:uuid:$1-$2-8$3-8$4-$5');
 }
 
 /** Where Node would find a package: the nearest node_modules upwards, through the link of a workspace. */

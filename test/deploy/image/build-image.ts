@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { copyFile, cp, lstat, mkdir, readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
@@ -127,10 +128,18 @@ async function copy(
   }
 }
 
-/** The tests' own Node first on the PATH, and npm's cache before the network. */
+/** The tests' own Node first on the PATH, npm's cache before the network, and another home, zone and language. */
 function buildEnvironment(): NodeJS.ProcessEnv {
-  const { PATH, HOME } = process.env;
-  return { PATH: `${dirname(process.execPath)}:${PATH}`, HOME, npm_config_prefer_offline: 'true' };
+  const { PATH, HOME = '/' } = process.env;
+  return {
+    ...{
+      PATH: `${dirname(process.execPath)}:${PATH}`,
+      HOME: tmpdir(),
+      TZ: 'Pacific/Kiritimati',
+      LANG: 'tr_TR',
+    },
+    ...{ npm_config_prefer_offline: 'true', npm_config_cache: join(HOME, '.npm') },
+  };
 }
 
 /** Every file of the image, by its path in the container. */

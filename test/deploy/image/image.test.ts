@@ -38,20 +38,38 @@ describe.skipIf(whyNone)('the contents of an image', () => {
     expect(files.filter((file) => unwanted.test(file))).toEqual([]);
   });
 
-  test.each(SHIPPED)('%s: its own programs, as the other tests ran them', async (name) => {
-    const files = (await filesOf(image(name))).filter((file) => file.startsWith('/app/'));
-    const health = name === 'admin' ? [] : ['/app/health.mts'];
-    expect(files.filter((file) => !file.startsWith(`/app/${name}/`))).toEqual(health);
-    const programs = files.filter((file) => /^\/app\/\w+\/[\w-]+\.js$/.test(file));
-    expect(programs.length).toBeGreaterThan(0);
-    for (const file of programs) {
-      const [held, ran] = await Promise.all(
-        [join(image(name).root, file), join(await shippedFolder(), file.slice('/app'.length))].map((path) =>
-          readFile(path, 'utf8'),
-        ),
-      );
-      expect(held === ran, file).toBe(true);
-    }
+  test.each(SHIPPED)(
+    '%s: byte for byte what the other tests ran, built in another folder, zone and home',
+    async (name) => {
+      const files = (await filesOf(image(name))).filter((file) => file.startsWith('/app/'));
+      const health = name === 'admin' ? [] : ['/app/health.mts'];
+      expect(files.filter((file) => !file.startsWith(`/app/${name}/`))).toEqual(health);
+      const own = files.filter((file) => file.startsWith(`/app/${name}/`));
+      expect(own.length).toBeGreaterThan(3);
+      for (const file of own) {
+        const [held, ran] = await Promise.all(
+          [join(image(name).root, file), join(await shippedFolder(), file.slice('/app'.length))].map((path) =>
+            readFile(path, 'utf8'),
+          ),
+        );
+        expect(held === ran, file).toBe(true);
+      }
+    },
+  );
+
+  test('its bill of materials names Node with its OpenSSL, and the package of each library', async () => {
+    const read = async (name: string) => {
+      const bom = JSON.parse(await readFile(join(image(name).root, 'sbom.cdx.json'), 'utf8'));
+      return bom as { serialNumber: string; components: { name: string; version: string; purl: string }[] };
+    };
+    const { components, serialNumber } = await read('signer');
+    expect(serialNumber).toMatch(/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    for (const name of ['node', 'openssl', 'v8', 'zlib'])
+      expect(components).toContainEqual(expect.objectContaining({ name, version: process.versions[name] }));
+    const libraries = (await filesOf(image('signer'))).filter((file) => /\/lib.*\.so/.test(file));
+    expect(libraries.length).toBeGreaterThan(3);
+    const debian = components.filter(({ purl }) => purl.startsWith('pkg:deb/')).map(({ name }) => name);
+    expect(debian).toEqual(expect.arrayContaining(['libc6', 'libstdc++6', 'util-linux']));
   });
 
   test('every user can read every file, independent of the umask of the checkout', async () => {

@@ -16,7 +16,7 @@ export interface Contained {
 
 /** Why images cannot be built here, if so: programs and libraries come from this machine. */
 export function whyNotBuilt(): string | undefined {
-  const missing = ['ldd', 'prlimit'].filter((name) => findProgram(name) === undefined);
+  const missing = ['ldd', 'prlimit', 'dpkg-query'].filter((name) => findProgram(name) === undefined);
   if (process.platform !== 'linux') return 'images are made of programs of Linux';
   return missing.length > 0 ? `there is no ${missing.join(' and no ')} here` : undefined;
 }
