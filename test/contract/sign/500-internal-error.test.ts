@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Secret } from '@ori/runtime/secret';
 import { memoryNonces } from '@ori/signer';
 import { connectRedis } from '@ori/turns/redis';
 import { Redis } from 'ioredis';
+import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { redisNonces } from '../../../services/signer/src/adapters/nonces.ts';
 import { startPostgres } from '../../env/postgres.ts';
@@ -49,19 +50,21 @@ test('a Redis that became a replica is named as one', async () => {
   await expectUnready(world, 'redis', 'standby');
 });
 
-test('a PostgreSQL that is a standby is named as one', async () => {
+test('a PostgreSQL that is a standby is named as one, and used once it is promoted', async () => {
   const binaries = findPostgres(undefined);
   if (binaries === undefined) throw new Error(NO_POSTGRES);
   await using postgres = await startPostgresProcesses(binaries);
   await using world = await startSignerWorld({ postgres });
   await postgres.stop();
-  const standby = join(postgres.data, 'standby.signal');
-  await writeFile(standby, '');
+  await writeFile(join(postgres.data, 'standby.signal'), '');
   await postgres.start();
   await expectFailure(world, 'postgresql');
   await expectUnready(world, 'postgresql', 'standby');
-  await rm(standby);
-  await postgres.restart();
+  const admin = new pg.Client({ connectionString: postgres.url });
+  await admin.connect();
+  await admin.query('SELECT pg_promote()');
+  await admin.end();
+  await expect.poll(async () => (await world.sign()).status, { timeout: 10_000 }).toBe(200);
 });
 
 test('without Redis there is no proof', async () => {
