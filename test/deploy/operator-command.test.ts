@@ -44,5 +44,7 @@ test('Compose: ori-admin runs the service admin of the file beside it, on the fi
   const words = stdout.trimEnd().split('\n');
   expect(words.slice(0, 4)).toEqual(['compose', '--file', join(ROOT, 'deploy/docker/compose.yaml'), 'run']);
   expect(words).toContain(`${folder}:${folder}`);
+  // Input or output that is no terminal.
+  expect(words).toContain('--no-TTY');
   expect(words.slice(-4)).toEqual(['admin', 'org', 'create', 'Analytical Engines']);
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startApiServer } from '@ori/http/server';
 import { expect, test } from 'vitest';
@@ -60,6 +60,51 @@ test.skipIf(NGINX === undefined)(
       });
     } finally {
       await Promise.all([known, unknown].map((server) => server.stop({ graceMs: 0 })));
+    }
+  },
+);
+
+test.skipIf(NGINX === undefined)(
+  'in Kubernetes, the gateway uses a renewed certificate towards the services without a reload',
+  async () => {
+    await using room = await openRoom('ori-renewed-tls');
+    // nginx's workers read it, as an ordinary user.
+    await chmod(room.directory, 0o755);
+    const file = (name: string) => join(room.directory, name);
+    const [service, former, renewed] = [makeCertificate(), makeCertificate(), makeCertificate()];
+    const use = async (client: typeof former) => {
+      await writeFile(file('tls.crt'), client.cert);
+      await writeFile(file('tls.key'), client.key);
+    };
+    await writeFile(file('service.key'), service.key, { mode: 0o600 });
+    await writeFile(file('ca.crt'), service.cert);
+    await writeFile(file('renewed.crt'), renewed.cert);
+    await use(former);
+    const tls = {
+      tlsCertFile: file('ca.crt'),
+      tlsKeyFile: file('service.key'),
+      tlsClientCaFile: file('renewed.crt'),
+    };
+    const server = await startApiServer({
+      app: (req, res) => void res.end(req.url),
+      ...{ host: '127.0.0.1', port: 0, deadlineMs: 5000, tls },
+    });
+    const component = (name: string) =>
+      readFileSync(join(import.meta.dirname, '../../deploy/kubernetes/components/services-tls', name), 'utf8')
+        .replaceAll('/run/secrets/client-tls', room.directory)
+        .replace('services.internal', 'localhost');
+    try {
+      const members = [`127.0.0.1:${server.port}`];
+      const site = Object.fromEntries(
+        ['over-tls.conf', 'services-tls.conf'].map((name) => [name, component(name)]),
+      );
+      await using gateway = await startGateway({ signers: members, management: members, site });
+      const ask = async () => (await fetch(`${gateway.url}/v1/openapi.json`)).status;
+      expect(await ask()).not.toBe(200);
+      await use(renewed);
+      expect(await ask()).toBe(200);
+    } finally {
+      await server.stop({ graceMs: 0 });
     }
   },
 );

@@ -1,11 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
+import { makeCertificate } from '../../env/certificate.ts';
 import { NGINX } from '../../env/gateway.ts';
 import { freePort } from '../../env/ports.ts';
+import { type Answer, createClient } from '../../shipped/client.ts';
+import { ROOT } from '../root.ts';
 import { imageBuilder } from './build-image.ts';
 import { runContained, whyNotContained } from './run-image.ts';
 
@@ -15,7 +18,7 @@ const why = whyNotContained();
 if (why) console.log(`Not run: the gateway in its image, because ${why}.`);
 
 test.skipIf(why || NGINX === undefined)(
-  'nginx answers with the envelope, unprivileged, from its shipped configuration',
+  'nginx answers with the envelope, unprivileged, from its shipped configuration, and uses a renewed certificate',
   async () => {
     const image = await imageBuilder(folder)('gateway');
     const { root, entrypoint, user } = image;
@@ -35,22 +38,38 @@ test.skipIf(why || NGINX === undefined)(
       await chown(join(root, 'dev', name), uid, gid);
     }
     const site = join(root, 'etc/ori/gateway/site');
-    await writeFile(join(site, 'listen.conf'), `listen 127.0.0.1:${port};\n`);
-    await writeFile(
-      join(site, 'limits.conf'),
-      'limit_req_zone $binary_remote_addr zone=per_address:1m rate=9r/s;\n',
-    );
+    // The site of Kubernetes, and a secret as the kubelet mounts it.
+    const shipped = (name: string) =>
+      readFile(join(ROOT, 'deploy/kubernetes/base/gateway-site', name), 'utf8');
+    const listen = (await shipped('listen.conf')).replace(/^listen \[::\].*\n/m, '');
+    await writeFile(join(site, 'listen.conf'), listen.replace('8443', `127.0.0.1:${port}`));
+    await writeFile(join(site, 'limits.conf'), await shipped('limits.conf'));
+    const renew = async () => {
+      const { cert, key } = makeCertificate();
+      await mkdir(join(root, 'run/secrets/tls'), { recursive: true });
+      for (const [name, text] of Object.entries({ 'tls.crt': cert, 'tls.key': key })) {
+        const file = join(root, 'run/secrets/tls', name);
+        await writeFile(file, text);
+        await chmod(file, 0o440);
+        await chown(file, 0, gid);
+      }
+      return cert;
+    };
     await writeFile(join(site, 'regional-hosts.conf'), '');
     for (const pool of ['signers', 'management'])
       await writeFile(join(site, `${pool}.conf`), 'server 127.0.0.1:1;\n');
 
+    expect(await readFile(join(root, 'sbom.cdx.json'), 'utf8')).toContain('pkg:deb/debian/nginx');
+    const certificate = await renew();
     const judged = runContained(image, [...entrypoint, '-t'], {});
     expect(await judged.exited, judged.output()).toBe(0);
     const nginx = runContained(image, entrypoint, {});
     try {
-      const answer = await answered(`http://127.0.0.1:${port}/elsewhere`, nginx.exited);
+      const answer = await answered(port, certificate, nginx.exited);
       expect(answer.status, nginx.output()).toBe(404);
-      expect(await answer.json()).toHaveProperty('error.code');
+      expect(answer.json()).toHaveProperty('error.code');
+      using later = createClient(`https://localhost:${port}`, await renew());
+      expect((await later.ask({ path: '/elsewhere' })).status, 'with a renewed certificate').toBe(404);
     } finally {
       nginx.child.kill('SIGQUIT');
     }
@@ -60,14 +79,15 @@ test.skipIf(why || NGINX === undefined)(
 );
 
 /** The first answer of a server that is starting. */
-async function answered(url: string, exited: Promise<number | null>): Promise<Response> {
+async function answered(port: number, certificate: string, exited: Promise<number | null>): Promise<Answer> {
   let gone = false;
   void exited.then(() => {
     gone = true;
   });
+  using client = createClient(`https://localhost:${port}`, certificate);
   for (;;) {
     try {
-      return await fetch(url, { headers: { connection: 'close' } });
+      return await client.ask({ path: '/elsewhere' });
     } catch (error) {
       if (gone) throw error;
       await setTimeout(20);

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateKekRing, type KekOwner } from '@ori/store/sealing';
 import { afterAll, describe, expect, test } from 'vitest';
+import { makeCertificate } from '../../env/certificate.ts';
 import { checkConfig } from '../check-config.ts';
 import { ROOT } from '../root.ts';
 import { type Manifest, podOf, render } from './render.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-pod-'));
 afterAll(() => rm(folder, { recursive: true }));
-const manifests = render(join(ROOT, 'deploy/kubernetes/overlays/example'));
+const manifests = render(join(ROOT, 'deploy/kubernetes/overlays/operators'));
 
 const CONTENT: Readonly<Record<string, string>> = {
   'database-url': 'postgres://login:password@db.example.com:5432/ori\n',
@@ -23,7 +24,7 @@ describe.each(['signer', 'management'] as const)('%s', (name) => {
   test('has an environment that its own check-config accepts, with secrets as the kubelet mounts them', async () => {
     const secrets = await mountSecret(
       name,
-      pod.volumes.find((each: Manifest) => each.secret).secret.defaultMode,
+      pod.volumes.find((each: Manifest) => each.name === 'secrets').secret.defaultMode,
     );
     const verdict = await checkConfig(name, environmentOf(container, secrets));
     expect(verdict).toEqual({ code: 0, output: `the ${name.toUpperCase()}_… configuration is valid\n` });
@@ -31,7 +32,7 @@ describe.each(['signer', 'management'] as const)('%s', (name) => {
 
   test('uses every secret that the README creates', async () => {
     const readme = await readFile(join(ROOT, 'deploy/kubernetes/README.md'), 'utf8');
-    const { secretName } = pod.volumes.find((each: Manifest) => each.secret).secret;
+    const { secretName } = pod.volumes.find((each: Manifest) => each.name === 'secrets').secret;
     const made =
       new RegExp(`secret generic ${secretName} (?:\\\\\\n\\s+|--\\S+ |--\\S+)+`).exec(readme)?.[0] ?? '';
     const wanted = container.env
@@ -48,7 +49,10 @@ function environmentOf(container: Manifest, secrets: string): Record<string, str
       manifests.find((each) => each.kind === 'ConfigMap' && each.metadata.name === configMapRef.name).data,
   );
   const own = Object.fromEntries(
-    container.env.map(({ name, value }: Manifest) => [name, value.replace('/run/secrets/ori', secrets)]),
+    container.env.map(({ name, value }: Manifest) => [
+      name,
+      value.replace(/^\/run\/secrets\/(ori|tls)/, secrets),
+    ]),
   );
   return Object.assign({}, ...settings, own);
 }
@@ -58,10 +62,21 @@ async function mountSecret(name: KekOwner, mode: number): Promise<string> {
   const mount = join(folder, name);
   await mkdir(join(mount, '..2026_01_01'), { recursive: true });
   await symlink('..2026_01_01', join(mount, '..data'));
-  for (const [file, text] of Object.entries({ ...CONTENT, 'kek.json': generateKekRing(name) })) {
+  const { cert, key } = makeCertificate();
+  const tls = { 'tls.crt': cert, 'tls.key': key, 'ca.crt': cert };
+  for (const [file, text] of Object.entries({ ...CONTENT, ...tls, 'kek.json': generateKekRing(name) })) {
     await writeFile(join(mount, '..2026_01_01', file), text);
     await chmod(join(mount, '..2026_01_01', file), mode);
     await symlink(join('..data', file), join(mount, file));
   }
   return mount;
 }
+
+test('the secrets that come from outside are those that the base mounts', () => {
+  const base = render(join(ROOT, 'deploy/kubernetes/base'));
+  const mounted = base.flatMap((each) => podOf(each)?.volumes ?? []).flatMap(({ secret }) => secret ?? []);
+  const outside = manifests
+    .filter(({ kind }) => kind === 'ExternalSecret')
+    .map(({ metadata }) => metadata.name);
+  expect(outside.toSorted()).toEqual([...new Set(mounted.map(({ secretName }) => secretName))].toSorted());
+});

@@ -69,6 +69,21 @@ test('a site allows exactly the connections of the architecture', () => {
   );
 });
 
+test('stores in the cluster can be reached by the services that use them', () => {
+  const component = policies(read('overlays/operators')).filter(({ metadata }) =>
+    metadata.name.startsWith('to-'),
+  );
+  const lines = component.map(({ spec: { podSelector, egress } }) => [
+    podSelector.matchLabels?.['app.kubernetes.io/name'] ?? podSelector.matchExpressions[0].values.join(' '),
+    egress[0].to[0].namespaceSelector.matchLabels['kubernetes.io/metadata.name'],
+    egress[0].ports.map(({ port }: Manifest) => port),
+  ]);
+  expect(lines).toEqual([
+    ['signer management admin', 'postgresql', [5432]],
+    ['signer', 'redis', [6379, 26379]],
+  ]);
+});
+
 test('the base allows stores only at private addresses, and no access to a cloud’s metadata service', () => {
   for (const line of allowed(read('base')).filter((each) => / -> \d/.test(each))) {
     expect(line).toMatch(

@@ -53,6 +53,10 @@ test.skipIf(kubectl === undefined).each([0, 4])(
       ...before.map(({ name }: Manifest) => name),
       'ORI_ADMIN_MANAGEMENT_KEK_FILE',
     ]);
+    // The daily job itself sees nothing of management.
+    const secretOf = ({ spec: { template } }: Manifest) => template.spec.volumes[0].secret;
+    expect(secretOf(job).items.map(({ key }: Manifest) => key)).toEqual(['database-url', 'kek.json']);
+    expect(secretOf(created)).toEqual({ secretName: 'operator', defaultMode: 0o440 });
     expect(created.spec.backoffLimit).toBe(0);
     expect(await readFile(file('calls'), 'utf8')).toMatch(/ delete job ori-admin-[0-9-]+ --wait=false\n$/);
   },

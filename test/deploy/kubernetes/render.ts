@@ -32,13 +32,20 @@ const KNOWN = 'apiVersion kind namespace labels resources components images conf
  * that program if it is not installed; if it is, a test compares the two.
  */
 export function render(folder: string): Manifest[] {
+  return build(folder, []);
+}
+
+/** @param below what a component changes */
+function build(folder: string, below: Manifest[]): Manifest[] {
   const kustomization: Kustomization = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8'));
   for (const key of Object.keys(kustomization))
     if (!KNOWN.includes(key)) throw new Error(`${folder}: ${key} is not known here`);
   const { resources = [], components = [], patches = [], namespace } = kustomization;
-  const manifests = [...resources, ...components].flatMap((name) =>
+  let manifests = resources.flatMap((name) =>
     name.endsWith('.yaml') ? readManifests(join(folder, name)) : render(join(folder, name)),
   );
+  manifests.unshift(...below);
+  for (const name of components) manifests = build(join(folder, name), manifests);
   for (const generator of kustomization.configMapGenerator ?? []) generate(folder, generator, manifests);
   for (const patch of patches.flatMap(({ path }) => readManifests(join(folder, path)))) {
     Object.assign(
@@ -79,13 +86,26 @@ function generate(
   else manifests.push({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data });
 }
 
-/** Objects are merged, everything else is replaced. */
-function mergePatch(base: Manifest, patch: Manifest): Manifest {
+/** What identifies an element of the lists that Kubernetes merges. */
+const KEYS: Readonly<Record<string, string>> = {
+  ...{ containers: 'name', env: 'name', volumes: 'name', volumeMounts: 'mountPath' },
+};
+
+/** Objects are merged, and lists by their key, the patch first; everything else is replaced. */
+function mergePatch(base: Manifest, patch: Manifest, list?: string): Manifest {
   if (base === null || patch === null || typeof base !== 'object' || typeof patch !== 'object') return patch;
-  if (Array.isArray(base) || Array.isArray(patch)) return patch;
+  if (Array.isArray(base) || Array.isArray(patch)) {
+    const key = KEYS[list ?? ''];
+    if (key === undefined) return patch;
+    const same = (one: Manifest) => (other: Manifest) => one[key] === other[key];
+    return [
+      ...patch.filter((each: Manifest) => !base.some(same(each))),
+      ...base.map((each: Manifest) => mergePatch(each, patch.find(same(each)) ?? {})),
+    ];
+  }
   const merged = Object.entries(patch).map(([key, value]) => [
     key,
-    key in base ? mergePatch(base[key], value) : value,
+    key in base ? mergePatch(base[key], value, key) : value,
   ]);
   return { ...base, ...Object.fromEntries(merged) };
 }
