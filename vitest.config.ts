@@ -8,7 +8,7 @@ const deep = [
   'test/{client,conformance,deploy,env,exactly-once,faults,fuzz,gateway,hardening,leaks,model,mutation,package}/**/*.test.ts',
   'test/{prometheus,runtimes,shipped,siege,transparency}/**/*.test.ts',
   'libs/public/verifier/src/replay/*/faults.test.ts',
-  'test/e2e/{cli-install,cli-recording,ori-admin-root,pages,readme-clone}.test.ts',
+  'test/e2e/{cli-install,cli-recording,foreign-providers,ori-admin-root,pages,readme-clone}.test.ts',
   'test/contract/management/concurrent-changes.test.ts',
   'test/contract/management/storm.test.ts',
   'test/e2e/standalone-backends.test.ts',

@@ -1,0 +1,113 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { addSubject } from '@ori/store/admin';
+import { createRemoteKeySet, createVerifier } from '@ori/verifier';
+import { requireProof } from '@ori/verifier/node';
+import { createTestReplayStore } from '@ori/verifier/testing';
+import * as client from 'openid-client';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { openRoom } from '../env/room.ts';
+import { startWorld, type World } from '../env/world.ts';
+import { runOri, startOri } from './cli-in-process.ts';
+import { makeOriHome, type OriHome } from './cli-process.ts';
+import { listen, send } from './cli-world.ts';
+import { FOREIGN_PROVIDERS, type ForeignProvider, type ForeignRequest } from './foreign-providers.ts';
+
+/** Nothing listens here: the visit ends with the redirect. */
+const REDIRECT_URI = 'http://127.0.0.1/callback';
+
+for (const { name, missing } of FOREIGN_PROVIDERS) {
+  if (missing !== undefined) process.stderr.write(`foreign providers: without ${name}: ${missing}\n`);
+}
+
+describe.each(FOREIGN_PROVIDERS.filter(({ missing }) => missing === undefined))('$name', ({ start }) => {
+  const stack = new AsyncDisposableStack();
+  let provider: ForeignProvider;
+  let world: World;
+  let home: OriHome;
+
+  beforeAll(async () => {
+    provider = stack.use(await start());
+    const { issuer, settings, subject } = provider;
+    const room = stack.use(await openRoom('ori-foreign'));
+    const file = join(room.directory, 'issuers.json');
+    await writeFile(file, JSON.stringify({ issuers: [{ issuer, ...settings }] }));
+    const introspection = { INTROSPECTION_CLIENT_ID: '', INTROSPECTION_CLIENT_SECRET: '' };
+    world = stack.use(
+      await startWorld({ environment: { ISSUER: '', ISSUERS_FILE: file, ...introspection } }),
+    );
+    const { demo, store, baseUrl } = world;
+    await addSubject(store, { userId: demo.userId, issuer, subject });
+    const verifier = createVerifier({
+      internId: demo.internId,
+      keys: createRemoteKeySet(`${baseUrl}/interns/${demo.internId}/daemon/jwks.json`),
+      replay: createTestReplayStore(),
+    });
+    const daemon = await listen(
+      requireProof(verifier, { bodyBytesMax: 1024 }, (_req, res, { proof }) =>
+        send(res, { status: 200, body: { user: proof.user } }),
+      ),
+    );
+    stack.defer(() => daemon.stop());
+    home = stack.use(await makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemon.url }));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  const session = async () => JSON.parse(await readFile(home.sessionFile, 'utf8'));
+  const call = () => runOri(home, ['call', world.demo.internId, '/api/invoke', '--data', '{}']);
+
+  async function tokensFor({ clientId, scope, resource }: ForeignRequest) {
+    const options = { execute: [client.allowInsecureRequests] };
+    const config = await client.discovery(
+      new URL(provider.issuer),
+      clientId,
+      undefined,
+      client.None(),
+      options,
+    );
+    const pkceCodeVerifier = client.randomPKCECodeVerifier();
+    const indicator = resource === undefined ? {} : { resource };
+    const code_challenge = await client.calculatePKCECodeChallenge(pkceCodeVerifier);
+    const url = client.buildAuthorizationUrl(config, {
+      ...{ redirect_uri: REDIRECT_URI, scope, code_challenge, code_challenge_method: 'S256', ...indicator },
+    });
+    const callback = await provider.visit(url);
+    return client.authorizationCodeGrant(config, callback, { pkceCodeVerifier }, indicator);
+  }
+
+  test('a person signs in, calls an intern, again with a renewed token, and signs out', async () => {
+    const login = startOri(home, ['login', '--no-browser']);
+    const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
+    await fetch(await provider.visit(new URL(url)));
+    expect(await login.result).toMatchObject({ exit: 0 });
+    const called = { exit: 0, stdout: JSON.stringify({ user: provider.subject }) };
+    expect(await call()).toMatchObject(called);
+
+    const first = await session();
+    await writeFile(home.sessionFile, JSON.stringify({ ...first, expires_at: 1 }));
+    expect(await call()).toMatchObject(called);
+    const { access_token: renewed, key_thumbprint } = await session();
+    expect(renewed).not.toBe(first.access_token);
+
+    // The session is bound to a key of this computer: its tokens alone are worth nothing.
+    expect(key_thumbprint).toMatch(/^[\w-]{43}$/);
+    expect((await world.sign({ bearer: renewed })).status).toBe(401);
+    expect(await runOri(home, ['logout'])).toMatchObject({ exit: 0 });
+    expect((await call()).exit).not.toBe(0);
+  });
+
+  test('a token for this API signs, one for another API does not, nor does an ID token', async () => {
+    const { access_token: bearer, id_token: idToken = '' } = await tokensFor(provider.requests.own);
+    expect((await world.sign({ bearer })).status).toBe(200);
+    expect((await world.sign({ bearer: idToken })).status).toBe(401);
+    const { access_token: foreign } = await tokensFor(provider.requests.foreign);
+    expect((await world.sign({ bearer: foreign })).status).toBe(401);
+  });
+
+  test('a token signs until it expires', async () => {
+    const { access_token: bearer } = await tokensFor(provider.requests.brief);
+    expect((await world.sign({ bearer })).status).toBe(200);
+    const refused = async () => expect((await world.sign({ bearer })).status).toBe(401);
+    await vi.waitFor(refused, { timeout: 15_000, interval: 200 });
+  });
+});
