@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { addMember, addSubject, createUser } from '@ori/store/admin';
@@ -95,20 +94,6 @@ export async function serveAll(errands: readonly Errand[], ms: number): Promise<
     }),
   );
   return honest;
-}
-
-/** The peak resident size of a process since `forgetPeak`. 0 if it has exited. */
-export function peakBytes(pid: number | undefined): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
-  } catch {
-    return 0;
-  }
-}
-
-export function forgetPeak(pid: number | undefined): void {
-  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 export class DisposableAgent implements Disposable {

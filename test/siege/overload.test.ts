@@ -5,18 +5,11 @@ import { addMembers } from '@ori/store/admin';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { NGINX } from '../env/gateway.ts';
+import { forgetPeak, peakBytes } from '../env/peak-memory.ts';
 import { startPrometheus } from '../env/prometheus.ts';
 import { findPrometheus } from '../env/prometheus-binaries.ts';
 import { type ShippedWorld, startShippedWorld } from '../shipped/world.ts';
-import {
-  DisposableAgent,
-  forgetPeak,
-  honestErrands,
-  MEMORY_LIMIT_BYTES,
-  MEMORY_SHARE,
-  peakBytes,
-  serveAll,
-} from './honest.ts';
+import { DisposableAgent, honestErrands, MEMORY_LIMIT_BYTES, MEMORY_SHARE, serveAll } from './honest.ts';
 import type { Aftermath, Storm } from './storm.ts';
 
 const SIEGE_MS = Number(process.env['OVERLOAD_MS'] ?? 6000);

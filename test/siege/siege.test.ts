@@ -7,18 +7,17 @@ import { parseKekRing } from '@ori/store/sealing';
 import { expect, test } from 'vitest';
 import { createTenant } from '../contract/management/world.ts';
 import { NGINX } from '../env/gateway.ts';
+import { forgetPeak, peakBytes } from '../env/peak-memory.ts';
 import { renderTable } from '../env/text-table.ts';
 import { type ShippedWorld, startShippedWorld } from '../shipped/world.ts';
 import { type Addresses, ATTACKS, type Target } from './attacks.ts';
 import {
   DisposableAgent,
   type Errand,
-  forgetPeak,
   HONEST_SHARE,
   honestErrands,
   MEMORY_LIMIT_BYTES,
   MEMORY_SHARE,
-  peakBytes,
   serveAll,
 } from './honest.ts';
 

@@ -6,4 +6,5 @@ await startHardened({
   folder: import.meta.dirname,
   keeps: ['LOG_FOLDER', 'LOG_GUARD_FOLDER'],
   follows: ['LOG_AUDIT_FILES'],
+  compact: true,
 });

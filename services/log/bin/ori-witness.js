@@ -6,4 +6,5 @@ await startHardened({
   folder: import.meta.dirname,
   source: 'src/witness/main.ts',
   keeps: ['WITNESS_FOLDER'],
+  compact: true,
 });

@@ -9,7 +9,9 @@ import { createLogClient, type LogClient } from '@ori/tlog/client';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { renderVkey } from '@ori/tlog/note';
 import { parsePolicy } from '@ori/tlog/policy';
+import { peakBytes } from '../../env/peak-memory.ts';
 import { freePort } from '../../env/ports.ts';
+import { shipped } from '../../env/programs.ts';
 import { openRoom } from '../../env/room.ts';
 import { cpuSeconds, pin } from '../process-cost.ts';
 import type { Row } from '../row.ts';
@@ -27,8 +29,8 @@ export const logRow: Row = {
     await writeFile(world.auditFile, '');
     const port = await freePort();
     const env = { ...world.env, LOG_PORT: String(port), LOG_INTERVAL_MS: '2000' };
-    const child = spawn(process.execPath, ['services/log/src/main.ts'], {
-      cwd: join(import.meta.dirname, '../../..'),
+    const child = spawn(process.execPath, [await shipped('log/ori-log')], {
+      cwd: room.directory,
       env: { PATH: process.env['PATH'] ?? '', ...env },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
@@ -58,6 +60,7 @@ export const logRow: Row = {
       p50.push(latencies[Math.floor(latencies.length / 2)] ?? Number.NaN);
       p99.push(latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN);
     }
+    const peak = peakBytes(pid) / 2 ** 20;
     child.kill('SIGTERM');
     await once(child, 'exit');
     const alone = (title: string, unit: string, rounds: readonly number[]) => ({
@@ -66,6 +69,7 @@ export const logRow: Row = {
     return [
       alone('lines taken in', 'leaves per CPU s', perCpuSecond),
       alone('on the disk for each proof, journal included', 'bytes', bytesEach),
+      { ...alone('the most resident memory', 'MiB', [peak]), mark: { atMost: 128 } },
       { ...alone('from the audit line to a verified checkpoint, p50', 's', p50), mark: { atMost: 3 } },
       { ...alone('from the audit line to a verified checkpoint, p99', 's', p99), mark: { atMost: 5 } },
     ];

@@ -21,6 +21,8 @@ export interface HardenedProgram {
   readonly follows?: readonly string[];
   /** The size of each half of V8's young generation, in MiB; 16 unless given. */
   readonly youngSpaceMib?: number;
+  /** Whether memory matters more than time: V8 then collects garbage early, with 2 MiB instead of 16. */
+  readonly compact?: boolean;
   /** Whether it uses worker threads. */
   readonly workers?: boolean;
 }
@@ -109,7 +111,8 @@ export function hardenedCommand(
   return {
     args: [
       ...FIXED_FLAGS,
-      ...youngSpaceFlag(env, program.youngSpaceMib),
+      ...(program.compact ? ['--optimize-for-size'] : []),
+      ...youngSpaceFlag(env, program.youngSpaceMib ?? (program.compact ? 2 : YOUNG_SPACE.mib)),
       ...(workers ? WORKER_FLAGS : []),
       ...foldersFirst([...read, ...OWN_FACTS]).map((path) => `--allow-fs-read=${path}`),
       ...foldersFirst([...written.values(), ...folders.flatMap(withContent)]).map(
@@ -124,7 +127,7 @@ export function hardenedCommand(
   };
 }
 
-function youngSpaceFlag(env: Environment, mib: number = YOUNG_SPACE.mib): string[] {
+function youngSpaceFlag(env: Environment, mib: number): string[] {
   const { option } = YOUNG_SPACE;
   return env['NODE_OPTIONS']?.includes(`${option}=`) ? [] : [`${option}=${mib}`];
 }

@@ -9,6 +9,8 @@ export const SEGMENT = 65_536;
 /** Bytes of a commitment that are kept; a match is confirmed by its entry. */
 const PREFIX_BYTES = 6;
 const ITEM_BYTES = 8;
+/** Room for what is read at once: a file is sealed after it. */
+const SPARE = 8192;
 /** In place of a prefix. */
 const NONE = -1;
 /** Items read around the expected place: prefixes are evenly distributed, and this is many times their deviation. */
@@ -42,9 +44,9 @@ export async function openLookup(
   const there = new Set(await readdir(folder));
   let segments = 0;
   /** The entries in memory, one after another: an array of small buffers would take several times as much. */
-  let entries = new Uint8Array(SEGMENT * ENTRY_BYTES);
+  let entries = new Uint8Array((SEGMENT + SPARE) * ENTRY_BYTES);
   /** The prefixes of the two commitments of each. */
-  let prefixes = new Float64Array(2 * SEGMENT);
+  let prefixes = new Float64Array(2 * (SEGMENT + SPARE));
   let count = 0;
 
   const pathOf = (segment: number) => join(folder, String(segment));
