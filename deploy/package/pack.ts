@@ -110,6 +110,8 @@ async function packLibrary(
 }
 
 async function pack(folder: string, destination: string): Promise<string> {
+  // npm keeps what the umask made of the modes.
+  await run('chmod', ['-R', 'u=rwX,go=rX', folder]);
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', destination], { cwd: folder });
   return join(destination, filenameOf(JSON.parse(stdout)));
 }

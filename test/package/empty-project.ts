@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { packLibraries } from '../../deploy/package/pack.ts';
 
 const run = promisify(execFile);
 export const MODULES: string = fileURLToPath(new URL('../../node_modules/', import.meta.url));
+const PACK = new URL('../../deploy/package/pack.ts', import.meta.url).href;
 /** A Node other than the pinned one: CONSUMER_NODE, or this machine's. */
 const CONSUMER_NODE = process.env['CONSUMER_NODE'] ?? '/usr/bin/node';
 
@@ -21,7 +21,7 @@ export interface Project {
 /** An empty project that installs only the verifier, from tarballs, and its dependencies. The caller removes the folder. */
 export async function createProject(): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-package-'));
-  const tarballs = await packLibraries(join(folder, 'tarballs'));
+  const tarballs = await packed(join(folder, 'tarballs'));
   await writeFile(join(folder, 'package.json'), '{"name":"daemon","private":true,"type":"module"}');
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
   const wanted = tarballs.filter((tarball) => !tarball.includes('ori-tlog'));
@@ -33,6 +33,15 @@ export async function createProject(): Promise<Project> {
       for (const name of names) await symlink(join(MODULES, name), join(folder, 'node_modules', name));
     },
   };
+}
+
+/** Packed under a umask that keeps others out, which the tarballs must not show. */
+async function packed(folder: string): Promise<string[]> {
+  const pack = `import(${JSON.stringify(PACK)}).then(async ({ packLibraries }) =>
+    console.log((await packLibraries(process.argv[1])).join('\\n')))`;
+  const words = ['-c', 'umask 077; exec "$0" "$@"', process.execPath, '-e', pack, folder];
+  const { stdout } = await run('/bin/sh', words);
+  return stdout.trim().split('\n');
 }
 
 /** The Node programs to run a daemon with, by major version: the pinned one, and the other one if there is one. */

@@ -38,6 +38,17 @@ test('the installed packages contain code, declarations and documents, and nothi
   }
 });
 
+test('everybody can read the packed files, whatever umask they were packed under', async () => {
+  for (const tarball of tarballs) {
+    const { stdout } = await run('tar', ['-tvzf', tarball]);
+    const modes = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ')[0]);
+    expect(new Set(modes), tarball).toEqual(new Set(['-rw-r--r--']));
+  }
+});
+
 test('every link of a packed document leads somewhere', async () => {
   const complaints = (await Promise.all(tarballs.map(deadLinksOf))).flat();
   expect(complaints).toEqual([]);
