@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { Sink } from '@ori/test-env/sink';
 import { expect, it } from 'vitest';
@@ -33,6 +33,32 @@ const COMMANDS = {
   audit: ['list', 'export', 'compare', 'verify', 'keys'],
   lifecycle: ['on', 'off', 'show'],
 } as const;
+
+/** Command lines in the code of all documents. */
+function documented(): string[] {
+  const root = new URL('../../..', import.meta.url).pathname;
+  const files = globSync('{*,{deploy,libs,services}/**/*}.md', {
+    cwd: root,
+    exclude: (name) => name.endsWith('node_modules') || name === 'CHANGELOG.md',
+  });
+  return files.flatMap((file) => {
+    const text = readFileSync(`${root}/${file}`, 'utf8');
+    return [...text.matchAll(/`ori-admin ([a-z][^`]*)`|^ {4}.*?\bori-admin ([a-z][^#|<>\n]*)/gm)].map(
+      ([, span, line = '']) => (span ?? line).replaceAll(/\s+/g, ' '),
+    );
+  });
+}
+
+it('has every command and option that a document names', async () => {
+  const lines = new Set(documented());
+  expect(lines.size).toBeGreaterThan(60);
+  for (const line of lines) {
+    const command = /^[a-z-]+(?: [a-z][a-z-]*)?/.exec(line.replace(/ --.*/, ''))?.[0] ?? '';
+    const { stdout } = await admin(...command.split(' '), '--help');
+    expect(stdout, line).toContain(`Usage: ori-admin ${command}`);
+    for (const [option] of line.matchAll(/(?<= )--[a-z-]+/g)) expect(stdout, line).toContain(option);
+  }
+});
 
 it('documents every exit code in the help and in the README', async () => {
   const section = readme().split('### Exit codes')[1] ?? '';
