@@ -18,6 +18,8 @@ case "$*" in
   *"create job"*) cat "$HERE/job.json" ;;
   patch*) exec ${kubectl} "$@" ;;
   *"create -f -") cat > "$HERE/created.json" ;;
+  *"{.status.ready}") [ ! -e "$HERE/asked" ] || echo 1; touch "$HERE/asked" ;;
+  *" wait "*) echo "error: no matching resources found" >&2; exit 1 ;;
   *" exec "*) while [ "$1" != -- ]; do shift; done; shift 3; printf '<%s>' "$@"; cat; exit "$STATUS" ;;
 esac
 `;
