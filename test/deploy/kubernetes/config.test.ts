@@ -72,6 +72,27 @@ async function mountSecret(name: KekOwner, mode: number): Promise<string> {
   return mount;
 }
 
+test('with TLS between gateway and services, each has its files where it looks for them', () => {
+  const named = (name: string) => manifests.find((each) => podOf(each) && each.metadata.name === name);
+  const secretAt = (name: string, path: string) => {
+    const pod = podOf(named(name));
+    const mount = pod.containers[0].volumeMounts.find((each: Manifest) => each.mountPath === path);
+    return pod.volumes.find((each: Manifest) => each.name === mount?.name)?.secret;
+  };
+  for (const name of ['signer', 'management']) {
+    const own = podOf(named(name)).containers[0].env.filter((each: Manifest) => each.name.includes('_TLS_'));
+    const files = own.map((each: Manifest) => each.value);
+    expect(files).toEqual(['tls.crt', 'tls.key', 'ca.crt'].map((file) => `/run/secrets/tls/${file}`));
+    expect(secretAt(name, '/run/secrets/tls')).toEqual({ secretName: `${name}-tls`, defaultMode: 0o440 });
+  }
+  const { data } = manifests.find(({ metadata }) => metadata.name === 'gateway-site');
+  expect(data['over-tls.conf']).toBe('signers s;\nmanagement s;\n');
+  const places = [...data['services-tls.conf'].matchAll(/\/run\/secrets\/[\w-]+/g)].map(([path]) => path);
+  expect([...new Set(places)]).toEqual(['/run/secrets/client-tls']);
+  const client = { secretName: 'gateway-client-tls', defaultMode: 0o440 };
+  expect(secretAt('gateway', '/run/secrets/client-tls')).toEqual(client);
+});
+
 test('the secrets that come from outside are those that the base mounts', () => {
   const base = render(join(ROOT, 'deploy/kubernetes/base'));
   const mounted = base.flatMap((each) => podOf(each)?.volumes ?? []).flatMap(({ secret }) => secret ?? []);
