@@ -50,7 +50,8 @@ describe.each(FOREIGN_PROVIDERS.filter(({ missing }) => missing === undefined))(
     );
     stack.defer(() => daemon.stop());
     home = stack.use(await makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemon.url }));
-  });
+    // Keycloak builds itself at its first start.
+  }, 300_000);
   afterAll(() => stack.disposeAsync());
 
   const session = async () => JSON.parse(await readFile(home.sessionFile, 'utf8'));

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import { startKeycloak } from './foreign-keycloak.ts';
 import { visitForms } from './foreign-visit.ts';
 
 /** What tells an authorization request from others of the same person. */
@@ -34,8 +35,15 @@ export interface ForeignLaunch {
   start(): Promise<ForeignProvider>;
 }
 
+const { KEYCLOAK_HOME } = process.env;
+
 export const FOREIGN_PROVIDERS: readonly ForeignLaunch[] = [
   { name: 'oidc-provider', start: startOidcProvider },
+  {
+    name: 'Keycloak',
+    missing: KEYCLOAK_HOME === undefined ? 'KEYCLOAK_HOME names no unpacked distribution' : undefined,
+    start: () => startKeycloak(KEYCLOAK_HOME ?? ''),
+  },
 ];
 
 const AUDIENCE = 'urn:corp:vault';

@@ -24,12 +24,17 @@ export async function visitForms(start: URL, answers: Readonly<Record<string, st
     const page = await response.text();
     form = undefined;
     if (location === null) {
-      const action = attribute(/<form [^>]+>/.exec(page)?.[0] ?? '', 'action');
+      const action = attribute(/<form\s[^>]+>/.exec(page)?.[0] ?? '', 'action');
       if (action === '') throw new Error(`${url.pathname} answered ${response.status} without a form`);
       form = new URLSearchParams();
-      for (const [input] of page.matchAll(/<input [^>]+>/g)) {
+      // Of several buttons, the first agrees.
+      let isPressed = false;
+      for (const [input] of page.matchAll(/<input\s[^>]+>/g)) {
         const name = attribute(input, 'name');
-        if (name !== '') form.set(name, answers[name] ?? attribute(input, 'value'));
+        const isButton = attribute(input, 'type') === 'submit';
+        if (name !== '' && !(isButton && isPressed))
+          form.set(name, answers[name] ?? attribute(input, 'value'));
+        isPressed ||= isButton;
       }
       url = new URL(action, url);
     } else {
