@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -8,6 +9,8 @@ import { createInterface } from 'node:readline';
 import { test } from 'vitest';
 import { makeCertificate } from '../../env/certificate.ts';
 import { freePort } from '../../env/ports.ts';
+import { findPostgres } from '../../env/postgres-binaries.ts';
+import { NO_POSTGRES, startPostgresProcesses } from '../../env/postgres-server.ts';
 import { useSignerWorld } from '../signer-world.ts';
 
 const MAIN = join(import.meta.dirname, '../../../services/signer/bin/ori-signer.js');
@@ -69,6 +72,20 @@ test.concurrent.for<[string, string, Wrong, RegExp]>([
       url.pathname = '/nowhere';
     }),
     /no such database/,
+  ],
+  [
+    'a standby',
+    'postgresql',
+    async (stack) => {
+      const binaries = findPostgres();
+      if (binaries === undefined) throw new Error(NO_POSTGRES);
+      const server = stack.use(await startPostgresProcesses(binaries));
+      await server.stop();
+      await writeFile(join(server.data, 'standby.signal'), '');
+      await server.start();
+      return { SIGNER_DATABASE_URL: server.url };
+    },
+    /use the primary/,
   ],
   [
     'a wrong password',
