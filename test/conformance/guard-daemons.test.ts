@@ -31,6 +31,7 @@ const LANGUAGES: readonly Language[] = [
   },
   { name: 'Perl', program: 'perl', probe: ['-v'], arguments: [join(FOLDER, 'daemon.pl')] },
   { name: 'Ruby', program: 'ruby', probe: ['--version'], arguments: [join(FOLDER, 'daemon.rb')] },
+  { name: 'PHP', program: 'php', probe: ['--version'], arguments: [join(FOLDER, 'daemon.php')] },
   { name: 'Node', program: 'node', probe: ['--version'], arguments: [join(FOLDER, 'daemon.js')] },
   {
     name: 'Java',
@@ -60,7 +61,7 @@ async function start(language: Language, room: Room): Promise<string> {
     room,
     program: language.build ? binary : language.program,
     arguments: language.arguments,
-    ready: /^ready$/,
+    ready: /^ready$| Development Server .* started$/,
     farewell: 'KILL',
     environment: { ...(process.env as Record<string, string>), PORT: String(port) },
   }).start();

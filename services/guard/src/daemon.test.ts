@@ -34,8 +34,13 @@ it('after the spend, 502 and 504 say what became of the call', async () => {
   expect(metrics).toContain('ori_proof_verifications_total{outcome="nonce_replayed"} 1');
 });
 
-it('a daemon that is down is 502, and the call was not carried out', async () => {
-  await using world = await openGuardWorld({ env: { GUARD_DAEMON_URL: 'http://127.0.0.1:1' } });
+it.each([
+  ['is down', 'http://127.0.0.1:1'],
+  ['is down at each of its addresses', 'http://localhost:1'],
+  ['has no address', 'http://daemon.invalid'],
+  ['the system does not connect to', 'http://255.255.255.255'],
+])('a daemon that %s is 502, and the call was not carried out', async (_, url) => {
+  await using world = await openGuardWorld({ env: { GUARD_DAEMON_URL: url } });
   const answer = await world.raw(world.signed(CALL));
   expect(answer).toMatchObject({ status: 502 });
   expect(codeOf(answer)).toBe('daemon_unreachable');

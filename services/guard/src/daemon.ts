@@ -134,16 +134,11 @@ function stream(
 
 class ClientGone extends Error {}
 
-const NOT_CONNECTED = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
-]);
+/** The system calls of a connection that failed before a byte was sent. */
+const CONNECTING = new Set(['connect', 'getaddrinfo']);
 
-function failureOf(error: Error & { code?: string }): DaemonFailure {
-  if (error instanceof errors.ConnectTimeoutError || NOT_CONNECTED.has(error.code ?? '')) return 'connect';
+function failureOf(error: Error): DaemonFailure {
+  const { syscall } = (error instanceof AggregateError ? error.errors[0] : error) as NodeJS.ErrnoException;
+  if (error instanceof errors.ConnectTimeoutError || CONNECTING.has(syscall ?? '')) return 'connect';
   return error instanceof errors.HeadersTimeoutError ? 'time' : 'broken';
 }

@@ -28,7 +28,7 @@ const FAILURES: Readonly<Record<DaemonFailure, Answer>> = {
   connect: {
     status: 502,
     code: 'daemon_unreachable',
-    message: `The daemon accepts no connections, so the call was not carried out. ${SPENT} Sign again.`,
+    message: `The daemon cannot be reached, so the call was not carried out. ${SPENT} Sign again.`,
   },
   broken: {
     status: 502,
@@ -42,7 +42,7 @@ const FAILURES: Readonly<Record<DaemonFailure, Answer>> = {
   },
 };
 const OPEN_FAILURES: Readonly<Record<DaemonFailure, Answer>> = {
-  connect: { ...FAILURES.connect, message: 'The daemon accepts no connections.' },
+  connect: { ...FAILURES.connect, message: 'The daemon cannot be reached.' },
   broken: { ...FAILURES.broken, message: 'The daemon closed the connection without an answer.' },
   time: { ...FAILURES.time, message: 'The daemon did not answer in time.' },
 };
