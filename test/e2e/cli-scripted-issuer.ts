@@ -104,7 +104,7 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
       user_code: 'BCDF-GHJK',
       verification_uri: `${server.url}/activate`,
       expires_in: 60,
-      interval: 1,
+      interval: 0.1,
     },
     redirectOf(url, changes = {}) {
       const asked = new URL(url).searchParams;

@@ -38,9 +38,9 @@ export interface AdminResult {
 
 /** `ori-admin` with only the given environment. */
 export interface OriAdmin {
-  /** As it ships, as a process. */
+  /** As it ships, as a process, if it needs one: for streams, signals, another Node. Otherwise within this process. */
   run(args: readonly string[], run?: AdminRun): Promise<AdminResult>;
-  /** The single line on stdout of a command that must succeed, within this process: for what leads up to a test. */
+  /** The single line on stdout of a command that must succeed, within this process. */
   get(...args: readonly string[]): Promise<string>;
   /** The JSON output of a command that must succeed, likewise. */
   // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
@@ -51,7 +51,7 @@ export interface OriAdmin {
 
 export function createOriAdmin(environment: Readonly<Record<string, string>>): OriAdmin {
   let written = '';
-  const run: OriAdmin['run'] = async (args, options = {}) => {
+  const runAsProcess = async (args: readonly string[], options: AdminRun): Promise<AdminResult> => {
     const { stdin = '', screens = [], olderNode = false } = options;
     const stage = olderNode ? OLDER_NODE : onScreen(screens);
     const program = olderNode ? LAUNCHER : await shipped('admin/ori-admin');
@@ -72,9 +72,18 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>): O
     written += `${args.join(' ')}\n${stdout}\n${stderr}\n`;
     return { exit, stdout, stderr };
   };
-  const runHere = async (args: readonly string[]): Promise<AdminResult> => {
+  const runHere = async (
+    args: readonly string[],
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<AdminResult> => {
     const [stdout, stderr] = [new Sink(), new Sink()];
-    const exit = await runProgram(args, { environment, stdin: Readable.from([]), stdout, stderr });
+    const surroundings = {
+      environment: { ...environment, ...more },
+      stdin: Readable.from([]),
+      stdout,
+      stderr,
+    };
+    const exit = await runProgram(args, surroundings);
     written += `${args.join(' ')}\n${stdout.text}\n${stderr.text}\n`;
     return { exit, stdout: stdout.text, stderr: stderr.text };
   };
@@ -84,7 +93,10 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>): O
     return stdout;
   };
   return {
-    run,
+    run: (args, { environment: more, ...rest } = {}) =>
+      Object.keys(rest).length === 0
+        ? runHere(args, more)
+        : runAsProcess(args, { environment: more ?? {}, ...rest }),
     get: async (...args) => (await must(args)).trim(),
     json: async (...args) => JSON.parse(await must([...args, '--json'])),
     written: () => written,

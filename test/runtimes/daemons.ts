@@ -30,16 +30,12 @@ export function closeRuntimes(): void {
   keys.close();
 }
 
-/** To the folder with the runtimes, and therefore the packages that it imports. */
-async function copyDaemon(): Promise<string> {
-  const copy = join(RUNTIMES, 'daemon.mjs');
-  await copyFile(fileURLToPath(new URL('./daemon.mjs', import.meta.url)), copy);
-  return copy;
-}
+/** In the folder with the runtimes, and therefore the packages that it imports. */
+const DAEMON = join(RUNTIMES, 'daemon.mjs');
 
-/** What launch.ts starts, after `setUpRuntimes` and `buildNext`. */
+/** What `startDaemon` and launch.ts start, after `setUpRuntimes` and `buildNext`. */
 export async function prepareLaunches(internId: string): Promise<void> {
-  await copyDaemon();
+  await copyFile(fileURLToPath(new URL('./daemon.mjs', import.meta.url)), DAEMON);
   await rm(WORKERS, { recursive: true, force: true });
   await mkdir(WORKERS);
   const code = await bundleWorker('fetch', undefined, { internId, keysUrl: JWKS_URL });
@@ -54,12 +50,11 @@ export function startDaemon(runtime: string, adapter: string) {
   return runtime === 'workerd' ? startWorker(adapter) : startProcess(runtime, adapter);
 }
 
-async function startProcess(runtime: string, adapter: string) {
-  const copy = await copyDaemon();
+function startProcess(runtime: string, adapter: string) {
   const command =
     adapter === 'next'
       ? [NEXT, 'start', join(RUNTIMES, 'next'), '--hostname', '127.0.0.1', '--port', '0']
-      : [copy, adapter, signer.internId, jwksUrl];
+      : [DAEMON, adapter, signer.internId, jwksUrl];
   return startProgram(`${runtime} ${adapter}`, [...(PROGRAMS[runtime] ?? []), ...command]);
 }
 

@@ -40,7 +40,10 @@ const CELLS: readonly (readonly [runtime: string, adapter: string])[] = [
   ...['hono', 'fetch'].map((adapter) => ['workerd', adapter] as const),
 ];
 
-beforeAll(openRuntimes, 600_000);
+beforeAll(async () => {
+  await openRuntimes();
+  await prepareLaunches(INTERN_ID);
+}, 600_000);
 
 interface Ran {
   readonly total: number;
@@ -48,7 +51,7 @@ interface Ran {
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
-const verdicts: string[][] = [];
+const verdicts = new Map<string, string[]>();
 afterAll(() => {
   closeRuntimes();
   const head = [
@@ -59,7 +62,7 @@ afterAll(() => {
     'ran without a proof',
     'hidden',
   ];
-  console.log(renderTable([head, ...verdicts]));
+  console.log(renderTable([head, ...CELLS.flatMap((cell) => [verdicts.get(`${cell}`) ?? []])]));
 });
 
 /** The requests to each daemon, and the required responses. */
@@ -108,7 +111,8 @@ function serverOf(runtime: string, adapter: string): string {
   return runtime.startsWith('Node') ? '@hono/node-server' : runtime;
 }
 
-test.each(CELLS)(
+// Concurrently: each waits until its store is older than the proofs.
+test.concurrent.each(CELLS)(
   '%s, %s: the same verdicts, and no handler runs without a proof',
   async (runtime, adapter) => {
     const { port, stop, said } = await startDaemon(runtime, adapter);
@@ -150,7 +154,7 @@ test.each(CELLS)(
         const isWhole = cut.cutAfter === BODY.length;
         expect(show(await daemon.send(proof))).toBeOneOf(['200', ...(isWhole ? ['401 nonce_replayed'] : [])]);
       }
-      verdicts.push([
+      verdicts.set(`${[runtime, adapter]}`, [
         runtime,
         adapter,
         ...row,
@@ -181,7 +185,6 @@ test.each(CELLS)(
 const JUDGED = RUNTIME_CELLS.filter(({ name }) => !['Express', 'Fastify', 'Koa', 'Hono'].includes(name));
 
 test('each server meets the sentences of SPEC.md that the table of runtimes says', async () => {
-  await prepareLaunches(INTERN_ID);
   const expected = await readStates();
   await inLanes(JUDGED.length, LANES, async (index) => {
     const cell = JUDGED[index] as Cell;
