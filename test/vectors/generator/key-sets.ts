@@ -79,6 +79,10 @@ export const keySetScenarios: Scenario[] = [
   scenario('K5', 'leaves out a key without x', [step('signature_invalid')], { keys: [without('x'), OTHER] }),
   changed('K5', 'leaves out a key whose x is a number', { x: 7 }),
   changed('K5', 'leaves out a key whose x is one character short', { x: OWN.x.slice(0, 42) }),
+  changed('K5', 'leaves out a key without an id whose x is of 35 bytes', {
+    x: Buffer.concat([INTERN_KEY.publicKey, Buffer.alloc(3)]).toString('base64url'),
+    kid: undefined,
+  }),
   changed('K5', 'leaves out a key whose x is followed by a line feed', { x: `${OWN.x}\n` }),
   changed('K5', 'leaves out a key whose x is in the standard alphabet', { x: OWN.x.replaceAll('_', '/') }),
   changed('K5', 'leaves out a key whose x holds a character outside ASCII', {

@@ -64,7 +64,7 @@ interface StatementWish {
   by?: TestKey;
   base?: string;
   internId?: string;
-  nbf?: number;
+  nbf?: number | '';
   exp?: number | '';
 }
 
@@ -400,6 +400,22 @@ export const rootedSetVectors: RootedSetVector[] = [
   refused('R11', 'key_unstated', 'a key with another end', keyed({ exp: EXP + 1 })),
   refused('R11', 'key_unstated', 'a key without the end that was stated', keyed({ exp: undefined })),
   accepted('R11', 'a key that was stated without an end', keyed({ exp: undefined }, { exp: '' })),
+  refused(
+    'R11',
+    'key_unstated key_set_malformed',
+    'a key stated without a beginning',
+    keyed({ nbf: undefined }, { nbf: '' }),
+  ),
+  ...[0, 7].map((nbf) => accepted('R11', `a key stated from second ${nbf} on`, keyed({ nbf }, { nbf }))),
+  ...['a', 'z'.repeat(128)].map((internId) => ({
+    ...accepted(
+      'R11',
+      `a key of an intern whose id has ${internId.length} characters`,
+      documentOf({ statements: [statement(ONE, { internId })] }),
+      { internId },
+    ),
+    internId,
+  })),
   refused(
     'R11',
     'key_unstated',
