@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { NO_COMMITMENT, renderEntry } from '@ori/tlog/entry';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openLookup, SEGMENT } from './lookup.ts';
+import { openLookup, SEGMENT, SPARE } from './lookup.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -26,8 +26,9 @@ function uneven(at: number): Uint8Array {
   return renderEntry({ kind: 'proof', v2, v1: NO_COMMITMENT, line: hashOf('') });
 }
 
-const SIZE = SEGMENT + 300;
-const SAMPLE = [0, 1, 2, 3, 255, 1001, 1002, 30_000, SEGMENT - 2, SEGMENT - 1, SEGMENT, SIZE - 1];
+/** More than there is room for at first. */
+const SIZE = SEGMENT + SPARE + 300;
+const SAMPLE = [0, 1, 2, 3, 255, 1001, 1002, 30_000, SEGMENT - 2, SEGMENT - 1, SEGMENT, SIZE - 301, SIZE - 1];
 
 it.each([
   ['evenly distributed commitments', even],
@@ -36,6 +37,8 @@ it.each([
   const entryAt = async (index: number) => entryOf(index);
   const filled = await openLookup(folder, 0, entryAt);
   for (let at = 0; at < SIZE; at++) filled.add(entryOf(at));
+  for (const index of SAMPLE)
+    expect(await filled.find(entryOf(index).subarray(1, 33))).toMatchObject({ index });
   await filled.seal();
   expect(await readdir(folder)).toEqual(['0']);
   // Six bytes of a commitment and two of a place, and nothing of the entries after the file's.

@@ -10,7 +10,7 @@ export const SEGMENT = 65_536;
 const PREFIX_BYTES = 6;
 const ITEM_BYTES = 8;
 /** Room for what is read at once: a file is sealed after it. */
-const SPARE = 8192;
+export const SPARE = 8192;
 /** In place of a prefix. */
 const NONE = -1;
 /** Items read around the expected place: prefixes are evenly distributed, and this is many times their deviation. */
