@@ -19,6 +19,8 @@ export interface GuardWorld extends AsyncDisposable {
   readonly guard: RunningGuard;
   readonly port: number;
   readonly keysUrl: string;
+  /** What another guard of the same daemon needs. */
+  readonly environment: Readonly<Record<string, string>>;
   /** The requests that reached the daemon. */
   readonly seen: Seen[];
   /** The proof headers as lines of a request. */
@@ -82,10 +84,10 @@ export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<G
     stack,
   );
   const keysUrl = `${keysOrigin}/v1/interns/${INTERN}/daemon/jwks.json`;
+  const environment = { GUARD_INTERN_ID: INTERN, GUARD_KEYS_URL: keysUrl, GUARD_DAEMON_URL: daemonUrl };
   const env = {
-    ...{ GUARD_PORT: '0', GUARD_OPS_PORT: '0', GUARD_INTERN_ID: INTERN, GUARD_LOG_LEVEL: 'silent' },
-    ...{ GUARD_KEYS_URL: keysUrl, GUARD_DAEMON_URL: daemonUrl, GUARD_SHUTDOWN_IDLE_MS: '0' },
-    ...{ GUARD_SHUTDOWN_GRACE_MS: '0', ...options.env },
+    ...{ GUARD_PORT: '0', GUARD_OPS_PORT: '0', GUARD_LOG_LEVEL: 'silent', GUARD_SHUTDOWN_IDLE_MS: '0' },
+    ...{ GUARD_SHUTDOWN_GRACE_MS: '0', ...environment, ...options.env },
   };
   const guard = await startGuard(loadGuardConfig(env), { now, ...(options.log && { log: options.log }) });
   stack.defer(guard.stop);
@@ -100,6 +102,7 @@ export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<G
     guard,
     port,
     keysUrl,
+    environment,
     seen,
     proofLines,
     signed({ lines = '', ...proof }) {

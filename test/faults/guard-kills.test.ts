@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { openGuardWorld } from '../env/guard-world.ts';
+import { freePort } from '../env/ports.ts';
+import { shipped } from '../env/programs.ts';
+import { rawClient } from '../env/raw-client.ts';
+import { sharedRedisUrl } from '../env/redis.ts';
+import { openRoom } from '../env/room.ts';
+import { ServerProcess } from '../env/server-process.ts';
+
+const KILLS = Number(process.env['GUARD_KILLS'] ?? 3);
+const AT_ONCE = 16;
+/** Longer than a call takes: some are killed before it, some in it, some after it. */
+const KILL_WITHIN_MS = 25;
+/** A store in memory refuses the proofs of the seconds after its start. */
+const PATIENT = { timeout: 20_000, interval: 50 };
+
+test.each(['redis', 'memory'])(
+  'a guard with its spent proofs in %s, killed again and again under load: no call arrives twice, none that was answered is lost, and each start serves',
+  { timeout: KILLS * 30_000 },
+  async (replay) => {
+    await using world = await openGuardWorld();
+    await using room = await openRoom('ori-guard-kills');
+    const port = await freePort();
+    const guard = new ServerProcess({
+      room,
+      program: process.execPath,
+      arguments: [await shipped('guard/ori-guard')],
+      ready: /"msg":"listening"/,
+      farewell: 'KILL',
+      environment: {
+        ...world.environment,
+        ...{ GUARD_PORT: String(port), GUARD_OPS_PORT: String(await freePort()) },
+        ...{ GUARD_REPLAY: replay, ...(replay === 'redis' && { GUARD_REDIS_URL: sharedRedisUrl() }) },
+      },
+    });
+    const newCall = () => {
+      const body = JSON.stringify({ call: randomUUID() });
+      return { body, bytes: world.signed({ path: '/api', body }) };
+    };
+    const send = async (bytes: string) => {
+      using client = await rawClient(port);
+      client.send(bytes);
+      return (await client.answer()).status;
+    };
+    /** The status, or undefined if the guard was killed before its answer. */
+    const call = (bytes: string) => send(bytes).catch(() => undefined);
+    const arrivals = (body: string) => world.seen.filter((one) => String(one.body) === body).length;
+
+    const calls: ReturnType<typeof newCall>[] = [];
+    let cut = 0;
+    await guard.start();
+    for (let kill = 0; kill < KILLS; kill++) {
+      await expect.poll(() => call(newCall().bytes), PATIENT).toBe(200);
+      const round = Array.from({ length: AT_ONCE }, newCall);
+      calls.push(...round);
+      const answers = round.map(async ({ bytes }) => {
+        await pause(Math.random() * KILL_WITHIN_MS);
+        return call(bytes);
+      });
+      await pause(Math.random() * KILL_WITHIN_MS);
+      await guard.killFamily();
+      const statuses = await Promise.all(answers);
+      for (const [at, { body }] of round.entries()) {
+        if (statuses[at] === undefined) cut += 1;
+        else expect([statuses[at], arrivals(body)]).toEqual([200, 1]);
+      }
+      await guard.start();
+      await Promise.all([...round, ...round].map(({ bytes }) => call(bytes)));
+    }
+    for (const { body } of calls) expect(arrivals(body)).toBeLessThanOrEqual(1);
+    expect(cut).toBeGreaterThan(0);
+    expect(world.seen.length).toBeGreaterThan(KILLS);
+  },
+);
