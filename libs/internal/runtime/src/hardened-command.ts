@@ -51,6 +51,12 @@ export const FIXED_FLAGS = [
 const YOUNG_SPACE = { option: '--max-semi-space-size', mib: 16 };
 
 /**
+ * V8 collects garbage early. Compilers then run on the main thread: one in the background may wait for a collection while
+ * the main thread exits and waits for it, for ever (nodejs/node#54918), and the smaller the heap, the more often.
+ */
+const COMPACT_FLAGS = ['--optimize-for-size', '--no-concurrent-sparkplug', '--no-concurrent-recompilation'];
+
+/**
  * A thread inherits the permissions unless the code that starts it changes them, hence Node's warning at every start.
  */
 const WORKER_FLAGS = ['--allow-worker', '--disable-warning=PERM0006'];
@@ -111,7 +117,7 @@ export function hardenedCommand(
   return {
     args: [
       ...FIXED_FLAGS,
-      ...(program.compact ? ['--optimize-for-size'] : []),
+      ...(program.compact ? COMPACT_FLAGS : []),
       ...youngSpaceFlag(env, program.youngSpaceMib ?? (program.compact ? 2 : YOUNG_SPACE.mib)),
       ...(workers ? WORKER_FLAGS : []),
       ...foldersFirst([...read, ...OWN_FACTS]).map((path) => `--allow-fs-read=${path}`),
