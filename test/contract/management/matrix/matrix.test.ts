@@ -14,7 +14,7 @@ interface Cell {
   readonly text: string;
 }
 
-/** A third of the requests that one address may have in flight. */
+/** Fewer than one address may have in flight. */
 const LANES = 8;
 
 /** Every principal tries every operation on every resource whose expected status is wanted. */
