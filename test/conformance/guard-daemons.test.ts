@@ -31,7 +31,10 @@ const LANGUAGES: readonly Language[] = [
   },
   { name: 'Perl', program: 'perl', probe: ['-v'], arguments: [join(FOLDER, 'daemon.pl')] },
   { name: 'Ruby', program: 'ruby', probe: ['--version'], arguments: [join(FOLDER, 'daemon.rb')] },
-  { name: 'PHP', program: 'php', probe: ['--version'], arguments: [join(FOLDER, 'daemon.php')] },
+  {
+    ...{ name: 'PHP', program: 'php', arguments: [join(FOLDER, 'daemon.php')] },
+    probe: ['-r', 'exit(function_exists("pcntl_exec") ? 0 : 1);'],
+  },
   { name: 'Node', program: 'node', probe: ['--version'], arguments: [join(FOLDER, 'daemon.js')] },
   {
     name: 'Java',
