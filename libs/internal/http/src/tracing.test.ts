@@ -23,10 +23,13 @@ interface World extends AsyncDisposable {
 }
 
 /** A service with one route, which asks one dependency that fails on request. */
-async function startService(otlpEndpoint: string, otlpSampledPercent = 100): Promise<World> {
+async function startService(
+  otlpEndpoint: string,
+  otlpSampledPercent = 100,
+  database = `postgres://login:${CANARY}@db.internal:5433/ori`,
+): Promise<World> {
   const { log, lines } = capturedLog();
-  const databaseUrl = new Secret(`postgres://login:${CANARY}@db.internal:5433/ori`);
-  const config = { otlpEndpoint, otlpSampledPercent, databaseUrl };
+  const config = { otlpEndpoint, otlpSampledPercent, databaseUrl: new Secret(database) };
   const tracing = await openTracing({ service: 'test', config, log });
   const metrics = createMetrics({ service: 'signer', routes: ['/v1/{id}'] });
   const store = timeDependencies(metrics.registry, tracing)('postgresql', {
@@ -104,6 +107,18 @@ test('a request is a span below the caller’s, and each call of a dependency a 
     },
   ]);
   expect(receiver.spans).toHaveLength(2);
+});
+
+test('a span does not take the address of a Sentinel for that of the server', async () => {
+  await using receiver = await startOtlpReceiver();
+  const world = await startService(receiver.url, 100, 'redis+sentinel://h1:26379/primary');
+  await ask(world, '/v1/x', { traceparent: TRACEPARENT });
+  await world.stop();
+  expect(Object.keys(traceOf(receiver).below[0]?.attributes ?? {})).toEqual([
+    'ori.dependency',
+    'ori.operation',
+    'db.system.name',
+  ]);
 });
 
 test('a failed call and a failed request are marked with codes', async () => {

@@ -59,13 +59,14 @@ export async function openTracing({ service, config, log }: TracingOptions): Pro
   );
 }
 
-/** The attributes of a database's server; the address is left out if the URL names several, and they take turns. */
+/** The attributes of a database's server; without its address if the URL is that of a Sentinel or a Cluster. */
 function serverOf(system: string, url: Secret | undefined): Attributes {
   const address = url && URL.parse(url.reveal());
+  const isServer = address && !address.protocol.includes('+');
   return {
     'db.system.name': system,
-    ...(address?.hostname && { 'server.address': address.hostname }),
-    ...(address?.port && { 'server.port': Number(address.port) }),
+    ...(isServer && { 'server.address': address.hostname }),
+    ...(isServer && address.port !== '' && { 'server.port': Number(address.port) }),
   };
 }
 
