@@ -124,7 +124,12 @@ it('lets the operator set heap size, CA certificates and source maps', () => {
   expect(hardenedCommand(program, env, []).env).toEqual(env);
   expect(flagsOf({}, { youngSpaceMib: 32 })).toContain('--max-semi-space-size=32');
   expect(flagsOf({}, { compact: true })).toEqual(
-    expect.arrayContaining(['--optimize-for-size', '--no-concurrent-sparkplug', '--max-semi-space-size=2']),
+    expect.arrayContaining([
+      '--optimize-for-size',
+      '--no-concurrent-sparkplug',
+      '--no-concurrent-recompilation',
+      '--max-semi-space-size=2',
+    ]),
   );
   const young = '--max-semi-space-size=32';
   expect(flagsOf({ NODE_OPTIONS: young }).join(' ')).not.toContain('semi-space');
