@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from './ports.ts';
 import { shipped } from './programs.ts';
 import { findProgram, openRoom, type Room } from './room.ts';
 import { ServerProcess } from './server-process.ts';
@@ -41,6 +42,41 @@ export function createToken({ module, tool, util }: Hsm, room: Room): Record<str
     KMS_AGENT_PKCS11_TOKEN: TOKEN,
     KMS_AGENT_PKCS11_PIN: PIN,
     KMS_AGENT_PKCS11_KEY_ID: KEY_ID,
+  };
+}
+
+/** moto imitates AWS KMS for AWS's own client. */
+export const MOTO = findProgram('moto_server');
+
+/** Starts moto with one key. Returns the environment with which an agent uses it. */
+export async function startMoto(room: Room): Promise<Record<string, string>> {
+  const port = await freePort();
+  const server = new ServerProcess({
+    room,
+    program: MOTO ?? '',
+    arguments: ['-p', String(port)],
+    ready: /Running on/,
+    farewell: 'TERM',
+    environment: { HOME: process.env['HOME'] ?? '' },
+  });
+  await server.start();
+  const [id, region, endpoint] = ['AKIATEST', 'eu-central-1', `http://127.0.0.1:${port}`];
+  const answer = await fetch(endpoint, {
+    method: 'POST',
+    headers: {
+      Authorization: `AWS4-HMAC-SHA256 Credential=${id}/20260101/${region}/kms/aws4_request`,
+      'X-Amz-Target': 'TrentService.CreateKey',
+    },
+    body: '{}',
+  });
+  const { KeyMetadata } = (await answer.json()) as { KeyMetadata: { KeyId: string } };
+  return {
+    AWS_ENDPOINT_URL_KMS: endpoint,
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: id,
+    AWS_SECRET_ACCESS_KEY: 'not-a-secret',
+    KMS_AGENT_BACKEND: 'aws',
+    KMS_AGENT_AWS_KEY_ID: KeyMetadata.KeyId,
   };
 }
 

@@ -25,8 +25,6 @@ export interface WorldOptions {
   readonly root?: boolean;
   /** Only for a signer in this process. */
   readonly parts?: Partial<SignerParts>;
-  /** Changes the text of the signer's KEK file, as a KMS would wrap its keys. */
-  readonly wrapRing?: (ring: string) => Promise<string>;
   /** Servers to use and leave running. Default: the run's shared ones; in a script, new ones. */
   readonly redis?: Pick<RedisServer, 'url'>;
   readonly postgres?: Pick<PostgresServer, 'url'>;
@@ -96,7 +94,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const home = { issuer: issuer.url, sealer: parseKekRing(kekText), stater: root?.stater };
   const demo = await createDemo(store, home);
 
-  const files = await writeFiles(room, (await options.wrapRing?.(kekText)) ?? kekText);
+  const files = await writeFiles(room, kekText);
   const environment = {
     // Beside the tests in one process, a late loop is not overload.
     SIGNER_OVERLOAD_DELAY_MS: '600000',
