@@ -34,7 +34,7 @@ function collectProgram(program: string, folder: string, place: string): string[
 function billOfMaterials(files: readonly string[]): object {
   const node = realpathSync(process.execPath);
   const ofNode = Object.entries(files.some((file) => realpathSync(file) === node) ? process.versions : {})
-    .filter(([name]) => name !== 'modules' && name !== 'napi')
+    .filter(([name, version]) => version && name !== 'modules' && name !== 'napi')
     .map(([name, version = '']) => ({ name, version, purl: `pkg:generic/${name}@${version}` }));
   const others = new Set(files.filter((file) => realpathSync(file) !== node).map(packageOf));
   const components = [...ofNode, ...[...others].map((text) => JSON.parse(text))]

@@ -11,6 +11,7 @@ import { type Answer, createClient } from '../../shipped/client.ts';
 import { ROOT } from '../root.ts';
 import { imageBuilder } from './build-image.ts';
 import { runContained, whyNotContained } from './run-image.ts';
+import { falseStatements } from './vex.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-image-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -60,6 +61,7 @@ test.skipIf(why || NGINX === undefined)(
       await writeFile(join(site, `${pool}.conf`), 'server 127.0.0.1:1;\n');
 
     expect(await readFile(join(root, 'sbom.cdx.json'), 'utf8')).toContain('pkg:deb/debian/nginx');
+    expect(await falseStatements('gateway', image)).toEqual([]);
     const certificate = await renew();
     const judged = runContained(image, [...entrypoint, '-t'], {});
     expect(await judged.exited, judged.output()).toBe(0);

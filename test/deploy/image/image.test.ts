@@ -8,6 +8,7 @@ import { freePort } from '../../env/ports.ts';
 import { shippedFolder } from '../../env/programs.ts';
 import { filesOf, type Image, imageBuilder } from './build-image.ts';
 import { runContained, whyNotBuilt, whyNotContained } from './run-image.ts';
+import { falseStatements, readVex } from './vex.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-image-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -64,12 +65,25 @@ describe.skipIf(whyNone)('the contents of an image', () => {
     };
     const { components, serialNumber } = await read('signer');
     expect(serialNumber).toMatch(/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(components.filter(({ version }) => version === '')).toEqual([]);
     for (const name of ['node', 'openssl', 'v8', 'zlib'])
       expect(components).toContainEqual(expect.objectContaining({ name, version: process.versions[name] }));
     const libraries = (await filesOf(image('signer'))).filter((file) => /\/lib.*\.so/.test(file));
     expect(libraries.length).toBeGreaterThan(3);
     const debian = components.filter(({ purl }) => purl.startsWith('pkg:deb/')).map(({ name }) => name);
     expect(debian).toEqual(expect.arrayContaining(['libc6', 'libstdc++6', 'util-linux']));
+  });
+
+  test.each(SHIPPED)('%s: what the VEX document states of it is true', async (name) => {
+    expect(await falseStatements(name, image(name))).toEqual([]);
+  });
+
+  test('the VEX document speaks of images that are shipped, and of their components', async () => {
+    const { statements } = await readVex();
+    const products = statements.flatMap(({ products }) => products.map((product) => product['@id']));
+    expect([...new Set(products)].toSorted()).toEqual(
+      [...SHIPPED, 'gateway'].map((name) => `pkg:oci/${name}`).toSorted(),
+    );
   });
 
   test('every user can read every file, independent of the umask of the checkout', async () => {
