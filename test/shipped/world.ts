@@ -27,6 +27,8 @@ export interface ShippedWorld extends AsyncDisposable {
   readonly management: Service;
   readonly redis: RedisServer;
   readonly store: Store;
+  /** With the login of the database's owner. */
+  readonly databaseUrl: string;
   readonly issuer: TestIssuer;
   readonly demo: Demo;
   readonly managementKey: string;
@@ -100,6 +102,7 @@ export async function startShippedWorld(
   const owned = stack.move();
   return {
     ...{ baseUrl, gateway, client, signers, management, redis, store, issuer, demo, kekText, ...managed },
+    databaseUrl: database.url,
     async auditLines() {
       const texts = signers.map(({ folder }) => readFile(join(folder, 'audit.jsonl'), 'utf8'));
       const lines = (await Promise.all(texts)).join('').split('\n').filter(Boolean);

@@ -37,6 +37,33 @@ test('another ring is judged at once', async () => {
   await watch.check();
 });
 
+test('a ring that lost a KEK is not judged by what was sealed before', async () => {
+  const next = ringOf();
+  let sealedUnder = '';
+  let meanwhile = () => {};
+  const { ring, held, watch, missing } = world(() => {
+    const answer = [sealedUnder];
+    meanwhile();
+    return answer;
+  });
+  sealedUnder = held;
+  await watch.check();
+  sealedUnder = next.primary.kid;
+  ring.replaceBy(next);
+  await watch.check();
+
+  // The same while an answer is on its way.
+  const last = ringOf();
+  meanwhile = () => {
+    meanwhile = () => {};
+    sealedUnder = last.primary.kid;
+    ring.replaceBy(last);
+  };
+  ring.replaceBy(parseKekRing(generateKekRing('signer')));
+  await watch.check();
+  expect(await missing()).toBe(0);
+});
+
 test('while the database does not answer, the last comparison counts', async () => {
   const answers: (readonly string[] | undefined)[] = [undefined, ['signer-fedcba9876543210'], undefined];
   const { state, watch, missing } = world(() => {

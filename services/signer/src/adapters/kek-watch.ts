@@ -29,16 +29,19 @@ class NoKekInUse extends Error {
 /**
  * Compares the ring with the KEKs in use, now and while it runs. `check` rejects if the ring holds none of them; a ring
  * that lacks some only shows in the metric, because one bad row must not take every signer away. While the database
- * does not answer, the last comparison counts.
+ * does not answer, the last comparison of the same ring counts.
  */
 export function watchKeks({ inUse, ring, registry, now }: KekWatchOptions): { check(): Promise<void> } {
-  let known: { readonly at: number; readonly kids: readonly string[] } | undefined;
+  let known: { readonly at: number; readonly held: string; readonly kids: readonly string[] } | undefined;
 
   async function kidsInUse(): Promise<readonly string[] | undefined> {
-    if (known !== undefined && now() - known.at < REMEMBERED_MS) return known.kids;
+    const held = String(ring.kids);
+    if (known?.held === held && now() - known.at < REMEMBERED_MS) return known.kids;
     const kids = await inUse().catch(() => undefined);
-    if (kids !== undefined) known = { at: now(), kids };
-    return known?.kids;
+    // The answer may be older than the ring: what it names was perhaps re-sealed before the KEK was removed.
+    if (String(ring.kids) !== held) return await kidsInUse();
+    if (kids !== undefined) known = { at: now(), held, kids };
+    return known?.held === held ? known.kids : undefined;
   }
 
   // The database may give the start of a kid that is longer than ours.
@@ -49,7 +52,7 @@ export function watchKeks({ inUse, ring, registry, now }: KekWatchOptions): { ch
 
   instrumentsOf(registry).reading(
     'signer_keks_missing',
-    'KEKs in use that the ring of this instance lacks; NaN before the database answered.',
+    'KEKs in use that the ring of this instance lacks; NaN while the database has not answered for this ring.',
     async () => {
       const kids = await kidsInUse();
       return kids === undefined ? Number.NaN : missingOf(kids).length;
