@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { readdir, readlink } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { capturedLog } from '@ori/test-env/captured-log';
+import { makeCertificate } from '@ori/test-env/certificate';
 import { openGuardWorld } from '@ori/test-env/guard-world';
 import { rawClient } from '@ori/test-env/raw-client';
 import { openRoom } from '@ori/test-env/room';
@@ -47,6 +51,35 @@ it.each([
   const ready = await fetch(`${world.guard.opsUrl}/readyz`);
   expect(ready.status).toBe(503);
   expect(await ready.json()).toMatchObject({ checks: { keys: 'ok', replay: 'ok' } });
+});
+
+const tls = {
+  expired: makeCertificate({ name: 'expired', daysLeft: -0.5 }),
+  unknown: makeCertificate({ name: 'unknown' }),
+  'not for this address': makeCertificate({ name: 'address' }),
+};
+
+it.each([
+  ['expired', 'localhost', 'its certificate has expired'],
+  ['unknown', 'localhost', 'its certificate is self-signed'],
+  ['not for this address', '127.0.0.1', 'its certificate is for another host'],
+] as const)('a daemon whose certificate is %s is 502, and the log says why', async (which, host, why) => {
+  const trusted = getCACertificates('default');
+  setDefaultCACertificates([tls.expired.cert, tls['not for this address'].cert]);
+  const server = createServer(tls[which], () => expect.unreachable()).listen(0, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    const { log, lines } = capturedLog();
+    const { port } = server.address() as AddressInfo;
+    await using world = await openGuardWorld({ log, env: { GUARD_DAEMON_URL: `https://${host}:${port}` } });
+    const answer = await world.raw(world.signed(CALL));
+    expect(answer.status).toBe(502);
+    expect(codeOf(answer)).toBe('daemon_unreachable');
+    await expect.poll(() => lines.at(-1)).toMatchObject({ status: 502, why: expect.stringContaining(why) });
+  } finally {
+    setDefaultCACertificates(trusted);
+    server.close();
+  }
 });
 
 it('an answer streams: each part arrives before the next is written, and a client that goes away ends the call', async () => {

@@ -126,7 +126,8 @@ function stream(
     onResponseError(_controller, error) {
       settle(() => {
         if (error instanceof ClientGone) resolve();
-        else reject(new DaemonError(failureOf(error), error));
+        // undici reports the start when a connection is made, encrypted if it has to be, just before it writes.
+        else reject(new DaemonError(gone === undefined ? 'connect' : failureOf(error), error));
       });
     },
   };
@@ -134,11 +135,5 @@ function stream(
 
 class ClientGone extends Error {}
 
-/** The system calls of a connection that failed before a byte was sent. */
-const CONNECTING = new Set(['connect', 'getaddrinfo']);
-
-function failureOf(error: Error): DaemonFailure {
-  const { syscall } = (error instanceof AggregateError ? error.errors[0] : error) as NodeJS.ErrnoException;
-  if (error instanceof errors.ConnectTimeoutError || CONNECTING.has(syscall ?? '')) return 'connect';
-  return error instanceof errors.HeadersTimeoutError ? 'time' : 'broken';
-}
+const failureOf = (error: Error): DaemonFailure =>
+  error instanceof errors.HeadersTimeoutError ? 'time' : 'broken';

@@ -4,6 +4,7 @@ import { DeadlineError } from '@ori/http/deadline';
 import { exchangeOf } from '@ori/http/exchange';
 import { BusyError } from '@ori/runtime/busy-error';
 import { toRefusal } from '@ori/verifier';
+import { SpoolError } from './spool.ts';
 
 export interface Answer {
   readonly status: number;
@@ -20,6 +21,11 @@ const BUSY: Answer = {
   status: 503,
   code: 'busy',
   message: 'Too many bodies are arriving. Repeat the call later.',
+};
+const NOT_KEPT: Answer = {
+  status: 503,
+  code: 'body_not_kept',
+  message: 'The guard could not store the body. Repeat the call later.',
 };
 const INCOMPLETE: Answer = { status: 400, code: 'body_incomplete', message: 'The body is incomplete.' };
 
@@ -46,6 +52,7 @@ export function refuse(req: IncomingMessage, res: ServerResponse, error: unknown
   // The edge has answered, at the deadline.
   if (error instanceof DeadlineError) return;
   if (error instanceof BusyError) answer(res, BUSY);
+  else if (error instanceof SpoolError) answer(res, NOT_KEPT);
   else answer(res, error instanceof BodyError ? INCOMPLETE : FAILED);
 }
 

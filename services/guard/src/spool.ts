@@ -3,6 +3,8 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { explainSystemError } from '@ori/faces/system-error';
+import type { ExplainedError } from '@ori/http/explain-failure';
 
 /** How many bytes may wait for the disk before the sender has to. */
 const WAITING_BYTES_MAX = 1024 * 1024;
@@ -13,12 +15,23 @@ export interface SpoolOptions {
   readonly memoryBytesMax: number;
 }
 
+/** The body could not be kept on the disk. */
+export class SpoolError extends Error implements ExplainedError {
+  readonly explanation: string;
+
+  constructor(cause: unknown) {
+    super('the body could not be kept', { cause });
+    this.name = 'SpoolError';
+    this.explanation = explainSystemError(cause);
+  }
+}
+
 /** A body that must be verified before the first byte of it is passed on. */
 export interface Spool {
   readonly length: number;
   /** @returns how many bytes of the chunk stay in memory */
   push(chunk: Buffer): number;
-  /** Once, after the last chunk. @throws the error of the disk */
+  /** Once, after the last chunk. @throws {SpoolError} */
   body(): Promise<Buffer | Readable>;
   close(): Promise<void>;
 }
@@ -59,8 +72,11 @@ export function createSpool(req: IncomingMessage, { folder, memoryBytesMax }: Sp
       return 0;
     },
     async body() {
-      await written;
-      const handle = await file;
+      const handle = await written
+        .then(() => file)
+        .catch((error: unknown) => {
+          throw new SpoolError(error);
+        });
       if (handle === undefined) return kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept);
       return handle.createReadStream({ start: 0, autoClose: false });
     },

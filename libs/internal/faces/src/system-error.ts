@@ -10,6 +10,8 @@ const WHY: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'permission denied',
   EISDIR: 'it is a folder',
+  EMFILE: 'the process has no file descriptor left',
+  ENFILE: 'the system has no file descriptor left',
   ENOSPC: 'no space is left',
   EROFS: 'it is read-only',
   ERR_PROXY_TUNNEL: 'the proxy of HTTPS_PROXY does not connect to it (NO_PROXY lists exceptions)',
@@ -19,6 +21,8 @@ const WHY: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate chain is self-signed (to trust it, set NODE_EXTRA_CA_CERTS)',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     'its certificate is not trusted here (to trust it, set NODE_EXTRA_CA_CERTS)',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'the authority of its certificate is not known here (to trust it, set NODE_EXTRA_CA_CERTS)',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };

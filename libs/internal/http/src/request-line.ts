@@ -4,6 +4,7 @@ import { BusyError } from '@ori/runtime/busy-error';
 import type { Logger } from '@ori/runtime/log';
 import type { Metrics } from '@ori/runtime/metrics';
 import type { Exchange } from './exchange.ts';
+import { explainFailure } from './explain-failure.ts';
 import { parseTraceparent } from './traceparent.ts';
 
 /** Where the requests of a service are recorded. */
@@ -14,7 +15,8 @@ export interface Sinks {
 
 /**
  * Records a finished request as one log line and in the metrics. The line contains the template of the route, never the
- * path, and no header or body except the trace id of `traceparent`; `client` is an IP address.
+ * path, and no header or body except the trace id of `traceparent`; `client` is an IP address, and `why` explains the cause
+ * of a 5xx if it is known.
  */
 export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exchange, sinks: Sinks): void {
   const durationMs = performance.now() - exchange.receivedAt;
@@ -36,6 +38,7 @@ export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exc
     ...(res.writableFinished ? undefined : { aborted: true }),
   };
   const level = status !== undefined && status >= 500 ? 'error' : 'info';
+  const why = level === 'error' ? explainFailure(error) : undefined;
   if (error === undefined) sinks.log?.plain(level, line, 'request');
-  else sinks.log?.[level]({ ...line, err: error }, 'request');
+  else sinks.log?.[level]({ ...line, ...(why && { why }), err: error }, 'request');
 }

@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { openGuardWorld } from '../env/guard-world.ts';
+import { freePort } from '../env/ports.ts';
+import { shipped } from '../env/programs.ts';
+import { rawClient } from '../env/raw-client.ts';
+import { findProgram, openRoom } from '../env/room.ts';
+import { ServerProcess } from '../env/server-process.ts';
+
+const PRLIMIT = findProgram('prlimit');
+
+const deviceOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.rdev;
+
+/** What libuv keeps in order to close connections that it cannot accept. All descriptors below it are in use for good. */
+const reserveOf = (pid: number | undefined): number =>
+  Math.max(
+    ...readdirSync(`/proc/${pid}/fd`)
+      .map(Number)
+      .filter((descriptor) => deviceOf(`/proc/${pid}/fd/${descriptor}`) === deviceOf('/dev/null')),
+  );
+
+test.skipIf(PRLIMIT === undefined)(
+  'a guard without a file descriptor left says what became of the call, closes new connections, and serves again with one',
+  async () => {
+    await using world = await openGuardWorld();
+    await using room = await openRoom('ori-guard-descriptors');
+    const port = await freePort();
+    const said: string[] = [];
+    const guard = new ServerProcess({
+      room,
+      program: process.execPath,
+      arguments: [await shipped('guard/ori-guard')],
+      ready: /"msg":"listening"/,
+      farewell: 'KILL',
+      hear: (line) => said.push(line),
+      environment: {
+        ...world.environment,
+        ...{ GUARD_PORT: String(port), GUARD_OPS_PORT: String(await freePort()) },
+        ...{ GUARD_SPOOL_FOLDER: room.directory, GUARD_SPOOL_MEMORY_BYTES: '100', GUARD_DAEMON_IDLE_MS: '1' },
+      },
+    });
+    await guard.start();
+    const limitTo = (descriptors: number) =>
+      execFileSync(PRLIMIT ?? '', [`--pid=${guard.pid}`, `--nofile=${descriptors}:`]);
+    const call = (body: string) => ({ body, bytes: world.signed({ path: '/api', body }) });
+    const arrivals = ({ body }: { body: string }) =>
+      world.seen.filter((one) => String(one.body) === body).length;
+    using client = await rawClient(port);
+    const send = async ({ bytes }: { bytes: string }) => {
+      client.send(bytes);
+      const { status, body } = await client.answer();
+      return [status, status === 200 ? undefined : JSON.parse(body).error.code];
+    };
+    // A store in memory refuses the proofs of the seconds after its start; the guard keeps this connection open.
+    await expect.poll(() => send(call('"ready"')), { timeout: 20_000 }).toEqual([200, undefined]);
+
+    limitTo(reserveOf(guard.pid) + 1);
+    const large = call(JSON.stringify('large'.repeat(100)));
+    expect(await send(large)).toEqual([503, 'body_not_kept']);
+    const small = call('"small"');
+    expect(await send(small)).toEqual([502, 'daemon_unreachable']);
+    using stranger = await rawClient(port);
+    await stranger.closed();
+    expect(stranger.received()).toBe('');
+    expect([large, small].map(arrivals)).toEqual([0, 0]);
+    const why = /"why":"the process has no file descriptor left"/;
+    await expect.poll(() => said.filter((line) => why.test(line)).length).toBe(2);
+
+    limitTo(1024);
+    expect(await send(large)).toEqual([200, undefined]);
+    expect(await send(small)).toEqual([401, 'nonce_replayed']);
+    using later = await rawClient(port);
+    later.send(call('"later"').bytes);
+    expect((await later.answer()).status).toBe(200);
+    expect(readdirSync(room.directory)).toEqual([]);
+    expect(arrivals(large)).toBe(1);
+  },
+);
