@@ -41,7 +41,9 @@ test('a recorded release verifies, and one that was changed, replaced or removed
 
   const others = renderVkeys(createLogKeys(ORIGIN, SEED.replace('B', 'C')));
   await writeFile(at('other-policy'), `log ${others.log}\nlog ${others.logMlDsa}\nquorum none\n`);
-  await expect(log('verify', '--policy', 'other-policy', 'ori-1.tgz')).rejects.toThrow('no log of the policy has signed');
+  await expect(log('verify', '--policy', 'other-policy', 'ori-1.tgz')).rejects.toThrow(
+    'no log of the policy has signed',
+  );
 
   const entries = await readFile(at('releases/entries'), 'utf8');
   await appendFile(at('releases/entries'), `${'0'.repeat(64)}  ori-9.tgz\n`);
