@@ -1,6 +1,6 @@
 import { presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/envelope';
-import { KEY_SET_HEADER, PROOF_HEADERS } from '@ori/proof';
+import { ED25519, KEY_SET_HEADER, PROOF_HEADERS } from '@ori/proof';
 import { z } from 'zod';
 import { PRESENTATIONS, SIGNING_SCOPE } from './refusals.ts';
 import { signingRequest } from './request.ts';
@@ -32,7 +32,7 @@ export interface DescribedOperation {
 
 const Signature = z
   .string()
-  .regex(/^[A-Za-z0-9+/]{85}[AQgw]==$/)
+  .regex(new RegExp(`^${ED25519.signatureText}$`))
   .meta({
     description: 'Ed25519 signature, base64.',
     example: 'zMyIKlNJgAaBSg8nfMAE6m/6KpahQl/Vxr5un34nPzqZoo5O2fHUhGpO3tu+TVLk1hOThvkmbukkANvDcw8IBg==',
@@ -81,8 +81,8 @@ export const DaemonProof = z
 
 const VerificationKey = z
   .strictObject({
-    kty: z.literal('OKP'),
-    crv: z.literal('Ed25519'),
+    kty: z.literal(ED25519.jwk.kty),
+    crv: z.literal(ED25519.jwk.crv),
     use: z.literal('sig'),
     kid: z.string().meta({
       description: 'RFC 7638 thumbprint of the key.',

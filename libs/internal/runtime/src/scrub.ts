@@ -1,9 +1,13 @@
-const PATTERNS: readonly [RegExp, string][] = [
+import { ALGORITHMS } from '@ori/proof/wire';
+
+type Pattern = readonly [RegExp, string];
+
+const PATTERNS: readonly Pattern[] = [
   [/\beyJ[\w-]{4,}\.[\w-]+(\.[\w-]*)*/g, '[redacted]'],
   [/\bsk-ori-[\w-]+/g, '[redacted]'],
   [/\b(bearer|basic)\s+[\w.~+/=-]+/gi, '$1 [redacted]'],
   [/:\/\/[^/\s@"]*@/g, '://[redacted]@'],
-  [/\b[A-Za-z0-9+/]{85}[AQgw]==/g, '[redacted]'],
+  ...ALGORITHMS.map(({ signatureText }): Pattern => [new RegExp(`\\b${signatureText}`, 'g'), '[redacted]']),
 ];
 
 /** Every match contains one of these markers; most texts have none and need no further check. */

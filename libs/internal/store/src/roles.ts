@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type Delegation, delegationInput, encodeSignature, ROLES } from '@ori/proof';
+import { type Delegation, delegationInput, ED25519, encodeSignature, ROLES } from '@ori/proof';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
 import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
@@ -21,7 +21,7 @@ export interface RoleKeyFile {
 }
 
 const bytes32 = z.string().regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/);
-const publicJwk = z.object({ kty: z.literal('OKP'), crv: z.literal('Ed25519'), x: bytes32 });
+const publicJwk = z.object({ kty: z.literal(ED25519.jwk.kty), crv: z.literal(ED25519.jwk.crv), x: bytes32 });
 const roleKey = publicJwk.extend({
   d: bytes32.optional(),
   /** Instead of `d`: the seed as a KMS wrapped it. */
@@ -33,7 +33,7 @@ const roleKey = publicJwk.extend({
 
 /** The public half, as daemons pin a root and a root delegates to a role. */
 export function publicJwkOf({ publicKey }: Pick<SigningKey, 'publicKey'>) {
-  return { kty: 'OKP' as const, crv: 'Ed25519' as const, x: Buffer.from(publicKey).toString('base64url') };
+  return { ...ED25519.jwk, x: Buffer.from(publicKey).toString('base64url') };
 }
 
 /** A random key that is kept in memory only. */

@@ -1,9 +1,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
+import { ED25519 } from './algorithms.ts';
 import { KeyError } from './errors.ts';
 import { isCanonicalFieldElement, isSmallOrderEncoding } from './small-order.ts';
-
-/** An Ed25519 public key: y with the sign of x in the top bit. RFC 8032, section 5.1.2. */
-const PUBLIC_KEY_BYTES = 32;
 
 /**
  * Passes a public key under which every engine gives one verdict (SPEC.md, section 4): 32 bytes, canonical, on the curve, not
@@ -11,7 +9,7 @@ const PUBLIC_KEY_BYTES = 32;
  * @throws {KeyError} `key_length`, `key_not_canonical`, `key_not_on_curve`, `key_small_order`, `key_not_torsion_free`.
  */
 export function requireAdmissible(publicKey: Uint8Array): void {
-  if (publicKey.length !== PUBLIC_KEY_BYTES)
+  if (publicKey.length !== ED25519.publicKeyBytes)
     throw new KeyError('key_length', 'an Ed25519 public key is 32 bytes');
   if (isSmallOrderEncoding(publicKey))
     throw new KeyError('key_small_order', 'the key is a point of small order');

@@ -1,13 +1,16 @@
 import { createHash, createPublicKey, hash, verify } from 'node:crypto';
+import { ED25519 } from './algorithms.ts';
 import { base64url } from './base64.ts';
 import type { Engine } from './engine.ts';
 
 /** OpenSSL through `node:crypto`: about twenty times faster than JavaScript. */
 export const engine: Engine = {
-  loadPublicKey(publicKey) {
-    const jwk = { kty: 'OKP', crv: 'Ed25519', x: base64url.encode(publicKey) };
-    const key = createPublicKey({ key: jwk, format: 'jwk' });
-    return (input, signature) => verify(null, input, key, signature);
+  load: {
+    Ed25519(publicKey) {
+      const jwk = { ...ED25519.jwk, x: base64url.encode(publicKey) };
+      const key = createPublicKey({ key: jwk, format: 'jwk' });
+      return (input, signature) => verify(null, input, key, signature);
+    },
   },
 
   createSha256() {

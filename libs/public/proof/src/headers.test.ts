@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ProofError, type ProofErrorCode } from './errors.ts';
-import { PROOF_HEADERS, parseProofHeaders, renderProofHeaders } from './headers.ts';
+import { parseProofHeaders, renderProofHeaders } from './headers.ts';
+import { PROOF_HEADERS } from './versions.ts';
 
 const signature = fc.uint8Array({ minLength: 64, maxLength: 64 });
 const proof = fc.record(

@@ -1,15 +1,14 @@
 import { ProofError } from './errors.ts';
 import { isNonce, isTimestamp, isUser } from './fields.ts';
 import { decodeSignature, encodeSignature } from './signature.ts';
-
-/** The names of the proof headers, in lower case. Other spellings are other headers: `x_ori_invoke_user` is not read. */
-export const PROOF_HEADERS = {
-  signature: 'x-ori-invoke-signature',
-  timestamp: 'x-ori-invoke-timestamp',
-  user: 'x-ori-invoke-user',
-  signatureV2: 'x-ori-invoke-signature-v2',
-  nonce: 'x-ori-invoke-nonce',
-} as const;
+import {
+  ALL_VERSIONS,
+  PROOF_HEADERS,
+  type ProofHeaderValues,
+  VERSIONS,
+  type Version,
+  versionFacts,
+} from './versions.ts';
 
 /** A well-formed proof that is not verified yet. */
 export interface PresentedProof {
@@ -21,18 +20,24 @@ export interface PresentedProof {
   readonly v2?: { readonly signature: Uint8Array; readonly nonce: string };
 }
 
-/** The signing response: header names and values, ready to send. */
-export type ProofHeaderValues = {
-  'x-ori-invoke-signature': string;
-  'x-ori-invoke-timestamp': string;
-  'x-ori-invoke-user': string;
-  'x-ori-invoke-signature-v2'?: string;
-  'x-ori-invoke-nonce'?: string;
-};
+/** The signature that a presented proof is verified by. */
+export interface NewestSignature {
+  readonly version: Version;
+  readonly signature: Uint8Array;
+  /** With version 2. */
+  readonly nonce?: string;
+}
 
+type Header = keyof typeof PROOF_HEADERS;
+
+const NAMES = Object.values(PROOF_HEADERS);
+const HEADER_OF = new Map<string, Header>(
+  Object.entries(PROOF_HEADERS).map(([header, name]) => [name, header as Header]),
+);
 // Without the `u` flag, `/i` folds only ASCII, so no other letter matches one of these.
-const PROOF_HEADER = /^x-ori-invoke-(?:signature(?:-v2)?|timestamp|user|nonce)$/i;
-const NAME_LENGTHS = lengthTable(Object.values(PROOF_HEADERS));
+const PROOF_HEADER = new RegExp(`^(?:${NAMES.join('|')})$`, 'i');
+const NAME_LENGTHS = lengthTable(NAMES);
+const LATER = ALL_VERSIONS.filter((version) => version !== 1);
 
 /**
  * Reads the proof from a raw header list, `[name, value, name, value, …]` like Node's `rawHeaders`: the first step of
@@ -44,40 +49,20 @@ const NAME_LENGTHS = lengthTable(Object.values(PROOF_HEADERS));
  * list is not pairs.
  */
 export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof {
-  let signature: string | undefined;
-  let timestamp: string | undefined;
-  let user: string | undefined;
-  let signatureV2: string | undefined;
-  let nonce: string | undefined;
+  const values: Partial<Record<Header, string>> = {};
   let repeated = false;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
     const value = rawHeaders[index + 1];
     if (name === undefined || value === undefined) throw new TypeError('rawHeaders is not a list of pairs');
-    if (NAME_LENGTHS[name.length] !== 1 || !PROOF_HEADER.test(name)) continue;
-    switch (name.toLowerCase()) {
-      case PROOF_HEADERS.signature:
-        repeated ||= signature !== undefined;
-        signature = value;
-        break;
-      case PROOF_HEADERS.timestamp:
-        repeated ||= timestamp !== undefined;
-        timestamp = value;
-        break;
-      case PROOF_HEADERS.user:
-        repeated ||= user !== undefined;
-        user = value;
-        break;
-      case PROOF_HEADERS.signatureV2:
-        repeated ||= signatureV2 !== undefined;
-        signatureV2 = value;
-        break;
-      case PROOF_HEADERS.nonce:
-        repeated ||= nonce !== undefined;
-        nonce = value;
-        break;
-    }
+    if (NAME_LENGTHS[name.length] !== 1) continue;
+    const header =
+      HEADER_OF.get(name) ?? (PROOF_HEADER.test(name) ? HEADER_OF.get(name.toLowerCase()) : undefined);
+    if (header === undefined) continue;
+    repeated ||= values[header] !== undefined;
+    values[header] = value;
   }
+  const { signature, timestamp, user, nonce } = values;
   if (signature === undefined || timestamp === undefined || user === undefined) {
     const absent = signature === undefined ? 'signature' : timestamp === undefined ? 'timestamp' : 'user';
     throw new ProofError(
@@ -85,45 +70,92 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
       `the header ${PROOF_HEADERS[absent]} is absent: check what removes it on the way`,
     );
   }
-  if (repeated) throw new ProofError('proof_malformed', 'a proof header occurs more than once');
-  if (!isTimestamp(timestamp)) throw new ProofError('proof_malformed', 'the timestamp is not Unix seconds');
-  if (!isUser(user)) throw new ProofError('proof_malformed', 'the user is outside its alphabet');
-  const base = { timestamp: Number(timestamp), user, v1: { signature: decodeSignature(signature) } };
-  if (signatureV2 === undefined && nonce === undefined) return base;
-  if (signatureV2 === undefined || nonce === undefined) {
-    throw new ProofError(
-      'proof_malformed',
-      `the header ${signatureV2 === undefined ? PROOF_HEADERS.signatureV2 : PROOF_HEADERS.nonce} is absent although its pair is present`,
-    );
+  if (repeated) throw malformed('a proof header occurs more than once');
+  if (!isTimestamp(timestamp)) throw malformed('the timestamp is not Unix seconds');
+  if (!isUser(user)) throw malformed('the user is outside its alphabet');
+  const proof: Mutable<PresentedProof> = {
+    timestamp: Number(timestamp),
+    user,
+    v1: { signature: decodeSignature(signature) },
+  };
+  let absent: Header | undefined;
+  for (const version of LATER) {
+    const row = VERSIONS[version];
+    let isPresent = false;
+    for (const header of row.adds) {
+      if (values[header] === undefined) absent ??= header;
+      else isPresent = true;
+    }
+    if (!isPresent) continue;
+    const text = values[row.signature];
+    if (absent !== undefined || text === undefined || nonce === undefined) {
+      throw malformed(
+        `the header ${PROOF_HEADERS[absent ?? row.signature]} is absent although its pair is present`,
+      );
+    }
+    if (!isNonce(nonce)) throw malformed('the nonce is outside its alphabet');
+    proof[row.slot] = { signature: decodeSignature(text, row.algorithm), nonce };
   }
-  if (!isNonce(nonce)) throw new ProofError('proof_malformed', 'the nonce is outside its alphabet');
-  return { ...base, v2: { signature: decodeSignature(signatureV2), nonce } };
+  return proof;
+}
+
+/** The newest version that is presented: a proof is verified by its signature alone (SPEC.md, section 5, V6). */
+export function newestSignature(presented: PresentedProof): NewestSignature {
+  let newest: NewestSignature = { version: 1, signature: presented.v1.signature };
+  for (const version of LATER) {
+    const own = presented[VERSIONS[version].slot];
+    if (own !== undefined) newest = { version, ...own };
+  }
+  return newest;
+}
+
+/** What a proof's headers contain; `signatures` are those of the versions that it has, the oldest first. */
+export interface SignedFields {
+  /** Unix seconds. */
+  readonly timestamp: number;
+  readonly user: string;
+  readonly nonce?: string | undefined;
+  readonly signatures: readonly { readonly version: Version; readonly signature: Uint8Array }[];
 }
 
 /**
- * The headers of a proof, as in the signing response: three keys, or five with a version 2 proof. `timestamp` is Unix
- * seconds, signatures are 64 bytes. Throws TypeError if a value is outside the alphabet of its header.
+ * The headers of a proof, as in the signing response: three keys, or five with a version 2 proof. Throws TypeError if a
+ * value is outside the alphabet of its header.
  */
+export function renderProof({ timestamp, user, nonce, signatures }: SignedFields): ProofHeaderValues {
+  const fields: Partial<Record<Header, string | undefined>> = { timestamp: String(timestamp), user, nonce };
+  if (!isTimestamp(String(timestamp))) throw new TypeError('timestamp is not whole Unix seconds');
+  if (!isUser(user)) throw new TypeError('user is outside its alphabet');
+  const values: Partial<Mutable<ProofHeaderValues>> = {};
+  for (const { version, signature } of signatures) {
+    const row = versionFacts(version);
+    if (row.adds.includes('nonce') && !isNonce(nonce ?? ''))
+      throw new TypeError('nonce is outside its alphabet');
+    for (const header of row.adds) {
+      const own = header === row.signature ? encodeSignature(signature, row.algorithm) : fields[header];
+      if (own !== undefined) values[PROOF_HEADERS[header]] = own;
+    }
+  }
+  return values as ProofHeaderValues;
+}
+
+/** `renderProof` of a version 1 proof, or with `v2` of both versions. */
 export function renderProofHeaders(proof: {
   timestamp: number;
   user: string;
   signatureV1: Uint8Array;
   v2?: { signature: Uint8Array; nonce: string };
 }): ProofHeaderValues {
-  const timestamp = String(proof.timestamp);
-  if (!isTimestamp(timestamp)) throw new TypeError('timestamp is not whole Unix seconds');
-  if (!isUser(proof.user)) throw new TypeError('user is outside its alphabet');
-  const values: ProofHeaderValues = {
-    'x-ori-invoke-signature': encodeSignature(proof.signatureV1),
-    'x-ori-invoke-timestamp': timestamp,
-    'x-ori-invoke-user': proof.user,
-  };
-  if (proof.v2 === undefined) return values;
-  if (!isNonce(proof.v2.nonce)) throw new TypeError('nonce is outside its alphabet');
-  values['x-ori-invoke-signature-v2'] = encodeSignature(proof.v2.signature);
-  values['x-ori-invoke-nonce'] = proof.v2.nonce;
-  return values;
+  const { timestamp, user, signatureV1, v2 } = proof;
+  const first = { version: 1, signature: signatureV1 } as const;
+  if (v2 === undefined) return renderProof({ timestamp, user, signatures: [first] });
+  const { nonce, signature } = v2;
+  return renderProof({ timestamp, user, nonce, signatures: [first, { version: 2, signature }] });
 }
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+const malformed = (problem: string): ProofError => new ProofError('proof_malformed', problem);
 
 function lengthTable(names: readonly string[]): Uint8Array {
   const table = new Uint8Array(Math.max(...names.map((name) => name.length)) + 1);

@@ -25,7 +25,14 @@ export {
   type SetAnswer,
 } from './rooted-set.ts';
 export { decodeSignature, encodeSignature, SIGNATURE_BYTES } from './signature.ts';
-export { type ProofV1, type ProofV2, signingInputV1, signingInputV2 } from './signing-input.ts';
+export {
+  type ProofFields,
+  type ProofV1,
+  type ProofV2,
+  signingInput,
+  signingInputV1,
+  signingInputV2,
+} from './signing-input.ts';
 export {
   type Delegation,
   type Deployment,

@@ -1,3 +1,4 @@
+import { ALGORITHMS, type Algorithm, ED25519 } from './algorithms.ts';
 import { base64url } from './base64.ts';
 import { KeyError } from './errors.ts';
 import { admitPublicKey, thumbprint } from './public-key.ts';
@@ -50,9 +51,10 @@ export function parseJwkSet(value: unknown, onRefused?: (refused: RefusedKey) =>
   const admitted = new Map<string, VerificationKey>();
   for (const [index, entry] of entries.entries()) {
     if (!isRecord(entry)) throw new KeyError('key_set_malformed', 'a key of the JWK Set is not an object');
-    if (!isEd25519SignatureKey(entry)) continue;
+    const algorithm = algorithmOf(entry);
+    if (algorithm === undefined) continue;
     try {
-      const key = admitJwk(entry);
+      const key = admitJwk(entry, algorithm);
       if (admitted.has(key.kid)) throw new KeyError('key_repeated', 'the key is listed twice');
       admitted.set(key.kid, key);
     } catch (error) {
@@ -69,8 +71,7 @@ export function renderJwkSet(
 ): JwkSet {
   return {
     keys: keys.map(({ publicKey, notBefore, expiresAt }) => ({
-      kty: 'OKP',
-      crv: 'Ed25519',
+      ...ED25519.jwk,
       use: 'sig',
       kid: thumbprint(publicKey),
       x: base64url.encode(publicKey),
@@ -94,19 +95,20 @@ interface JsonObject {
   exp?: unknown;
 }
 
-function isEd25519SignatureKey({ kty, crv, use, alg, key_ops: operations }: JsonObject): boolean {
-  return (
-    kty === 'OKP' &&
-    crv === 'Ed25519' &&
-    (use === undefined || use === 'sig') &&
-    (alg === undefined || alg === 'EdDSA' || alg === 'Ed25519') &&
-    (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
+/** Undefined for a key that is not for signatures of a known algorithm. */
+function algorithmOf({ kty, crv, use, alg, key_ops: operations }: JsonObject): Algorithm | undefined {
+  if (use !== undefined && use !== 'sig') return undefined;
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify')))
+    return undefined;
+  return ALGORITHMS.find(
+    ({ jwk, algs }) =>
+      kty === jwk.kty && crv === jwk.crv && (alg === undefined || algs.some((known) => known === alg)),
   );
 }
 
-function admitJwk(jwk: JsonObject): VerificationKey {
+function admitJwk(jwk: JsonObject, algorithm: Algorithm): VerificationKey {
   if ('d' in jwk) throw new KeyError('key_private_part', 'a published key contains its private part');
-  const publicKey = typeof jwk.x === 'string' ? base64url.decode(jwk.x, 32) : undefined;
+  const publicKey = typeof jwk.x === 'string' ? base64url.decode(jwk.x, algorithm.publicKeyBytes) : undefined;
   if (publicKey === undefined) throw new KeyError('key_encoding', 'x is not 32 bytes of canonical base64url');
   const notBefore = readNumericDate(jwk.nbf);
   const expiresAt = readNumericDate(jwk.exp);

@@ -1,4 +1,5 @@
 import { engine } from '#engine';
+import { ED25519 } from './algorithms.ts';
 import { base64, base64url } from './base64.ts';
 import { KeyError, type KeyErrorCode } from './errors.ts';
 import { isTimestampSeconds } from './fields.ts';
@@ -158,7 +159,7 @@ function readJson(body: Uint8Array): unknown {
 function readDelegation(value: unknown): SetDocument['delegations'][number] {
   if (!isRecord(value)) malformed();
   const { role, x, nbf, exp, signature } = value;
-  const publicKey = typeof x === 'string' ? base64url.decode(x, 32) : undefined;
+  const publicKey = typeof x === 'string' ? base64url.decode(x, ED25519.publicKeyBytes) : undefined;
   if (!isRole(role) || publicKey === undefined || !isTime(nbf) || !isTime(exp)) malformed();
   return { role, publicKey, notBefore: nbf, expiresAt: exp, signature: readSignature(signature) };
 }

@@ -7,8 +7,10 @@ import {
   isPath,
   isTimestampSeconds,
   isUser,
+  PATH_CHARACTERS_MAX,
   type PROOF_METHOD,
 } from './fields.ts';
+import { type CoveredField, VERSIONS, type Version } from './versions.ts';
 
 /** What a version 1 proof covers. */
 export interface ProofV1 {
@@ -30,39 +32,63 @@ export interface ProofV2 extends ProofV1 {
   path: string;
 }
 
+/** The fields of a proof of any version; those that its version does not cover are not read. */
+export type ProofFields = ProofV1 & {
+  [Name in Exclude<keyof ProofV2, keyof ProofV1>]?: ProofV2[Name] | undefined;
+};
+
 /**
- * The bytes that a version 1 signature covers (SPEC.md, section 2): five netstrings, nothing between or after.
+ * The bytes that a signature of this version covers (SPEC.md, section 2): netstrings, nothing between or after.
  * @throws {TypeError} if a field is outside its alphabet, so every field is ASCII and its length in characters is its
  * length in bytes.
  */
+export function signingInput(version: Version, fields: ProofFields): Uint8Array {
+  const { label, covers }: { label: string; covers: readonly CoveredField[] } = VERSIONS[version];
+  let text = label;
+  for (const name of covers) {
+    const value = fieldText(fields, name);
+    text += BETWEEN[value.length] + value;
+  }
+  return asciiBytes(`${text},`);
+}
+
+/** What is between two values, by the length of the second: looked up, it takes less than a template. */
+const BETWEEN = Array.from({ length: PATH_CHARACTERS_MAX + 1 }, (_, length) => `,${length}:`);
+
+/** A switch: with a table of functions, the whole takes a tenth longer. */
+function fieldText(fields: ProofFields, name: CoveredField): string {
+  switch (name) {
+    case 'internId':
+      if (isInternId(fields.internId)) return fields.internId;
+      break;
+    case 'timestamp':
+      if (isTimestampSeconds(fields.timestamp)) return String(fields.timestamp);
+      throw new TypeError('timestamp is not whole Unix seconds');
+    case 'user':
+      if (isUser(fields.user)) return fields.user;
+      break;
+    case 'bodySha256':
+      if (isBodySha256(fields.bodySha256)) return fields.bodySha256;
+      throw new TypeError('bodySha256 is not 64 lower-case hex digits');
+    case 'nonce':
+      if (fields.nonce !== undefined && isNonce(fields.nonce)) return fields.nonce;
+      break;
+    case 'method':
+      if (fields.method !== undefined && isMethod(fields.method)) return fields.method;
+      throw new TypeError('method is not POST');
+    case 'path':
+      if (fields.path !== undefined && isPath(fields.path)) return fields.path;
+      break;
+  }
+  throw new TypeError(`${name} is outside its alphabet`);
+}
+
+/** The bytes that a version 1 signature covers. Throws TypeError if a field is outside its alphabet. */
 export function signingInputV1(proof: ProofV1): Uint8Array {
-  requireFieldsV1(proof);
-  const { internId, user, bodySha256 } = proof;
-  const timestamp = String(proof.timestamp);
-  return asciiBytes(
-    `13:ori-invoke-v1,${internId.length}:${internId},${timestamp.length}:${timestamp},${user.length}:${user},64:${bodySha256},`,
-  );
+  return signingInput(1, proof);
 }
 
-/**
- * The bytes that a version 2 signature covers (SPEC.md, section 2): eight netstrings, nothing between or after.
- * @throws {TypeError} if a field is outside its alphabet.
- */
+/** The bytes that a version 2 signature covers. Throws TypeError if a field is outside its alphabet. */
 export function signingInputV2(proof: ProofV2): Uint8Array {
-  requireFieldsV1(proof);
-  if (!isNonce(proof.nonce)) throw new TypeError('nonce is outside its alphabet');
-  if (!isMethod(proof.method)) throw new TypeError('method is not POST');
-  if (!isPath(proof.path)) throw new TypeError('path is outside its alphabet');
-  const { internId, nonce, user, path, bodySha256 } = proof;
-  const timestamp = String(proof.timestamp);
-  return asciiBytes(
-    `13:ori-invoke-v2,${internId.length}:${internId},${timestamp.length}:${timestamp},22:${nonce},${user.length}:${user},4:POST,${path.length}:${path},64:${bodySha256},`,
-  );
-}
-
-function requireFieldsV1(proof: ProofV1): void {
-  if (!isInternId(proof.internId)) throw new TypeError('internId is outside its alphabet');
-  if (!isTimestampSeconds(proof.timestamp)) throw new TypeError('timestamp is not whole Unix seconds');
-  if (!isUser(proof.user)) throw new TypeError('user is outside its alphabet');
-  if (!isBodySha256(proof.bodySha256)) throw new TypeError('bodySha256 is not 64 lower-case hex digits');
+  return signingInput(2, proof);
 }

@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, randomFillSync, sign } from 'node:crypto';
+import { ED25519 } from './algorithms.ts';
 import { base64url } from './base64.ts';
 import { engine as portable } from './engine-portable.ts';
 import { KeyError } from './errors.ts';
@@ -15,7 +16,6 @@ export interface SigningKey {
   sign(input: Uint8Array): Uint8Array;
 }
 
-const SEED_BYTES = 32;
 const NONCE_BYTES = 16;
 /** The DER of an Ed25519 PrivateKeyInfo up to the seed (RFC 8410, section 7). */
 const PKCS8_PREFIX = Uint8Array.of(0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20);
@@ -24,12 +24,12 @@ const SELF_TEST_INPUT = new TextEncoder().encode('13:ori-self-test,');
 
 /** A signing key from its 32-byte seed (RFC 8032, section 5.1.5). The caller may wipe `seed` afterwards. Throws KeyError `key_length`. */
 export function createSigningKey(seed: Uint8Array): SigningKey {
-  if (seed.length !== SEED_BYTES) throw new KeyError('key_length', 'an Ed25519 seed is 32 bytes');
+  if (seed.length !== ED25519.seedBytes) throw new KeyError('key_length', 'an Ed25519 seed is 32 bytes');
   const der = Buffer.concat([PKCS8_PREFIX, seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   der.fill(0);
   const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
-  const publicKey = base64url.decode(x ?? '', 32);
+  const publicKey = base64url.decode(x ?? '', ED25519.publicKeyBytes);
   if (publicKey === undefined) throw new KeyError('key_encoding', 'the public half could not be derived');
   return Object.freeze({
     kid: thumbprint(publicKey),

@@ -1,3 +1,5 @@
+import { ED25519 } from './algorithms.ts';
+
 const FIELD_PRIME_MINUS_1 = 'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f';
 const ORDER_8_LOW = '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05';
 const ORDER_8_HIGH = 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a';
@@ -44,7 +46,11 @@ export function isCanonicalFieldElement(bytes: Uint8Array): boolean {
  * Runtimes differ on other signatures (SPEC.md, section 4).
  */
 export function isJudgeable(signature: Uint8Array): boolean {
-  return signature.length === 64 && !isSmallOrderEncoding(signature) && isBelow(signature, 32, GROUP_ORDER);
+  return (
+    signature.length === ED25519.signatureBytes &&
+    !isSmallOrderEncoding(signature) &&
+    isBelow(signature, 32, GROUP_ORDER)
+  );
 }
 
 /** Little-endian comparison of the 32 bytes at `offset` with `bound`, from the most significant byte. */

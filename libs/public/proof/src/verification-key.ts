@@ -1,4 +1,5 @@
 import { requireAdmissible } from './admission.ts';
+import { type Algorithm, type AlgorithmName, ED25519 } from './algorithms.ts';
 import { base64url } from './base64.ts';
 import type { Engine } from './engine.ts';
 import { KeyError } from './errors.ts';
@@ -32,16 +33,26 @@ export function holdsTimestamp(key: KeyInterval, timestamp: number): boolean {
   );
 }
 
+/** What each engine is asked only of keys and signatures that pass: for others, engines have different verdicts. */
+const RULES: Readonly<Record<AlgorithmName, KeyRules>> = { Ed25519: { requireAdmissible, isJudgeable } };
+
+interface KeyRules {
+  readonly requireAdmissible: (publicKey: Uint8Array) => void;
+  readonly isJudgeable: (signature: Uint8Array) => boolean;
+}
+
 /** Admits a key and loads it into `engine`, once. Throws KeyError like `requireAdmissible`, and `key_interval`. */
 export function createVerificationKey(
   engine: Engine,
   bytes: Uint8Array,
   interval: KeyInterval,
+  { name }: Algorithm = ED25519,
 ): VerificationKey {
+  const { requireAdmissible, isJudgeable } = RULES[name];
   requireAdmissible(bytes);
   requireInterval(interval);
   const publicKey = Uint8Array.from(bytes);
-  const verify = engine.loadPublicKey(publicKey);
+  const verify = engine.load[name](publicKey);
   return Object.freeze({
     kid: thumbprintWith(engine, publicKey),
     publicKey,
@@ -53,8 +64,10 @@ export function createVerificationKey(
 
 /** RFC 7638, section 3, with the required members of an OKP key from RFC 8037, section 2. */
 export function thumbprintWith(engine: Engine, publicKey: Uint8Array): string {
-  const members = `{"crv":"Ed25519","kty":"OKP","x":"${base64url.encode(publicKey)}"}`;
-  const hex = engine.sha256Hex(new TextEncoder().encode(members));
+  const { crv, kty } = ED25519.jwk;
+  const hex = engine.sha256Hex(
+    new TextEncoder().encode(JSON.stringify({ crv, kty, x: base64url.encode(publicKey) })),
+  );
   return base64url.encode(
     Uint8Array.from({ length: 32 }, (_, index) => Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16)),
   );

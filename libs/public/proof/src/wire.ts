@@ -1,3 +1,4 @@
+export { ALGORITHMS, ED25519 } from './algorithms.ts';
 export { bodySha256, createBodyDigest } from './body-digest.ts';
 export {
   isBodySha256,
@@ -13,9 +14,21 @@ export {
   TIMESTAMP_MAX,
 } from './fields.ts';
 export {
-  PROOF_HEADERS,
+  type NewestSignature,
+  newestSignature,
   type PresentedProof,
-  type ProofHeaderValues,
   parseProofHeaders,
+  renderProof,
   renderProofHeaders,
 } from './headers.ts';
+export {
+  ALL_VERSIONS,
+  headersOf,
+  IDENTIFYING_VERSION,
+  isSingleUse,
+  issuedVersions,
+  PROOF_HEADERS,
+  type ProofHeaderValues,
+  VERSIONS,
+  type Version,
+} from './versions.ts';

@@ -1,5 +1,14 @@
 import { createHmac } from 'node:crypto';
-import { isInternId, PROOF_METHOD, type PresentedProof, signingInputV1, signingInputV2 } from '@ori/proof';
+import {
+  ED25519,
+  IDENTIFYING_VERSION,
+  isInternId,
+  newestSignature,
+  PROOF_METHOD,
+  type PresentedProof,
+  type ProofFields,
+  signingInput,
+} from '@ori/proof';
 import { type Hash, isSameHash, sha256 } from './merkle.ts';
 import { TlogError } from './tlog-error.ts';
 
@@ -53,9 +62,14 @@ export function parseEntry(bytes: Uint8Array): Entry {
   throw new TlogError('malformed', 'not an entry of a signing log');
 }
 
+/** What an entry is found by: always two, those that it does not have `NO_COMMITMENT`. */
+export function commitmentsIn(entry: Entry): readonly [Hash, Hash] {
+  return entry.kind === 'proof' ? [entry.v1, entry.v2] : [NO_COMMITMENT, NO_COMMITMENT];
+}
+
 /** Whether the entry is of the proof with this commitment. */
 export function hasCommitment(entry: Entry, commitment: Hash): boolean {
-  return entry.kind === 'proof' && (isSameHash(entry.v2, commitment) || isSameHash(entry.v1, commitment));
+  return entry.kind === 'proof' && commitmentsIn(entry).some((own) => isSameHash(own, commitment));
 }
 
 /** Names an intern in the entries of its keys, to those who know its id. */
@@ -76,14 +90,18 @@ export function commitmentV2(signingInput: Uint8Array): Hash {
   return sha256(signingInput);
 }
 
-/** The commitment of a v2 proof as it is presented, for the request that it is presented with; undefined for v1. */
+/** The commitment of a single-use proof as it is presented, for the request that it is presented with; undefined for v1. */
 export function commitmentOf(
-  { timestamp, user, v2 }: PresentedProof,
+  presented: PresentedProof,
   request: { readonly internId: string; readonly path: string; readonly bodySha256: string },
 ): Hash | undefined {
-  if (v2 === undefined) return undefined;
-  return commitmentV2(signingInputV2({ timestamp, user, nonce: v2.nonce, method: PROOF_METHOD, ...request }));
+  const { timestamp, user } = presented;
+  const { nonce } = newestSignature(presented);
+  if (nonce === undefined) return undefined;
+  return identity({ timestamp, user, nonce, method: PROOF_METHOD, ...request });
 }
+
+const identity = (fields: ProofFields): Hash => commitmentV2(signingInput(IDENTIFYING_VERSION, fields));
 
 /** An audit line's entry, and what the signer wrote the line for. */
 export type LineEntry = Entry & {
@@ -121,14 +139,14 @@ function entryOfProof(
   const v2 =
     nonce === undefined || path === undefined || method !== PROOF_METHOD
       ? NO_COMMITMENT
-      : commitmentV2(signingInputV2({ ...named, nonce, method, path }));
-  const v1 = v1KeyOf === undefined ? NO_COMMITMENT : commitmentV1(signingInputV1(named), v1KeyOf(internId));
+      : identity({ ...named, nonce, method, path });
+  const v1 = v1KeyOf === undefined ? NO_COMMITMENT : commitmentV1(signingInput(1, named), v1KeyOf(internId));
   return { kind: 'proof', v2, v1 };
 }
 
 function entryOfKey({ internId, x }: KeyFacts): Omit<KeyEntry, 'line'> | undefined {
   const publicKey = Buffer.from(x, 'base64url');
-  if (publicKey.length !== 32 || !isInternId(internId)) return undefined;
+  if (publicKey.length !== ED25519.publicKeyBytes || !isInternId(internId)) return undefined;
   return { kind: 'key', publicKey, intern: commitmentOfIntern(internId) };
 }
 

@@ -1,16 +1,17 @@
 import {
+  newestSignature,
   PROOF_METHOD,
   type PresentedProof,
   ProofError,
-  signingInputV1,
-  signingInputV2,
+  signingInput,
   type VerificationKey,
+  type Version,
 } from '@ori/proof';
 import { candidatesAt, type KeySet } from './keys/local.ts';
 
 /** What the signature must cover: the verifier's own values, and the few that only the request contains. */
 export interface Claim {
-  readonly version: 1 | 2;
+  readonly version: Version;
   readonly internId: string;
   readonly timestamp: number;
   readonly user: string;
@@ -27,14 +28,10 @@ export function toClaim(
   path: string,
   bodySha256: string,
 ): Claim {
-  const { timestamp, user, v1, v2 } = presented;
-  const named = { internId, timestamp, user, bodySha256 };
-  if (v2 === undefined) {
-    return { version: 1, ...named, signature: v1.signature, signingInput: signingInputV1(named) };
-  }
-  const { nonce, signature } = v2;
-  const signingInput = signingInputV2({ ...named, nonce, method: PROOF_METHOD, path });
-  return { version: 2, ...named, nonce, signature, signingInput };
+  const { timestamp, user } = presented;
+  const newest = newestSignature(presented);
+  const named = { internId, timestamp, user, bodySha256, ...newest };
+  return { ...named, signingInput: signingInput(newest.version, { ...named, method: PROOF_METHOD, path }) };
 }
 
 /** Throws ProofError `key_unknown`, `signature_invalid`; UnavailableError `keys_unavailable`. */

@@ -1,4 +1,11 @@
-import { isPath, PROOF_METHOD, type PresentedProof, ProofError } from '@ori/proof';
+import {
+  isPath,
+  isSingleUse,
+  newestSignature,
+  PROOF_METHOD,
+  type PresentedProof,
+  ProofError,
+} from '@ori/proof';
 import type { Policy } from './policy.ts';
 import type { RequestHead } from './request.ts';
 
@@ -24,7 +31,7 @@ export function requireBytes(bytes: Uint8Array, name: string): void {
 
 /** Requires version 2 unless `acceptV1` is set. A request with version 2 headers is verified by these alone. */
 export function requireVersion(presented: PresentedProof, { acceptV1 }: Policy): void {
-  if (presented.v2 === undefined && !acceptV1) {
+  if (!isSingleUse(newestSignature(presented).version) && !acceptV1) {
     throw new ProofError(
       'proof_version_not_accepted',
       'a version 1 proof, and version 2 is required: send all five headers',

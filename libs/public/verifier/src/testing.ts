@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import {
+  ALL_VERSIONS,
   bodySha256,
   type JwkSet,
   PROOF_METHOD,
   type ProofHeaderValues,
   renderJwkSet,
-  renderProofHeaders,
-  signingInputV1,
-  signingInputV2,
+  renderProof,
+  signingInput,
+  type Version,
 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { memoryReplayStore } from './replay/memory/store.ts';
@@ -33,7 +34,7 @@ export interface TestProofOptions {
   timestamp?: number | undefined;
   nonce?: string | undefined;
   /** 1 leaves the version 2 headers out. */
-  version?: 1 | 2 | undefined;
+  version?: Version | undefined;
 }
 
 /** Signs like the signer service, with a key that only the test trusts. */
@@ -54,11 +55,13 @@ export function createTestSigner({ internId, seed, now = Date.now }: TestSignerO
   const sign = (options: TestProofOptions): ProofHeaderValues => {
     const { path, user = 'user_test', version = 2, nonce = createNonce() } = options;
     const timestamp = options.timestamp ?? Math.floor(now() / 1000);
-    const named = { internId, timestamp, user, bodySha256: bodySha256(toBytes(options.body)) };
-    const signatureV1 = key.sign(signingInputV1(named));
-    if (version === 1) return renderProofHeaders({ timestamp, user, signatureV1 });
-    const signature = key.sign(signingInputV2({ ...named, nonce, method: PROOF_METHOD, path }));
-    return renderProofHeaders({ timestamp, user, signatureV1, v2: { signature, nonce } });
+    const request = { bodySha256: bodySha256(toBytes(options.body)), method: PROOF_METHOD, path } as const;
+    const fields = { internId, timestamp, user, nonce, ...request };
+    const signatures = ALL_VERSIONS.filter((one) => one <= version).map((one) => ({
+      version: one,
+      signature: key.sign(signingInput(one, fields)),
+    }));
+    return renderProof({ timestamp, user, nonce, signatures });
   };
 
   return {

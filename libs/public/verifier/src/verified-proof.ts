@@ -1,9 +1,11 @@
+import type { Version } from '@ori/proof';
+
 /** The caller of an accepted request to this intern. */
 export interface VerifiedProof {
   /** The OAuth subject that the signer verified. */
   readonly user: string;
   readonly internId: string;
-  readonly version: 1 | 2;
+  readonly version: Version;
   readonly issuedAt: Date;
   /** With version 2. A version 1 proof covers neither method nor path. */
   readonly method?: 'POST';

@@ -1,6 +1,6 @@
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ENTRY_BYTES, hasCommitment, NO_COMMITMENT, parseEntry } from '@ori/tlog/entry';
+import { commitmentsIn, ENTRY_BYTES, hasCommitment, NO_COMMITMENT, parseEntry } from '@ori/tlog/entry';
 import { type Hash, isSameHash } from '@ori/tlog/merkle';
 import { makeFolder, replaceFile } from './durable-file.ts';
 
@@ -64,9 +64,7 @@ export async function openLookup(
       ({ entries, prefixes } = larger);
     }
     entries.set(bytes, count * ENTRY_BYTES);
-    const entry = parseEntry(bytes);
-    const commitments = entry.kind === 'key' ? [NO_COMMITMENT, NO_COMMITMENT] : [entry.v1, entry.v2];
-    prefixes.set(commitments.map(prefixOrNone), 2 * count);
+    prefixes.set(commitmentsIn(parseEntry(bytes)).map(prefixOrNone), 2 * count);
     count += 1;
   }
 

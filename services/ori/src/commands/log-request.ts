@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { explainSystemError } from '@ori/faces/system-error';
 import {
   holdsTimestamp,
+  newestSignature,
   PROOF_METHOD,
   type PresentedProof,
   ProofError,
   parseProofHeaders,
-  signingInputV2,
+  signingInput,
 } from '@ori/proof';
 import { publishedKeys } from '../adapters/key-set.ts';
 import { readSession } from '../adapters/session-store.ts';
@@ -37,18 +38,19 @@ export async function takeLoggedRequest(
   options: LoggedRequestOptions,
 ): Promise<LoggedRequest> {
   const path = requirePath(options.path);
-  const { timestamp, user, v2 } = readHeaders(await readText(options.headers));
-  if (v2 === undefined) {
+  const presented = readHeaders(await readText(options.headers));
+  const { timestamp, user } = presented;
+  const { version, nonce, signature } = newestSignature(presented);
+  if (nonce === undefined) {
     throw new CliError('usage', {
       detail: 'These are the headers of a version 1 proof: only its daemon can check it.',
     });
   }
   const internId = await takeInternId(context, intern);
   const bodySha256 = await takeDigest(context, options);
-  const { nonce, signature } = v2;
   const named = { internId, timestamp, user, nonce, path, bodySha256 };
-  const signingInput = signingInputV2({ ...named, method: PROOF_METHOD });
-  return { internId, timestamp, signature, signingInput };
+  const input = signingInput(version, { ...named, method: PROOF_METHOD });
+  return { internId, timestamp, signature, signingInput: input };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ProofErrorCode } from '@ori/proof';
-import type { ProofHeaderValues } from '@ori/proof/wire';
+import { headersOf, type ProofHeaderValues } from '@ori/proof/wire';
 
 /** What `ori doctor call` attacks a daemon with: one accepted call, and what it was made of. */
 export interface AttackMaterial {
@@ -66,12 +66,8 @@ export const ATTACKS = {
   version_1: {
     expected: 'proof_version_not_accepted',
     request: (material) => {
-      const {
-        'x-ori-invoke-signature-v2': _signature,
-        'x-ori-invoke-nonce': _nonce,
-        ...headers
-      } = material.elsewhere;
-      return { ...elsewhere(material), headers };
+      const kept = headersOf(1).map((name) => [name, material.elsewhere[name]]);
+      return { ...elsewhere(material), headers: Object.fromEntries(kept) };
     },
   },
   repeated: {

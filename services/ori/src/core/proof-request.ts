@@ -1,7 +1,10 @@
 import {
+  headersOf,
   isBodySha256,
   isInternId,
   isPath,
+  isSingleUse,
+  newestSignature,
   PROOF_METHOD,
   type ProofHeaderValues,
   parseProofHeaders,
@@ -55,14 +58,15 @@ export function signingBody(request: ProofRequest): string {
 export function readProof(answer: unknown, request: ProofRequest): ProofHeaderValues | undefined {
   if (typeof answer !== 'object' || answer === null) return undefined;
   const entries: [string, unknown][] = Object.entries(answer);
-  if (entries.length !== (request.path === undefined ? 3 : 5)) return undefined;
   const headers = entries.flat();
   if (!headers.every((part) => typeof part === 'string')) return undefined;
   try {
-    const presented = parseProofHeaders(headers);
-    if ((presented.v2 === undefined) !== (request.path === undefined)) return undefined;
+    const { version } = newestSignature(parseProofHeaders(headers));
+    const isRequested = isSingleUse(version) === (request.path !== undefined);
+    return isRequested && entries.length === headersOf(version).length
+      ? (answer as ProofHeaderValues)
+      : undefined;
   } catch {
     return undefined;
   }
-  return answer as ProofHeaderValues;
 }

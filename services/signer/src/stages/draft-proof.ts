@@ -1,4 +1,4 @@
-import { signingInputV1, signingInputV2 } from '@ori/proof';
+import { IDENTIFYING_VERSION, issuedVersions, signingInput, type Version } from '@ori/proof';
 import type { ClockChecked } from './evidence.ts';
 import type { UnlockedKey } from './unlock-key.ts';
 
@@ -8,19 +8,30 @@ class Draft {
   readonly key: UnlockedKey;
   readonly clock: ClockChecked;
   readonly timestamp: number;
-  readonly inputV1: Uint8Array;
-  /** Present if the request named its route: the bytes to sign, and the nonce to reserve first. */
-  readonly v2: { readonly nonce: string; readonly input: Uint8Array } | undefined;
+  /** Present if the request named its route: to be reserved before anything is signed. */
+  readonly nonce: string | undefined;
+  /** The bytes to sign, the oldest version first. */
+  readonly inputs: readonly { readonly version: Version; readonly input: Uint8Array }[];
 
   constructor(key: UnlockedKey, clock: ClockChecked, timestamp: number, nonce: string) {
     const { entry } = key;
     const { bodySha256, route, grant } = entry.order;
-    const proof = { internId: entry.internId, timestamp, user: grant.session.subject, bodySha256 };
+    const proof = {
+      internId: entry.internId,
+      timestamp,
+      user: grant.session.subject,
+      bodySha256,
+      nonce,
+      ...route,
+    };
     this.key = key;
     this.clock = clock;
     this.timestamp = timestamp;
-    this.inputV1 = signingInputV1(proof);
-    this.v2 = route && { nonce, input: signingInputV2({ ...proof, ...route, nonce }) };
+    this.nonce = route && nonce;
+    this.inputs = issuedVersions(route !== undefined).map((version) => ({
+      version,
+      input: signingInput(version, proof),
+    }));
   }
 }
 
@@ -30,7 +41,7 @@ export type { Draft };
 export interface Reservation {
   readonly internId: string;
   readonly nonce: string;
-  /** The v2 signing input: a daemon that redeems the nonce compares its digest. */
+  /** Of the identifying version: a daemon that redeems the nonce compares its digest. */
   readonly signingInput: Uint8Array;
 }
 
@@ -44,9 +55,9 @@ export function draftProof(key: UnlockedKey, clock: ClockChecked, timestamp: num
   return new Draft(key, clock, timestamp, nonce);
 }
 
-/** The reservation that a draft needs; undefined for a v1 proof, which has no nonce. */
-export function reservationOf(draft: Draft): Reservation | undefined {
-  if (draft.v2 === undefined) return undefined;
-  const { nonce, input } = draft.v2;
-  return { internId: draft.key.entry.internId, nonce, signingInput: input };
+/** The reservation that a draft needs; undefined for a proof without a nonce. */
+export function reservationOf({ key, nonce, inputs }: Draft): Reservation | undefined {
+  const identity = inputs.find(({ version }) => version === IDENTIFYING_VERSION);
+  if (nonce === undefined || identity === undefined) return undefined;
+  return { internId: key.entry.internId, nonce, signingInput: identity.input };
 }

@@ -19,6 +19,6 @@ test('another nonce uses the same turn', () => {
   expect(again.draft.key).toEqual(turnOf().draft.key);
   expect(reserveNonce(again, true)?.draft).toMatchObject({
     timestamp: NOW + 1,
-    v2: { nonce: 'EBESExQVFhcYGRobHB0eHw' },
+    nonce: 'EBESExQVFhcYGRobHB0eHw',
   });
 });

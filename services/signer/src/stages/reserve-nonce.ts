@@ -23,5 +23,5 @@ export type { ReservedProof };
  * @returns undefined where another nonce must be drawn
  */
 export function reserveNonce({ draft }: Turn, reserved: boolean): ReservedProof | undefined {
-  return draft.v2 === undefined || reserved ? new ReservedProof(draft) : undefined;
+  return draft.nonce === undefined || reserved ? new ReservedProof(draft) : undefined;
 }

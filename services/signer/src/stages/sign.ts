@@ -1,4 +1,4 @@
-import { type ProofHeaderValues, renderProofHeaders } from '@ori/proof';
+import { type ProofHeaderValues, renderProof } from '@ori/proof';
 import type { RecordedProof } from './record.ts';
 
 /** The interface's signing response: its keys are header names. */
@@ -8,10 +8,10 @@ export type SignedProof = ProofHeaderValues;
 export function sign(recorded: RecordedProof): SignedProof {
   const { draft } = recorded.proof;
   const { entry, signingKey } = draft.key;
-  return renderProofHeaders({
+  return renderProof({
     timestamp: draft.timestamp,
     user: entry.order.grant.session.subject,
-    signatureV1: signingKey.sign(draft.inputV1),
-    ...(draft.v2 && { v2: { signature: signingKey.sign(draft.v2.input), nonce: draft.v2.nonce } }),
+    nonce: draft.nonce,
+    signatures: draft.inputs.map(({ version, input }) => ({ version, signature: signingKey.sign(input) })),
   });
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { bodySha256, parseProofHeaders, signingInputV2 } from '@ori/proof';
+import { bodySha256, newestSignature, parseProofHeaders, signingInput } from '@ori/proof';
 import { randomDPoPKeyPair } from 'openid-client';
 import { signIn } from '../sign-in.ts';
 import { type Sentence, sentenceOf } from './spec-sentences.ts';
@@ -83,7 +83,7 @@ export async function askForProof(
   const content = await response.text();
   if (!response.ok) return { status: response.status, asked, refusal: refusalIn(content) };
   const proof = JSON.parse(content);
-  return { status: response.status, asked, proof, signed: signingInput(internId, { path, body, proof }) };
+  return { status: response.status, asked, proof, signed: signedText(internId, { path, body, proof }) };
 }
 
 export interface Call {
@@ -101,25 +101,19 @@ export async function sendCall({ url, internId }: Daemon, call: Call): Promise<C
   const [response] = await once(sent, 'response');
   const content = await text(response);
   const refusal = refusalIn(content);
-  return { status: response.statusCode, content, expected: signingInput(internId, call), refusal };
+  return { status: response.statusCode, content, expected: signedText(internId, call), refusal };
 }
 
-/** What the signature has to cover; undefined unless it is a whole version 2 proof. */
-function signingInput(internId: string, { path, body, proof }: Call): string | undefined {
+/** What the signature has to cover; undefined unless it is a whole single-use proof. */
+function signedText(internId: string, { path, body, proof }: Call): string | undefined {
   try {
-    const { timestamp, user, v2 } = parseProofHeaders(Object.entries(proof).flat());
-    if (v2 === undefined) return undefined;
-    const digest = bodySha256(Buffer.from(body));
-    const covered = {
-      internId,
-      timestamp,
-      nonce: v2.nonce,
-      user,
-      method: 'POST',
-      path,
-      bodySha256: digest,
-    } as const;
-    return Buffer.from(signingInputV2(covered)).toString('ascii');
+    const presented = parseProofHeaders(Object.entries(proof).flat());
+    const { timestamp, user } = presented;
+    const { version, nonce } = newestSignature(presented);
+    if (nonce === undefined) return undefined;
+    const request = { method: 'POST', path, bodySha256: bodySha256(Buffer.from(body)) } as const;
+    const input = signingInput(version, { internId, timestamp, nonce, user, ...request });
+    return Buffer.from(input).toString('ascii');
   } catch {
     return undefined;
   }

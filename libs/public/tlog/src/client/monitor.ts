@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { isSingleUse, type Version } from '@ori/proof/wire';
 import { hasCommitment, parseEntry } from '../entry.ts';
 import { COMPLETE, type TrustedCheckpoint } from '../policy.ts';
 import { TlogError } from '../tlog-error.ts';
@@ -9,7 +10,7 @@ import type { Remembered } from './remembered.ts';
 
 /** The part of a `VerifiedProof` that the monitor uses. */
 export interface AcceptedProof {
-  readonly version: 1 | 2;
+  readonly version: Version;
 }
 
 export interface MonitorOptions<Proof> {
@@ -83,7 +84,7 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
   const { report, recover } = createProblemReport<MonitorProblem>({ onProblem, limitSeconds, seconds });
 
   function commit({ version }: AcceptedProof, signingInputSha256: string): string | undefined {
-    if (version === 2) return signingInputSha256;
+    if (isSingleUse(version)) return signingInputSha256;
     if (v1Key === undefined) return undefined;
     return createHmac('sha256', v1Key).update(signingInputSha256, 'hex').digest('hex');
   }

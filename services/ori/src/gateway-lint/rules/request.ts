@@ -1,4 +1,4 @@
-import { PROOF_HEADERS } from '@ori/proof/wire';
+import { PROOF_HEADERS, VERSIONS } from '@ori/proof/wire';
 import type { RuleId } from '../advice.ts';
 import type { Finding } from '../finding.ts';
 import type { Directive } from '../nginx/parser.ts';
@@ -68,7 +68,7 @@ export function isStripped({ scope }: Route): boolean {
       .map(({ args }) => args[0]?.toLowerCase()),
   );
   // Without its signatures a proof is useless.
-  return emptied.has(PROOF_HEADERS.signatureV2) && emptied.has(PROOF_HEADERS.signature);
+  return Object.values(VERSIONS).every(({ signature }) => emptied.has(PROOF_HEADERS[signature]));
 }
 
 /** Protocols in which headers arrive as variables. */

@@ -1,0 +1,24 @@
+/**
+ * What a signature algorithm fixes. Its functions are in tables that are typed by its name: `Engine.load`, the rules of
+ * verification-key.ts, and the signers of signing.ts.
+ */
+export const ED25519 = {
+  name: 'Ed25519',
+  /** y with the sign of x in the top bit (RFC 8032, section 5.1.2). */
+  publicKeyBytes: 32,
+  /** RFC 8032, section 5.1.5. */
+  seedBytes: 32,
+  /** R (32 bytes), then S (32 bytes, little-endian). RFC 8032, section 5.1.6. */
+  signatureBytes: 64,
+  /** The canonical base64 of a signature, as a pattern. */
+  signatureText: '[A-Za-z0-9+/]{85}[AQgw]==',
+  /** The members that tell its JWKs from others (RFC 8037, section 2). */
+  jwk: { kty: 'OKP', crv: 'Ed25519' },
+  /** The values of a JWK's `alg` that mean it, beside an absent one. */
+  algs: ['EdDSA', 'Ed25519'],
+} as const;
+
+/** Every algorithm of a version. */
+export const ALGORITHMS = [ED25519] as const;
+export type Algorithm = (typeof ALGORITHMS)[number];
+export type AlgorithmName = Algorithm['name'];
