@@ -96,7 +96,7 @@ it.each(found)(
     await using signer = await hostAsProcess(
       {
         ...{ ...world.environment, ...kms.signer, SIGNER_KMS_URL: kms.url, SIGNER_KEK_FILE: ring },
-        ...{ SIGNER_PORT: String(port), SIGNER_OPS_PORT: String(opsPort) },
+        ...{ SIGNER_PORT: String(port), SIGNER_OPS_PORT: String(opsPort), SIGNER_SHUTDOWN_IDLE_MS: '0' },
         SIGNER_AUDIT_FILE: join(room.directory, 'audit.jsonl'),
       },
       room,

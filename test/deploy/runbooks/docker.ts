@@ -1,6 +1,6 @@
 // Instead of `docker`: runs what compose.yaml names as processes, on a PostgreSQL and a Redis that run already.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import process from 'node:process';
 import { type ComposeFile, readCompose } from '../compose/compose-file.ts';
 import { HOST, pidOf, runOnce, type Start, startService, stopService } from './supervise.ts';
@@ -20,7 +20,8 @@ const program = (name: string) => [process.execPath, join(RUNBOOK_PROGRAMS, name
 const words = process.argv.slice(2);
 if (words[0] === 'run')
   runOnce({ words: [...program('admin/ori-admin.js'), ...after('ori/admin:1.0.0')], env: {} });
-else if (words[0] === 'compose') await compose(words.find((word) => /^(up|run|kill|ps)$/.test(word)) ?? '');
+else if (words[0] === 'compose')
+  await compose(words.find((word) => /^(up|run|kill|ps|exec)$/.test(word)) ?? '');
 else if (words[0] !== 'build') throw new Error(`docker ${words.join(' ')}: not played`);
 
 function after(word: string): string[] {
@@ -33,6 +34,8 @@ async function compose(verb: string): Promise<void> {
     const { words, env } = adminOf(file, after('admin'));
     return runOnce({ words, env: { ...env, ...passedOn() } });
   }
+  if (verb === 'exec')
+    return runOnce({ words: after('postgres'), env: process.env as Record<string, string> });
   if (verb === 'kill') return void process.kill(pidOf(words.at(-1) ?? ''), `SIG${after('--signal')[0]}`);
   if (verb === 'ps') return console.log(SERVICES.map((name) => `${name} ${pidOf(name)}`).join('\n'));
   await prepareServers();
@@ -59,6 +62,11 @@ function variables(): Record<string, string> {
 
 /** The names of the Compose network are those of this machine. */
 function adminOf(file: ComposeFile, args: readonly string[]): Start {
+  // Of this machine, a container has the caller's folder alone.
+  const elsewhere = args.find(
+    (arg) => isAbsolute(arg) && !arg.startsWith(`${process.cwd()}/`) && arg !== '/dev/stdin',
+  );
+  if (elsewhere !== undefined) throw new Error(`no ${elsewhere} in the container`);
   const found = args.map((arg) =>
     arg.replaceAll(
       /http:\/\/(signer-\d|management):\d+/g,

@@ -32,7 +32,7 @@ export async function openLayout(kind: 'systemd' | 'Compose'): Promise<Layout> {
   const room = stack.use(await openRoom('ori-runbooks'));
   const folder = room.directory;
   const at = (...names: string[]) => join(folder, ...names);
-  const port = await freePorts(8);
+  const port = await freePorts(10);
   const base = `http://127.0.0.1:${port + 1}/v1`;
   const [issuer, postgres, redis] = [
     stack.use(await startIssuer({ audience: kind === 'systemd' ? base : 'https://localhost:8443/v1' })),
@@ -152,11 +152,14 @@ edit_settings() {
   ${set('signer@2', 'SIGNER', ports['signer-2'])}
   ${set('management@1', 'MANAGEMENT', ports.management)}
   ${set('management@2', 'MANAGEMENT', ports.management + 2)}
+  sed -i "s|/var/log|$RUNBOOK_HOST/var/log|" "$RUNBOOK_HOST/etc/ori/log.env"
+  printf 'LOG_PORT=${ports.management + 5}\\nLOG_OPS_PORT=${ports.management + 4}\\n' >> "$RUNBOOK_HOST/etc/ori/log.env"
 }
 create_secrets() {
   cd "$RUNBOOK_HOST/etc/ori/secrets" && umask 077
   ori-admin kek generate management --out management-kek.json
   printf '${redis}' > signer-redis-url
+  head -c 32 /dev/urandom | base64 > log-key
   printf 'postgres://owner_1:x@${host}/ori' > owner-url
   for pair in operator-url:operator_1 auditor-url:auditor_1 signer-database-url:signer_1 management-database-url:management_1; do
     printf 'postgres://%s:x@${host}/ori' "\${pair#*:}" > "\${pair%:*}"

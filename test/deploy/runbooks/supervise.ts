@@ -38,7 +38,7 @@ export async function startService(
   rmSync(log, { force: true });
   const output = openSync(log, 'a');
   // No service outlives a test that is killed.
-  const child = spawn('timeout', ['150', program, ...words], {
+  const child = spawn('timeout', ['300', program, ...words], {
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', output, output],
     detached: true,

@@ -38,7 +38,8 @@ function prepare(name: string, instance: string, of: (key: string) => string[]):
     copyFileSync(source, join(credentials, id));
   }
   for (const folder of of('LogsDirectory')) mkdirSync(join(HOST, 'var/log', folder), { recursive: true });
-  for (const folder of of('StateDirectory')) mkdirSync(join(HOST, 'var/lib', folder), { recursive: true });
+  for (const folder of of('StateDirectory').flatMap((names) => names.split(' ')))
+    mkdirSync(join(HOST, 'var/lib', folder), { recursive: true });
   const lines = [
     ...of('EnvironmentFile').flatMap((path) => readFileSync(fill(path), 'utf8').split('\n')),
     ...of('Environment').map(fill),
