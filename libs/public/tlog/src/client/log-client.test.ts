@@ -19,6 +19,8 @@ class SmallLog {
   readonly origin: string;
   readonly keys: LogKeys;
   size = 0;
+  /** Another one is another history under the same keys. */
+  branch = '';
   /** Changes the next answers. */
   disturb: (path: string, bytes: Buffer) => Buffer = (_, bytes) => bytes;
 
@@ -28,7 +30,7 @@ class SmallLog {
   }
 
   entry(index: number): Uint8Array {
-    return entryNamed(`${this.origin} ${index}`);
+    return entryNamed(`${this.origin} ${this.branch}${index}`);
   }
 
   leaves(size: number): Buffer {
@@ -112,6 +114,9 @@ it('remembers a checkpoint of each log of the policy, also after a restart', asy
   current = first;
   await expect(client.latest()).rejects.toMatchObject({ code: 'rolled_back' });
   await expect(open().latest()).rejects.toMatchObject({ code: 'rolled_back' });
-  first.size = 11;
+  [first.size, first.branch] = [10, 'forked '];
+  await expect(client.latest()).rejects.toMatchObject({ code: 'inconsistent' });
+  await expect(open().latest()).rejects.toMatchObject({ code: 'inconsistent' });
+  [first.size, first.branch] = [11, ''];
   expect((await open().latest()).size).toBe(11);
 });
