@@ -9,7 +9,8 @@ import { copyCheckout } from './copy.ts';
 import { drawParts } from './sample.ts';
 import { SURVIVORS } from './survivors.ts';
 
-/** `npm run mutation -- [--again] [--sample LINES [--seed TEXT]] [AREA...]`: test/README.md says what it does. */
+const USAGE = `npm run mutation -- [--again] [--sample LINES [--seed TEXT]] [AREA...]
+  AREA  ${Object.keys(AREAS).join(', ')}; all by default. test/README.md says what it does.`;
 const ROOT = resolve(import.meta.dirname, '../..');
 const RESULTS = join(ROOT, 'node_modules/.cache/ori-mutation');
 
@@ -27,22 +28,32 @@ interface Result {
   readonly survivors: readonly Survivor[];
 }
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    sample: { type: 'string' },
-    seed: { type: 'string', default: new Date().toISOString() },
-    again: { type: 'boolean', default: false },
-  },
-});
-
+const { options, areas } = readArguments();
 await mkdir(RESULTS, { recursive: true });
 process.exitCode = (await run()) ? 0 : 1;
 
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        sample: { type: 'string' },
+        seed: { type: 'string', default: new Date().toISOString() },
+        again: { type: 'boolean', default: false },
+      },
+    });
+    const unknown = positionals.find((name) => AREAS[name] === undefined);
+    if (unknown !== undefined) throw new Error(`no such area: ${unknown}`);
+    return { options: values, areas: positionals.length > 0 ? positionals : Object.keys(AREAS) };
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${USAGE}`);
+    process.exit(2);
+  }
+}
+
 async function run(): Promise<boolean> {
-  const named = positionals.length > 0 ? positionals : Object.keys(AREAS);
   const results: { area: string; killed: number; survivors: readonly Survivor[] }[] = [];
-  for (const area of named) {
+  for (const area of areas) {
     results.push({
       area,
       ...(await (options.sample === undefined ? whole(area) : sample(area, Number(options.sample)))),
@@ -63,7 +74,7 @@ async function sample(area: string, lines: number): Promise<Pick<Result, 'killed
 
 function areaOf(name: string): Area {
   const area = AREAS[name];
-  if (area === undefined) throw new Error(`no such area; there are ${Object.keys(AREAS).join(', ')}`);
+  if (area === undefined) throw new Error(`no such area: ${name}`);
   return area;
 }
 
