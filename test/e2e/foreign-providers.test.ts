@@ -110,5 +110,6 @@ describe.each(FOREIGN_PROVIDERS.filter(({ missing }) => missing === undefined))(
     expect((await world.sign({ bearer })).status).toBe(200);
     const refused = async () => expect((await world.sign({ bearer })).status).toBe(401);
     await vi.waitFor(refused, { timeout: 15_000, interval: 200 });
+    expect(world.signer.output.at(-1)).toContain('refused for its exp');
   });
 });
