@@ -32,6 +32,8 @@ export interface Incident {
   readonly name: string;
   /** Any of these may be the first. */
   readonly alerts: readonly string[];
+  /** The only one that wakes somebody, if any does. */
+  readonly page?: string;
   /** Whether callers notice the incident. */
   readonly isNoticed: boolean;
   /** Default: signings with a JWT. `opaque`: with a token for which the issuer is called. A number: calls of that daemon. */
@@ -95,6 +97,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the issuer is down, for opaque tokens',
     alerts: ['OriRequestsFailing'],
+    page: 'OriRequestsFailing',
     isNoticed: true,
     calls: 'opaque',
     begin: ({ issuer }) => issuer.stop(),
@@ -103,6 +106,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the gateway stands still',
     alerts: ['OriGatewayDown'],
+    page: 'OriGatewayDown',
     isNoticed: true,
     begin: toGateway('SIGSTOP'),
     end: toGateway('SIGCONT'),
@@ -110,6 +114,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'Redis is down',
     alerts: ['OriDependencyDown'],
+    page: 'OriDependencyDown',
     isNoticed: true,
     begin: ({ redis }) => redis.stop(),
     end: ({ redis }) => redis.start(),
@@ -117,6 +122,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'both signers are down',
     alerts: ['OriServiceDown', 'OriGatewayDown'],
+    page: 'OriServiceDown',
     isNoticed: true,
     begin: async ({ signers }) => void (await Promise.all(signers.map((signer) => signer.stop()))),
     end: async ({ signers }) => void (await Promise.all(signers.map((signer) => signer.start()))),
@@ -131,6 +137,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'management is down',
     alerts: ['OriServiceDown', 'OriGatewayDown'],
+    page: 'OriServiceDown',
     isNoticed: false,
     begin: ({ management }) => management.stop(),
     end: ({ management }) => management.start(),
@@ -138,6 +145,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the audit disk of one signer is full',
     alerts: ['OriAuditFailing'],
+    page: 'OriAuditFailing',
     isNoticed: true,
     begin: setFileSizeMax('1'),
     end: setFileSizeMax('unlimited'),
@@ -145,6 +153,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the clock of one signer is 5 s ahead',
     alerts: ['OriSignerClockWrong'],
+    page: 'OriSignerClockWrong',
     isNoticed: true,
     isPossible: movesClocks,
     begin: moveClock('signer', '+5'),
@@ -153,6 +162,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'one signer is restarted without its issuer',
     alerts: ['OriNotListening', 'OriDependencyDown'],
+    page: 'OriDependencyDown',
     isNoticed: false,
     async begin({ signers, issuer }) {
       await signers[1].stop();
@@ -167,6 +177,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'PostgreSQL is down',
     alerts: ['OriDependencyDown'],
+    page: 'OriDependencyDown',
     isNoticed: true,
     begin: ({ postgres }) => postgres.stop(),
     end: ({ postgres }) => postgres.start(),
@@ -174,6 +185,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'Redis has no connection left',
     alerts: ['OriDependencyDown'],
+    page: 'OriDependencyDown',
     isNoticed: true,
     refusal: '500',
     async begin({ redisAdmin }) {
@@ -185,6 +197,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'PostgreSQL has no connection left for signers',
     alerts: ['OriDependencyDown'],
+    page: 'OriDependencyDown',
     isNoticed: true,
     refusal: '500',
     begin: allowConnections(0),
@@ -193,6 +206,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the certificate of the gateway expires within two days',
     alerts: ['OriCertificateEnds'],
+    page: 'OriCertificateEnds',
     // Only of the reload, which closes idle connections.
     isNoticed: true,
     async begin({ gateway, oldCertificate: { cert, key } }) {
@@ -210,6 +224,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the last signing key of an intern expires within a day',
     alerts: ['OriSigningKeyEndsToday'],
+    page: 'OriSigningKeyEndsToday',
     isNoticed: false,
     begin: endKey(12 * 3600),
     end: endKey(null),
@@ -217,6 +232,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'a workspace is taken out of the programme',
     alerts: ['OriProofsStopped'],
+    page: 'OriProofsStopped',
     isNoticed: true,
     refusal: '404',
     after: 'sum(rate(signer_proofs_issued_total[1m] offset 10s)) > 5',
@@ -226,6 +242,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the lifecycle switch is off',
     alerts: ['OriLifecycleOff'],
+    page: 'OriLifecycleOff',
     isNoticed: true,
     refusal: '404',
     begin: ({ store }) => setLifecycleWrites(store, { enabled: false }),
@@ -242,6 +259,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the clock of a daemon is 90 s ahead',
     alerts: ['OriClocksApart'],
+    page: 'OriClocksApart',
     isNoticed: true,
     calls: 0,
     refusal: 'proof_expired',
@@ -252,6 +270,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the clock of a daemon is 30 s behind',
     alerts: ['OriClocksApart'],
+    page: 'OriClocksApart',
     isNoticed: true,
     calls: 1,
     refusal: 'proof_not_yet_valid',
@@ -262,6 +281,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'a daemon restarts and cannot fetch its keys',
     alerts: ['OriKeysNotAccepted'],
+    page: 'OriKeysNotAccepted',
     isNoticed: true,
     calls: 0,
     refusal: 'keys_unavailable',
@@ -283,6 +303,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: "a daemon's copy of the keys expires",
     alerts: ['OriKeysNotAccepted'],
+    page: 'OriKeysNotAccepted',
     isNoticed: true,
     calls: 1,
     refusal: 'key_unknown',
@@ -296,6 +317,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the last signing key of an intern has expired',
     alerts: ['OriInternWithoutSigningKey', 'OriRequestsFailing'],
+    page: 'OriRequestsFailing',
     isNoticed: true,
     begin: endKey(1),
     end: endKey(null),
@@ -303,6 +325,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'no KEK opens a signing key',
     alerts: ['OriSigningKeyUnusable'],
+    page: 'OriSigningKeyUnusable',
     isNoticed: true,
     begin: reverseSeed,
     end: reverseSeed,
