@@ -1,5 +1,6 @@
 import type { Row } from './row.ts';
 import { growthRow } from './rows/growth.ts';
+import { guardRow } from './rows/guard.ts';
 import { logRow } from './rows/log.ts';
 import { longRunRow } from './rows/long-run.ts';
 import { noncesRow } from './rows/nonces.ts';
@@ -23,6 +24,7 @@ export const ROWS: readonly Row[] = [
   signBoundRow,
   signGatewayRow,
   signLatencyRow,
+  guardRow,
   verifyRow,
   verifyStreamRow,
   verifyPortableRow,

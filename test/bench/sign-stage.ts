@@ -10,6 +10,7 @@ import { startRedis } from '../env/redis.ts';
 import { openRoom, type Room } from '../env/room.ts';
 import { SIGN_BODY, startWorld, type World } from '../env/world.ts';
 import type { LoadOrder, LoadReport } from './load.ts';
+import { startGenerator } from './load-generator.ts';
 import { cpuSeconds, pin } from './process-cost.ts';
 import type { Bench } from './row.ts';
 import { checkPeer, checkProofs } from './sign-checks.ts';
@@ -79,9 +80,7 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
   const { issuer, baseUrl } = world;
   const peerFacts = [redis.url, issuer.url, baseUrl];
   const peer = await startNodeSide(room, 'peer', peerFacts, key, (samples) => checkPeer(samples, world));
-  const generator = fork(join(import.meta.dirname, 'load-process.ts'));
-  room.admit(generator, 'KILL');
-  if (generator.pid !== undefined) pin(generator.pid, 'others');
+  const generator = startGenerator(room);
   const tokens = await Promise.all(
     Array.from({ length: SESSIONS }, () => issuer.token({ expiresInSeconds: SESSION_SECONDS })),
   );
@@ -99,7 +98,7 @@ export async function openSignStage(bench: Pick<Bench, 'remark'>): Promise<SignS
         ...{ port: side.port, requests, sampleEvery: 101, ...wish },
       };
       const trouble = async () => (await side.lastError?.()) ?? '';
-      const report = await ask(generator, order).catch(async ({ message }: Error) => {
+      const report = await generator(order).catch(async ({ message }: Error) => {
         throw new Error(`${side.name}: ${message}\n${await trouble()}`);
       });
       const { answers, repeats } = report;
@@ -153,14 +152,6 @@ export function requestBytes(world: World, token: string, dpopProof?: string): s
     '',
     SIGN_BODY,
   ].join('\r\n');
-}
-
-async function ask(generator: ChildProcess, order: LoadOrder): Promise<LoadReport> {
-  const answered = once(generator, 'message');
-  generator.send(order);
-  const [{ report, failure }] = (await answered) as [{ report?: LoadReport; failure?: string }];
-  if (report === undefined) throw new Error(failure);
-  return report;
 }
 
 /** The signer as it ships, with its log in a file, because nothing here would read a pipe. */

@@ -72,17 +72,18 @@ export function createSpool(req: IncomingMessage, { folder, memoryBytesMax }: Sp
       return 0;
     },
     async body() {
-      const handle = await written
-        .then(() => file)
-        .catch((error: unknown) => {
-          throw new SpoolError(error);
-        });
-      if (handle === undefined) return kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept);
-      return handle.createReadStream({ start: 0, autoClose: false });
+      if (file === undefined) return kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept);
+      try {
+        await written;
+        return (await file).createReadStream({ start: 0, autoClose: false });
+      } catch (error) {
+        throw new SpoolError(error);
+      }
     },
     async close() {
+      if (file === undefined) return;
       await written.catch(() => undefined);
-      await (await file?.catch(() => undefined))?.close();
+      await (await file.catch(() => undefined))?.close();
     },
   };
 }
