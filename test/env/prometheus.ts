@@ -36,8 +36,8 @@ export interface Prometheus extends AsyncDisposable {
 
 /**
  * Differs from the shipped files in the scrape targets, Prometheus's port, intervals of two seconds, and in that an
- * alert waits a second instead of minutes, and OriNoTraffic and OriProofsStopped compare 10 s with the minute before. Other
- * expressions, windows and thresholds are those that ship.
+ * alert waits a second instead of minutes, OriNoTraffic and OriProofsStopped compare 10 s with the minute before, and an
+ * alert that is over mutes others for 4 s. Other expressions, windows and thresholds are those that ship.
  *
  * @param targets `host:port` by job; for the jobs `gateway` and `certificates`, the addresses that a real blackbox exporter probes
  * @param certificate PEM that the exporter trusts
@@ -131,6 +131,8 @@ async function hurry(folder: string): Promise<void> {
     [/^( +for): .*$/gm, '$1: 1s'],
     [/\[5m\]\)\) == 0$/m, '[10s])) == 0'],
     [/\[1h\] offset 10m/, '[1m] offset 10s'],
+    // At the start, nothing is up for a moment.
+    [/(ALERTS\{.*\})\[\w+\]/g, '$1[4s]'],
     [/(issued_total)\[30s\]/g, '$1[10s]'],
     [/(issued_total)\[1h\] offset 5m/g, '$1[1m] offset 10s'],
     [/("4xx"\})\[30s\]/g, '$1[10s]'],

@@ -1,12 +1,14 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { rotateSigningKey, setLifecycleWrites } from '@ori/store/admin';
+import { promisify } from 'node:util';
+import { rotateSigningKey } from '@ori/store/admin';
 import { parseKekRing } from '@ori/store/sealing';
 import type { Redis } from 'ioredis';
 import { sql } from 'kysely';
 import type { Tls } from '../env/certificate.ts';
 import type { PostgresServer } from '../env/postgres.ts';
+import { shipped } from '../env/programs.ts';
 import type { TcpProxy } from '../env/tcp-proxy.ts';
 import type { Daemon } from './daemon-process.ts';
 import { movesClocks } from './service.ts';
@@ -80,11 +82,11 @@ const allowConnections =
     await sql.raw(rows[0]?.statement ?? '').execute(kysely);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`.execute(kysely);
   };
-const setInProgramme =
-  (inProgramme: boolean) =>
-  async ({ store, demo }: IncidentWorld) =>
-    void (await sql`update workspaces set in_programme = ${inProgramme}
-      where id = (select workspace_id from interns where id = ${demo.internId})`.execute(store.kysely));
+/** Runs an operator's command, as the alerts' sections name them. */
+async function oriAdmin({ databaseUrl }: IncidentWorld, ...words: readonly string[]): Promise<void> {
+  const env = { PATH: process.env['PATH'], ORI_ADMIN_DATABASE_URL: databaseUrl };
+  await promisify(execFile)(process.execPath, [await shipped('admin/ori-admin'), ...words], { env });
+}
 const rotate = ({ store, kekText, demo: { internId } }: IncidentWorld) =>
   rotateSigningKey(store, {
     internId,
@@ -236,8 +238,8 @@ export const INCIDENTS: readonly Incident[] = [
     isNoticed: true,
     refusal: '404',
     after: 'sum(rate(signer_proofs_issued_total[1m] offset 10s)) > 5',
-    begin: setInProgramme(false),
-    end: setInProgramme(true),
+    begin: (world) => oriAdmin(world, 'programme', 'remove', world.demo.workspaceId),
+    end: (world) => oriAdmin(world, 'programme', 'add', world.demo.workspaceId),
   },
   {
     name: 'the lifecycle switch is off',
@@ -245,8 +247,8 @@ export const INCIDENTS: readonly Incident[] = [
     page: 'OriLifecycleOff',
     isNoticed: true,
     refusal: '404',
-    begin: ({ store }) => setLifecycleWrites(store, { enabled: false }),
-    end: ({ store }) => setLifecycleWrites(store, { enabled: true }),
+    begin: (world) => oriAdmin(world, 'lifecycle', 'off'),
+    end: (world) => oriAdmin(world, 'lifecycle', 'on'),
   },
   {
     name: 'no calls reach the signers',
@@ -329,5 +331,40 @@ export const INCIDENTS: readonly Incident[] = [
     isNoticed: true,
     begin: reverseSeed,
     end: reverseSeed,
+  },
+];
+
+/** Further ones, of which only the pages are watched. */
+export const FURTHER_INCIDENTS: readonly Incident[] = [
+  {
+    name: 'Redis is frozen',
+    alerts: ['OriDependencyDown'],
+    page: 'OriDependencyDown',
+    isNoticed: true,
+    begin: async ({ redis }) => redis.freeze(),
+    end: async ({ redis }) => redis.thaw(),
+  },
+  {
+    name: 'PostgreSQL is frozen',
+    alerts: ['OriDependencyDown'],
+    page: 'OriDependencyDown',
+    isNoticed: true,
+    begin: async ({ postgres }) => postgres.freeze(),
+    end: async ({ postgres }) => postgres.thaw(),
+  },
+  {
+    name: 'Redis evicts keys',
+    alerts: ['OriNonceStoreUnsafe'],
+    page: 'OriNonceStoreUnsafe',
+    isNoticed: true,
+    begin: async ({ redisAdmin }) => void (await redisAdmin.config('SET', 'maxmemory-policy', 'allkeys-lru')),
+    end: async ({ redisAdmin }) => void (await redisAdmin.config('SET', 'maxmemory-policy', 'noeviction')),
+  },
+  {
+    name: 'one signer is killed',
+    alerts: ['OriTargetDown'],
+    isNoticed: true,
+    begin: async ({ signers }) => void process.kill(signers[0].pid ?? 0, 'SIGKILL'),
+    end: ({ signers }) => signers[0].start(),
   },
 ];

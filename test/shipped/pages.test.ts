@@ -2,12 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Alertmanager, startAlertmanager } from '../env/alertmanager.ts';
 import { NGINX } from '../env/gateway.ts';
+import type { Prometheus } from '../env/prometheus.ts';
 import { findAlertmanager, findPrometheus } from '../env/prometheus-binaries.ts';
 import { renderTable } from '../env/text-table.ts';
 import { startCalling } from './calling.ts';
 import type { Client } from './client.ts';
 import { startIncidentWorld } from './incident-world.ts';
-import { INCIDENTS, type IncidentWorld } from './incidents.ts';
+import { FURTHER_INCIDENTS, INCIDENTS, type IncidentWorld } from './incidents.ts';
 
 // Who is woken by each incident, and when: Prometheus and Alertmanager exactly as they ship. Takes minutes for each.
 
@@ -18,29 +19,34 @@ if (isWanted && !binaries)
 /** What else pages must do so by then, so that an operator has not repaired it yet. */
 const REPAIRED_AFTER_MS = 90_000;
 const RESOLVED_WITHIN_MS = 11 * 60_000;
+const all = [...INCIDENTS, ...FURTHER_INCIDENTS];
 
 describe.skipIf(!isWanted || !binaries || NGINX === undefined)('an incident sends one page', () => {
   const stack = new AsyncDisposableStack();
   const table: string[][] = [['incident', 'pages', 'first after', 'resolved after']];
   let world: IncidentWorld;
   let client: Client;
+  let prometheus: Prometheus;
   let alertmanager: Alertmanager;
   beforeAll(async () => {
     alertmanager = stack.use(await startAlertmanager());
-    ({ world, client } = stack.use(await startIncidentWorld(alertmanager.address)));
+    ({ world, client, prometheus } = stack.use(await startIncidentWorld(alertmanager.address)));
   });
   afterAll(async () => {
     console.log(renderTable(table));
     await stack.disposeAsync();
   });
 
-  test.each(INCIDENTS.filter(({ isPossible, isSilent }) => isPossible !== false && !isSilent))(
+  test.each(all.filter(({ isPossible, isSilent }) => isPossible !== false && !isSilent))(
     'when $name',
     { timeout: 20 * 60_000 },
     async (incident) => {
       await using callers = await startCalling(world, client, incident, 5);
       await expect.poll(callers.outcome, { timeout: 60_000 }).toBe('200');
-      if (incident.after) await pause(6 * 60_000);
+      if (incident.after) {
+        const history = () => prometheus.query('sum(rate(signer_proofs_issued_total[1h] offset 5m)) > 1');
+        await expect.poll(history, { timeout: 7 * 60_000, interval: 1000 }).not.toEqual([]);
+      }
       await expect.poll(alertmanager.pages, { timeout: RESOLVED_WITHIN_MS }).toEqual([]);
       const brokenAt = performance.now();
       /** By name, when the first notification with it came. */
