@@ -76,6 +76,8 @@ export const keySetScenarios: Scenario[] = [
   changed('K3', 'takes a key with members it does not know', { x5u: 'https://example', ext: true }, 'ok'),
   changed('K4', 'leaves out a key with an empty private part', { d: '' }),
   changed('K4', 'leaves out a key whose private part is null', { d: null }),
+  changed('K4', 'leaves out a key with the private part of an AKP key', { priv: 'AAAA' }),
+  changed('K4', 'leaves out a key with the private part of an oct key', { k: 'AAAA' }),
   scenario('K5', 'leaves out a key without x', [step('signature_invalid')], { keys: [without('x'), OTHER] }),
   changed('K5', 'leaves out a key whose x is a number', { x: 7 }),
   changed('K5', 'leaves out a key whose x is one character short', { x: OWN.x.slice(0, 42) }),

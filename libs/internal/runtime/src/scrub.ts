@@ -11,7 +11,10 @@ const PATTERNS: readonly Pattern[] = [
 ];
 
 /** Every match contains one of these markers; most texts have none and need no further check. */
-const MARKS = /eyJ|sk-ori-|bearer|basic|:\/\/|==/i;
+const MARKS = new RegExp(
+  ['eyJ', 'sk-ori-', 'bearer', 'basic', '://', ...ALGORITHMS.map((one) => one.signatureMark)].join('|'),
+  'i',
+);
 
 /**
  * Redacts everything in a text that looks like a token, an API key, a signature or the user information of a URL. JSON

@@ -12,6 +12,8 @@ export const ED25519 = {
   signatureBytes: 64,
   /** The canonical base64 of a signature, as a pattern. */
   signatureText: '[A-Za-z0-9+/]{85}[AQgw]==',
+  /** A part of every such text, to look for first. */
+  signatureMark: '==',
   /** The members that tell its JWKs from others (RFC 8037, section 2). */
   jwk: { kty: 'OKP', crv: 'Ed25519' },
   /** The values of a JWK's `alg` that mean it, beside an absent one. */

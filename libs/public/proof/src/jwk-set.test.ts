@@ -79,6 +79,9 @@ test.each<[string, Record<string, unknown>]>([
 // SPEC.md K10.
 test.each<[string, KeyErrorCode, Record<string, unknown>]>([
   ['its private part', 'key_private_part', { d: 'AAAA' }],
+  ['the private part of an AKP key', 'key_private_part', { priv: 'AAAA' }],
+  ['the private part of an oct key', 'key_private_part', { k: 'AAAA' }],
+  ['another type and its private part', 'key_private_part', { kty: 'AKP', alg: 'ML-DSA-44', priv: 'AAAA' }],
   ['no x', 'key_encoding', { x: undefined }],
   ['an x that is not a string', 'key_encoding', { x: 7 }],
   ['a padded x', 'key_encoding', { x: `${JWK.x}=` }],

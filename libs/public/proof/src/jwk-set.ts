@@ -35,8 +35,8 @@ export interface RefusedKey {
 
 /**
  * The admitted keys of a JWK Set, in its order. Keys for other purposes (another `kty`, `crv`, `use`, `alg`, or `key_ops`
- * without `verify`) are ignored. An Ed25519 key that cannot be admitted is left out and reported to `onRefused`, so that one bad
- * key does not make the others unusable. With an empty result no proof can verify.
+ * without `verify`) are ignored. An Ed25519 key that cannot be admitted, and a key of any type with its private part, is left out and
+ * reported to `onRefused`, so that one bad key does not make the others unusable. With an empty result no proof can verify.
  *
  * @throws {KeyError} `key_set_malformed` if `value` is not a JWK Set (RFC 7517, section 5), `key_set_too_large` beyond
  * 100 keys.
@@ -51,9 +51,10 @@ export function parseJwkSet(value: unknown, onRefused?: (refused: RefusedKey) =>
   const admitted = new Map<string, VerificationKey>();
   for (const [index, entry] of entries.entries()) {
     if (!isRecord(entry)) throw new KeyError('key_set_malformed', 'a key of the JWK Set is not an object');
-    const algorithm = algorithmOf(entry);
-    if (algorithm === undefined) continue;
     try {
+      requirePublic(entry);
+      const algorithm = algorithmOf(entry);
+      if (algorithm === undefined) continue;
       const key = admitJwk(entry, algorithm);
       if (admitted.has(key.kid)) throw new KeyError('key_repeated', 'the key is listed twice');
       admitted.set(key.kid, key);
@@ -106,8 +107,15 @@ function algorithmOf({ kty, crv, use, alg, key_ops: operations }: JsonObject): A
   );
 }
 
+/** The private members of every registered key type: OKP, EC and RSA (RFC 7518, RFC 8037), oct, and AKP. */
+const PRIVATE_MEMBERS = ['d', 'k', 'priv'] as const;
+
+function requirePublic(jwk: JsonObject): void {
+  if (PRIVATE_MEMBERS.some((member) => member in jwk))
+    throw new KeyError('key_private_part', 'a published key contains its private part');
+}
+
 function admitJwk(jwk: JsonObject, algorithm: Algorithm): VerificationKey {
-  if ('d' in jwk) throw new KeyError('key_private_part', 'a published key contains its private part');
   const publicKey = typeof jwk.x === 'string' ? base64url.decode(jwk.x, algorithm.publicKeyBytes) : undefined;
   if (publicKey === undefined) throw new KeyError('key_encoding', 'x is not 32 bytes of canonical base64url');
   const notBefore = readNumericDate(jwk.nbf);

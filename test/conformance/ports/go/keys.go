@@ -63,9 +63,11 @@ func ReadKeySet(document []byte) ([]Key, error) {
 
 func readKey(jwk map[string]any) (Key, bool) {
 	x, _ := jwk["x"].(string)
-	_, private := jwk["d"]
+	_, d := jwk["d"]
+	_, k := jwk["k"]
+	_, priv := jwk["priv"]
 	encoded, err := base64.RawURLEncoding.DecodeString(x)
-	if !isOurs(jwk) || private || !publicKey.MatchString(x) || err != nil {
+	if !isOurs(jwk) || d || k || priv || !publicKey.MatchString(x) || err != nil {
 		return Key{}, false
 	}
 	digest := sha256.Sum256([]byte(fmt.Sprintf(`{"crv":"Ed25519","kty":"OKP","x":"%s"}`, x)))

@@ -93,8 +93,8 @@ class Key:
     def __init__(self, jwk):
         """Raises ValueError for a key that is not admitted."""
         x = jwk.get("x")
-        if "d" in jwk or not isinstance(x, str) or not PUBLIC_KEY.fullmatch(x):
-            raise ValueError("d or x")
+        if jwk.keys() & {"d", "k", "priv"} or not isinstance(x, str) or not PUBLIC_KEY.fullmatch(x):
+            raise ValueError("private or x")
         encoded = base64.urlsafe_b64decode(x + "=")
         members = json.dumps({"crv": "Ed25519", "kty": "OKP", "x": x}, separators=(",", ":"))
         thumbprint = base64.urlsafe_b64encode(hashlib.sha256(members.encode()).digest()).decode().rstrip("=")

@@ -90,7 +90,7 @@ module OriProof
     # Raises ArgumentError for a key that is not admitted.
     def initialize(jwk)
       @x = jwk["x"]
-      raise ArgumentError, "d or x" if jwk.key?("d") || !@x.is_a?(String) || !PUBLIC_KEY.match?(@x)
+      raise ArgumentError, "private or x" if %w[d k priv].any? { |name| jwk.key?(name) } || !@x.is_a?(String) || !PUBLIC_KEY.match?(@x)
 
       encoded = "#{@x}=".tr("-_", "+/").unpack1("m0")
       members = JSON.generate("crv" => "Ed25519", "kty" => "OKP", "x" => @x)
