@@ -12,9 +12,12 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { afterAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { findProgram } from '../env/room.ts';
 import { INTERN_ID, listen, openSignedInWorld } from './cli-world.ts';
 import { authOf, guarded } from './mcp-world.ts';
 
+const CURL = findProgram('curl');
+if (CURL === undefined) console.warn('Skipped: no curl is on the PATH.');
 const PAGE = 'http://localhost:5173';
 const { world, home } = await openSignedInWorld();
 const seen: IncomingMessage['headers'][] = [];
@@ -91,38 +94,44 @@ async function ask(
   };
 }
 
-it('signs what curl sends, with the secret in the path or in a header', async () => {
-  const body = 'x'.repeat(3_000_000);
-  const file = join(home.folder, 'body');
-  const config = join(home.folder, 'curl');
-  await writeFile(file, body);
-  for (const lines of [
-    [`url = "${url}/api/invoke"`],
-    [`url = "${origin}/api/invoke"`, `header = "x-ori-proxy-secret: ${secret}"`],
-  ]) {
-    await writeFile(config, lines.join('\n'));
-    const args = [
-      '-sS',
-      '--config',
-      config,
-      '-H',
-      'content-type: application/json',
-      '--data-binary',
-      `@${file}`,
-    ];
-    const { stdout } = await promisify(execFile)('curl', args);
-    expect(JSON.parse(stdout)).toEqual({ user: 'acct_ada', path: '/api/invoke', bytes: body.length });
-  }
-  await running.told(/^POST \/api\/invoke 201, 3000000 bytes, \d+ ms$/m);
-});
+it.skipIf(CURL === undefined)(
+  'signs what curl sends, with the secret in the path or in a header',
+  async () => {
+    const body = 'x'.repeat(3_000_000);
+    const file = join(home.folder, 'body');
+    const config = join(home.folder, 'curl');
+    await writeFile(file, body);
+    for (const lines of [
+      [`url = "${url}/api/invoke"`],
+      [`url = "${origin}/api/invoke"`, `header = "x-ori-proxy-secret: ${secret}"`],
+    ]) {
+      await writeFile(config, lines.join('\n'));
+      const args = [
+        '-sS',
+        '--config',
+        config,
+        '-H',
+        'content-type: application/json',
+        '--data-binary',
+        `@${file}`,
+      ];
+      const { stdout } = await promisify(execFile)(CURL ?? '', args);
+      expect(JSON.parse(stdout)).toEqual({ user: 'acct_ada', path: '/api/invoke', bytes: body.length });
+    }
+    await running.told(/^POST \/api\/invoke 201, 3000000 bytes, \d+ ms$/m);
+  },
+);
 
 it.skipIf(process.getuid?.() !== 0)('gives nothing to a process of another user', async () => {
   const about = `/proc/${running.child.pid}`;
-  const commands = `curl -sS -d {} ${origin}/api/invoke; find ${about} -maxdepth 1 -type f -exec cat {} +; ls -l ${about}/fd`;
+  const { hostname, port } = new URL(origin);
+  const request = 'POST /api/invoke HTTP/1.0\\r\\nContent-Length: 2\\r\\n\\r\\n{}';
+  const ask = `exec 3<>/dev/tcp/${hostname}/${port}; printf '${request}' >&3; cat <&3`;
+  const commands = `${ask}; find ${about} -maxdepth 1 -type f -exec cat {} +; ls -l ${about}/fd`;
   const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', '--no-new-privs'];
   const { stdout, stderr } = await promisify(execFile)('setpriv', [
     ...nobody,
-    'sh',
+    'bash',
     '-c',
     `(${commands}) || true`,
   ]);

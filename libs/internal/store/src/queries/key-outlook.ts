@@ -14,7 +14,8 @@ export interface KeyOutlook {
 
 /**
  * The last keys of interns that expire within `seconds` before or after `at` without a successor: no other key of the
- * intern is valid at that expiry or, if it has passed, at `at`. Reads one range of the index on the expiry.
+ * intern is valid at that expiry or, if it has passed, at `at`. Reads one range of the index on the expiry:
+ * `offset 0` keeps PostgreSQL 18 from joining by a hash of all keys.
  */
 const endingKeys = (at: number, seconds: number) => sql`
   select ending.id, ending.intern_id, ending.expires_at from signing_keys ending
@@ -25,6 +26,7 @@ const endingKeys = (at: number, seconds: number) => sql`
       where successor.intern_id = ending.intern_id and successor.retired_at is null
         and successor.not_before <= greatest(ending.expires_at, ${at})
         and (successor.expires_at is null or successor.expires_at > greatest(ending.expires_at, ${at}))
+      offset 0
     )`;
 
 /** @param options `at`: Unix seconds */
