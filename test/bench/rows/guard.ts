@@ -31,6 +31,9 @@ export const guardRow: Row = {
     room.admit(daemon, 'KILL');
     if (daemon.pid !== undefined) pin(daemon.pid, 'others');
     const [daemonPort] = await once(daemon, 'message');
+    const proxy = fork(join(import.meta.dirname, '../sides/proxy.ts'), [`http://127.0.0.1:${daemonPort}`]);
+    room.admit(proxy, 'KILL');
+    const [proxyPort] = await once(proxy, 'message');
     const world = stack.use(await openGuardWorld());
     const nginx = stack.use(await startDaemonGateway({ daemons: [`127.0.0.1:${daemonPort}`] }));
     const port = await freePort();
@@ -49,6 +52,7 @@ export const guardRow: Row = {
     const sides = {
       guard: { port, pids: [guard.pid ?? 0] },
       nginx: { port: nginx.port, pids: nginx.pids() },
+      node: { port: proxyPort as number, pids: [proxy.pid ?? 0] },
     };
     for (const pid of Object.values(sides).flatMap(({ pids }) => pids)) pin(pid, 'servers');
     const length = CALLS_PER_SECOND * bench.load.seconds;
@@ -66,15 +70,19 @@ export const guardRow: Row = {
       return { calls, each: ((cpu() - before) * 1e6) / calls, perSecond };
     };
     bench.progress('warming up');
-    for (const name of ['guard', 'nginx'] as const) {
+    for (const name of ['guard', 'nginx', 'node'] as const) {
       for (let calls = 0; calls < bench.warmProofs; ) calls += (await load(name)).calls;
     }
-    const measured = await alternate(bench, { guard: () => load('guard'), nginx: () => load('nginx') });
+    const measured = await alternate(bench, {
+      ...{ guard: () => load('guard'), nginx: () => load('nginx'), node: () => load('node') },
+    });
     const of = (side: keyof typeof sides, read: 'each' | 'perSecond') => ({
       name: side,
       rounds: measured[side].map((one) => one[read]),
     });
-    const allowed = measured.nginx.map(({ each }, round) => 2 * each + 1e6 / (verifications[round] ?? NaN));
+    const verification = (round: number) => 1e6 / (verifications[round] ?? Number.NaN);
+    const allowed = measured.nginx.map(({ each }, round) => 2 * each + verification(round));
+    const least = measured.node.map(({ each }, round) => each + verification(round));
     return [
       {
         title: 'CPU per call',
@@ -82,6 +90,12 @@ export const guardRow: Row = {
         ours: of('guard', 'each'),
         theirs: { name: '2 × nginx and one verification', rounds: allowed },
         mark: { atMost: 1 },
+      },
+      {
+        title: 'CPU per call',
+        unit: 'µs',
+        ours: of('guard', 'each'),
+        theirs: { name: 'a bare proxy in Node and one verification', rounds: least },
       },
       { title: 'CPU per call', unit: 'µs', ours: of('guard', 'each'), theirs: of('nginx', 'each') },
       {
