@@ -44,7 +44,7 @@ describe.skipIf(!isWanted || !binaries || NGINX === undefined)('an incident send
       await using callers = await startCalling(world, client, incident, 5);
       await expect.poll(callers.outcome, { timeout: 60_000 }).toBe('200');
       if (incident.after) {
-        const history = () => prometheus.query('sum(rate(signer_proofs_issued_total[1h] offset 5m)) > 1');
+        const history = () => prometheus.query('sum(rate(signer_proofs_issued_total[1h] offset 5m)) > 0.1');
         await expect.poll(history, { timeout: 7 * 60_000, interval: 1000 }).not.toEqual([]);
       }
       await expect.poll(alertmanager.pages, { timeout: RESOLVED_WITHIN_MS }).toEqual([]);
