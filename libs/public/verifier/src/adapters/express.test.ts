@@ -37,6 +37,8 @@ async function world() {
   const { signer, proof } = guard();
   const app = express();
   app.post(PATH, proof, express.json(), (request, response) => {
+    // What body parsers of Express 4 look at.
+    expect(request).toMatchObject({ _body: true });
     const { proof, body } = provenOf(request);
     response.json({ user: proof.user, bytes: body.toString() });
   });

@@ -229,6 +229,9 @@ describe('version 1', () => {
     await recordSince(internId);
     await expect(verifier.verify(signed)).resolves.toMatchObject({ version: 1 });
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+    for (const user of ['acct_ada', 'acct_grace']) {
+      await expect(verifier.verify(request({ version: 1, user }))).resolves.toMatchObject({ user });
+    }
   });
 
   test('is refused after its ids were no longer recorded, and recording starts again', async () => {
@@ -372,6 +375,7 @@ describe('the caller', () => {
     { replicas: -1 },
     { replicas: 0, timeoutMs: 0 },
     { replicas: 0, touchSeconds: 61 },
+    { replicas: 0, touchSeconds: 0 },
     { replicas: 0, acquireMs: 0 },
     { replicas: 0, timeout: 100 },
   ])('must pass valid options, not %o', async (options) => {

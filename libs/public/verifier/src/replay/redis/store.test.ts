@@ -274,6 +274,7 @@ describe('the client', () => {
     { mode: 'spend', replicas: -1 },
     { mode: 'spend', timeoutMs: 0 },
     { mode: 'spend', touchSeconds: 60.5 },
+    { mode: 'spend', touchSeconds: 0 },
     { mode: 'spend', replica: 2 },
   ])('must come with valid options, not %o', (options) => {
     expect(() => redisReplayStore(redis, options as never)).toThrow(TypeError);
@@ -386,8 +387,10 @@ describe('node-redis', () => {
   });
 
   test('is refused if it queues commands or is not a single connection', () => {
-    for (const client of [createClient(), createCluster({ rootNodes: [] }), createClientPool()]) {
-      expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
+    const open = (client: unknown) => () => redisReplayStore(client as never, { mode: 'spend' });
+    expect(open(createClient())).toThrow('disableOfflineQueue');
+    for (const several of [createCluster({ rootNodes: [] }), createClientPool()]) {
+      expect(open(several)).toThrow('made by createClient');
     }
   });
 });
