@@ -86,6 +86,25 @@ test('a token that expires now is not cached', async () => {
   expect(introspect).toHaveBeenCalledTimes(2);
 });
 
+test('the issuer is asked about an opaque token again after five seconds', async () => {
+  const { identify, introspect } = identitiesWith(async () => factsFor());
+  await identify(opaque('a'), NETWORK);
+  const now = performance.now.bind(performance);
+  let ahead = 4900;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
+  try {
+    await identify(opaque('a'), NETWORK);
+    expect(introspect).toHaveBeenCalledTimes(1);
+    ahead = 5100;
+    await vi.waitFor(async () => {
+      await identify(opaque('a'), NETWORK);
+      expect(introspect).toHaveBeenCalledTimes(2);
+    });
+  } finally {
+    clock.mockRestore();
+  }
+});
+
 test('a token that was valid before counts as familiar until it is refused', async () => {
   const brief = factsFor(0.02);
   let isActive = true;
