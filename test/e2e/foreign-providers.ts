@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import { GLEWLWYD, startGlewlwyd } from './foreign-glewlwyd.ts';
 import { startKeycloak } from './foreign-keycloak.ts';
 import { visitForms } from './foreign-visit.ts';
 
@@ -22,8 +23,12 @@ export interface ForeignProvider extends AsyncDisposable {
   readonly settings: Readonly<Record<string, unknown>>;
   /** The person, as its tokens name them to the signer. */
   readonly subject: string;
-  /** For this API; for another one; for this one, valid for three seconds. */
+  /** For this API; for another one; for this one, valid for some seconds. */
   readonly requests: Readonly<Record<'own' | 'foreign' | 'brief', ForeignRequest>>;
+  /** Whether it lets no public client revoke a token. */
+  readonly refusesRevocation?: true;
+  /** Signs with a new key from now on, and still publishes the former; absent where that needs a restart. */
+  rotateKey?(): Promise<void>;
   /** Signs the person in at its pages, and returns where it sends them. */
   visit(authorization: URL): Promise<URL>;
 }
@@ -32,13 +37,19 @@ export interface ForeignLaunch {
   readonly name: string;
   /** Why it is not run. */
   readonly missing?: string | undefined;
-  start(): Promise<ForeignProvider>;
+  /** @param baseUrl of this API, which `ori` names as the resource (RFC 8707) */
+  start(baseUrl: string): Promise<ForeignProvider>;
 }
 
 const { KEYCLOAK_HOME } = process.env;
 
 export const FOREIGN_PROVIDERS: readonly ForeignLaunch[] = [
   { name: 'oidc-provider', start: startOidcProvider },
+  {
+    name: 'Glewlwyd',
+    missing: GLEWLWYD === undefined ? "Debian's package `glewlwyd` is not installed" : undefined,
+    start: (baseUrl) => startGlewlwyd(GLEWLWYD ?? '', baseUrl),
+  },
   {
     name: 'Keycloak',
     missing: KEYCLOAK_HOME === undefined ? 'KEYCLOAK_HOME names no unpacked distribution' : undefined,

@@ -17,6 +17,8 @@ import { providedBackends } from './run.ts';
 import { hostAsProcess, hostInProcess, type SignerEnvironment, type SignerHost } from './signer-host.ts';
 
 export interface WorldOptions {
+  /** Of the API; a free one by default. */
+  readonly port?: number;
   /** Runs the signer as a separate process, configured by its environment only. Default: in this process. */
   readonly process?: boolean;
   /** Names without `SIGNER_`. Turns are practically unlimited unless set. */
@@ -79,7 +81,7 @@ export const SIGN_BODY = JSON.stringify({
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   await using stack = new AsyncDisposableStack();
   const room = stack.use(await openRoom('ori-world'));
-  const [port, opsPort] = await Promise.all([freePort(), freePort()]);
+  const [port, opsPort] = await Promise.all([options.port ?? freePort(), freePort()]);
   const baseUrl = `http://127.0.0.1:${port}/v1`;
   const redisUrl = options.redis?.url ?? (await ownOrSharedRedis(stack));
   const client = options.introspectionClient;
