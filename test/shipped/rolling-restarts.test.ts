@@ -12,7 +12,7 @@ import type { Service } from './service.ts';
 import { type ShippedWorld, startShippedWorld } from './world.ts';
 
 /** The number of alternating restarts. Set `ROLLING_RESTARTS` for more. */
-const RESTARTS = Number(process.env['ROLLING_RESTARTS'] ?? 10);
+const RESTARTS = Number(process.env['ROLLING_RESTARTS'] ?? 4);
 const PER_SECOND = 40;
 /** The contract allows a caller to repeat a request with a retryable refusal. */
 const REPEATS_MAX = 5;

@@ -44,6 +44,7 @@ const FUNCTIONS = `
 of_json() { node -p "JSON.parse(require('fs').readFileSync(0, 'utf8')).data$1"; }
 kid() { ori-admin kek list signer --json | of_json "[$1].kid"; }
 ring_is_read() { until ori-admin kek promote signer "$(kid 0)" --instances "$instances" > /dev/null 2>&1; do sleep 0.1; done; }
+ring_seals() { until ori-admin kek reseal signer --instances "$instances" > /dev/null 2>&1; do sleep 0.1; done; }
 `;
 
 /** What a reader fills in. */
@@ -83,7 +84,7 @@ const AROUND: readonly { readonly at: RegExp; readonly before?: string; readonly
     after: 'put_ring',
   },
   { at: /kek promote/, before: 'ring_is_read', after: 'put_ring' },
-  { at: /kek reseal/, before: 'ring_is_read' },
+  { at: /kek reseal/, before: 'ring_seals' },
   { at: /kek remove/, after: 'put_ring' },
   { at: /root state --all/, before: 'export ORI_ADMIN_KEYS_ROLE_FILE="$PWD/keys.json"' },
   {
