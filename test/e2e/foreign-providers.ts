@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import { startBetterAuth } from './foreign-better-auth.ts';
 import { GLEWLWYD, startGlewlwyd } from './foreign-glewlwyd.ts';
 import { startKeycloak } from './foreign-keycloak.ts';
 import { visitForms } from './foreign-visit.ts';
@@ -41,7 +42,7 @@ export interface ForeignLaunch {
   start(baseUrl: string): Promise<ForeignProvider>;
 }
 
-const { KEYCLOAK_HOME } = process.env;
+const { BETTER_AUTH_HOME, KEYCLOAK_HOME } = process.env;
 
 export const FOREIGN_PROVIDERS: readonly ForeignLaunch[] = [
   { name: 'oidc-provider', start: startOidcProvider },
@@ -49,6 +50,11 @@ export const FOREIGN_PROVIDERS: readonly ForeignLaunch[] = [
     name: 'Glewlwyd',
     missing: GLEWLWYD === undefined ? "Debian's package `glewlwyd` is not installed" : undefined,
     start: (baseUrl) => startGlewlwyd(GLEWLWYD ?? '', baseUrl),
+  },
+  {
+    name: 'better-auth',
+    missing: BETTER_AUTH_HOME === undefined ? 'BETTER_AUTH_HOME names no folder that has it' : undefined,
+    start: (baseUrl) => startBetterAuth(BETTER_AUTH_HOME ?? '', baseUrl),
   },
   {
     name: 'Keycloak',
