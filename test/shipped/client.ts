@@ -24,6 +24,16 @@ export interface Client extends Disposable {
   ask(question: Question): Promise<Answer>;
 }
 
+/** As a client should: repeats a request that crossed with the close of its idle connection. */
+export const askAgain = (client: Client, question: Question): Promise<Answer> =>
+  client.ask(question).catch((error: Error) => {
+    if (error instanceof ConnectionClosed) return client.ask(question);
+    throw error;
+  });
+
+/** The server closed a connection that was used before, and did not read the request. */
+class ConnectionClosed extends Error {}
+
 export function createClient(url: string, certificate: string): Client {
   const agent = new Agent({ keepAlive: true, ca: certificate });
   const { hostname, port } = new URL(url);
@@ -39,7 +49,13 @@ export function createClient(url: string, certificate: string): Client {
       return new Promise((resolve, reject) => {
         const sent = request({ agent, hostname, port, method, path, headers: all, timeout: 20_000 });
         sent.once('timeout', () => sent.destroy(new Error('no answer within 20 s')));
-        sent.once('error', reject);
+        sent.once('error', (error: NodeJS.ErrnoException) =>
+          reject(
+            error.code === 'ECONNRESET' && sent.reusedSocket
+              ? new ConnectionClosed(error.message, { cause: error })
+              : error,
+          ),
+        );
         sent.once('response', (received) => {
           const { statusCode: status = 0, headers: answered } = received;
           buffer(received).then((content) => {

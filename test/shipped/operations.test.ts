@@ -7,7 +7,7 @@ import { NGINX } from '../env/gateway.ts';
 import { startPostgres } from '../env/postgres.ts';
 import { openRoom } from '../env/room.ts';
 import { renderTable } from '../env/text-table.ts';
-import type { Answer } from './client.ts';
+import { type Answer, askAgain } from './client.ts';
 import { startLoad } from './constant-load.ts';
 import { startDaemon } from './daemon-process.ts';
 import { OPERATIONS, type OperatedWorld, operatorOf } from './operations.ts';
@@ -49,14 +49,14 @@ test.skipIf(NGINX === undefined)(
     };
     const callDaemon = async () => {
       const path = `/v1/interns/${demo.internId}/daemon/sign`;
-      const signed = await client.ask({ method: 'POST', path, bearer, json });
+      const signed = await askAgain(client, { method: 'POST', path, bearer, json });
       if (signed.status !== 200) return `signer: ${sentence(signed)}`;
       const headers = { 'content-type': 'application/json', ...signed.json() };
       const answer = await daemon.client.ask({ method: 'POST', path: '/api/invoke', headers, body: BODY });
       return answer.status === 200 ? undefined : `daemon: ${sentence(answer)}`;
     };
     const list = async () => {
-      const answer = await client.ask({ path: `/v1/byok/${byokId}`, bearer: managementKey });
+      const answer = await askAgain(client, { path: `/v1/byok/${byokId}`, bearer: managementKey });
       return answer.status === 200 ? undefined : `management: ${sentence(answer)}`;
     };
     let during = '';
