@@ -1,41 +1,57 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import process from 'node:process';
-import { shipped } from '../env/programs.ts';
+import { generateKekRing, type KekOwner } from '@ori/store/sealing';
+import { expect } from 'vitest';
+import { makeCertificate } from '../env/certificate.ts';
+import { type Program, shipped } from '../env/programs.ts';
 
 export interface Verdict {
   readonly code: number;
   readonly output: string;
 }
 
-const ENTRIES = {
-  signer: 'signer/ori-signer',
-  management: 'management/ori-management',
-  log: 'log/ori-log',
-  witness: 'witness/ori-witness',
-  guard: 'guard/ori-guard',
-  'kms-agent': 'kms-agent/ori-kms-agent',
-} as const;
+type Environment = Readonly<Record<string, string>>;
 
 /** Runs a service's `check-config` with exactly this environment, through the entry point that deployments use. */
-export async function checkConfig(
-  service: keyof typeof ENTRIES,
-  env: Readonly<Record<string, string>>,
-): Promise<Verdict> {
-  return run([await shipped(ENTRIES[service]), 'check-config'], env);
+export const checkConfig = (service: string, env: Environment): Promise<Verdict> =>
+  run(`${service}/ori-${service}` as Program, ['check-config'], env);
+
+export async function expectAccepted(service: string, env: Environment): Promise<void> {
+  const prefix = service.toUpperCase().replace('-', '_');
+  expect(await checkConfig(service, env)).toEqual({
+    code: 0,
+    output: `the ${prefix}_… configuration is valid\n`,
+  });
 }
 
 /** Runs `ori-admin` with only the given environment. */
-export async function runAdmin(
-  words: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<Verdict> {
-  return run([await shipped('admin/ori-admin'), ...words], env);
-}
+export const runAdmin = (words: readonly string[], env: Environment): Promise<Verdict> =>
+  run('admin/ori-admin', words, env);
 
-function run(words: readonly string[], env: Readonly<Record<string, string>>): Promise<Verdict> {
+async function run(program: Program, words: readonly string[], env: Environment): Promise<Verdict> {
+  const path = await shipped(program);
   return new Promise((resolve) => {
-    execFile(process.execPath, words, { env }, (error, stdout, stderr) => {
+    execFile(process.execPath, [path, ...words], { env }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr });
     });
   });
+}
+
+/** Creates a folder with every secret that a service may have, under the names that the deployments use. */
+export async function writeSecrets(folder: string, service: string, mode: number): Promise<string[]> {
+  const { cert, key } = makeCertificate();
+  const seed = randomBytes(32).toString('base64');
+  const secrets = {
+    'database-url': 'postgres://login:password@db.example.com:5432/ori\n',
+    'redis-url': 'rediss://ori-signer:password@redis.example.com:6379/0\n',
+    'kek.json': generateKekRing(service as KekOwner),
+    ...{ 'log-key': seed, 'witness-key': seed, 'kms-pin': '1234' },
+    ...{ 'tls.crt': cert, 'tls.key': key, 'ca.crt': cert },
+  };
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of Object.entries(secrets)) await writeFile(join(folder, name), text, { mode });
+  return Object.keys(secrets);
 }

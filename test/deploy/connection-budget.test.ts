@@ -1,10 +1,8 @@
-import { join } from 'node:path';
 import { MANAGEMENT_SPEC } from '@ori/management/config';
 import { expect, test } from 'vitest';
 import { SIGNER_SPEC } from '../../services/signer/src/config.ts';
 import { readCompose } from './compose/compose-file.ts';
-import { type Manifest, render } from './kubernetes/render.ts';
-import { ROOT } from './root.ts';
+import { find, render } from './kubernetes/render.ts';
 import { environmentOf } from './systemd/unit.ts';
 
 /** `max_connections` minus `superuser_reserved_connections`, with the defaults of PostgreSQL and Debian. */
@@ -40,14 +38,13 @@ test('systemd stays within them, even while an instance is replaced', () => {
 });
 
 test('Kubernetes stays within them at full scale during a rollout', () => {
-  const manifests = render(join(ROOT, 'deploy/kubernetes/overlays/example'));
-  const of = (kind: string, name: string): Manifest =>
-    manifests.find((each) => each.kind === kind && each.metadata.name === name);
-  const replicas = (name: string) => of('HorizontalPodAutoscaler', name).spec.maxReplicas as number;
-  const surge = of('Deployment', 'management').spec.strategy.rollingUpdate.maxSurge as number;
-  const signers = replicas('signer') * poolOf('SIGNER', of('ConfigMap', 'signer-settings').data);
-  const managements =
-    (replicas('management') + surge) * poolOf('MANAGEMENT', of('ConfigMap', 'management-settings').data);
+  const manifests = render('overlays/example');
+  const replicas = (name: string) =>
+    find(manifests, name, 'HorizontalPodAutoscaler').spec.maxReplicas as number;
+  const settings = (name: string) => find(manifests, `${name}-settings`, 'ConfigMap').data;
+  const surge = find(manifests, 'management').spec.strategy.rollingUpdate.maxSurge as number;
+  const signers = replicas('signer') * poolOf('SIGNER', settings('signer'));
+  const managements = (replicas('management') + surge) * poolOf('MANAGEMENT', settings('management'));
   expect(signers + managements + OPERATORS).toBeLessThanOrEqual(POSTGRES_CONNECTIONS);
 });
 

@@ -1,8 +1,10 @@
 import { dockerEngineInSight } from './containers.ts';
 import { findHsm } from './kms.ts';
+import { KUBECTL_FOLDER } from './kubectl.ts';
 import { installPackages, mayInstall } from './packages.ts';
 import { findPostgres } from './postgres-binaries.ts';
 import { findProgram } from './room.ts';
+import { unpackKubectl } from './setup-kubectl.ts';
 import { setUpPrometheus } from './setup-prometheus.ts';
 
 /**
@@ -19,6 +21,7 @@ function main(): number {
     setUpPostgres() &&
     setUpNginx() &&
     setUpSystemd() &&
+    setUpKubectl() &&
     setUpHsm() &&
     setUpKeychain() &&
     prometheus
@@ -58,6 +61,15 @@ function setUpSystemd(): boolean {
   return installPackages(['systemd', 'logrotate'])
     ? say('systemd: installed systemd and logrotate by apt-get.')
     : complain('systemd: apt-get could not install systemd and logrotate; its own words are above.');
+}
+
+function setUpKubectl(): boolean {
+  const found = findProgram('kubectl', [KUBECTL_FOLDER]);
+  if (found) return say(`kubectl: ${found} is there; nothing to do.`);
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    return say('kubectl: install kubectl to test the manifests of Kubernetes.');
+  unpackKubectl();
+  return say(`kubectl: unpacked into ${KUBECTL_FOLDER}.`);
 }
 
 /** Tests that need it are skipped without it. */

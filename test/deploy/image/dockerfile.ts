@@ -52,3 +52,9 @@ function toStep(instruction: Instruction): Step {
 export function execForm(text: string): string[] {
   return JSON.parse(text) as string[];
 }
+
+/** The ports of an image: of the API, then of operations. */
+export function exposedPorts(target: string): string[] {
+  const { steps = [] } = readStages().find(({ name }) => name === target) ?? {};
+  return steps.find(({ keyword }) => keyword === 'EXPOSE')?.text.split(' ') ?? [];
+}

@@ -1,103 +1,72 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { generateKekRing, type KekOwner } from '@ori/store/sealing';
-import { afterAll, describe, expect, test } from 'vitest';
-import { makeCertificate } from '../../env/certificate.ts';
-import { checkConfig } from '../check-config.ts';
+import { expect, test } from 'vitest';
+import { openRoom } from '../../env/room.ts';
+import { expectAccepted, writeSecrets } from '../check-config.ts';
 import { ROOT } from '../root.ts';
-import { type Manifest, podOf, render } from './render.ts';
+import { find, type Manifest, podOf, render } from './render.ts';
 
-const folder = await mkdtemp(join(tmpdir(), 'ori-pod-'));
-afterAll(() => rm(folder, { recursive: true }));
-const manifests = render(join(ROOT, 'deploy/kubernetes/overlays/operators'));
+const manifests = render('overlays/operators');
+const filesOf = (container: Manifest, folder: string): string[] =>
+  container.env.flatMap(({ value }: Manifest) => value?.split(`${folder}/`).slice(1) ?? []);
 
-const CONTENT: Readonly<Record<string, string>> = {
-  'database-url': 'postgres://login:password@db.example.com:5432/ori\n',
-  'redis-url': 'rediss://ori-signer:password@redis.example.com:6379/0\n',
-};
+test.each([
+  ['signer', 'overlays/operators', 'signer'],
+  ['management', 'overlays/operators', 'management'],
+  ['log', 'overlays/signing-log', 'log'],
+  ['guard', 'overlays/guarded-daemon', 'difference'],
+])('%s accepts its environment, with secrets as the kubelet mounts them', async (service, folder, name) => {
+  await using room = await openRoom('ori-pod');
+  const place = room.directory;
+  // The kubelet replaces this folder, named by date, as a whole.
+  const secrets = await writeSecrets(join(place, '..2026_01_01'), service, 0o440);
+  await symlink('..2026_01_01', join(place, '..data'));
+  for (const file of secrets) await symlink(join('..data', file), join(place, file));
 
-describe.each(['signer', 'management'] as const)('%s', (name) => {
-  const pod = podOf(manifests.find((each) => podOf(each) && each.metadata.name === name));
+  const rendered = render(folder);
+  const pod = podOf(find(rendered, name));
   const [container] = pod.containers;
-
-  test('has an environment that its own check-config accepts, with secrets as the kubelet mounts them', async () => {
-    const secrets = await mountSecret(
-      name,
-      pod.volumes.find((each: Manifest) => each.name === 'secrets').secret.defaultMode,
-    );
-    const verdict = await checkConfig(name, environmentOf(container, secrets));
-    expect(verdict).toEqual({ code: 0, output: `the ${name.toUpperCase()}_… configuration is valid\n` });
-  });
-
-  test('uses every secret that the README creates', async () => {
-    const readme = await readFile(join(ROOT, 'deploy/kubernetes/README.md'), 'utf8');
-    const { secretName } = pod.volumes.find((each: Manifest) => each.name === 'secrets').secret;
-    const made =
-      new RegExp(`secret generic ${secretName} (?:\\\\\\n\\s+|--\\S+ |--\\S+)+`).exec(readme)?.[0] ?? '';
-    const wanted = container.env
-      .filter((each: Manifest) => each.value?.startsWith('/run/secrets/ori/'))
-      .map((each: Manifest) => each.value.slice('/run/secrets/ori/'.length));
-    const files = [...made.matchAll(/--from-file=([\w.-]+)=/g)].map(([, file]) => file);
-    expect(files.toSorted()).toEqual(wanted.toSorted());
-  });
+  const mapOf = ({ name }: Manifest) => find(rendered, name, 'ConfigMap').data as Record<string, string>;
+  for (const { configMap } of pod.volumes.filter((each: Manifest) => each.configMap))
+    for (const [file, text] of Object.entries(mapOf(configMap))) await writeFile(join(place, file), text);
+  const own = container.env.map(({ name, value }: Manifest) => [
+    name,
+    value.replaceAll(/\/(?:run\/secrets\/(?:ori|tls)|var\/lib\/ori|etc\/ori)/g, place),
+  ]);
+  const settings = (container.envFrom ?? []).map(({ configMapRef }: Manifest) => mapOf(configMapRef));
+  await expectAccepted(service, Object.assign({}, ...settings, Object.fromEntries(own)));
 });
 
-function environmentOf(container: Manifest, secrets: string): Record<string, string> {
-  const settings = (container.envFrom ?? []).map(
-    ({ configMapRef }: Manifest) =>
-      manifests.find((each) => each.kind === 'ConfigMap' && each.metadata.name === configMapRef.name).data,
-  );
-  const own = Object.fromEntries(
-    container.env.map(({ name, value }: Manifest) => [
-      name,
-      value.replace(/^\/run\/secrets\/(ori|tls)/, secrets),
-    ]),
-  );
-  return Object.assign({}, ...settings, own);
-}
-
-/** Symbolic links into a folder named by date, which the kubelet replaces as a whole. */
-async function mountSecret(name: KekOwner, mode: number): Promise<string> {
-  const mount = join(folder, name);
-  await mkdir(join(mount, '..2026_01_01'), { recursive: true });
-  await symlink('..2026_01_01', join(mount, '..data'));
-  const { cert, key } = makeCertificate();
-  const tls = { 'tls.crt': cert, 'tls.key': key, 'ca.crt': cert };
-  for (const [file, text] of Object.entries({ ...CONTENT, ...tls, 'kek.json': generateKekRing(name) })) {
-    await writeFile(join(mount, '..2026_01_01', file), text);
-    await chmod(join(mount, '..2026_01_01', file), mode);
-    await symlink(join('..data', file), join(mount, file));
-  }
-  return mount;
-}
+test.each(['signer', 'management'])('%s uses every secret that the README creates', async (name) => {
+  const readme = await readFile(join(ROOT, 'deploy/kubernetes/README.md'), 'utf8');
+  const made = new RegExp(`secret generic ${name} (?:\\\\\\n\\s+|--\\S+ |--\\S+)+`).exec(readme)?.[0] ?? '';
+  const files = [...made.matchAll(/--from-file=([\w.-]+)=/g)].map(([, file]) => file);
+  const [container] = podOf(find(manifests, name)).containers;
+  expect(files.toSorted()).toEqual(filesOf(container, '/run/secrets/ori').toSorted());
+});
 
 test('with TLS between gateway and services, each has its files where it looks for them', () => {
-  const named = (name: string) => manifests.find((each) => podOf(each) && each.metadata.name === name);
   const secretAt = (name: string, path: string) => {
-    const pod = podOf(named(name));
+    const pod = podOf(find(manifests, name));
     const mount = pod.containers[0].volumeMounts.find((each: Manifest) => each.mountPath === path);
     return pod.volumes.find((each: Manifest) => each.name === mount?.name)?.secret;
   };
   for (const name of ['signer', 'management']) {
-    const own = podOf(named(name)).containers[0].env.filter((each: Manifest) => each.name.includes('_TLS_'));
-    const files = own.map((each: Manifest) => each.value);
-    expect(files).toEqual(['tls.crt', 'tls.key', 'ca.crt'].map((file) => `/run/secrets/tls/${file}`));
+    const [container] = podOf(find(manifests, name)).containers;
+    expect(filesOf(container, '/run/secrets/tls')).toEqual(['tls.crt', 'tls.key', 'ca.crt']);
     expect(secretAt(name, '/run/secrets/tls')).toEqual({ secretName: `${name}-tls`, defaultMode: 0o440 });
   }
-  const { data } = manifests.find(({ metadata }) => metadata.name === 'gateway-site');
+  const { data } = find(manifests, 'gateway-site', 'ConfigMap');
   expect(data['over-tls.conf']).toBe('signers s;\nmanagement s;\n');
   const places = [...data['services-tls.conf'].matchAll(/\/run\/secrets\/[\w-]+/g)].map(([path]) => path);
-  expect([...new Set(places)]).toEqual(['/run/secrets/client-tls']);
+  expect(new Set(places)).toEqual(new Set(['/run/secrets/client-tls']));
   const client = { secretName: 'gateway-client-tls', defaultMode: 0o440 };
   expect(secretAt('gateway', '/run/secrets/client-tls')).toEqual(client);
 });
 
 test('the secrets that come from outside are those that the base mounts', () => {
-  const base = render(join(ROOT, 'deploy/kubernetes/base'));
-  const mounted = base.flatMap((each) => podOf(each)?.volumes ?? []).flatMap(({ secret }) => secret ?? []);
-  const outside = manifests
-    .filter(({ kind }) => kind === 'ExternalSecret')
-    .map(({ metadata }) => metadata.name);
-  expect(outside.toSorted()).toEqual([...new Set(mounted.map(({ secretName }) => secretName))].toSorted());
+  const volumes = render('base').flatMap((each) => podOf(each)?.volumes ?? []);
+  const mounted = new Set(volumes.flatMap(({ secret }) => secret?.secretName ?? []));
+  const outside = manifests.filter(({ kind }) => kind === 'ExternalSecret');
+  expect(new Set(outside.map(({ metadata }) => metadata.name))).toEqual(mounted);
 });

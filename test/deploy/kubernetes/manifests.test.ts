@@ -1,18 +1,25 @@
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readStages } from '../image/dockerfile.ts';
-import { ROOT } from '../root.ts';
-import { type Manifest, podOf, render } from './render.ts';
+import { exposedPorts } from '../image/dockerfile.ts';
+import { find, type Manifest, podOf, render } from './render.ts';
 
-const manifests = render(join(ROOT, 'deploy/kubernetes/base'));
-const of = (kind: string, name: string): Manifest =>
-  manifests.find((each) => each.kind === kind && each.metadata.name === name);
-const workloads = manifests.filter((each) => podOf(each) !== undefined);
+const manifests = render('base');
+const own = manifests.filter(podOf);
+const workloads = [
+  ...own,
+  find(render('overlays/signing-log'), 'log'),
+  find(render('overlays/guarded-daemon'), 'difference'),
+];
 const scaled = manifests.filter(({ kind }) => kind === 'HorizontalPodAutoscaler');
 const graceSeconds = 10;
+const names = (list: readonly Manifest[]): string[] => list.map((each) => each.metadata?.name ?? each.name);
+/** The image of each workload that is not named as it. */
+const IMAGES: Readonly<Record<string, string>> = {
+  ...{ migrate: 'admin', 'rotate-keys': 'admin', 'audit-export': 'admin' },
+  difference: 'guard',
+};
 
 test('the namespace refuses pods that are not restricted', () => {
-  expect(of('Namespace', 'ori').metadata.labels).toMatchObject({
+  expect(find(manifests, 'ori', 'Namespace').metadata.labels).toMatchObject({
     'pod-security.kubernetes.io/enforce': 'restricted',
   });
 });
@@ -24,7 +31,7 @@ describe.each(workloads.map((each) => [each.metadata.name as string, each] as co
     const [container, ...others] = pod.containers;
 
     test('is restricted: not root, no token, no capabilities, read-only', () => {
-      expect(others).toEqual([]);
+      expect(names(others)).toEqual(name === 'difference' ? ['daemon'] : []);
       expect(pod).toMatchObject({
         automountServiceAccountToken: false,
         securityContext: {
@@ -35,11 +42,12 @@ describe.each(workloads.map((each) => [each.metadata.name as string, each] as co
           seccompProfile: { type: 'RuntimeDefault' },
         },
       });
-      expect(container.securityContext).toEqual({
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
-        capabilities: { drop: ['ALL'] },
-      });
+      for (const { securityContext } of pod.containers)
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
     });
 
     test('gets no variables like SIGNER_PORT from a Service of that name', () => {
@@ -53,105 +61,84 @@ describe.each(workloads.map((each) => [each.metadata.name as string, each] as co
       });
     });
 
-    test('runs an image of this release under its own entry point', () => {
-      const target = name.replace(/^(?:migrate|rotate-keys|audit-export)$/, 'admin');
-      expect(container.image).toBe(`ori/${target}:1.0.0`);
-      expect(readStages().map((stage) => stage.name)).toContain(target);
+    test('runs an image of this release under its own entry point, and listens on its ports', () => {
+      const target = IMAGES[name] ?? name;
+      expect(container.image.replace('registry.example.com/', '')).toBe(`ori/${target}:1.0.0`);
       expect(container.command).toBeUndefined();
+      const ports = container.ports?.map(({ containerPort }: Manifest) => String(containerPort));
+      expect(ports ?? []).toEqual(exposedPorts(target));
     });
 
     test('has secrets as files that only its group can read, and no secret values in a manifest', () => {
-      for (const { secret } of pod.volumes.filter((volume: Manifest) => volume.secret)) {
-        expect(secret.defaultMode).toBe(0o440);
-      }
+      for (const { secret } of pod.volumes) expect(secret?.defaultMode ?? 0o440).toBe(0o440);
       for (const { name: key, value, valueFrom } of container.env ?? []) {
         expect(valueFrom, key).toBeUndefined();
-        if (/URL|PASSWORD|SECRET|KEK|TOKEN/.test(key)) expect(key).toMatch(/_FILE$/);
-        if (key.endsWith('_FILE')) {
-          const mount = container.volumeMounts.find((each: Manifest) =>
-            value.startsWith(`${each.mountPath}/`),
-          );
-          const volume = pod.volumes.find((each: Manifest) => each.name === mount?.name);
-          expect(volume?.secret !== undefined || mount?.name === 'audit', `${key}=${value}`).toBe(true);
-        }
+        if (/DATABASE_URL|REDIS_URL|PASSWORD|SECRET|KEK|TOKEN/.test(key)) expect(key).toMatch(/_FILE$/);
+        if (!key.endsWith('_FILE')) continue;
+        const mount = container.volumeMounts.find(({ mountPath }: Manifest) =>
+          value.startsWith(`${mountPath}/`),
+        );
+        const volume = pod.volumes.find((each: Manifest) => each.name === mount?.name);
+        const isKept = volume?.secret !== undefined || ['audit', 'root'].includes(mount?.name);
+        expect(isKept, `${key}=${value}`).toBe(true);
       }
-      for (const mount of container.volumeMounts) {
-        const claimed = workload.spec.volumeClaimTemplates?.map((each: Manifest) => each.metadata.name) ?? [];
-        expect([...pod.volumes.map((each: Manifest) => each.name), ...claimed]).toContain(mount.name);
-      }
+      const volumes = [...pod.volumes, ...(workload.spec.volumeClaimTemplates ?? [])];
+      expect(names(volumes)).toEqual(expect.arrayContaining(names(container.volumeMounts)));
     });
   },
 );
 
 describe.each(['signer', 'management'])('%s', (name) => {
-  const workload = workloads.find(({ metadata }) => metadata.name === name);
-  const [container] = podOf(workload).containers;
-  const exposed = readStages()
-    .find((stage) => stage.name === name)
-    ?.steps.find(({ keyword }) => keyword === 'EXPOSE')?.text;
+  const pod = podOf(find(manifests, name));
+  const [container] = pod.containers;
 
-  test('listens on the image’s ports, and the Service targets them', () => {
-    const ports = container.ports.map((port: Manifest) => port.containerPort);
-    expect(ports.join(' ')).toBe(exposed);
-    const [port, ...more] = of('Service', name).spec.ports;
+  test('has a Service for its API', () => {
+    const [port, ...more] = find(manifests, name, 'Service').spec.ports;
     expect(more).toEqual([]);
-    expect(port).toMatchObject({ port: ports[0], targetPort: 'api' });
-    expect(container.ports[0].name).toBe('api');
+    expect(port).toMatchObject({ port: container.ports[0].containerPort, targetPort: 'api' });
+    expect(names(container.ports)).toEqual(['api', 'ops']);
   });
 
   test('is live by /livez on the ops port, and ready while it accepts connections', () => {
-    const at = (probe: Manifest) => `${probe.httpGet.port} ${probe.httpGet.path}`;
-    expect(at(container.startupProbe)).toBe('ops /livez');
-    expect(at(container.livenessProbe)).toBe('ops /livez');
+    const live = { httpGet: { port: 'ops', path: '/livez' } };
+    expect(container).toMatchObject({ startupProbe: live, livenessProbe: live });
     expect(container.readinessProbe.tcpSocket).toEqual({ port: 'api' });
-    expect(container.ports[1].name).toBe('ops');
   });
 
   test('has time to stop: the drain, the grace period for requests, and a margin', () => {
     const drain = container.env.find((each: Manifest) => each.name.endsWith('_SHUTDOWN_DRAIN_MS'));
-    const { terminationGracePeriodSeconds } = podOf(workload);
-    expect(terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
-      Number(drain.value) / 1000 + graceSeconds + 5,
-    );
+    const needed = Number(drain.value) / 1000 + graceSeconds + 5;
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needed);
   });
 });
 
 test('the audit log of each signer is on its own claim, which outlives the pod', () => {
-  const { volumeClaimTemplates, serviceName, persistentVolumeClaimRetentionPolicy } = of(
-    'StatefulSet',
-    'signer',
-  ).spec;
-  expect(volumeClaimTemplates[0].spec.accessModes).toEqual(['ReadWriteOnce']);
-  expect(persistentVolumeClaimRetentionPolicy).toBeUndefined();
-  expect(of('Service', serviceName).spec.clusterIP).toBe('None');
+  const { spec } = find(manifests, 'signer');
+  expect(spec.volumeClaimTemplates[0].spec.accessModes).toEqual(['ReadWriteOnce']);
+  expect(spec.persistentVolumeClaimRetentionPolicy).toBeUndefined();
+  expect(find(manifests, spec.serviceName, 'Service').spec.clusterIP).toBe('None');
 });
 
-describe.each(scaled.map((each) => [each.metadata.name as string, each] as const))(
-  'the scale of %s',
-  (name, { spec }) => {
-    test('is set only by the autoscaler, at least two, and one pod at a time may be evicted', () => {
-      const { apiVersion, kind } = spec.scaleTargetRef;
-      const workload = of(kind, spec.scaleTargetRef.name);
-      expect(workload.apiVersion).toBe(apiVersion);
-      expect(workload.spec.replicas).toBeUndefined();
-      expect(spec.minReplicas).toBeGreaterThanOrEqual(2);
-      expect(spec.maxReplicas).toBeGreaterThan(spec.minReplicas);
-      const budget = of('PodDisruptionBudget', name).spec;
-      expect(budget.maxUnavailable).toBeLessThan(spec.minReplicas);
-      expect(budget.selector).toEqual(workload.spec.selector);
-    });
-
-    test('spreads across zones and machines', () => {
-      const constraints = podOf(of(spec.scaleTargetRef.kind, name)).topologySpreadConstraints;
-      expect(constraints.map((each: Manifest) => each.topologyKey)).toEqual([
-        'topology.kubernetes.io/zone',
-        'kubernetes.io/hostname',
-      ]);
-    });
+test.each(scaled.map(({ metadata, spec }) => [metadata.name as string, spec] as const))(
+  'the scale of %s is set only by the autoscaler, at least two, spread, and one pod at a time may be evicted',
+  (name, { scaleTargetRef: { apiVersion, kind, name: target }, minReplicas, maxReplicas }) => {
+    const workload = find(manifests, target, kind);
+    expect(workload.apiVersion).toBe(apiVersion);
+    expect(workload.spec.replicas).toBeUndefined();
+    expect(minReplicas).toBeGreaterThanOrEqual(2);
+    expect(maxReplicas).toBeGreaterThan(minReplicas);
+    const budget = find(manifests, name, 'PodDisruptionBudget').spec;
+    expect(budget.maxUnavailable).toBeLessThan(minReplicas);
+    expect(budget.selector).toEqual(workload.spec.selector);
+    const constraints: Manifest[] = podOf(workload).topologySpreadConstraints;
+    expect(constraints.map(({ topologyKey }) => topologyKey)).toEqual([
+      'topology.kubernetes.io/zone',
+      'kubernetes.io/hostname',
+    ]);
   },
 );
 
 test('every workload except the jobs is scaled and has a disruption budget', () => {
-  const names = workloads.filter(({ kind }) => !kind.endsWith('Job')).map(({ metadata }) => metadata.name);
-  expect(scaled.map(({ metadata }) => metadata.name).toSorted()).toEqual(names.toSorted());
+  const served = own.filter(({ kind }) => !kind.endsWith('Job'));
+  expect(names(scaled).toSorted()).toEqual(names(served).toSorted());
 });

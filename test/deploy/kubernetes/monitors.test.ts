@@ -1,50 +1,42 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { ROOT } from '../root.ts';
-import { type Manifest, podOf, render } from './render.ts';
+import { find, type Manifest, podOf, render } from './render.ts';
 
-const base = render(join(ROOT, 'deploy/kubernetes/base'));
-const monitors = render(join(ROOT, 'deploy/kubernetes/components/prometheus-operator'));
+const component = 'components/prometheus-operator';
 
-test('each service has a PodMonitor with the job name that the rules use', () => {
-  expect(monitors.map(({ metadata }) => metadata.name)).toEqual(['signer', 'management', 'gateway']);
-  for (const { kind, spec } of monitors) {
+test('each service has a PodMonitor of its job, on the ops port that Prometheus’s namespace can reach', () => {
+  const base = render('base');
+  const monitors = render(component);
+  expect(monitors.map(({ metadata }) => metadata.name)).toEqual(['gateway', 'management', 'signer']);
+  for (const { kind, metadata, spec } of monitors) {
     expect(kind).toBe('PodMonitor');
-    const [[label, value] = []] = Object.entries(spec.selector.matchLabels);
-    expect(spec.jobLabel).toBe(label);
-    const chosen = base.filter((each) => each.spec?.template?.metadata.labels[String(label)] === value);
-    expect(chosen).toHaveLength(1);
-    expect(['signer', 'management', 'gateway']).toContain(value);
-  }
-});
-
-test('it scrapes the ops port, which Prometheus’s namespace can reach', () => {
-  for (const { metadata, spec } of monitors) {
-    const workload = base.find((each) => podOf(each) && each.metadata.name === metadata.name);
-    const [endpoint] = spec.podMetricsEndpoints;
-    const named = podOf(workload).containers[0].ports.find((port: Manifest) => port.name === endpoint.port);
-    const policy = base.find((each) => each.kind === 'NetworkPolicy' && each.metadata.name === metadata.name);
-    const reachable = policy.spec.ingress.flatMap((rule: Manifest) =>
-      rule.ports.map((port: Manifest) => port.port),
+    // The rules use this label's value as the name of the job.
+    expect(spec.selector.matchLabels).toEqual({ [spec.jobLabel]: metadata.name });
+    const chosen = base.filter(
+      (each) => each.spec?.template?.metadata.labels[spec.jobLabel] === metadata.name,
     );
+    expect(chosen).toHaveLength(1);
+    const [endpoint] = spec.podMetricsEndpoints;
     expect(endpoint.path).toBe('/metrics');
+    const named = podOf(chosen[0]).containers[0].ports.find(({ name }: Manifest) => name === endpoint.port);
+    const { ingress } = find(base, metadata.name, 'NetworkPolicy').spec;
+    const reachable = ingress.flatMap(({ ports }: Manifest) => ports.map(({ port }: Manifest) => port));
     expect(reachable).toContain(named.containerPort);
   }
 });
 
 test('the PrometheusRules contain the rules of the shipped files', () => {
-  const script = join(ROOT, 'deploy/kubernetes/components/prometheus-operator/rules.sh');
-  const { stdout } = spawnSync('sh', [script], { encoding: 'utf8' });
-  const made = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
-  expect(made.map(({ kind, metadata }) => [kind, metadata.name])).toEqual([
-    ['PrometheusRule', 'ori-slo'],
-    ['PrometheusRule', 'ori-alerts'],
-  ]);
-  for (const { spec, metadata } of made) {
-    const file = join(ROOT, `deploy/prometheus/${metadata.name.replace('ori-', '')}.rules.yml`);
-    expect(spec).toEqual(parse(readFileSync(file, 'utf8')));
-  }
+  const script = join(ROOT, 'deploy/kubernetes', component, 'rules.sh');
+  const documents = parseAllDocuments(execFileSync('sh', [script], { encoding: 'utf8' }));
+  const made: Manifest[] = documents.map((document) => document.toJS());
+  const rulesOf = (name: string) => ({
+    kind: 'PrometheusRule',
+    metadata: { name: `ori-${name}` },
+    spec: parse(readFileSync(join(ROOT, `deploy/prometheus/${name}.rules.yml`), 'utf8')),
+  });
+  expect(made).toMatchObject(['slo', 'alerts'].map(rulesOf));
 });

@@ -1,9 +1,6 @@
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ROOT } from '../root.ts';
 import { type Manifest, podOf, render } from './render.ts';
 
-const read = (name: string) => render(join(ROOT, 'deploy/kubernetes', name));
 const pods = (manifests: readonly Manifest[]) =>
   manifests
     .filter((each) => podOf(each))
@@ -34,7 +31,7 @@ function allowed(manifests: readonly Manifest[]): string[] {
 }
 
 test('every pod is denied all traffic that no policy allows, in both directions', () => {
-  const base = read('base');
+  const base = render('base');
   const everything = policies(base).find(({ metadata }) => metadata.name === 'nothing-else');
   expect(everything.spec).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
   const names = [...new Set(pods(base).map((labels) => labels['app.kubernetes.io/name']))];
@@ -43,7 +40,7 @@ test('every pod is denied all traffic that no policy allows, in both directions'
 });
 
 test('a site allows exactly the connections of the architecture', () => {
-  expect(allowed(read('overlays/example'))).toEqual(
+  expect(allowed(render('overlays/example'))).toEqual(
     [
       '* -> kube-system/kube-dns 53',
       '* -> kube-system/kube-dns 53',
@@ -70,7 +67,7 @@ test('a site allows exactly the connections of the architecture', () => {
 });
 
 test('stores in the cluster can be reached by the services that use them', () => {
-  const component = policies(read('overlays/operators')).filter(({ metadata }) =>
+  const component = policies(render('overlays/operators')).filter(({ metadata }) =>
     metadata.name.startsWith('to-'),
   );
   const lines = component.map(({ spec: { podSelector, egress } }) => [
@@ -85,7 +82,7 @@ test('stores in the cluster can be reached by the services that use them', () =>
 });
 
 test('the base allows stores only at private addresses, and no access to a cloud’s metadata service', () => {
-  for (const line of allowed(read('base')).filter((each) => / -> \d/.test(each))) {
+  for (const line of allowed(render('base')).filter((each) => / -> \d/.test(each))) {
     expect(line).toMatch(
       /(10\.0\.0\.0\/8|172\.16\.0\.0\/12|192\.168\.0\.0\/16) (5432|6379|26379)$|0\.0\.0\.0\/0 not 169\.254\.0\.0\/16 443$/,
     );

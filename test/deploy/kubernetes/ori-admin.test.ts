@@ -2,21 +2,19 @@ import { spawnSync } from 'node:child_process';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findProgram, openRoom } from '../../env/room.ts';
+import { kubectl } from '../../env/kubectl.ts';
+import { openRoom } from '../../env/room.ts';
 import { ROOT } from '../root.ts';
-import { type Manifest, render } from './render.ts';
+import { find, type Manifest, render } from './render.ts';
 
-const kubectl = findProgram('kubectl');
-const { spec } = render(join(ROOT, 'deploy/kubernetes/base')).find(
-  ({ kind, metadata }) => kind === 'CronJob' && metadata.name === 'rotate-keys',
-);
+const { spec } = find(render('base'), 'rotate-keys');
 
 /** In place of a cluster: keeps what is created, and runs what is executed there. Patches are left to the real one. */
 const CLUSTER = `#!/bin/sh
 echo "$*" >> "$HERE/calls"
 case "$*" in
   *"create job"*) cat "$HERE/job.json" ;;
-  patch*) exec ${kubectl} "$@" ;;
+  patch*) exec ${kubectl()} "$@" ;;
   *"create -f -") cat > "$HERE/created.json" ;;
   *"{.status.ready}") [ ! -e "$HERE/asked" ] || echo 1; touch "$HERE/asked" ;;
   *" wait "*) echo "error: no matching resources found" >&2; exit 1 ;;
@@ -24,7 +22,7 @@ case "$*" in
 esac
 `;
 
-test.skipIf(kubectl === undefined).each([0, 4])(
+test.each([0, 4])(
   'ori-admin runs one command in a pod of the job that rotates keys, hands through input, output and exit code %d, and removes it',
   async (code) => {
     await using room = await openRoom('ori-kubectl');

@@ -1,65 +1,54 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
-import { findProgram } from '../../env/room.ts';
+import { expect, test } from 'vitest';
+import { openRoom } from '../../env/room.ts';
 import { ROOT } from '../root.ts';
-import { type Manifest, render } from './render.ts';
-import { complaintsOf, unknownFields } from './schemas.ts';
+import { find, type Manifest, OVERLAYS, render } from './render.ts';
 
-const FOLDERS = [
-  'base',
-  ...['example', 'signing-log', 'guarded-daemon', 'operators'].map((name) => `overlays/${name}`),
-].map((name) => [name, join(ROOT, 'deploy/kubernetes', name)] as const);
-const kubectl = findProgram('kubectl');
-if (!kubectl)
-  console.log('Not run: the comparison with `kubectl kustomize`, because there is no kubectl here.');
+const base = render('base');
+// Its operator publishes no package with its schema.
+const manifests = [...base, ...OVERLAYS.flatMap(render)].filter(({ kind }) => kind !== 'ExternalSecret');
 
-describe.each(FOLDERS)('%s', (_, folder) => {
-  const manifests = render(folder);
-  // Of an operator, which publishes no package with its schema.
-  const known = manifests.filter(({ kind }) => kind !== 'ExternalSecret');
-
-  test.each(known.map((each) => [`${each.kind} ${each.metadata.name}`, each]))(
-    '%s conforms to the published schema of Kubernetes',
-    async (_, manifest) => {
-      expect(await complaintsOf(manifest)).toEqual([]);
-    },
-  );
-
-  test('no manifest has a field unknown to Kubernetes', async () => {
-    expect(await unknownFields(known)).toEqual([]);
-  });
-
-  test.skipIf(!kubectl)('kubectl kustomize builds the same', () => {
-    const { stdout, stderr, status } = spawnSync(kubectl as string, ['kustomize', folder], {
-      encoding: 'utf8',
-    });
-    expect(status, stderr).toBe(0);
-    const built = parseAllDocuments(
-      stdout.replace(
-        /((?:admin|signer|management|log)-settings|gateway-site|guard-root)-[a-z0-9]{10}\b/g,
-        '$1',
-      ),
-    );
-    const sorted = (list: readonly Manifest[]) =>
-      list.toSorted((one, other) => nameOf(one).localeCompare(nameOf(other)));
-    expect(sorted(built.map((document) => document.toJS()))).toEqual(sorted(manifests));
-  });
-});
-
-test('detects a field of the wrong type and a misspelt field', async () => {
-  const [deployment] = render(join(ROOT, 'deploy/kubernetes/base')).filter(
-    ({ kind }) => kind === 'Deployment',
-  );
-  const wrong = structuredClone(deployment);
+test('every manifest conforms to the published schema of Kubernetes', async () => {
+  const wrong = structuredClone(find(base, 'gateway'));
   wrong.spec.template.spec.terminationGracePeriodSeconds = 'soon';
-  expect(await complaintsOf(wrong)).toEqual([expect.stringContaining('terminationGracePeriodSeconds')]);
-  const misspelt = structuredClone(deployment);
-  misspelt.spec.template.spec.enableServiceLink = false;
-  expect(await unknownFields([misspelt])).toEqual([expect.stringContaining('enableServiceLink')]);
+  const complaints: string[] = [];
+  for (const manifest of [...manifests, wrong]) {
+    const { [manifest.kind]: Model } = await import(moduleOf(manifest));
+    try {
+      new Model(manifest).validate();
+    } catch (error) {
+      complaints.push(String(error));
+    }
+  }
+  expect(complaints).toEqual([expect.stringContaining('terminationGracePeriodSeconds')]);
 });
 
-function nameOf({ kind, metadata }: Manifest): string {
-  return `${kind} ${metadata.name}`;
+// The API server drops them silently. The types are generated from the schema and list every field.
+test('no manifest has a field unknown to Kubernetes', async () => {
+  const misspelt = structuredClone(find(base, 'gateway'));
+  misspelt.spec.template.spec.enableServiceLink = false;
+  await using room = await openRoom('ori-manifests');
+  const cwd = room.directory;
+  await symlink(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
+  const lines = [...manifests, misspelt].map((manifest, index) => {
+    const type = `import('${moduleOf(manifest)}').I${manifest.kind}`;
+    return `export const manifest${index}: ${type} = ${JSON.stringify(manifest, null, 1)};`;
+  });
+  await writeFile(join(cwd, 'package.json'), '{"type":"module"}');
+  await writeFile(join(cwd, 'manifests.ts'), lines.join('\n'));
+  const flags = '--noEmit --strict --skipLibCheck --module nodenext --types'.split(' ');
+  const words = [...flags, '', 'manifests.ts'];
+  const output = await new Promise<string>((resolve) => {
+    execFile(join(ROOT, 'node_modules/.bin/tsc'), words, { cwd }, (_, stdout) => resolve(stdout));
+  });
+  expect(output.split('\n').filter((line) => line.includes('error'))).toEqual([
+    expect.stringContaining('enableServiceLink'),
+  ]);
+});
+
+/** The module of `kubernetes-models` for a kind, generated from the OpenAPI document that Kubernetes publishes. */
+function moduleOf({ apiVersion, kind }: Manifest): string {
+  return `kubernetes-models/${apiVersion}/${kind}`;
 }
