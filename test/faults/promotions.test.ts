@@ -4,8 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, expect, it } from 'vitest';
-import { findPostgres } from '../env/postgres-binaries.ts';
-import { NO_POSTGRES, startPostgresProcesses } from '../env/postgres-server.ts';
+import { startPostgres } from '../env/postgres-server.ts';
 import { startSentinelPair } from '../env/redis-sentinel.ts';
 import { renderTable } from '../env/text-table.ts';
 import { startWorld, type World } from '../env/world.ts';
@@ -71,11 +70,9 @@ it('a Redis primary that is killed, and one that Sentinel replaces', async () =>
 });
 
 it('a PostgreSQL primary that is killed, whose standby is promoted, and whose address moves', async () => {
-  const binaries = findPostgres(undefined);
-  if (binaries === undefined) throw new Error(NO_POSTGRES);
-  await using primary = await startPostgresProcesses(binaries);
+  await using primary = await startPostgres();
   await primary.stop();
-  await using standby = await startPostgresProcesses(binaries, { copyOf: primary, standbyOf: primary });
+  await using standby = await startPostgres({ copyOf: primary, standbyOf: primary });
   await primary.start();
   await using address = await startAddress(primary.port);
   const url = new URL(primary.url);

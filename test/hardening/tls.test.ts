@@ -8,8 +8,7 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../env/certificate.ts';
 import { freePort } from '../env/ports.ts';
-import { findPostgres } from '../env/postgres-binaries.ts';
-import { NO_POSTGRES, startPostgresProcesses } from '../env/postgres-server.ts';
+import { startPostgres } from '../env/postgres-server.ts';
 import { startRedis } from '../env/redis.ts';
 import { openRoom, type Room, unprivilegedAccount } from '../env/room.ts';
 import { SIGN_BODY, startWorld } from '../env/world.ts';
@@ -105,9 +104,7 @@ async function startPostgresOverTls(room: Room, account = unprivilegedAccount())
   }
   const words = { ssl_cert_file: 'crt', ssl_key_file: 'key', ssl_ca_file: 'ca', hba_file: 'hba' };
   const settings = Object.entries(words).map(([name, value]) => `${name}=${file(value)}`);
-  const binaries = findPostgres(undefined);
-  if (binaries === undefined) throw new Error(NO_POSTGRES);
-  return startPostgresProcesses(binaries, { settings: ['ssl=on', ...settings] });
+  return startPostgres({ settings: ['ssl=on', ...settings] });
 }
 
 test('the hardened signer presents a certificate to a Redis and a PostgreSQL that require one, and a renewed one without a restart', async () => {

@@ -9,8 +9,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'vitest';
 import { makeCertificate } from '../../env/certificate.ts';
 import { freePort } from '../../env/ports.ts';
-import { findPostgres } from '../../env/postgres-binaries.ts';
-import { NO_POSTGRES, startPostgresProcesses } from '../../env/postgres-server.ts';
+import { startPostgres } from '../../env/postgres-server.ts';
 import { useSignerWorld } from '../signer-world.ts';
 
 const MAIN = join(import.meta.dirname, '../../../services/signer/bin/ori-signer.js');
@@ -77,9 +76,7 @@ test.concurrent.for<[string, string, Wrong, RegExp]>([
     'a standby',
     'postgresql',
     async (stack) => {
-      const binaries = findPostgres();
-      if (binaries === undefined) throw new Error(NO_POSTGRES);
-      const server = stack.use(await startPostgresProcesses(binaries));
+      const server = stack.use(await startPostgres());
       await server.stop();
       await writeFile(join(server.data, 'standby.signal'), '');
       await server.start();

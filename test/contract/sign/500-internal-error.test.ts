@@ -9,8 +9,6 @@ import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { redisNonces } from '../../../services/signer/src/adapters/nonces.ts';
 import { startPostgres } from '../../env/postgres.ts';
-import { findPostgres } from '../../env/postgres-binaries.ts';
-import { NO_POSTGRES, startPostgresProcesses } from '../../env/postgres-server.ts';
 import { sharedRedisUrl, startRedis } from '../../env/redis.ts';
 import { expectRefusal } from '../refusal.ts';
 import { type SignerWorld, startSignerWorld } from '../signer-world.ts';
@@ -51,9 +49,7 @@ test('a Redis that became a replica is named as one', async () => {
 });
 
 test('a PostgreSQL that is a standby is named as one, and used once it is promoted', async () => {
-  const binaries = findPostgres(undefined);
-  if (binaries === undefined) throw new Error(NO_POSTGRES);
-  await using postgres = await startPostgresProcesses(binaries);
+  await using postgres = await startPostgres();
   await using world = await startSignerWorld({ postgres });
   await postgres.stop();
   await writeFile(join(postgres.data, 'standby.signal'), '');

@@ -11,24 +11,15 @@ import {
 import type { SignedRequest } from '../../../libs/public/verifier/src/request.ts';
 import { createTestSigner, type TestProofOptions } from '../../../libs/public/verifier/src/testing.ts';
 import { createVerifier } from '../../../libs/public/verifier/src/verifier.ts';
-import { findPostgres } from '../postgres-binaries.ts';
-import {
-  NO_POSTGRES,
-  type OwnPostgresOptions,
-  type OwnPostgresServer,
-  startPostgresProcesses,
-} from '../postgres-server.ts';
+import { type PostgresOptions, type PostgresServer, startPostgres } from '../postgres-server.ts';
 
 /** The settings that the store requires. The servers of other tests are faster and less durable. */
 export const DURABLE = ['fsync=on', 'full_page_writes=on'];
 
 /** A private PostgreSQL with settings that the store accepts, and the schema. */
-export async function startLedgerServer(options: OwnPostgresOptions = {}): Promise<OwnPostgresServer> {
-  const demanded = process.env['TEST_BACKEND_POSTGRES'];
-  const binaries = findPostgres(demanded === 'npm' || demanded === 'path' ? demanded : undefined);
-  if (binaries === undefined) throw new Error(NO_POSTGRES);
+export async function startLedgerServer(options: PostgresOptions = {}): Promise<PostgresServer> {
   const settings = [...DURABLE, ...(options.settings ?? [])];
-  const server = await startPostgresProcesses(binaries, { ...options, settings });
+  const server = await startPostgres({ ...options, settings });
   if (options.copyOf === undefined) await query(server.url, POSTGRES_REPLAY_SQL);
   return server;
 }
@@ -67,7 +58,7 @@ const PATIENT_MS = 5000;
 
 /** A daemon of a new intern on this server, its signer, and the store behind it. */
 export async function daemonOn(
-  server: Pick<OwnPostgresServer, 'url'>,
+  server: Pick<PostgresServer, 'url'>,
   options: Partial<PostgresReplayStoreOptions> & Pick<VerifierOptions, 'acceptV1' | 'now'> = {},
 ) {
   const { acceptV1, now, ...storeOptions } = options;

@@ -1,4 +1,4 @@
-import type { OwnPostgresServer } from '../../env/postgres-server.ts';
+import type { PostgresServer } from '../../env/postgres-server.ts';
 import type { Fault } from '../stage.ts';
 import { STEP_MS } from './any-store.ts';
 import { ask } from './postgres-single.ts';
@@ -8,7 +8,7 @@ const LONG_MS = 1_200_000;
 const FORGOTTEN_MS_MAX = 15_000;
 
 /** Replaces the function through which the store reads the server's clock. */
-export function postgresClockFaults(primary: () => OwnPostgresServer): {
+export function postgresClockFaults(primary: () => PostgresServer): {
   readonly faults: Readonly<Record<string, Fault>>;
   /** SQL that sets the clock to this world's time, for a newly installed ledger. */
   readonly clockSql: () => string;

@@ -1,4 +1,4 @@
-import type { OwnPostgresServer } from '../../env/postgres-server.ts';
+import type { PostgresServer } from '../../env/postgres-server.ts';
 import type { Place } from '../repertoire.ts';
 import type { Fault, Stage, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
@@ -86,7 +86,7 @@ export async function postgresPair({ library }: Place): Promise<World> {
 }
 
 async function openPair(schema: string) {
-  const follower = async (of: OwnPostgresServer): Promise<OwnPostgresServer> =>
+  const follower = async (of: PostgresServer): Promise<PostgresServer> =>
     startLedger({ ...WAITS, copyOf: of, standbyOf: of });
   let primary = await startLedger(WAITS);
   // There is no standby to wait for yet.

@@ -1,4 +1,4 @@
-import type { OwnPostgresServer } from '../../env/postgres-server.ts';
+import type { PostgresServer } from '../../env/postgres-server.ts';
 import { halfOpen } from '../half-open.ts';
 import type { Fault } from '../stage.ts';
 import { postgresClockFaults } from './postgres-clock.ts';
@@ -19,7 +19,7 @@ const SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 
 /** Faults of one PostgreSQL server that are repaired in place. */
 export function postgresServerFaults(
-  primary: () => OwnPostgresServer,
+  primary: () => PostgresServer,
   schema: string,
   whole: () => Promise<void>,
 ): Readonly<Record<string, Fault>> {

@@ -1,12 +1,10 @@
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { findPostgres } from '../../env/postgres-binaries.ts';
 import {
   copyFolder,
-  NO_POSTGRES,
-  type OwnPostgresOptions,
-  type OwnPostgresServer,
-  startPostgresProcesses,
+  type PostgresOptions,
+  type PostgresServer,
+  startPostgres,
 } from '../../env/postgres-server.ts';
 import type { Place } from '../repertoire.ts';
 import type { Fault, World } from '../stage.ts';
@@ -16,11 +14,9 @@ import { postgresServerFaults } from './postgres-server-faults.ts';
 export const POSTGRES_TIMEOUT_MS = 500;
 
 /** A server with the settings that the store requires. */
-export async function startLedger(options: OwnPostgresOptions = {}): Promise<OwnPostgresServer> {
-  const binaries = findPostgres();
-  if (binaries === undefined) throw new Error(NO_POSTGRES);
+export async function startLedger(options: PostgresOptions = {}): Promise<PostgresServer> {
   const settings = ['fsync=on', 'full_page_writes=on', ...(options.settings ?? [])];
-  return startPostgresProcesses(binaries, { ...options, settings });
+  return startPostgres({ ...options, settings });
 }
 
 /** The SQL that installs what this library's store needs. */

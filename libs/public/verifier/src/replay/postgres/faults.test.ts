@@ -1,19 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { copyFolder, type OwnPostgresOptions, type OwnPostgresServer } from '@ori/test-env/postgres-server';
+import { copyFolder, type PostgresOptions, type PostgresServer } from '@ori/test-env/postgres-server';
 import { daemonOn, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { SignedRequest } from '../../request.ts';
 import type { Verifier } from '../../verifier.ts';
 
-let server: OwnPostgresServer;
+let server: PostgresServer;
 beforeAll(async () => {
   server = await startLedgerServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
 /** A server for one test. */
-async function own(options: OwnPostgresOptions = {}): Promise<OwnPostgresServer> {
+async function own(options: PostgresOptions = {}): Promise<PostgresServer> {
   const server = await startLedgerServer(options);
   onTestFinished(() => server[Symbol.asyncDispose]());
   return server;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { OwnPostgresServer } from '@ori/test-env/postgres-server';
+import type { PostgresServer } from '@ori/test-env/postgres-server';
 import {
   daemonOn,
   openPool,
@@ -10,7 +10,7 @@ import {
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { SLOT_SECONDS, SLOTS } from './tables.ts';
 
-let server: OwnPostgresServer;
+let server: PostgresServer;
 beforeAll(async () => {
   server = await startLedgerServer();
 });

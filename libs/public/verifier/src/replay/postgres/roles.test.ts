@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import type { OwnPostgresServer } from '@ori/test-env/postgres-server';
+import type { PostgresServer } from '@ori/test-env/postgres-server';
 import { daemonOn, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { POSTGRES_REPLAY_SQL } from './schema.ts';
 
 const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
 
-let server: OwnPostgresServer;
+let server: PostgresServer;
 let daemonUrl: string;
 
 /** The address of another login on the same database. */

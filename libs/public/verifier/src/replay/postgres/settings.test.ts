@@ -1,9 +1,9 @@
-import type { OwnPostgresServer } from '@ori/test-env/postgres-server';
+import type { PostgresServer } from '@ori/test-env/postgres-server';
 import { daemonOn, openPool, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 
-let server: OwnPostgresServer;
+let server: PostgresServer;
 beforeAll(async () => {
   server = await startLedgerServer();
 });

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { OwnPostgresServer } from '@ori/test-env/postgres-server';
+import type { PostgresServer } from '@ori/test-env/postgres-server';
 import {
   daemonOn,
   openPool,
@@ -17,7 +17,7 @@ import type { SignedRequest } from '../../request.ts';
 import { createVerifier } from '../../verifier.ts';
 import { postgresReplayStore } from './store.ts';
 
-let server: OwnPostgresServer;
+let server: PostgresServer;
 beforeAll(async () => {
   server = await startLedgerServer();
 });
